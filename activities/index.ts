@@ -14,6 +14,7 @@ import { resolveAgentActivity } from './agents/resolve-agent.ts';
 import { runToolActivity } from './tool-calls/run-tool.ts';
 import { askRequirementActivity } from './tool-calls/ask-requirement.ts';
 import { askStepActivity } from './programs/ask-step.ts';
+import { readProgram } from './programs/read-program.ts';
 import { resolveProgramActivity } from './programs/resolve-program.ts';
 import { useMemoryActivity } from './programs/use-memory.ts';
 import { summariseActivity } from './model-calls/summarise.ts';
@@ -50,6 +51,7 @@ export function createActivities(runtime: ActivityRuntime, existing?: DefaultAct
     [ACTIVITIES.resolveProgram]: checked(resolveProgramActivity(runtime)),
     [ACTIVITIES.askStep]: checked(askStepActivity(runtime)),
     [ACTIVITIES.useMemory]: checked(useMemoryActivity(runtime)),
+    [ACTIVITIES.readProgram]: checked(readProgram),
   };
   for (const name of new Set([...runtime.registry.toolNames, ...runtime.programs.toolNames])) {
     if (Object.hasOwn(activities, name)) throw new UsageError(`tool "${name}" has the name of an activity of Longhaul: rename the tool`);

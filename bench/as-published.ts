@@ -6,8 +6,8 @@ interface SwcRule {
 }
 
 /**
- * Bundles workflows as the published package has them: its JavaScript is compiled for Node as it is now, and goes into
- * the bundle unchanged, where the SDK would compile the TypeScript of this repository to ES2017.
+ * Bundles workflows as the published package has them: its JavaScript is compiled for Node, and goes into the bundle unchanged,
+ * while the SDK would compile the TypeScript of this repository to ES2017.
  */
 export const AS_PUBLISHED: NonNullable<WorkerOptions['bundlerOptions']> = {
   webpackConfigHook: (config) => {

@@ -1,19 +1,19 @@
-/** What the clock needs of an activity's context: the little that every version of the SDK agrees on. */
+/** The parts of an activity's context that the clock needs, which are the same in every version of the SDK. */
 interface CallContext {
   info: { workflowExecution?: { workflowId: string }; activityType: string; attempt: number };
 }
 
-/** An activity interceptor, likewise. */
+/** An activity interceptor, as every version of the SDK has it. */
 type CallInterceptor = (context: CallContext) => {
   inbound: { execute<Input, Output>(input: Input, next: (input: Input) => Promise<Output>): Promise<Output> };
 };
 
 /**
- * Notes when each call of a run starts, and counts the calls that were tried again. A call is an activity, and the
- * note is taken where the worker hands it to its function: the same place for everything that is compared.
+ * Records the start time of each call of a run, and counts the calls that were tried again. A call is an activity, and its
+ * start is the moment at which the worker passes it to its function: the same for all sides that are compared.
  */
 export class CallClock {
-  /** Further attempts, of all runs. Where there are some, the figures contain their waits. */
+  /** Number of further attempts in all runs. If there are any, the figures contain their waits. */
   retries = 0;
   readonly #starts = new Map<string, number[]>();
   readonly #calls: ReadonlySet<string>;
@@ -23,7 +23,7 @@ export class CallClock {
     this.#calls = new Set(calls);
   }
 
-  /** To be registered with every worker that is measured. */
+  /** Must be registered with every worker that is measured. */
   readonly interceptor: CallInterceptor = ({ info }) => ({
     inbound: {
       execute: (input, next) => {
@@ -34,7 +34,7 @@ export class CallClock {
     },
   });
 
-  /** The start times of the run's calls in milliseconds, which are then forgotten. */
+  /** Returns the start times of the run's calls in milliseconds, and deletes them. */
   take(runId: string): number[] {
     const starts = this.#starts.get(runId) ?? [];
     this.#starts.delete(runId);

@@ -4,7 +4,7 @@ import { measureHistory } from './encoded-history.ts';
 import type { StoredHistory } from './peer-samples.ts';
 import { sum } from './statistics.ts';
 
-/** Reads the histories of all executions of a run, the newest last, and weighs them as one. */
+/** Reads the histories of all executions of a run, the newest last, and measures them as one. */
 export async function weighChain(client: Client, workflowId: string, modelActivity: string): Promise<StoredHistory> {
   const chain: HistoryEvent[][] = [];
   for (let runId: string | null | undefined, first = true; first || runId; first = false) {

@@ -1,9 +1,9 @@
 import type { ModelClient, ModelRequest, ModelResponse } from '../src/core/domain/model/model.ts';
 import { scriptedAnswer, stepsAskedFor } from './scripted-run.ts';
 
-/** A model whose answer follows from the request alone, so that many runs may ask it in any order. */
+/** A model whose answer depends on the request alone, so that many runs may call it in any order. */
 export interface CrowdModel extends ModelClient {
-  /** What each run has asked, as JSON, by the first message of the run. */
+  /** The requests of each run, as JSON, by the first message of the run. */
   readonly requests: ReadonlyMap<string, string[]>;
 }
 
@@ -28,14 +28,14 @@ function promptOf({ conversation }: ModelRequest): string {
   return first?.type === 'message' && typeof first.content === 'string' ? first.content : '';
 }
 
-/** The script, in the shape of a provider: two events of the conversation are a call and its result. */
+/** The script, adapted to events: two events of the conversation are a call and its result. */
 function answerTo({ conversation }: ModelRequest, steps: number): ModelResponse {
   const { content, tool_calls: calls } = scriptedAnswer((conversation.length - 1) / 2, steps);
   const toolCalls = (calls ?? []).map(({ id, function: called }) => ({ id, name: called.name, arguments: called.arguments }));
   return { content: content ?? '', toolCalls, usage: null, finishReason: calls === undefined ? 'stop' : 'tool_calls' };
 }
 
-/** How many runs did not ask exactly what runs of the same first messages asked before. */
+/** Counts the runs whose requests differ from those of the run with the same first message before. */
 export function runsThatDiffer(before: CrowdModel['requests'], after: CrowdModel['requests']): number {
   const prompts = new Set([...before.keys(), ...after.keys()]);
   return [...prompts].filter((prompt) => JSON.stringify(before.get(prompt)) !== JSON.stringify(after.get(prompt))).length;

@@ -14,10 +14,10 @@ import { bundleToFile } from './workflow-bundle.ts';
 
 type Say = (line: string) => void;
 
-/** How a worker is limited. */
+/** The limits of a worker. */
 type Limits = Pick<CreateWorkerOptions, 'transcriptCacheSize'> & { maxCachedWorkflows: number };
 
-/** What became of the runs of a turn. */
+/** The outcome of the runs of a turn. */
 interface Turn {
   finished: number;
   seconds: number;
@@ -25,7 +25,7 @@ interface Turn {
   requests: CrowdModel['requests'];
 }
 
-/** Where the turns take place. */
+/** The environment of the turns. */
 interface Stage {
   client: LonghaulClient;
   connection: NativeConnection;
@@ -33,8 +33,8 @@ interface Stage {
 }
 
 /**
- * So many runs at once on one worker, three times: with all of them in its workflow cache, with a part, and with a part and no
- * conversation in memory, so that every call asks its run. Gives the object of the last line.
+ * Does so many runs at once on one worker, three times: with all of them in its workflow cache, with a part of them, and with a
+ * part and no conversation in memory, so that every call queries its run. Returns the object of the last line.
  */
 export async function measureCrowd(options: CrowdOptions, say: Say): Promise<object> {
   const { runs, cached, steps, resultChars } = options;
@@ -43,7 +43,7 @@ export async function measureCrowd(options: CrowdOptions, say: Say): Promise<obj
   const bundle = await bundleToFile();
   const { address, namespace } = server;
   const connection = await NativeConnection.connect({ address });
-  // On a busy machine the first runs wait for the worker a while: that is no news here.
+  // On a busy machine the first runs wait for the worker for a while: that is expected here.
   const client = await connect({ address, namespace, onNotice: () => undefined });
   const turn = async (name: string, limits: Limits): Promise<Turn> => {
     const played = await playTurn({ client, connection, bundlePath: bundle.path }, options, limits);

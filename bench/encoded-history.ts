@@ -5,13 +5,13 @@ import { mean } from './statistics.ts';
 const { HistoryEvent: EncodedEvent } = proto.temporal.api.history.v1;
 const { EventType } = proto.temporal.api.enums.v1;
 
-/** A history measured: its events, and what they weigh as the server stores them (encoded protobuf, no codec). */
+/** The measurements of a history: its events, and their size as the server stores them (encoded protobuf, no codec). */
 export interface EncodedHistory {
   events: number;
   bytes: number;
-  /** Bytes of each step: from its model call being scheduled up to the next one. The final answer is not a step. */
+  /** Bytes of each step: from the scheduling of its model call to that of the next one. The final answer is not a step. */
   stepBytes: number[];
-  /** Bytes from the last model call being scheduled to the end. */
+  /** Bytes from the scheduling of the last model call to the end. */
   answerBytes: number;
   /** Bytes by type of event, over the whole history, the largest first. */
   bytesByType: Record<string, number>;
@@ -39,7 +39,7 @@ export function measureHistory(history: readonly HistoryEvent[], modelActivity: 
   };
 }
 
-/** What the beginning and the end of a run are: so many steps, or all where there are fewer. */
+/** The number of steps in the beginning and in the end of a run; shorter runs have fewer. */
 export const EDGE_STEPS = 20;
 
 /** The mean of the first and of the last 20 steps. */

@@ -5,7 +5,7 @@ import { ACTIVITIES } from '../src/core/protocol.ts';
 import { measureHistory } from './encoded-history.ts';
 import type { WeighedExecution } from './endless-figures.ts';
 
-/** Weighs the history of each execution of a run, the oldest first. Throws where the server has removed some. */
+/** Measures the history of each execution of a run, the oldest first. Throws if the server has removed some. */
 export async function weighExecutions(client: Client, workflowId: string): Promise<WeighedExecution[]> {
   const { runId } = await client.workflow.getHandle(workflowId).describe();
   const { executionIds, complete } = await executionChain(client, workflowId, runId);

@@ -3,18 +3,18 @@ import { ACTIVITIES } from '../src/core/protocol.ts';
 import type { StepTimes, WorkerSample } from './endless-messages.ts';
 import { collectHeaps } from './thread-heap.ts';
 
-/** So many readings in a run. */
+/** The number of readings in a run. */
 const SAMPLES = 100;
 
-/** Notes when each step of one run begins, and reads what the process has used and holds at every hundredth of it. */
+/** Records the start of each step of one run, and reads time and memory of the process at every hundredth of it. */
 export class EndlessClock {
-  /** Told of each reading. */
+  /** Called with each reading. */
   sampled: (sample: WorkerSample) => void = () => undefined;
   #runId = '';
   #steps = 0;
   #starts: number[] = [];
   #retries = 0;
-  /** Milliseconds of time, and of the process' CPU, that the readings took. */
+  /** Milliseconds of time, and of the process's CPU, that the readings took. */
   #spentMs = 0;
   #spentCpuMs = 0;
 
@@ -26,12 +26,12 @@ export class EndlessClock {
     this.#retries = 0;
   }
 
-  /** What was noted. */
+  /** Returns the recorded times. */
   times(): StepTimes {
     return { starts: this.#starts, retries: this.#retries };
   }
 
-  /** To be registered with the worker that is measured. */
+  /** Must be registered with the worker that is measured. */
   readonly interceptor: ActivityInterceptorsFactory = ({ info }) => ({
     inbound: {
       execute: async (input, next) => {
@@ -53,7 +53,7 @@ export class EndlessClock {
     this.#starts.push(performance.now() - this.#spentMs);
   }
 
-  /** Nothing else of the run happens meanwhile. Garbage that waits for its collection is not what a run costs. */
+  /** No other work of the run happens meanwhile. Garbage that waits for its collection does not count as memory of a run. */
   async #sample(step: number): Promise<void> {
     const start = performance.now();
     const cpuMs = cpuTime() - this.#spentCpuMs;

@@ -1,29 +1,29 @@
 import type { ExportLine } from '../src/client/export/export-line.ts';
 import { pageText, scriptedAnswer } from './scripted-run.ts';
 
-/** What an exported run should hold. */
+/** The expected content of an exported run. */
 export interface ExpectedRun {
   steps: number;
   resultChars: number;
-  /** As the run itself counts them. */
+  /** According to the run itself. */
   events: number;
 }
 
-/** What an export holds. */
+/** The content of an export. */
 export interface CheckedExport {
-  /** Offsets of events and indexes of steps that are missing, or not in their turn, or hold something else than the run did. */
+  /** The offsets of events and indexes of steps that are missing, out of order, or have other content than in the run. */
   gaps: number;
   events: number;
-  /** The final answer included. */
+  /** The final answer is included. */
   steps: number;
   executions: number;
-  /** Events that took results out of the window. */
+  /** The number of events that evicted results from the window. */
   evictions: number;
 }
 
 /**
- * Reads an export of a scripted run and checks it against the script: every offset and every index in its turn, every step
- * the call and the page that belong there, as many events as the run says, and its last line saying the same.
+ * Reads an export of a scripted run and checks it against the script: every offset and every index in order, the call and the
+ * page of every step, as many events as the run counted, and the same number in its last line.
  */
 export async function checkExport(lines: AsyncIterable<ExportLine>, expected: ExpectedRun): Promise<CheckedExport> {
   const checked: CheckedExport = { gaps: 0, events: 0, steps: 0, executions: 0, evictions: 0 };
@@ -49,7 +49,7 @@ export async function checkExport(lines: AsyncIterable<ExportLine>, expected: Ex
   return checked;
 }
 
-/** How many numbers are left out before this one; 1 for one that was there before. */
+/** The count of skipped numbers before this one; 1 for a number that occurred before. */
 function outOfTurn(number: number, turn: number): number {
   return number < turn ? 1 : number - turn;
 }

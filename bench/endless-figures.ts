@@ -9,17 +9,17 @@ export interface WeighedExecution {
   summaries: number;
 }
 
-/** What was seen of an endless run. */
+/** The measurements of an endless run. */
 export interface EndlessRun extends StepTimes {
   steps: number;
-  /** Oldest first. */
+  /** The oldest first. */
   executions: readonly WeighedExecution[];
   samples: readonly WorkerSample[];
-  /** What its export lacks, or has in another turn than the run. */
+  /** The gaps in its export, and the items that are out of order. */
   exportGaps: number;
 }
 
-/** The figures of an endless run: first what later work relies on, then what explains it. Milliseconds, bytes. */
+/** The figures of an endless run: the main figures first, and then those that explain them. Milliseconds, bytes. */
 export interface EndlessFigures {
   steps: number;
   executions: number;
@@ -39,20 +39,20 @@ export interface EndlessFigures {
   msPerStepP50Last: number;
   msPerStepByTenth: number[];
   rssByTenth: number[];
-  /** What the main heap held, collected. */
+  /** The size of the main heap after a collection. */
   heapByTenth: number[];
-  /** What the heap of the thread that runs workflows held, collected. */
+  /** The size of the heap of the workflow thread after a collection. */
   workflowHeapByTenth: number[];
   /** CPU time of the worker's process over steps, between the first reading of a tenth and its last. */
   cpuMsPerStepByTenth: number[];
-  /** Model calls that summarised the older part of the conversation. They are no steps; their time is part of the steps'. */
+  /** Model calls that summarised the older part of the conversation. They are not steps; their time is part of the steps' time. */
   summaries: number;
   retries: number;
 }
 
 const PARTS = 10;
 
-/** The figures of a run. Throws where steps or readings are missing: nothing can be said of it then. */
+/** Computes the figures of a run. Throws if steps or readings are missing. */
 export function endlessFigures(run: EndlessRun): EndlessFigures {
   const { steps, executions, starts, samples, exportGaps, retries } = run;
   if (starts.length !== steps + 1) throw new Error(`The run had ${starts.length - 1} steps, not ${steps}: a call was repeated or left out`);
@@ -97,7 +97,7 @@ function cpuMsPerStep(samples: readonly WorkerSample[]): number {
   return rounded((last.cpuMs - first.cpuMs) / (last.step - first.step), 2);
 }
 
-/** What was seen in each tenth of so many steps. */
+/** The measurements of each tenth of so many steps. */
 function tenths<Seen extends { step: number }>(seen: readonly Seen[], steps: number): Seen[][] {
   const parts = Array.from({ length: PARTS }, (): Seen[] => []);
   for (const one of seen) parts[Math.floor((one.step * PARTS) / steps)]?.push(one);

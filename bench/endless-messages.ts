@@ -1,45 +1,48 @@
 import type { WindowOptions } from '../src/define/options/window-options.ts';
 
-/** What the process of the endless run's worker is started with, as the JSON of its first argument. */
+/** The settings of the endless run's worker process, passed as the JSON of its first argument. */
 export interface EndlessSetting {
   address: string;
   namespace: string;
-  /** Of the fake provider. */
+  /** The address of the fake provider. */
   baseURL: string;
-  /** Length of a tool result. */
+  /** The length of a tool result in characters. */
   resultChars: number;
   window: WindowOptions;
-  /** The workflows, bundled elsewhere: a bundler would leave its memory behind. */
+  /** The path of the workflow bundle, which is made elsewhere: a bundler would leave its memory behind. */
   bundlePath: string;
 }
 
-/** What the bench asks of that process: to measure the run of this id from its first step on, and to say what it saw of it; or to end. */
+/** A message to that process: measure the run of this id from its first step on, report the measurements, or end. */
 export type EndlessRequest = { type: 'watch'; runId: string; steps: number } | { type: 'report' } | { type: 'stop' };
 
-/** What it answers. It says `ready` by itself, once its worker is made, and `sampled` whenever it has read its memory. */
+/** A message from that process. It sends `ready` once its worker is created, and `sampled` after each reading of its memory. */
 export type EndlessReply =
   | { type: 'ready' }
   | { type: 'watching' }
   | ({ type: 'sampled' } & WorkerSample)
   | ({ type: 'report' } & StepTimes);
 
-/** What the worker's process has used and holds at a step. */
+/** The CPU time and the memory of the worker's process at a step. */
 export interface WorkerSample {
-  /** Steps that were behind the run. */
+  /** The number of completed steps. */
   step: number;
   /** Resident bytes of the process, after its heaps were collected. */
   rss: number;
-  /** Bytes that its main heap held then. */
+  /** Size of its main heap at that time. */
   heap: number;
-  /** Bytes that the heap of the thread held that runs workflows. */
+  /** Size of the heap of its workflow thread at that time. */
   workflowHeap: number;
-  /** User and system time so far, in milliseconds, without what the readings took. */
+  /** User and system time so far, in milliseconds, without that of the readings. */
   cpuMs: number;
 }
 
-/** When the steps of the run began. */
+/** The start times of the run's steps. */
 export interface StepTimes {
-  /** When the worker began each model call, the final answer's included, in milliseconds, without the time that reading the memory took. */
+  /**
+   * The start time of each model call in the worker, including the final answer's, in milliseconds, without the time for
+   * reading the memory.
+   */
   starts: number[];
   /** Attempts of activities beyond the first. */
   retries: number;

@@ -5,7 +5,7 @@ import type { EndlessReply, EndlessRequest, EndlessSetting, WorkerSample, StepTi
 
 const PROGRAM = fileURLToPath(new URL('programs/endless.ts', import.meta.url));
 const PRELOADED = new URL('thread-heap.ts', import.meta.url).href;
-/** V8 enlarges the young generation when it likes, by up to 100 MB, and keeps it so. A size that stays lets everything else be seen. */
+/** V8 enlarges the young generation at will, by up to 100 MB, and keeps it so. With a fixed size, the other memory is visible. */
 const V8_FLAGS = ['--expose-gc', '--min-semi-space-size=16', '--max-semi-space-size=16'];
 const STOP_WITHIN_MS = 15_000;
 
@@ -25,7 +25,7 @@ export class EndlessWorker {
     this.died.catch(() => undefined);
   }
 
-  /** Starts the process and waits until its worker is made. Throws where it ends before that. */
+  /** Starts the process and waits until its worker is created. Throws if it ends before. */
   static async start(setting: EndlessSetting): Promise<EndlessWorker> {
     const child = fork(PROGRAM, [JSON.stringify(setting)], {
       stdio: ['ignore', 2, 2, 'ipc'],
@@ -36,7 +36,7 @@ export class EndlessWorker {
     return worker;
   }
 
-  /** Measures the run of this id. `sampled` is told of every reading of the memory. */
+  /** Measures the run of this id. `sampled` is called with every reading of the memory. */
   async watch(runId: string, steps: number, sampled: (sample: WorkerSample) => void): Promise<void> {
     this.samples.length = 0;
     this.#child.on('message', (reply: EndlessReply) => {
@@ -48,12 +48,12 @@ export class EndlessWorker {
     await this.#ask({ type: 'watch', runId, steps }, 'watching');
   }
 
-  /** When the steps of the run began. */
+  /** Returns the start times of the run's steps. */
   async times(): Promise<StepTimes> {
     return this.#ask({ type: 'report' }, 'report');
   }
 
-  /** Drains the worker and ends the process, by force where it takes too long. */
+  /** Drains the worker and ends the process, by force if it takes too long. */
   async stop(): Promise<void> {
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
     const ended = once(this.#child, 'exit');

@@ -14,9 +14,12 @@ import { bundleToFile } from './workflow-bundle.ts';
 
 type Say = (line: string) => void;
 
-/** So many tool results fill the window: full long before the first tenth of a run of a thousand steps and more is over. */
+/**
+ * The number of tool results that fill the window: it is full long before the first tenth of a run of a thousand steps or more
+ * is over.
+ */
 const WINDOW_RESULTS = 50;
-/** Bytes of a step beside the text of its result. */
+/** The bytes of a step beside the text of its result. */
 const BESIDE_RESULT_BYTES = 300;
 const MOST_WINDOW_BYTES = 1_200_000;
 
@@ -27,8 +30,8 @@ const WARM_UP_STEPS = 50;
 const MIB = 1024 ** 2;
 
 /**
- * One run of so many steps, which continues as new by itself, on a tuned dev server, a fake provider and a worker that
- * are processes of their own. Gives the object of the last line.
+ * Does one run of so many steps, which continues as new by itself, on a tuned dev server, a fake provider and a worker in
+ * processes of their own. Returns the object of the last line.
  */
 export async function measureEndless({ steps, resultChars }: EndlessOptions, say: Say): Promise<object> {
   const server = await startDevServer({ say, env: { ...process.env, TEMPORAL_ADDRESS: '' } });

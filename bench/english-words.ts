@@ -1,6 +1,6 @@
 /**
- * A thousand words of English prose, the most frequent first. Words that come up as often as their places say (the inverse
- * of it) make text that compresses as well as prose does.
+ * A thousand words of English prose, the most frequent first. Words whose frequency is the inverse of their rank make text that
+ * compresses as well as prose does.
  */
 export const ENGLISH_WORDS: readonly string[] = `
 the and a to of it he was that i in you his with they but for had him she as on at so said there all then up be this now not her by were

@@ -4,12 +4,12 @@ import { fileURLToPath } from 'node:url';
 
 /** A fake provider that runs in a process of its own. */
 export interface FakeProvider {
-  /** What a client library takes as `baseURL`. */
+  /** The `baseURL` for a client library. */
   baseURL: string;
   stop: () => void;
 }
 
-/** Starts the fake provider on a free port of the loopback interface. Throws where its process ends at once. */
+/** Starts the fake provider on a free port of the loopback interface. Throws if its process ends at once. */
 export async function startFakeProvider(): Promise<FakeProvider> {
   const child = fork(fileURLToPath(new URL('provider-process.ts', import.meta.url)), { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
   const [port] = await Promise.race([once(child, 'message'), once(child, 'exit').then(died)]);

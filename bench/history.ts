@@ -7,7 +7,7 @@ import type { Side } from './side.ts';
 import { median, rounded } from './statistics.ts';
 import type { Surroundings } from './surroundings.ts';
 
-/** What a run stores. */
+/** The size of a run's history. */
 export interface HistoryFigures {
   events: number;
   /** Events that one more step adds: the difference between runs of N and N + 1 steps. */
@@ -27,7 +27,7 @@ interface Round {
   longer: EncodedHistory;
 }
 
-/** Measures the histories of runs of N and N + 1 steps, Longhaul and the loop in turn, and takes medians over the rounds. */
+/** Measures the histories of runs of N and N + 1 steps, of Longhaul and the loop alternately, and takes medians over the rounds. */
 export async function measureHistories(
   surroundings: Surroundings,
   options: Extract<BenchOptions, { command: 'history' }>,

@@ -10,8 +10,8 @@ const LOCKFILE = join(FOLDER, 'package-lock.json');
 const INSTALLED = join(FOLDER, 'node_modules', '.installed-from');
 
 /**
- * Installs the plugins into `bench/peers/node_modules`, from the lockfile there, unless that has been done. They pin
- * versions of the SDK that are not Longhaul's, so they stay out of the project's own tree. Throws where npm fails.
+ * Installs the plugins into `bench/peers/node_modules`, from the lockfile there, unless they are installed. They pin versions
+ * of the SDK that are not Longhaul's, so they stay out of the project's own tree. Throws if npm fails.
  */
 export async function installPeers(say: (line: string) => void): Promise<void> {
   const digest = createHash('sha256').update(readFileSync(LOCKFILE)).digest('hex');

@@ -3,7 +3,10 @@ import type { LatencyOptions } from './options.ts';
 import type { Side } from './side.ts';
 import { rounded } from './statistics.ts';
 
-/** The figures of `latency` as they are told: Longhaul's, the loop's, and what a local tool is compared with. Throws a RangeError without the first two. */
+/**
+ * The figures of `latency` in the form of the report: Longhaul's, the loop's, and the comparison for a local tool. Throws a
+ * RangeError without the first two.
+ */
 export function latencyReport(
   { tier, steps, runs, concurrency }: LatencyOptions,
   measured: ReadonlyMap<Side['name'], LatencyFigures>,

@@ -9,34 +9,37 @@ import type { Surroundings } from './surroundings.ts';
 
 type LatencyOptions = Extract<BenchOptions, { command: 'latency' }>;
 
-/** How long calls take, in milliseconds from the start of one to the start of the next, but for the mean. */
+/** The durations of calls, in milliseconds from the start of one to the start of the next, except for the mean. */
 export interface LatencyFigures {
-  /** Time of a run, from its start by the client to its result, over its calls. */
+  /** Duration of a run, from its start by the client to its result, divided by its calls. */
   msPerCallMean: number;
   msPerCallP50: number;
   msPerCallP95: number;
   /** The median step among the first and among the last 20 of each run, over its two calls. */
   msPerCallFirst20: number;
   msPerCallLast20: number;
-  /** Of all runs together. */
+  /** Over all runs. */
   callsPerSecond: number;
-  /** From the start of a model call to the start of the tool call behind it, and the other way round. */
+  /** From the start of a model call to the start of the tool call after it, and from the tool call to the next model call. */
   msModelCallP50: number;
   msToolCallP50: number;
   /** A step: a model call and its tool call. */
   msPerStepP50: number;
-  /** From the start of a tool call to the next command of its run, and to the next call where that is one of a tool, too. Where that is measured. */
+  /**
+   * From the start of a tool call to the next command of its run, and to the next call if that is a tool call too. Undefined if
+   * it is not measured.
+   */
   msToNextCommandP50?: number;
   msToNextCallP50?: number;
 }
 
 type LocalFigure = 'msToNextCommandP50' | 'msToNextCallP50';
 
-/** One run: its time from start to result, and the times between the starts of its calls. */
+/** One run: its duration from start to result, and the times between the starts of its calls. */
 export interface TimedRun {
   ms: number;
   gaps: number[];
-  /** Where that is measured. */
+  /** Undefined if it is not measured. */
   afterCalls?: AfterCalls;
 }
 
@@ -65,15 +68,15 @@ export async function measureLatency(
   return new Map([...rounds].map(([name, figures]) => [name, middle(figures)]));
 }
 
-/** The runs of one side in one round, and the time that its turns took together. */
+/** The runs of one side in one round, and the duration of its turns together. */
 interface SideRound {
   runs: TimedRun[];
   ms: number;
 }
 
 /**
- * The sides take turns of `concurrency` runs at once: turns are short, so that whatever else the machine does falls
- * on all of them. Whoever goes next finds the garbage and timers of the one before: each turn begins with another side.
+ * The sides take turns of `concurrency` runs at once. Turns are short, so that other load of the machine falls on all sides. A
+ * side runs with the garbage and timers of the one before: each turn begins with another side.
  */
 async function measureRound(
   surroundings: Surroundings,
@@ -112,7 +115,7 @@ export function gapsBetween(starts: readonly number[]): number[] {
   return starts.slice(1).map((time, index) => time - (starts[index] ?? time));
 }
 
-/** The figures of one round, from its runs and the time that they took together. */
+/** The figures of one round, from its runs and their duration together. */
 export function roundFigures(runs: readonly TimedRun[], totalMs: number): LatencyFigures {
   const calls = (run: TimedRun): number => run.gaps.length + 1;
   const gaps = runs.flatMap((run) => run.gaps);
@@ -138,12 +141,15 @@ export function roundFigures(runs: readonly TimedRun[], totalMs: number): Latenc
   };
 }
 
-/** The median of values under a name; nothing where there are none. */
+/** The median of values under a name; undefined if there are none. */
 function ifAny(name: LocalFigure, values: readonly number[]): Partial<Record<LocalFigure, number>> {
   return values.length === 0 ? {} : { [name]: rounded(median(values), 3) };
 }
 
-/** A step is two gaps, its model call's and its tool call's: their mean, so that the two kinds do not mix in a median. */
+/**
+ * A step is two gaps, that of its model call and that of its tool call: the mean of both, so that the two kinds do not mix in a
+ * median.
+ */
 export function stepTimes({ gaps }: TimedRun): number[] {
   return Array.from({ length: Math.floor(gaps.length / 2) }, (_, step) => mean(gaps.slice(2 * step, 2 * step + 2)));
 }

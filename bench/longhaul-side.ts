@@ -13,7 +13,7 @@ import { callsOf, type Side, type SideSurroundings } from './side.ts';
 
 const TASK_QUEUE = 'bench-longhaul';
 
-/** Longhaul as its users have it: an agent with one tool, a worker, the OpenAI provider speaking Chat Completions, the client. */
+/** Longhaul as in a user's project: an agent with one tool, a worker, the OpenAI provider with Chat Completions, the client. */
 export async function longhaulSide(
   connection: NativeConnection,
   client: LonghaulClient,

@@ -2,7 +2,7 @@ import type { Client } from '@temporalio/client';
 import { createRequire } from 'node:module';
 import { cpus, platform, release, totalmem } from 'node:os';
 
-/** What the figures were measured on. */
+/** The machine and the versions of a measurement. */
 export interface Machine {
   cores: number;
   cpu: string;
@@ -17,7 +17,7 @@ export interface Machine {
 
 const GIB = 1024 ** 3;
 
-/** Describes the machine, the versions and the set-up, as they go beside every figure. */
+/** Describes the machine, the versions and the set-up, which are stored with every figure. */
 export async function describeMachine(client: Client): Promise<Machine> {
   const { serverVersion } = await client.workflowService.getSystemInfo({});
   const { version } = createRequire(import.meta.url)('@temporalio/worker/package.json') as { version: string };

@@ -5,16 +5,17 @@ import { measureLatency } from './latency.ts';
 import { latencyReport } from './latency-report.ts';
 import { type BenchOptions, parseOptions, USAGE } from './options.ts';
 import { comparePeers } from './peers.ts';
+import { measureProgram } from './program/measure.ts';
 import { measureTuning } from './tuning.ts';
 import { type Surroundings, withSurroundings } from './surroundings.ts';
 
-/** `npm run bench`: measures, tells its progress on stderr, and prints one JSON object as its last line. */
+/** `npm run bench`: measures, reports its progress on stderr, and prints one JSON object as its last line. */
 
 function say(line: string): void {
   process.stderr.write(`[bench] ${line}\n`);
 }
 
-/** The object of the last line: first what later work relies on, then what explains it. */
+/** The object of the last line: the main figures first, and then those that explain them. */
 async function report(surroundings: Surroundings, options: Extract<BenchOptions, { command: 'history' | 'latency' }>): Promise<object> {
   const { rounds, resultChars, steps, tier } = options;
   const { machine, clock } = surroundings;
@@ -39,6 +40,7 @@ async function measured(asked: BenchOptions): Promise<object> {
   if (asked.command === 'peers') return comparePeers(asked, say);
   if (asked.command === 'endless') return measureEndless(asked, say);
   if (asked.command === 'crowd') return measureCrowd(asked, say);
+  if (asked.command === 'program') return measureProgram(asked, say);
   if (asked.command === 'tuning') return measureTuning(asked, say);
   return withSurroundings(asked, say, (surroundings) => report(surroundings, asked));
 }

@@ -12,7 +12,7 @@ import { SideHandle } from './side-handle.ts';
 
 type Say = (line: string) => void;
 
-/** What a set-up runs on. */
+/** The environment of a set-up. */
 interface Stage {
   client: LonghaulClient;
   handles: Map<SideName, SideHandle>;
@@ -25,8 +25,8 @@ const WARM_UP_RUNS = 4;
 const WARM_UP_STEPS = 50;
 
 /**
- * Measures one set-up: a tuned dev server, a fake provider and one process for each side, all started for it alone; then
- * rounds in which the sides take turns, so that whatever else the machine does falls on all of them.
+ * Measures one set-up: starts a tuned dev server, a fake provider and one process for each side; then does rounds in which the
+ * sides take turns, so that other load of the machine falls on all of them.
  */
 export async function measurePhase(phase: Phase, say: Say): Promise<PhaseSamples> {
   const server = await startDevServer({ say, env: { ...process.env, TEMPORAL_ADDRESS: '' } });
@@ -88,7 +88,7 @@ async function turnOf({ client, handles }: Stage, plan: { side: SideName; steps:
   return takeTurn(handle, client.temporal, plan);
 }
 
-/** A machine that is busy for a moment must not cost all that was measured before: a turn that fails is taken once more. */
+/** If the machine is busy for a moment, the earlier measurements must not be lost: a failed turn is repeated once. */
 async function persistently(say: Say, take: () => Promise<Turn>): Promise<Turn> {
   try {
     return await take();

@@ -2,29 +2,30 @@ import { parseArgs } from 'node:util';
 import { SIDE_NAMES, type SideName } from './peer-sides.ts';
 import { type Codec, CODECS, type Tier, TIERS } from './side.ts';
 
-/** A command line that makes sense. */
+/** The options of a command line, checked. */
 export type BenchOptions =
   | { command: 'history'; tier: Tier; steps: number; resultChars: number; rounds: number; quiet: boolean }
   | LatencyOptions
   | PeersOptions
   | EndlessOptions
   | CrowdOptions
+  | ProgramOptions
   | TuningCommand;
 
-/** What `latency` is asked for. */
+/** The options of `latency`. */
 export interface LatencyOptions {
   command: 'latency';
   tier: Tier;
   steps: number;
   runs: number;
-  /** Runs at once. */
+  /** Number of runs at the same time. */
   concurrency: number;
   resultChars: number;
   rounds: number;
   quiet: boolean;
 }
 
-/** What `endless` is asked for. */
+/** The options of `endless`. */
 export interface EndlessOptions {
   command: 'endless';
   steps: number;
@@ -32,46 +33,57 @@ export interface EndlessOptions {
   quiet: boolean;
 }
 
-/** What `crowd` is asked for. */
+/** The options of `crowd`. */
 export interface CrowdOptions {
   command: 'crowd';
-  /** At once. */
+  /** Number of runs at the same time. */
   runs: number;
-  /** Runs that the worker keeps in memory. */
+  /** Number of runs that the worker caches. */
   cached: number;
   steps: number;
   resultChars: number;
   quiet: boolean;
 }
 
-/** What `tuning` is asked for. */
+/** The options of `tuning`. */
 export interface TuningCommand {
   command: 'tuning';
   rounds: number;
-  /** A part of the names of the options that are measured; empty for all. */
+  /** A part of the names of the measured options; empty for all. */
   only: string;
   quiet: boolean;
 }
 
-/** What `peers` is asked for. */
+/** The options of `peers`. */
 export interface PeersOptions {
   command: 'peers';
   sides: SideName[];
   steps: number;
   resultChars: number;
   rounds: number;
-  /** Runs at once, where throughput is measured. */
+  /** Number of runs at the same time, for the throughput. */
   atOnce: number;
-  /** Of Longhaul, beside the others. */
+  /** The codec of Longhaul, in addition to the other set-ups. */
   codec: Codec;
-  /** Whether what an interrupted command has measured is taken as it is. */
+  /** If true, the measurements of an interrupted command are used again. */
   resume: boolean;
-  /** The folder that table and plots are written to; undefined for this one. */
+  /** The folder for table and plots; undefined for this one. */
   out: string | undefined;
   quiet: boolean;
 }
 
-/** What to type. */
+/** The options of `program`. */
+export interface ProgramOptions {
+  command: 'program';
+  steps: number;
+  resultChars: number;
+  /** Items that run at once; undefined for a chain of steps. */
+  fanOut: number | undefined;
+  rounds: number;
+  quiet: boolean;
+}
+
+/** The usage of the command. */
 export const USAGE = `Usage:
   npm run bench -- history [--tier remote|local] [--steps 200] [--result-chars 2000] [--rounds 3] [--json]
   npm run bench -- latency [--tier remote|local] [--steps 200] [--runs 5] [--concurrency 1] [--result-chars 200] [--rounds 3] [--json]
@@ -79,11 +91,12 @@ export const USAGE = `Usage:
                          [--sides ${SIDE_NAMES.join(',')}] [--resume] [--out DIR] [--json]
   npm run bench -- endless [--steps 10000] [--result-chars 2000] [--json]
   npm run bench -- crowd [--runs 200] [--cached 50] [--steps 5] [--result-chars 2000] [--json]
+  npm run bench -- program [--steps 200] [--result-chars 2000] [--fan-out ITEMS_AT_ONCE] [--rounds 3] [--json]
   npm run bench -- tuning [--only NAME] [--rounds 3] [--json]`;
 
 const RUNS_AT_ONCE = '20';
 
-/** Three rounds are what a median needs to have a middle. */
+/** A median needs at least three rounds. */
 const MIN_ROUNDS = 3;
 
 /** The first and the last tenth of a run are compared. */
@@ -102,6 +115,7 @@ const FLAGS = {
   resume: { type: 'boolean', default: false },
   out: { type: 'string' },
   only: { type: 'string', default: '' },
+  'fan-out': { type: 'string' },
   json: { type: 'boolean', default: false },
 } as const;
 
@@ -111,7 +125,7 @@ function readFlags(args: readonly string[]) {
   return parseArgs({ args: [...args], allowPositionals: true, options: FLAGS });
 }
 
-/** Reads the command line. Throws an error whose message says what is wrong with it. */
+/** Reads the command line. Throws an error whose message describes the mistake. */
 export function parseOptions(args: readonly string[]): BenchOptions {
   const { values, positionals } = readFlags(args);
   const [command, ...rest] = positionals;
@@ -150,6 +164,10 @@ export function parseOptions(args: readonly string[]): BenchOptions {
         resultChars,
         quiet,
       };
+    case 'program': {
+      const fanOut = values['fan-out'] === undefined ? undefined : count('fan-out', values['fan-out']);
+      return { command, steps: steps(fanOut === undefined ? '200' : '1000'), resultChars, fanOut, rounds, quiet };
+    }
     case 'tuning':
       return { command, rounds, only: values.only, quiet };
     default:

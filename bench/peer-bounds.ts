@@ -2,17 +2,17 @@ import type { AtOnceFigures, BySide, StoredFigures, StoredVariant, TimedFigures 
 import { PLUGINS } from './peer-sides.ts';
 import { rounded } from './statistics.ts';
 
-/** A figure of Longhaul beside what it must not pass. */
+/** A figure of Longhaul with its bound. */
 export interface Bound {
   figure: string;
   value: number;
-  /** `atMost` or `atLeast` this. */
+  /** The bound, for `atMost` or `atLeast`. */
   type: 'atMost' | 'atLeast';
   bound: number;
   met: boolean;
 }
 
-/** What bounds are computed from. */
+/** The figures from which bounds are computed. */
 export interface BoundedFigures {
   history: BySide<StoredFigures>;
   variants: readonly StoredVariant[];
@@ -29,7 +29,10 @@ const MAX_GROWTH = 1.1;
 const MIN_THROUGHPUT_OF_PLUGIN = 2;
 const MAX_CPU_OF_PLUGIN = 0.55;
 
-/** Longhaul's figures beside their bounds: those that can be computed from the sides that were measured. The better plugin is the one with the better figure of the two. */
+/**
+ * Longhaul's figures with their bounds, as far as the measured sides allow. The better plugin is the one with the better figure
+ * of the two.
+ */
 export function boundsOf({ history, variants, latency, atOnce }: BoundedFigures): Bound[] {
   const [compressed, longest] = variants
     .filter(({ codec }) => codec === 'zstd')

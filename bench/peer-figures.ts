@@ -6,10 +6,10 @@ import type { Codec } from './side.ts';
 /** Figures of the sides that were measured. */
 export type BySide<Figures> = Partial<Record<SideName, Figures>>;
 
-/** What a run stores: medians over the rounds. */
+/** The size of a run's history: medians over the rounds. */
 export interface StoredFigures {
   ending: Ending;
-  /** Executions of the chain: more than one where the run continued as new. */
+  /** Executions of the chain: more than one if the run continued as new. */
   executions: number;
   events: number;
   historyBytes: number;
@@ -28,12 +28,12 @@ export interface StoredVariant extends StoredFigures {
 /** The lowest and the highest value of the rounds. */
 export type Range = [low: number, high: number];
 
-/** How long the calls of a run alone take: medians over the rounds. */
+/** The durations of the calls of a single run: medians over the rounds. */
 export interface TimedFigures extends LatencyFigures {
   ending: Ending;
-  /** Of `msPerCallP50`. */
+  /** The lowest and highest `msPerCallP50`. */
   msPerCallRange: Range;
-  /** The last 20 steps over the first 20. */
+  /** The ratio of the last 20 steps to the first 20. */
   growth: number;
   cpuMsPerCall: number;
 }

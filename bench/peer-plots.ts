@@ -7,9 +7,9 @@ import { median } from './statistics.ts';
 
 const KIB = 1_024;
 const UNITS = ['B', 'kB', 'MB', 'GB'];
-/** The server ends a run whose history passes it. */
+/** The limit at which the server terminates a run. */
 const HISTORY_LIMIT = 50 * KIB * KIB;
-/** Neighbouring steps that a median is taken over: single steps jump with whatever else the machine does. */
+/** The number of neighbouring steps for a median: single steps vary with other load of the machine. */
 const SMOOTHED_OVER = 9;
 const TICKS = 5;
 
@@ -57,7 +57,7 @@ function linesOf(
   return { phase: found.phase, series };
 }
 
-/** Bytes up to the end of each step; of the first round, as they repeat. */
+/** Bytes up to the end of each step, of the first round, because they are reproducible. */
 function storedByStep([first]: readonly Sample[]): number[] {
   if (first?.history === undefined) return [];
   let bytes = first.history.bytesBefore;
@@ -70,7 +70,7 @@ function timeByStep(samples: readonly Sample[]): number[] {
   return smoothed(Array.from({ length: steps }, (_, step) => median(samples.map(({ stepMs }) => stepMs[step] ?? 0))));
 }
 
-/** The running median: each value becomes that of its neighbourhood, which is smaller at both ends. */
+/** The running median: each value becomes that of its neighbours, of which there are fewer at both ends. */
 export function smoothed(values: readonly number[]): number[] {
   const reach = Math.floor(SMOOTHED_OVER / 2);
   return values.map((_, index) => median(values.slice(Math.max(0, index - reach), index + reach + 1)));
@@ -84,7 +84,7 @@ function stepAxis(steps: number): Axis {
   return { label: 'step', scale: linearScale(steps, TICKS), format: String };
 }
 
-/** A power of ten of bytes, short: `10 kB`. */
+/** A power of ten of bytes, in short form: `10 kB`. */
 export function shortBytes(value: number): string {
   const unit = Math.min(UNITS.length - 1, Math.floor(Math.log10(value) / 3));
   return `${Math.round(value / 1_000 ** unit)} ${UNITS[unit] ?? ''}`;

@@ -32,7 +32,7 @@ export interface PeersReport {
 
 const VARIANTS: readonly PhaseName[] = ['compressed', 'longest results', 'longest compressed'];
 
-/** The figures that these samples come to. Throws a RangeError where a set-up is missing that every command measures. */
+/** Computes the figures from the samples. Throws a RangeError if a set-up is missing that every command measures. */
 export function reportOf(measured: readonly PhaseSamples[]): PeersReport {
   const [long, short, together] = [named(measured, 'long results'), named(measured, 'short results'), named(measured, 'at once')];
   const figures = {
@@ -72,7 +72,7 @@ function storedFigures(samples: readonly Sample[], resultChars: number): StoredF
   const histories = samples.flatMap(({ history }) => history ?? []);
   const middleOf = (value: (history: StoredHistory) => number): number => median(histories.map(value));
   const historyBytes = middleOf(({ bytes }) => bytes);
-  // Of a run that was killed: the content of the steps that it finished.
+  // For a run that was terminated: the content of the steps that it finished.
   const content = contentBytes(
     middleOf(({ stepBytes }) => stepBytes.length),
     resultChars,

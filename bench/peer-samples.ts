@@ -3,7 +3,7 @@ import type { Machine } from './machine.ts';
 import type { Phase } from './peer-phases.ts';
 import type { SideName } from './peer-sides.ts';
 
-/** How a run ended: with the final answer, or by the server, which ends a run whose history passes its limit. */
+/** The ending of a run: with the final answer, or by the server, which terminates a run whose history exceeds its limit. */
 export type Ending = { type: 'completed' } | { type: 'killed'; step: number; reason: string };
 
 /** A run's history, over all executions of its chain. */
@@ -20,18 +20,18 @@ export interface StoredHistory {
 export interface Sample {
   ending: Ending;
   latency: LatencyFigures;
-  /** CPU time of the side's process (worker, and the client that starts the runs) over the calls of the turn. */
+  /** CPU time of the side's process (worker, and the client that starts the runs), divided by the calls of the turn. */
   cpuMsPerCall: number;
-  /** Milliseconds per call, step by step: each step is the mean of its two calls. Of a run alone. */
+  /** Milliseconds per call, step by step: each step is the mean of its two calls. Only for a single run. */
   stepMs: number[];
   history?: StoredHistory;
 }
 
-/** What a set-up gave: the samples of each side, round by round. */
+/** The result of a set-up: the samples of each side, round by round. */
 export interface PhaseSamples {
   phase: Phase;
   machine: Machine;
   samples: Partial<Record<SideName, Sample[]>>;
-  /** Attempts of activities beyond the first, by side. Where there are some, the figures contain their waits. */
+  /** Attempts of activities beyond the first, by side. If there are any, the figures contain their waits. */
   retries: Partial<Record<SideName, number>>;
 }

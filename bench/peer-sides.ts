@@ -1,23 +1,23 @@
 import { ACTIVITIES } from '../src/core/protocol.ts';
 import { TOOL_NAME } from './scripted-run.ts';
 
-/** All that `peers` compares, Longhaul first. */
+/** All sides that `peers` compares, Longhaul first. */
 export const SIDE_NAMES = ['longhaul', 'loop', 'value-loop', 'openai-agents', 'ai-sdk'] as const;
 
 /** One of `SIDE_NAMES`. */
 export type SideName = (typeof SIDE_NAMES)[number];
 
-/** The rivals that somebody else has written. */
+/** The plugins of other authors. */
 export const PLUGINS: readonly SideName[] = ['openai-agents', 'ai-sdk'];
 
-/** How a side is started, recognised in a history, and shown. */
+/** The program, the activity types and the appearance of a side. */
 export interface PeerSide {
   label: string;
-  /** The program that holds it. */
+  /** The program of its process. */
   program: URL;
   /** The activity type of its model call. */
   modelActivity: string;
-  /** Of its line in a plot. */
+  /** The colour of its line in a plot. */
   color: string;
 }
 
@@ -37,7 +37,7 @@ export const PEER_SIDES: Readonly<Record<SideName, PeerSide>> = {
   'ai-sdk': { label: '@temporalio/ai-sdk', program: program('peers/ai-sdk.ts'), modelActivity: 'invokeModel', color: '#b3261e' },
 };
 
-/** The activity types that are calls, of a side. */
+/** The activity types of a side's calls. */
 export function callsMadeBy(side: SideName): string[] {
   return [PEER_SIDES[side].modelActivity, TOOL_NAME];
 }

@@ -31,9 +31,9 @@ export function peerTable(report: PeersReport): string {
 
 function intro({ rounds, machine, codec, retries }: PeersReport): string {
   const { cores, cpu, memoryGiB, system, node, sdk, server } = machine;
-  return `\`npm run bench -- peers\` writes this page; \`README.md\` says what is compared, and how. Medians of ${rounds} rounds, with the lowest and the highest in brackets.
+  return `\`npm run bench -- peers\` writes this page; \`README.md\` describes the comparison. Medians of ${rounds} rounds, with the lowest and the highest in brackets.
 Measured on ${cores} cores (${cpu}, ${system}) with ${memoryGiB} GiB, Node ${node.replace(/^v/, '')}, SDK ${sdk} (the plugins: 1.23.0),
-${server}. Codec of Longhaul, where nothing else is said: ${codec}. Activities tried again: ${retries}.`;
+${server}. Codec of Longhaul, unless stated otherwise: ${codec}. Activities tried again: ${retries}.`;
 }
 
 function storedTable({ history }: PeersReport): string {

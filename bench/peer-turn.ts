@@ -12,24 +12,27 @@ import { rounded, sum } from './statistics.ts';
 
 const { EventType } = proto.temporal.api.enums.v1;
 
-/** A turn that takes longer is given up: something is stuck. */
+/** The time after which a turn is given up as stuck. */
 const TURN_WITHIN_MS = 600_000;
 
-/** What a turn of a side consists of. */
+/** The parameters of a side's turn. */
 export interface TurnPlan {
   side: SideName;
   steps: number;
   atOnce: number;
 }
 
-/** A turn as it was measured, with the id of one of its runs. */
+/** The measurements of a turn, with the id of one of its runs. */
 export interface Turn {
   sample: Sample;
   runId: string;
   retries: number;
 }
 
-/** Runs one turn of a side: so many runs at once, timed and their CPU counted. Throws where one ends otherwise than by its answer or the server's limit. */
+/**
+ * Runs one turn of a side: so many runs at once, with their times and CPU. Throws if one ends without its answer, unless the
+ * server terminated it at its limit.
+ */
 export async function takeTurn(handle: SideHandle, client: Client, { side, steps, atOnce }: TurnPlan): Promise<Turn> {
   const runIds = Array.from({ length: atOnce }, () => `peers-${side}-${randomUUID()}`);
   const cpuBefore = await handle.cpuMs();

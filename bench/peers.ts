@@ -16,7 +16,7 @@ const FOLDER = fileURLToPath(new URL('.', import.meta.url));
 const MEASURED = join(FOLDER, '.cache', 'peers');
 const MINUTE_MS = 60_000;
 
-/** Measures all set-ups of `peers`, one after the other, writes the table and the plots, and answers the figures. */
+/** Measures all set-ups of `peers`, one after the other, writes the table and the plots, and returns the figures. */
 export async function comparePeers(options: PeersOptions, say: Say): Promise<PeersReport> {
   const start = performance.now();
   const phases = phasesOf(options);
@@ -32,7 +32,7 @@ export async function comparePeers(options: PeersOptions, say: Say): Promise<Pee
   return report;
 }
 
-/** What a set-up gives: measured, or read back where that was done before the command was interrupted. */
+/** Returns the result of a set-up: measured now, or read from a file if that was done before the command was interrupted. */
 async function samplesOf(phase: Phase, resume: boolean, say: Say): Promise<PhaseSamples> {
   const file = join(MEASURED, `${phase.name.replaceAll(' ', '-')}.json`);
   if (resume && existsSync(file)) {

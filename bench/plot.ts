@@ -5,7 +5,7 @@ export interface Series {
   label: string;
   color: string;
   points: readonly { x: number; y: number }[];
-  /** What happened at its last point, written beside a cross there. */
+  /** The reason why the line ends, written beside a cross at its last point. */
   end?: string;
 }
 
@@ -16,11 +16,11 @@ export interface Plot {
   x: Axis;
   y: Axis;
   series: readonly Series[];
-  /** A level across the plot, with its name. */
+  /** A horizontal line across the plot, with its name. */
   level?: { y: number; label: string };
 }
 
-/** An axis: what is on it, its scale, and how its values are written. */
+/** An axis: its name, its scale, and the format of its values. */
 export interface Axis {
   label: string;
   scale: Scale;
@@ -43,7 +43,7 @@ const CROSS = 5;
 const across = (share: number): number => LEFT + share * (WIDTH - LEFT - RIGHT);
 const up = (share: number): number => HEIGHT - BOTTOM - share * (HEIGHT - TOP - BOTTOM);
 
-/** The plot as an SVG image with a white ground, a legend at its right in the order of the lines' ends. */
+/** The plot as an SVG image with a white background and a legend at its right in the order of the lines' ends. */
 export function svgPlot(plot: Plot): string {
   const { title, subtitle, series } = plot;
   const byHeight = series.toSorted((left, right) => (right.points.at(-1)?.y ?? 0) - (left.points.at(-1)?.y ?? 0));

@@ -4,8 +4,9 @@ import { answerTo } from './scripted-request.ts';
 import type { AssistantMessage } from './scripted-run.ts';
 
 /**
- * A language model that takes no time: Chat Completions over HTTP, streamed where the request asks for it, answering from the
- * script. Runs in a process of its own, so that it does not share an event loop with what is measured, and ends with its parent.
+ * A language model without delay: Chat Completions over HTTP, streamed if the request asks for it, with answers from the
+ * script. Runs in a process of its own, so that it does not share an event loop with the measured side, and ends with its
+ * parent.
  */
 
 const STREAMED = Buffer.from('"stream":true');
@@ -69,5 +70,5 @@ function refuse(response: ServerResponse, status: number, message: string): void
 server.keepAliveTimeout = ONE_HOUR_MS;
 server.listen(0, '127.0.0.1', () => process.send?.((server.address() as AddressInfo).port));
 process.once('disconnect', () => process.exit());
-// Ctrl-C in a terminal reaches this process too; the parent ends it once it needs it no more.
+// Ctrl-C in a terminal reaches this process too; the parent ends it when it is no longer needed.
 process.on('SIGINT', () => undefined);

@@ -8,7 +8,7 @@ import type { ModelName } from '../src/core/domain/agent/model-name.ts';
 import type { Tier } from './side.ts';
 import { INSTRUCTIONS, pageText, TOOL_DESCRIPTION, TOOL_NAME } from './scripted-run.ts';
 
-/** What an agent has that is not as it is by default. */
+/** The options of an agent that are not the defaults. */
 interface ReaderOptions {
   name?: string;
   model?: ModelName;
@@ -20,7 +20,7 @@ interface ReaderOptions {
   window?: WindowOptions;
 }
 
-/** The agent of every run of Longhaul: one tool, whose results have so many characters; all else as it is by default. */
+/** The agent of every run of Longhaul: one tool, with results of so many characters, and defaults for everything else. */
 export function readerAgent(resultChars: number, options: ReaderOptions = {}): AnyAgent {
   const { name = 'reader', model = 'fake/pages', tier = 'remote', readsMs = 0, begins, window } = options;
   return defineAgent({

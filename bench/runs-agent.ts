@@ -3,7 +3,7 @@ import type { AnyAgent } from '../src/define/agent-definition.ts';
 import { promptFor } from './scripted-run.ts';
 import type { Side } from './side.ts';
 
-/** How a side runs an agent through the client. Rejects for a run that did not come to its answer. */
+/** The part of a side that runs an agent through the client. Rejects for a run that did not end with its answer. */
 export function runsAgent(client: LonghaulClient, agent: AnyAgent, taskQueue: string): Side['run'] {
   return async (runId, steps) => {
     const result = await client.run(agent, { runId, input: promptFor(steps), limits: { steps: steps + 1 }, taskQueue });

@@ -1,6 +1,6 @@
 import { type AssistantMessage, scriptedAnswer, stepsAskedFor } from './scripted-run.ts';
 
-/** The prompt is near the beginning of a request, behind the instructions. */
+/** The prompt is near the beginning of a request, after the instructions. */
 const HEAD_BYTES = 4_096;
 const CALL_ID = Buffer.from('":"call_');
 const TOOLS = Buffer.from('"tools":');
@@ -8,20 +8,20 @@ const LAST_NUMBER = /^\d+/;
 const ID_BYTES = 32;
 
 /**
- * What the script answers to a request (the JSON of Chat Completions); undefined where the request names no length of a
- * run. The request is searched, not parsed: the time of the fake must not grow into the figures. A quote inside content is
- * escaped, so that content does not match.
+ * Returns the script's answer to a request (the JSON of Chat Completions); undefined if the request does not give the length of
+ * a run. The request is searched, not parsed, so that the figures do not include the time of the fake. A quote inside content
+ * is escaped, so that content does not match.
  */
 export function answerTo(request: Buffer): AssistantMessage | undefined {
-  // Without tools a request asks for a text: the summary of a conversation that has become too long.
+  // A request without tools is for a text: the summary of a conversation that has become too long.
   if (!request.includes(TOOLS)) return { role: 'assistant', content: 'Pages were read.' };
   const steps = stepsAskedFor(request.toString('utf8', 0, HEAD_BYTES));
   return steps === undefined ? undefined : scriptedAnswer(pagesRead(request), steps);
 }
 
 /**
- * How many pages the run has read: the number of its last call, and one more, as calls are numbered from 0. Earlier
- * messages are not counted: who sends the request may have left some out.
+ * The number of pages that the run has read: the number of its last call, plus one, because calls are numbered from 0. Earlier
+ * messages are not counted: the request may leave some out.
  */
 function pagesRead(request: Buffer): number {
   const at = request.lastIndexOf(CALL_ID);

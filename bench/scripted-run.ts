@@ -6,7 +6,7 @@ export const TOOL_NAME = 'read_page';
 /** The system message of every run. */
 export const INSTRUCTIONS = 'You read pages. Call the tool for one page at a time.';
 
-/** What the model is told of the tool. */
+/** The description of the tool for the model. */
 export const TOOL_DESCRIPTION = 'Reads one page and returns its text.';
 
 /** The JSON Schema of the tool's arguments. */
@@ -17,7 +17,7 @@ export const PAGE_PARAMETERS = {
   additionalProperties: false,
 } as const;
 
-/** A message of the assistant, as Chat Completions has it. */
+/** A message of the assistant, in the form of Chat Completions. */
 export type AssistantMessage =
   | { role: 'assistant'; content: null; tool_calls: [PageCall] }
   | { role: 'assistant'; content: string; tool_calls?: never };
@@ -29,7 +29,10 @@ export interface PageCall {
   function: { name: typeof TOOL_NAME; arguments: string };
 }
 
-/** The number of the first page. Pages, and so calls, are numbered with as many digits throughout: a run that grows must not do so by its content. */
+/**
+ * The number of the first page. All pages, and so all calls, have numbers of the same length: the size of a step must not
+ * depend on its number.
+ */
 const FIRST_PAGE = 1_001;
 const ID_DIGITS = 24;
 const PROMPT = /Read exactly (\d+) pages/;
@@ -39,13 +42,13 @@ export function promptFor(steps: number): string {
   return `Read exactly ${steps} pages, one after the other, then stop.`;
 }
 
-/** The number of steps that a text with a prompt in it asks for; undefined where there is none. */
+/** The number of steps in a text that contains the prompt; undefined if it does not. */
 export function stepsAskedFor(text: string): number | undefined {
   const [, steps] = PROMPT.exec(text) ?? [];
   return steps === undefined ? undefined : Number(steps);
 }
 
-/** What the model answers once it has so many tool results: one more call, or the final answer. */
+/** The model's answer after so many tool results: one more call, or the final answer. */
 export function scriptedAnswer(results: number, steps: number): AssistantMessage {
   if (results >= steps) return { role: 'assistant', content: `Done: ${steps} pages.` };
   // Ids are as long as those of OpenAI.
@@ -57,12 +60,15 @@ export function scriptedAnswer(results: number, steps: number): AssistantMessage
   };
 }
 
-/** What the tool returns: the text of a page. */
+/** The result of the tool: the text of a page. */
 export function pageText(page: number, chars: number): string {
   return uniqueText(page, chars);
 }
 
-/** Bytes of what a run of so many steps says, whoever runs it: each model response and each tool result once, as compact JSON. */
+/**
+ * Bytes of the content of a run of so many steps, for every side: each model response and each tool result once, as compact
+ * JSON.
+ */
 export function contentBytes(steps: number, resultChars: number): number {
   let bytes = 0;
   for (let results = 0; results <= steps; results += 1) bytes += jsonBytes(scriptedAnswer(results, steps));

@@ -2,17 +2,20 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ModelClient, ModelResponse } from '../src/core/domain/model/model.ts';
 import { scriptedAnswer, stepsAskedFor } from './scripted-run.ts';
 
-/** How a model goes through the pages of the script. */
+/** The way in which a model requests the pages of the script. */
 interface SequenceOptions {
-  /** Calls that one answer asks for. */
+  /** The number of calls in one answer. */
   atOnce?: number;
-  /** What a call is given. Default: a page. */
+  /** The arguments of a call. Default: a page. */
   args?: string;
-  /** Milliseconds that an answer takes. */
+  /** Milliseconds until an answer. */
   thinksMs?: number;
 }
 
-/** A model that is a function of this process: it costs next to nothing, asks for so many pages at a time, and thinks for so long. */
+/**
+ * A model that is a function in this process: it costs next to nothing, requests so many pages at a time, and takes so long for
+ * an answer.
+ */
 export function sequenceModel({ atOnce = 1, args, thinksMs = 0 }: SequenceOptions = {}): ModelClient {
   return {
     capabilities: { structuredOutput: true },

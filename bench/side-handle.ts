@@ -12,7 +12,7 @@ export class SideHandle {
   #cpu = pending<number>();
 
   private constructor(program: URL, setting: SideSetting) {
-    // Its own output is a library's talk, or the reason of its death: both belong on stderr.
+    // Its own output is that of libraries, or the reason of its end: both belong on stderr.
     this.#child = fork(program, [JSON.stringify(setting)], { stdio: ['ignore', 2, 2, 'ipc'] });
     this.#child.on('message', (reply: SideReply) => this.#take(reply));
     this.#ended = new Promise((resolve) => {
@@ -23,14 +23,14 @@ export class SideHandle {
     });
   }
 
-  /** Starts the program and waits until its worker polls. Throws where it ends before that. */
+  /** Starts the program and waits until its worker polls. Throws if it ends before. */
   static async start(program: URL, setting: SideSetting): Promise<SideHandle> {
     const handle = new SideHandle(program, setting);
     await handle.#ready.promise;
     return handle;
   }
 
-  /** One run of so many steps. Throws only where the process ends: how the run ended is in the answer. */
+  /** Does one run of so many steps. Throws only if the process ends: the ending of the run is in the answer. */
   async run(runId: string, steps: number): Promise<SideRun> {
     const run = pending<SideRun>();
     this.#runs.set(runId, run);
@@ -45,7 +45,7 @@ export class SideHandle {
     return this.#cpu.promise;
   }
 
-  /** Drains the worker and ends the process, by force where it takes too long. */
+  /** Drains the worker and ends the process, by force if it takes too long. */
   async stop(): Promise<void> {
     if (this.#child.connected) this.#ask({ type: 'stop' });
     const force = setTimeout(() => this.#child.kill('SIGKILL'), STOP_WITHIN_MS);
@@ -74,7 +74,7 @@ export class SideHandle {
   }
 }
 
-/** A promise that may be rejected while nobody waits for it. */
+/** A promise that may be rejected before a caller awaits it. */
 function pending<Value>(): PromiseWithResolvers<Value> {
   const waiting = Promise.withResolvers<Value>();
   waiting.promise.catch(() => undefined);

@@ -1,27 +1,27 @@
 import type { SideSurroundings } from './side.ts';
 
-/** What a process that holds a side is started with, as the JSON of its first argument. */
+/** The settings of a side's process, passed as the JSON of its first argument. */
 export interface SideSetting extends SideSurroundings {
   /** The activity types that are model or tool calls. */
   calls: string[];
 }
 
-/** What the bench asks of such a process. */
+/** A message to such a process. */
 export type SideRequest = { type: 'run'; runId: string; steps: number } | { type: 'cpu' } | { type: 'stop' };
 
-/** What it answers. It says `ready` by itself, once its worker polls. */
+/** A message from such a process. It sends `ready` once its worker polls. */
 export type SideReply = { type: 'ready' } | SideRun | { type: 'cpu'; ms: number };
 
-/** One run as its process saw it. */
+/** The measurements of one run in its process. */
 export interface SideRun {
   type: 'ran';
   runId: string;
-  /** From the client's start to its result. */
+  /** Milliseconds from the client's start to its result. */
   ms: number;
-  /** When each call started, in milliseconds of that process' clock. */
+  /** The start of each call, in milliseconds of the process's clock. */
   starts: number[];
   /** Attempts of activities beyond the first, of all runs of the process so far. */
   retries: number;
-  /** Why the run came to no final answer. */
+  /** The reason why the run has no final answer. */
   error?: string;
 }

@@ -3,8 +3,8 @@ import type { Runner } from './side.ts';
 import type { SideReply, SideRequest, SideSetting } from './side-messages.ts';
 
 /**
- * Serves one side from this process: its worker and the client that starts its runs, alone with an event loop, a heap and
- * a CPU clock. The same for everything that is compared. Ends with the process that started it.
+ * Serves one side from this process: its worker and the client that starts its runs, alone with an event loop, a heap and a CPU
+ * clock. The same for all sides that are compared. Ends with the process that started it.
  */
 export async function serveSide(make: (setting: SideSetting, clock: CallClock) => Promise<Runner>): Promise<void> {
   const setting = JSON.parse(process.argv[2] ?? '') as SideSetting;

@@ -1,24 +1,24 @@
-/** A codec that Longhaul is measured with: none, or compression of every payload that it makes smaller. */
+/** A codec with which Longhaul is measured: none, or compression of every payload that becomes smaller. */
 export const CODECS = ['none', 'zstd'] as const;
 
 /** One of `CODECS`. */
 export type Codec = (typeof CODECS)[number];
 
-/** How the tool runs: as an activity of its own, or within the task of the workflow. */
+/** The tier of the tool: an activity of its own, or a local activity in the workflow task. */
 export const TIERS = ['remote', 'local'] as const;
 
 /** One of `TIERS`. */
 export type Tier = (typeof TIERS)[number];
 
-/** What runs the script in one process: a worker, and the client that starts its runs. */
+/** A worker that runs the script in one process, and the client that starts its runs. */
 export interface Runner {
-  /** Starts a run of so many steps and a final answer, and waits for its end. Rejects unless it came to that answer. */
+  /** Starts a run of so many steps and a final answer, and waits for its end. Rejects if it ends without that answer. */
   run(runId: string, steps: number): Promise<void>;
   /** Drains its worker. */
   stop(): Promise<void>;
 }
 
-/** Something that runs the script and is measured in this process: Longhaul, the loop that it is compared with, or what the SDK costs by itself. */
+/** A side that is measured in this process: Longhaul, the loop with which it is compared, or the SDK by itself. */
 export interface Side extends Runner {
   name: 'longhaul' | 'loop' | 'remote' | 'sequence' | 'empty';
   /** The calls of a run of so many steps. */
@@ -28,17 +28,17 @@ export interface Side extends Runner {
   toolActivity: string;
 }
 
-/** What a side is made from. */
+/** The options for making a side. */
 export interface SideSurroundings {
   address: string;
   namespace: string;
-  /** Of the fake provider. */
+  /** The address of the fake provider. */
   baseURL: string;
-  /** Length of a tool result. */
+  /** The length of a tool result in characters. */
   resultChars: number;
-  /** Of Longhaul alone: what it is compared with has none. */
+  /** The codec of Longhaul; the other sides have none. */
   codec: Codec;
-  /** Of Longhaul and the loop. */
+  /** The tier of the tool of Longhaul and of the loop. */
   tier: Tier;
 }
 

@@ -6,12 +6,12 @@ export function percentile(values: readonly number[], percent: number): number {
   return value;
 }
 
-/** The middle value; of an even number of values, the lower of the two in the middle. */
+/** The median; of an even number of values, the lower of the two in the middle. */
 export function median(values: readonly number[]): number {
   return percentile(values, 50);
 }
 
-/** All values together. */
+/** The sum of all values. */
 export function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
 }
@@ -22,7 +22,7 @@ export function mean(values: readonly number[]): number {
   return sum(values) / values.length;
 }
 
-/** The number with so many decimals. */
+/** The number rounded to so many decimals. */
 export function rounded(value: number, decimals: number): number {
   return Number(value.toFixed(decimals));
 }

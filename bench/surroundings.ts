@@ -13,21 +13,21 @@ import { describeMachine, type Machine } from './machine.ts';
 import { TOOL_NAME } from './scripted-run.ts';
 import type { Side, Tier } from './side.ts';
 
-/** All that a measurement needs, started and ready. */
+/** The environment of a measurement, started and ready. */
 export interface Surroundings {
   client: LonghaulClient;
   clock: CallClock;
-  /** What is compared, Longhaul first and the loop second. */
+  /** The sides that are compared, Longhaul first and the loop second. */
   sides: readonly [longhaul: Side, loop: Side, ...others: Side[]];
-  /** Where the tool is local. */
+  /** The sides for a local tool. */
   commands?: CommandClock;
   machine: Machine;
 }
 
 /**
- * Starts one tuned dev server (in memory, headless) and one fake provider, each in a process of its own, and a worker
- * for each side here; hands them to `measure`; and ends them all, the server last. A server that TEMPORAL_ADDRESS
- * names is not used: what its flags are nobody here knows.
+ * Starts one tuned dev server (in memory, headless) and one fake provider, each in a process of its own, and a worker for each
+ * side in this process; passes them to `measure`; and ends them all, the server last. A server that TEMPORAL_ADDRESS names is
+ * not used, because its flags are unknown.
  */
 export async function withSurroundings<Result>(
   { resultChars, tier }: { resultChars: number; tier: Tier },

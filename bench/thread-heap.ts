@@ -1,21 +1,24 @@
 import { BroadcastChannel, isMainThread } from 'node:worker_threads';
 
 /**
- * Loaded ahead of everything into a process and its threads (`--import`, with `--expose-gc`), so that the heap of the
- * thread that runs workflows can be collected before memory is read: nothing else reaches into that thread.
+ * Loaded before everything else into a process and its threads (`--import`, with `--expose-gc`), so that the heap of the
+ * workflow thread can be collected before its memory is read: there is no other access to that thread.
  */
 
-/** Bytes that the two heaps of a worker's process hold. */
+/** The sizes in bytes of the two heaps of a worker's process. */
 export interface CollectedHeaps {
   main: number;
-  /** Of the thread that runs workflows. */
+  /** The heap of the workflow thread. */
   workflows: number;
 }
 
 const REQUESTS = 'bench-collect';
 const ANSWERS = 'bench-collected';
 
-/** Collects the heap of the main thread and that of the workflow thread. To be called in the main thread, once at a time, while there is one workflow thread. */
+/**
+ * Collects the heap of the main thread and that of the workflow thread. Must be called in the main thread, once at a time,
+ * while there is one workflow thread.
+ */
 export async function collectHeaps(): Promise<CollectedHeaps> {
   const requests = new BroadcastChannel(REQUESTS);
   const answers = new BroadcastChannel(ANSWERS);

@@ -12,20 +12,20 @@ const RESULT_CHARS = 200;
 const THINKS_MS = 3_000;
 const READS_MS = 200;
 
-/** What a worker is given to do, and how many times in a round. */
+/** The runs that a worker gets, and the number of times in a round. */
 export const LOADS = {
-  /** One run, whose model takes no time: latency. */
+  /** One run, with a model without delay: latency. */
   alone: { agent: 'reader', runs: 1, steps: 20, times: 5 },
-  /** As many as keep the machine busy: throughput. */
+  /** As many runs as keep the machine busy: throughput. */
   together: { agent: 'reader', runs: 20, steps: 5, times: 2 },
-  /** Many that wait for a model, and then for a local tool, most of the time: how many may do so at once. */
+  /** Many runs that mostly wait for a model, and then for a local tool: the number that a worker can hold at the same time. */
   waiting: { agent: 'waiter', runs: 150, steps: 1, times: 1 },
 } as const;
 
 /** One of `LOADS`. */
 export type LoadName = keyof typeof LOADS;
 
-/** Where workers are measured. */
+/** The environment of the workers. */
 export interface TuningStage {
   connection: NativeConnection;
   client: Client;
@@ -41,12 +41,12 @@ export class TunedWorker {
   #stop: () => Promise<void> = () => Promise.resolve();
 
   private constructor({ connection, client, namespace }: TuningStage, { eagerStart }: TuningOption) {
-    // Only whoever starts a run over the worker's connection is given its first task.
+    // The first task of a run goes directly to a worker only if the run is started over that worker's connection.
     this.#client = eagerStart ? new Client({ connection, namespace }) : client;
     this.#eagerStart = eagerStart === true;
   }
 
-  /** Starts it, and lets it warm up. */
+  /** Starts the worker, and warms it up. */
   static async start(stage: TuningStage, option: TuningOption): Promise<TunedWorker> {
     const tuned = new TunedWorker(stage, option);
     const { connection, namespace, bundlePath } = stage;
@@ -72,7 +72,7 @@ export class TunedWorker {
     return tuned;
   }
 
-  /** Milliseconds that a load takes, from the start of its runs to the end of the last one. */
+  /** The duration of a load in milliseconds, from the start of its runs to the end of the last one. */
   async take(load: LoadName): Promise<number> {
     const { agent, runs, steps } = LOADS[load];
     const input = { agent, input: promptFor(steps), maxIterations: steps + 1 };

@@ -1,17 +1,17 @@
 import type { CreateWorkerOptions } from '../worker/index.ts';
 
-/** One way to tune a worker that is otherwise as it is by default. */
+/** One way to tune a worker that otherwise has the defaults. */
 export interface TuningOption {
-  /** As it goes into the table. */
+  /** The name in the table. */
   name: string;
   worker?: NonNullable<CreateWorkerOptions['worker']>;
-  /** Runs are started through the worker's own connection, which may take the first task along. */
+  /** Runs are started through the worker's own connection, and the answer may include the first task. */
   eagerStart?: true;
 }
 
 const autoscaling = { type: 'autoscaling' } as const;
 
-/** What `tuning` measures: every option of a Temporal worker that could lower latency or raise throughput. */
+/** The options that `tuning` measures: every option of a Temporal worker that could lower latency or raise throughput. */
 export const TUNING_OPTIONS: readonly TuningOption[] = [
   { name: 'nothing (the noise)' },
   { name: 'maxConcurrentActivityTaskExecutions: 100', worker: { maxConcurrentActivityTaskExecutions: 100 } },

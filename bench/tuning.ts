@@ -11,7 +11,7 @@ import { bundleToFile } from './workflow-bundle.ts';
 
 type Say = (line: string) => void;
 
-/** The time of a load with an option over its time without, in the same round. */
+/** The duration of a load with an option divided by its duration without, in the same round. */
 export interface TuningRatio {
   median: number;
   least: number;
@@ -21,8 +21,8 @@ export interface TuningRatio {
 type TunedRatios = Record<LoadName, TuningRatio>;
 
 /**
- * Measures options of a worker one by one, each beside a worker as it is by default, in rounds in which the two take
- * turns. Gives the object of the last line.
+ * Measures options of a worker one by one, each beside a worker with the defaults, in rounds in which the two take turns.
+ * Returns the object of the last line.
  */
 export async function measureTuning({ rounds, only }: TuningCommand, say: Say): Promise<object> {
   Runtime.install({ logger: new DefaultLogger('ERROR'), telemetryOptions: { logging: { filter: 'ERROR' } } });
@@ -69,7 +69,7 @@ async function measureOption(stage: TuningStage, option: TuningOption, rounds: n
   return { alone: ratioOf(ratios.alone), together: ratioOf(ratios.together), waiting: ratioOf(ratios.waiting) };
 }
 
-/** The median of ratios, and how far they are apart. */
+/** The median of ratios, and their range. */
 export function ratioOf(ratios: readonly number[]): TuningRatio {
   return { median: rounded(median(ratios), 2), least: rounded(Math.min(...ratios), 2), most: rounded(Math.max(...ratios), 2) };
 }

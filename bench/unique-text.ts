@@ -1,17 +1,17 @@
 import { ENGLISH_WORDS } from './english-words.ts';
 
-/** Added to a word's place before it is turned round: the first few words would otherwise be half of the text. */
+/** Added to a word's rank before it is inverted: otherwise the first few words would be half of the text. */
 const FLATTER = 8;
 const SHORTEST_SENTENCE = 4;
 const SENTENCE_LENGTHS = 16;
-/** One space in so many has a comma before it. */
+/** One in so many spaces has a comma before it. */
 const SPACES_PER_COMMA = 12;
 const NUMBERS = 2 ** 32;
 
 /**
  * `chars` characters of English words in ASCII, the same for the same seed. No 200 characters repeat, within one text or
- * between texts of different seeds, so that nothing that stores or sends them can profit from repetition; letters and
- * words are as frequent as in prose, so that it compresses as prose does (zstd: 0.54 of 2,000 characters, 0.44 of 20,000).
+ * between texts of different seeds, so that no store and no network can profit from repetition; letters and words are as
+ * frequent as in prose, so that it compresses like prose (zstd: 0.54 of 2,000 characters, 0.44 of 20,000).
  */
 export function uniqueText(seed: number, chars: number): string {
   const next = randomNumbers(seed);
@@ -32,7 +32,7 @@ function capital(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** For every word the share of the text that it and the more frequent ones have together. */
+/** For every word, the share of the text that it and the more frequent words have together. */
 const SHARES = cumulativeShares(ENGLISH_WORDS.map((_, index) => 1 / (index + FLATTER)));
 
 function cumulativeShares(weights: readonly number[]): number[] {
@@ -41,7 +41,7 @@ function cumulativeShares(weights: readonly number[]): number[] {
   return weights.map((weight) => (share += weight / total));
 }
 
-/** The word for a number of 32 bits: found by halves, as the tool of a run has to write its text within microseconds. */
+/** The word for a number of 32 bits, found by binary search: the tool of a run has to write its text within microseconds. */
 function word(number: number): string {
   const share = number / NUMBERS;
   let from = 0;

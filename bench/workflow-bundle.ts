@@ -11,7 +11,10 @@ export interface WorkflowBundle {
   remove: () => Promise<void>;
 }
 
-/** Bundles Longhaul's workflows, and those of a module, into a file, for workers whose memory is measured: a bundler would be most of it. */
+/**
+ * Bundles Longhaul's workflows, and those of a module, into a file, for workers whose memory is measured: a bundler would use
+ * most of it.
+ */
 export async function bundleToFile(workflowsPath: string = RUNS_MODULE): Promise<WorkflowBundle> {
   const { code } = await bundleWorkflowCode({
     workflowsPath,

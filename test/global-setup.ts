@@ -1,24 +1,24 @@
 import type { TestProject } from 'vitest/node';
 import { startDevServer } from '../src/dev-server/index.ts';
-import { bundleWorkflows } from './server/bundle-workflows.ts';
+import { bundleWorkflows } from './server/testbed/bundle-workflows.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** `host:port` of the one Temporal server that all test files share. */
+    /** `host:port` of the Temporal server that all test files share. */
     temporalAddress: string;
     temporalNamespace: string;
-    /** The CLI that the server was started with; undefined when `TEMPORAL_ADDRESS` names a server that ran already. */
+    /** The CLI that started the server; undefined if `TEMPORAL_ADDRESS` names a running server. */
     temporalCliPath: string | undefined;
-    /** The workflows of Longhaul and of the tests, bundled once: every worker would otherwise do it again. */
+    /** The path of one bundle with the workflows of Longhaul and of the tests: otherwise every worker would make its own. */
     workflowBundlePath: string;
-    /** The same for workers that encrypt. */
+    /** The path of the same bundle for workers that encrypt. */
     encryptedBundlePath: string;
   }
 }
 
 /**
- * One server for the whole test run, headless and in memory. Search attributes are left out, because registering them is
- * a behaviour under test.
+ * Starts one server for the whole test run, headless and in memory. It has no search attributes, because registering them is a
+ * tested behaviour.
  */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const start = performance.now();

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { errorMessage, LonghaulError } from '../../src/core/domain/errors/error.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
 import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
@@ -9,6 +8,7 @@ import type { MemoryBackend } from '../../src/memory/memory-backend.ts';
 import { attempt } from '../attempts/attempt.ts';
 import { failingAs } from '../failures/failure.ts';
 import type { ActivityRuntime } from '../runtime.ts';
+import { shortId } from '../tool-calls/short-id.ts';
 import { stepScope } from './step-scope.ts';
 
 /** Creates the activity of `remember` and `recall`. Storing a value a second time changes nothing. */
@@ -31,10 +31,11 @@ async function useMemory(runtime: ActivityRuntime, input: UseMemoryInput): Promi
       `Step "${input.step}" cannot be resolved: ${resolved.ok ? 'it is no object' : resolved.problem}`,
     );
   }
-  const scope = textOf(resolved.value['scope'] ?? program.name);
+  const used: JsonObject = { ...resolved.value, ...(input.edited ? await runtime.stepValues.edited(input) : {}) };
+  const scope = textOf(used['scope'] ?? program.name);
   const isStore = indexed.step.remember !== undefined;
-  const output = await (isStore ? store(memory, resolved.value, scope) : recall(memory, resolved.value, scope));
-  const id = randomUUID();
+  const output = await (isStore ? store(memory, used, scope) : recall(memory, used, scope));
+  const id = shortId();
   runtime.stepValues.add(input, id, output);
   return { id, output };
 }

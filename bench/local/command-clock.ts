@@ -2,32 +2,41 @@ import { native } from '@temporalio/core-bridge';
 import type { ActivityInterceptorsFactory, InjectedSinks } from '@temporalio/worker';
 import type { CommandSinks } from './protocol.ts';
 
-/** What happened to a run. Milliseconds since the epoch. */
+/** Times of one activity of a run, in milliseconds since the epoch. */
 interface Notes {
   starts: { name: string; at: number }[];
   begun: number[];
   commands: number[];
 }
 
-/** What comes after the calls of one activity of a run, in milliseconds. */
+/** The times after the calls of one activity of a run, in milliseconds. */
 export interface AfterCalls {
-  /** From where the activity's own function begins, the tool's or the empty one, to the next command: the workflow has worked on the result and asks for the next activity, of which nobody has heard yet. */
+  /**
+   * From the start of the activity's function, the tool's or the empty one, to the next command: the workflow has handled the
+   * result and scheduled the next activity, which the worker has not seen yet.
+   */
   toNextCommand: number[];
-  /** From where the worker hands the activity over to where it hands over the next one, where that is the same. */
+  /**
+   * From the moment at which the worker passes the activity to its function to that of the next one, if it is the same
+   * activity.
+   */
   toNextCall: number[];
 }
 
-/** Measures from the start of an activity to what its workflow does next. Only for workflows that ask for one activity at a time. */
+/**
+ * Measures from the start of an activity to the next command of its workflow. Only for workflows that schedule one activity at
+ * a time.
+ */
 export class CommandClock {
   readonly #now: () => number;
   readonly #notes = new Map<string, Notes>();
 
-  /** `now` is in milliseconds since the epoch. The default is the clock that there is in the sandbox, too. */
+  /** `now` is in milliseconds since the epoch. The default clock exists in the sandbox too. */
   constructor(now: () => number = () => Number(native.getTimeOfDay()) / 1e6) {
     this.#now = now;
   }
 
-  /** To be registered with the worker, beside `sinks` and the module of `command-recorder.ts`. */
+  /** Must be registered with the worker, beside `sinks` and the module of `command-recorder.ts`. */
   readonly interceptor: ActivityInterceptorsFactory = ({ info }) => ({
     inbound: {
       execute: (input, next) => {
@@ -49,12 +58,12 @@ export class CommandClock {
     },
   };
 
-  /** To be called by a tool, or an activity, that begins. */
+  /** Must be called by a tool, or an activity, when it begins. */
   begin(workflowId: string): void {
     this.#of(workflowId).begun.push(this.#now());
   }
 
-  /** What came after each activity of that name in a run, which is then forgotten. */
+  /** Returns the times after each activity of that name in a run, and deletes them. */
   take(workflowId: string, name: string): AfterCalls {
     const { starts, begun, commands } = this.#of(workflowId);
     this.#notes.delete(workflowId);

@@ -4,7 +4,10 @@ import type { CommandSinks } from './protocol.ts';
 
 const { bench } = proxySinks<CommandSinks>();
 
-/** Tells the worker when a workflow has asked for activities: by the clock that the SDK puts into log lines, the only real one in the sandbox. */
+/**
+ * Tells the worker when a workflow has scheduled activities: by the clock that the SDK uses for log lines, the only real one in
+ * the sandbox.
+ */
 export const interceptors: WorkflowInterceptorsFactory = () => ({
   internals: [
     {

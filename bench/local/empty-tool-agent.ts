@@ -5,7 +5,10 @@ import { defineTool } from '../../src/define/define-tool.ts';
 import type { ModelName } from '../../src/core/domain/agent/model-name.ts';
 import { INSTRUCTIONS, TOOL_DESCRIPTION, TOOL_NAME } from '../scripted-run.ts';
 
-/** An agent whose local tool is given nothing, does nothing, and gives nothing, like the empty activity: what is between two calls is what they cost. It tells when it begins. */
+/**
+ * An agent whose local tool has no arguments, does nothing and returns nothing, like the empty activity: the time between two
+ * calls is their cost. The tool reports when it begins.
+ */
 export function emptyToolAgent(model: ModelName, begins: (runId: string) => void): AnyAgent {
   return defineAgent({
     name: 'empty_tool',

@@ -6,10 +6,13 @@ export const EMPTY_CALLS = 'emptyCalls';
 /** The activity that does nothing. */
 export const EMPTY_CALL = 'empty';
 
-/** The way out of the sandbox for what a workflow asks for. */
+/** The sink through which a workflow reports its commands. */
 export interface CommandSinks extends Sinks {
   bench: {
-    /** Activities were asked for, at that time: milliseconds since the epoch. The worker hears of it only once it has encoded what was asked for. */
+    /**
+     * Activities were scheduled at that time: milliseconds since the epoch. The worker sees the commands only once it has
+     * encoded them.
+     */
     asked(at: number): void;
   };
 }

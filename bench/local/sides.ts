@@ -19,19 +19,22 @@ import { EMPTY_CALL, EMPTY_CALLS } from './protocol.ts';
 
 const TASK_QUEUE = 'bench-local';
 
-/** Local calls that one answer asks for: as many as fit into one task of the workflow, with room. */
+/** The number of local calls in one answer: as many as fit into one workflow task, with a margin. */
 const CALLS_AT_ONCE = 20;
 
-/** What is compared where tools are local. One worker runs all of it, with the same options. */
+/** The sides that are compared if tools are local. One worker runs all of them, with the same options. */
 export interface LocalSides {
   /** Longhaul with a local tool. */
   longhaul: Side;
-  /** The same with a remote tool; calls of an empty local tool one after the other, without a model call between them; and a workflow of empty local activities. */
+  /**
+   * The same with a remote tool; calls of an empty local tool one after the other, without a model call between them; and a
+   * workflow of empty local activities.
+   */
   others: [remote: Side, sequence: Side, empty: Side];
   commands: CommandClock;
 }
 
-/** Longhaul with the tool in both tiers, and what the SDK costs by itself, on one worker. */
+/** Longhaul with the tool in both tiers, and the SDK by itself, on one worker. */
 export async function localSides(
   connection: NativeConnection,
   client: LonghaulClient,

@@ -12,7 +12,7 @@ const TOOL = {
   },
 } as const;
 
-/** One model call: the `openai` package's own streaming call, put together as its documentation does. */
+/** One model call: the `openai` package's own streaming call, assembled as in its documentation. */
 export async function askOpenAI(client: OpenAI, model: string, conversation: readonly LoopMessage[]): Promise<AssistantMessage> {
   const stream = await client.chat.completions.create({
     model,

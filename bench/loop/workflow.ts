@@ -7,7 +7,7 @@ const { askModel, read_page: readPage } = proxyActivities<LoopActivities>({ star
 
 const local = proxyLocalActivities<Pick<LoopActivities, 'read_page'>>({ startToCloseTimeout: '1 minute' });
 
-/** The loop that an engineer would write by hand, with references in place of the conversation and nothing else. */
+/** The loop that an engineer would write by hand, with references in place of the conversation, and no other features. */
 export async function pageLoop(prompt: string, tier: Tier): Promise<string> {
   const first: LoopEvent = { id: 'prompt', message: { role: 'user', content: prompt } };
   const events = [first];

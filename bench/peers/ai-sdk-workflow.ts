@@ -20,7 +20,7 @@ export async function aiSdkRun(prompt: string, steps: number): Promise<string> {
       [TOOL_NAME]: tool({
         description: TOOL_DESCRIPTION,
         inputSchema: jsonSchema<Page>({ type, properties, required: [...required], additionalProperties }),
-        // The activity itself, as the plugin's documentation has it, would get the conversation as a second argument.
+        // With the activity itself, as in the plugin's documentation, the conversation would be passed as a second argument.
         execute: (input) => readPage(input),
       }),
     },

@@ -6,7 +6,10 @@ import type { EndlessReply, EndlessRequest, EndlessSetting } from '../endless-me
 import { readerAgent } from '../reader-agent.ts';
 import { quietRuntime } from './quiet-runtime.ts';
 
-/** The worker of the endless run, alone in its process: what it holds and how long its steps take is what the run costs. */
+/**
+ * The worker of the endless run, alone in its process: the memory of the process and the duration of the steps are the cost of
+ * the run.
+ */
 
 const { address, namespace, baseURL, resultChars, window, bundlePath } = JSON.parse(process.argv[2] ?? '') as EndlessSetting;
 quietRuntime();

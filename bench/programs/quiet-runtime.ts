@@ -1,6 +1,6 @@
 import { DefaultLogger, Runtime } from '@temporalio/worker';
 
-/** The SDK tells of every worker that starts and stops; what is printed here has to be worth reading. */
+/** The SDK logs every worker that starts and stops; only errors are printed here. */
 export function quietRuntime(): void {
   Runtime.install({ logger: new DefaultLogger('ERROR'), telemetryOptions: { logging: { filter: 'ERROR' } } });
 }

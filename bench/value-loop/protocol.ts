@@ -6,7 +6,7 @@ export const VALUE_LOOP = 'valueLoop';
 
 /** The activities of the loop by value, by their activity types. */
 export interface ValueActivities {
-  /** Given the whole conversation. */
+  /** An input with the whole conversation. */
   askModel(conversation: LoopMessage[]): Promise<AssistantMessage>;
   read_page(call: PageCall): Promise<string>;
 }

@@ -4,7 +4,7 @@ import type { ValueActivities } from './protocol.ts';
 
 const { askModel, read_page: readPage } = proxyActivities<ValueActivities>({ startToCloseTimeout: '1 minute' });
 
-/** The loop that an engineer would write first: the whole conversation goes into every model call. */
+/** The loop that an engineer would write first: every model call gets the whole conversation as its input. */
 export async function valueLoop(prompt: string): Promise<string> {
   const conversation: LoopMessage[] = [{ role: 'user', content: prompt }];
   for (;;) {

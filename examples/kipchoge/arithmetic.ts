@@ -13,7 +13,7 @@ const FUNCTIONS = new Map<string, (value: number) => number>([
   ['round', Math.round],
 ]);
 
-/** How tightly the operators bind. `^` groups to the right and binds tighter than a sign before it: -2^2 is -4. */
+/** The precedence of the operators. `^` groups to the right and binds tighter than a sign before it: -2^2 is -4. */
 const BINDING = new Map([
   ['+', 1],
   ['-', 1],
@@ -23,7 +23,7 @@ const BINDING = new Map([
 ]);
 const SIGN_BINDING = 3;
 
-/** Longer than any calculation that somebody means, and far from what would exhaust the stack. */
+/** Longer than any real calculation, and far from the length that would exhaust the stack. */
 const MAX_LENGTH = 1_000;
 
 const TOKEN = /\s*(?:(?<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?<name>\p{L}+)|(?<symbol>\S))/uy;

@@ -3,19 +3,19 @@ import { openai } from 'longhaul/worker';
 import { kipchoge } from './agent.ts';
 import { startScriptedModel } from './scripted-model.ts';
 
-/** The model of the demo: real where there is a key, scripted otherwise. */
+/** The model of the demo: a real one if there is a key, a scripted one otherwise. */
 export interface DemoModel {
   client: ModelClient;
   agent: typeof kipchoge;
-  /** For the person at the terminal: which model it is. */
+  /** Tells the person at the terminal which model it is. */
   lines: string[];
   stop(): Promise<void>;
 }
 
-/** Real models take longer to begin an answer; without any pause there would be nothing to watch. */
+/** Real models take longer to begin an answer; without a pause there would be nothing to watch. */
 const SCRIPTED_PAUSE_MS = 300;
 
-/** Chooses the model by `OPENAI_API_KEY`, `OPENAI_BASE_URL` and `OPENAI_MODEL`. Throws a UsageError for a URL that is none. */
+/** Chooses the model by `OPENAI_API_KEY`, `OPENAI_BASE_URL` and `OPENAI_MODEL`. Throws a UsageError for an invalid URL. */
 export async function demoModel(env: NodeJS.ProcessEnv): Promise<DemoModel> {
   const { OPENAI_API_KEY: apiKey, OPENAI_BASE_URL: baseURL } = env;
   if (apiKey) {

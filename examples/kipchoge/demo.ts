@@ -9,14 +9,14 @@ import { DemoSession, quietly } from '../demo/session.ts';
 import { type DemoModel, demoModel } from './demo-model.ts';
 import { QUESTION } from './scripted-model.ts';
 
-/** Once the demo ends: how long the run may take to close as cancelled. */
+/** The time that the run has to close as cancelled once the demo ends. */
 const GRACE_MS = 2_000;
 
 const session = new DemoSession('kipchoge-demo');
 const { terminal, output } = session;
 const { signal, env, stdout } = terminal;
 
-/** What the demo has started besides its session. */
+/** The resources that the demo has started besides its session. */
 interface Started {
   model?: DemoModel;
   run?: RunHandle;
@@ -70,7 +70,7 @@ async function stayUp(): Promise<void> {
   await untilInterrupted(signal, session.failed);
 }
 
-/** The run first, so that nothing is in flight. */
+/** Ends the run first, so that nothing is in flight. */
 async function endAll({ run, result, model }: Started): Promise<void> {
   if (signal.aborted) output.print(output.look('dim', '\nEnding what was started. Ctrl-C again ends it at once.'));
   await quietly(run !== undefined && result === undefined ? untilInterrupted(AbortSignal.timeout(GRACE_MS), cancelRun(run)) : undefined);
@@ -82,7 +82,7 @@ async function cancelRun(run: RunHandle): Promise<void> {
   await run.result();
 }
 
-/** The flags, or undefined where the command line has anything else. */
+/** The flags, or undefined if the command line has anything else. */
 function flags(): { exit: boolean } | undefined {
   try {
     return parseArgs({ options: { exit: { type: 'boolean', default: false } } }).values;

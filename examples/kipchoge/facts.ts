@@ -1,10 +1,10 @@
-/** Something that a search can find. */
+/** An entry that a search can find. */
 export interface Fact {
   title: string;
   text: string;
 }
 
-/** What the web knows here. */
+/** The entries of the web. */
 export const WEB: readonly Fact[] = [
   {
     title: "Eliud Kipchoge's marathon world record",
@@ -23,7 +23,7 @@ export const WEB: readonly Fact[] = [
   { title: 'How big is the Earth?', text: 'The Earth has a circumference of 40,075 km at the equator and a mean radius of 6,371 km.' },
 ];
 
-/** What the encyclopedia knows here. */
+/** The entries of the encyclopedia. */
 export const WIKIPEDIA: readonly Fact[] = [
   {
     title: 'Moon',
@@ -42,12 +42,12 @@ export const WIKIPEDIA: readonly Fact[] = [
   { title: 'Mars', text: 'Mars is the fourth planet from the Sun. It comes within 54,600,000 km of the Earth.' },
 ];
 
-/** Words that say nothing about what is looked for. */
+/** Words that do not matter for a search. */
 const FILLERS = new Set(
   'a an and at by did do does for from has have how in is it its of on or that the to was what when which who with'.split(' '),
 );
 
-/** The facts that have words of the query in them, best first, at most `limit`. A word in the title counts three times. */
+/** The entries that contain words of the query, best first, at most `limit`. A word in the title counts three times. */
 export function findFacts(facts: readonly Fact[], query: string, limit: number): Fact[] {
   const wanted = words(query).filter((word) => !FILLERS.has(word));
   return facts

@@ -3,15 +3,15 @@ import { createServer, type ChatCompletionRequest, type ContentWithToolCallsResp
 /** The question that the script answers. */
 export const QUESTION = 'How long would it take Kipchoge to run to the Moon?';
 
-/** A model without a mind: a server on loopback that speaks the OpenAI API and answers by a script. */
+/** A scripted model: a server on loopback that speaks the OpenAI API and answers from a script. */
 export interface ScriptedModel {
   /** For `OPENAI_BASE_URL`, or the `baseURL` of `openai()`. */
   baseURL: string;
-  /** Closes the port and cuts off what is being answered. May be called again. */
+  /** Closes the port and cuts off the answer in progress. May be called again. */
   stop(): Promise<void>;
 }
 
-/** One turn of the script: what the model says, and what it calls then. */
+/** One turn of the script: the text of the model, and its calls. */
 interface Turn {
   thought: string;
   tool: string;
@@ -41,7 +41,7 @@ const ANSWER =
 
 const NO_SCRIPT = `I am a scripted model and can only answer one question: "${QUESTION}" Set OPENAI_API_KEY to ask a real one.`;
 
-/** Starts the server on a free port. `pauseMs` is how long it takes to begin an answer; real models take longer. */
+/** Starts the server on a free port. `pauseMs` is the time before an answer begins; real models take longer. */
 export async function startScriptedModel({ pauseMs = 0 }: { pauseMs?: number } = {}): Promise<ScriptedModel> {
   const fixture = { match: { predicate: () => true }, response: answerTo, streamingProfile: { ttft: pauseMs } };
   const { server, url } = await createServer([fixture], { host: '127.0.0.1', port: 0 });
@@ -55,7 +55,7 @@ export async function startScriptedModel({ pauseMs = 0 }: { pauseMs?: number } =
   };
 }
 
-/** The turn depends on the conversation alone: how many results there are since the question. */
+/** The turn depends on the conversation alone: on the number of results since the question. */
 function answerTo(request: ChatCompletionRequest): TextResponse | ContentWithToolCallsResponse {
   const { messages } = request;
   const asked = messages.findLastIndex(({ role }) => role === 'user');
@@ -68,7 +68,7 @@ function answerTo(request: ChatCompletionRequest): TextResponse | ContentWithToo
   return { content: turn.thought, toolCalls: [call], usage: usageOf(request, `${turn.thought}${call.name}${call.arguments}`) };
 }
 
-/** Four characters are about one token. Both APIs are told the same, in the words of each. */
+/** Four characters are about one token. Both APIs get the same counts, under their own names. */
 function usageOf({ messages, tools }: ChatCompletionRequest, answer: string): NonNullable<TextResponse['usage']> {
   const read = Math.ceil(JSON.stringify([messages, tools ?? []]).length / 4);
   const written = Math.ceil(answer.length / 4);

@@ -60,7 +60,7 @@ function refused(status: number, error: string): Answer {
   return { status, body: { error } };
 }
 
-/** Undefined for what is no JSON. */
+/** Parses the body of a request; undefined if it is not JSON. */
 async function readJson(request: IncomingMessage): Promise<unknown> {
   let text = '';
   for await (const chunk of request) text += String(chunk);

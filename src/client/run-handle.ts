@@ -9,6 +9,7 @@ import { type ProgramResult, resultFrom } from '../core/domain/run/program-resul
 import type { DefaultOutput, RunResult, RunResultFields } from '../core/domain/run/result.ts';
 import type { StepResult } from '../core/domain/record/step.ts';
 import type { JsonValue } from '../core/domain/json/json.ts';
+import type { ExecutionTrace } from '../core/program/trace/execution-trace.ts';
 import {
   type ContextPage,
   type DecisionReceipt,
@@ -113,6 +114,11 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
    */
   async context({ from = 0 }: { from?: number } = {}): Promise<ContextPage> {
     return this.#reach(() => this.#reader.context(from));
+  }
+
+  /** Returns the trace of a program so far: what it did, step by step, in nested spans. Throws `invalid_input` for the run of an agent. */
+  async trace(): Promise<ExecutionTrace> {
+    return this.#reach(() => this.#reader.trace());
   }
 
   /** Returns the steps recorded so far. If the server has removed the beginning of the run, the remaining ones: `step` is their number. */

@@ -30,7 +30,7 @@ export interface BeginningOfRun {
 
 /** Returns the first state of a run. */
 export function firstState(start: FirstStart, beginning: BeginningOfRun, clock: RunClock): RunState {
-  if (start.type === 'program') return beginProgram({ ...beginning, input: start.input.input }, clock);
+  if (start.type === 'program') return beginProgram({ ...beginning, input: start.input.input, resume: start.input.resume }, clock);
   return newRunState({ ...start.input, ...beginning }, clock);
 }
 

@@ -44,7 +44,9 @@ export type {
   AskStepInput,
   AskStepOutput,
   ProgramInput,
+  ReadProgramInput,
   ResolveProgramInput,
+  Resume,
   StepValuesAnswer,
   StepValuesQuestion,
   UseMemoryInput,
@@ -87,6 +89,7 @@ export const QUERIES = {
   steps: 'steps',
   snapshot: 'snapshot',
   approvals: 'approvals',
+  trace: 'trace',
   /** Between a run and its own activities: the events that the activity lacks. */
   transcript: 'transcript',
   /** Between a run and its own activities: deps and state. */
@@ -150,6 +153,7 @@ export const ACTIVITIES = {
   resolveProgram: 'resolveProgram',
   askStep: 'askStep',
   useMemory: 'useMemory',
+  readProgram: 'readProgram',
 } as const;
 
 /** Returns the name of a handler of a run. A run inside a workflow of the user puts its key before the name. */

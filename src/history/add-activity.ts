@@ -19,6 +19,9 @@ export function addActivity(execution: RecordedExecution, activity: NamedActivit
       execution.stepAttempts.set(attemptAddress(attempt.input), attempt);
       return;
     }
+    case ACTIVITIES.readProgram:
+      execution.earlierRead = activity as NonNullable<RecordedExecution['earlierRead']>;
+      return;
     case ACTIVITIES.summarise:
       execution.summaries.push(activity as RecordedExecution['summaries'][number]);
       return;

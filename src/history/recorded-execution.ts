@@ -21,6 +21,8 @@ import type {
   VerifyCallInput,
   VerifyCallOutput,
 } from '../core/protocol.ts';
+import type { ReadProgramInput } from '../core/domain/program/messages.ts';
+import type { EarlierRun } from '../core/domain/program/program-state.ts';
 import type { LocalActivity } from './recorded-markers.ts';
 
 /**
@@ -82,6 +84,8 @@ export interface RecordedExecution {
   termsRequests: Map<string, RecordedActivity<AskTermsInput, ApprovalRequirement | null>>;
   /** Attempts of the model calls and memory uses of a program, by step and attempt: see `attemptAddress`. */
   stepAttempts: Map<string, RecordedActivity<AskStepInput | UseMemoryInput, unknown>>;
+  /** The activity that read the results of an earlier run of a program. */
+  earlierRead?: RecordedActivity<ReadProgramInput, EarlierRun>;
   authorizations: RecordedActivity<AuthorizeDecisionInput, AuthorizeDecisionOutput>[];
   notifications: RecordedActivity<NotifyWaitingInput, unknown>[];
   /** All activities that ended, in that order. */
@@ -107,7 +111,7 @@ export interface RecordedExecution {
 }
 
 /** Returns the address of an attempt of a step of a program. */
-export function attemptAddress({ step, attempt }: Pick<AskStepInput, 'step' | 'attempt'>): string {
+export function attemptAddress({ step, attempt = 1 }: Pick<AskStepInput, 'step' | 'attempt'>): string {
   return `${step}#${attempt}`;
 }
 

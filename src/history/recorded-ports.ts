@@ -11,7 +11,7 @@ import {
   verifiedOutcome,
   verifyFailure,
 } from '../core/activity-requests/activity-outcome.ts';
-import { askOutcome, memoryFailure } from '../core/activity-requests/program-requests.ts';
+import { askOutcome, earlierFailure, memoryFailure } from '../core/activity-requests/program-requests.ts';
 import type { ApprovalRequirement, Decision } from '../core/domain/approvals/approval.ts';
 import { LonghaulError } from '../core/domain/errors/error.ts';
 import type { Inbox } from '../core/loop/state/inbox.ts';
@@ -26,7 +26,14 @@ import type {
   ToolOutcome,
   WaitDeadline,
 } from '../core/loop/ports.ts';
-import type { AskCall, AskOutcome, MemoryCall, MemoryOutcome, ProgramPorts } from '../core/program/interpreter/program-ports.ts';
+import type {
+  AskCall,
+  AskOutcome,
+  EarlierOutcome,
+  MemoryCall,
+  MemoryOutcome,
+  ProgramPorts,
+} from '../core/program/interpreter/program-ports.ts';
 import type { AskStepOutput, UseMemoryOutput } from '../core/protocol.ts';
 import type { RunState } from '../core/loop/state/run-state.ts';
 import { derivedEventId } from './event-ids.ts';
@@ -117,6 +124,11 @@ export class RecordedPorts implements ProgramPorts {
   async useMemory({ address, attempt }: MemoryCall): Promise<MemoryOutcome> {
     const ended = await this.#stepAttempt<UseMemoryOutput>(address, attempt);
     return ended.failure === undefined ? { type: 'done', ...ended.output } : memoryFailure(ended.failure);
+  }
+
+  async readEarlier(): Promise<EarlierOutcome> {
+    const ended = await this.#tasks.endOf(this.#recorded.earlierRead, { isWaitedFor: true });
+    return ended.failure === undefined ? { type: 'read', earlier: ended.output } : earlierFailure(ended.failure);
   }
 
   async #stepAttempt<Output>(step: string, attempt: number): Promise<Ended<Output>> {

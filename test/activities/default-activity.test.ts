@@ -5,7 +5,7 @@ import { defaultActivity, type DefaultActivityParts } from '../../activities/def
 
 const mcpCall = { agentName: 'clerk', callId: 'c1', step: 1, at: [0, 0], eventId: 'e0', mcp: { server: 'crm', tool: 'get' } };
 
-/** What comes of a call of an activity that the worker does not have. */
+/** Calls an activity that the worker does not have, and returns the outcome. */
 function called(existing: DefaultActivityParts['existing'], ...args: unknown[]): Promise<unknown> {
   const activity = defaultActivity({
     runTool: async ({ callId }) => ({ id: '', content: [`ran ${callId}`], durationMs: 1 }),
@@ -18,11 +18,11 @@ function called(existing: DefaultActivityParts['existing'], ...args: unknown[]):
   );
 }
 
-test('a call of a tool of a server is run', async () => {
+test('a call of an MCP tool runs', async () => {
   expect(await called(undefined, mcpCall)).toMatchObject({ content: ['ran c1'] });
 });
 
-test('a call of anything else fails as the SDK does it, and may be tried again', async () => {
+test('a call of another unknown activity fails as in the SDK, and may be tried again', async () => {
   await expect(called(undefined, { agentName: 'clerk' })).rejects.toMatchObject({
     type: 'NotFoundError',
     message: 'Activity function get is not registered on this Worker, available activities: ["resolveAgent","greet"]',
@@ -30,7 +30,7 @@ test('a call of anything else fails as the SDK does it, and may be tried again',
   });
 });
 
-test('the default activity that a worker has gets everything else, with all its arguments', async () => {
+test("the worker's own default activity gets all other calls, with all their arguments", async () => {
   const existing = (...args: unknown[]): unknown => args;
   expect(await called(existing, 'a', 2)).toEqual(['a', 2]);
   expect(await called(existing)).toEqual([]);

@@ -11,7 +11,7 @@ const product = readTree(root, PRODUCT_FOLDERS);
 const median = medianLines(product);
 
 describe('the project', () => {
-  test('is read whole', () => {
+  test('is read completely', () => {
     expect(product.size).toBeGreaterThan(50);
     expect(tree.has('workflows/agent-run.ts')).toBe(true);
     expect(tree.has('test/architecture/architecture.test.ts')).toBe(true);
@@ -21,7 +21,7 @@ describe('the project', () => {
     expect(importViolations(tree)).toEqual([]);
   });
 
-  test('loads nothing through its entries that belongs to another side', () => {
+  test('loads through its entries nothing that belongs to the other side', () => {
     expect(closureViolations(tree)).toEqual([]);
   });
 
@@ -37,11 +37,11 @@ describe('the project', () => {
     expect(shapeViolations(tree)).toEqual([]);
   });
 
-  test('has folders that a reader takes in at a glance', () => {
-    expect(crowdedFolders(product)).toEqual([]);
+  test('has folders with few entries', () => {
+    expect(crowdedFolders(new Map([...tree].filter(([path]) => !/^(bench|examples)\//.test(path))))).toEqual([]);
   });
 
-  test(`has small files: half of them have ${median} lines or fewer, and 100 would be too many`, () => {
+  test(`has small files: half of them have ${median} lines or fewer, and the limit is 100`, () => {
     expect(median).toBeLessThanOrEqual(100);
   });
 });

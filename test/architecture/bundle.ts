@@ -5,7 +5,7 @@ import { LonghaulPlugin } from '../../worker/index.ts';
 import { withoutComments } from './source-file.ts';
 import { packageOf } from './source-tree.ts';
 
-/** What a worker loads into the sandbox. */
+/** The contents of a worker's workflow bundle. */
 export interface WorkflowBundle {
   /** Bytes of code, without comments and without the source map that the bundler appends. */
   codeBytes: number;
@@ -13,13 +13,13 @@ export interface WorkflowBundle {
   packages: string[];
   /** The files of the project in it, relative to its root. */
   files: string[];
-  /** Everything that Temporal could start as a workflow. */
+  /** All names under which Temporal could start a workflow. */
   workflowTypes: string[];
 }
 
 const SOURCE_MAP = /\/\/# sourceMappingURL=data:application\/json;charset=utf-8;base64,([\w+/=]+)\s*$/;
 
-/** Bundles as a worker does that serves agents and these workflows. */
+/** Builds the bundle of a worker that serves agents and these workflows. */
 export async function bundleWorkflows(root: string, userWorkflows?: string): Promise<WorkflowBundle> {
   const plugin = new LonghaulPlugin({ agents: [], providers: {} });
   const { workflowsPath } = plugin.configureWorker({
@@ -46,14 +46,14 @@ function modulesOf(encodedMap: string): string[] {
   return map.sources.map(String);
 }
 
-/** The package that a module belongs to. Built-in modules of Node are called `external "node:fs"` or the like. */
+/** The package of a module. Built-in modules of Node are called `external "node:fs"` or the like. */
 function bundledPackage(module: string): string | undefined {
   if (module.startsWith('external ')) return 'node:*';
   const inside = module.split('node_modules/').at(-1);
   return inside === undefined || inside === module ? undefined : packageOf(inside);
 }
 
-/** Loads the bundle as a worker's sandbox does, and asks it. */
+/** Loads the bundle as a worker's sandbox does, and returns its workflow types. */
 function workflowTypesOf(code: string): string[] {
   const sandbox: { [name: string]: unknown } = {
     __webpack_module_cache__: {},

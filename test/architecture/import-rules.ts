@@ -1,7 +1,7 @@
 import type { Import, SourceFile } from './source-file.ts';
 import { loadedBy, packageOf, type SourceTree, targetOf } from './source-tree.ts';
 
-/** What the files below a path may import. A path that ends in a slash stands for all files below it. */
+/** The files and packages that the files below a path may import. A path that ends in a slash stands for all files below it. */
 interface Zone {
   files: string;
   /** Files of the project. The files of the zone itself need no mention. */
@@ -18,11 +18,11 @@ interface Zone {
 }
 
 /**
- * Who may import what: the first zone that holds a file decides. Folders that no zone names (test, bench, examples)
- * may import everything.
+ * The allowed imports: the first zone that contains a file decides. Folders without a zone (test, bench, examples) may import
+ * everything.
  */
 const ZONES: readonly Zone[] = [
-  // Runs in the sandbox, and on both sides of it. Nothing here imports from outside.
+  // This code runs in the sandbox and outside of it, and imports nothing from outside the core.
   { files: 'src/core/domain/' },
   { files: 'src/core/hints/', may: ['src/core/domain/'] },
   { files: 'src/core/protocol.ts', mayTypes: ['src/core/domain/', 'src/core/loop/'] },
@@ -46,7 +46,7 @@ const ZONES: readonly Zone[] = [
   { files: 'src/core/program/', may: ['src/core/domain/', 'src/core/json-schema/', 'src/core/loop/', 'src/core/program/'] },
   { files: 'src/core/', may: ['src/core/'], packages: ['@temporalio/common'] },
 
-  // Asks for the Node that is needed, before anything else is loaded.
+  // Checks the version of Node before anything else is loaded.
   { files: 'src/node-version.ts' },
   { files: 'src/require-node.ts', may: ['src/core/', 'src/node-version.ts'] },
 
@@ -64,7 +64,7 @@ const ZONES: readonly Zone[] = [
   { files: 'src/log/', may: ['src/core/'], packages: ['node:*'] },
   { files: 'src/dev-server/', may: ['src/core/'], packages: ['node:*', 'env-paths', '@temporalio/client', '@temporalio/testing'] },
 
-  // The way to the server, a run as its history tells it, and the client on both.
+  // Calls to the server, the reading of histories, and the client on top of both.
   {
     files: 'src/temporal/',
     may: ['src/core/', 'src/codec/'],
@@ -92,14 +92,14 @@ const ZONES: readonly Zone[] = [
     packagesLazily: ['@temporalio/worker', '(computed)'],
   },
 
-  // The two sides of the sandbox, and what puts them together.
+  // The two sides of the sandbox, and the worker that combines them.
   {
     files: 'workflows/',
     may: ['src/core/'],
     mayTypes: ['src/define/'],
     packages: ['@temporalio/workflow', '@temporalio/common'],
   },
-  // The client of MCP servers is loaded where a connection is opened, and by nothing else.
+  // Only the module that opens a connection loads the client of MCP servers.
   {
     files: 'activities/mcp/',
     may: ['src/core/', 'src/define/', 'src/schema/', 'src/model/', 'activities/'],
@@ -129,7 +129,7 @@ const ZONES: readonly Zone[] = [
     packages: ['node:*', '@temporalio/worker', '@temporalio/client', '@temporalio/common', '@temporalio/plugin'],
   },
 
-  // The kit for tests: what is loaded with it is light, and what runs agents is loaded by a test that does.
+  // The kit for tests: its entry loads little, and a test that runs agents loads the rest.
   {
     files: 'src/testing/memory/',
     may: ['src/', 'activities/'],
@@ -144,7 +144,7 @@ const ZONES: readonly Zone[] = [
   },
   {
     files: 'src/testing/harness/',
-    may: ['src/core/', 'src/testing/'],
+    may: ['src/core/', 'src/memory/', 'src/testing/'],
     mayTypes: ['src/'],
     packages: ['node:*', '@temporalio/common'],
     packageTypes: ['@temporalio/activity', '@temporalio/worker'],
@@ -158,7 +158,7 @@ const ZONES: readonly Zone[] = [
   },
 ];
 
-/** What must not be loaded together with a file, by whatever way. */
+/** Packages that must not be loaded together with a file, over any chain of imports. */
 const CLOSURES: readonly { entries: string; mustNotLoad: readonly string[] }[] = [
   {
     entries: 'workflows/',
@@ -184,7 +184,7 @@ const CLOSURES: readonly { entries: string; mustNotLoad: readonly string[] }[] =
   { entries: 'src/client/index.ts', mustNotLoad: ['openai', '@temporalio/worker', '@temporalio/activity', '@temporalio/testing'] },
 ];
 
-/** Every import that the zones do not allow, as a sentence. */
+/** Lists every import that the zones do not allow, as a sentence. */
 export function importViolations(tree: SourceTree): string[] {
   return [...tree.values()].flatMap((file) => {
     const zone = ZONES.find((one) => covers(one.files, file.path));
@@ -193,7 +193,7 @@ export function importViolations(tree: SourceTree): string[] {
   });
 }
 
-/** Every entry that loads what it must not, as a sentence with the way that leads there. */
+/** Lists every entry that loads a forbidden package, as a sentence with the chain of imports. */
 export function closureViolations(tree: SourceTree): string[] {
   return CLOSURES.flatMap(({ entries, mustNotLoad }) =>
     [...tree.keys()]
@@ -208,7 +208,7 @@ export function closureViolations(tree: SourceTree): string[] {
   );
 }
 
-/** Every relative import that names no file of the tree, or lacks its `.ts`. */
+/** Lists every relative import that names no file of the tree, or lacks its `.ts`. */
 export function danglingImports(tree: SourceTree): string[] {
   return [...tree.values()].flatMap((file) =>
     file.imports

@@ -2,13 +2,13 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { unclearComments } from './language-rules.ts';
 import { parseSource, withoutComments } from './source-file.ts';
-import { parseTree, PRODUCT_FOLDERS, readTree } from './source-tree.ts';
+import { ALL_FOLDERS, parseTree, readTree } from './source-tree.ts';
 
-test('no comment of the product is unclear', () => {
-  expect(unclearComments(readTree(fileURLToPath(new URL('../..', import.meta.url)), PRODUCT_FOLDERS))).toEqual([]);
+test('no comment of the project is unclear', () => {
+  expect(unclearComments(readTree(fileURLToPath(new URL('../..', import.meta.url)), ALL_FOLDERS))).toEqual([]);
 });
 
-test('comments are found beside the strings that look like them', () => {
+test('comments are distinguished from strings that look like comments', () => {
   const { comments } = parseSource(
     'src/a.ts',
     [
@@ -31,14 +31,14 @@ test('comments are found beside the strings that look like them', () => {
   ]);
 });
 
-test('code without its comments is what is left', () => {
+test('code can be stripped of its comments', () => {
   expect(withoutComments("const a = '/* no */'; /* one */ const b = `// no`; // two\nconst c = /[/*]/;")).toBe(
     "const a = '/* no */';  const b = `// no`; \nconst c = /[/*]/;",
   );
 });
 
-describe('an unclear comment', () => {
-  test('is a doc comment that begins like a question', () => {
+describe('a comment is unclear', () => {
+  test('if it is a doc comment that begins like a question', () => {
     const tree = parseTree({
       'src/unclear.ts': `/** What a tool returns. */ const a = 1;\n/**\n * whether it ended\n */\nconst b = 1;\n/** Those that wait. */ const c = 1;`,
       'src/clear.ts': `/** The result of a tool. */ const a = 1; // What follows is its text.\n/** Offset of the event. */ const b = '/** What */';`,
@@ -50,7 +50,7 @@ describe('an unclear comment', () => {
     ]);
   });
 
-  test('is a comment that names no actor', () => {
+  test('if it names no actor', () => {
     const tree = parseTree({
       'src/unclear.ts': `// Nobody waits for it, whatever happens.\nconst nobody = 1;`,
       'src/clear.ts': `// No caller waits for it.\nconst whoever = 'somebody';`,

@@ -9,12 +9,12 @@ const LOOP = 'src/core/loop/';
 const tree = readTree(root, [LOOP.slice(0, -1)]);
 
 describe('the loop of a run', () => {
-  test('is read from the top in at most seven levels of imports', () => {
+  test('can be read from the top in at most seven levels of imports', () => {
     const tooDeep = longestChain(tree, LOOP, `${LOOP}run-loop.ts`).slice(7);
     expect(tooDeep).toEqual([]);
   });
 
-  test('has files that say in their first line which phase they belong to', () => {
+  test('has files whose first line names their phase', () => {
     const PHASES = /^\/\/ (Model phase|Tool phase|Closing|Shared state|The loop): .+\.$/;
     const silent = [...tree.keys()].filter((path) => !PHASES.test(readFileSync(`${root}${path}`, 'utf8').split('\n', 1)[0] ?? ''));
     expect(silent).toEqual([]);

@@ -42,7 +42,7 @@ describe('a source file', () => {
 });
 
 describe('import directions', () => {
-  test('workflows reach the pure modules and no activity, not even its types', () => {
+  test('workflows may import the pure modules but no activity, not even its types', () => {
     expect(
       importersIn({
         'workflows/good.ts': `import { proxyActivities } from '@temporalio/workflow'; import { runLoop } from '../src/core/loop/run-loop.ts';`,
@@ -76,7 +76,7 @@ describe('import directions', () => {
     ]);
   });
 
-  test('the worker is loaded by nobody but the command line, and there only when it is needed', () => {
+  test('only the command line may load the worker, and only lazily', () => {
     expect(
       importersIn({
         'worker/good.ts': `import { createActivities } from '../activities/index.ts'; import { Worker } from '@temporalio/worker';`,
@@ -92,14 +92,14 @@ describe('import directions', () => {
     ).toEqual(['src/cli/eager.ts', 'src/client/worker.ts', 'activities/worker.ts', 'activities/workflow.ts', 'src/client/activity.ts']);
   });
 
-  test('an import that is computed and a folder without a rule are refused', () => {
+  test('a computed import and a folder without a zone are refused', () => {
     expect(importViolations(parseTree({ 'src/core/domain/a.ts': `await import(name);`, 'src/unheard-of/b.ts': '' }))).toEqual([
       'src/core/domain/a.ts must not import (computed) (lazily): src/core/domain/ may not',
       'src/unheard-of/b.ts is in no zone: give it one in import-rules.ts',
     ]);
   });
 
-  test('an entry is refused for what it loads through others', () => {
+  test('an entry is refused for a package that it loads through other files', () => {
     const tree = parseTree({
       'workflows/agent-run.ts': `import { check } from '../src/schema/check.ts';`,
       'workflows/erased.ts': `import type { z } from '../src/schema/zod.ts';`,
@@ -118,7 +118,7 @@ describe('import directions', () => {
 });
 
 describe('cycles', () => {
-  test('are found, through types too', () => {
+  test('are found, also those of types', () => {
     const tree = parseTree({
       'src/a.ts': `import { b } from './b.ts';`,
       'src/b.ts': `import type { C } from './c.ts'; import './d.ts';`,
@@ -132,7 +132,7 @@ describe('cycles', () => {
     ]);
   });
 
-  test('are not seen in two ways to one file', () => {
+  test('are not reported for two paths to one file', () => {
     const tree = parseTree({
       'src/a.ts': `import './b.ts'; import './c.ts';`,
       'src/b.ts': `import './d.ts';`,
@@ -143,13 +143,17 @@ describe('cycles', () => {
   });
 });
 
-test('a folder of more than 20 files and folders is refused', () => {
+test('a folder of more than 20 files and folders is refused, except the one that mirrors the product', () => {
   const names = Array.from({ length: 20 }, (_, index) => `src/full/a${index}.ts`);
   const texts = Object.fromEntries([...names, 'src/roomy/one.ts'].map((path) => [path, '']));
   expect(crowdedFolders(parseTree(texts))).toEqual([]);
   expect(crowdedFolders(parseTree({ ...texts, 'src/full/more/b.ts': '' }))).toEqual([
     'src/full has 21 entries, more than 20: group them by concept',
   ]);
+  const tests = Object.fromEntries(Array.from({ length: 21 }, (_, index) => [`test/a${index}/b${index}.test.ts`, '']));
+  expect(crowdedFolders(parseTree(tests))).toEqual([]);
+  const crowded = Object.fromEntries(Array.from({ length: 21 }, (_, index) => [`test/server/a${index}.test.ts`, '']));
+  expect(crowdedFolders(parseTree(crowded))).toEqual(['test/server has 21 entries, more than 20: group them by concept']);
 });
 
 describe('the shape of a file', () => {

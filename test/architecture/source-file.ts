@@ -3,9 +3,9 @@ import { parseAst } from 'vitest/node';
 /** One import or re-export of a file. */
 export interface Import {
   specifier: string;
-  /** Erased when types are stripped. `import { type A }` is not: what remains of it still loads the module. */
+  /** True if stripping types erases the import. `import { type A }` remains and still loads the module. */
   typeOnly: boolean;
-  /** `import()`: loaded when it is reached, not when the file is. */
+  /** `import()`: loaded when it is executed, not with the file. */
   lazy: boolean;
 }
 
@@ -107,7 +107,7 @@ function commentsIn(text: string, literals: readonly SyntaxNode[]): Comment[] {
   }));
 }
 
-/** Finds the comments of a text: the parser drops them, and only a literal can hold their marks without being one. */
+/** Finds the comments of a text: the parser drops them, and only a literal can contain their marks without being one. */
 function commentRanges(text: string, literals: readonly SyntaxNode[]): RegExpExecArray[] {
   const characters = text.split('');
   for (const literal of literals) characters.fill(' ', Number(literal['start']), Number(literal['end']));
@@ -118,7 +118,7 @@ function isText({ type }: SyntaxNode): boolean {
   return type === 'Literal' || type === 'TemplateElement';
 }
 
-/** An import of something that is not a literal cannot be checked: it is named so that no rule allows it. */
+/** An import whose specifier is not a literal cannot be checked: it gets a name that no rule allows. */
 function specifierOf(node: SyntaxNode): string {
   const { source } = node;
   return isNode(source) && typeof source['value'] === 'string' ? source['value'] : '(computed)';

@@ -5,10 +5,10 @@ import { type Import, parseSource, type SourceFile } from './source-file.ts';
 /** The files of a tree by path. */
 export type SourceTree = ReadonlyMap<string, SourceFile>;
 
-/** The folders that make the product. */
+/** The folders of the product. */
 export const PRODUCT_FOLDERS = ['src', 'workflows', 'activities', 'worker'];
 
-/** Every folder that holds code of the project. */
+/** All folders with code of the project. */
 export const ALL_FOLDERS = [...PRODUCT_FOLDERS, 'test', 'bench', 'examples'];
 
 /** Reads every TypeScript file below these folders of a root. */
@@ -26,7 +26,7 @@ export function parseTree(texts: Readonly<Record<string, string>>): SourceTree {
   return new Map(Object.entries(texts).map(([path, text]) => [path, parseSource(path, text)]));
 }
 
-/** The path within the tree of what a file imports, or the specifier itself for a package. */
+/** The path of an imported file within the tree, or the specifier itself for a package. */
 export function targetOf(file: SourceFile, { specifier }: Import): string {
   return specifier.startsWith('.') ? posix.join(posix.dirname(file.path), specifier) : specifier;
 }
@@ -37,7 +37,7 @@ export function packageOf(specifier: string): string {
   return specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
 }
 
-/** What loading a file loads too, itself included: each file or package with the chain of files that leads to it. */
+/** All files and packages that loading a file loads, itself included, each with the chain of files that leads to it. */
 export function loadedBy(tree: SourceTree, entry: string): Map<string, string[]> {
   const chains = new Map<string, string[]>([[entry, [entry]]]);
   for (const [path, chain] of chains) {

@@ -20,7 +20,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(directory, { recursive: true }));
 
-/** So many events with a step after each second one. */
+/** So many events, with a step after every second one. */
 function records(from: number, through: number, said = 'x'): RunRecord[] {
   return Array.from({ length: through - from }, (_, place) => from + place).flatMap((offset): RunRecord[] => {
     const event: RunRecord = { type: 'event', offset, ...newEvent({ id: `${said}${offset}`, now: 0 }, run.runId, said) };
@@ -37,7 +37,7 @@ async function files(): Promise<string[]> {
   return entries.filter((entry) => entry.isFile()).map((entry) => path.join(entry.parentPath, entry.name));
 }
 
-test('what was appended is read in order, as JSON Lines in a file for each batch', async () => {
+test('appended events are read in order, from a file of JSON Lines for each batch', async () => {
   await append(0, 4);
   await append(4, 1_200);
   expect(await Array.fromAsync(archive.read(run))).toEqual(records(0, 1_200));
@@ -50,7 +50,7 @@ test('what was appended is read in order, as JSON Lines in a file for each batch
   ).toEqual(records(0, 1_200));
 });
 
-test('a batch that comes again replaces itself, and half a file of a crash is no part of the archive', async () => {
+test('a repeated batch replaces itself, and a partial file after a crash is ignored', async () => {
   await append(0, 4);
   const [file = ''] = await files();
   await writeFile(`${file}.0d4c.draft`, '{"type":"ev');
@@ -59,13 +59,13 @@ test('a batch that comes again replaces itself, and half a file of a crash is no
   expect(await Array.fromAsync(archive.read(run))).toEqual(records(0, 6));
 });
 
-test('batches that overlap after a reset give each event once', async () => {
+test('overlapping batches after a reset give each event once', async () => {
   await append(0, 6);
   await append(4, 10);
   expect(await Array.fromAsync(archive.read(run))).toEqual(records(0, 10));
 });
 
-test('runs of any id are apart, and one is forgotten alone', async () => {
+test('runs with any id are stored separately, and one is deleted without the others', async () => {
   const ids = ['a/../b', 'a b', '..', 'ä'.repeat(300), 'a_b', ''];
   for (const runId of ids) await append(0, 2, { ...run, runId });
   await append(0, 3, { namespace: 'other', runId: 'a b' });

@@ -5,7 +5,7 @@ import { CommandClock } from '../../bench/local/command-clock.ts';
 type Context = Parameters<ActivityInterceptorsFactory>[0];
 type Info = Parameters<CommandClock['sinks']['bench']['asked']['fn']>[0];
 
-test('a call is followed from where its tool begins to the next command of its run, and from its start to the next call where nothing comes between', async () => {
+test('a call is measured from the start of its tool to the next command of its run, and to the start of the next call if there is nothing in between', async () => {
   let now = 0;
   const clock = new CommandClock(() => now);
   const command = (at: number): void => {

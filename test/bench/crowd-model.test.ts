@@ -12,8 +12,8 @@ function requestOf(run: string, results: number): ModelRequest {
   return { model: 'pages', instructions: [], conversation: [first, ...answered], tools: [], settings: {} };
 }
 
-describe('the model of a crowd', () => {
-  it('goes on from where the conversation is, whoever asks in between', async () => {
+describe('the model of many runs', () => {
+  it('continues from the conversation, whichever runs call it in between', async () => {
     const model = crowdModel();
     const [one, two] = [`One. ${promptFor(2)}`, `Two. ${promptFor(1)}`];
     expect(await model.call(requestOf(one, 1), { signal })).toMatchObject({ toolCalls: [{ arguments: '{"page":1002}' }] });
@@ -26,13 +26,13 @@ describe('the model of a crowd', () => {
   });
 });
 
-describe('two turns of a crowd', () => {
+describe('two runs of the benchmark', () => {
   const before = new Map([
     ['a', ['1', '2']],
     ['b', ['1']],
   ]);
 
-  it('are the same where every run asks the same in the same order', () => {
+  it('are equal if every run sends the same requests in the same order', () => {
     expect(runsThatDiffer(before, new Map([...before].toReversed()))).toBe(0);
   });
 
@@ -60,7 +60,7 @@ describe('two turns of a crowd', () => {
         ['c', []],
       ],
     ],
-  ] as [string, [string, string[]][]][])('differ in one run where %s', (_, after) => {
+  ] as [string, [string, string[]][]][])('differ in one run if %s', (_, after) => {
     expect(runsThatDiffer(before, new Map(after))).toBe(1);
   });
 });

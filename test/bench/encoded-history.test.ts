@@ -31,7 +31,7 @@ describe('the measure of a history', () => {
     expect(Object.keys(measured.bytesByType)).toEqual(['activity_task_completed', 'activity_task_scheduled']);
   });
 
-  it('begins a step at each model call, and leaves out what comes before the first and the final answer', () => {
+  it('begins a step at each model call, and leaves out the part before the first and the final answer', () => {
     expect(measureHistory(history, 'ask').stepBytes).toEqual(steps.map((events) => size(...events)));
   });
 

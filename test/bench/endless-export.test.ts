@@ -7,7 +7,7 @@ import type { StepResult } from '../../src/core/domain/record/step.ts';
 const STEPS = 4;
 const CHARS = 50;
 
-/** The export of a run of four steps and an answer, which evicts results once and continues as new once. */
+/** The export of a run of four steps and an answer, with one eviction of results and one continue-as-new. */
 function exported(): ExportLine[] {
   const lines: ExportLine[] = [execution(1, 0, 0), event(0)];
   let offset = 1;
@@ -51,12 +51,12 @@ async function check(lines: ExportLine[]): Promise<CheckedExport> {
 }
 
 describe('an export of a scripted run', () => {
-  it('has no gap where everything is in its turn', async () => {
+  it('has no gap if all lines are in order', async () => {
     expect(await check(exported())).toEqual({ gaps: 0, events: EVENTS, steps: STEPS + 1, executions: 2, evictions: 1 });
   });
 
   it.each(exported().flatMap((line, place) => (line.type === 'event' || line.type === 'step' ? [[`${line.type} ${place}`, place]] : [])))(
-    'has a gap where %s is missing, and where it is there twice',
+    'has a gap if %s is missing, or is repeated',
     async (_, place) => {
       const lines = exported();
       const without = lines.toSpliced(place, 1);
@@ -66,12 +66,12 @@ describe('an export of a scripted run', () => {
     },
   );
 
-  it('has a gap where a step holds another page', async () => {
+  it('has a gap if a step contains another page', async () => {
     const lines = exported().map((line) => (line.type === 'step' && line.index === 1 ? { ...step(2), index: 1 } : line)) as ExportLine[];
     expect((await check(lines)).gaps).toBe(1);
   });
 
-  it('has a gap where its last line says so, or is missing', async () => {
+  it('has a gap if its last line reports one, or is missing', async () => {
     const lines = exported().map((line) => (line.type === 'summary' ? { ...line, gaps: [{ from: 1, through: 2 }] } : line));
     expect((await check(lines)).gaps).toBe(1);
     expect((await check(exported().slice(0, -1))).gaps).toBe(1);

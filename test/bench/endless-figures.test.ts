@@ -3,7 +3,7 @@ import { endlessFigures, type EndlessRun } from '../../bench/endless-figures.ts'
 
 const STEPS = 100;
 
-/** A run whose steps take 10 ms and whose worker holds 1,000 bytes, with changes. */
+/** A run with steps of 10 ms and a worker with 1,000 bytes, with changes. */
 function ofRun(changes: Partial<EndlessRun> = {}): EndlessRun {
   return {
     steps: STEPS,
@@ -16,7 +16,7 @@ function ofRun(changes: Partial<EndlessRun> = {}): EndlessRun {
   };
 }
 
-/** When the steps and the final answer begin, where each step takes so long. */
+/** The start times of the steps and the final answer, if each step takes so long. */
 function startsOf(msOf: (step: number) => number): number[] {
   const starts = [5];
   for (let step = 0; step < STEPS; step += 1) starts.push((starts.at(-1) ?? 0) + msOf(step));
@@ -24,7 +24,7 @@ function startsOf(msOf: (step: number) => number): number[] {
 }
 
 describe('the figures of a run without end', () => {
-  it('names what later work relies on first', () => {
+  it('begin with the names that later work relies on', () => {
     expect(Object.keys(endlessFigures(ofRun())).slice(0, 9)).toEqual([
       'steps',
       'executions',
@@ -52,7 +52,7 @@ describe('the figures of a run without end', () => {
     });
   });
 
-  it('compare the mean of the first tenth of the steps with that of the last, whatever is between', () => {
+  it('compare the mean of the first tenth of the steps with that of the last, independent of the others', () => {
     const starts = startsOf((step) => (step < 10 ? 10 : step === 95 ? 60 : step < 90 ? 500 : 10));
     expect(endlessFigures(ofRun({ starts }))).toMatchObject({
       msPerStepFirst: 10,
@@ -63,7 +63,7 @@ describe('the figures of a run without end', () => {
     });
   });
 
-  it('compare the middle reading of the memory in the first tenth with that in the last', () => {
+  it('compare the median memory reading of the first tenth with that of the last', () => {
     const samples = ofRun().samples.map((sample) => (sample.step > 90 ? { ...sample, rss: 1_500 } : sample));
     samples[3] = { step: 4, rss: 9_000, heap: 100, workflowHeap: 200, cpuMs: 0 };
     expect(endlessFigures(ofRun({ samples }))).toMatchObject({ rssFirst: 1_000, rssLast: 1_500, rssGrowth: 1.5 });
@@ -83,7 +83,7 @@ describe('the figures of a run without end', () => {
     });
   });
 
-  it('are refused where a step is missing', () => {
+  it('are refused if a step is missing', () => {
     expect(() => endlessFigures(ofRun({ starts: startsOf(() => 10).slice(1) }))).toThrow('The run had 99 steps, not 100');
   });
 });

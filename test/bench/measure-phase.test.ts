@@ -10,7 +10,7 @@ const optionsOf = (...args: string[]): PeersOptions => {
 };
 
 describe('the set-ups of the comparison', () => {
-  it('compress Longhaul alone, and leave every other side as it is', () => {
+  it('compress only Longhaul, and leave every other side unchanged', () => {
     const phases = phasesOf(optionsOf());
     expect(phases.filter(({ codec }) => codec === 'zstd').map(({ sides, resultChars }) => [sides, resultChars])).toEqual([
       [['longhaul'], 2_000],
@@ -19,7 +19,7 @@ describe('the set-ups of the comparison', () => {
     expect(needsPlugins(phases)).toBe(true);
   });
 
-  it('need no plugin where none is asked for, and are left out where no side is left', () => {
+  it('need no plugin if none is named, and are left out if no side remains', () => {
     const phases = phasesOf(optionsOf('--sides', 'loop,value-loop'));
     expect(needsPlugins(phases)).toBe(false);
     expect(phases.map(({ name }) => name)).toEqual(['long results', 'short results', 'at once']);

@@ -23,7 +23,7 @@ describe('the command line of the bench', () => {
     });
   });
 
-  it('says what is wrong', () => {
+  it('reports mistakes', () => {
     expect(() => parseOptions([])).toThrow('Which command?');
     expect(() => parseOptions(['speed'])).toThrow('There is no command "speed"');
     expect(() => parseOptions(['history', '--steps', '0'])).toThrow('--steps is "0": write a whole number of at least 1');
@@ -49,7 +49,7 @@ describe('the command line of the comparison', () => {
     });
   });
 
-  it('says what there is to choose from', () => {
+  it('lists the possible values', () => {
     expect(() => parseOptions(['peers', '--codec', 'gzip'])).toThrow('--codec has "gzip": choose of none, zstd');
     expect(() => parseOptions(['peers', '--sides', 'longhaul,crew'])).toThrow('--sides has "crew"');
   });
@@ -68,7 +68,7 @@ describe('the command lines of long and of many runs', () => {
     });
   });
 
-  it('ask for a run that has tenths', () => {
+  it('require a run that can be divided into tenths', () => {
     expect(() => parseOptions(['endless', '--steps', '9'])).toThrow('--steps is "9": write a whole number of at least 10');
   });
 });

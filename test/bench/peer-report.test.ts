@@ -23,13 +23,13 @@ describe('the report of the comparison', () => {
     expect(report.atOnce.longhaul).toEqual({ callsPerSecond: 250, callsPerSecondRange: [250, 250], cpuMsPerCall: 2 });
   });
 
-  it('weighs a history against the content of the steps that the run finished', () => {
+  it('compares a history with the content of the steps that the run finished', () => {
     expect(report.history.longhaul?.amplification).toBeCloseTo(3_100 / contentBytes(2, 50), 2);
     expect(report.history['ai-sdk']).toMatchObject({ ending: killed, contentBytes: contentBytes(1, 50) });
     expect(report.variants).toMatchObject([{ codec: 'zstd', resultChars: 50, historyBytes: 220 }]);
   });
 
-  it('holds Longhaul against the better plugin of each figure', () => {
+  it('compares Longhaul with the better plugin of each figure', () => {
     const bounds = Object.fromEntries(report.bounds.map(({ figure, value, met }) => [figure, [value, met]]));
     expect(bounds['milliseconds per call, of the better plugin’s']).toEqual([0.53, true]);
     expect(bounds['milliseconds per call, of the loop’s by reference']).toEqual([1.14, true]);
@@ -38,7 +38,7 @@ describe('the report of the comparison', () => {
     expect(bounds['amplification']).toEqual([report.history.longhaul?.amplification, false]);
   });
 
-  it('leaves out the bounds of what was not measured', () => {
+  it('leaves out the bounds of values that were not measured', () => {
     const alone = reportOf([
       phaseOf('long results', { longhaul: [sampleOf(8, { history: historyOf(10) })] }),
       short,
@@ -65,13 +65,13 @@ describe('the table of the comparison', () => {
     expect(rowsOf('@temporalio/openai-agents')[0]).toContain('| with its answer |');
   });
 
-  it('has as many cells in each row as in its head', () => {
+  it('has as many cells in each row as in its header', () => {
     const cells = lines.map((line) => (line.startsWith('|') ? line.split('|').length : 0));
     const uneven = cells.filter((count, line) => count !== 0 && (cells[line - 1] ?? 0) !== 0 && cells[line - 1] !== count);
     expect(uneven).toEqual([]);
   });
 
-  it('says which bounds are not met', () => {
+  it('lists the bounds that are not met', () => {
     expect(rowsOf('amplification')[0]).toMatch(/≤ 2.2 \| \*\*no\*\* \|$/);
     expect(rowsOf('milliseconds per call, of the better plugin’s')).toEqual([
       '| milliseconds per call, of the better plugin’s | 0.53 | ≤ 0.75 | yes |',

@@ -3,7 +3,7 @@ import type { Phase, PhaseName } from '../../bench/peer-phases.ts';
 import type { PhaseSamples, Sample } from '../../bench/peer-samples.ts';
 import type { SideName } from '../../bench/peer-sides.ts';
 
-/** Latency figures that are all the same, but for those that are named. */
+/** Latency figures that are all equal, except for those that are named. */
 export function latencyOf(ms: number, figures: Partial<LatencyFigures> = {}): LatencyFigures {
   const same = { msPerCallMean: ms, msPerCallP50: ms, msPerCallP95: ms, msPerCallFirst20: ms, msPerCallLast20: ms };
   return { ...same, callsPerSecond: 1_000 / ms, msModelCallP50: ms, msToolCallP50: ms, msPerStepP50: 2 * ms, ...figures };
@@ -19,7 +19,7 @@ export function historyOf(stepBytes: number): NonNullable<Sample['history']> {
   return { executions: 1, events: 25, bytes: 3 * stepBytes + 100, bytesBefore: 60, stepBytes: [stepBytes, 2 * stepBytes] };
 }
 
-/** What one set-up gave. */
+/** The result of one set-up. */
 export function phaseOf(name: PhaseName, samples: Partial<Record<SideName, Sample[]>>, fields: Partial<Phase> = {}): PhaseSamples {
   const sides = Object.keys(samples) as SideName[];
   const phase: Phase = {

@@ -12,7 +12,7 @@ describe('scales', () => {
     expect(linearScale(23.4, 5).place(12.5)).toBe(0.5);
   });
 
-  it('have powers of ten where they are logarithmic', () => {
+  it('have powers of ten if they are logarithmic', () => {
     const { ticks, place } = logScale(4_000, 52_428_800);
     expect(ticks).toEqual([1e3, 1e4, 1e5, 1e6, 1e7, 1e8]);
     expect([1e3, 1e8].map(place)).toEqual([0, 1]);
@@ -54,7 +54,7 @@ describe('a plot', () => {
     return path.split(/[L ]/).map(Number);
   };
 
-  it('draws each line from place to place: larger values further right and further up', () => {
+  it('draws each line from point to point: larger values further right and further up', () => {
     const [left, bottom, right, middle] = pathOf('#111111');
     const [, , half, top] = pathOf('#222222');
     expect(half).toBeCloseTo(((left ?? 0) + (right ?? 0)) / 2);
@@ -62,13 +62,13 @@ describe('a plot', () => {
     expect(top).toBeLessThan(bottom ?? 0);
   });
 
-  it('names the lines in the order of their ends, and says what ended one', () => {
+  it('labels the lines in the order of their ends, with the reason why one ended', () => {
     expect(svg.indexOf('>high<')).toBeLessThan(svg.indexOf('>low<'));
     expect(svg.match(/✕ ended/g)).toHaveLength(1);
     expect(svg.match(/stroke="#222222" stroke-width="2.6"/g)).toHaveLength(1);
   });
 
-  it('escapes what is written into it', () => {
+  it('escapes its texts', () => {
     expect(svg).toContain('>This &amp; &lt;that><');
     expect(svg).not.toContain('<that>');
   });
@@ -83,7 +83,7 @@ describe('the plots of the comparison', () => {
     }),
   ];
 
-  it('mark the run that the server killed, in both', () => {
+  it('mark the run that the server terminated, in both', () => {
     for (const svg of [historyPlot(measured), latencyPlot(measured)]) {
       expect(svg).toContain('✕ killed at step 2');
       expect(svg).toContain('>Longhaul<');
@@ -91,12 +91,12 @@ describe('the plots of the comparison', () => {
     }
   });
 
-  it('smooth by the median of the neighbourhood, so that a single outlier is gone', () => {
+  it('smooth by the median of neighbouring values, so that a single outlier disappears', () => {
     expect(smoothed([1, 1, 1, 1, 90, 1, 1, 1, 1])).toEqual(Array.from({ length: 9 }, () => 1));
     expect(smoothed([3])).toEqual([3]);
   });
 
-  it('write bytes short', () => {
+  it('write bytes in short form', () => {
     expect([100, 1e3, 1e4, 1e8].map(shortBytes)).toEqual(['100 B', '1 kB', '10 kB', '100 MB']);
   });
 });

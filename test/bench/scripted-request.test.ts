@@ -21,14 +21,14 @@ describe('the answer of the fake provider', () => {
     expect(answer(prompt, { role: 'user', content: 'Summary of the conversation so far' }, ...page(1))).toEqual(scriptedAnswer(2, 3));
   });
 
-  it('is a text where the request has no tools', () => {
+  it('is a text if the request has no tools', () => {
     expect(answerTo(Buffer.from(JSON.stringify({ messages: [prompt, ...page(0)] })))).toEqual({
       role: 'assistant',
       content: 'Pages were read.',
     });
   });
 
-  it('is missing where nothing says how long the run is', () => {
+  it('is missing if the request does not give the length of the run', () => {
     expect(answer({ role: 'user', content: 'Hello' })).toBeUndefined();
   });
 });

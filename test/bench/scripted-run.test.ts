@@ -12,12 +12,12 @@ describe('the script of a run', () => {
     expect(answers[0]?.tool_calls?.[0].id).not.toBe(answers[1]?.tool_calls?.[0].id);
   });
 
-  it('says as much in its last step as in its first', () => {
+  it('has as much text in its last step as in its first', () => {
     const [first, last] = [scriptedAnswer(0, 1_000), scriptedAnswer(999, 1_000)].map((answer) => JSON.stringify(answer).length);
     expect(first).toBe(last);
   });
 
-  it('tells its length by its prompt', () => {
+  it('gives its length in its prompt', () => {
     expect(stepsAskedFor(JSON.stringify({ messages: [{ role: 'user', content: promptFor(37) }] }))).toBe(37);
     expect(stepsAskedFor('{"messages":[]}')).toBeUndefined();
   });

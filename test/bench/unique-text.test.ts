@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { uniqueText } from '../../bench/unique-text.ts';
 
 describe('unique text', () => {
-  it('has the length that was asked for, in printable ASCII', () => {
+  it('has the requested length, in printable ASCII', () => {
     for (const chars of [0, 1, 6, 7, 2_000]) expect(uniqueText(1, chars)).toHaveLength(chars);
     expect(uniqueText(1, 2_000)).toMatch(/^[A-Za-z ,.]+$/);
   });
@@ -13,7 +13,7 @@ describe('unique text', () => {
     expect(uniqueText(7, 500)).not.toBe(uniqueText(8, 500));
   });
 
-  it('compresses as prose does', () => {
+  it('compresses as well as prose', () => {
     const ratio = (chars: number): number => {
       const compressed = Array.from({ length: 20 }, (_, seed) => zstdCompressSync(uniqueText(seed, chars)).length);
       return compressed.reduce((sum, bytes) => sum + bytes, 0) / (20 * chars);
@@ -26,7 +26,7 @@ describe('unique text', () => {
 
   it('repeats no 200 characters, in all texts of a run of 200 steps', () => {
     const whole = Array.from({ length: 200 }, (_, step) => uniqueText(1_001 + step, 2_000)).join('');
-    // A repetition of 200 characters holds one of 40.
+    // A repetition of 200 characters contains one of 40.
     const window = 40;
     const windows = new Set(Array.from({ length: whole.length - window + 1 }, (_, at) => whole.slice(at, at + window)));
     expect(windows.size).toBe(whole.length - window + 1);

@@ -43,7 +43,7 @@ test('the source maps of the package have their sources', () => {
   expect(maps.length).toBeGreaterThan(100);
   const without = maps.filter((path) => {
     const { sources, sourcesContent } = JSON.parse(read(path)) as { sources: string[]; sourcesContent?: (string | null)[] };
-    // What an earlier build left behind of files that are gone is not of this one.
+    // Maps that an earlier build left behind, of sources that no longer exist, do not count.
     const isLeft = sources.every((source) => !existsSync(posix.join(root, posix.dirname(path), source)));
     return !isLeft && sources.some((_, index) => !sourcesContent?.[index]);
   });

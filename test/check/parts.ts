@@ -2,10 +2,10 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Part } from './run-part.ts';
 
-/** Tests that are parts of their own, and those that need a server: `npm test` runs them. */
+/** Tests that have a part of their own, and those that need a server: `npm test` runs them. */
 const ELSEWHERE = new Set(['architecture', 'server']);
 
-/** Comes before the others: the examples import the package by its name, which leads to what is built. */
+/** This part comes before the others: the examples import the package by its name, which leads to the build. */
 export const BUILD: Part = { name: 'build', command: ['tsc', '-p', 'tsconfig.build.json'] };
 
 /** Every other part of the check of a project, the longest first, so that two at a time end together. */

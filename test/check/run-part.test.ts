@@ -6,7 +6,7 @@ function part(name: string, script: string) {
   return { name, command: ['node', '-e', script] as const };
 }
 
-test('a part passes where its program ends with 0, and its output is kept', async () => {
+test('a part passes if its program exits with 0, and its output is kept', async () => {
   expect(await runPart(part('one', `console.log('out'); console.error('err')`), process.cwd())).toMatchObject({
     name: 'one',
     passed: true,
@@ -14,7 +14,7 @@ test('a part passes where its program ends with 0, and its output is kept', asyn
   });
 });
 
-test('a part fails where its program fails, is ended, cannot be run, or makes Node warn', async () => {
+test('a part fails if its program fails, is killed, cannot be run, or makes Node print a warning', async () => {
   const failing = [
     part('code', 'process.exit(3)'),
     part('signal', `process.kill(process.pid, 'SIGKILL')`),
@@ -31,7 +31,7 @@ test('a part fails where its program fails, is ended, cannot be run, or makes No
   ]);
 });
 
-test('parts run side by side, each once, and come back in their order', async () => {
+test('parts run in parallel, each once, and their results are in order', async () => {
   const ended: string[] = [];
   const parts = [part('slow', 'setTimeout(() => {}, 200)'), part('bad', 'process.exit(1)'), part('last', '')];
   const results = await runParts(parts, process.cwd(), 2, ({ name }) => ended.push(name));

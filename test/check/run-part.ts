@@ -1,25 +1,25 @@
 import { spawn } from 'node:child_process';
 import { delimiter, join } from 'node:path';
 
-/** One thing that is checked, by a program of node_modules. */
+/** One thing to check, by a program of node_modules. */
 export interface Part {
   name: string;
   command: readonly [string, ...string[]];
 }
 
-/** What came of a part. */
+/** The result of a part. */
 export interface PartResult {
   name: string;
   passed: boolean;
   seconds: number;
-  /** All that the program printed. */
+  /** The whole output of the program. */
   output: string;
 }
 
-/** How Node announces deprecated and experimental features and leaked listeners. Everything else that warns ends with a code. */
+/** A warning of Node about deprecated and experimental features and leaked listeners. All other problems give an exit code. */
 const NODE_WARNING = /\(node:\d+\) .*Warning/;
 
-/** Runs a part in a project. It passes where the program ends with 0 and Node had nothing to warn of. */
+/** Runs a part in a project. It passes if the program exits with 0 and Node printed no warning. */
 export function runPart({ name, command: [program, ...args] }: Part, root: string): Promise<PartResult> {
   const start = performance.now();
   const path = [join(root, 'node_modules', '.bin'), process.env['PATH']].join(delimiter);
@@ -41,7 +41,7 @@ export function runPart({ name, command: [program, ...args] }: Part, root: strin
   });
 }
 
-/** Runs parts, so many at a time, and reports each as it ends. Resolves with the results in the order of the parts. */
+/** Runs so many parts at a time, and reports each as it ends. Resolves with the results in the order of the parts. */
 export async function runParts(
   parts: readonly Part[],
   root: string,

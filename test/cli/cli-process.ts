@@ -9,11 +9,11 @@ export interface CliProcess {
   readonly child: ChildProcess;
   readonly stdout: () => string;
   readonly stderr: () => string;
-  /** The exit code, once all output is there; the name of the signal where one ended it. */
+  /** The exit code, once all output is there; or the name of the signal that ended the process. */
   readonly ended: Promise<number | string>;
 }
 
-/** Starts the command line as a user does. `env` is added to this process's own. */
+/** Starts the command line. `env` is added to this process's own. */
 export function startCli(args: readonly string[], env: Record<string, string> = {}): CliProcess {
   const child = spawn(process.execPath, [MAIN, ...args], { env: { ...process.env, ...env }, stdio: ['pipe', 'pipe', 'pipe'] });
   let stdout = '';
@@ -24,7 +24,7 @@ export function startCli(args: readonly string[], env: Record<string, string> = 
   return { child, stdout: () => stdout, stderr: () => stderr, ended };
 }
 
-/** Waits until the condition holds, and fails with all that the process has said where it does not. */
+/** Waits until the condition holds, or throws an error with the output of the process. */
 export async function untilSaid(cli: CliProcess, condition: () => boolean, what: string): Promise<void> {
   const deadline = Date.now() + 30_000;
   while (!condition()) {

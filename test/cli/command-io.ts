@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { CommandIo } from '../../src/cli/program/command.ts';
 import { Output } from '../../src/cli/output.ts';
 
-/** What a command is given in place of a terminal, with everything that it writes kept. */
+/** Input and output of a command in place of a terminal, with its whole output kept. */
 export interface KeptIo {
   io: CommandIo;
   stdout(): string;

@@ -12,7 +12,7 @@ function reported(error: unknown): { code: number; stderr: string } {
   return { code, stderr };
 }
 
-test('every exit code stands for one thing', () => {
+test('every exit code has one meaning', () => {
   const codes = Object.values(EXIT_CODES).map(({ code }) => code);
   expect(new Set(codes).size).toBe(codes.length);
 });
@@ -22,7 +22,7 @@ test('the manual has the same table', () => {
   for (const { code, meaning } of Object.values(EXIT_CODES)) expect(manual).toContain(`| ${code} | ${meaning} |`);
 });
 
-test('a run that was waited for decides the exit code by its status', () => {
+test('the status of a run that was waited for decides the exit code', () => {
   expect([exitCodeOfRun('completed'), exitCodeOfRun('error'), exitCodeOfRun('cancelled'), exitCodeOfRun('max_iterations_reached')]).toEqual(
     [0, 3, 4, 5],
   );
@@ -47,7 +47,7 @@ test.each([
   expect(exitOfError(new LonghaulError(code, 'x'))).toBe(exit);
 });
 
-test('an error that was to be expected is one line without a stack', () => {
+test('an expected error is one line without a stack', () => {
   expect(reported(new LonghaulError('run_not_found', 'no run "x"'))).toEqual({ code: 6, stderr: 'longhaul: no run "x"\n' });
   expect(reported(new UsageError('no agents'))).toEqual({ code: 2, stderr: 'longhaul: no agents\n' });
   expect(reported(new DevServerError('nothing found'))).toEqual({ code: 7, stderr: 'longhaul: nothing found\n' });
@@ -59,7 +59,7 @@ test('an interruption is not reported', () => {
   expect(reported(new Interruption('output closed'))).toEqual({ code: 0, stderr: '' });
 });
 
-test('what gRPC reports is told in a line, wherever it is in the chain of causes', () => {
+test('an error of gRPC is one line, at any position in the chain of causes', () => {
   const status = (code: number, details: string): Error =>
     new Error('Failed to start Workflow', { cause: Object.assign(new Error(`${code}: ${details}`), { code, details }) });
   expect(reported(status(14, 'no connection'))).toEqual({
@@ -71,7 +71,7 @@ test('what gRPC reports is told in a line, wherever it is in the chain of causes
   expect(reported(status(3, 'bad id'))).toEqual({ code: 1, stderr: 'longhaul: The Temporal server answers with an error: bad id\n' });
 });
 
-test('only what nobody expected comes with a stack', () => {
+test('only an unexpected error is printed with a stack', () => {
   const { code, stderr } = reported(new TypeError('x is undefined'));
   expect(code).toBe(1);
   expect(stderr).toContain('longhaul: unexpected error: TypeError: x is undefined');

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { Interruption, untilInterrupted } from '../../src/cli/interruption.ts';
 import { runCli } from '../../src/cli/run-cli.ts';
 
-test('a command that is interrupted while it reads stdin ends with the code of the signal, and says nothing', async () => {
+test('a command that is interrupted while it reads stdin exits with the code of the signal, and prints nothing', async () => {
   const controller = new AbortController();
   const endless = {
     async *[Symbol.asyncIterator](): AsyncGenerator<string> {
@@ -18,7 +18,7 @@ test('a command that is interrupted while it reads stdin ends with the code of t
   expect(said).toBe('');
 });
 
-test('work that is done in time gives its value, and its own error', async () => {
+test('work that ends in time gives its value, or its own error', async () => {
   const { signal } = new AbortController();
   expect(await untilInterrupted(signal, Promise.resolve(3))).toBe(3);
   await expect(untilInterrupted(signal, Promise.reject(new Error('own')))).rejects.toThrow('own');

@@ -26,16 +26,16 @@ function named(main: string, path: string[], cwd = 'project'): string {
   return programName({ main: join(root, main), cwd: join(root, cwd), env: { PATH: path.map((one) => join(root, one)).join(':') } });
 }
 
-test('the program of a project is called by npx, from the project and from npm, which puts it into the path', () => {
+test('the program of a project is called with npx, from the project and from npm, which adds it to the PATH', () => {
   expect(named('project/node_modules/longhaul/main.js', [])).toBe('npx longhaul');
   expect(named('project/node_modules/.bin/longhaul', ['project/node_modules/.bin'])).toBe('npx longhaul');
 });
 
-test('the program of a project is called by npx where another one is installed for all', () => {
+test('the program of a project is called with npx if another one is installed globally', () => {
   expect(named('project/node_modules/.bin/longhaul', ['project/node_modules/.bin', 'global/bin'])).toBe('npx longhaul');
 });
 
-test('the program that is installed for all is called by its name', () => {
+test('the globally installed program is called by its name', () => {
   expect(named('global/bin/longhaul', ['global/bin'])).toBe('longhaul');
   expect(named('global/bin/longhaul', ['global/bin'], 'global')).toBe('longhaul');
 });

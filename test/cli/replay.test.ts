@@ -6,14 +6,14 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { recordedHistories } from '../replay/histories.ts';
 import { callCli } from './call-cli.ts';
 
-// Bundling takes its time on a busy machine.
+// Building a bundle takes a while on a busy machine.
 vi.setConfig({ testTimeout: 60_000 });
 
 const HISTORIES = fileURLToPath(new URL('../replay/histories/', import.meta.url));
-const WORKFLOWS = fileURLToPath(new URL('../server/host-workflows.ts', import.meta.url));
+const WORKFLOWS = fileURLToPath(new URL('../server/testbed/host-workflows.ts', import.meta.url));
 
 let folder: string;
-/** A run whose second tool call was to another tool than the code asks for. */
+/** A run whose second tool call names another tool than the code expects. */
 let foreign: string;
 
 beforeAll(async () => {
@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(async () => rm(folder, { recursive: true }));
 
-test('a folder of histories is replayed, and everything that replays ends with 0', async () => {
+test('a folder of histories is replayed, and the exit code is 0 if all of them replay', async () => {
   const { exitCode, stdout, stderr } = await callCli(['replay', HISTORIES, '--workflows', WORKFLOWS]);
   const count = recordedHistories().length;
   expect(stdout.match(/^ok /gm)).toHaveLength(count);
@@ -34,7 +34,7 @@ test('a folder of histories is replayed, and everything that replays ends with 0
   expect(exitCode).toBe(0);
 });
 
-test('a difference is told by the run, its step, and the command that differs', async () => {
+test('a difference is reported with the run, its step, and the command that differs', async () => {
   const { exitCode, stdout, stderr } = await callCli(['replay', folder]);
   expect(stdout.replaceAll(folder, 'F')).toMatchInlineSnapshot(`
     "diverged  completed-with-tools-in-sequence (F/foreign.json)
@@ -46,7 +46,7 @@ test('a difference is told by the run, its step, and the command that differs', 
   expect(exitCode).toBe(9);
 });
 
-test('a local call that the code does not make is told too, whatever tasks it went on over', async () => {
+test('a local call that the code does not make is reported too, over however many tasks it lasted', async () => {
   const texts = await Promise.all(
     ['local-tools', 'local-tools-over-tasks'].map((name) => readFile(join(HISTORIES, `${name}.json`), 'utf8')),
   );
@@ -64,7 +64,7 @@ test('a local call that the code does not make is told too, whatever tasks it we
   expect(exitCode).toBe(9);
 });
 
-test('for machines each run is an object on a line', async () => {
+test('with --json, each run is an object on a line', async () => {
   const { exitCode, stdout } = await callCli(['replay', foreign, join(folder, 'good.json'), '--json']);
   const [first, second] = stdout
     .trimEnd()
@@ -97,18 +97,18 @@ test('workflows that cannot be bundled are a usage error with the reason', async
   expect(exitCode).toBe(2);
 });
 
-test('a run of a workflow that the code does not have says so', async () => {
+test('a run of a workflow that the code lacks is reported', async () => {
   const { exitCode, stdout } = await callCli(['replay', join(HISTORIES, 'two-agents-in-a-workflow.json')]);
   expect(stdout).toContain('The code has no workflow of type "report"');
   expect(exitCode).toBe(9);
 });
 
 test.each([
-  { what: 'a path of nothing', args: ['nowhere.json'], said: 'There is no file or folder "nowhere.json" to replay' },
+  { what: 'a path that does not exist', args: ['nowhere.json'], said: 'There is no file or folder "nowhere.json" to replay' },
   { what: 'a file that is not JSON', args: [fileURLToPath(import.meta.url)], said: 'cannot be read' },
   { what: 'a folder without histories', args: [fileURLToPath(new URL('./fixtures', import.meta.url))], said: 'holds no histories' },
   {
-    what: 'a module of workflows that is none',
+    what: 'a workflows module that does not exist',
     args: ['x.json', '--workflows', 'no.ts'],
     said: 'The workflows module "no.ts" is not a file',
   },
@@ -118,7 +118,7 @@ test.each([
   expect(exitCode).toBe(2);
 });
 
-/** A history whose last local call was to another tool. */
+/** A history whose last local call names another tool. */
 function withAnotherLocalCall(text: string): string {
   const history = JSON.parse(text) as {
     events: { markerRecordedEventAttributes?: { details: Record<string, { payloads: { data: string }[] }> } }[];

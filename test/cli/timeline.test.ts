@@ -9,7 +9,7 @@ import type { Event } from '../../src/core/domain/record/event.ts';
 import { type RunRecord, recordsInOrder } from '../../src/core/domain/record/run-record.ts';
 import { newStep, newToolCallRecord, type StepResult } from '../../src/core/domain/record/step.ts';
 import { commandIo } from './command-io.ts';
-import { AT, decision } from './waiting.ts';
+import { AT, decision } from './pending-approvals.ts';
 
 const plain = commandIo().io.output;
 
@@ -37,7 +37,7 @@ function inOrder(events: Event[], steps: StepResult[]): RunRecord[] {
   return [...recordsInOrder({ firstOffset: 0, events, firstStep: 0, steps })];
 }
 
-test('a step tells what the model asked for, who approved it with which arguments, and what came of it', () => {
+test('a step shows its calls, the author and the arguments of each approval, and the results', () => {
   const edited = { ...newToolCallRecord('refund', 'c1', AT), arguments: { amount: 3 }, result: 'paid 3', durationMs: 12 };
   const found = { ...newToolCallRecord('search', 'c2', AT), result: 'found' };
   const events = [
@@ -67,7 +67,7 @@ Step 2 · stop
   Paid.`);
 });
 
-test('the step at hand tells which calls have a result, wait, or were decided', () => {
+test('the current step shows which calls have a result, wait, or were decided', () => {
   const calls = event('clerk', [refund, search, { ...search, toolCallId: 'c3' }], { usage: null });
   const records = inOrder(
     [
@@ -91,7 +91,7 @@ Step 1 · not complete yet
   … no result yet`);
 });
 
-test('what people said and asked between steps is told in its place, and so are answers that gave no step', () => {
+test('messages and requests between steps are shown at their position, and so are answers that gave no step', () => {
   const limits = { maxIterations: 20 };
   const records = inOrder(
     [
@@ -148,7 +148,7 @@ async function* listed<Value>(...values: readonly Value[]): AsyncGenerator<Value
 
 const step: RunRecord = { type: 'step', index: 4, ...newStep(5) };
 
-test('a run that goes on is asked; where the server has removed its beginning, what is left of history is read', async () => {
+test('an open run is queried; if the server has removed its beginning, the rest of the history is read', async () => {
   const answer = event('clerk', [{ type: 'message', role: 'assistant', content: 'Hi.' }], { usage: null });
   const asked = readable({ events: () => listed(answer), steps: () => Promise.resolve([newStep(1)]) });
   expect(await runRecords(asked, { live: true })).toMatchObject([
@@ -156,7 +156,7 @@ test('a run that goes on is asked; where the server has removed its beginning, w
     { type: 'step', index: 0 },
   ]);
   const removed = readable({
-    // oxlint-disable-next-line require-yield -- there is nothing to give
+    // oxlint-disable-next-line require-yield -- there are no events
     async *events() {
       await Promise.reject(new LonghaulError('history_removed', 'gone'));
     },
@@ -165,6 +165,6 @@ test('a run that goes on is asked; where the server has removed its beginning, w
   expect(await runRecords(removed, { live: true })).toEqual([step]);
 });
 
-test('of a run that has ended, history is read: nobody needs to answer', async () => {
+test('the history of a run that has ended is read, without a worker', async () => {
   expect(await runRecords(readable({ export: () => listed(step) }), { live: false })).toEqual([step]);
 });

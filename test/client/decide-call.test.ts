@@ -5,9 +5,12 @@ import { describe, expect, test } from 'vitest';
 import { type RunApproval, RunHandle } from '../../src/client/index.ts';
 import type { ApprovalView } from '../../src/core/domain/approvals/approval.ts';
 import type { WaitingNotice } from '../../worker/index.ts';
-import { waiting } from '../cli/waiting.ts';
+import { waiting } from '../cli/pending-approvals.ts';
 
-/** A client of a run on which `c1` waits, and what is asked of the server through it. `refusal`: what the run answers decisions with. */
+/**
+ * A client of a run with the pending call `c1`, and the requests that it sends to the server. `refusal`: the run's answer to
+ * decisions.
+ */
 function countingClient(refusal?: string): { client: Client; asked: unknown[] } {
   const asked: unknown[] = [];
   const handle = {
@@ -34,7 +37,7 @@ function countingClient(refusal?: string): { client: Client; asked: unknown[] } 
 }
 
 describe('a decision on a listed approval', () => {
-  test('is sent with what was listed, and nothing else is asked of the server', async () => {
+  test('is sent with the data of the listing, and no other request is made', async () => {
     const { client, asked } = countingClient();
     const run = new RunHandle(client, 'clerk-1');
     await run.approve(waiting());
@@ -63,7 +66,7 @@ describe('a decision on a listed approval', () => {
   });
 });
 
-test('a decision is about a listed approval or the id of a call, and about nothing less', () => {
+test('a decision needs a listed approval or a call id, and nothing else is accepted', () => {
   expect(async (run: RunHandle, pending: ApprovalView, listed: RunApproval, notice: WaitingNotice) => {
     await run.approve(pending, { by: 'ann' });
     await run.reject(listed, { reason: 'no' });

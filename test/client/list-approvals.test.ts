@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { SeenApprovals } from '../../src/client/listing/list-approvals.ts';
 
-test('an approval that waits comes once, and is forgotten once it has been in no list for a while', () => {
+test('a pending approval is reported once, and forgotten once it has been in no list for a while', () => {
   const seen = new SeenApprovals();
   const [first, second] = [
     { runId: 'r1', key: 'k1' },

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Numbering } from '../../src/client/export/numbering.ts';
 
-test('numbers pass once, and those that are missing are noted as ranges', () => {
+test('each number is accepted once, and missing numbers are recorded as ranges', () => {
   const numbering = new Numbering();
   expect([2, 3, 3, 1, 7].map((number) => numbering.pass(number))).toEqual([true, true, false, false, true]);
   numbering.reach(8);

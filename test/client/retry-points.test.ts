@@ -8,7 +8,7 @@ import { recordedChains } from '../history/recorded-histories.ts';
 
 const CONVERTER = { payloadConverter: defaultPayloadConverter, failureConverter: defaultFailureConverter, payloadCodecs: [] };
 
-/** As the summaries of the model calls say it, which people read: `step 2 · model · …`. */
+/** The summaries of the model calls, as people read them: `step 2 · model · …`. */
 function saidBySummaries(events: readonly HistoryEvent[]): Record<string, number> {
   const said: Record<string, number> = {};
   for (const { activityTaskScheduledEventAttributes: scheduled, userMetadata } of events) {
@@ -19,7 +19,7 @@ function saidBySummaries(events: readonly HistoryEvent[]): Record<string, number
   return said;
 }
 
-test('the task that asked for a step is found in every recorded run, whichever execution it is in', async () => {
+test('the task that scheduled a step is found in every recorded run, in any execution', async () => {
   let found = 0;
   for (const [name, links] of await recordedChains()) {
     for (const { events, recorded } of links) {
@@ -40,19 +40,19 @@ async function pointsOf(name: string, execution = 1): Promise<RetryPoints> {
   return retryPoints({ runId: name, executionId: name, converter: CONVERTER }, link.events);
 }
 
-test('a run goes on from the step that it asked for last, unless another one is named', async () => {
+test('a run is retried from the last step that it scheduled, unless another is named', async () => {
   const points = await pointsOf('completed-with-tools-in-sequence');
   const steps = [...points.tasks.keys()];
   expect(retriedStep('r', points, {})).toEqual({ fromStep: steps.at(-1), task: points.tasks.get(steps.at(-1) ?? 0) });
   expect(retriedStep('r', points, { fromStep: 1 })).toEqual({ fromStep: 1, task: points.tasks.get(1) });
 });
 
-test('a run that never asked the model begins again', async () => {
+test('a run that never called the model begins again', async () => {
   const points = await pointsOf('failed-with-an-unknown-agent');
   expect(retriedStep('r', points, {})).toEqual({ fromStep: 1, task: points.firstTask });
 });
 
-test('a step that is not there is refused with those that are', async () => {
+test('a step that does not exist is refused with the existing steps', async () => {
   const short = await pointsOf('failed-in-a-model-call');
   expect(() => retriedStep('r', short, { fromStep: 9 })).toThrow(
     /^Run "r" cannot be retried from there: it has no step 9\. Retry it from (a step from 1 to \d|step 1)$/,
@@ -68,7 +68,7 @@ test('a run is refused that no worker had begun, or that would end at its deadli
   expect(() => retriedStep('r', late, {})).toThrow(/^Run "r" cannot be retried: its deadline was 20[-\dT:.]+Z, and it would end at once/);
 });
 
-test('what people sent is found with the task that took it', async () => {
+test('requests of callers are found with the task that accepted them', async () => {
   const [link] = (await recordedChains()).get('decided-in-every-way') ?? [];
   if (link === undefined) throw new Error('There is no such recorded run');
   const { accepted: requests } = await retryPoints({ runId: 'r', executionId: 'e', converter: CONVERTER }, link.events);

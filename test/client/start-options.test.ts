@@ -5,9 +5,9 @@ import { describe, expect, test, vi } from 'vitest';
 import { startRun, type StartOptions } from '../../src/client/start/start-run.ts';
 import { UsageError } from '../../src/core/domain/errors/error.ts';
 import { defineAgent } from '../../src/index.ts';
-import { assistant } from '../server/agents.ts';
+import { assistant } from '../server/testbed/agents.ts';
 
-/** A client that sends nothing, and what it would have sent. */
+/** A client that sends nothing, and the requests that it would have sent. */
 function quietClient(): { client: Client; start: ReturnType<typeof vi.fn<Client['workflow']['start']>> } {
   const start = vi.fn<Client['workflow']['start']>();
   return { client: { workflow: { start } } as unknown as Client, start };
@@ -15,7 +15,7 @@ function quietClient(): { client: Client; start: ReturnType<typeof vi.fn<Client[
 
 const tenant = defineSearchAttributeKey('Tenant', 'KEYWORD');
 
-test('model, settings, tags and deadline are in the input of the run, everything else beside it', async () => {
+test('model, settings, tags and deadline are in the input of the run, and all other options beside it', async () => {
   const { client, start } = quietClient();
   await startRun(client, assistant, {
     input: 'Q',
@@ -47,7 +47,7 @@ test('model, settings, tags and deadline are in the input of the run, everything
   expect(options?.typedSearchAttributes).toMatchObject({ getAll: expect.any(Function) as unknown });
 });
 
-test('a start that says none of it is sent as it always was', async () => {
+test('a start without options is sent as before', async () => {
   const { client, start } = quietClient();
   await startRun(client, assistant, { input: 'Q', runId: 'r' });
   const [, options] = start.mock.calls[0] ?? [];
@@ -94,7 +94,7 @@ describe('a start from messages', () => {
   });
 });
 
-describe('what a run cannot start with is refused before anything is sent', () => {
+describe('options with which a run cannot start are refused before anything is sent', () => {
   test.each<[string, Partial<StartOptions>, string]>([
     ['a model without provider', { model: 'gpt-5' as 'p/m' }, 'agent "assistant": model "gpt-5" has no provider: write "provider/model"'],
     ['an unknown setting', { settings: { heat: 1 } as object }, 'agent "assistant": "settings" has an unknown option "heat"'],
@@ -111,7 +111,7 @@ describe('what a run cannot start with is refused before anything is sent', () =
     ['attributes that are no list', { searchAttributes: { Tenant: 'acme' } as never }, '"searchAttributes" is not a list'],
     ['a memo of ours', { memo: { longhaulResult: 1 } }, 'the memo "longhaulResult" is Longhaul\'s own'],
     ['a memo that is too large', { memo: { text: 'x'.repeat(32_000) } }, '"memo" has 32'],
-    ['a memo that is none', { memo: [] as never }, '"memo" must be an object'],
+    ['an invalid memo', { memo: [] as never }, '"memo" must be an object'],
     ['a priority of 0', { priority: 0 }, '"priority" is 0: write a whole number of at least 1'],
     ['a fairness key that is too long', { fairnessKey: 'ü'.repeat(33) }, 'write a text of at most 64 bytes'],
     ['two deadlines', { deadline: '1h', limits: { deadline: '2h' } }, 'there are two deadlines'],
@@ -124,7 +124,7 @@ describe('what a run cannot start with is refused before anything is sent', () =
     expect(start).not.toHaveBeenCalled();
   });
 
-  test('a tool choice that the agent does not have, where the agent is at hand', async () => {
+  test('a tool choice that the agent lacks, if the agent is passed as an object', async () => {
     const { client, start } = quietClient();
     const agent = defineAgent({ name: 'a', model: 'p/m' });
     await expect(startRun(client, agent, { input: 'Q', settings: { toolChoice: { tool: 'x' } } })).rejects.toMatchObject({
@@ -135,7 +135,7 @@ describe('what a run cannot start with is refused before anything is sent', () =
   });
 });
 
-test('a search attribute that the namespace lacks is an error that says what to do', async () => {
+test('a search attribute that the namespace lacks is an error with the remedy', async () => {
   const { client, start } = quietClient();
   const cause = Object.assign(new Error('3 INVALID_ARGUMENT'), {
     code: 3,

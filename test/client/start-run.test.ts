@@ -3,15 +3,15 @@ import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { startRun } from '../../src/client/start/start-run.ts';
 import { defineAgent, secret } from '../../src/index.ts';
-import { assistant } from '../server/agents.ts';
+import { assistant } from '../server/testbed/agents.ts';
 
-/** A client that sends nothing, and what it would have sent. */
+/** A client that sends nothing, and the requests that it would have sent. */
 function quietClient(): { client: Client; start: ReturnType<typeof vi.fn<Client['workflow']['start']>> } {
   const start = vi.fn<Client['workflow']['start']>();
   return { client: { workflow: { start } } as unknown as Client, start };
 }
 
-describe('deps that may not enter a history are refused with their path before anything is sent', () => {
+describe('deps that must not enter a history are refused with their path before anything is sent', () => {
   test.each<[string, unknown, string]>([
     ['a function', { tools: [() => 1] }, 'deps.tools[0] is a function'],
     ['a live object', { pool: new Map() }, 'deps.pool is an object of class "Map"'],
@@ -29,7 +29,7 @@ describe('deps that may not enter a history are refused with their path before a
   });
 });
 
-test('deps that the schema of the agent requires are missed before anything is sent, and defaults are not', async () => {
+test("missing deps that the agent's schema requires are refused before anything is sent; missing deps with defaults are accepted", async () => {
   const { client, start } = quietClient();
   const agent = defineAgent({ name: 'a', model: 'p/m', deps: z.object({ user: z.string(), locale: z.string().default('en') }) });
   for (const deps of [undefined, {}]) {
@@ -43,7 +43,7 @@ test('deps that the schema of the agent requires are missed before anything is s
   expect(start).toHaveBeenCalledOnce();
 });
 
-test('other deps are sent as they are', async () => {
+test('other deps are sent unchanged', async () => {
   const { client, start } = quietClient();
   const deps = { user: { id: 1, tokenBudget: 7 }, nextPageToken: 'p2' };
   await startRun(client, assistant, { input: 'Q', deps, runId: 'r' });
@@ -56,7 +56,7 @@ test('other deps are sent as they are', async () => {
 test.each([
   ['refuse', 'write "fail", "return" or "restartFailed"'],
   ['restart', 'write "fail", "return" or "restartFailed"'],
-])('an "ifExists" that is none is refused before anything is sent: %j', async (ifExists, instead) => {
+])('an invalid "ifExists" is refused before anything is sent: %j', async (ifExists, instead) => {
   const { client, start } = quietClient();
   await expect(startRun(client, assistant, { input: 'Q', ifExists: ifExists as 'fail' })).rejects.toMatchObject({
     code: 'invalid_input',
@@ -69,7 +69,7 @@ test.each([
   ['maxIterations', 3, 'the start has an unknown option "maxIterations"'],
   ['limits', { maxIterations: 3 }, '"limits" has an unknown option "maxIterations" (known: steps, '],
   ['limits', { steps: 0 }, '"limits.steps" is 0: write a whole number of at least 1'],
-])('steps are limited by limits.steps, and by nothing else: %s %j', async (name, value, problem) => {
+])('steps are limited by limits.steps alone: %s %j', async (name, value, problem) => {
   const { client, start } = quietClient();
   await expect(startRun(client, assistant, { input: 'Q', [name]: value })).rejects.toThrow(problem);
   expect(start).not.toHaveBeenCalled();

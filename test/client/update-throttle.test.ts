@@ -5,7 +5,7 @@ import { updateRun } from '../../src/client/updates/update.ts';
 import { throttleOf } from '../../src/client/updates/update-throttle.ts';
 import { UPDATES } from '../../src/core/protocol.ts';
 
-/** An Update that is on its way to the server. */
+/** An Update that is being sent to the server. */
 interface OnItsWay {
   argument: unknown;
   answer(value: unknown): void;
@@ -30,7 +30,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test('messages of one client to one run go one after the other, in the order in which they were sent', async () => {
+test('messages of one client to one run are sent one after the other, in order', async () => {
   const { client, sent } = fakeClient();
   const answers = ['a', 'b', 'c'].map((argument) => updateRun(client, 'run', { name: UPDATES.send, argument }));
   for (const [index, text] of ['a', 'b', 'c'].entries()) {
@@ -41,7 +41,7 @@ test('messages of one client to one run go one after the other, in the order in 
   expect(await Promise.all(answers)).toEqual(['took a', 'took b', 'took c']);
 });
 
-test('decisions go two at a time, and neither they nor other runs wait behind messages', async () => {
+test('decisions are sent two at a time, and neither they nor other runs wait for messages', async () => {
   const { client, sent } = fakeClient();
   const messages = [1, 2].map((argument) => updateRun(client, 'run', { name: UPDATES.send, argument }));
   const decisions = [3, 4, 5, 6, 7].map((argument) => updateRun(client, 'run', { name: UPDATES.approve, argument }));
@@ -56,7 +56,7 @@ test('decisions go two at a time, and neither they nor other runs wait behind me
   expect(await Promise.all([...messages, ...decisions, other])).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
 });
 
-test('a message that waits behind one that is not taken is given up at its own deadline, and never sent', async () => {
+test('a message that waits behind an unanswered one is given up at its own deadline, and never sent', async () => {
   const { client, sent } = fakeClient();
   const first = updateRun(client, 'run', { name: UPDATES.send, argument: 'first' });
   await expect(updateRun(client, 'run', { name: UPDATES.send, argument: 'second' }, { timeout: 20 })).rejects.toMatchObject({
@@ -72,13 +72,13 @@ test('a message that waits behind one that is not taken is given up at its own d
 test.each([
   [8, 'limit on number of concurrent in-flight updates has been reached (10)'],
   [14, 'workflow update was aborted'],
-])('an Update that the server sheds (%i) is sent again later, and the next one leaves room', async (code, details) => {
+])('if the server sheds an Update (%i), it is sent again later, and the next one waits longer', async (code, details) => {
   vi.useFakeTimers();
   const { client, sent } = fakeClient();
   const taken = updateRun(client, 'run', { name: UPDATES.send, argument: 'a' });
   await vi.advanceTimersByTimeAsync(0);
   sent[0]?.fail(shed(code, details));
-  // Half of the pause at least: whoever comes back at once is shed again, and has others aborted.
+  // The wait is at least half of the pause: a client that retries at once is shed again, and has other Updates aborted.
   await vi.advanceTimersByTimeAsync(150);
   expect(sent).toHaveLength(1);
   await vi.advanceTimersByTimeAsync(2_000);
@@ -93,7 +93,7 @@ test.each([
   expect(await next).toBe('taken too');
 });
 
-test('a run that goes on in its next execution is asked again at once, and no room is left', async () => {
+test('a run that has continued as new gets the Update again at once, without a pause', async () => {
   vi.useFakeTimers();
   const { client, sent } = fakeClient();
   const taken = updateRun(client, 'run', { name: UPDATES.send, argument: 'a' });
@@ -107,7 +107,7 @@ test('a run that goes on in its next execution is asked again at once, and no ro
   expect(sent).toHaveLength(3);
 });
 
-test('what a client has learned of a run is forgotten once it has been silent for a while', async () => {
+test('the pause of a run is forgotten after a while without requests', async () => {
   const { client } = fakeClient();
   const lane = throttleOf(client, 'run', 'messages');
   await lane.inTurn(Date.now() + 1_000, () => Promise.resolve(lane.congested(Date.now())));

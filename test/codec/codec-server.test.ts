@@ -31,7 +31,7 @@ async function payloadsOf(response: Response): Promise<(typeof clear)[]> {
 }
 
 describe('a codec server', () => {
-  test('decodes what it encodes, at its root and below any path', async () => {
+  test('decodes its own encoded payloads, at its root and below any path', async () => {
     const url = await start();
     for (const [encode, decode] of [
       ['/encode', '/decode'],
@@ -45,14 +45,14 @@ describe('a codec server', () => {
     }
   });
 
-  test('gives back what is not encoded as it came, and an empty list for none', async () => {
+  test('returns unencoded payloads unchanged, and an empty list for none', async () => {
     const url = await start();
     const odd = { metadata: { encoding: base64('binary/null') }, externalPayloads: [{ sizeBytes: '7' }] };
     expect(await payloadsOf(await post(`${url}/decode`, { payloads: [clear, odd, {}] }))).toEqual([clear, odd, {}]);
     expect(await payloadsOf(await post(`${url}/decode`, { payloads: [] }))).toEqual([]);
   });
 
-  test('names the key that it lacks', async () => {
+  test('names the missing key', async () => {
     const encoded = await payloadsOf(await post(`${await start()}/encode`, { payloads: [clear] }));
     const other = await start({ codec: { encryption: { activeKeyId: 'k2', keys: { k2: key(2) } } } });
     const answer = await post(`${other}/decode`, { payloads: encoded });
@@ -69,20 +69,20 @@ describe('a codec server', () => {
     '{"payloads": [7]}',
     '{"payloads": [{"data": 7}]}',
     '{"payloads": [{"metadata": {"a": 7}}]}',
-  ])('refuses the body %j and says what it expects', async (body) => {
+  ])('refuses the body %j with the expected form', async (body) => {
     const answer = await post(`${await start()}/decode`, body);
     expect(answer.status).toBe(400);
     expect(await answer.text()).toContain('{"payloads":');
   });
 
-  test('answers nothing else', async () => {
+  test('refuses all other requests', async () => {
     const url = await start();
     expect((await post(`${url}/`, {})).status).toBe(404);
     expect((await post(`${url}/decode/more`, {})).status).toBe(404);
     expect((await fetch(`${url}/decode`)).status).toBe(405);
   });
 
-  test('takes a body up to its limit and not a byte more, whether its length is announced or not', async () => {
+  test('accepts a body up to its limit and not a byte more, with or without a declared length', async () => {
     const body = JSON.stringify({ payloads: [clear] });
     expect((await post(`${await start({ maxBodyBytes: body.length })}/encode`, body)).status).toBe(200);
     const url = await start({ maxBodyBytes: body.length - 1 });
@@ -92,7 +92,7 @@ describe('a codec server', () => {
 });
 
 describe('the token', () => {
-  test('is asked for before anything is decoded', async () => {
+  test('is checked before anything is decoded', async () => {
     const url = await start({ token: 'open sesame' });
     for (const headers of [
       {},
@@ -107,7 +107,7 @@ describe('the token', () => {
     expect(await payloadsOf(await post(`${url}/decode`, { payloads: [clear] }, { authorization: 'Bearer open sesame' }))).toEqual([clear]);
   });
 
-  test('must be there where others than this machine can call', async () => {
+  test('is required if other machines can call', async () => {
     await expect(startCodecServer({ codec, host: '0.0.0.0' })).rejects.toThrow('would show clear text');
     expect(await start({ host: '0.0.0.0', token: 't' })).toMatch(/^http:\/\/0\.0\.0\.0:\d+$/);
   });
@@ -117,7 +117,7 @@ describe('pages', () => {
   const allowsOrigin = (origin: string): boolean => origin === UI;
   const preflight = { origin: UI, 'access-control-request-method': 'POST', 'access-control-request-headers': 'content-type,x-namespace' };
 
-  test('of an allowed origin get the preflight that the Temporal UI needs, without a token', async () => {
+  test('of an allowed origin get the preflight answer that the Temporal UI needs, without a token', async () => {
     const url = await start({ allowsOrigin, token: 't' });
     const answer = await fetch(`${url}/decode`, { method: 'OPTIONS', headers: preflight });
     expect(answer.status).toBe(204);
@@ -137,7 +137,7 @@ describe('pages', () => {
   });
 
   test.each(['http://evil.example', 'http://localhost:8234', 'null'])(
-    'of the origin %s are refused, with no header that lets them in',
+    'of the origin %s are refused, without a header that allows them',
     async (origin) => {
       const url = await start({ allowsOrigin });
       for (const answer of [
@@ -152,7 +152,7 @@ describe('pages', () => {
   );
 });
 
-test('a port that is taken is a usage error that names it', async () => {
+test('a port in use is a usage error that names it', async () => {
   const port = Number(new URL(await start()).port);
   await expect(startCodecServer({ codec, port })).rejects.toThrow(`"127.0.0.1:${port}"`);
 });

@@ -15,7 +15,7 @@ async function encodingOf(codec: CompressionCodec, length: number): Promise<stri
 }
 
 describe('compression', () => {
-  test('brings back every payload as it was', async () => {
+  test('restores every payload', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anyPayload, { maxLength: 4 }), fc.nat(2_000), async (payloads, threshold) => {
         const codec = new CompressionCodec({ threshold });
@@ -25,7 +25,7 @@ describe('compression', () => {
     );
   });
 
-  test('brings back payloads of more than the thread pool begins at', async () => {
+  test('restores payloads above the size at which the thread pool is used', async () => {
     const codec = new CompressionCodec(true);
     const payload = bytesPayload(Buffer.from(randomBytes(1_000_000).toString('hex')));
     const [encoded] = await codec.encode([payload]);
@@ -36,14 +36,14 @@ describe('compression', () => {
   test.each([
     { compression: true, threshold: 32_000 },
     { compression: { threshold: 500 }, threshold: 500 },
-  ])('begins at $threshold bytes of data and leaves alone what is one byte shorter', async ({ compression, threshold }) => {
+  ])('begins at $threshold bytes of data, and leaves data that is one byte shorter unchanged', async ({ compression, threshold }) => {
     const codec = new CompressionCodec(compression);
     expect(await encodingOf(codec, threshold - 1)).toBe('json/plain');
     expect(await encodingOf(codec, threshold)).toBe('binary/zstd');
     expect(await encodingOf(codec, threshold + 1)).toBe('binary/zstd');
   });
 
-  test('with a threshold of 0 compresses what becomes smaller, at every size, and nothing else', async () => {
+  test('with a threshold of 0 compresses data of every size that becomes smaller, and no other', async () => {
     const codec = new CompressionCodec({ threshold: 0 });
     expect(await encodingOf(codec, 300)).toBe('binary/zstd');
     expect(await encodingOf(codec, 10)).toBe('json/plain');
@@ -52,14 +52,14 @@ describe('compression', () => {
     expect((await codec.encode([noise]))[0]).toBe(noise);
   });
 
-  test.each([undefined, false] as const)('with option %s compresses nothing and still reads what is compressed', async (option) => {
+  test.each([undefined, false] as const)('with option %s compresses nothing, but still reads compressed data', async (option) => {
     const [compressed] = await new CompressionCodec(true).encode([text(50_000)]);
     const codec = new CompressionCodec(option);
     expect(await encodingOf(codec, 100_000)).toBe('json/plain');
     expect((await codec.decode([compressed ?? {}])).map(plain)).toEqual([plain(text(50_000))]);
   });
 
-  test('leaves unencoded payloads of an older history as they are', async () => {
+  test('leaves unencoded payloads of an older history unchanged', async () => {
     const old = text(40_000);
     expect((await new CompressionCodec(true).decode([old]))[0]).toBe(old);
   });
@@ -70,7 +70,7 @@ describe('compression', () => {
     await expect(new CompressionCodec(true).decode([bomb])).rejects.toThrow('grow to more than 67108864 bytes');
   });
 
-  test.each([-1, 1.5, Number.NaN, Infinity])('refuses the threshold %s when it is made', (threshold) => {
+  test.each([-1, 1.5, Number.NaN, Infinity])('refuses the threshold %s when the codec is made', (threshold) => {
     expect(() => new CompressionCodec({ threshold })).toThrow(`codec.compression.threshold is "${threshold}"`);
   });
 });

@@ -15,7 +15,7 @@ async function encryptedWith(codec: EncryptionCodec, payload: Payload = jsonPayl
   return encrypted ?? {};
 }
 
-/** What a decoding fails with. */
+/** Returns the error with which decoding fails. */
 async function failure(codec: EncryptionCodec, payload: Payload): Promise<unknown> {
   return codec.decode([payload]).then(
     () => 'decoded',
@@ -24,7 +24,7 @@ async function failure(codec: EncryptionCodec, payload: Payload): Promise<unknow
 }
 
 describe('encryption', () => {
-  test('brings back every payload as it was', async () => {
+  test('restores every payload', async () => {
     const codec = codecOf('k1', { k1: key(1) });
     await fc.assert(
       fc.asyncProperty(fc.array(anyPayload, { maxLength: 4 }), async (payloads) => {
@@ -35,7 +35,7 @@ describe('encryption', () => {
     );
   });
 
-  test('shows the key id and nothing of the payload, not even its metadata, and never the same twice', async () => {
+  test('shows the key id but nothing of the payload, not even its metadata, and never gives the same bytes twice', async () => {
     const codec = codecOf('2026-11', { '2026-11': key(1) });
     const payload = {
       ...jsonPayload('a well known secret'),
@@ -48,14 +48,14 @@ describe('encryption', () => {
     expect(plain(one)).not.toEqual(plain(other));
   });
 
-  test('after a rotation writes with the new key and reads what the old one wrote', async () => {
+  test('writes with the new key after a rotation, and reads data of the old one', async () => {
     const before = await encryptedWith(codecOf('old', { old: key(1) }));
     const rotated = codecOf('new', { new: key(2), old: key(1) });
     expect((await rotated.decode([before])).map(plain)).toEqual([plain(jsonPayload('secret'))]);
     expect(metadataOf(await encryptedWith(rotated), 'encryption-key-id')).toBe('new');
   });
 
-  test('leaves the unencrypted payloads of an older history as they are, also among encrypted ones', async () => {
+  test('leaves the unencrypted payloads of an older history unchanged, also among encrypted ones', async () => {
     const codec = codecOf('k1', { k1: key(1) });
     const old = jsonPayload('from before');
     const decoded = await codec.decode([old, await encryptedWith(codec), {}]);
@@ -63,7 +63,7 @@ describe('encryption', () => {
     expect(decoded.map(plain)).toEqual([plain(old), plain(jsonPayload('secret')), plain({})]);
   });
 
-  test('without keys writes clear text, and says which key it lacks for what is encrypted', async () => {
+  test('without keys writes clear text, and names the missing key of encrypted data', async () => {
     const none = new EncryptionCodec(undefined);
     const payload = jsonPayload('x');
     expect((await none.encode([payload]))[0]).toBe(payload);
@@ -73,7 +73,7 @@ describe('encryption', () => {
     });
   });
 
-  test('names the key that is missing, and the one that is another', async () => {
+  test('names a missing key, and a key with other bytes', async () => {
     const payload = await encryptedWith(codecOf('k1', { k1: key(1) }));
     expect(await failure(codecOf('k2', { k2: key(2) }), payload)).toMatchObject({
       code: 'encryption_key_missing',
@@ -96,12 +96,12 @@ describe('encryption', () => {
         expect(await failure(codec, { ...payload, data })).toMatchObject({ code: 'decryption_failed' });
       }),
     );
-    // The other id has the same key: only the authentication of the id can tell.
+    // The other id has the same key: only the authentication of the id can detect it.
     const renamed = { ...payload, metadata: { ...payload.metadata, 'encryption-key-id': Buffer.from('k2') } };
     expect(await failure(codec, renamed)).toMatchObject({ code: 'decryption_failed' });
   });
 
-  test('refuses what was cut off, down to nothing', async () => {
+  test('refuses truncated payloads of any length', async () => {
     const codec = codecOf('k1', { k1: key(1) });
     const payload = await encryptedWith(codec);
     for (const length of [0, 1, 11, 12, 20, 28, (payload.data?.length ?? 0) - 1]) {
@@ -113,7 +113,7 @@ describe('encryption', () => {
 });
 
 describe('keys', () => {
-  test('from a function are asked for once each, and again after a failure', async () => {
+  test('from a function are requested once each, and again after a failure', async () => {
     const keys = vi.fn<(keyId: string) => Promise<Uint8Array | undefined>>((keyId) => Promise.resolve(keyId === 'k1' ? key(1) : undefined));
     const codec = codecOf('k1', keys);
     const payloads = await codec.encode([jsonPayload(1), jsonPayload(2), jsonPayload(3)]);
@@ -125,7 +125,7 @@ describe('keys', () => {
     expect((await codec.decode([foreign])).map(plain)).toEqual([plain(jsonPayload('secret'))]);
   });
 
-  test('that a function cannot give are named with its reason', async () => {
+  test('that a function cannot return are named with its reason', async () => {
     const codec = codecOf('k1', () => Promise.reject(new Error('the key store is away')));
     await expect(codec.encode([jsonPayload(1)])).rejects.toMatchObject({
       code: 'encryption_key_missing',
@@ -135,7 +135,7 @@ describe('keys', () => {
     await expect(short.encode([jsonPayload(1)])).rejects.toThrow('The encryption key "k1" has 16 bytes');
   });
 
-  test('in hand are checked when the codec is made', () => {
+  test('in the options are checked when the codec is made', () => {
     expect(() => codecOf('k2', { k1: key(1) })).toThrow('codec.encryption.keys has no key "k2"');
     expect(() => codecOf('k1', { k1: key(1), k0: new Uint8Array(31) })).toThrow('The encryption key "k0" has 31 bytes');
     for (const keyId of ['', 'a b', 'schlüssel', 'k'.repeat(65)]) expect(() => codecOf(keyId, { [keyId]: key(1) })).toThrow('activeKeyId');

@@ -9,7 +9,7 @@ function keysOf(text: string): ReturnType<typeof environmentKeys> {
   return environmentKeys({ LONGHAUL_ENCRYPTION_KEYS: text });
 }
 
-test('keys are read in their order: the first is the active one', () => {
+test('keys are read in order: the first is the active one', () => {
   expect(keysOf(`new:${A}, old:${B} `)).toEqual({ activeKeyId: 'new', keys: { new: key(1), old: key(2) } });
 });
 
@@ -25,7 +25,7 @@ test.each([
   ['a key that is too short', 'k1:c2hvcnQ=', 'The key "k1" in LONGHAUL_ENCRYPTION_KEYS is not 32 bytes in base64'],
   ['a key that is not base64', `k1:${'!'.repeat(44)}`, 'The key "k1" in LONGHAUL_ENCRYPTION_KEYS is not 32 bytes in base64'],
   ['an id that is there twice', `k1:${A},k1:${B}`, 'LONGHAUL_ENCRYPTION_KEYS has two keys "k1"'],
-])('%s is refused without a part of any key in the message', (_, text, message) => {
+])('%s is refused, and the message contains no part of a key', (_, text, message) => {
   const attempt = (): unknown => keysOf(text);
   expect(attempt).toThrow(message);
   expect(attempt).not.toThrow(A.slice(0, 12));

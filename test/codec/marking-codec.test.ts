@@ -24,7 +24,7 @@ function payload(encoding: string, data: string, keyId?: string): Payload {
 }
 
 describe('a codec of a worker', () => {
-  test('gives a payload that cannot be decoded as one that says why, and the others as they are', async () => {
+  test('replaces a payload that cannot be decoded by one with the reason, and leaves the others unchanged', async () => {
     const [sound] = await encryption.encode([jsonPayload({ a: 1 })]);
     const decoded = await marking?.decode([sound ?? {}, payload('binary/aes-256-gcm', 'changed', 'k1'), jsonPayload('clear')]);
     expect(decoded?.map((one) => metadataOf(one, 'encoding'))).toEqual([
@@ -35,7 +35,7 @@ describe('a codec of a worker', () => {
     expect(plain(decoded?.[0])).toEqual(plain(jsonPayload({ a: 1 })));
   });
 
-  test('repeats the reason in the error of a converter that knows nothing of it', async () => {
+  test('repeats the reason in the error of a converter that does not know the marker', async () => {
     const [compression] = markingCodecs([new CompressionCodec(true)]);
     const [decoded = {}] = (await compression?.decode([payload('binary/zstd', 'x')])) ?? [];
     expect(() => defaultPayloadConverter.fromPayload(decoded)).toThrow(
@@ -43,7 +43,7 @@ describe('a codec of a worker', () => {
     );
   });
 
-  test('throws for a key that is missing: another worker may have it', async () => {
+  test('throws for a missing key: another worker may have it', async () => {
     const rejected = marking?.decode([payload('binary/aes-256-gcm', 'x', 'k2')]);
     await expect(rejected).rejects.toMatchObject({ code: 'encryption_key_missing', message: expect.stringContaining('"k2"') as string });
   });
@@ -59,7 +59,7 @@ describe('a codec of a worker', () => {
   });
 
   test.each([undefined, '', 'two words', 'ü', 'x'.repeat(65)])(
-    'does not wait for a key of the id %j, which no process can have',
+    'does not wait for a key with the id %j, which no process can have',
     async (keyId) => {
       const [decoded] = (await marking?.decode([payload('binary/aes-256-gcm', 'x', keyId)])) ?? [];
       expect(metadataOf(decoded, 'encoding')).toBe(
@@ -68,15 +68,15 @@ describe('a codec of a worker', () => {
     },
   );
 
-  test('is one once, however often it is made one', () => {
+  test('is applied once, even if it is made twice', () => {
     const codecs = markingCodecs([encryption]);
     expect(markingCodecs(codecs)).toEqual(codecs);
     expect(markingCodecs(codecs)[0]).toBe(codecs[0]);
   });
 });
 
-describe('a converter for what anybody may have sent', () => {
-  test('says why it cannot read a value of an encoding that it does not know, or that cannot be decoded', async () => {
+describe('a converter for payloads of any sender', () => {
+  test('gives the reason why it cannot read a value with an unknown encoding, or one that cannot be decoded', async () => {
     const encodings = fc.constantFrom('x', '', 'binary/zstd', 'binary/aes-256-gcm');
     const reasons = fc.sample(fc.tuple(encodings, fc.uint8Array({ maxLength: 80 })), 200).map(async ([encoding, data]) => {
       const metadata = { encoding: Buffer.from(encoding), 'encryption-key-id': Buffer.from('k1') };
@@ -93,7 +93,7 @@ describe('a converter for what anybody may have sent', () => {
     );
   });
 
-  test('still throws for a key that is missing', async () => {
+  test('still throws for a missing key', async () => {
     const reading = decodeArrayFromPayloads(converter, [payload('binary/aes-256-gcm', 'x', 'k9')]);
     await expect(reading).rejects.toMatchObject({ code: 'encryption_key_missing' });
   });

@@ -19,7 +19,7 @@ test('a plugin gives its codec to worker, replay worker, client and bundle', () 
   expect(plugin.configureBundler({ workflowsPath: '/w.js' }).failureConverterPath).toBe(FAILURE_CONVERTER_PATH);
 });
 
-test('a plugin lets workers mark what they cannot decode, and clients throw', () => {
+test('with a plugin, workers mark payloads that they cannot decode, and clients throw', () => {
   const areMarking = (codecs: readonly unknown[] = []): boolean[] => codecs.map((one) => one instanceof MarkingCodec);
   const worker = plugin.configureWorker({ taskQueue: 'q' });
   expect(areMarking(worker.dataConverter?.payloadCodecs)).toEqual([true, true]);
@@ -29,12 +29,12 @@ test('a plugin lets workers mark what they cannot decode, and clients throw', ()
   expect(areMarking(plugin.configureReplayWorker({ dataConverter }).dataConverter?.payloadCodecs)).toEqual([true, true]);
 });
 
-test('a bundle gets the converter that runs refuse by, unless the user brings one', () => {
+test('a bundle gets the converter with which runs refuse data, unless the user has one', () => {
   expect(plugin.configureBundler({ workflowsPath: '/w.js' }).payloadConverterPath).toBe(PAYLOAD_CONVERTER_MODULE);
   expect(plugin.configureBundler({ workflowsPath: '/w.js', payloadConverterPath: '/mine.js' }).payloadConverterPath).toBe('/mine.js');
 });
 
-test('a plugin without encryption leaves failures as they are', () => {
+test('a plugin without encryption leaves failures unchanged', () => {
   const plain = new LonghaulPlugin({ agents: [], providers: {}, codec: { compression: true } });
   expect(plain.configureWorker({ taskQueue: 'q', workflowBundle: { code: QUERY_GUARD } }).dataConverter).not.toHaveProperty(
     'failureConverterPath',
@@ -42,7 +42,7 @@ test('a plugin without encryption leaves failures as they are', () => {
   expect(plain.configureBundler({ workflowsPath: '/w.js' })).not.toHaveProperty('failureConverterPath');
 });
 
-test('a bundle is taken by a worker that encrypts only with the converter of failures in it', () => {
+test('a worker that encrypts accepts only bundles with the failure converter', () => {
   expect(() => plugin.configureWorker({ taskQueue: 'q', workflowBundle: { code: QUERY_GUARD } })).toThrow(
     'bundleWorkflowCode({…, plugins: [plugin]})',
   );
@@ -51,7 +51,7 @@ test('a bundle is taken by a worker that encrypts only with the converter of fai
   );
 });
 
-test('a codec that cannot be used is refused before anything is connected', async () => {
+test('an unusable codec is refused before a connection is opened', async () => {
   const bad = { compression: { threshold: -1 } };
   const message = 'codec.compression.threshold is "-1"';
   expect(() => new LonghaulPlugin({ agents: [], providers: {}, codec: bad })).toThrow(message);

@@ -16,7 +16,7 @@ async function decoded(converter: DataConverter, payload: Payload): Promise<Payl
   return (await decode(converter.payloadCodecs ?? [], [payload]))[0] ?? {};
 }
 
-/** A codec of the user that turns the bits of the data around. */
+/** A user's codec that inverts the bits of the data. */
 const turning: PayloadCodec = { encode: turned, decode: turned };
 
 function turned(payloads: Payload[]): Promise<Payload[]> {
@@ -44,7 +44,7 @@ describe('a data converter with the codec', () => {
     expect(converter.failureConverterPath).toBeUndefined();
   });
 
-  test('encrypts what the codecs of the user produce, and keeps the rest of the converter', async () => {
+  test("encrypts the output of the user's codecs, and keeps the rest of the converter", async () => {
     const payload = jsonPayload('x');
     const externalStorage = withCodec({ payloadCodecs: [turning], payloadConverterPath: '/somewhere.js' }, { encryption });
     expect(externalStorage.payloadConverterPath).toBe('/somewhere.js');
@@ -54,7 +54,7 @@ describe('a data converter with the codec', () => {
     expect(plain(await decoded(externalStorage, wire))).toEqual(plain(payload));
   });
 
-  test('is applied once, and the last options that were given hold', async () => {
+  test('is applied once, with the options that were given last', async () => {
     const once = withCodec({ payloadCodecs: [turning] }, { encryption });
     expect(withCodec(once)).toBe(once);
     expect(withCodec(once, { encryption }).payloadCodecs).toHaveLength(3);
@@ -72,13 +72,13 @@ describe('a data converter with the codec', () => {
     expect(back.stack).toContain('with-codec.test.ts');
   });
 
-  test('refuses another failure converter beside encryption, which would leave messages in clear text', () => {
+  test('refuses another failure converter together with encryption, because messages would stay in clear text', () => {
     expect(() => withCodec({ failureConverterPath: '/mine.js' }, { encryption })).toThrow('failureConverterPath is "/mine.js"');
     expect(withCodec({ failureConverterPath: '/mine.js' }, { compression: true })).toHaveProperty('failureConverterPath', '/mine.js');
     expect(withCodec({ failureConverterPath: FAILURE_CONVERTER_PATH }, { encryption }).payloadCodecs).toHaveLength(2);
   });
 
-  test('takes keys from the environment, and says so where there are none', async () => {
+  test('takes keys from the environment, and reports if there are none', async () => {
     vi.stubEnv('LONGHAUL_ENCRYPTION_KEYS', '');
     expect(() => withCodec({}, { encryption: 'environment' })).toThrow('LONGHAUL_ENCRYPTION_KEYS is not set');
     vi.stubEnv('LONGHAUL_ENCRYPTION_KEYS', `from-env:${Buffer.from(key(3)).toString('base64')}`);

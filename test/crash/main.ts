@@ -1,19 +1,19 @@
 import { errorMessage } from '../../src/core/domain/errors/error.ts';
 import { checkLines, closingLine } from '../storm/check.ts';
 import { secondsSince } from '../storm/timings.ts';
-import { onGround, onLanes } from './ground.ts';
-import type { Ground } from './lane.ts';
-import { playPass } from './matrix.ts';
+import { withResources, withTestbeds } from './processes/shared-resources.ts';
+import type { SharedResources } from './processes/crash-testbed.ts';
+import { runPass } from './runs/matrix.ts';
 import { type CrashOptions, parseOptions, USAGE } from './options.ts';
-import type { Outcome } from './outcome.ts';
+import type { Outcome } from './runs/outcome.ts';
 import type { Pass } from './pass.ts';
-import { playRandom } from './random-runs.ts';
-import { playUndisturbed } from './undisturbed.ts';
+import { runRandomly } from './runs/random-runs.ts';
+import { runUndisturbed } from './runs/undisturbed-run.ts';
 
 /**
- * `npm run crash`: kills a worker, and then the server, at every point of a run, and checks that the run ends as if
- * nothing had happened, with every effect once. Tells its progress on stderr; prints a line for each point, with
- * `--json` a line with the outcome, and a closing line. Exit code 0: all is as it should be; 1: something is not.
+ * `npm run crash`: kills a worker, and then the server, at every point of a run, and checks that the run ends like an
+ * undisturbed one, with every effect once. Reports its progress on stderr; prints a line for each point, with `--json` a line
+ * with the outcome, and a closing line. Exit code 0: all checks hold; 1: some do not.
  */
 
 function say(line: string): void {
@@ -41,31 +41,31 @@ function report({ pass, name, problems, histories, seconds }: Outcome): void {
   process.stdout.write([`${title} (${seconds} s)`, ...rest, ...lines.slice(1).map((line) => `    ${line}`)].join('\n').concat('\n'));
 }
 
-function play(ground: Ground, pass: Pass): Promise<Outcome[]> {
+function runOnePass(resources: SharedResources, pass: Pass): Promise<Outcome[]> {
   const { parallel, points, random } = options;
-  if (random !== undefined) return playRandom(ground, pass, { ...random, parallel, report });
+  if (random !== undefined) return runRandomly(resources, pass, { ...random, parallel, report });
   const wanted = (point: string): boolean => points.length === 0 || points.some((text) => point.includes(text));
-  return playPass(ground, pass, { parallel, wanted, report });
+  return runPass(resources, pass, { parallel, wanted, report });
 }
 
-/** The points are those that a run comes to. */
-async function list(ground: Ground): Promise<Outcome[]> {
-  const { outcome, undisturbed } = await onLanes(ground, 'worker', (open) => playUndisturbed(open, ground));
+/** Prints the points that a run reaches. */
+async function list(resources: SharedResources): Promise<Outcome[]> {
+  const { outcome, undisturbed } = await withTestbeds(resources, 'worker', (open) => runUndisturbed(open, resources));
   process.stdout.write((undisturbed?.points ?? []).map((point) => `${point}\n`).join(''));
   return [outcome];
 }
 
 const start = performance.now();
 const passes: Partial<Record<Pass, object>> = {};
-const outcomes = await onGround({ say, queries: options.queries }, async (ground) => {
-  if (options.list) return list(ground);
+const outcomes = await withResources({ say, queries: options.queries }, async (resources) => {
+  if (options.list) return list(resources);
   const all: Outcome[] = [];
   for (const pass of options.passes) {
     const begun = performance.now();
-    const played = await play(ground, pass);
-    const failed = played.filter(({ problems }) => problems.length > 0);
-    passes[pass] = { passed: played.length - failed.length, failed: failed.length, seconds: secondsSince(begun), failures: failed };
-    all.push(...played);
+    const ofPass = await runOnePass(resources, pass);
+    const failed = ofPass.filter(({ problems }) => problems.length > 0);
+    passes[pass] = { passed: ofPass.length - failed.length, failed: failed.length, seconds: secondsSince(begun), failures: failed };
+    all.push(...ofPass);
   }
   return all;
 });

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { parseOptions } from './options.ts';
-import { planKills, seeded } from './random-kills.ts';
+import { planKills, seeded } from './runs/random-kills.ts';
 
-test('without a word the whole matrix is asked for', () => {
+test('without arguments the whole matrix is run', () => {
   expect(parseOptions([])).toEqual({ passes: ['worker', 'server'], points: [], parallel: 4, json: false, list: false, queries: false });
 });
 
@@ -24,7 +24,7 @@ test.each([
   expect(() => parseOptions(args)).toThrow(/./);
 });
 
-test('a plan follows from its seed, and spares the server where only workers die', () => {
+test('a plan depends on its seed alone, and does not kill the server if only workers die', () => {
   const plans = Array.from({ length: 50 }, (_, seed) => planKills(seeded(seed), true));
   expect(plans).toEqual(Array.from({ length: 50 }, (_, seed) => planKills(seeded(seed), true)));
   expect(new Set(plans.map((plan) => JSON.stringify(plan))).size).toBe(50);

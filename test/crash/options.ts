@@ -1,28 +1,28 @@
 import { parseArgs } from 'node:util';
 import { type Pass, PASSES } from './pass.ts';
 
-/** A command line that makes sense. */
+/** The options of the command line, checked. */
 export interface CrashOptions {
   passes: Pass[];
-  /** Only points in whose name one of these texts is; empty: all. */
+  /** Only points whose name contains one of these texts; empty: all. */
   points: string[];
-  /** Lanes that are busy at once. */
+  /** The number of testbeds in use at the same time. */
   parallel: number;
-  /** Whether a line with the outcome comes before the closing line, for a machine to read. */
+  /** If true, a line with the outcome comes before the closing line, for a machine to read. */
   json: boolean;
-  /** Print the points, and hit none of them. */
+  /** Prints the points, and kills nothing. */
   list: boolean;
-  /** Ask every run all the time, keep hardly any in memory, and replay every history at the end. */
+  /** Queries every run all the time, caches hardly any run, and replays every history at the end. */
   queries: boolean;
-  /** Kill at random times instead of at points. */
+  /** Kills at random times instead of at points. */
   random?: { seed: number; ms: number };
 }
 
-/** What to type. */
+/** The usage of the command. */
 export const USAGE = `Usage: npm run crash -- [--pass ${PASSES.join('|')}] [--points text,text] [--parallel 4] [--queries] [--list] [--json]
        npm run crash -- --random [--seed 1] [--for 60s] [--pass ${PASSES.join('|')}] [--parallel 4] [--queries] [--json]`;
 
-/** Reads the command line. Throws an error whose message says what is wrong with it. */
+/** Reads the command line. Throws an error whose message describes the mistake. */
 export function parseOptions(args: readonly string[]): CrashOptions {
   const { values } = parseArgs({
     args: [...args],

@@ -18,7 +18,7 @@ function approvalOf(approval: unknown): ToolDefinition['approval'] {
 }
 
 describe('a tool', () => {
-  test('that says nothing about approvals, or never, waits for nobody', () => {
+  test('that has no approval option, or "never", needs no approval', () => {
     expect(approvalOf(undefined)).toBeUndefined();
     expect(approvalOf('never')).toBeUndefined();
   });
@@ -38,7 +38,7 @@ describe('a tool', () => {
       { when: large, onDeadline: 'reject' },
       { when: large, onDeadline: 'reject' },
     ],
-  ])('may ask with %j', (approval, expected) => {
+  ])('may need approval according to %j', (approval, expected) => {
     expect(approvalOf(approval)).toEqual(expected);
   });
 
@@ -52,11 +52,11 @@ describe('a tool', () => {
     [{ deadline: 'soon' }, '"approval.deadline" is "soon": write milliseconds (at least 1), or a text such as "30s", "5m", "1h"'],
     [{ deadline: 0 }, '"approval.deadline" is 0: write milliseconds (at least 1), or a text such as "30s", "5m", "1h"'],
     [{ onDeadline: 'deny' }, '"approval.onDeadline" is "deny": write "approve" or "reject"'],
-  ])('that asks with %j is refused where it is defined', (approval, problem) => {
+  ])('with the approval option %j is refused where it is defined', (approval, problem) => {
     expect(() => approvalOf(approval)).toThrow(new UsageError(`tool "refund": ${problem}`));
   });
 
-  test('cannot bear the name under which a limit waits for a person', () => {
+  test('cannot have the name under which a limit waits for approval', () => {
     const limit = { name: 'raise_limits', description: 'd', parameters: z.object({}), execute: () => null };
     expect(() => defineTool(limit)).toThrow(new UsageError('tool "raise_limits": this name is reserved: give the tool another one'));
   });
@@ -65,14 +65,14 @@ describe('a tool', () => {
 describe('an agent', () => {
   const BASE = { name: 'clerk', model: 'p/m' as const };
 
-  test('may give a deadline to all that waits', () => {
+  test('may give a deadline to all its approvals', () => {
     expect(defineAgent({ ...BASE, approvals: { deadline: '1h', onDeadline: 'approve' } }).approvals).toEqual({
       deadlineMs: 3_600_000,
       onDeadline: 'approve',
     });
   });
 
-  test('that gives none has none', () => {
+  test('without a deadline has none', () => {
     expect(defineAgent(BASE)).not.toHaveProperty('approvals');
     expect(defineAgent({ ...BASE, approvals: {} })).not.toHaveProperty('approvals');
   });
@@ -81,12 +81,12 @@ describe('an agent', () => {
     [{ deadline: -1 }, '"approvals.deadline" is -1: write milliseconds (at least 1), or a text such as "30s", "5m", "1h"'],
     [{ onDeadline: 'ask' }, '"approvals.onDeadline" is "ask": write "approve" or "reject"'],
     [{ when: 'always' }, '"approvals" has an unknown option "when" (known: deadline, onDeadline)'],
-  ])('with approvals of %j is refused', (approvals, problem) => {
+  ])('with the option approvals: %j is refused', (approvals, problem) => {
     expect(() => agentApprovals('agent "clerk"', approvals as object)).toThrow(new UsageError(`agent "clerk": ${problem}`));
   });
 });
 
-describe('what a predicate returns', () => {
+describe('the result of a predicate', () => {
   test.each([
     [false, undefined],
     [true, {}],
@@ -96,7 +96,7 @@ describe('what a predicate returns', () => {
       { reason: 'large', deadline: '1m', onDeadline: 'approve' },
       { reason: 'large', deadlineMs: 60_000, onDeadline: 'approve' },
     ],
-  ])('%j is understood', (answer, terms) => {
+  ])('%j is accepted', (answer, terms) => {
     expect(requirementFrom('tool "refund"', answer)).toEqual(terms);
   });
 
@@ -107,7 +107,7 @@ describe('what a predicate returns', () => {
     [{ why: 'x' }, 'what "approval" returned has an unknown option "why" (known: reason, deadline, onDeadline)'],
     [{ reason: 7 }, 'what "approval" returned has the reason 7: write a text'],
     [{ deadline: 'x' }, '"approval().deadline" is "x": write milliseconds (at least 1), or a text such as "30s", "5m", "1h"'],
-  ])('%j is a mistake that is named', (answer, problem) => {
+  ])('%j is an error that names the mistake', (answer, problem) => {
     expect(() => requirementFrom('tool "refund"', answer)).toThrow(new UsageError(`tool "refund": ${problem}`));
   });
 });

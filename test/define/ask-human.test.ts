@@ -9,7 +9,7 @@ import { snapshotOf } from '../fakes/snapshot.ts';
 
 const BASE = { name: 'ask_support', description: 'Asks a colleague.', answer: z.string() };
 
-test('a question always waits, and the model says it in full', () => {
+test('a question always waits, and the model writes it in full', () => {
   const tool = askHuman(BASE);
   expect(tool).toMatchObject({
     kind: 'longhaul.tool',
@@ -37,13 +37,13 @@ test('a question may have parameters, a form as its answer, and a deadline', () 
   expect(tool.approval).toEqual({ when: 'always', onDeadline: 'reject', deadlineMs: 172_800_000 });
 });
 
-test('a question of an agent whose calls are approved at their deadline is still rejected there', () => {
+test('a question of an agent whose calls are approved at their deadline is rejected there nevertheless', () => {
   const agent = defineAgent({ name: 'clerk', model: 'p/m', tools: [askHuman(BASE)], approvals: { deadline: '1h', onDeadline: 'approve' } });
   const { approvals, tools } = snapshotOf(agent);
   expect({ ...approvals, ...tools[0]?.approval }).toEqual({ when: 'always', deadlineMs: 3_600_000, onDeadline: 'reject' });
 });
 
-test('a question that is run all the same says that it is not to be', async () => {
+test('the tool of a question, if it is run nevertheless, throws an error', async () => {
   const context = { signal: new AbortController().signal } as RunContext;
   const executed = await executeTool({ tool: askHuman(BASE), args: { question: 'May I?' }, context });
   expect(executed).toMatchObject({
@@ -52,7 +52,7 @@ test('a question that is run all the same says that it is not to be', async () =
   });
 });
 
-describe('an answer that could not be checked is refused', () => {
+describe('an answer schema that could not be enforced is refused', () => {
   test.each([
     ['a date', z.object({ when: z.date() }), 'tool "ask_support": answer.when: dates cannot be represented in JSON'],
     ['a transform', z.string().transform(Number), 'tool "ask_support": answer: what a transform returns'],
@@ -66,7 +66,7 @@ describe('an answer that could not be checked is refused', () => {
   });
 
   test.each([z.string().min(1).max(200), z.enum(['yes', 'no']), z.string().regex(/^\d+$/), z.array(z.email()).nonempty()])(
-    'what the schema itself can say is not: %#',
+    'checks that JSON Schema can express are accepted: %#',
     (answer) => {
       expect(askHuman({ ...BASE, answer }).answer).toBeTypeOf('object');
     },

@@ -29,19 +29,19 @@ test('an agent has documented defaults', () => {
 });
 
 describe('an output schema', () => {
-  test('is enforced by the provider where it can be, with two retries', () => {
+  test('is enforced by the provider if possible, with two retries', () => {
     const { output } = defineAgent({ ...BASE, output: z.object({ answer: z.string(), note: z.string().optional() }) });
     expect(output).toMatchObject({ strict: true, mode: undefined, maxRetries: 2 });
     expect(output?.schema).toMatchObject({ required: ['answer'] });
     expect(output?.providerSchema).toMatchObject({ required: ['answer', 'note'] });
   });
 
-  test('that is no object comes through final_answer, and is strict there', () => {
+  test('that is not an object is given through final_answer, and is strict there', () => {
     const { output } = defineAgent({ ...BASE, output: z.union([z.string(), z.array(z.number())]) });
     expect(output).toMatchObject({ mode: 'final_answer', strict: true });
   });
 
-  test('without a strict form is checked by us alone', () => {
+  test('without a strict form is validated by Longhaul alone', () => {
     const { output } = defineAgent({ ...BASE, output: z.object({ scores: z.record(z.string(), z.number()) }) });
     expect(output).toMatchObject({ strict: false, strictProblem: '"scores" is a record' });
   });

@@ -30,7 +30,7 @@ test.each([
   expect(defineTool({ ...BASE, timeout }).policy.timeoutMs).toBe(expected);
 });
 
-test('a schema without a strict form falls back to our own checks and says why', () => {
+test('a schema without a strict form is validated by Longhaul, with the reason', () => {
   const tool = defineTool({ ...BASE, parameters: z.object({ headers: z.record(z.string(), z.string()) }) });
   expect(tool).toMatchObject({ strict: false, strictProblem: '"headers" is a record' });
   expect(tool.providerSchema).toEqual(tool.schema);
@@ -38,7 +38,7 @@ test('a schema without a strict form falls back to our own checks and says why',
   expect(defineTool({ ...BASE, strict: false })).not.toHaveProperty('strictProblem');
 });
 
-test('the schema that arguments are checked against keeps optional fields optional', () => {
+test('the schema with which arguments are validated keeps optional fields optional', () => {
   const tool = defineTool({ ...BASE, parameters: z.object({ query: z.string(), limit: z.int().optional() }) });
   expect(tool.schema).toMatchObject({ required: ['query'] });
   expect(tool.providerSchema).toMatchObject({ required: ['query', 'limit'], properties: { limit: { type: ['integer', 'null'] } } });
@@ -50,7 +50,7 @@ test('a tool has a label for people if it is given one', () => {
   expect(defineTool(BASE)).not.toHaveProperty('label');
 });
 
-test('a tool may choose the largest budget for its results', () => {
+test('a tool may use the largest budget for its results', () => {
   expect(defineTool({ ...BASE, maxResultBytes: 400_000, overflow: 'spill' })).toMatchObject({ maxResultBytes: 400_000, overflow: 'spill' });
 });
 
@@ -121,7 +121,7 @@ test.each([
   ['half an attempt', { maxAttempts: 1.5 }, '"maxAttempts" is 1.5'],
   ['room for no result', { maxResultBytes: 999 }, 'tool "search": "maxResultBytes" is 999: write a whole number of at least 1000'],
   [
-    'a result over what a run can carry',
+    'a result larger than a run can carry',
     { maxResultBytes: 400_001 },
     'tool "search": "maxResultBytes" is 400001: write at most 400000, or keep large results with "overflow": "spill"',
   ],

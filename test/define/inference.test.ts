@@ -15,7 +15,7 @@ import type { DefaultOutput } from '../../src/core/domain/run/result.ts';
 const MODEL = { name: 'bot', model: 'scripted/model' } as const;
 
 describe('a tool', () => {
-  test('gets its arguments as zod gives them, and a context', () => {
+  test('gets its arguments as zod parses them, and a context', () => {
     defineTool({
       name: 'search',
       description: 'Searches.',
@@ -33,7 +33,7 @@ describe('a tool', () => {
     });
   });
 
-  test('takes strict objects and knows what it returns', () => {
+  test('takes strict objects and has the type of its result', () => {
     const tool = defineTool({
       name: 'count',
       description: 'Counts.',
@@ -46,7 +46,7 @@ describe('a tool', () => {
     expectTypeOf(tool).toExtend<ToolDefinition>();
   });
 
-  test('says with the type of its context which deps it needs', () => {
+  test('declares the deps that it needs by the type of its context', () => {
     const tool = defineTool({
       name: 'whoami',
       description: 'Says who asks.',
@@ -61,7 +61,7 @@ describe('a tool', () => {
     defineAgent({ ...MODEL, tools: [tool] });
   });
 
-  test('asks for approval by its arguments and deps, as `execute` sees them', () => {
+  test('decides on approval by its arguments and deps, with the types of `execute`', () => {
     const parameters = z.object({ cents: z.int().default(0) });
     defineTool({
       name: 'refund',
@@ -87,7 +87,7 @@ describe('a tool', () => {
     defineAgent({ ...MODEL, tools: [byDeps] });
   });
 
-  test('that reads deps for its approval alone needs them', () => {
+  test('that reads deps only for its approval needs them', () => {
     const tool = defineTool({
       name: 'refund',
       description: 'Refunds.',
@@ -101,9 +101,9 @@ describe('a tool', () => {
     defineAgent({ ...MODEL, tools: [tool], deps: z.object({ userId: z.string() }) });
   });
 
-  test('cannot answer otherwise than yes, no, or with terms', () => {
+  test('can only decide yes, no, or with options', () => {
     const options = { name: 't', description: 'd', parameters: z.object({}), execute: () => null };
-    // @ts-expect-error A predicate says whether, not who.
+    // @ts-expect-error A predicate decides, and names no approver.
     expect(defineTool({ ...options, approval: () => 'alice' }).approval).toBeDefined();
     // @ts-expect-error There are two: approve and reject.
     expect(() => defineTool({ ...options, approval: { onDeadline: 'deny' } })).toThrow(UsageError);
@@ -143,7 +143,7 @@ describe('an agent', () => {
     expectTypeOf(agent).toExtend<AnyAgent>();
   });
 
-  test('answers what its output schema gives', () => {
+  test('has the answer type of its output schema', () => {
     const agent = defineAgent({ ...MODEL, output: z.object({ answer: z.string(), score: z.number().default(1) }) });
     expectTypeOf<OutputOf<typeof agent>>().toEqualTypeOf<{ answer: string; score: number }>();
     expectTypeOf(agent).toExtend<AnyAgent>();
@@ -166,7 +166,7 @@ describe('an agent', () => {
     expectTypeOf(agents).toExtend<readonly AnyAgent[]>();
   });
 
-  test('takes a list of tools that were typed as such', () => {
+  test('takes a list of tools with that type', () => {
     const tools: ToolDefinition[] = [defineTool({ name: 'x', description: 'd', parameters: z.object({}), execute: () => null })];
     expectTypeOf(defineAgent({ ...MODEL, tools })).toExtend<AnyAgent>();
     defineAgent({ ...MODEL, tools, deps: z.object({ userId: z.string(), maybe: z.string().optional() }) });
@@ -186,7 +186,7 @@ describe('an agent', () => {
     expect(() => defineAgent({ ...MODEL, limits: { maxIterations: 2 } })).toThrow(UsageError);
   });
 
-  test('refuses what is no option', () => {
+  test('refuses unknown options', () => {
     // @ts-expect-error It is called limits.steps.
     expect(() => defineAgent({ ...MODEL, maxSteps: 3 })).toThrow(UsageError);
   });
@@ -200,7 +200,7 @@ describe('an update of the deps', () => {
   }
   const update = contextUpdate<Deps>();
 
-  test('takes for each key what goes there', () => {
+  test('accepts a value of the right type for each key', () => {
     expect(
       update
         .set('notes', [])
@@ -211,7 +211,7 @@ describe('an update of the deps', () => {
     expect(contextUpdate().append('any', { a: 1 }).merge('any', { a: 1 }).operations).toHaveLength(2);
   });
 
-  test('takes nothing else', () => {
+  test('refuses every other value', () => {
     // @ts-expect-error It is a text.
     update.set('userId', 1);
     // @ts-expect-error Its elements are texts.

@@ -11,12 +11,12 @@ function limitsOf(options: object): RunLimits {
   return defineAgent({ name: 'bot', model: 'p/m', tools: [search], ...options }).limits;
 }
 
-test('an agent that says nothing is limited by its steps alone, and stops there', () => {
+test('an agent without limits has only the default limit of steps, and stops there', () => {
   expect(limitsOf({})).toEqual({ maxIterations: 10, finalAttempt: false });
   expect(limitsOf({ limits: {}, onLimit: 'stop' })).toEqual({ maxIterations: 10, finalAttempt: false });
 });
 
-test('an agent may limit all that a run uses, and ask at a limit', () => {
+test('an agent may limit all usage of a run, and ask at a limit', () => {
   const limits = {
     steps: 5,
     toolCalls: 20,

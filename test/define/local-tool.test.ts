@@ -29,7 +29,7 @@ test.each([
     'tool "look": "timeout" is 11000 ms, but a local tool may take at most 10000: write "tier": "remote"',
   ],
   ['long waits', { backoff: { max: '1m' } }, '"backoff.max" is 60000 ms, but a local tool holds the task of its workflow'],
-  ['a tier that there is not', { tier: 'near' }, 'tool "look": "tier" is "near": write "remote" or "local"'],
+  ['an unknown tier', { tier: 'near' }, 'tool "look": "tier" is "near": write "remote" or "local"'],
 ] as const)('a local tool with %s is refused', (_, options, message) => {
   const define = (): unknown => defineTool({ ...BASE, ...(options as object) });
   expect(define).toThrow(UsageError);

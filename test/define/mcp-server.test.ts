@@ -19,7 +19,7 @@ test('a program with the defaults', () => {
   });
 });
 
-test('an address with headers, of which secrets are kept by name', () => {
+test('an address with headers; secrets among them are stored by name', () => {
   const authorization = secret('crm-token', { prefix: 'Bearer ' });
   expect(mcpServer({ ...http, headers: { authorization } }).transport).toEqual({
     type: 'http',
@@ -34,14 +34,14 @@ test('the prefix is the name of the server, or a text', () => {
   expect(mcpServer(http).prefix).toBeUndefined();
 });
 
-test('the effect is one for all, or one by tool, or the word of the server', () => {
+test("the effect is one for all tools, one by tool, or that of the server's hints", () => {
   expect(mcpServer({ ...http, effect: 'once' }).effectOf('any')).toBe('once');
   const byTool = mcpServer({ ...http, effect: (tool) => (tool === 'get' ? 'idempotent' : undefined) });
   expect([byTool.effectOf('get'), byTool.effectOf('put')]).toEqual(['idempotent', undefined]);
   expect(mcpServer(http).effectOf('any')).toBeUndefined();
 });
 
-test('what a function says that is no effect is a mistake that names the tool', () => {
+test('if the effect function returns an invalid effect, the error names the tool', () => {
   const server = mcpServer({ ...http, effect: () => 'twice' as 'once' });
   expect(() => server.effectOf('get')).toThrow(
     'MCP server "crm": "effect" of "get" is "twice": write "idempotent", "once", or a function of the tool\'s name',
@@ -55,7 +55,7 @@ test.each<[string, object, string]>([
   ['two ways to it', { ...stdio, url: 'https://x' }, 'MCP server "files" has both "command" and "url"'],
   ['headers of a program', { ...stdio, headers: {} }, 'MCP server "files" has "command" and "headers", which do not go together'],
   ['variables of an address', { ...http, env: {} }, 'MCP server "crm" has "url" and "env", which do not go together'],
-  ['an address that is none', { ...http, url: 'crm' }, 'MCP server "crm": "url" is not an address'],
+  ['an invalid address', { ...http, url: 'crm' }, 'MCP server "crm": "url" is not an address'],
   ['an address of another kind', { ...http, url: 'file:///etc' }, 'MCP server "crm": "url" begins with "file:"'],
   ['a password in the address', { ...http, url: 'https://a:hunter22@x' }, 'MCP server "crm": "url" holds a password'],
   [
@@ -63,9 +63,9 @@ test.each<[string, object, string]>([
     { ...http, headers: { 'Mcp-Session-Id': 'x' } },
     'MCP server "crm": "headers.Mcp-Session-Id" is set by the protocol',
   ],
-  ['a header that is none', { ...http, headers: { 'a b': 'x' } }, 'MCP server "crm": "headers" has the name "a b"'],
-  ['arguments that are none', { ...stdio, args: [1] }, 'MCP server "files": "args" must be a list of texts'],
-  ['an option that there is not', { ...http, retries: 1 }, 'MCP server "crm" has an unknown option "retries"'],
+  ['an invalid header', { ...http, headers: { 'a b': 'x' } }, 'MCP server "crm": "headers" has the name "a b"'],
+  ['invalid arguments', { ...stdio, args: [1] }, 'MCP server "files": "args" must be a list of texts'],
+  ['an unknown option', { ...http, retries: 1 }, 'MCP server "crm" has an unknown option "retries"'],
   ['no tools', { ...http, tools: { include: [] } }, 'MCP server "crm": "tools.include" is empty'],
   ['tools in no list', { ...http, tools: { exclude: 'put' } }, 'MCP server "crm": "tools.exclude" is "put": write a list of names'],
   ['a tool in and out', { ...http, tools: { include: ['a'], exclude: ['a'] } }, 'MCP server "crm": "tools" includes and excludes "a"'],
@@ -78,7 +78,7 @@ test.each<[string, object, string]>([
   expect(() => mcpServer(options as McpServerOptions)).toThrow(message);
 });
 
-test('a value that is refused is not in the message', () => {
+test('the message does not contain the refused value', () => {
   const refused = (): unknown => mcpServer({ ...http, headers: { authorization: 'hunter22\nhunter22' } });
   expect(refused).toThrow('MCP server "crm": "headers.authorization" must be one line of text, or secret(\'name\')');
   expect(refused).not.toThrow('hunter22');
@@ -95,7 +95,7 @@ test('an agent takes servers of different names', () => {
   );
 });
 
-test('what tools the settings and limits of an agent with servers name is seen when a run starts', () => {
+test('tools of servers that settings and limits name are checked when a run starts', () => {
   const named = { settings: { toolChoice: { tool: 'get' } }, limits: { toolCallsByName: { get: 1 } } };
   expect(() => defineAgent({ name: 'clerk', model: 'p/m', mcp: [mcpServer(http)], ...named })).not.toThrow();
   expect(() => defineAgent({ name: 'clerk', model: 'p/m', ...named })).toThrow('names the tool "get"');

@@ -4,7 +4,7 @@ import { resource } from '../../src/index.ts';
 
 const open = (): object => ({});
 
-test('a resource keeps what it was made with, and its times in milliseconds', () => {
+test('a resource keeps its options, with its times in milliseconds', () => {
   const close = (): void => undefined;
   expect(resource({ open, close, healthEvery: '2m', timeout: 500 })).toEqual({
     kind: 'longhaul.resource',
@@ -17,7 +17,7 @@ test('a resource keeps what it was made with, and its times in milliseconds', ()
   expect(resource({ open, lazy: true })).toMatchObject({ lazy: true, healthEveryMs: 30_000, timeoutMs: 30_000 });
 });
 
-describe('options that are none are refused', () => {
+describe('invalid options are refused', () => {
   test.each([
     [{}, '"open" is undefined: write a function'],
     [{ open: {} }, '"open" is {}: write a function'],
@@ -30,7 +30,7 @@ describe('options that are none are refused', () => {
     expect(() => resource(options as never)).toThrow(new UsageError(`a resource: ${problem}`));
   });
 
-  test('so is one that is not known', () => {
+  test('an unknown option is refused too', () => {
     expect(() => resource({ open, closes: open } as never)).toThrow('a resource has an unknown option "closes" (known: open, close');
   });
 });

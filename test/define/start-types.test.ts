@@ -9,7 +9,7 @@ import { scriptedModel } from '../../src/testing/index.ts';
 import type { createWorker, LonghaulPlugin } from '../../worker/index.ts';
 import type { runAgent } from '../../workflows/index.ts';
 
-/** What the compiler checks calls of: nothing here is called. */
+/** Calls for the compiler to check: they are never executed. */
 interface Api {
   client: LonghaulClient;
   testAgent: typeof testAgent;
@@ -56,8 +56,8 @@ const model = scriptedModel([]);
 const shop: Shop = { stock: new Map() };
 const bank = { pay: (user: string): string => user };
 
-describe('a start takes the deps of its agent as they are given', () => {
-  test('without any, where its schema requires nothing', () => {
+describe("a start takes the input type of its agent's deps", () => {
+  test('may be missing if its schema requires nothing', () => {
     expect(async ({ client, testAgent: inMemory, durableTest: durable, runAgent: child }: Api) => {
       await client.start(plain, { input: 'Q' });
       await client.start(plain, { input: 'Q', deps: { any: ['JSON'] } });
@@ -88,7 +88,7 @@ describe('a start takes the deps of its agent as they are given', () => {
     }).toBeTypeOf('function');
   });
 
-  test('with what has no default, and without what has one', () => {
+  test('needs deps without a default, but not those with one', () => {
     expect(async ({ client, testAgent: inMemory, durableTest: durable, runAgent: child }: Api) => {
       await client.start(teller, { input: 'Q', deps: { user: 'ada' } });
       await client.run(teller, { input: 'Q', deps: { user: 'ada', locale: 'fr' } });
@@ -162,7 +162,7 @@ describe('a result', () => {
     }).toBeTypeOf('function');
   });
 
-  test('of a run with a final attempt may be the answer of that', () => {
+  test('of a run with a final attempt may be the answer of the attempt', () => {
     const trying = defineAgent({ name: 'trying', model: 'scripted/m', output: z.object({ n: z.number() }), finalAttempt: true });
     expect(async ({ client }: Api) => {
       const result = await client.run(trying, { input: 'Q' });
@@ -170,7 +170,7 @@ describe('a result', () => {
     }).toBeTypeOf('function');
   });
 
-  test('is that of the agent whose type the handle names', () => {
+  test('has the type of the agent that the handle names', () => {
     expect(async ({ client }: Api) => {
       const handle = client.handle<typeof teller>('r');
       expectTypeOf(handle).toEqualTypeOf<RunHandle<{ balance: number }, string>>();
@@ -211,7 +211,7 @@ describe('resources', () => {
     }).toBeTypeOf('function');
   });
 
-  test('that a tool says it uses are among them', () => {
+  test('include those that a tool declares to use', () => {
     expect(() => {
       const options = { name: 't', description: 'd', parameters: z.object({}) };
       const execute = (_: unknown, { resources }: RunContext<Record<string, unknown>, { shop: Shop }>) => resources.shop.stock.size;
@@ -223,7 +223,7 @@ describe('resources', () => {
   });
 });
 
-test('a model is named with its provider', () => {
+test('a model name has its provider', () => {
   expect(({ client }: Api) => {
     defineAgent({ name: 'a', model: `openai/${process.env['OPENAI_MODEL'] ?? 'gpt-5-mini'}` });
     // @ts-expect-error The provider is missing.

@@ -7,14 +7,14 @@ function windowOf(window?: WindowOptions): WindowOptions {
   return defineAgent({ name: 'bot', model: 'p/m', ...(window === undefined ? {} : { window }) }).window;
 }
 
-test('an agent that says nothing about its window leaves it to its model', () => {
+test('an agent without a window option has the window of its model', () => {
   expect(windowOf()).toEqual({});
 });
 
 test.each<[WindowOptions]>([
   [{ maxTokens: 100, maxBytes: 1_000, keepResults: 0, summarise: false }],
   [{ maxTokens: 1_000_000, maxBytes: 1_200_000, keepResults: 50, summaryModel: 'gateway/vendor/small' }],
-])('the window may be bounded by %j', (window) => {
+])('the window may be limited by %j', (window) => {
   expect(windowOf(window)).toEqual(window);
 });
 
@@ -31,7 +31,7 @@ test.each<[WindowOptions, string]>([
   expect(() => windowOf(window)).toThrow(new UsageError(`agent "bot": ${problem}`));
 });
 
-test('a misspelt option is refused, with those that there are', () => {
+test('a misspelt option is refused, with the list of options', () => {
   const window = { maxToken: 1_000 } as WindowOptions;
   expect(() => windowOf(window)).toThrow(
     '"window" has an unknown option "maxToken" (known: maxTokens, maxBytes, keepResults, summarise, summaryModel)',

@@ -7,7 +7,7 @@ import { fakeCli, isRunning, notedPids, notePids, sandbox, silentServer, type Sa
 
 const FIND_SERVER = fileURLToPath(new URL('../../src/dev-server/find-server.ts', import.meta.url));
 
-/** A `go` that has written half a file and started a compiler when it is interrupted. */
+/** A `go` that is interrupted after it has written half a file and started a compiler. */
 function slowGo(place: Sandbox): string {
   return `
 echo half > "$GOBIN/temporal"
@@ -86,7 +86,7 @@ test('an abort while the server is coming up ends the server', async () => {
   expect(await running(pids)).toEqual([false]);
 });
 
-test('nothing is looked for once the signal is aborted', async () => {
+test('no server is searched for once the signal is aborted', async () => {
   const place = await sandbox();
   await place.program('temporal', fakeCli());
   await expect(findServer({ env: place.env, signal: AbortSignal.abort(new Error('too late')) })).rejects.toThrow('too late');

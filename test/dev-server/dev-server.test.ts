@@ -11,7 +11,7 @@ test('a server that dies early gives an error with the end of its log', async ()
   await expect(starting).rejects.toThrow('ended before it was ready. Its log ends with:\nunable to open database: no space left');
 });
 
-test('a chosen port that is taken is refused before anything is started', async () => {
+test('a chosen port in use is refused before a process is started', async () => {
   const place = await sandbox();
   await place.program('temporal', fakeCli());
   const { port } = await silentServer();

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { onTestFinished, vi } from 'vitest';
 import { portOf } from '../../src/dev-server/free-port.ts';
 
-/** A place of its own for one test: a folder that is the whole PATH, a cache, and an environment made of the two. */
+/** The environment of one test: a folder that is the whole PATH, and a cache. */
 export interface Sandbox {
   directory: string;
   bin: string;
@@ -16,7 +16,7 @@ export interface Sandbox {
   program: (name: string, body: string) => Promise<string>;
 }
 
-/** Makes a sandbox that is removed after the test. In its environment the SDK's download fails at once, without network. */
+/** Makes a sandbox that is removed after the test. In it, the SDK's download fails at once, without network. */
 export async function sandbox(): Promise<Sandbox> {
   const directory = await mkdtemp(join(tmpdir(), 'longhaul-dev-server-'));
   onTestFinished(() => rm(directory, { recursive: true, force: true }));
@@ -34,7 +34,7 @@ export async function writeProgram(path: string, body: string): Promise<string> 
   return path;
 }
 
-/** A CLI that passes every check and, asked to start a server, runs `start`. */
+/** A CLI that passes every check and executes `start` if it has to start a server. */
 export function fakeCli(options: { version?: string; start?: string } = {}): string {
   return `
 if [ "$1" = --version ]; then echo "temporal version 1.5.1 (Server ${options.version ?? '1.29.1'}, UI 2.42.1)"; exit 0; fi
@@ -42,7 +42,7 @@ for flag in "$@"; do [ "$flag" = --help ] && exit 0; done
 ${options.start ?? '/bin/sleep 600'}`;
 }
 
-/** A CLI of the right version that knows no --sqlite-pragma. */
+/** A CLI of the right version without --sqlite-pragma. */
 export const CLI_WITHOUT_PRAGMA = `
 if [ "$1" = --version ]; then echo "temporal version 1.5.1 (Server 1.29.1, UI 2.42.1)"; exit 0; fi
 case "$*" in *--sqlite-pragma*) echo "Error: unknown flag: --sqlite-pragma" >&2; exit 1;; esac`;
@@ -58,20 +58,20 @@ END_OF_CLI
 /bin/chmod 755 "$GOBIN/temporal"`;
 }
 
-/** Shell commands that note pids in the sandbox, for `notedPids`; by default the script's own. */
+/** Shell commands that write pids into the sandbox, for `notedPids`; by default the script's own. */
 export function notePids(place: Sandbox, pids = '$$'): string {
   const file = join(place.directory, 'pids');
   return `echo "${pids}" > ${file}.new; /bin/mv ${file}.new ${file}`;
 }
 
-/** Waits for the pids that a script notes. */
+/** Waits for the pids that a script writes. */
 export async function notedPids(place: Sandbox): Promise<number[]> {
   const file = join(place.directory, 'pids');
   await vi.waitFor(() => access(file), { timeout: 20_000, interval: 20 });
   return (await readFile(file, 'utf8')).trim().split(' ').map(Number);
 }
 
-/** True while a process runs. One that has ended but waits for its parent to take note does not run. */
+/** True while a process runs. A zombie does not run. */
 export async function isRunning(pid: number): Promise<boolean> {
   if (existsSync('/proc/self/stat')) return /\) [^ZX]/.test(await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => ''));
   try {
@@ -81,7 +81,7 @@ export async function isRunning(pid: number): Promise<boolean> {
   }
 }
 
-/** Something that accepts connections and never answers, until the test is over. */
+/** A listener that accepts connections and never answers, until the test is over. */
 export async function silentServer(): Promise<{ server: Server; address: string; port: number }> {
   const server = createServer().listen(0, '127.0.0.1');
   onTestFinished(() => void server.close());

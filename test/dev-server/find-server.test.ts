@@ -11,7 +11,7 @@ async function find(place: Sandbox, env: NodeJS.ProcessEnv = {}): Promise<{ foun
   return { found, lines };
 }
 
-test('a server named by TEMPORAL_ADDRESS is used as it is, before any CLI', async () => {
+test('the server of TEMPORAL_ADDRESS is used, before any CLI', async () => {
   const place = await sandbox();
   const cli = await place.program('temporal', fakeCli());
   const { address } = await silentServer();
@@ -19,7 +19,7 @@ test('a server named by TEMPORAL_ADDRESS is used as it is, before any CLI', asyn
   expect(found).toEqual({ type: 'running', source: 'TEMPORAL_ADDRESS', address, namespace: 'team' });
 });
 
-test('a TEMPORAL_ADDRESS where nobody answers is an error, and no other server takes its place', async () => {
+test('a TEMPORAL_ADDRESS that does not answer is an error, and no other server is used', async () => {
   const place = await sandbox();
   await place.program('temporal', fakeCli());
   const search = find(place, { TEMPORAL_ADDRESS: '127.0.0.1:1' });
@@ -27,7 +27,7 @@ test('a TEMPORAL_ADDRESS where nobody answers is an error, and no other server t
   await expect(search).rejects.toThrow('Nothing answers at TEMPORAL_ADDRESS "127.0.0.1:1". Start that server, or unset');
 });
 
-test('TEMPORAL_CLI_PATH goes before the PATH', async () => {
+test('TEMPORAL_CLI_PATH wins over the PATH', async () => {
   const place = await sandbox();
   await place.program('temporal', fakeCli());
   const named = await writeProgram(join(place.directory, 'my-temporal'), fakeCli({ version: '1.32.0' }));
@@ -36,7 +36,7 @@ test('TEMPORAL_CLI_PATH goes before the PATH', async () => {
   expect(lines).toEqual(['TEMPORAL_ADDRESS: not set', `TEMPORAL_CLI_PATH: using "${named}" (server 1.32.0)`]);
 });
 
-test('a TEMPORAL_CLI_PATH that names no executable is passed over with a line', async () => {
+test('a TEMPORAL_CLI_PATH that names no executable is skipped with a note', async () => {
   const place = await sandbox();
   const installed = await place.program('temporal', fakeCli());
   const { found, lines } = await find(place, { TEMPORAL_CLI_PATH: '/nowhere/temporal' });
@@ -55,7 +55,7 @@ const UNUSABLE = [
   { what: 'crashes', cli: 'echo "bad CPU type" >&2; exit 3', says: 'does not run: bad CPU type' },
 ];
 
-test.each(UNUSABLE)('a temporal on the PATH that $what is passed over with a line', async ({ cli, says }) => {
+test.each(UNUSABLE)('a temporal on the PATH that $what is skipped with a note', async ({ cli, says }) => {
   const place = await sandbox();
   const unusable = await place.program('temporal', cli);
   await place.program('go', fakeGo(fakeCli()));
@@ -64,7 +64,7 @@ test.each(UNUSABLE)('a temporal on the PATH that $what is passed over with a lin
   expect(lines).toContain(`temporal on the PATH: "${unusable}" ${says}`);
 });
 
-test('a CLI built by Go is kept, and the second search finds it in the cache without building', async () => {
+test('a CLI built with Go is cached, and the second search uses it without building', async () => {
   const place = await sandbox();
   await place.program('go', fakeGo(fakeCli()));
   const first = await find(place);
@@ -96,7 +96,7 @@ test('a CLI that the SDK has downloaded earlier is used', async () => {
   expect(found).toMatchObject({ source: 'the download by the SDK', cliPath: earlier });
 });
 
-test('two searches that build at once both succeed and leave one whole file', async () => {
+test('two searches that build at the same time both succeed and leave one whole file', async () => {
   const place = await sandbox();
   await place.program('go', fakeGo(fakeCli()));
   const both = await Promise.all([find(place), find(place)]);
@@ -105,14 +105,14 @@ test('two searches that build at once both succeed and leave one whole file', as
   expect((await find(place)).found).toMatchObject({ source: 'the cache' });
 });
 
-test('a build that makes an unusable CLI does not reach the cache', async () => {
+test('a build that makes an unusable CLI does not enter the cache', async () => {
   const place = await sandbox();
   await place.program('go', fakeGo(fakeCli({ version: '1.20.0' })));
   await expect(find(place)).rejects.toThrow('contains server 1.20.0');
   expect(await readdir(place.cache)).toEqual([]);
 });
 
-test('when all fails, one error lists what was tried and the three ways out', async () => {
+test('if all ways fail, one error lists them and the three remedies', async () => {
   const index = await sandbox();
   await index.program('temporal', fakeCli({ version: '1.27.0' }));
   await index.program('go', 'echo "dial tcp: lookup: no such host" >&2; exit 1');

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { cliEnvironment, startFlags } from '../../src/dev-server/start-flags.ts';
 import { SEARCH_ATTRIBUTE_TYPES } from '../../src/core/protocol.ts';
 
-test('every server is tuned, and the database pragmas come only with a database file', () => {
+test('every server is tuned, and a server with a database file gets the pragmas', () => {
   const inMemory = startFlags({ port: 7000 }).join(' ');
   expect(inMemory).toContain('--port=7000');
   expect(inMemory).toContain('--headless');
@@ -15,7 +15,7 @@ test('every server is tuned, and the database pragmas come only with a database 
   expect(onDisk).toContain('--db-filename=runs.sqlite --sqlite-pragma=journal_mode=WAL --sqlite-pragma=synchronous=NORMAL');
 });
 
-test('the UI and the search attributes are there when asked for', () => {
+test('the UI and the search attributes are flags if they are requested', () => {
   const flags = startFlags({ port: 7000, uiPort: 8000, searchAttributes: SEARCH_ATTRIBUTE_TYPES }).join(' ');
   expect(flags).toContain('--ui-port=8000');
   expect(flags).not.toContain('--headless');
@@ -24,6 +24,6 @@ test('the UI and the search attributes are there when asked for', () => {
   );
 });
 
-test('settings for another server do not reach the CLI', () => {
+test('environment variables for another server do not reach the CLI', () => {
   expect(cliEnvironment({ PATH: '/bin', TEMPORAL_ADDRESS: 'elsewhere:7233', TEMPORAL_NAMESPACE: 'team' })).toEqual({ PATH: '/bin' });
 });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { ArithmeticError, calculate } from '../../examples/kipchoge/arithmetic.ts';
 
-/** An expression as a tree: the reference, which knows nothing of text. */
+/** An expression as a tree: the reference, which does not depend on text. */
 type Tree =
   | { type: 'number'; value: number }
   | { type: 'sign'; operand: Tree }
@@ -52,14 +52,17 @@ function operate(operator: string, left: number, right: number): number {
   }
 }
 
-/** Every intermediate value is a finite number: what the calculator promises to compute. */
+/** Returns true if every intermediate value is a finite number: the calculator guarantees a result only then. */
 function isFiniteAll(one: Tree): boolean {
   if (!Number.isFinite(valueOf(one))) return false;
   if (one.type === 'number') return true;
   return one.type === 'operation' ? isFiniteAll(one.left) && isFiniteAll(one.right) : isFiniteAll(one.operand);
 }
 
-/** Sum, product, sign, power, atom: an operand that binds less tightly than its place asks for is put into parentheses. */
+/**
+ * The order of sum, product, sign, power and atom: an operand that binds less tightly than its position requires gets
+ * parentheses.
+ */
 const LEVELS = { '+': 1, '-': 1, '*': 2, '/': 2, '^': 4 } as const;
 
 function level(one: Tree): number {
@@ -67,7 +70,7 @@ function level(one: Tree): number {
   return one.type === 'sign' ? 3 : 5;
 }
 
-/** The tree as text with no parentheses but the necessary ones, which is what tests precedence and grouping. */
+/** The tree as text with only the necessary parentheses, which tests precedence and grouping. */
 function print(one: Tree, blank: string): string {
   const inside = (child: Tree, least: number): string => (level(child) < least ? `(${blank}${print(child, blank)})` : print(child, blank));
   switch (one.type) {
@@ -85,7 +88,7 @@ function print(one: Tree, blank: string): string {
   }
 }
 
-test('every expression has the value that its tree has, with as few parentheses as possible', () => {
+test('every expression has the value of its tree, with as few parentheses as possible', () => {
   fc.assert(
     fc.property(tree, fc.constantFrom('', ' ', '\t\n'), (one, blank) => {
       const text = print(one, blank);
@@ -104,7 +107,7 @@ function outcomeOf(expression: string): string {
   }
 }
 
-test('whatever the text, there is a finite number or an ArithmeticError', () => {
+test('any text gives a finite number or an ArithmeticError', () => {
   const pieces = fc.constantFrom(
     '1',
     '2.5',
@@ -168,11 +171,11 @@ test.each([
   ['10^400', 'The result at character 3 is too large'],
   ['1e999', 'The result at character 1 is too large'],
   ['process.exit()', 'Unknown function "process" at character 1: there are sqrt, abs, floor, ceil, round'],
-])('%j is refused, with the reason and the place', (expression, message) => {
+])('%j is refused, with the reason and the position', (expression, message) => {
   expect(() => calculate(expression)).toThrow(new ArithmeticError(message));
 });
 
-test('nesting as deep as the length allows is computed, and what is longer is refused', () => {
+test('the deepest nesting that the maximum length allows is computed, and a longer text is refused', () => {
   expect(calculate(`${'('.repeat(499)}1${')'.repeat(499)}`)).toBe(1);
   expect(calculate(`${'-'.repeat(998)}1`)).toBe(1);
   expect(() => calculate('1'.repeat(1_001))).toThrow('The expression has 1001 characters: at most 1000 are read');

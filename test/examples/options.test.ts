@@ -6,7 +6,7 @@ import { monitor, triage } from '../../examples/options/agents.ts';
 import { callTool, scriptedModel, say, structured, testAgent } from '../../src/testing/index.ts';
 import { fileStore } from '../../worker/index.ts';
 
-test('the triage of the README gives a typed answer, in the language that it has by default', async () => {
+test('the triage of the README gives a typed answer, in its default language', async () => {
   const model = scriptedModel([structured({ urgency: 'high', summary: 'The pump is broken.' })]);
   const { result, requests } = await testAgent(triage, { input: 'It leaks', model });
   expect(result).toMatchObject({ success: true, output: { urgency: 'high', summary: 'The pump is broken.' } });
@@ -18,7 +18,7 @@ test('the triage of the README asks a person at its limit', async () => {
   await expect(testAgent(triage, { input: 'It leaks', model, limits: { totalTokens: 1 } })).rejects.toThrow('raise_limits');
 });
 
-test('the monitor of the README takes many steps, and sees the beginning of a large result', async () => {
+test('the monitor of the README takes many steps, and reads the beginning of a large result', async () => {
   const script = [callTool('read_log', { hour: 1 }), callTool('read_log', { hour: 2_000 }), say('All is well.')];
   const directory = await mkdtemp(join(tmpdir(), 'longhaul-results-'));
   onTestFinished(() => rm(directory, { recursive: true }));

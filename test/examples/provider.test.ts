@@ -27,7 +27,7 @@ let stop: (() => void) | undefined;
 
 afterEach(() => stop?.());
 
-/** A server that gives these answers, one after the other, and what it was asked. */
+/** A server that gives these answers, one after the other, and records the requests. */
 async function server(...answers: Answer[]): Promise<{ url: string; asked: unknown[] }> {
   const asked: unknown[] = [];
   const listening = createServer((request: IncomingMessage, response: ServerResponse) => {
@@ -83,7 +83,7 @@ test('an agent runs on the provider of the guide, with its tools and its usage',
   });
 });
 
-test('the provider of the guide tells of its text as it arrives', async () => {
+test('the provider of the guide passes on its text as it arrives', async () => {
   const { url } = await server(says);
   const pieces: string[] = [];
   const request = { model: 'llama3', instructions: [], conversation: [], tools: [], settings: {} };
@@ -102,14 +102,14 @@ test.each<[string, Answer]>([
   expect(asked).toHaveLength(2);
 });
 
-test('a request that the provider refuses ends the run, with its words', async () => {
+test("a request that the provider refuses ends the run, with the provider's message", async () => {
   const { url, asked } = await server(status(404, 'model "llama3" not found'));
   const { result } = await testAgent(agent, { input: 'Where is it?', model: ollama(url) });
   expect(result).toMatchObject({ status: 'error', errorCode: 'model_not_found', error: 'model "llama3" not found' });
   expect(asked).toHaveLength(1);
 });
 
-test('a call that is given up closes its request', async () => {
+test('an aborted call closes its request', async () => {
   const closed = Promise.withResolvers<void>();
   const { url } = await server((response) => {
     response.write(`${JSON.stringify({ message: { content: 'Her' } })}\n`);
@@ -122,7 +122,7 @@ test('a call that is given up closes its request', async () => {
   await closed.promise;
 });
 
-test('the guide shows the provider as it is run', () => {
+test('the guide shows the provider as it is executed', () => {
   const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
   const code = read('examples/provider/ollama.ts');
   expect(read('docs/providers.md')).toContain(`<!-- examples/provider/ollama.ts -->\n\`\`\`ts\n${code}\`\`\``);

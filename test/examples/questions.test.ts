@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net';
 import type { LonghaulClient } from 'longhaul/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createService } from '../../examples/service/service.ts';
-import { runApprovals, waiting } from '../cli/waiting.ts';
+import { runApprovals, waiting } from '../cli/pending-approvals.ts';
 
 const started: unknown[] = [];
 const client = {
@@ -53,7 +53,7 @@ test.each([
   expect((await ask(method, path))[0]).toBe(404);
 });
 
-test('a run that waits is shown as waiting, with what for', async () => {
+test('a waiting run is shown as waiting, with its pending call', async () => {
   expect(await ask('GET', '/questions/pending_confirmation')).toEqual([
     200,
     { status: 'pending_confirmation', waitsFor: [{ toolName: 'refund', arguments: { amount: 5 } }] },

@@ -11,11 +11,11 @@ test.each([
   ['docs/programs.md', 'examples/programs/renewals.ts'],
   ['docs/testing.md', 'examples/testing/shop.test.ts'],
   ['docs/workflows.md', 'examples/workflow/report.ts'],
-])('%s shows %s as it is run', (page, path) => {
+])('%s shows %s as it is executed', (page, path) => {
   expect(read(page)).toContain(`<!-- ${path} -->\n\`\`\`ts\n${read(path)}\`\`\``);
 });
 
-test('every piece of TypeScript in the README is a part of an example that is run', () => {
+test('every piece of TypeScript in the README is a part of an example that is executed', () => {
   const examples = readdirSync(new URL('../../examples', import.meta.url), { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.ts'))
     .map((path) => unindented(read(`examples/${path}`)));
@@ -24,7 +24,7 @@ test('every piece of TypeScript in the README is a part of an example that is ru
   expect(pieces.filter((piece) => !examples.some((example) => example.includes(unindented(piece))))).toEqual([]);
 });
 
-test('the README leads a newcomer and leaves the rest to the docs: at most 250 lines', () => {
+test('the README is short: at most 250 lines', () => {
   expect(read('README.md').split('\n').length).toBeLessThanOrEqual(250);
 });
 
@@ -38,7 +38,7 @@ test('a first agent takes less than forty lines', () => {
   expect(read('examples/first-agent/agents.ts').split('\n').length).toBeLessThan(40);
 });
 
-/** The lines of a text without what they begin with: a piece of a function is shown without its indentation. */
+/** The lines of a text without their common indentation: a piece of a function is shown without it. */
 function unindented(text: string): string {
   return text
     .split('\n')

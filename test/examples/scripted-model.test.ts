@@ -13,7 +13,7 @@ afterEach(async () => {
   running = undefined;
 });
 
-/** Asks as the worker does, answering each call with a result, until the model is done. */
+/** Calls the model as the worker does, with a result for each call, until it answers. */
 async function converse(api: 'chat' | 'responses', question: string): Promise<ModelResponse[]> {
   running = await startScriptedModel();
   const client = openai({ apiKey: 'none', baseURL: running.baseURL, api });
@@ -60,13 +60,13 @@ test.each(['chat', 'responses'] as const)(
   },
 );
 
-test('another question gets an answer that says what this model is', async () => {
+test('the answer to another question says that this model is scripted', async () => {
   const [only, ...more] = await converse('chat', 'What is the capital of France?');
   expect(more).toEqual([]);
   expect(only?.content).toContain('scripted model');
 });
 
-test('it streams: an answer comes in more than one piece', async () => {
+test('it streams an answer in more than one piece', async () => {
   running = await startScriptedModel();
   const client = new OpenAI({ apiKey: 'none', baseURL: running.baseURL });
   const stream = await client.chat.completions.create({ model: 'x', stream: true, messages: [{ role: 'user', content: QUESTION }] });
@@ -75,7 +75,7 @@ test('it streams: an answer comes in more than one piece', async () => {
   expect(pieces.filter((piece) => piece !== '').length).toBeGreaterThan(1);
 });
 
-test('stopping cuts off what is being answered, and may be repeated', async () => {
+test('stopping cuts off the answer in progress, and may be repeated', async () => {
   const model = await startScriptedModel({ pauseMs: 600_000 });
   const asked = openai({ apiKey: 'none', baseURL: model.baseURL }).call(
     { model: 'x', instructions: [], conversation: [], tools: [], settings: {} },

@@ -6,14 +6,14 @@ import { SEARCH_ATTRIBUTES } from '../../src/core/protocol.ts';
 const [, line = ''] = /```js\n(localStorage.*)\n```/.exec(readFileSync(new URL('../../docs/cli.md', import.meta.url), 'utf8')) ?? [];
 const KEY = 'namespace-workflow-table-columns';
 
-/** What the line that the docs give leaves in the storage of a browser. */
+/** The storage of a browser after the line of the docs. */
 function storedAfter(before: Record<string, string>, pathname: string): unknown {
   const localStorage = { ...before };
   runInNewContext(line, { localStorage, location: { pathname } });
   return JSON.parse(localStorage[KEY] ?? '');
 }
 
-test('the line of the docs adds the search attributes of runs as columns of the namespace, and keeps those of others', () => {
+test('the line of the docs adds the search attributes of runs as columns of the namespace, and keeps other columns', () => {
   const shop = [{ label: 'Status', pinned: true }];
   const stored = storedAfter({ [KEY]: JSON.stringify({ shop, default: [] }) }, '/namespaces/default/workflows') as Record<
     string,

@@ -23,12 +23,12 @@ export function chatStream(deltas: Record<string, unknown>[], finishReason = 'st
   };
 }
 
-/** A Chat Completions stream that says `text`. */
+/** A Chat Completions stream with this text. */
 export function says(text: string): Handler {
   return chatStream([{ role: 'assistant', content: '' }, { content: text }]);
 }
 
-/** A whole Chat Completions answer, not streamed. */
+/** A whole Chat Completions answer without streaming. */
 export function chatCompletion(message: Record<string, unknown>, finishReason = 'stop'): Handler {
   return (reply) => reply.json(200, { choices: [{ index: 0, message, finish_reason: finishReason }], usage: CHAT_USAGE });
 }

@@ -12,7 +12,7 @@ export interface RecordedRequest {
   closed: Promise<void>;
 }
 
-/** What a handler answers with. */
+/** The functions with which a handler answers. */
 export interface Reply {
   json(status: number, body: unknown, headers?: Record<string, string>): void;
   text(status: number, body: string, headers?: Record<string, string>): void;
@@ -22,7 +22,7 @@ export interface Reply {
   events(...values: unknown[]): void;
   /** Sends raw bytes of a stream of server-sent events. */
   raw(text: string): void;
-  /** Ends the body in good order. */
+  /** Ends the body without an error. */
   end(): void;
   /** Resets the connection. */
   reset(): void;
@@ -31,12 +31,12 @@ export interface Reply {
 /** Answers one request. A handler that does nothing is a server that never answers. */
 export type Handler = (reply: Reply, request: RecordedRequest) => void | Promise<void>;
 
-/** A server on loopback that speaks HTTP the way the script says, one handler per request; the last one repeats. */
+/** A server on loopback that answers according to a script, with one handler per request; the last one repeats. */
 export interface FakeOpenAI {
   /** The `baseURL` for a client. */
   url: string;
   requests: RecordedRequest[];
-  /** How many connections were opened so far. */
+  /** The number of connections so far. */
   connections(): number;
   /** Replaces the rest of the script. */
   script(...handlers: Handler[]): void;
@@ -55,7 +55,7 @@ export async function startFakeOpenAI(...script: Handler[]): Promise<FakeOpenAI>
     else await handler(replyWith(outgoing), request);
   };
   const server = createServer((incoming, outgoing) => {
-    // A defect of the script becomes an answer that no test expects.
+    // An error of the script becomes an answer that no test expects.
     answer(incoming, outgoing).catch((error: unknown) => outgoing.writeHead(500).end(String(error)));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -79,7 +79,7 @@ export async function startFakeOpenAI(...script: Handler[]): Promise<FakeOpenAI>
 
 const closings = new WeakMap<Socket, Promise<void>>();
 
-/** One listener per connection, however many requests it serves. */
+/** Adds one listener per connection, however many requests it serves. */
 function closingOf(socket: Socket): Promise<void> {
   const known = closings.get(socket);
   if (known !== undefined) return known;

@@ -1,6 +1,6 @@
 import type { RunContext } from '../../src/define/run-context.ts';
 
-/** The context of a call in which nothing is said and nothing is kept. */
+/** A call's context with default values, whose functions do nothing. */
 export function fakeContext(changes: Partial<RunContext> = {}): RunContext {
   const ignore = (): void => undefined;
   return {

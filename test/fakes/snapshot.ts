@@ -4,13 +4,13 @@ import type { AgentOptions } from '../../src/define/agent-options.ts';
 import { defineAgent } from '../../src/define/define-agent.ts';
 import type { AgentSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
 
-/** The snapshot of a defined agent, as the run's first activity makes it from an agent with fixed instructions. */
+/** The snapshot of a defined agent, as the run's first activity makes it if the instructions are fixed. */
 export function snapshotOf(agent: AnyAgent, capabilities = { structuredOutput: true }): AgentSnapshot {
   const instructions = typeof agent.instructions === 'string' ? [agent.instructions] : [];
   return buildSnapshot(agent, { instructions, capabilities, heartbeatMs: 5_000, searchAttributes: false });
 }
 
-/** The snapshot of an agent "bot" that is defined by what a test needs to say about it. */
+/** The snapshot of an agent "bot" with the options that a test chooses. */
 export function newSnapshot(options: Partial<AgentOptions<never, never>> = {}): AgentSnapshot {
   return snapshotOf(defineAgent({ name: 'bot', model: 'scripted/model', ...options }));
 }

@@ -3,7 +3,7 @@ import { ServiceError } from '@temporalio/client';
 import { expect, test } from 'vitest';
 import { executionChain } from '../../src/history/execution-chain.ts';
 
-/** A server on which each execution continued the one that is named for it; undefined for the first of a chain. */
+/** A server on which each execution has continued the named one; undefined for the first of a chain. */
 function serverWith(continued: Record<string, string | undefined>): Client {
   const getWorkflowExecutionHistory = ({ execution }: { execution: { runId: string } }): Promise<unknown> => {
     const { runId } = execution;
@@ -22,11 +22,11 @@ test('a run that never continued is one execution', async () => {
   expect(await executionChain(serverWith({ a: undefined }), 'w', 'a')).toEqual({ executionIds: ['a'], complete: true });
 });
 
-test('the executions of a run come the oldest first', async () => {
+test('the executions of a run are in order, the oldest first', async () => {
   const chain = await executionChain(serverWith({ a: undefined, b: 'a', c: 'b' }), 'w', 'c');
   expect(chain).toEqual({ executionIds: ['a', 'b', 'c'], complete: true });
 });
 
-test('a chain says that its beginning is gone', async () => {
+test('a chain reports that its beginning is missing', async () => {
   expect(await executionChain(serverWith({ b: 'a', c: 'b' }), 'w', 'c')).toEqual({ executionIds: ['b', 'c'], complete: false });
 });

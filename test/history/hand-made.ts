@@ -5,17 +5,17 @@ import type { ContentItem } from '../../src/core/domain/content/content.ts';
 import type { RecordedResponse } from '../../src/core/domain/model/recorded-response.ts';
 import type { CallModelOutput, RunToolOutput } from '../../src/core/protocol.ts';
 
-/** The tasks that asked for an activity and that saw its end, if any did. */
+/** The tasks that scheduled an activity and that saw its end, if one did. */
 interface Asked {
   asked: number;
   ended?: number;
 }
 
-/** When the first task began, and how far they are apart. Milliseconds. */
+/** The start of the first task, and the interval between tasks, in milliseconds. */
 export const BEGAN = 1_800_000_000_000;
 export const APART = 1_000;
 
-/** The history of one execution, as a test says what came in which task. The agent is there in task 2. */
+/** The history of one execution, by the events of each task. The agent is resolved in task 2. */
 export class HandMade {
   readonly recorded: RecordedExecution;
   #events = 1;
@@ -28,6 +28,7 @@ export class HandMade {
       resolved: { snapshot, task: 2 },
       modelCalls: [],
       summaries: [],
+      stepAttempts: new Map(),
       verifications: new Map(),
       termsRequests: new Map(),
       toolCalls: new Map(),
@@ -43,7 +44,7 @@ export class HandMade {
     };
   }
 
-  /** A model call after so many events, and what it answered. */
+  /** A model call after so many events, and its answer. */
   model(through: number, times: Asked, content: ContentItem[], more: Partial<RecordedResponse> = {}): this {
     const finishReason = content.some(({ type }) => type === 'tool_call') ? 'tool_calls' : 'stop';
     const response: RecordedResponse = { id: `model-${(this.#events += 1)}`, content, finishReason, usage: null, ...more };
@@ -56,7 +57,7 @@ export class HandMade {
     return this;
   }
 
-  /** A tool call by the place of the call. */
+  /** A tool call by the position of the call. */
   tool(offset: number, index: number, times: Asked, result: string): this {
     const output: RunToolOutput = { id: `result-${offset}-${index}`, content: [result], durationMs: 1 };
     const input = { agentName: '', callId: '', step: 1, at: [offset, index] as [number, number], eventId: '' };
@@ -64,7 +65,10 @@ export class HandMade {
     return this;
   }
 
-  /** A local call that ended in this task, so many milliseconds after it began: with a result for the call at that place, or with a failure of the `seq`th activity. */
+  /**
+   * A local call that ended in this task, so many milliseconds after it began: with a result for the call at that position, or
+   * with a failure of the `seq`th activity.
+   */
   local(ended: number, name: string, end: { at: [number, number]; result: string } | { seq: number; failure: string }, afterMs = 0): this {
     const seq = 'seq' in end ? end.seq : 0;
     const input = { seq, name, endedAt: BEGAN + ended * APART + afterMs };

@@ -19,13 +19,13 @@ function calls(...names: string[]): ToolCall[] {
   return names.map((name, index) => ({ type: 'tool_call', toolCallId: `c${index}`, name, arguments: {} }));
 }
 
-/** What the model is told of each call of the first step. */
+/** The result texts of the calls in the first step. */
 async function resultsOf({ recorded }: HandMade): Promise<string[]> {
   const { state } = await readBack('r', recorded);
   return state?.steps[0]?.toolCalls.map(({ result }) => result) ?? [];
 }
 
-test('a failure belongs to the first call by its name, in the order in which the calls began, that no result is for', async () => {
+test('a failure belongs to the first call of its name without a result, in the order in which the calls began', async () => {
   const asked = calls('note', 'count', 'note', 'note');
   const made = new HandMade(snapshot)
     .model(1, { asked: 2, ended: 3 }, asked)
@@ -37,7 +37,7 @@ test('a failure belongs to the first call by its name, in the order in which the
   expect(await resultsOf(made)).toEqual(['noted', 'one', 'the first of them failed', 'the second of the notes failed']);
 });
 
-test('calls in sequence end one after the other in one task, each as late as the clock of the workflow said', async () => {
+test("sequential calls end one after the other in one task, each at its time on the workflow's clock", async () => {
   const { recorded } = new HandMade(inSequence)
     .model(1, { asked: 2, ended: 3 }, calls('note', 'fetch', 'count'))
     .local(3, 'note', { at: [1, 0], result: 'noted' }, 20)
@@ -49,7 +49,7 @@ test('calls in sequence end one after the other in one task, each as late as the
   expect(state?.context.events[2]).toMatchObject({ timestamp: (BEGAN + 4 * APART + 30) / 1_000 });
 });
 
-test('a call that goes on over tasks ends with the task that saw it, before which it is still running', async () => {
+test('a call that lasts over several tasks ends with the task that saw its end, and runs until then', async () => {
   const begun = (): HandMade =>
     new HandMade(snapshot).model(1, { asked: 2, ended: 3 }, calls('note', 'fetch')).tool(1, 1, { asked: 3, ended: 4 }, 'fetched');
   const before = await readBack('r', begun().arrival('update', 5, 'send', { id: 'm', content: 'hm' }).recorded);
@@ -66,7 +66,7 @@ test('a call that goes on over tasks ends with the task that saw it, before whic
   ]);
 });
 
-test('a run that is cancelled in the middle of a call has what its history says of it', async () => {
+test('a run that is cancelled during a call is read as its history has it', async () => {
   const made = new HandMade(snapshot).model(1, { asked: 2, ended: 3 }, calls('note', 'count'));
   made.local(3, 'count', { at: [1, 1], result: 'one' }).cancel(4);
   made.recorded.localCalls.push({
@@ -80,7 +80,7 @@ test('a run that is cancelled in the middle of a call has what its history says 
   expect(state?.steps[0]?.toolCalls.map(({ isError }) => isError)).toEqual([true, false]);
 });
 
-test('a run that continued as new after a local call, and before the next one, is read so', async () => {
+test('a run that continued as new after a local call, and before the next one, is read in this order', async () => {
   const { recorded } = new HandMade(inSequence, 3)
     .model(1, { asked: 2, ended: 3 }, calls('note', 'count'))
     .local(3, 'note', { at: [1, 0], result: 'noted' });

@@ -8,7 +8,7 @@ import { type RecordedChainLink, recordedChains } from './recorded-histories.ts'
 
 const chains = await recordedChains();
 
-/** The result that the closing event of a history holds, wherever it is. */
+/** The result in the closing event of a history, in whichever of its forms. */
 function closingResult(events: readonly HistoryEvent[]): RunResultFields | undefined {
   const payloads = events.flatMap((event) => [
     ...(event.workflowExecutionCompletedEventAttributes?.result?.payloads ?? []),
@@ -22,10 +22,10 @@ function pick({ status, stepsUsed }: Partial<RunResultFields>): Partial<RunResul
   return { ...(status === undefined ? {} : { status }), ...(stepsUsed === undefined ? {} : { stepsUsed }) };
 }
 
-/** Recorded when the text that had arrived of a cancelled answer was no output yet. */
+/** Recorded before the partial text of a cancelled answer was an output. */
 const WITHOUT_PARTIAL_OUTPUT = 'cancelled-in-a-model-call';
 
-/** The result without what was not counted yet when the history was recorded. */
+/** The result without fields that did not exist when the history was recorded. */
 function asThen({ usage, ...read }: RunResultFields, closed: Partial<RunResultFields>): Partial<RunResultFields> {
   const { estimated, ...reported } = usage;
   const output = read.runId === WITHOUT_PARTIAL_OUTPUT ? '' : read.output;
@@ -43,7 +43,7 @@ async function readChain(runId: string, links: readonly RecordedChainLink[]): Pr
 }
 
 describe.each([...chains])('%s', (runId, links) => {
-  test('ends with the result that its history closes with', async () => {
+  test('ends with the result with which its history closes', async () => {
     const runs = await readChain(runId, links);
     const { cancelReason: _, ...closed }: Partial<RunResultFields> = closingResult(links.at(-1)?.events ?? []) ?? {};
     const { state, result } = runs.at(-1) ?? {};
@@ -53,7 +53,7 @@ describe.each([...chains])('%s', (runId, links) => {
     expect(state === undefined ? unresolved : read).toEqual(state === undefined ? pick(closed) : closed);
   });
 
-  test('has no gap in its events and steps, and leaves each execution as the next one finds it', async () => {
+  test('has no gap in its events and steps, and the state at the end of each execution equals that at the start of the next', async () => {
     const runs = await readChain(runId, links);
     let offset = 0;
     let steps = 0;
@@ -75,7 +75,7 @@ describe.each([...chains])('%s', (runId, links) => {
         toolCallsStarted,
         ...carried
       } = fromContinueAsNewState(carry).state;
-      // Carries that were written before calls were counted by their start do not say.
+      // Older carried states, written before calls were counted at their start, lack this field.
       expect(carry.toolCallsStarted === undefined ? toolCallsStarted : state.toolCallsStarted).toEqual(toolCallsStarted);
       expect(state).toMatchObject({ ...carried, context: { currentStep: context.currentStep, state: context.state } });
     }
@@ -87,7 +87,7 @@ describe.each([...chains])('%s', (runId, links) => {
   });
 });
 
-test('the recorded runs are of every shape', () => {
+test('the recorded runs cover every form', () => {
   const executions = [...chains.values()].map((links) => links.length);
   expect(Math.max(...executions)).toBeGreaterThan(3);
   expect(executions.length).toBeGreaterThan(8);

@@ -19,7 +19,7 @@ function call(name: string, toolCallId: string, args = {}): ToolCall {
   return { type: 'tool_call', toolCallId, name, arguments: args };
 }
 
-/** A response of two calls: one waits for a decision, one does not. */
+/** A response of two calls: one needs a decision, and one does not. */
 function waiting(): HandMade {
   const calls = [call('pay', 'c1', { amount: 5 }), call('look', 'c2')];
   return new HandMade(snapshot).model(1, { asked: 2, ended: 3 }, calls, { approvals: { c1: { digest: 'd' } } });
@@ -27,7 +27,7 @@ function waiting(): HandMade {
 
 const approve = (id: string, more = {}): object => ({ callId: 'c1', id, digest: 'd', ...more });
 
-test('a run that waits is read back with what it waits for and what its other calls gave', async () => {
+test('a waiting run is read back with its pending call and the results of its other calls', async () => {
   const { recorded } = waiting().tool(1, 1, { asked: 3, ended: 4 }, 'seen');
   const run = await readBack('r', recorded);
   const status = statusFrom('r', RUNNING, run);
@@ -59,7 +59,7 @@ test('a decision that comes with the end of another call is carried out, and bot
   ]);
 });
 
-test('a deadline is over in the task that saw its timer fire, and not before', async () => {
+test('a deadline passes in the task that saw its timer fire, and not before', async () => {
   const terms = { approvals: { c1: { digest: 'd', deadlineMs: 2 * APART } } };
   const begun = (): HandMade => new HandMade(snapshot).model(1, { asked: 2, ended: 3 }, [call('pay', 'c1', { amount: 5 })], terms);
   const before = await readBack('r', begun().arrival('update', 4, 'send', { id: 'm', content: 'hm' }).recorded);
@@ -73,14 +73,14 @@ test('a deadline is over in the task that saw its timer fire, and not before', a
   expect(state?.approvals.pending).toEqual([]);
 });
 
-test('a cancellation ends what waits and the tool that runs beside it, in its own task', async () => {
+test('a cancellation ends a pending call and the tool that runs beside it, in its own task', async () => {
   const { recorded } = waiting().tool(1, 1, { asked: 3, ended: 9 }, 'too late').cancel(5);
   const { state, result } = await readBack('r', recorded);
   expect(result).toMatchObject({ status: 'cancelled', stepsUsed: 1, endTime: new Date(BEGAN + 5 * APART).toISOString() });
   expect(state?.steps[0]?.toolCalls.map(({ isError }) => isError)).toEqual([true, true]);
 });
 
-test('a model call is waited for after a cancellation, and what had arrived of it is kept', async () => {
+test('after a cancellation, the model call is waited for, and its output so far is kept', async () => {
   const partial = { id: 'p', content: [...DONE], usage: null, finishReason: 'interrupted' as const };
   const recorded = (ended?: number): HandMade =>
     new HandMade(snapshot).modelOutput(1, { asked: 2, ...(ended === undefined ? {} : { ended }) }, { type: 'aborted', partial }).cancel(4);
@@ -91,7 +91,7 @@ test('a model call is waited for after a cancellation, and what had arrived of i
   expect(state?.context.events[1]).toMatchObject({ id: 'p', interrupted: true });
 });
 
-test('a model call that was given up for a message is no cancellation: the next one reads the message', async () => {
+test('a model call that was aborted for a message is not a cancellation: the next one reads the message', async () => {
   const { recorded } = new HandMade(snapshot)
     .arrival('update', 3, 'send', { id: 'm', content: 'rather this', mode: 'interrupt' })
     .modelOutput(
@@ -105,7 +105,7 @@ test('a model call that was given up for a message is no cancellation: the next 
   expect(state?.context.events.map(({ id, interrupted }) => (interrupted ? id : '-'))).toEqual(['-', 'p', '-', '-']);
 });
 
-test('a decision by signal that does not fit is an event of the run, and the call goes on waiting', async () => {
+test('a decision by Signal that does not fit is an event of the run, and the call stays pending', async () => {
   const { recorded } = waiting()
     .tool(1, 1, { asked: 3, ended: 4 }, 'seen')
     .arrival('signal', 5, 'approve', approve('x', { digest: 'of other arguments' }));
@@ -114,7 +114,7 @@ test('a decision by signal that does not fit is an event of the run, and the cal
   expect(state?.approvals.pending).toHaveLength(1);
 });
 
-test('a decision that came once the end was decided is not taken', async () => {
+test('a decision that came after the ending was decided is not accepted', async () => {
   const { recorded } = new HandMade(snapshot)
     .model(1, { asked: 2, ended: 3 }, [...DONE])
     .arrival('signal', 4, 'send', { id: 'late', content: 'too late' });
@@ -122,13 +122,13 @@ test('a decision that came once the end was decided is not taken', async () => {
   expect([result?.status, queued]).toEqual(['completed', 0]);
 });
 
-test('calls that have waited are known, decided or not', async () => {
+test('earlier pending calls are known, decided or not', async () => {
   const { recorded } = waiting().tool(1, 1, { asked: 3, ended: 4 }, 'seen').cancel(5);
   const { waited } = await readBack('r', recorded);
   expect([...waited]).toEqual(['c1']);
 });
 
-test('a history that asks for something else than the loop does is refused', async () => {
+test('a history whose commands differ from those of the loop is refused', async () => {
   const { recorded } = waiting()
     .tool(1, 1, { asked: 3, ended: 4 }, 'seen')
     .model(9, { asked: 5, ended: 6 }, [...DONE]);

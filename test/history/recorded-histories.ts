@@ -8,7 +8,7 @@ import { recordedHistories } from '../replay/histories.ts';
 
 const CONVERTER = { payloadConverter: defaultPayloadConverter, failureConverter: defaultFailureConverter, payloadCodecs: [] };
 
-/** An execution of a recorded run, with the events that it was read from. */
+/** An execution of a recorded run, with its events. */
 export interface RecordedChainLink {
   recorded: RecordedExecution;
   events: HistoryEvent[];

@@ -3,7 +3,7 @@ import { readBack } from '../../src/history/read-back.ts';
 import { recordOf, type RunRecordFile } from '../replay/histories.ts';
 import { type RecordedChainLink, recordedChains } from './recorded-histories.ts';
 
-/** Events and steps as the loop has them, run over the history. */
+/** Events and steps that the loop gives when it is run over the history. */
 async function readRecord(runId: string, links: readonly RecordedChainLink[]): Promise<RunRecordFile> {
   const record: RunRecordFile = { events: [], steps: [] };
   for (const [index, { recorded }] of links.entries()) {
@@ -25,14 +25,14 @@ const runs = [...(await recordedChains())].flatMap(([runId, links]) => {
 });
 
 describe('a recorded run', () => {
-  test('has been recorded in every way in which a run can be talked to', () => {
+  test('has been recorded for every kind of request to a run', () => {
     const kinds = new Set(runs.flatMap(({ record }) => record.events.flatMap((event) => Object.keys(event))));
     const told = ['decision', 'refused', 'raised', 'partial', 'interrupted', 'estimated'];
     expect(told.filter((kind) => !kinds.has(kind))).toEqual([]);
   });
 
   test.each(runs)(
-    '$runId has the events and steps that it told of, when its history is run through the loop again',
+    '$runId has the events and steps that it had when it was recorded, if the loop is run over its history',
     async ({ runId, links, record }) => {
       expect(withoutIds(await readRecord(runId, links))).toEqual(withoutIds(record));
     },

@@ -7,7 +7,7 @@ import { recordedHistories } from '../replay/histories.ts';
 
 const recorded = (name: string): unknown => recordedHistories().find((one) => one.name === name)?.history;
 
-/** A history whose execution began with a state of a version that no release has written yet. */
+/** A history whose execution began with a carried state of a future version. */
 function ofAnotherVersion(history: unknown): unknown {
   const text = JSON.stringify(history, (key, value: unknown) => {
     if (key !== 'data' || typeof value !== 'string') return value;
@@ -36,11 +36,11 @@ const unreadable = {
   message: expect.stringMatching(/has version 99, and this (worker|release) reads version 1/) as string,
 };
 
-test('an execution that begins with a state of an unknown version is unreadable, and neither empty nor gone', async () => {
+test('an execution that begins with a carried state of an unknown version is unreadable, and neither empty nor removed', async () => {
   await expect(executionBeginning(client, 'run', nextId)).rejects.toMatchObject(unreadable);
   await expect(readExecution(client, 'run', nextId)).rejects.toMatchObject(unreadable);
 });
 
-test('so is the execution before it: where it ends is what the next one says', async () => {
+test('the execution before it is unreadable too: the next one has the position of its end', async () => {
   await expect(readExecution(client, 'run', 'first')).rejects.toMatchObject(unreadable);
 });

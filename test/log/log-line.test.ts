@@ -15,7 +15,7 @@ function withStack<Failure extends Error>(error: Failure, ...frames: string[]): 
   return Object.assign(error, { stack: [`${error.name}: ${error.message}`, ...frames.map((frame) => `    at ${frame}`)].join('\n') });
 }
 
-test('an entry is one line with the activity, the run, what a tool added, and the message; below it is the stack', () => {
+test('an entry is one line with the activity, the run, the fields of the tool, and the message; the stack follows', () => {
   const error = withStack(new Error('no\n  answer'), 'ask (/app/tools.ts:12:3)', 'node:internal/process/task_queues:103:5');
   const meta = { activityType: 'search', workflowId: 'clerk-1', attempt: 2, taskToken: 'abc', order: 42, error };
   expect(logLine(entry(meta))).toBe(
@@ -23,7 +23,7 @@ test('an entry is one line with the activity, the run, what a tool added, and th
   );
 });
 
-test('a stack ends where Longhaul has called the tool', () => {
+test('a stack ends at the call of the tool', () => {
   const error = withStack(
     new Error('down'),
     'ask (/app/tools.ts:1:1)',
@@ -33,7 +33,7 @@ test('a stack ends where Longhaul has called the tool', () => {
   expect(logLine(entry({ error })).split('\n').slice(1)).toEqual(['    at ask (/app/tools.ts:1:1)']);
 });
 
-test('what caused an error has its stack there too', () => {
+test('the cause of an error has its stack too', () => {
   const cause = withStack(new TypeError('no\nport'), 'connect (/app/db.ts:7:1)');
   const failure = withStack(ApplicationFailure.create({ message: 'down', cause }), 'ask (/app/tools.ts:12:3)');
   expect(
@@ -43,7 +43,7 @@ test('what caused an error has its stack there too', () => {
   ).toEqual(['    at ask (/app/tools.ts:12:3)', '    caused by: no port', '    at connect (/app/db.ts:7:1)']);
 });
 
-test('no line of a log begins with what a tool chose, and none moves the cursor', () => {
+test('no line of a log begins with text that a tool chose, and none moves the cursor', () => {
   const text = logLine(entry({ error: withStack(new Error('\u001b[2Jx'), 'f (/app/\u001b[31m.ts:1:1)') }, { message: `a\n${AT} ERROR b` }));
   expect(text).not.toContain('\u001b');
   expect(text.split('\n').map((line) => line.slice(0, 4))).toEqual(['2026', '    ']);
@@ -65,14 +65,14 @@ describe('as JSON', () => {
     expect(text).not.toContain('abc');
   });
 
-  test('what is no JSON is text', () => {
+  test('a value that is not JSON becomes text', () => {
     const cycle: Record<string, unknown> = {};
     cycle['self'] = cycle;
     expect(JSON.parse(logJson(entry({ cycle })))).toMatchObject({ message: 'Activity failed', cycle: expect.stringContaining('Circular') });
   });
 });
 
-describe('what is written', () => {
+describe('the log', () => {
   const written = (level: Parameters<typeof logWriter>[0]['level'], entries: LogEntry[]): string[] => {
     const lines: string[] = [];
     const write = logWriter({ level, format: 'text' }, (text) => lines.push(text.split(' ').at(-1) ?? ''));
@@ -83,26 +83,26 @@ describe('what is written', () => {
   const ofSdk = (level: string): LogEntry => entry({ sdkComponent: 'worker' }, { level, message: `sdk-${level}` });
   const all = ['DEBUG', 'INFO', 'WARN', 'ERROR'].flatMap((level) => [ofTool(level), ofSdk(level)]);
 
-  test('is what tools log from the level on, and of the SDK what needs attention', () => {
+  test('has lines of tools from the level on, and of the SDK only warnings and errors', () => {
     expect(written('INFO', all)).toEqual(['tool-INFO', 'tool-WARN', 'sdk-WARN', 'tool-ERROR', 'sdk-ERROR']);
     expect(written('DEBUG', all)).toEqual(['tool-DEBUG', 'tool-INFO', 'tool-WARN', 'sdk-WARN', 'tool-ERROR', 'sdk-ERROR']);
     expect(written('ERROR', all)).toEqual(['tool-ERROR', 'sdk-ERROR']);
     expect(written('OFF', all)).toEqual([]);
   });
 
-  test('leaves the statistics of the bundler out, which come without a component', () => {
+  test('leaves out the statistics of the bundler, which have no component', () => {
     expect(written('TRACE', [entry(undefined, { level: 'INFO', message: 'asset workflow-bundle.js' })])).toEqual([]);
   });
 });
 
 describe('the level is chosen', () => {
-  test('by the option, else by the environment, else it is INFO', () => {
+  test('by the option, otherwise by the environment, otherwise it is INFO', () => {
     expect(chosenLog({ logLevel: 'ERROR' }, { LONGHAUL_LOG_LEVEL: 'debug' })).toEqual({ level: 'ERROR', format: 'text' });
     expect(chosenLog({}, { LONGHAUL_LOG_LEVEL: 'debug', LONGHAUL_LOG_FORMAT: 'json' })).toEqual({ level: 'DEBUG', format: 'json' });
     expect(chosenLog({}, { LONGHAUL_LOG_LEVEL: '' })).toEqual({ level: 'INFO', format: 'text' });
   });
 
-  test('from those that there are, and anything else is refused with the place where it was written', () => {
+  test('from a list, and any other value is refused with its source', () => {
     expect(() => chosenLog({}, { LONGHAUL_LOG_LEVEL: 'inof' })).toThrow(
       'LONGHAUL_LOG_LEVEL is "inof": write "TRACE", "DEBUG", "INFO", "WARN", "ERROR", "OFF". Did you mean "INFO"?',
     );

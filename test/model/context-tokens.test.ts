@@ -14,11 +14,11 @@ test.each([
   expect(contextTokens(model)).toBe(tokens);
 });
 
-test('what stands before the name of a model and the case of its letters do not count', () => {
+test("the prefix of a model's name and the case of its letters do not matter", () => {
   expect(contextTokens('gateway/anthropic/Claude-Opus')).toBe(200_000);
   expect(contextTokens('gpt-4')).toBe(8_192);
 });
 
-test.each(['local/llama', 'scripted/model', 'p/', ''])('a model that nobody knows ("%s") is taken for a usual one', (model) => {
+test.each(['local/llama', 'scripted/model', 'p/', ''])('an unknown model ("%s") gets a usual window', (model) => {
   expect(contextTokens(model)).toBe(128_000);
 });

@@ -56,12 +56,12 @@ test('text and calls become one message and the calls in order', () => {
   });
 });
 
-test('calls without text have no message; no text and no calls is an empty message', () => {
+test('calls without text have no message; without text and calls there is an empty message', () => {
   expect(interpret({ toolCalls: [{ id: 'c1', name: 'add', arguments: { a: 1, b: 2 } }] }).content).toHaveLength(1);
   expect(interpret({ content: '' }).content).toEqual([{ type: 'message', role: 'assistant', content: '' }]);
 });
 
-test('ids are unique in the run: taken ones get a number, missing ones are made', () => {
+test('ids are unique in the run: repeated ids get a number, and missing ids are made', () => {
   const call = { name: 'add', arguments: { a: 1, b: 2 } };
   const recorded = interpret(
     { toolCalls: [{ id: 'c1', ...call }, { id: 'c1', ...call }, { id: 'c2', ...call }, call] },
@@ -70,7 +70,7 @@ test('ids are unique in the run: taken ones get a number, missing ones are made'
   expect(callIds(recorded)).toEqual(['c1-3', 'c1-4', 'c2', 'uuid-1']);
 });
 
-test('arguments that do not fit are a problem for the model to read', () => {
+test('arguments that do not fit are a problem that the model reads', () => {
   const { problems } = interpret({ toolCalls: [{ id: 'c1', name: 'add', arguments: '{"a":"one"}' }] });
   expect(problems).toEqual({ c1: `Invalid arguments for 'add': a: expected number, got string; missing required field "b"` });
   expect(interpret({ toolCalls: [{ id: 'c1', name: 'add', arguments: '[1]' }] }).problems).toEqual({
@@ -85,7 +85,7 @@ test('arguments that are not JSON are a problem, and cut-off arguments are never
   expect(interpret({ ...cut, finishReason: 'max_tokens' }).problems?.['c1']).toContain('tool arguments were not valid JSON');
 });
 
-test('a call without arguments is one only where the model ended by itself', () => {
+test('missing arguments are an empty object only if the model ended by itself', () => {
   const ping = defineTool({ name: 'ping', description: 'Pings.', parameters: z.object({}), execute: () => 'pong' });
   const snapshot = newSnapshot({ tools: [ping] });
   const call = { id: 'c1', name: 'ping', arguments: '' };
@@ -95,7 +95,7 @@ test('a call without arguments is one only where the model ended by itself', () 
     expect(ends(cut).problems?.['c1']).toContain('the answer was cut off');
 });
 
-test('of a response that was cut off the calls that arrived whole may run', () => {
+test('the complete calls of a cut-off response may run', () => {
   const toolCalls = [
     { id: 'c1', name: 'add', arguments: '{"a":1,"b":2}' },
     { id: 'c2', name: 'add', arguments: '' },
@@ -104,7 +104,7 @@ test('of a response that was cut off the calls that arrived whole may run', () =
   expect(Object.keys(interpret({ toolCalls, finishReason: 'length' }).problems ?? {})).toEqual(['c2', 'c3']);
 });
 
-test('a call to a tool that the agent does not have is left to the loop', () => {
+test('a call of a tool that the agent lacks is left to the loop', () => {
   const recorded = interpret({ toolCalls: [{ id: 'c1', name: 'nope', arguments: '{broken' }] });
   expect(recorded.problems).toBeUndefined();
   expect(callIds(recorded)).toEqual(['c1']);
@@ -115,7 +115,7 @@ test('a call id such as __proto__ keeps its problem', () => {
   expect(Object.keys(problems ?? {})).toEqual(['__proto__']);
 });
 
-test('nulls that stand for fields left out are not recorded; nulls that the tool accepts are', () => {
+test('nulls that stand for missing fields are not recorded; nulls that the tool accepts are', () => {
   const args = { a: 1, b: 2, note: null, tag: null };
   const recorded = interpret({ toolCalls: [{ id: 'c1', name: 'add', arguments: args }] });
   expect(recorded.problems).toBeUndefined();
@@ -125,7 +125,7 @@ test('nulls that stand for fields left out are not recorded; nulls that the tool
 
 const OUTPUT = z.object({ answer: z.number(), unit: z.string().default('h'), note: z.string().optional() });
 
-test('a structured answer that fits is left where it is', () => {
+test('a structured answer that fits stays text', () => {
   expect(answer(OUTPUT, { content: '{"answer":4,"unit":"h"}' }).output).toEqual({ type: 'fits' });
 });
 
@@ -138,7 +138,7 @@ test('a structured answer that parsing changes is recorded as parsed', () => {
   });
 });
 
-test('a structured answer that does not fit says why', () => {
+test('a structured answer that does not fit gives the reason', () => {
   expect(answer(OUTPUT, { content: '{"answer":"four"}' }).output).toEqual({
     type: 'problem',
     problem: 'answer: expected number, got string',
@@ -150,7 +150,7 @@ test('a structured answer that does not fit says why', () => {
   });
 });
 
-test('what only zod can check is checked where the worker has the schema', () => {
+test('checks that only zod can make are made by the worker with the schema', () => {
   const even = z.object({ n: z.number().refine((n) => n % 2 === 0, 'must be even') });
   expect(answer(even, { content: '{"n":3}' }).output).toMatchObject({ type: 'problem', problem: expect.stringContaining('must be even') });
   const asynchronous = z.object({ n: z.number().refine(async () => true) });
@@ -167,7 +167,7 @@ test('a parsed object without text is recorded as its JSON', () => {
   });
 });
 
-test('a final_answer is checked by its output, and the first that fits counts', () => {
+test('a final_answer is validated by the output schema, and the first that fits counts', () => {
   const call = (id: string, output: unknown): { id: string; name: string; arguments: unknown } => ({
     id,
     name: 'final_answer',
@@ -182,14 +182,14 @@ test('a final_answer is checked by its output, and the first that fits counts', 
   expect(missing.problems?.['c1']).toContain('missing required field "output"');
 });
 
-test('an answer that is no object comes as final_answer, whatever the provider can do', () => {
+test('an answer that is not an object comes through final_answer, for any provider', () => {
   const snapshot = snapshotOf(defineAgent({ name: 'bot', model: 'scripted/model', output: z.array(z.string()) }));
   expect(snapshot.output?.mode).toBe('final_answer');
   const recorded = interpret({ toolCalls: [{ id: 'c1', name: 'final_answer', arguments: { output: ['a'] } }] }, { snapshot });
   expect(recorded.output).toEqual({ type: 'fits' });
 });
 
-test('refusal, confidence and provider items are passed on, garbage in them is not', () => {
+test('refusal, confidence and provider items are passed on, and invalid ones dropped', () => {
   const recorded = interpret({ refusal: 'No\ud800', confidence: 0.5, providerItems: [{ type: 'reasoning' }, '\udc00'] });
   expect(recorded).toMatchObject({ refusal: 'No\ufffd', confidence: 0.5, providerItems: [{ type: 'reasoning' }, '\ufffd'] });
   const garbage = { refusal: 7, confidence: 12, providerItems: 'none', toolCalls: null, content: null, usage: 'free', finishReason: null };
@@ -201,7 +201,7 @@ test('refusal, confidence and provider items are passed on, garbage in them is n
   });
 });
 
-test('token counts that are no counts are not added up', () => {
+test('invalid token counts are not added up', () => {
   const usage = (value: unknown): unknown => interpret({ usage: value as never }).usage;
   expect(usage({ promptTokens: 5, completionTokens: -1, totalTokens: 1.5 })).toEqual({
     promptTokens: 5,

@@ -10,7 +10,7 @@ import type { ModelResponse } from '../../src/core/domain/model/model.ts';
 import type { RunResultFields } from '../../src/core/domain/run/result.ts';
 import { isTerminal } from '../../src/core/domain/run/status.ts';
 import type { RunPorts } from '../../src/core/loop/ports.ts';
-import { quietPorts } from '../core/loop/quiet-ports.ts';
+import { quietPorts } from '../core/loop/fakes/quiet-ports.ts';
 import { runLoop } from '../../src/core/loop/run-loop.ts';
 import { newRunState, type RunState } from '../../src/core/loop/state/run-state.ts';
 import { wellFormed } from '../../src/model/clean-json.ts';
@@ -38,7 +38,7 @@ const SNAPSHOTS: AgentSnapshot[] = [
   snapshotOf(defineAgent({ ...base, output, outputMode: 'final_answer', outputRetries: 1 })),
 ];
 
-/** Texts as broken providers send them: any UTF-16, lone surrogates included, and now and then a very long one. */
+/** Texts of faulty providers: any UTF-16, lone surrogates included, and sometimes very long. */
 const wildText = fc.oneof(
   { weight: 6, arbitrary: fc.string({ unit: 'binary', maxLength: 30 }) },
   { weight: 3, arbitrary: fc.constantFrom('', ' ', '\ud800', 'a\udfffb', '\u0000', '__proto__', 'constructor') },
@@ -106,7 +106,7 @@ function attempt(make: () => string): string {
   }
 }
 
-/** Runs the real loop on responses that went through the real interpretation, and through JSON, as Temporal would send them. */
+/** Runs the real loop on responses that have passed the real interpretation and JSON, as they do on Temporal. */
 async function run(snapshot: AgentSnapshot, responses: unknown[]): Promise<{ state: RunState; finished: RunResultFields; asked: number }> {
   let ids = 0;
   let asked = 0;
@@ -144,7 +144,7 @@ test('10,000 malformed responses: every run ends, and every call has exactly one
   let calls = 0;
   const responses = fc.array(response, { minLength: 4, maxLength: 4 });
   const runs = fc.asyncProperty(fc.constantFrom(...SNAPSHOTS), responses, async (snapshot, generated) => {
-    // A response that ends its run leaves the others to further runs, so that every one of them is interpreted.
+    // A response that ends its run leaves the others to further runs, so that each is interpreted.
     for (let rest: unknown[] = generated; rest.length > 0;) {
       const { state, finished, asked } = await run(snapshot, rest);
       expect(isTerminal(finished.status)).toBe(true);
@@ -158,7 +158,7 @@ test('10,000 malformed responses: every run ends, and every call has exactly one
     }
   });
   const outcome = await fc.check(runs, { numRuns: 2_500 });
-  // The counterexamples hold huge texts: what says enough is the seed, the shrunk path and the failed expectation.
+  // The counterexamples contain huge texts: the seed, the shrunk path and the failed expectation are enough.
   if (outcome.failed) throw new Error(`seed ${outcome.seed}, path ${outcome.counterexamplePath}`, { cause: outcome.errorInstance });
   expect(interpreted).toBe(10_000);
   expect(calls).toBeGreaterThan(5_000);

@@ -63,7 +63,7 @@ test.each([
   ['the text null', 'null'],
   ['the beginning of an object', '{'],
   ['a part of an object', '{"a": 1'],
-])('%s in an answer that was cut off is not a call without arguments', (_, given) => {
+])('%s in a cut-off answer is not a call without arguments', (_, given) => {
   const parsed = parseToolCall({ id: 'c1', name: 'add', arguments: given }, { complete: false });
   expect(parsed.arguments).toEqual({});
   expect(parsed.problem).toMatch(
@@ -84,7 +84,7 @@ test.each([
   expect(parseToolCall({ id: 'c1', name: 'add', arguments: text })).toEqual({ toolCallId: 'c1', name: 'add', arguments: expected });
 });
 
-test('valid JSON that the repair would refuse is left as it is', () => {
+test('valid JSON that the repair would refuse is unchanged', () => {
   expect(parseToolCall({ name: 'add', arguments: '{"a":"{"}' }).arguments).toEqual({ a: '{' });
 });
 
@@ -104,7 +104,7 @@ test.each(['{"a":1}{"b":2}', 'I will call add with 1 and 2', '}{'])('%s is answe
   expect(problem?.startsWith(INVALID)).toBe(true);
 });
 
-test('arguments that were cut off are not repaired, because they must not run', () => {
+test('cut-off arguments are not repaired, because the call must not run', () => {
   const cut = { name: 'delete_files', arguments: '{"path": "/tmp/a' };
   expect(parseToolCall(cut).arguments).toEqual({ path: '/tmp/a' });
   expect(parseToolCall(cut, { complete: false })).toMatchObject({ arguments: {}, problem: expect.stringContaining('cut off') });
@@ -115,7 +115,7 @@ test('lone surrogates are replaced in names, ids, keys and values', () => {
   expect(parsed).toEqual({ toolCallId: 'c\ufffd', name: 'a\ufffd', arguments: { 'k\ufffd': ['\ufffd'] } });
 });
 
-test('numbers that JSON cannot write back are null', () => {
+test('numbers that JSON cannot represent become null', () => {
   expect(parseToolCall({ name: 'add', arguments: '{"a": 1e999, "b": -0}' }).arguments).toEqual({ a: null, b: 0 });
 });
 
@@ -125,7 +125,7 @@ test('a key named __proto__ stays a plain key', () => {
   expect(Object.getPrototypeOf(args)).toBe(Object.prototype);
 });
 
-test('what is nested too deep to be stored is refused', () => {
+test('arguments that are nested too deep to be stored are refused', () => {
   const deep = `${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`;
   expect(parseToolCall({ name: 'add', arguments: deep }).problem).toContain('nested deeper than 64 levels');
   const cyclic: Record<string, unknown> = {};

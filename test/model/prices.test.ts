@@ -7,13 +7,13 @@ test('a model of the list has its list price', () => {
 });
 
 test.each(['openai/gpt-4o-2024-05-13', 'azure/gpt-4o', 'gpt-4o', 'openai/gpt-4', 'toString', 'openai/', ''])(
-  'the price of "%s" is not known, however close it is to a model of the list',
+  'the price of "%s" is unknown, however similar its name is to a model of the list',
   (model) => {
     expect(priceOf(model)).toBeUndefined();
   },
 );
 
-test('what the worker says comes before the list, and adds to it', () => {
+test('prices of the worker win over the list, and add to it', () => {
   const overrides = { 'openai/gpt-4o': { input: 1, output: 2 }, 'gateway/vendor/model': { input: 0, output: 0 } };
   expect(priceOf('openai/gpt-4o', overrides)).toEqual({ input: 1, output: 2 });
   expect(priceOf('gateway/vendor/model', overrides)).toEqual({ input: 0, output: 0 });

@@ -32,8 +32,8 @@ async function codeOf(work: Promise<unknown>): Promise<string | undefined> {
   );
 }
 
-describe('what is spilled can be read back', () => {
-  test('as it was', async () => {
+describe('a spilled result can be read back', () => {
+  test('unchanged', async () => {
     const content = ['é😀\n', { list: [1, null, { deep: true }] }, 'x'.repeat(3_000_000)];
     const spilled = await spill(store, plain, run, content);
     expect(spilled).toEqual({
@@ -58,13 +58,13 @@ describe('what is spilled can be read back', () => {
     expect(await codeOf(readSpilled(store, plain, spilled))).not.toBe('nothing was thrown');
   });
 
-  test('equal content of one run is one file, and nothing else is left behind', async () => {
+  test('equal content of one run is one file, and no other file is left behind', async () => {
     const [one, two] = await Promise.all([spill(store, plain, run, ['same']), spill(store, plain, run, ['same'])]);
     expect(one).toEqual(two);
     expect(await files()).toHaveLength(1);
   });
 
-  test('runs whose ids look alike as file names do not share a folder', async () => {
+  test('runs whose ids give similar file names do not share a folder', async () => {
     const ids = ['a/b', 'a_b', `${'x'.repeat(900)}1`, `${'x'.repeat(900)}2`, '..'];
     const spilled = await Promise.all(ids.map((runId) => spill(store, plain, { ...run, runId }, [runId])));
     expect(await files()).toHaveLength(5);
@@ -72,8 +72,8 @@ describe('what is spilled can be read back', () => {
   });
 });
 
-describe('a store forgets a run and nothing else', () => {
-  test('the files of the run are gone and those of another run are there', async () => {
+describe('a store deletes only the files of the run', () => {
+  test('and keeps those of another run', async () => {
     const mine = await spill(store, plain, run, ['mine']);
     const other = await spill(store, plain, { ...run, namespace: 'other' }, ['other']);
     await store.deleteRun(run);
@@ -81,12 +81,12 @@ describe('a store forgets a run and nothing else', () => {
     expect(await readSpilled(store, plain, other)).toEqual(['other']);
   });
 
-  test('a run without files can be forgotten', async () => {
+  test('a run without files can be deleted', async () => {
     await expect(store.deleteRun({ ...run, runId: 'never stored' })).resolves.toBeUndefined();
   });
 });
 
-describe('what cannot be read is said, never guessed', () => {
+describe('unreadable content is an error, and never guessed', () => {
   test.each([
     ['a claim that leads out of the store', { claim: { namespace: 'default', run: 'r', sha256: '../../../etc/passwd' } }],
     ['a claim of another kind', { claim: { key: 'v0/ns/default' } }],

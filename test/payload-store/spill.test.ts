@@ -6,7 +6,7 @@ import { spill } from '../../src/payload-store/spill.ts';
 const CONVERTER = { payloadConverter: defaultPayloadConverter, payloadCodecs: [] };
 const RUN = { namespace: 'default', runId: 'r1' };
 
-/** A store that gives claims with this in them. */
+/** A store whose claims contain this value. */
 function storeThatClaims(claimData: object): PayloadStore {
   return {
     name: 'files',
@@ -17,7 +17,7 @@ function storeThatClaims(claimData: object): PayloadStore {
   };
 }
 
-test('what was stored is found again by the claim of the store', async () => {
+test('stored content is found by the claim of the store', async () => {
   expect(await spill(storeThatClaims({ key: 'k' }), CONVERTER, RUN, ['all'])).toMatchObject({ store: 'files', claim: { key: 'k' } });
 });
 
@@ -25,7 +25,7 @@ test.each([
   ['a BigInt', { key: 7n }],
   ['a number', { key: 7 }],
   ['an object', { key: {} }],
-])('a claim with %s is refused: the result of the call could not be recorded with it', async (_, claimData) => {
+])('a claim with %s is refused: it could not be recorded as the result of the call', async (_, claimData) => {
   await expect(spill(storeThatClaims(claimData), CONVERTER, RUN, ['all'])).rejects.toMatchObject({
     code: 'internal',
     message: 'Payload store "files" returned a claim that is no object of texts',

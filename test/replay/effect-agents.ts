@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { contextUpdate, defineAgent, defineTool, ModelRetry, withUpdate } from '../../src/index.ts';
 
-/** How long a call that hangs may take: it is lost then. */
+/** The time limit of a call that hangs: it is lost then. */
 const SHORT = '300ms';
 
 const hang = (): Promise<never> => new Promise(() => undefined);
@@ -52,8 +52,8 @@ const picky = defineTool({
 
 const tools = [pay, book, raiseBar, spend, picky];
 
-/** Calls overlap, and the model is told of an outcome that nobody knows. */
+/** Calls overlap, and the model reads that an outcome is unknown. */
 export const teller = defineAgent({ name: 'teller', model: 'scripted/m', tools });
 
-/** Calls run in sequence, and a person is asked about such an outcome. */
+/** Calls run in sequence, and a person is asked about an unknown outcome. */
 export const asker = defineAgent({ name: 'asker', model: 'scripted/m', tools, parallel: false, onUnknownOutcome: 'ask' });

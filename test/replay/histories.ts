@@ -7,13 +7,13 @@ const FOLDER = fileURLToPath(new URL('./histories/', import.meta.url));
 
 /** One recorded execution. */
 export interface RecordedHistory {
-  /** Of its shape, and its workflow id. */
+  /** The name of its scenario, and its workflow id. */
   name: string;
-  /** As the file has it. */
+  /** The content of the file. */
   history: { events: object[] };
 }
 
-/** Every history that was recorded, by its name. */
+/** Every recorded history, by its name. */
 export function recordedHistories(): RecordedHistory[] {
   return readdirSync(FOLDER)
     .filter((file) => file.endsWith('.json'))
@@ -24,13 +24,13 @@ export function recordedHistories(): RecordedHistory[] {
     }));
 }
 
-/** What a run said of itself when its history was recorded: of all its executions. */
+/** The answers of a run when its history was recorded, for all its executions. */
 export interface RunRecordFile {
   events: Event[];
   steps: StepResult[];
 }
 
-/** The record of a run, where it was recorded. */
+/** The record of a run, if it was recorded. */
 export function recordOf(runId: string): RunRecordFile | undefined {
   const file = fileURLToPath(new URL(`./records/${runId}.json`, import.meta.url));
   return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as RunRecordFile) : undefined;

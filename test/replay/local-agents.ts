@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { defineAgent, defineTool, resource } from '../../src/index.ts';
-import { search } from '../server/agents.ts';
+import { search } from '../server/testbed/agents.ts';
 
-/** Keeps count in the run's state, and refuses what says nothing. */
+/** Keeps count in the run's state, and refuses an empty text. */
 const noteDown = defineTool({
   name: 'note_down',
   description: 'Notes something down',
@@ -19,7 +19,7 @@ const noteDown = defineTool({
   },
 });
 
-/** Needs what nobody can open: its activity fails, and leaves no result. */
+/** Needs a resource that cannot be opened: its activity fails, and leaves no result. */
 const fetchNote = defineTool({
   name: 'fetch',
   description: 'Fetches what was noted',
@@ -51,7 +51,7 @@ const wait = defineTool({
   },
 });
 
-/** May leave so much that not all calls of a response fit into its task. */
+/** May return so much that the calls of a response do not all fit into its task. */
 const recall = defineTool({
   name: 'recall',
   description: 'Tells what was noted on a page',
@@ -66,10 +66,10 @@ const tools = [noteDown, fetchNote, strike, wait, recall, search];
 /** An agent with local tools and a remote one. */
 export const locals = defineAgent({ name: 'locals', model: 'scripted/m', tools });
 
-/** The same, one call after the other. */
+/** The same agent, whose calls run one after the other. */
 export const localsInSequence = defineAgent({ name: 'locals_in_sequence', model: 'scripted/m', tools, parallel: false });
 
-/** What a worker of these agents needs. */
+/** Options of a worker for these agents. */
 export const notebook = resource({
   lazy: true,
   open: () => {

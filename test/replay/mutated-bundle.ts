@@ -8,9 +8,9 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
 /** One change of one file of the project. */
 export interface Mutation {
-  /** From the root of the project. */
+  /** Relative to the root of the project. */
   file: string;
-  /** Stands in the file exactly once. */
+  /** Occurs exactly once in the file. */
   find: string;
   replace: string;
   /** An import that the replacement needs. */
@@ -18,8 +18,8 @@ export interface Mutation {
 }
 
 /**
- * Bundles the workflows as they would be with a change: a copy of what workflows come from. `modules` are further
- * interceptors, from the root of the project.
+ * Bundles the workflows with a change, from a copy of their sources. `modules` are further interceptors, relative to the root
+ * of the project.
  */
 export async function bundleMutated(
   { file, find, replace, needs = '' }: Mutation,
@@ -27,7 +27,7 @@ export async function bundleMutated(
 ): Promise<WorkflowBundleWithSourceMap> {
   const copy = mkdtempSync(join(tmpdir(), 'longhaul-mutated-'));
   try {
-    for (const folder of ['src', 'workflows', 'test/server']) cpSync(join(ROOT, folder), join(copy, folder), { recursive: true });
+    for (const folder of ['src', 'workflows', 'test/server/testbed']) cpSync(join(ROOT, folder), join(copy, folder), { recursive: true });
     cpSync(join(ROOT, 'package.json'), join(copy, 'package.json'));
     symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
     const path = join(copy, file);
@@ -35,7 +35,7 @@ export async function bundleMutated(
     if (parts.length !== 2) throw new Error(`"${find}" stands ${parts.length - 1} times in ${file}: the mutation needs another place`);
     writeFileSync(path, `${needs}\n${parts.join(replace)}`);
     const entry = join(copy, 'mutated.ts');
-    writeFileSync(entry, "export * from './workflows/agent-run.ts';\nexport * from './test/server/host-workflows.ts';\n");
+    writeFileSync(entry, "export * from './workflows/agent-run.ts';\nexport * from './test/server/testbed/host-workflows.ts';\n");
     return await bundleWorkflowCode({
       workflowsPath: entry,
       workflowInterceptorModules: ['workflows/interceptors/cancellation.ts', 'workflows/interceptors/query-guard.ts', ...modules].map(

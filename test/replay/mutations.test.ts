@@ -4,11 +4,11 @@ import { Replayer, type ReplayVerdict } from '../../worker/index.ts';
 import { recordedHistories } from './histories.ts';
 import { bundleMutated, type Mutation } from './mutated-bundle.ts';
 
-// Bundling takes its time on a busy machine.
+// Building a bundle takes a while on a busy machine.
 vi.setConfig({ testTimeout: 60_000 });
 await installSilentRuntime();
 
-/** A change of the loop without a patch, and where a replay has to stop at it in one of the histories that it breaks. */
+/** A change of the loop without a patch, and the command at which a replay has to stop in one of the histories that it breaks. */
 interface BrokenChange extends Mutation {
   what: string;
   history: string;
@@ -68,7 +68,7 @@ const CHANGES: readonly BrokenChange[] = [
     caught: { step: 3, expected: 'activity "summarise"', actual: 'activity "condense"' },
   },
   {
-    what: 'makes a run findable no more',
+    what: 'does not set the search attributes of a run',
     file: 'workflows/visibility/search-attributes.ts',
     find: 'if (!snapshot.searchAttributes) return;',
     replace: 'if (snapshot.searchAttributes) return;',
@@ -92,7 +92,7 @@ const CHANGES: readonly BrokenChange[] = [
     caught: { step: 2, expected: 'the end as Failed', actual: 'the end as Completed' },
   },
   {
-    what: 'tells nobody that something waits',
+    what: 'does not notify of a pending call',
     file: 'src/core/activity-requests/activity-ports.ts',
     find: 'notify: (waiting) => perform(notifyRequest(run, waiting))',
     replace: 'notify: () => Promise.resolve(true)',
@@ -108,7 +108,7 @@ const CHANGES: readonly BrokenChange[] = [
     caught: { step: 1, expected: 'a timer', actual: 'nothing more in this task' },
   },
   {
-    what: 'decides without asking who may',
+    what: 'decides without the authorize hook',
     file: 'src/core/loop/approvals/settle-decisions.ts',
     find: 'state.snapshot.authorize && count > 0',
     replace: 'false',
@@ -116,7 +116,7 @@ const CHANGES: readonly BrokenChange[] = [
     caught: { step: 1, expected: 'activity "authorizeDecision"', actual: 'activity "refund"' },
   },
   {
-    what: 'does not look up what became of a call',
+    what: 'does not verify the outcome of a call',
     file: 'src/core/loop/tool-phase/start-tool.ts',
     find: 'tool.verify && !ports.cancelRequested()',
     replace: 'tool.verify === undefined && tool.verify',
@@ -124,7 +124,7 @@ const CHANGES: readonly BrokenChange[] = [
     caught: { step: 1, expected: 'activity "verifyCall"', actual: 'activity "callModel"' },
   },
   {
-    what: 'asks nobody what became of a call',
+    what: 'does not ask a person about the outcome of a call',
     file: 'src/core/loop/tool-phase/ask-about-outcomes.ts',
     find: "state.snapshot.onUnknownOutcome !== 'ask'",
     replace: "state.snapshot.onUnknownOutcome === 'ask'",
@@ -132,7 +132,7 @@ const CHANGES: readonly BrokenChange[] = [
     caught: { step: 1, expected: 'a change of search attributes', actual: 'activity "callModel"' },
   },
   {
-    what: 'believes a predicate that was asked before the deps changed',
+    what: 'does not evaluate a predicate again after the deps changed',
     file: 'src/core/loop/tool-phase/reevaluate-predicate.ts',
     find: 'outcomes.some(hasChangedDeps)',
     replace: '!outcomes.some(hasChangedDeps)',
@@ -140,7 +140,7 @@ const CHANGES: readonly BrokenChange[] = [
     caught: { step: 1, expected: 'activity "askTerms"', actual: 'activity "spend"' },
   },
   {
-    what: 'makes an activity of a local call',
+    what: 'makes a local call an activity',
     file: 'src/core/activity-requests/tool-request.ts',
     find: "const isLocal = tool.tier === 'local'",
     replace: "const isLocal = tool.tier !== 'local' && false",
@@ -152,7 +152,7 @@ const CHANGES: readonly BrokenChange[] = [
 let replayer: Replayer | undefined;
 afterEach(async () => replayer?.close());
 
-describe('a change of the loop without a patch is caught where the run would be stuck', () => {
+describe('a change of the loop without a patch is detected where the run would be stuck', () => {
   test.each(CHANGES)(
     'a loop that $what',
     async ({ history, caught, ...mutation }) => {
@@ -163,7 +163,7 @@ describe('a change of the loop without a patch is caught where the run would be 
   );
 });
 
-test('a change that throws outside of any call is caught with its message', async () => {
+test('a change that throws outside of any call is detected with its message', async () => {
   const verdicts = await replayed({
     file: 'workflows/visibility/search-attributes.ts',
     find: 'if (!snapshot.searchAttributes) return;',
@@ -173,7 +173,7 @@ test('a change that throws outside of any call is caught with its message', asyn
   expect(verdicts['completed-with-parallel-tools']).toEqual({ type: 'failed', message: 'a defect', step: 2 });
 });
 
-test('a change of what a model reads leaves the commands as they are, and strands nothing', async () => {
+test('a change of the text that a model reads leaves the commands unchanged, and breaks no run', async () => {
   const verdicts = await replayed({
     file: 'src/core/domain/content/tool-text.ts',
     find: "not found in agent's tool list",
@@ -182,7 +182,7 @@ test('a change of what a model reads leaves the commands as they are, and strand
   expect(Object.values(verdicts).filter(({ type }) => type !== 'ok')).toEqual([]);
 });
 
-/** What the loop with a change makes of these histories, or of all. */
+/** Replays these histories, or all, with the changed loop. */
 async function replayed(mutation: Mutation, names?: string[]): Promise<Record<string, ReplayVerdict>> {
   replayer = new Replayer({ worker: { workflowBundle: await bundleMutated(mutation, ['workflows/interceptors/command-recorder.ts']) } });
   const verdicts: Record<string, ReplayVerdict> = {};

@@ -1,6 +1,5 @@
-// Records the histories that the replay test replays: `npm run record-histories` records the scenarios that have no
-// file, `npm run record-histories -- <name>...` those that are named. Keep the old files: they stand for the runs
-// that are still going.
+// Records the histories that the replay test replays: `npm run record-histories` records the scenarios without a file, `npm run
+// record-histories -- <name>...` the named ones. Keep the old files: they stand for runs that are still open.
 import { type History, historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { DefaultLogger, Runtime } from '@temporalio/worker';
 import { existsSync } from 'node:fs';
@@ -20,7 +19,7 @@ import { scenarios } from './scenarios.ts';
 Runtime.install({ logger: new DefaultLogger('ERROR') });
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-const workflowsPath = fileURLToPath(new URL('../server/host-workflows.ts', import.meta.url));
+const workflowsPath = fileURLToPath(new URL('../server/testbed/host-workflows.ts', import.meta.url));
 
 function fileOf(name: string): URL {
   return new URL(`./histories/${name}.json`, import.meta.url);
@@ -56,7 +55,7 @@ async function play(client: LonghaulClient, server: { address: string }, name: s
   await running;
 }
 
-/** Writes what the run itself says of its events and steps, execution by execution: the worker answers, from the sandbox. */
+/** Writes the events and steps of the run, execution by execution, as the worker answers from the sandbox. */
 async function writeRecord(client: LonghaulClient, name: string): Promise<void> {
   const record: RunRecordFile = { events: [], steps: [] };
   for await (const { runId } of executionsOf(client, name)) {
@@ -69,12 +68,12 @@ async function writeRecord(client: LonghaulClient, name: string): Promise<void> 
   await writeFile(new URL(`./records/${name}.json`, import.meta.url), `${JSON.stringify(record)}\n`);
 }
 
-/** Writes a file for each execution of a run: the later ones with a number. */
+/** Writes a file for each execution of a run; later ones have a number. */
 async function write(client: LonghaulClient, name: string): Promise<void> {
   let execution = 0;
   for await (const { history } of executionsOf(client, name)) {
     execution += 1;
-    // Stack traces name files: those of the machine that recorded are of no use to anybody else.
+    // Stack traces name files of the recording machine, which are useless elsewhere.
     await writeFile(fileOf(execution === 1 ? name : `${name}-${execution}`), `${historyToJSON(history).replaceAll(root, '')}\n`);
   }
 }
@@ -89,7 +88,7 @@ async function* executionsOf(client: LonghaulClient, name: string): AsyncGenerat
   }
 }
 
-/** The first execution of a run, as its newest names it. */
+/** The first execution of a run, which its newest execution names. */
 async function firstRunId(client: LonghaulClient, name: string): Promise<string | null | undefined> {
   const { events } = await client.temporal.workflow.getHandle(name).fetchHistory();
   return events?.[0]?.workflowExecutionStartedEventAttributes?.firstExecutionRunId;

@@ -4,11 +4,11 @@ import { installSilentRuntime } from '../../src/cli/replay/silent-runtime.ts';
 import { Replayer } from '../../worker/index.ts';
 import { recordedHistories } from './histories.ts';
 
-// Bundling takes its time on a busy machine.
+// Building a bundle takes a while on a busy machine.
 vi.setConfig({ testTimeout: 60_000 });
 
 await installSilentRuntime();
-const replayer = new Replayer({ workflowsPath: fileURLToPath(new URL('../server/host-workflows.ts', import.meta.url)) });
+const replayer = new Replayer({ workflowsPath: fileURLToPath(new URL('../server/testbed/host-workflows.ts', import.meta.url)) });
 afterAll(async () => replayer.close());
 
 test.each(recordedHistories())(
@@ -19,8 +19,8 @@ test.each(recordedHistories())(
   60_000,
 );
 
-describe('what is not a history of this code', () => {
-  test('is refused with what is wrong, and the next one is replayed all the same', async () => {
+describe('a file that is not a history of this code', () => {
+  test('is refused with the reason, and the next one is still replayed', async () => {
     expect(await replayer.replay('r', {})).toEqual({ type: 'failed', message: 'This is no history: it has no list of events', step: null });
     expect(await replayer.replay('r', { events: [{ eventId: '1', eventType: 'WorkflowExecutionStarted' }] })).toMatchObject({
       type: 'failed',
@@ -29,7 +29,7 @@ describe('what is not a history of this code', () => {
     expect(await replayer.replay('r', recordedHistories()[0]?.history)).toEqual({ type: 'ok' });
   });
 
-  test('is told by its workflow type where the code has none of that name', async () => {
+  test('is reported by its workflow type if the code has none of that name', async () => {
     const text = JSON.stringify(recordedHistories()[0]?.history).replaceAll('"agentRun"', '"anotherRun"');
     expect(await replayer.replay('r', JSON.parse(text))).toEqual({
       type: 'failed',

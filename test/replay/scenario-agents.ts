@@ -2,9 +2,9 @@ import { z } from 'zod';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
 import type { AnyTool } from '../../src/define/tool-definition.ts';
 import { defineAgent, defineTool } from '../../src/index.ts';
-import { assistant, broken, search } from '../server/agents.ts';
-import { clerk, refund } from '../server/decision-agents.ts';
-import { HeldArchive } from '../server/held-archive.ts';
+import { assistant, broken, search } from '../server/testbed/agents.ts';
+import { clerk, refund } from '../server/approvals/decision-agents.ts';
+import { HeldArchive } from '../server/archive/held-archive.ts';
 import { asker, teller } from './effect-agents.ts';
 import { locals, localsInSequence } from './local-agents.ts';
 
@@ -53,10 +53,10 @@ const brief = defineAgent({ name: 'brief', model: 'scripted/m', tools: [slow], p
 const order = defineTool({ name: 'order', description: 'Orders', parameters: z.object({ article: z.string() }), execute: 'none' });
 const ordering = defineAgent({ name: 'ordering', model: 'scripted/m', tools: [order, search] });
 
-/** Archives that wait until something has happened to the run. */
+/** Archives that wait until a request has reached the run. */
 export const archiveOfPaused = new HeldArchive();
 export const archiveOfCancelled = new HeldArchive(() => noted === 1);
-/** Its tools come and go, as they do for a run whose tasks are taken by workers of two releases. */
+/** Its tools come and go, as for a run whose tasks are taken by workers of two releases. */
 export const deployed = {
   ...defineAgent({ name: 'deployed', model: 'scripted/m', tools: [refund, search] }),
   tools: [refund, search] as AnyTool[],

@@ -4,20 +4,20 @@ import type { RunOverrides } from '../../src/core/domain/run/overrides.ts';
 import type { ScriptEntry, ScriptedModel } from '../../src/testing/index.ts';
 import type { CreateWorkerOptions } from '../../worker/index.ts';
 
-/** A run to record: what the model answers, and what happens to the run meanwhile. */
+/** A run to record: the answers of the model, and the requests to the run meanwhile. */
 export interface Scenario {
   agent: string;
   script: ScriptEntry[];
-  /** What the start says beside agent, input and deps. */
+  /** The options of the start beside agent, input and deps. */
   start?: RunOverrides & { messages?: readonly ContentItem[] };
-  /** A workflow of the test's own instead of a run. */
+  /** A workflow of the tests instead of a run. */
   workflowType?: string;
-  /** Events of history after which the run continues as new. */
+  /** The number of history events after which the run continues as new. */
   continueAt?: number;
-  /** How long a task of the workflow may take: after 0.8 of that one with a local call goes on in another task. */
+  /** The time limit of a workflow task: a task with a local call ends after 0.8 of it, and the call goes on in another task. */
   workflowTaskTimeout?: number;
-  /** What the worker has beside agents and model. */
+  /** Options of the worker beside agents and model. */
   worker?: Partial<CreateWorkerOptions>;
-  /** What happens to the run while it goes on. */
+  /** The requests to the run while it is open. */
   meanwhile?: (run: RunHandle, model: ScriptedModel, client: LonghaulClient) => Promise<unknown>;
 }

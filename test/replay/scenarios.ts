@@ -1,6 +1,6 @@
 import type { RunHandle } from '../../src/client/index.ts';
 import { callTool, failWith, hang, say, structured, type ScriptedModel, type ScriptedReply, together } from '../../src/testing/index.ts';
-import { until } from '../server/until.ts';
+import { until } from '../server/testbed/until.ts';
 import type { Scenario } from './scenario.ts';
 import { archiveOfCancelled, archiveOfPaused, deployed } from './scenario-agents.ts';
 
@@ -12,7 +12,7 @@ const mixed = [note('a', 'l1'), lookUp, callTool('note_down', { text: '' }, 'l2'
 
 const bar = callTool('raise_bar', { above: 10 }, 'bar');
 
-/** What is recorded, by the name of the file. */
+/** The scenarios, by the name of the file. */
 export const scenarios: Record<string, Scenario> = {
   'completed-with-parallel-tools': { agent: 'assistant', script: [both, say('done')] },
   'completed-with-tools-in-sequence': { agent: 'sequential', script: [both, say('done')] },
@@ -26,7 +26,7 @@ export const scenarios: Record<string, Scenario> = {
     script: [together(callTool('refund', { amount: 1 }, 'c1'), callTool('search', { query: 'b' }, 'c2')), say('done')],
     meanwhile: async (run) => {
       await until(async () => (await run.approvals()).pending.length === 1, 'the call waits');
-      // As if another worker took the task.
+      // This imitates another worker that takes the task.
       const tools = deployed.tools.splice(0);
       await run.approve('c1');
       await until(async () => (await run.status()).missing?.length === 1, 'the run waits for another worker');
@@ -296,7 +296,7 @@ async function cancelled(run: RunHandle, model: ScriptedModel): Promise<void> {
   await run.cancel('recorded');
 }
 
-/** Until so many calls wait for a decision. */
+/** Waits until so many calls need a decision. */
 async function waiting(run: RunHandle, calls: number): ReturnType<RunHandle['approvals']> {
   for (;;) {
     const approvals = await run.approvals();

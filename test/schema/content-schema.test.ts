@@ -3,7 +3,7 @@ import { contentItemSchema, contentPartSchema } from '../../src/schema/content-s
 import { checkRunInput } from '../../src/core/wire-schemas/run-input-schema.ts';
 
 describe('a content item from outside', () => {
-  it('keeps what it declares and drops the rest', () => {
+  it('keeps its declared fields and drops the rest', () => {
     const item = { type: 'message', role: 'user', content: 'hi' };
     expect(contentItemSchema.parse({ ...item, extra: 1 })).toEqual(item);
   });
@@ -15,7 +15,7 @@ describe('a content item from outside', () => {
     expect(contentItemSchema.safeParse({ ...result, content: [() => 1] }).success).toBe(false);
   });
 
-  it('takes arguments only as an object', () => {
+  it('takes only an object as arguments', () => {
     const call = { type: 'tool_call', toolCallId: 'c', name: 'n' };
     expect(contentItemSchema.safeParse({ ...call, arguments: {} }).success).toBe(true);
     expect(['{}', [], null, undefined].map((args) => contentItemSchema.safeParse({ ...call, arguments: args }).success)).toEqual([

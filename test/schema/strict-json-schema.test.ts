@@ -78,15 +78,15 @@ function convert(schema: z.ZodType): JsonObject {
   return conversion.schema;
 }
 
-describe('what the openai package accepts', () => {
-  test.each(Object.entries(BOTH_ACCEPT))('%s: is strict for us too, and our form needs no change', (_, schema) => {
+describe('the strict form, compared with the openai package', () => {
+  test.each(Object.entries(BOTH_ACCEPT))('%s: both accept the schema as strict, and it needs no change', (_, schema) => {
     expect(() => zodFunction({ name: 'x', parameters: schema as z.ZodObject })).not.toThrow();
     expect(() => zodResponseFormat(schema as z.ZodObject, 'x')).not.toThrow();
     const converted = convert(schema);
     expect(normalizedByOpenAI(structuredClone(converted))).toEqual(converted);
   });
 
-  test.each(Object.entries(ONLY_WE_ACCEPT))('%s: the package refuses the zod schema and takes what we make of it', (_, schema) => {
+  test.each(Object.entries(ONLY_WE_ACCEPT))('%s: the package refuses the zod schema and accepts the strict form', (_, schema) => {
     expect(() => zodFunction({ name: 'x', parameters: schema as z.ZodObject })).toThrow(/not supported|unsupported keyword/);
     const converted = convert(schema);
     expect(normalizedByOpenAI(structuredClone(converted))).toEqual(converted);
@@ -111,7 +111,7 @@ test('more than ten levels have no strict form', () => {
   expect(toStrictJsonSchema(jsonSchemaOf(schema, 'test'))).toMatchObject({ strict: false, problem: expect.stringContaining('10 levels') });
 });
 
-test('an optional field is required and nullable, everywhere', () => {
+test('an optional field is required and nullable, at every level', () => {
   const schema = z.object({ a: z.string().optional(), o: z.object({ e: z.enum(['x', 'y']).optional() }).optional() });
   expect(convert(schema)).toEqual({
     type: 'object',
@@ -134,7 +134,7 @@ test('an optional field is required and nullable, everywhere', () => {
   });
 });
 
-test('what the subset lacks is said to the model in the description', () => {
+test('keywords outside of the subset are told to the model in the description', () => {
   const schema = z.object({
     page: z.url().describe('The page.'),
     n: z.int().default(5),

@@ -12,12 +12,12 @@ test.each([
   ['a set', z.object({ s: z.set(z.string()).optional() }), 'parameters.s: sets'],
   ['undefined in a union', z.object({ u: z.union([z.string(), z.undefined()]) }), 'parameters.u: undefined'],
   ['a custom type in a tuple', z.object({ t: z.tuple([z.string(), z.custom<Buffer>()]) }), 'parameters.t[1]: custom types'],
-])('%s is refused with its path and what to use instead', (_, schema, message) => {
+])('%s is refused with its path and a replacement', (_, schema, message) => {
   expect(() => jsonSchemaOf(schema, 'parameters')).toThrow(UsageError);
   expect(() => jsonSchemaOf(schema, 'parameters')).toThrow(message);
 });
 
-test('a transform is fine on the way in and refused on the way out', () => {
+test('a transform is accepted for input and refused for output', () => {
   const schema = z.object({ a: z.string().transform((text) => text.length) });
   expect(jsonSchemaOf(schema, 'output')).toMatchObject({ properties: { a: { type: 'string' } } });
   expect(() => jsonSchemaOf(schema, 'output', 'output')).toThrow('output.a: what a transform returns');
@@ -31,7 +31,7 @@ test('the bounds of safe integers and the address of the draft are left out', ()
   });
 });
 
-test('a pattern with flags is left to zod: JSON Schema would refuse what zod accepts', () => {
+test('a pattern with flags is left to zod: JSON Schema would refuse texts that zod accepts', () => {
   const schema = jsonSchemaOf(z.object({ a: z.string().regex(/^abc$/i), b: z.string().regex(/^abc$/) }), 'x');
   expect(schema['properties']).toEqual({ a: { type: 'string' }, b: { type: 'string', pattern: '^abc$' } });
 });

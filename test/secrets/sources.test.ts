@@ -8,7 +8,7 @@ import { environmentSecrets, fileSecrets } from '../../worker/index.ts';
 describe('secrets in the environment', () => {
   afterEach(() => vi.unstubAllEnvs());
 
-  test('are in variables named like them, in capitals, behind the prefix', async () => {
+  test('are in variables with their name in capitals, after the prefix', async () => {
     vi.stubEnv('TEAM_CRM_TOKEN', 'one value');
     vi.stubEnv('MY_SECRET_TEAM_CRM_TOKEN', 'another value');
     expect(environmentSecrets().read('team/crm-token')).toBe('one value');
@@ -35,7 +35,7 @@ describe('secrets in files', () => {
   });
   afterEach(() => rm(folder, { recursive: true }));
 
-  test('are whole files but for one line break at their end', async () => {
+  test('are whole files except for one line break at their end', async () => {
     const source = fileSecrets({ directory });
     const contents = { plain: 'v a l', unix: 'value\n', windows: 'value\r\n', two: 'value\n\n', 'team/nested': 'deep' };
     for (const [name, content] of Object.entries(contents)) await writeFile(path.join(directory, name), content);
@@ -52,13 +52,13 @@ describe('secrets in files', () => {
     expect(await fileSecrets({ directory }).read('crm-token')).toBe('value');
   });
 
-  test('are none where there is no file, or a folder', async () => {
+  test('are missing if there is no file, or a folder', async () => {
     await writeFile(path.join(directory, 'file'), 'value');
     const source = fileSecrets({ directory });
     for (const name of ['absent', 'team', 'file/inside']) expect(await source.read(name)).toBeUndefined();
   });
 
-  test('no name leads out of the directory', async () => {
+  test('no name leads outside of the directory', async () => {
     await writeFile(path.join(folder, 'outside'), 'value');
     await writeFile(path.join(folder, 'mounted-too'), 'value');
     const source = fileSecrets({ directory });
@@ -67,12 +67,12 @@ describe('secrets in files', () => {
     }
   });
 
-  test('a file that cannot be read is a failure, not a lack', async () => {
+  test('a file that cannot be read is a failure, and not a missing secret', async () => {
     await symlink('loop', path.join(directory, 'loop'));
     await expect(fileSecrets({ directory }).read('loop')).rejects.toMatchObject({ code: 'ELOOP' });
   });
 
-  test('a directory is needed', () => {
+  test('a directory is required', () => {
     expect(() => fileSecrets({} as never)).toThrow(UsageError);
   });
 });

@@ -30,7 +30,7 @@ const caseFileSchema = z.strictObject({
   cases: z.array(specCaseSchema),
 });
 
-/** One case: an operation, its input, and what must come out. */
+/** One case: an operation, its input, and the expected outcome. */
 export interface SpecCase {
   id: string;
   title: string;
@@ -38,21 +38,21 @@ export interface SpecCase {
   level: string;
   input: JsonValue;
   expect: JsonValue;
-  /** Keys of the case that the format does not know: such a case fails. */
+  /** Keys of the case that are not in the format: such a case fails. */
   unknownKeys: string[];
 }
 
-/** A file of cases, or what is wrong with it. */
+/** A file of cases, or the reason why it cannot be read. */
 export type CaseFile =
   | { type: 'cases'; path: string; suite: string; cases: SpecCase[] }
   | { type: 'broken'; path: string; problem: string };
 
-/** The directory given cannot be replayed. */
+/** The given directory cannot be replayed. */
 export class BadDirectory extends Error {
   override readonly name = 'BadDirectory';
 }
 
-/** Reads every case file (`*.json`) of a directory, in the order of their names. Throws `BadDirectory` where there is none. */
+/** Reads every case file (`*.json`) of a directory, in the order of their names. Throws `BadDirectory` if there are none. */
 export function readCaseFiles(directory: string): CaseFile[] {
   if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() !== true) {
     throw new BadDirectory(`"${directory}" is not a directory. Pass the directory that holds the case files.`);

@@ -13,7 +13,7 @@ describe('an expected object', () => {
     expect(fits({}, { a: 1 })).toBe(true);
   });
 
-  it('needs every key it lists, null not being the same as nothing', () => {
+  it('needs every key it lists, and null is not the same as a missing value', () => {
     expect(fits({ a: null }, { a: null })).toBe(true);
     expect(fits({ a: null }, {})).toBe(false);
     expect(fits({ a: 1 }, [])).toBe(false);
@@ -31,13 +31,13 @@ describe('an expected object', () => {
     expect(fits({ deps: { user: { id: 1 } } }, { deps: { user: { id: 1, name: 'x' } } })).toBe(true);
   });
 
-  it('is not compared where it only informs', () => {
+  it('is not compared if it is only informative', () => {
     expect(fits({ ok: false, error_upstream: 'KeyError', messages_upstream: [] }, { ok: false })).toBe(true);
   });
 });
 
 describe('an expected list', () => {
-  it('has the same length and order, wherever it is', () => {
+  it('has the same length and order, at any depth', () => {
     expect(fits([1, 2], [1, 2])).toBe(true);
     expect(fits([1, 2], [2, 1])).toBe(false);
     expect(fits({ steps: [] }, { steps: [1] })).toBe(false);
@@ -50,12 +50,12 @@ describe('a list with a tail in any order', () => {
   const fitsInAnyOrder = (...ids: string[]): boolean =>
     fits({ messages, $unordered_tail: 3 }, { messages: ids.map((id) => ({ id, more: true })) });
 
-  it('matches whatever the order of its last elements', () => {
+  it('matches with its last elements in any order', () => {
     expect(fitsInAnyOrder('u', 'c1', 'c2', 'c3')).toBe(true);
     expect(fitsInAnyOrder('u', 'c3', 'c1', 'c2')).toBe(true);
   });
 
-  it('needs every element once, and the others in their places', () => {
+  it('needs every element once, and the others in their positions', () => {
     expect(fitsInAnyOrder('c1', 'u', 'c2', 'c3')).toBe(false);
     expect(fitsInAnyOrder('u', 'c1', 'c1', 'c2')).toBe(false);
     expect(fitsInAnyOrder('u', 'c1', 'c2')).toBe(false);
@@ -87,7 +87,7 @@ describe('a tail whose elements match each other', () => {
     expect(fitsTail([1, 2], [2, 1], 0)).toBe(false);
   });
 
-  it('is an error if it is longer than the list, no number, or beside no list', () => {
+  it('is an error if it is longer than the list, is not a number, or is beside no list', () => {
     expect(() => fitsTail([1], [1], 2)).toThrow('"$unordered_tail" is 2');
     expect(() => fits({ list: [1], $unordered_tail: true }, { list: [1] })).toThrow('"$unordered_tail" is true');
     expect(() => fits({ list: 1, $unordered_tail: 1 }, { list: 1 })).toThrow('"$unordered_tail" is 1');
@@ -152,7 +152,7 @@ describe('a matcher', () => {
     expect(fits(expected, actual)).toBe(result);
   });
 
-  it('of a generated text wants it non-empty and never seen before', () => {
+  it('of a generated text requires it to be non-empty and new', () => {
     const memory = { generated: new Set<string>() };
     expect(match({ $generated: true }, 'id-1', memory)).toEqual([]);
     expect(match({ $generated: true }, 'id-2', memory)).toEqual([]);
@@ -171,7 +171,7 @@ describe('a matcher', () => {
 });
 
 describe('a mismatch', () => {
-  it('says where, what was expected and what came out', () => {
+  it('has the path, the expected value and the actual value', () => {
     expect(match({ steps: [{ result: 'x' }, { result: 'y' }] }, { steps: [{ result: 'x' }, {}] })).toEqual([
       { path: 'steps[1].result', expected: 'y', actual: undefined },
     ]);

@@ -1,15 +1,15 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
 
-/** One difference between what a case expects and what came out. */
+/** One difference between the expected and the actual value of a case. */
 export interface Mismatch {
-  /** Where: `steps[0].tool_calls`, or empty for the whole value. */
+  /** The path, such as `steps[0].tool_calls`, or empty for the whole value. */
   path: string;
   expected: JsonValue;
-  /** Undefined: there is nothing at that place. */
+  /** Undefined: there is no value at that path. */
   actual: unknown;
 }
 
-/** What has been seen while matching: `$generated` texts must be unique. */
+/** The generated texts so far: `$generated` texts must be unique. */
 export interface MatchMemory {
   readonly generated: Set<string>;
 }
@@ -23,19 +23,19 @@ export const UNORDERED_TAIL = '$unordered_tail';
 /** These carry another language's formatting: they inform the reader and are never compared. */
 export const INFORMATIONAL_KEYS = ['messages_upstream', 'error_upstream'];
 
-/** Of these lists, a case may expect only the number of their elements. */
+/** The lists for which a case may expect only the number of their elements. */
 const COUNTED_KEYS = ['messages', 'tools'];
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const ISO_8601 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?$/;
 
-/** All differences between `expected` (which may hold matchers) and `actual`; none where it matches. */
+/** All differences between `expected` (which may contain matchers) and `actual`; none if it matches. */
 export function match(expected: JsonValue, actual: unknown, memory: MatchMemory = { generated: new Set() }): Mismatch[] {
   return compare(expected, actual, '', { exact: false, memory });
 }
 
 interface Comparison {
-  /** The object at hand must have no other keys. */
+  /** If true, the object must have no other keys. */
   exact: boolean;
   memory: MatchMemory;
 }
@@ -92,7 +92,7 @@ function compareUnorderedTail(
   return compareLists(expected, [...actual.slice(0, start), ...arranged], path, memory);
 }
 
-/** Returns the elements in the order in which they match what is expected; undefined if there is no such order. */
+/** Returns the elements in the order in which they match the expected ones; undefined if there is no such order. */
 function arrangement([expected, ...others]: JsonValue[], left: unknown[], memory: MatchMemory): unknown[] | undefined {
   if (expected === undefined) return [];
   for (const [index, element] of left.entries()) {

@@ -23,7 +23,7 @@ function specCase(op: string, expectation: JsonValue, input: JsonValue = {}): Sp
 
 const either = (error: JsonValue): JsonValue => ({ raises_or_error: error });
 
-// Tools that fail are what many cases are about.
+// Many cases are about failing tools.
 beforeAll(() => void vi.stubEnv('LONGHAUL_LOG_LEVEL', 'OFF'));
 
 const run = async (...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> => {
@@ -63,11 +63,11 @@ async function types(...cases: SpecCase[]): Promise<string[]> {
 }
 
 describe('a case', () => {
-  it('passes where what comes out matches, and fails where it does not', async () => {
+  it('passes if the outcome matches, and fails if it does not', async () => {
     expect(await types(specCase('echo', { a: 1 }, { a: 1, b: 2 }), specCase('echo', { a: 2 }, { a: 1 }))).toEqual(['passed', 'failed']);
   });
 
-  it('accepts a thrown error or an error result where it expects either', async () => {
+  it('accepts a thrown error or an error result if it expects either', async () => {
     expect(
       await types(specCase('fails', either({ $contains: 'bad' })), specCase('errs', either('api down')), specCase('fails', either(true))),
     ).toEqual(['passed', 'passed', 'passed']);
@@ -79,13 +79,13 @@ describe('a case', () => {
     expect(await types(specCase('errs', { raises_or_error: true, steps: 2 }))).toEqual(['failed']);
   });
 
-  it('fails where an error comes that nobody expects, or a matcher that nobody knows', async () => {
+  it('fails on an unexpected error, or an unknown matcher', async () => {
     const [thrown, unknown] = await replay(specCase('fails', {}), specCase('echo', { a: { $sometimes: 1 } }, { a: 1 }));
     expect(thrown?.verdict).toMatchObject({ type: 'failed', problem: 'It threw: bad input' });
     expect(unknown?.verdict).toMatchObject({ type: 'failed' });
   });
 
-  it('fails where no adapter knows its operation, even one named like a property of objects', async () => {
+  it('fails if no adapter knows its operation, even one named like a property of objects', async () => {
     expect(await types(specCase('unheard.of', {}), specCase('constructor', {}))).toEqual(['failed', 'failed']);
   });
 
@@ -100,7 +100,7 @@ describe('a case', () => {
   });
 });
 
-describe('a key that is not known', () => {
+describe('an unknown key', () => {
   it('fails a case that has it in its input or its expectation, and is named', async () => {
     expect(await problems(specCase('echo', {}, { inptu: 1 }), specCase('echo', { exepct: 1 }))).toEqual([
       'The input has a key "inptu" that the adapter does not know (it knows: a, b, steps, colour, key)',
@@ -111,7 +111,7 @@ describe('a key that is not known', () => {
     ]);
   });
 
-  it('is no error that a case may expect', async () => {
+  it('is not an error that a case may expect', async () => {
     expect(await types(specCase('fails', either(true)), specCase('fails', either(true), { other: 1 }))).toEqual(['passed', 'failed']);
   });
 
@@ -131,7 +131,7 @@ describe('a key that is not known', () => {
     ['nous.context_update', 'runner.deps_after_turns', { turns: [[[{ op: 'set', key: 'a', values: 1 }]]] }, 'values'],
     ['nous.context_update', 'context_update.apply', { operations: [{ op: 'set', key: 'a', values: 1 }] }, 'values'],
     ['nous.patch_dangling_tool_calls', 'context.patch_dangling', { messages: [{ role: 'user', text: 'x' }] }, 'text'],
-  ])('fails a case of %s %s wherever it is: %j', async (suite, op, input, key) => {
+  ])('fails a case of %s %s at any depth: %j', async (suite, op, input, key) => {
     const [replayed] = await replayFile({ type: 'cases', path: 'x.json', suite, cases: [specCase(op, either(true), input)] }, findSuite);
     expect(replayed?.verdict).toMatchObject({ type: 'failed', problem: expect.stringContaining(`has a key "${key}"`) });
   });
@@ -140,7 +140,7 @@ describe('a key that is not known', () => {
 describe('a suite', () => {
   it('is found by its exact name', () => {
     expect(findSuite('execution_context')).toBeDefined();
-    expect(findSuite('axon.executor')?.withoutCounterpart).toHaveProperty(['executor.run']);
+    expect(findSuite('tinyagent.executor')?.withoutCounterpart).toHaveProperty(['exec.session']);
     for (const name of ['nous.something_new', 'nous.', 'axon.exceutor', 'Execution_context', 'constructor', '']) {
       expect(findSuite(name)).toBeUndefined();
     }
@@ -166,7 +166,7 @@ describe('the report', () => {
     `);
   });
 
-  it('names each skipped operation once, with how many cases and why', async () => {
+  it('names each skipped operation once, with the number of its cases and the reason', async () => {
     const replayed = await replay(
       specCase('later', {}),
       specCase('later', {}),
@@ -179,7 +179,7 @@ describe('the report', () => {
   });
 });
 
-/** Every expectation with the same keys and something else for one of them. */
+/** Every expectation with the same keys and another value for one of them. */
 function wrong(expectation: JsonValue): JsonValue[] {
   if (!isJsonObject(expectation) || matcherOf(expectation) !== undefined) return [{ $not: expectation }];
   const { $unordered_tail: _, ...fields } = expectation;
@@ -195,7 +195,7 @@ describe('the cases of this folder', () => {
     expect(replayed.length).toBeGreaterThan(10);
   });
 
-  it('would fail if they expected something else', async () => {
+  it('would fail with other expectations', async () => {
     for (const file of files) {
       const cases = file.cases.flatMap((one) => wrong(one.expect).map((expectation) => ({ ...one, expect: expectation })));
       const replayed = await replayFile({ ...file, cases }, findSuite);
@@ -206,13 +206,13 @@ describe('the cases of this folder', () => {
 });
 
 describe('the command', () => {
-  it('closes with the counts and exits with 0 where nothing failed', async () => {
+  it('prints the counts at the end and exits with 0 if nothing failed', async () => {
     const { code, stdout } = await run(OWN_CASES);
     expect(stdout.trimEnd().split('\n').at(-1)).toMatch(/^\d+ passed, 0 failed, 0 skipped$/);
     expect(code).toBe(0);
   });
 
-  it('exits with 1 where a case failed or a file cannot be read', async () => {
+  it('exits with 1 if a case failed or a file cannot be read', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'longhaul-cases-'));
     onTestFinished(() => rm(directory, { recursive: true }));
     await writeFile(join(directory, 'a.json'), '{broken');
@@ -225,7 +225,7 @@ describe('the command', () => {
     expect(code).toBe(1);
   });
 
-  it('exits with 2 where there is nothing to replay', async () => {
+  it('exits with 2 if there is nothing to replay', async () => {
     const { code, stderr } = await run(join(OWN_CASES, 'missing'));
     expect(stderr).toContain('is not a directory');
     expect(code).toBe(2);

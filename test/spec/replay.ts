@@ -5,7 +5,7 @@ import type { CaseFile, SpecCase } from './case-file.ts';
 import { CaseProblem, only } from './adapters/fields.ts';
 import { INFORMATIONAL_KEYS, match, matcherOf, type MatchMemory, type Mismatch, UNORDERED_TAIL } from './match.ts';
 
-/** What became of a case. */
+/** The verdict on a case. */
 export type Verdict =
   | { type: 'passed' }
   | { type: 'skipped'; reason: string }
@@ -18,7 +18,7 @@ export interface Replayed {
   verdict: Verdict;
 }
 
-/** What an operation came to. `unreadable`: its adapter cannot translate the case. */
+/** The outcome of an operation. `unreadable`: its adapter cannot translate the case. */
 export type Outcome =
   | { type: 'returned'; value: unknown }
   | { type: 'threw'; message: string }
@@ -87,13 +87,13 @@ async function perform(operation: Operation, input: JsonValue, expect: JsonValue
   }
 }
 
-/** Returns the input of a case if the adapter knows every key of it, and of what the case expects. */
+/** Returns the input of a case if the adapter knows every key of it, and of the expectation. */
 function readable(operation: Operation, input: JsonValue, expect: JsonValue): JsonObject {
   if (isJsonObject(expect) && matcherOf(expect) === undefined) only('The expectation', expect, [...operation.expect, ...COMMON_KEYS]);
   return only('The input', input, operation.input);
 }
 
-/** Holds an outcome against an expectation. `raises_or_error` accepts a thrown error or a result with status `error`. */
+/** Compares an outcome with an expectation. `raises_or_error` accepts a thrown error or a result with status `error`. */
 export function judge(expect: JsonValue, outcome: Outcome, memory: MatchMemory): Verdict {
   if (outcome.type === 'unreadable') return failure(outcome.problem);
   if (outcome.type === 'stuck') return failure(`There was no outcome within ${CASE_TIMEOUT_MS} ms.`);

@@ -1,10 +1,10 @@
 import type { Mismatch } from './match.ts';
 import type { Replayed } from './replay.ts';
 
-/** A value longer than this is cut: the whole of it is in the case file. */
+/** A value longer than this is cut: the case file has the whole value. */
 const VALUE_LENGTH = 1_000;
 
-/** A failed case as text: what it is, and each difference with its path. Empty for every other case. */
+/** A failed case as text: its name, and each difference with its path. Empty for every other case. */
 export function failureReport({ suite, specCase, verdict }: Replayed): string[] {
   if (verdict.type !== 'failed') return [];
   const { id, title, op, level } = specCase;
@@ -24,7 +24,7 @@ function shown(value: unknown): string {
   return text.length > VALUE_LENGTH ? `${text.slice(0, VALUE_LENGTH)}… (${text.length} characters)` : text;
 }
 
-/** One line for each operation that was skipped, with how many of its cases and why. */
+/** One line for each skipped operation, with the number of its cases and the reason. */
 export function skipReport(replayed: Replayed[]): string[] {
   const counts = new Map<string, { label: string; count: number; reason: string }>();
   for (const { suite, specCase, verdict } of replayed) {

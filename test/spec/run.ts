@@ -25,7 +25,7 @@ async function main(directory: string | undefined): Promise<number> {
   return broken.length > 0 || replayed.some(({ verdict }) => verdict.type === 'failed') ? 1 : 0;
 }
 
-// Tools that fail are what many cases are about.
+// Many cases are about failing tools.
 process.env['LONGHAUL_LOG_LEVEL'] ??= 'OFF';
 try {
   process.exitCode = await main(process.argv[2]);

@@ -1,13 +1,13 @@
-/** Something that must hold, and every case in which it did not. */
+/** A condition that must hold, and every case in which it did not. */
 export interface Check {
   name: string;
   problems: string[];
 }
 
-/** As many cases of one check are printed. */
+/** The number of cases of one check that are printed. */
 const SHOWN = 10;
 
-/** A check as lines: one that holds, or one for each case in which it did not. */
+/** A check as lines: one if it holds, or one for each case in which it did not. */
 export function checkLines(part: string, { name, problems }: Check): string[] {
   if (problems.length === 0) return [`ok ${part}: ${name}`];
   const more = problems.length > SHOWN ? [`    … and ${problems.length - SHOWN} more`] : [];
@@ -20,7 +20,7 @@ export function closingLine(checks: readonly Check[]): string {
   return `${checks.length - failed} passed, ${failed} failed`;
 }
 
-/** The sentence, where the condition does not hold. */
+/** The sentence, if the condition does not hold. */
 export function unless(holds: boolean, problem: string): string[] {
   return holds ? [] : [problem];
 }

@@ -2,12 +2,12 @@ import { expect, test } from 'vitest';
 import type { Decision } from '../../src/core/domain/approvals/approval.ts';
 import type { ContentItem } from '../../src/core/domain/content/content.ts';
 import type { Event } from '../../src/core/domain/record/event.ts';
-import type { Answer } from './answers.ts';
-import { approvalChecks, type ApprovalsRecord } from './approvals-checks.ts';
-import { busyChecks } from './busy-checks.ts';
+import type { Answer } from './approvals/answers.ts';
+import { approvalChecks, type ApprovalsRecord } from './approvals/approvals-checks.ts';
+import { busyChecks } from './messages/busy-checks.ts';
 import { type Check, checkLines, closingLine } from './check.ts';
-import { floodChecks, type FloodRecord } from './flood-checks.ts';
-import type { Effect } from './ledger.ts';
+import { messagesChecks, type MessagesRecord } from './messages/messages-checks.ts';
+import type { Effect } from './processes/ledger.ts';
 
 const AT = '2026-01-01T00:00:01.000Z';
 
@@ -47,7 +47,7 @@ const storm: ApprovalsRecord = {
   waited: 2,
 };
 
-const flooded: FloodRecord = {
+const beforeReading: MessagesRecord = {
   runId: 'run',
   sent: [['a1', 'a2'], ['b1']],
   verdicts: new Map([
@@ -68,16 +68,16 @@ const flooded: FloodRecord = {
   recorded: [],
   effects: [effect('run', 1)],
 };
-const flood: FloodRecord = { ...flooded, recorded: flooded.events };
+const sound: MessagesRecord = { ...beforeReading, recorded: beforeReading.events };
 
 /** The names of the checks that do not hold. */
 function failures(checks: Check[]): string[] {
   return checks.filter(({ problems }) => problems.length > 0).map(({ name }) => name);
 }
 
-test('a storm in which each run saw one decision and every client heard the truth passes all checks', () => {
+test('a storm in which each run has one decision and every client got a true answer passes all checks', () => {
   expect(failures(approvalChecks(storm))).toEqual([]);
-  expect(failures(floodChecks(flood))).toEqual([]);
+  expect(failures(messagesChecks(sound))).toEqual([]);
 });
 
 test.each<[string, Partial<ApprovalsRecord>]>([
@@ -87,47 +87,44 @@ test.each<[string, Partial<ApprovalsRecord>]>([
     'each run sees exactly one decision',
     { runs: [{ ...storm.runs[0], decisions: [approved, rejected] } as never, storm.runs[1] as never] },
   ],
-  ['the model reads what was decided', { runs: [{ ...storm.runs[0], output: 'paid 7' } as never, storm.runs[1] as never] }],
-  ['what was approved takes effect once, what was rejected never', { effects: [] }],
-  ['what was approved takes effect once, what was rejected never', { effects: [...storm.effects, effect('payer-1', 1)] }],
-  [
-    'what was approved takes effect once, what was rejected never',
-    { effects: [...storm.effects, effect('payer-0', 0, { key: 'another' })] },
-  ],
-  ['what was approved takes effect once, what was rejected never', { effects: [...storm.effects, ...storm.effects] }],
-  ['what was approved takes effect once, what was rejected never', { effects: [...storm.effects, effect('payer-9', 9)] }],
+  ['the model reads the decision', { runs: [{ ...storm.runs[0], output: 'paid 7' } as never, storm.runs[1] as never] }],
+  ['an approved call takes effect once, a rejected call never', { effects: [] }],
+  ['an approved call takes effect once, a rejected call never', { effects: [...storm.effects, effect('payer-1', 1)] }],
+  ['an approved call takes effect once, a rejected call never', { effects: [...storm.effects, effect('payer-0', 0, { key: 'another' })] }],
+  ['an approved call takes effect once, a rejected call never', { effects: [...storm.effects, ...storm.effects] }],
+  ['an approved call takes effect once, a rejected call never', { effects: [...storm.effects, effect('payer-9', 9)] }],
   ['every client gets a truthful answer', { answers: [{ ...won, outcome: refusal }] }],
   ['every client gets a truthful answer', { answers: [{ ...lost, outcome: receipt }] }],
   ['every client gets a truthful answer', { answers: [{ ...lost, outcome: { ...refusal, code: 'wait_timeout' } }] }],
   ['every client gets a truthful answer', { answers: [{ ...lost, outcome: { ...refusal, message: 'It was rejected by somebody' } }] }],
-])('"%s" does not hold for a record that breaks it (%#)', (name, broken) => {
+])('"%s" does not hold for a record that violates it (%#)', (name, broken) => {
   expect(failures(approvalChecks({ ...storm, ...broken }))).toEqual([name]);
 });
 
-test('an attempt that a killed worker could not report, and that was made again, is one effect', () => {
+test('an attempt that a killed worker could not report, and its repetition, are one effect', () => {
   expect(failures(approvalChecks({ ...storm, effects: [...storm.effects, effect('payer-0', 0, { retry: 1 })] }))).toEqual([]);
 });
 
-const withEvents = (events: Event[]): Partial<FloodRecord> => ({ events, recorded: events });
+const withEvents = (events: Event[]): Partial<MessagesRecord> => ({ events, recorded: events });
 
-test.each<[string, Partial<FloodRecord>]>([
+test.each<[string, Partial<MessagesRecord>]>([
   ['every client is answered', { errors: ['no'] }],
   ['the run completes', { status: 'error' }],
-  ['no message is lost', withEvents(flood.events.slice(1))],
-  ['no message is doubled', withEvents([...flood.events, said('b1')])],
-  ['the messages of each client are in its order', withEvents([said('a2'), ...flood.events.filter((_, index) => index !== 2)])],
-  ['each decision is taken once', withEvents(flood.events.slice(0, -1))],
-  ['each decision is taken once', withEvents([...flood.events, ...flood.events.slice(-1)])],
-  ['what was approved takes effect once, what was rejected never', { effects: [] }],
-  ['the run goes on in further executions', { executions: 2 }],
-  ['the record is the same without a worker', { recorded: flood.events.toReversed() }],
-])('"%s" does not hold for a flood that breaks it (%#)', (name, broken) => {
-  expect(failures(floodChecks({ ...flood, ...broken }))).toEqual([name]);
+  ['no message is lost', withEvents(sound.events.slice(1))],
+  ['no message is doubled', withEvents([...sound.events, said('b1')])],
+  ['the messages of each client are in its order', withEvents([said('a2'), ...sound.events.filter((_, index) => index !== 2)])],
+  ['each decision is taken once', withEvents(sound.events.slice(0, -1))],
+  ['each decision is taken once', withEvents([...sound.events, ...sound.events.slice(-1)])],
+  ['an approved call takes effect once, a rejected call never', { effects: [] }],
+  ['the run continues as new', { executions: 2 }],
+  ['the record is the same without a worker', { recorded: sound.events.toReversed() }],
+])('"%s" does not hold for a run with messages that violates it (%#)', (name, broken) => {
+  expect(failures(messagesChecks({ ...sound, ...broken }))).toEqual([name]);
 });
 
-test('a run that is busy must say so, run its call once, and take decisions meanwhile', () => {
+test('a busy run must refuse as busy, run its call once, and still accept decisions', () => {
   const work = effect('run', 0, { tool: 'work', at: Date.parse(AT) + 1 });
-  const record = { ...flood, effects: [...flood.effects, work] };
+  const record = { ...sound, effects: [...sound.effects, work] };
   const refused = { accepted: 1_600, refusal: 'accepts no requests until it has continued as new' };
   expect(failures(busyChecks(record, refused))).toEqual([]);
   expect(failures(busyChecks(record, { accepted: 2_000 }))).toHaveLength(1);
@@ -135,7 +132,7 @@ test('a run that is busy must say so, run its call once, and take decisions mean
   expect(failures(busyChecks({ ...record, effects: [{ ...work, at: 0 }] }, refused))).toHaveLength(1);
 });
 
-test('the report names each case that breaks a check, and counts checks', () => {
+test('the report names each case that violates a check, and counts checks', () => {
   const checks = [
     { name: 'one', problems: [] },
     { name: 'two', problems: ['a', 'b'] },

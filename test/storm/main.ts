@@ -1,21 +1,21 @@
-import { approvalsStorm } from './approvals-storm.ts';
+import { approvalsStorm } from './approvals/approvals-storm.ts';
 import { type Check, checkLines, closingLine } from './check.ts';
-import { flood } from './flood.ts';
+import { messagesStorm } from './messages/messages-storm.ts';
 import { parseOptions, type Part, type StormOptions, USAGE } from './options.ts';
 import type { Outcome } from './outcome.ts';
-import { queriesStorm } from './queries-storm.ts';
-import { type OnStage, withStages } from './stage.ts';
+import { queriesStorm } from './queries/queries-storm.ts';
+import { type WithTestbed, withTestbeds } from './processes/storm-testbed.ts';
 import { errorMessage } from '../../src/core/domain/errors/error.ts';
 
 /**
- * `npm run storm`: what running runs are told under load, and whether every word of it is taken once. Tells its progress
- * on stderr; prints each check, with `--json` a line of figures, and a closing line. Exit code 0: all checks hold; 1: some do not.
+ * `npm run storm`: sends requests to open runs under load, and checks that each is accepted once. Reports its progress on
+ * stderr; prints each check, with `--json` a line of figures, and a closing line. Exit code 0: all checks hold; 1: some do not.
  */
 
-/** Runs that the worker of `approvals` keeps in memory. */
+/** The number of runs that the worker of `approvals` caches. */
 const CACHED_RUNS = 50;
 
-/** What keeps the runs of `queries` from being in memory, and how long they are. */
+/** Few cached runs and short executions: nearly every query and task of `queries` has to load its run. */
 const HARDLY_ANY_RUNS = 2;
 const FEW_EVENTS = 40;
 
@@ -32,29 +32,29 @@ function readOptions(): StormOptions {
   }
 }
 
-function play(
+function runPart(
   part: Part,
   { runs, messages, busySeconds, queriedRuns, workers, rounds, seed }: StormOptions,
-  onStage: OnStage,
+  withTestbed: WithTestbed,
 ): Promise<Outcome> {
   switch (part) {
     case 'approvals':
-      return onStage({ name: part, cached: CACHED_RUNS }, (stage) => approvalsStorm(stage, runs));
+      return withTestbed({ name: part, cached: CACHED_RUNS }, (testbed) => approvalsStorm(testbed, runs));
     case 'messages':
-      return onStage({ name: part }, (stage) => flood(stage, { messages, workMs: 0 }));
+      return withTestbed({ name: part }, (testbed) => messagesStorm(testbed, { messages, workMs: 0 }));
     case 'busy':
-      return onStage({ name: part }, (stage) => flood(stage, { messages, workMs: busySeconds * 1_000 }));
+      return withTestbed({ name: part }, (testbed) => messagesStorm(testbed, { messages, workMs: busySeconds * 1_000 }));
     case 'queries':
-      return onStage({ name: part, cached: HARDLY_ANY_RUNS, eventsOfExecution: FEW_EVENTS }, (stage) =>
-        queriesStorm(stage, { runs: queriedRuns, rounds, workers, seed }),
+      return withTestbed({ name: part, cached: HARDLY_ANY_RUNS, eventsOfExecution: FEW_EVENTS }, (testbed) =>
+        queriesStorm(testbed, { runs: queriedRuns, rounds, workers, seed }),
       );
   }
 }
 
-/** A part that comes to no end has failed; the others are played all the same. */
-async function played(part: Part, asked: StormOptions, onStage: OnStage): Promise<Outcome> {
+/** A part that does not end has failed; the other parts are run nevertheless. */
+async function outcomeOf(part: Part, asked: StormOptions, withTestbed: WithTestbed): Promise<Outcome> {
   try {
-    return await play(part, asked, onStage);
+    return await runPart(part, asked, withTestbed);
   } catch (error) {
     return { checks: [{ name: 'it comes to its end', problems: [errorMessage(error)] }], figures: {} };
   }
@@ -66,9 +66,9 @@ process.once('SIGINT', () => process.exit(130));
 process.once('SIGTERM', () => process.exit(143));
 const checks: Check[] = [];
 const figures: Partial<Record<Part, object>> = {};
-await withStages(say, async (onStage) => {
+await withTestbeds(say, async (withTestbed) => {
   for (const part of options.parts) {
-    const outcome = await played(part, options, onStage);
+    const outcome = await outcomeOf(part, options, withTestbed);
     figures[part] = outcome.figures;
     checks.push(...outcome.checks);
     process.stdout.write(`${outcome.checks.flatMap((check) => checkLines(part, check)).join('\n')}\n`);

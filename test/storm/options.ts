@@ -1,34 +1,34 @@
 import { parseArgs } from 'node:util';
 
-/** What the storm consists of. */
+/** The parts of the storm. */
 export const PARTS = ['approvals', 'messages', 'busy', 'queries'] as const;
 
 export type Part = (typeof PARTS)[number];
 
-/** A command line that makes sense. */
+/** The options of the command line, checked. */
 export interface StormOptions {
   parts: Part[];
-  /** Runs that wait for approval at once. */
+  /** Number of runs that wait for approval at the same time. */
   runs: number;
-  /** Messages and decisions together that one run receives. */
+  /** Number of messages and decisions together for one run. */
   messages: number;
-  /** Seconds that the tool call of `busy` takes. */
+  /** Seconds of the tool call of `busy`. */
   busySeconds: number;
-  /** Runs of `queries` in all, and workers that are killed at random; one worker is left alone. */
+  /** Number of runs of `queries`, and of their workers; all workers but one are killed at random. */
   queriedRuns: number;
   workers: number;
   /** Rounds of calls of each run of `queries`. */
   rounds: number;
-  /** What `queries` draws its moments from. */
+  /** The seed of all random choices of `queries`. */
   seed: number;
-  /** Whether a line of figures comes before the closing line, for a machine to read. */
+  /** If true, a line of figures comes before the closing line, for a machine to read. */
   json: boolean;
 }
 
-/** What to type. */
+/** The usage of the command. */
 export const USAGE = `Usage: npm run storm -- [--runs 500] [--messages 5000] [--busy-seconds 60] [--queried-runs 200] [--workers 3] [--rounds 6] [--seed 1] [--only ${PARTS.join(',')}] [--json]`;
 
-/** Reads the command line. Throws an error whose message says what is wrong with it. */
+/** Reads the command line. Throws an error whose message describes the mistake. */
 export function parseOptions(args: readonly string[]): StormOptions {
   const { values } = parseArgs({
     args: [...args],

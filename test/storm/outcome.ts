@@ -1,8 +1,8 @@
 import type { Check } from './check.ts';
 
-/** What a part of the storm found. */
+/** The outcome of a part of the storm. */
 export interface Outcome {
   checks: Check[];
-  /** What was measured, for the line of figures. */
+  /** The measurements, for the line of figures. */
   figures: object;
 }

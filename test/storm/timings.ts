@@ -1,6 +1,6 @@
 import { percentile, rounded } from '../../bench/statistics.ts';
 
-/** How long something took, in milliseconds. */
+/** Durations in milliseconds. */
 export interface Timings {
   p50: number;
   p95: number;

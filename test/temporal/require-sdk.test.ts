@@ -14,24 +14,24 @@ function ofSdk(versions: Record<string, string>): [string, string][] {
 }
 
 describe('the packages of the SDK', () => {
-  test('of this project are found, and are one version that will do', () => {
+  test('of this project are found, and have one accepted version', () => {
     const installed = installedSdk();
     expect(Object.keys(installed)).toEqual(ofSdk(manifest.peerDependencies).map(([name]) => name));
     expect(sdkProblem(installed)).toBeUndefined();
   });
 
-  test('may be the oldest version that will do, and any later one of the same major', () => {
+  test('may have the oldest accepted version, and any later one of the same major', () => {
     for (const [, range] of ofSdk(manifest.peerDependencies)) expect(range).toBe(`^${OLDEST_SDK}`);
     for (const version of [OLDEST_SDK, '1.24.3', '1.25.0', '1.30.0-rc.1'])
       expect(sdkProblem({ '@temporalio/client': version })).toBeUndefined();
   });
 
-  test('are developed with at one exact version', () => {
+  test('are pinned for development to one exact version', () => {
     expect(new Set(ofSdk(manifest.devDependencies).map(([, version]) => version)).size).toBe(1);
     expect(ofSdk(manifest.devDependencies)[0]?.[1]).toMatch(/^\d+\.\d+\.\d+$/);
   });
 
-  test('that are not installed are not missed', () => {
+  test('may be missing', () => {
     expect(sdkProblem({})).toBeUndefined();
   });
 
@@ -42,7 +42,7 @@ describe('the packages of the SDK', () => {
     );
   });
 
-  test.each(['1.23.0', '1.9.3', '2.0.0', '0.99.0'])('at %s are no version that will do', (version) => {
+  test.each(['1.23.0', '1.9.3', '2.0.0', '0.99.0'])('at %s are refused', (version) => {
     expect(sdkProblem({ '@temporalio/client': version })).toBe(
       `Temporal's SDK is at ${version}, and 1.24.0 or newer of 1.x is needed: install "@temporalio/*" at such a version`,
     );
@@ -58,7 +58,7 @@ describe('with packages of the SDK at different versions', () => {
   const mixed = { '@temporalio/client': '1.24.0', '@temporalio/worker': '1.25.0' };
   const message = /^longhaul cannot run here: .*\(@temporalio\/client 1\.24\.0, @temporalio\/worker 1\.25\.0\)/;
 
-  test('no client is made, and no worker', async () => {
+  test('no client and no worker can be created', async () => {
     vi.resetModules();
     vi.doMock('../../src/temporal/installed-sdk.ts', () => ({ installedSdk: () => mixed }));
     const { LonghaulClient } = await import('../../src/client/index.ts');

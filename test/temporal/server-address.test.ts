@@ -6,7 +6,7 @@ import { resolveServer } from '../../src/temporal/server-address.ts';
 
 afterEach(() => vi.unstubAllEnvs());
 
-test('without anything said, the server is the local one', () => {
+test('by default, the server is the local one', () => {
   vi.stubEnv('TEMPORAL_ADDRESS', undefined);
   vi.stubEnv('TEMPORAL_NAMESPACE', undefined);
   vi.stubEnv('TEMPORAL_CONFIG_FILE', join(tmpdir(), 'no-such-file.toml'));

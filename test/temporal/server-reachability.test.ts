@@ -7,7 +7,7 @@ import { errorCode } from '../../src/core/domain/errors/error.ts';
 
 type Answers = Record<string, (request: never) => unknown>;
 
-/** A client of a server that gives these answers by method, and to all other requests an error of gRPC. */
+/** A client of a server that gives these answers by method, and an error of gRPC to all other requests. */
 function clientOf(code: number, details: string, answers: Answers = {}): LonghaulClient {
   const failed = Object.assign(new Error(`${code} ${details}`), { code, details, metadata: { get: () => [] } });
   const service = new Proxy(answers, {
@@ -73,7 +73,7 @@ async function failureOf(work: Promise<unknown>): Promise<Error & { code?: unkno
   );
 }
 
-describe('a server that went away after the client connected', () => {
+describe('a server that cannot be reached after the client connected', () => {
   test.each(Object.entries(OF_CLIENT))('is server_unreachable with its address in %s', async (_, ask) => {
     const error = await failureOf(ask(clientOf(14, 'No connection established')));
     expect(error).toMatchObject({ name: 'LonghaulError', code: 'server_unreachable' });
@@ -82,17 +82,17 @@ describe('a server that went away after the client connected', () => {
     );
   });
 
-  test('is the same where it leaves a call without an answer', async () => {
+  test('gives the same error if it leaves a call without an answer', async () => {
     expect(errorCode(await failureOf(clientOf(4, 'Deadline exceeded').handle('r1').status()))).toBe('server_unreachable');
   });
 
-  test('says with an Update that it may have been taken, and by which id to send it again', async () => {
+  test('gives an Update an error that says that it may have been accepted, and the id with which to send it again', async () => {
     const error = await failureOf(clientOf(14, 'gone').handle('r1').send('Hello', { id: 'm1', timeout: 50 }));
     expect(error.message).toContain('It may have been accepted: send it again with the same id, "m1"');
   });
 });
 
-test('a client that was closed says so', async () => {
+test('a closed client throws an error that says so', async () => {
   const client = clientOf(14, 'gone', {
     describeWorkflowExecution: () => {
       throw new Error('Channel has been shut down');
@@ -112,7 +112,7 @@ test.each([
   expect(withCallTimeout({ method_definition: { path }, deadline: 5 }).deadline).toBe(5);
 });
 
-describe('an id that can be none', () => {
+describe('an impossible id', () => {
   test.each(['', '  ', 7, null])('%j is refused before anything is sent', async (id) => {
     const client = clientOf(14, 'asked');
     const runId = id as string;
@@ -123,7 +123,7 @@ describe('an id that can be none', () => {
     }
   });
 
-  test('or is refused by the server, in words of ours', async () => {
+  test('or is refused by the server, with a message of Longhaul', async () => {
     const error = await failureOf(clientOf(3, 'WorkflowId length exceeds limit.').handle('x'.repeat(2_000)).status());
     expect(error).toMatchObject({ code: 'invalid_input', message: expect.stringContaining('(WorkflowId length exceeds limit.)') });
   });
@@ -145,7 +145,7 @@ describe('a workflow of the user', () => {
   const client = clientOf(12, 'not asked', { describeWorkflowExecution: () => described, queryWorkflow: unknownQuery });
 
   test.each(['result', 'status', 'context', 'steps', 'events', 'events, following', 'export', 'delete', 'approvals', 'cancel'])(
-    'is no run for %s',
+    'is not a run for %s',
     async (name) => {
       const error = await failureOf(OF_RUN[name]?.(client.handle('report-1')) ?? Promise.resolve());
       expect(error).toMatchObject({

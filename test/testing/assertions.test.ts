@@ -40,14 +40,14 @@ describe('an assertion', () => {
 - user: Thanks`);
   });
 
-  test('on a request shows what it says', () => {
+  test('on a request shows its text', () => {
     assertRequest(run, 2, 'look: seen here');
     assertRequest(run, 1, /^user: Where\?$/m);
     expect(() => assertRequest(run, 1, 'seen')).toThrow(/Request 1 does not say seen\. It says:\n.*user: Where\?/s);
     expect(() => assertRequest(run, 3, 'seen')).toThrow('There is no request 3: the model received 2');
   });
 
-  test('on two runs holds whatever their ids and times are, and shows what differs', async () => {
+  test('on two runs ignores ids and times, and shows the differences', async () => {
     assertSameRun(await played('here'), run);
     const other = await played('there');
     expect(() => assertSameRun(other, run)).toThrow(/- agent calls look \{"text":"here"\}\n\+ agent calls look \{"text":"there"\}/);

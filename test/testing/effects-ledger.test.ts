@@ -2,14 +2,14 @@ import { describe, expect, test } from 'vitest';
 import { effectsLedger } from '../../src/testing/index.ts';
 
 describe('a ledger of effects', () => {
-  test('knows an act by its key, and says whether it is new', () => {
+  test('recognises an act by its key, and returns if it is new', () => {
     const ledger = effectsLedger();
     expect([ledger.act('k1', 'refund 42'), ledger.act('k2', 'mail'), ledger.act('k1', 'refund 42')]).toEqual([true, true, false]);
     expect(ledger.acts.map(({ what }) => what)).toEqual(['refund 42', 'mail', 'refund 42']);
     expect(ledger.effects.map(({ what }) => what)).toEqual(['refund 42', 'mail']);
   });
 
-  test('holds that something was done once, however often its key has acted', () => {
+  test('accepts that an effect happened once, however often its key has acted', () => {
     const ledger = effectsLedger();
     ledger.act('k1', 'refund 42');
     ledger.act('k1', 'refund 42');
@@ -22,7 +22,7 @@ describe('a ledger of effects', () => {
     expect(() => ledger.assertOnce()).toThrow('"refund 42" was done 2 times, not once');
   });
 
-  test('holds that no key has acted again', () => {
+  test('checks that no key has acted again', () => {
     const ledger = effectsLedger();
     ledger.act('k1', 'refund 42');
     ledger.act('k2', 'refund 42');
@@ -33,7 +33,7 @@ describe('a ledger of effects', () => {
     ledger.assertNotRepeated('something else');
   });
 
-  test('holds that just that was done, in any order', () => {
+  test('checks the exact list of effects, in any order', () => {
     const ledger = effectsLedger();
     ledger.assertEffects([]);
     ledger.act('k1', 'b');

@@ -10,8 +10,8 @@ const context = { signal: new AbortController().signal };
 
 afterEach(() => vi.unstubAllEnvs());
 
-describe('where real models are forbidden', () => {
-  test('a request to one fails before anything is sent, and says what to do', async () => {
+describe('if real models are forbidden', () => {
+  test('a request to one fails before anything is sent, with the remedy', async () => {
     const allow = forbidRealModels();
     try {
       await expect(openai({ apiKey: 'k' }).call(request, context)).rejects.toMatchObject({
@@ -23,7 +23,7 @@ describe('where real models are forbidden', () => {
     }
   });
 
-  test('the environment says so for a whole process', async () => {
+  test('by the environment, they are so for a whole process', async () => {
     vi.stubEnv('LONGHAUL_FORBID_REAL_MODELS', '1');
     await expect(openai({ apiKey: 'k' }).call(request, context)).rejects.toMatchObject({ code: 'model_forbidden' });
     vi.stubEnv('LONGHAUL_FORBID_REAL_MODELS', '0');
@@ -31,7 +31,7 @@ describe('where real models are forbidden', () => {
     await expect(gone.call(request, context)).rejects.toMatchObject({ code: 'model_unreachable' });
   });
 
-  test('a fake provider is asked all the same where its host is excepted', async () => {
+  test('a fake provider can be called if its host is excepted', async () => {
     const fake = await startFakeOpenAI((reply) => {
       reply.events(chatChunk({ role: 'assistant', content: 'Hello.' }), chatChunk({}, 'stop'));
       reply.raw('data: [DONE]\n\n');
@@ -47,7 +47,7 @@ describe('where real models are forbidden', () => {
     await fake.close();
   });
 
-  test('what was forbidden is allowed again, as it was before', async () => {
+  test('they can be allowed again', async () => {
     const allow = forbidRealModels();
     const allowOnceMore = forbidRealModels({ except: ['127.0.0.1:1'] });
     const client = openai({ apiKey: 'k', baseURL: 'http://127.0.0.1:1/v1' });

@@ -15,7 +15,7 @@ describe('after a failed attempt', () => {
     );
   });
 
-  test('a policy that says nothing is that of a server', () => {
+  test('a policy without options has the defaults of a server', () => {
     expect([1, 2, 8, 20].map((attempt) => after({}, attempt, failed))).toEqual(
       [1_000, 2_000, 100_000, 100_000].map((afterMs) => ({ type: 'again', afterMs })),
     );
@@ -26,17 +26,17 @@ describe('after a failed attempt', () => {
     expect(after({ maximumAttempts: 2 }, 2, failed)).toEqual({ type: 'end', state: 'MAXIMUM_ATTEMPTS_REACHED' });
   });
 
-  test('a failure that asks for a wait gets it, however long', () => {
+  test('a failure with a retry delay gets it, however long', () => {
     const limited = failureAsSent(ApplicationFailure.create({ message: 'later', nextRetryDelay: '1 hour' }));
     expect(after({ maximumInterval: '1s' }, 1, limited)).toEqual({ type: 'again', afterMs: 3_600_000 });
   });
 
-  test('a wait that is longer than the activity has left ends it', () => {
+  test('a delay that is longer than the remaining time of the activity ends it', () => {
     expect(after({ initialInterval: '10s' }, 1, failed, 10_001)).toEqual({ type: 'again', afterMs: 10_000 });
     expect(after({ initialInterval: '10s' }, 1, failed, 10_000)).toEqual({ type: 'end', state: 'TIMEOUT' });
   });
 
-  test('what is final, of a type that is, or not in time for the whole is not tried again', () => {
+  test('a final failure, one of a final type, and one after the total time limit are not tried again', () => {
     const end = { type: 'end', state: 'NON_RETRYABLE_FAILURE' };
     expect(after({}, 1, failureAsSent(ApplicationFailure.nonRetryable('no')))).toEqual(end);
     expect(after({ nonRetryableErrorTypes: ['tool_failed'] }, 1, failed)).toEqual(end);

@@ -12,7 +12,7 @@ function listening(): ModelCallContext & { heard: string[]; abort: (reason: Erro
 }
 
 describe('a scripted model', () => {
-  it('answers from its script in order and keeps what it was asked', async () => {
+  it('answers from its script in order and keeps the requests', async () => {
     const model = scriptedModel([callTool('search', { query: 'pace' }), say('done')]);
     expect(await model.call(request, listening())).toMatchObject({
       content: '',
@@ -28,7 +28,7 @@ describe('a scripted model', () => {
     expect(model.requests.map((one) => one.model)).toEqual(['m', 'n']);
   });
 
-  it('keeps requests as they were, whatever the caller does with them later', async () => {
+  it('keeps requests unchanged, even if the caller changes them later', async () => {
     const model = scriptedModel([say('x')]);
     const mutable = { ...request, instructions: ['first'] };
     await model.call(mutable, listening());
@@ -45,13 +45,13 @@ describe('a scripted model', () => {
     });
   });
 
-  it('repeats its last entry where it is told to', async () => {
+  it('repeats its last entry if an option says so', async () => {
     const model = scriptedModel([callTool('t')], { repeatLast: true });
     const [first, second] = [await model.call(request, listening()), await model.call(request, listening())];
     expect([first, second].map(({ toolCalls }) => toolCalls[0]?.id)).toEqual(['call_1_1', 'call_2_1']);
   });
 
-  it('tells whether its script was used up', async () => {
+  it('reports if its script was used up', async () => {
     const model = scriptedModel([say('x')]);
     expect(() => model.assertUsedUp()).toThrow('called 0 times, but its script has 1');
     await model.call(request, listening());
@@ -75,7 +75,7 @@ describe('a scripted model', () => {
     });
   });
 
-  it('gives a structured answer the way the request asks for it', async () => {
+  it('gives a structured answer in the form that the request asks for', async () => {
     const model = scriptedModel([structured({ n: 4 }), structured({ n: 4 })]);
     const tool = { name: FINAL_ANSWER, description: '', parameters: {}, strict: true };
     expect(await model.call(request, listening())).toMatchObject({ content: '{"n":4}', toolCalls: [] });
@@ -85,7 +85,7 @@ describe('a scripted model', () => {
     });
   });
 
-  it('fails with the code and the wait that the script says', async () => {
+  it('fails with the code and the retry delay of the script', async () => {
     const model = scriptedModel([failWith('model_rate_limited', 'slow down', { retryAfter: 50 })]);
     await expect(model.call(request, listening())).rejects.toMatchObject({
       code: 'model_rate_limited',
@@ -94,7 +94,7 @@ describe('a scripted model', () => {
     });
   });
 
-  it('hangs until it is aborted, after what it said so far', async () => {
+  it('hangs until it is aborted, after its text so far', async () => {
     const context = listening();
     const answer = scriptedModel([hang('half an ans')]).call(request, context);
     const reason = new Error('cancelled');
@@ -103,13 +103,13 @@ describe('a scripted model', () => {
     expect(context.heard).toEqual(['half an ans']);
   });
 
-  it('does not begin a call that is aborted already', async () => {
+  it('does not begin a call whose signal is already aborted', async () => {
     const context = listening();
     context.abort(new Error('too late'));
     await expect(scriptedModel([say('x')]).call(request, context)).rejects.toThrow('too late');
   });
 
-  it('hands a malformed response over as it is', async () => {
+  it('passes on a malformed response unchanged', async () => {
     expect(await scriptedModel([malformed(null)]).call(request, listening())).toBeNull();
   });
 });

@@ -34,19 +34,19 @@ const look = toolThat('look', (_, context) => (act(context, 'look') ? 'seen' : '
 const agent = agentWith([refund, quick, look]);
 
 describe('a test of an agent fails', () => {
-  test('where the script runs out, with the reason', async () => {
+  test('if the script runs out, with the reason', async () => {
     const testing = testAgent(agent, { input: 'Go', model: scriptedModel([callTool('look')]) });
     await expect(testing).rejects.toThrow(
       /called 2 times, but its script has 1 entry\. The run ended with status "error": .*Add an entry/s,
     );
   });
 
-  test('where the script is not used up', async () => {
+  test('if the script is not used up', async () => {
     const testing = testAgent(agent, { input: 'Go', model: scriptedModel([say('Hello.'), say('More.')]) });
     await expect(testing).rejects.toThrow('called once, but its script has 2 entries. The run ended with status "completed"');
   });
 
-  test('where something planned does not happen', async () => {
+  test('if a planned event does not happen', async () => {
     const model = scriptedModel([say('Hello.')]);
     const testing = testAgent(agent, {
       input: 'Go',
@@ -59,26 +59,26 @@ describe('a test of an agent fails', () => {
     );
   });
 
-  test('where it waits and nobody decides', async () => {
+  test('if the run waits and the test gives no decision', async () => {
     const testing = testAgent(agent, { input: 'Go', model: scriptedModel([callTool('refund', { amount: 1 }, 'c1'), say('Done.')]) });
     await expect(testing).rejects.toThrow(
       'The run waits for a decision on "refund" (call "c1"), the test does not decide it, and there is no deadline',
     );
   });
 
-  test('where a decision is refused again and again', async () => {
+  test('if a decision is refused again and again', async () => {
     const model = scriptedModel([callTool('refund', { amount: 1 }), say('Done.')]);
     const testing = testAgent(agent, { input: 'Go', model, decide: () => approve({ arguments: { amount: 'much' } }) });
     await expect(testing).rejects.toMatchObject({ code: 'invalid_arguments' });
   });
 
-  test('where what is said meanwhile is refused', async () => {
+  test('if a planned request is refused', async () => {
     const model = scriptedModel([say('Hello.')]);
     const testing = testAgent(agent, { input: 'Go', model, meanwhile: [raiseLimits({ totalTokens: 5 }, { step: 1 })] });
     await expect(testing).rejects.toThrow('the run has no limit "totalTokens" to raise');
   });
 
-  test('where what decides throws', async () => {
+  test('if the function that decides throws', async () => {
     const model = scriptedModel([callTool('refund', { amount: 1 }), say('Done.')]);
     const decide = (): never => {
       throw new Error('this test is broken');
@@ -86,12 +86,12 @@ describe('a test of an agent fails', () => {
     await expect(testAgent(agent, { input: 'Go', model, decide })).rejects.toThrow('this test is broken');
   });
 
-  test('where the run takes too long in real time', async () => {
+  test('if the run takes too long in real time', async () => {
     const testing = testAgent(agent, { input: 'Go', model: scriptedModel([hang()]), timeout: 50 });
     await expect(testing).rejects.toThrow('The run has not ended within 0.05 s');
   });
 
-  test('for what cannot be planned, before anything runs', async () => {
+  test('if its plan is impossible, before anything runs', async () => {
     const model = scriptedModel([]);
     const planned = (options: object): Promise<unknown> => testAgent(agent, { input: 'Go', model, ...options });
     await expect(planned({ faults: [disconnect({ afterStep: 1, for: '1s' })] })).rejects.toThrow('use durableTest');
@@ -106,8 +106,8 @@ describe('a test of an agent fails', () => {
   });
 });
 
-describe('a run that waits for a decision that the test does not give', () => {
-  test('is in the error as it stands, with what waits', async () => {
+describe('if the test gives no decision on a pending call, the error', () => {
+  test('contains the record of the run and the pending call', async () => {
     const model = scriptedModel([together(callTool('refund', { amount: 1 }, 'c1'), callTool('look', {}, 'c2')), say('Never.')]);
     const error = await testAgent(agent, { input: 'Go', model }).catch((thrown: unknown) => thrown);
     if (!isUndecidedRun(error)) throw error;
@@ -123,7 +123,7 @@ describe('a run that waits for a decision that the test does not give', () => {
     expect({ deps, state }).toEqual({ deps: {}, state: {} });
   });
 
-  test('is told from every other error', async () => {
+  test('is distinguished from every other error', async () => {
     const error = await testAgent(agent, { input: 'Go', model: scriptedModel([]) }).catch((thrown: unknown) => thrown);
     expect(isUndecidedRun(error)).toBe(false);
     expect(isUndecidedRun(undefined)).toBe(false);
@@ -131,7 +131,7 @@ describe('a run that waits for a decision that the test does not give', () => {
 });
 
 describe('a run in memory', () => {
-  test('has the state that tools have set, and the id that the test gives', async () => {
+  test('has the state that tools have set, and the id that the test chooses', async () => {
     const count = toolThat('count', (_, context) => {
       context.setState('calls', Number(context.state['calls'] ?? 0) + 1);
       return context.runId;
@@ -174,7 +174,7 @@ describe('a run in memory', () => {
     expect(seen).toEqual(['open', 'open', 'close', 'close']);
   });
 
-  test('asks each model request of the client that the test gives, and keeps what was asked', async () => {
+  test('sends each model request to the client of the test, and keeps the requests', async () => {
     const model = scriptedModel([callTool('look'), say('Done.')]);
     const { requests, ledger } = await testAgent(agent, { input: 'Go', model, ledger: effectsLedger() });
     expect(requests).toEqual(model.requests);
@@ -182,7 +182,7 @@ describe('a run in memory', () => {
     ledger.assertEffects(['look']);
   });
 
-  test('has the output and the deps that the agent is typed with', async () => {
+  test('has output and deps of the types that the agent declares', async () => {
     const typed = defineAgent({
       name: 'typed',
       model: 'scripted/m',
@@ -216,7 +216,7 @@ describe('a run in memory', () => {
     expect(tags).toEqual([['acme']]);
   });
 
-  test('goes beside others', async () => {
+  test('runs beside others', async () => {
     const runs = Array.from({ length: 20 }, (_, index) =>
       testAgent(agent, { input: `${index}`, model: scriptedModel([callTool('look'), say(`${index}`)]) }),
     );

@@ -33,7 +33,7 @@ test('time jumps to the nearest timer, and from there to the next', async () => 
   expect(order).toEqual(['first', 'second']);
 });
 
-test('time does not jump while something real goes on, and passes meanwhile', async () => {
+test('time does not jump during real work, and passes meanwhile', async () => {
   const start = time.now();
   let isOver = false;
   const soon = time.sleepUntil(start + 20);
@@ -48,7 +48,7 @@ test('time does not jump while something real goes on, and passes meanwhile', as
   expect(time.now()).toBeLessThan(start + DAY);
 });
 
-test('people act before time jumps, as long as they have something to do', async () => {
+test('callers act before time jumps, as long as they have requests', async () => {
   const start = time.now();
   let met = false;
   acts = [() => true, () => (met = true)];
@@ -56,13 +56,13 @@ test('people act before time jumps, as long as they have something to do', async
   expect(time.now()).toBeLessThan(start + DAY);
 });
 
-test('a wait ends at its deadline, when nothing else happens', async () => {
+test('a wait ends at its deadline if no other event comes', async () => {
   const start = time.now();
   await time.until(() => false, start + DAY);
   expect(time.now()).toBeGreaterThanOrEqual(start + DAY);
 });
 
-test('a wait that was given up is no reason to jump', async () => {
+test('time does not jump for a wait that was given up', async () => {
   const over = new AbortController();
   const start = time.now();
   const wait = time.sleepUntil(start + DAY, over.signal);
@@ -71,7 +71,7 @@ test('a wait that was given up is no reason to jump', async () => {
   expect(time.now()).toBeLessThan(start + DAY);
 });
 
-test('where nothing will ever happen it says so', async () => {
+test('if no event can ever come, an error says so', async () => {
   void time.until(() => false);
   await sleep(10);
   expect(stuck).toBeGreaterThan(0);

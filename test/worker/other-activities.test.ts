@@ -9,13 +9,13 @@ const crm = mcpServer({ name: 'crm', command: 'unused' });
 const clerk = defineAgent({ name: 'clerk', model: 'scripted/m', mcp: [crm] });
 const plain = defineAgent({ name: 'plain', model: 'scripted/m' });
 
-/** The activities that a worker with these agents gets. */
+/** The activities of a worker with these agents. */
 function activitiesOf(agents: LonghaulPluginOptions['agents'], activities: object = {}): Record<string, unknown> {
   const plugin = new LonghaulPlugin({ agents, providers: { scripted: scriptedModel([]) } });
   return plugin.configureWorker({ taskQueue: 'q', activities }).activities as Record<string, unknown>;
 }
 
-test('every worker gets the calls of tools that it lacks, beside what its own default activity gets', async () => {
+test('every worker gets the calls of tools that it lacks, and passes all others to its own default activity', async () => {
   const call = { agentName: 'plain', callId: 'c1', step: 1, at: [0, 0], eventId: 'e0' };
   const own = (input: unknown): string => `own ${JSON.stringify(input)}`;
   for (const agent of [plain, clerk]) {
@@ -27,13 +27,13 @@ test('every worker gets the calls of tools that it lacks, beside what its own de
   }
 });
 
-test('one with a definition of its input cannot be shared: it is kept without MCP servers, and refused with them', () => {
+test('a default activity with a definition of its input cannot be shared: it is kept without MCP servers, and refused with them', () => {
   const own = Object.assign(() => 'own', { activityDefinitionOptions: {} });
   expect(() => activitiesOf([clerk], { default: own })).toThrow('the worker has a "default" activity with definition options');
   expect(activitiesOf([plain], { default: own })['default']).toBe(own);
 });
 
-test('a server that spills needs a payload store', () => {
+test('an MCP server that spills needs a payload store', () => {
   const spilling = defineAgent({
     name: 'spilling',
     model: 'scripted/m',

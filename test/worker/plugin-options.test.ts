@@ -10,7 +10,7 @@ function pluginWith(options: object): LonghaulPlugin {
   return new LonghaulPlugin({ agents: [], providers: {}, ...options } satisfies LonghaulPluginOptions);
 }
 
-describe('prices that are none are refused where the worker is made', () => {
+describe('invalid prices are refused where the worker is created', () => {
   test.each([
     [{ 'gpt-4o': { input: 1, output: 1 } }, '"prices" has "gpt-4o": write "provider/model"'],
     [{ 'p/m': 2 }, '"prices" of "p/m" are 2: write {input, output, cachedInput} in US dollars per million tokens'],
@@ -22,7 +22,7 @@ describe('prices that are none are refused where the worker is made', () => {
     expect(() => pluginWith({ prices })).toThrow(new UsageError(`the worker: ${problem}`));
   });
 
-  test('and those of a model that costs nothing are taken', () => {
+  test('and prices of zero are accepted', () => {
     expect(pluginWith({ prices: { 'ollama/llama': { input: 0, output: 0 } } })).toBeInstanceOf(LonghaulPlugin);
   });
 });
@@ -52,7 +52,7 @@ describe('a tool that names a resource', () => {
   const agents = [defineAgent({ name: 'auditor', model: 'p/m', tools: [audit] })];
   const options = { agents, providers: { p: scriptedModel([]) } };
 
-  test('is refused by a worker that does not have it, with those that it has', () => {
+  test('is refused by a worker without the resource, with the list of its resources', () => {
     expect(() => pluginWith({ ...options, resources: { flags: {}, db: {} } })).toThrow(
       new UsageError(
         'tool "audit" of agent "auditor" needs the resource "ledger", but the worker has none of that name (it has: "flags", "db"): add it to "resources"',
@@ -60,12 +60,12 @@ describe('a tool that names a resource', () => {
     );
   });
 
-  test('is taken by one that has it', () => {
+  test('is accepted by a worker with the resource', () => {
     expect(pluginWith({ ...options, resources: { flags: {}, ledger: {} } })).toBeInstanceOf(LonghaulPlugin);
   });
 });
 
-describe('options that are none are refused with the nearest name', () => {
+describe('unknown options are refused with the nearest name', () => {
   const parts = { agents: [], providers: {} };
 
   test.each<[() => unknown, RegExp]>([
@@ -100,7 +100,7 @@ describe('options that are none are refused with the nearest name', () => {
     expect((failure as Error).message).toMatch(message);
   });
 
-  test('and none is suggested where nothing is close', () => {
+  test('and none is suggested if no name is similar', () => {
     expect(() => pluginWith({ colour: 'red' })).toThrow(/unknown option "colour" \(known: [^)]*\)$/);
   });
 });

@@ -9,13 +9,13 @@ const ALL = { LonghaulAgent: KEYWORD, LonghaulStatus: KEYWORD, LonghaulWaitingFo
 
 interface Namespace {
   attributes: Record<string, number>;
-  /** Types for which there is no room. */
+  /** Types for which the server has no room. */
   full?: number[];
-  /** The operator service is not for workers. */
+  /** The operator service refuses workers. */
   closed?: boolean;
 }
 
-/** A server with one namespace, as far as attributes are concerned. */
+/** A server with one namespace, with only the methods about search attributes. */
 function server({ attributes, full = [], closed = false }: Namespace): SearchAttributeAccess {
   const refuse = (code: number, message: string): never => {
     throw Object.assign(new Error(message), { code, details: message, metadata: {} });
@@ -50,13 +50,13 @@ async function ensured(namespace: Namespace): Promise<{ has: KnownSearchAttribut
   return { has, warnings };
 }
 
-test('a namespace without any of them gets all four, each with its type', async () => {
+test('a namespace without search attributes gets all four, each with its type', async () => {
   const attributes = {};
   expect(await ensured({ attributes })).toEqual({ has: { agentAndStatus: true, waitingFor: true, tag: true }, warnings: [] });
   expect(attributes).toEqual(ALL);
 });
 
-test('a namespace that has those for agent and status, and no room for lists, works with the two', async () => {
+test('a namespace with those for agent and status, and no room for lists, works with these two', async () => {
   const { LonghaulWaitingFor: _, LonghaulTag: __, ...two } = ALL;
   const { has, warnings } = await ensured({ attributes: two, full: [KEYWORD_LIST] });
   expect(has).toEqual({ agentAndStatus: true, waitingFor: false, tag: false });
@@ -66,7 +66,7 @@ test('a namespace that has those for agent and status, and no room for lists, wo
   ]);
 });
 
-test('a namespace where one is of another type is told which, and has the others', async () => {
+test('a namespace in which one has another type is reported, and gets the others', async () => {
   const { has, warnings } = await ensured({ attributes: { LonghaulStatus: TEXT } });
   expect(has).toEqual({ agentAndStatus: false, waitingFor: true, tag: true });
   expect(warnings).toHaveLength(1);
@@ -74,7 +74,7 @@ test('a namespace where one is of another type is told which, and has the others
   expect(warnings[0]).toMatch(/--namespace team --name LonghaulStatus --type Keyword$/);
 });
 
-describe('where the operator service is closed to workers, each is tried by a search', () => {
+describe('if the operator service refuses workers, each attribute is tried by a search', () => {
   test.each([
     [ALL, { agentAndStatus: true, waitingFor: true, tag: true }],
     [

@@ -10,7 +10,7 @@ function server(serverVersion: string): SystemInfoAccess {
   return { workflowService: { getSystemInfo: () => Promise.resolve({ serverVersion }) } };
 }
 
-describe('the worker is told its deployment, its build and what becomes of runs', () => {
+describe('the worker gets its deployment, its build and the versioning behavior of its runs', () => {
   test.each([
     { behavior: 'PINNED', told: 'PINNED' },
     { behavior: 'AUTO_UPGRADE', told: 'AUTO_UPGRADE' },
@@ -24,7 +24,7 @@ describe('the worker is told its deployment, its build and what becomes of runs'
     });
   });
 
-  test('and nothing without the option', () => {
+  test('and gets nothing without the option', () => {
     expect(new LonghaulPlugin({ agents: [], providers: {} }).configureWorker({ taskQueue: 'q' })).not.toHaveProperty(
       'workerDeploymentOptions',
     );
@@ -45,7 +45,7 @@ describe('a usage error, before anything is connected', () => {
     expect(() => new LonghaulPlugin(options)).toThrow(said);
   });
 
-  test('is a deployment said twice', () => {
+  test('is a deployment that is given twice', () => {
     const plugin = new LonghaulPlugin({ agents: [], providers: {}, versioning: versioning('PINNED') });
     const workerDeploymentOptions = {
       version: { deploymentName: 'x', buildId: 'y' },
@@ -56,16 +56,16 @@ describe('a usage error, before anything is connected', () => {
   });
 });
 
-describe('moving where a run continues as new is a matter of the server', () => {
+describe('UPGRADE_ON_CONTINUE_AS_NEW needs a server that supports it', () => {
   test.each(['1.29.1', '1.30.4', '0.99.0', ''])('server "%s" would ignore it, and is named', async (version) => {
     await expect(requireSupport(server(version), versioning('UPGRADE_ON_CONTINUE_AS_NEW'))).rejects.toThrow(`"${version || 'unknown'}"`);
   });
 
-  test.each(['1.31.0', '1.31.2-151.0', '1.40.0', '2.0.0'])('server "%s" can do it', async (version) => {
+  test.each(['1.31.0', '1.31.2-151.0', '1.40.0', '2.0.0'])('server "%s" supports it', async (version) => {
     await expect(requireSupport(server(version), versioning('UPGRADE_ON_CONTINUE_AS_NEW'))).resolves.toBeUndefined();
   });
 
-  test.each(['PINNED', 'AUTO_UPGRADE'] as const)('%s is for every server', async (behavior) => {
+  test.each(['PINNED', 'AUTO_UPGRADE'] as const)('%s needs no check of the server', async (behavior) => {
     await expect(requireSupport(server('1.29.1'), versioning(behavior))).resolves.toBeUndefined();
   });
 });

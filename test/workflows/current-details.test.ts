@@ -5,11 +5,11 @@ import type { StepState } from '../../src/core/domain/program/program-state.ts';
 import { newStep, newToolCallRecord } from '../../src/core/domain/record/step.ts';
 import { newRunState } from '../../src/core/loop/state/run-state.ts';
 import { currentDetails } from '../../workflows/visibility/current-details.ts';
-import { testSnapshot } from '../core/loop/snapshot.ts';
+import { testSnapshot } from '../core/loop/fakes/snapshot.ts';
 
 const AT = '2023-11-14T22:13:20.000Z';
 
-test('the details name the newest calls that were looked up, and why', () => {
+test('the details name the newest verified calls, with the reasons', () => {
   const state = newRunState(
     { runId: 'run-1', snapshot: testSnapshot(), input: 'Q', startedAt: Date.parse(AT) },
     { now: () => Date.parse(AT), uuid: () => 'e0' },

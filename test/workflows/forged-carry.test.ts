@@ -7,18 +7,18 @@ import type { RunResultFields } from '../../src/core/domain/run/result.ts';
 import { isTerminal } from '../../src/core/domain/run/status.ts';
 import { closeRun } from '../../src/core/loop/close-run.ts';
 import type { RunPorts } from '../../src/core/loop/ports.ts';
-import { quietPorts } from '../core/loop/quiet-ports.ts';
+import { quietPorts } from '../core/loop/fakes/quiet-ports.ts';
 import { runLoop } from '../../src/core/loop/run-loop.ts';
 import { type CheckedStart, checkStart } from '../../workflows/run/start.ts';
 import { currentDetails } from '../../workflows/visibility/current-details.ts';
-import { call, called, returned, said } from '../core/loop/fake-ports.ts';
+import { call, called, returned, said } from '../core/loop/fakes/fake-ports.ts';
 import { changedAt, HOSTILE, idleCarry, NOW, type Path, placesIn, waitingCarry } from '../core/wire-schemas/forged-carry.ts';
 
 function started(carry: JsonValue, isContinued = true): CheckedStart {
   return checkStart({ carry }, { runId: 'run-1', startedAt: NOW, isContinued });
 }
 
-/** Why a carry is refused; "taken" where it is not. */
+/** The reason why a carried state is refused, or "taken". */
 function refusal(carry: JsonValue): string {
   const checked = started(carry);
   return checked.ok ? 'taken' : `${checked.code}: ${checked.problem}`;
@@ -30,13 +30,13 @@ function keysOf(path: string): Path {
   return path.split('.').map((key) => (/^\d+$/.test(key) ? Number(key) : key));
 }
 
-describe('a carry', () => {
-  test('that a run has written is taken where its execution goes on from another', () => {
+describe('a carried state', () => {
+  test('that a run has written is accepted if its execution continues another', () => {
     expect(refusal(waitingCarry())).toBe('taken');
     expect(refusal(idleCarry())).toBe('taken');
   });
 
-  test('is refused in a first execution, however well it is made', () => {
+  test('is refused in a first execution, even if it is valid', () => {
     expect(started(waitingCarry(), false)).toMatchObject({
       ok: false,
       code: 'invalid_input',
@@ -99,7 +99,7 @@ describe('a carry', () => {
     ['inbox.refused.0.message', null],
     ['lastStep', 'the last'],
     ['state', []],
-  ])('whose %s is forged is refused as invalid input', (path, value) => {
+  ])('with a forged %s is refused as invalid input', (path, value) => {
     expect(refusal(AT(path, value))).toMatch(/^invalid_input: The run cannot continue: /);
   });
 
@@ -112,7 +112,7 @@ describe('a carry', () => {
     expect(refusal(forged(waitingCarry()))).toMatch(/^invalid_input: The run cannot continue: .* twice|^invalid_input: .* have the id/);
   });
 
-  test('nested deeper than anything can handle is refused, and overflows nothing', () => {
+  test('that is nested too deep is refused, without an overflow', () => {
     const deep = JSON.parse(`${'['.repeat(100_000)}${']'.repeat(100_000)}`) as JsonValue;
     expect(refusal(AT('state', { deep }))).toContain('carry: nested deeper than 64 levels');
   });
@@ -126,10 +126,10 @@ function twice(carry: JsonObject, path: string): JsonValue {
   return [first, ...(list as JsonValue[])];
 }
 
-/** Model calls after which a run is taken for one that never ends. */
+/** The number of model calls after which a run counts as endless. */
 const MANY = 60;
 
-/** What comes of a carry that was taken: its run to the end, as the workflow drives it. Nobody answers it: a run that waits is cancelled. */
+/** Runs an accepted carried state to the end of its run, as the workflow does. No caller answers: a run that waits is cancelled. */
 async function end(checked: CheckedStart & { ok: true }): Promise<RunResultFields | 'continued'> {
   const { run, start } = checked;
   const { state } = run;
@@ -173,8 +173,7 @@ async function end(checked: CheckedStart & { ok: true }): Promise<RunResultField
   return ended.type === 'finished' ? ended.result : 'continued';
 }
 
-/** Whether a carry is refused, or what is wrong with the end that its run comes to: a code that no run must end with, or what is no number. */
-/** Undefined where a worker of another release is to look at it. */
+/** Starts an execution with the carried state; undefined if only a worker of another release can read it. */
 function startedOf(carry: JsonValue): CheckedStart | undefined {
   try {
     return started(carry);
@@ -184,6 +183,7 @@ function startedOf(carry: JsonValue): CheckedStart | undefined {
   }
 }
 
+/** The verdict on a carried state: the code of its refusal, or the kind of ending of its run. */
 async function verdictOn(carry: JsonValue): Promise<string> {
   const checked = startedOf(carry);
   if (checked === undefined) return 'a failed task';
@@ -201,7 +201,7 @@ function numbersIn(value: object): number[] {
   );
 }
 
-test('a carry with a hostile value at any place is refused as invalid input, or its run comes to a truthful end', async () => {
+test('a carried state with a hostile value at any position is refused as invalid input, or its run has a valid ending', async () => {
   const forged = fc.constantFrom(waitingCarry(), idleCarry()).chain((carry) =>
     fc.record({
       carry: fc.constant(carry),

@@ -2,12 +2,12 @@ import { expect, test } from 'vitest';
 import { modelFailure, toolFailure } from '../../src/core/activity-requests/activity-outcome.ts';
 import { unreadable } from '../../src/core/domain/json/unreadable.ts';
 import { readOutcome } from '../../workflows/run/schedule-activity.ts';
-import { testTool } from '../core/loop/snapshot.ts';
+import { testTool } from '../core/loop/fakes/snapshot.ts';
 
 const returned = (output: unknown): never => expect.fail(`it was taken for ${JSON.stringify(output)}`);
 const result = unreadable('the data of the payload is not JSON');
 
-test('a result of a tool that cannot be read is an error that the model reads', () => {
+test('an unreadable result of a tool becomes an error that the model reads', () => {
   const outcome = readOutcome({ name: 'search', returned, failed: (error) => toolFailure(testTool('search'), error) }, result);
   expect(outcome).toMatchObject({
     type: 'result',
@@ -16,7 +16,7 @@ test('a result of a tool that cannot be read is an error that the model reads', 
   });
 });
 
-test('a result of a tool with an effect that happens once is lost where it cannot be read: the tool has run', () => {
+test('with effect `once`, a call with an unreadable result is lost, because the tool has run', () => {
   const tool = { ...testTool('pay'), effect: 'once' as const };
   expect(readOutcome({ name: 'pay', returned, failed: (error) => toolFailure(tool, error) }, result)).toEqual({
     type: 'lost',
@@ -24,7 +24,7 @@ test('a result of a tool with an effect that happens once is lost where it canno
   });
 });
 
-test('an answer of a model that cannot be read is a failure of the call', () => {
+test('an unreadable answer of a model is a failure of the call', () => {
   expect(readOutcome({ name: 'callModel', returned, failed: (error) => modelFailure('p/m', error) }, result)).toMatchObject({
     type: 'failed',
     code: 'model_error',

@@ -48,7 +48,7 @@ export function close(result: RunResultFields, announced?: string): RunResultFie
 
 /** Returns the result without its steps and with a bounded output, so that content is not stored a second time. */
 function compact({ steps: _, ...whole }: RunResultFields): RunResultFields {
-  const rest = whole.units === undefined ? whole : { ...whole, units: fittingUnits(whole.units, CLOSING_UNITS_BYTES) };
+  const rest = whole.units === undefined ? whole : { ...whole, ...fittingUnits(whole.units, CLOSING_UNITS_BYTES) };
   const text = typeof rest.output === 'string' ? rest.output : JSON.stringify(rest.output);
   const error = rest.error === null ? null : utf8Prefix(rest.error, CLOSING_ERROR_BYTES);
   if (utf8Length(text) <= CLOSING_OUTPUT_BYTES) return { ...rest, error };

@@ -12,6 +12,9 @@ import { readExecution, readRun } from '../../history/read-run.ts';
 import { queryApprovals, type RunApprovals } from './approvals.ts';
 import { type NewestExecution, RunChain } from './chain.ts';
 import { queryRun } from './query-run.ts';
+import { readTrace } from './read-trace.ts';
+import type { ExecutionTrace } from '../../core/program/trace/execution-trace.ts';
+import type { TracePage } from '../../core/program/trace/trace-page.ts';
 import { approvalsFrom, contextFrom, statusFrom, statusOf } from './views.ts';
 
 /**
@@ -67,6 +70,16 @@ export class RunReader {
       closed: async () => (await this.chain.newest()).closed,
     };
     return followEvents(source, options);
+  }
+
+  /** Returns the trace of a program. Throws `invalid_input` for the run of an agent. */
+  async trace(): Promise<ExecutionTrace> {
+    return readTrace({
+      runId: this.#runId,
+      page: (from) => queryRun<TracePage>(this.#client, this.#runId, QUERIES.trace, { from }),
+      events: () => this.events({}),
+      newest: () => this.#newest(),
+    });
   }
 
   /** Returns all steps that are left. */

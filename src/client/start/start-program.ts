@@ -32,6 +32,11 @@ export interface ProgramOptions<Input = JsonObject> extends WorkflowOptions {
   limits?: LimitOptions;
   /** The longest duration of the run, from its start: the limit `deadline`. */
   deadline?: Duration;
+  /**
+   * Takes over the results of an earlier run of the same or an edited program: of each step whose definition and inputs are
+   * equal, and that comes before `from` (`unit.step`), if that is given. They cost nothing, and nothing in them is asked again.
+   */
+  resume?: { run: string; from?: string };
   /** Up to 20 words of up to 100 characters by which runs are found. They are always in clear text. */
   tags?: readonly string[];
 }
@@ -42,6 +47,7 @@ const OPTIONS: Record<keyof ProgramOptions, true> = {
   limits: true,
   deadline: true,
   tags: true,
+  resume: true,
   runId: true,
   ifExists: true,
   taskQueue: true,
@@ -75,7 +81,7 @@ export async function startProgram(
 export function programInput(program: StartedProgram, options: ProgramOptions): ProgramInput {
   const owner = `program "${nameOf(program)}" cannot start`;
   const limits = plainLimits(owner, limitsWithDeadline(owner, options) ?? {});
-  const { input, deps, tags } = options;
+  const { input, deps, tags, resume } = options;
   const problem = deps === undefined ? undefined : depsProblem(deps);
   if (problem !== undefined) throw new LonghaulError('invalid_input', `The run cannot start: ${problem}`);
   if (typeof program !== 'string') requireFits(program, input ?? {});
@@ -86,6 +92,7 @@ export function programInput(program: StartedProgram, options: ProgramOptions): 
       ...(deps === undefined ? {} : { deps }),
       ...(Object.keys(limits).length === 0 ? {} : { limits }),
       ...(tags === undefined ? {} : { tags: [...tags] }),
+      ...(resume === undefined ? {} : { resume }),
     }),
   );
   const checked = checkProgramInput(plain);

@@ -1,7 +1,9 @@
 import type { AgentSnapshot } from '../domain/agent/agent-snapshot.ts';
 import { oneLine } from '../domain/content/text.ts';
 import { summaryText } from '../domain/content/summary-text.ts';
-import type { AskCall, AskOutcome, MemoryCall, MemoryOutcome, ProgramPorts } from '../program/interpreter/program-ports.ts';
+import type { EarlierRun } from '../domain/program/program-state.ts';
+import type { AskCall, AskOutcome, EarlierOutcome, MemoryCall, MemoryOutcome, ProgramPorts } from '../program/interpreter/program-ports.ts';
+import type { ReadProgramInput } from '../domain/program/messages.ts';
 import type { AskStepInput, AskStepOutput, ProgramInput, ResolveProgramInput, UseMemoryInput, UseMemoryOutput } from '../protocol.ts';
 import { ACTIVITIES } from '../protocol.ts';
 import { activityProblem, modelFailure } from './activity-outcome.ts';
@@ -18,10 +20,11 @@ import { modelOptions } from './model-request.ts';
 import { RESOLVE, type Resolved, unresolved } from './resolve-request.ts';
 
 /** Returns the ports of a program that only schedule an activity. */
-export function programPorts(run: RequestingRun, perform: ScheduleActivity): Pick<ProgramPorts, 'ask' | 'useMemory'> {
+export function programPorts(run: RequestingRun, perform: ScheduleActivity): Pick<ProgramPorts, 'ask' | 'useMemory' | 'readEarlier'> {
   return {
     ask: (call) => perform(askRequest(run, call)),
     useMemory: (call) => perform(memoryRequest(run, call)),
+    readEarlier: (runId) => perform(earlierRequest(run, runId)),
   };
 }
 
@@ -58,7 +61,8 @@ export function askRequest(run: RequestingRun, call: AskCall): ActivityRequest<A
   return {
     name: ACTIVITIES.askStep,
     tier: 'remote',
-    options: timeoutMs === undefined ? options : { ...options, startToCloseTimeout: timeoutMs },
+    // The attempts of the activity are one attempt of the step: they share its time.
+    options: timeoutMs === undefined ? options : { ...options, startToCloseTimeout: timeoutMs, scheduleToCloseTimeout: timeoutMs },
     input: {
       ...ofStep(run, address, attempt, outputs),
       ...(failureId === undefined ? {} : { failure: failureId }),
@@ -71,41 +75,61 @@ export function askRequest(run: RequestingRun, call: AskCall): ActivityRequest<A
 
 /** Returns the outcome of an attempt that completed. */
 export function askOutcome(output: AskStepOutput): AskOutcome {
-  if (output.type === 'aborted') return { type: 'cancelled', ...(output.partial === undefined ? {} : { partial: output.partial }) };
-  const { response, verdict, promptLength } = output;
-  return { type: 'answered', response, verdict, promptLength };
+  if ('type' in output) return { type: 'cancelled', ...(output.partial === undefined ? {} : { partial: output.partial }) };
+  const { response, verdict = {}, promptLength } = output;
+  return { type: 'answered', response: { finishReason: 'stop', ...response }, verdict, promptLength };
 }
 
 /** Returns a use of the memory as an activity. */
 export function memoryRequest(
   run: RequestingRun,
-  { kind, address, attempt, outputs, now }: MemoryCall,
+  { kind, address, attempt, outputs, now, edited, timeoutMs }: MemoryCall,
 ): ActivityRequest<UseMemoryInput, UseMemoryOutput, MemoryOutcome> {
   return {
     name: ACTIVITIES.useMemory,
     tier: 'remote',
     options: {
       summary: summaryText(`${kind} · ${stepSummary(address, attempt)}`),
-      startToCloseTimeout: '1 minute',
-      scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
+      startToCloseTimeout: timeoutMs ?? '1 minute',
+      scheduleToCloseTimeout: timeoutMs ?? SCHEDULE_TO_CLOSE,
       heartbeatTimeout: HEARTBEAT_TIMEOUT,
       retry: RETRY_LOST,
     },
-    input: { ...ofStep(run, address, attempt, outputs), now },
+    input: { ...ofStep(run, address, attempt, outputs), now, ...(edited === undefined ? {} : { edited }) },
     returned: ({ id, output }) => ({ type: 'done', id, output }),
-    failed: memoryFailure,
+    failed: (error) => memoryFailure(error, { isTimed: timeoutMs !== undefined }),
   };
 }
 
 /** Returns the outcome of a use of the memory that failed. */
-export function memoryFailure(error: unknown): MemoryOutcome {
+export function memoryFailure(error: unknown, { isTimed = false }: { isTimed?: boolean } = {}): MemoryOutcome {
   const problem = activityProblem(error);
   if (problem.type === 'cancelled') return problem;
+  if (problem.type === 'timed_out' && isTimed) return { type: 'failed', code: 'step_timeout', message: problem.message };
   return {
     type: 'failed',
     code: problem.type === 'failed' ? (problem.code ?? 'memory_failed') : 'memory_failed',
     message: problem.message,
   };
+}
+
+/** Reads the results of an earlier run as an activity. */
+export function earlierRequest(run: RequestingRun, runId: string): ActivityRequest<ReadProgramInput, EarlierRun, EarlierOutcome> {
+  return {
+    name: ACTIVITIES.readProgram,
+    tier: 'remote',
+    options: { ...RESOLVE, startToCloseTimeout: '5 minutes', summary: summaryText(`results of ${runId}`) },
+    input: { ...runReference(run), runId },
+    returned: (earlier) => ({ type: 'read', earlier }),
+    failed: earlierFailure,
+  };
+}
+
+/** Returns the outcome of reading an earlier run that failed. */
+export function earlierFailure(error: unknown): EarlierOutcome {
+  const problem = activityProblem(error);
+  if (problem.type === 'cancelled') return problem;
+  return { type: 'failed', code: problem.type === 'failed' ? (problem.code ?? 'internal') : 'internal', message: problem.message };
 }
 
 /** Returns the summary of an activity of a step: `sort · Kind[3] · attempt 2`. */
@@ -121,5 +145,5 @@ function ofStep(
   outputs: Record<string, string>,
 ): Omit<AskStepInput, 'failure' | 'edited'> {
   const named = Object.keys(outputs).length === 0 ? {} : { outputs };
-  return { ...runReference(run), agent: run.snapshot.digest, step, attempt, ...named };
+  return { ...runReference(run), agent: run.snapshot.digest, step, ...(attempt === 1 ? {} : { attempt }), ...named };
 }

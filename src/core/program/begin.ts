@@ -1,6 +1,7 @@
 import type { AgentSnapshot } from '../domain/agent/agent-snapshot.ts';
 import type { JsonObject } from '../domain/json/json.ts';
 import { newProgramState } from '../domain/program/carried-program.ts';
+import type { Resume } from '../domain/program/messages.ts';
 import type { RunClock } from '../loop/state/clock.ts';
 import { blankRunState, recordEvent, type RunState } from '../loop/state/run-state.ts';
 
@@ -9,17 +10,18 @@ export interface ProgramBeginning {
   runId: string;
   snapshot: AgentSnapshot;
   input?: JsonObject | undefined;
+  resume?: Resume | undefined;
   deps?: JsonObject | undefined;
   /** Milliseconds since the epoch. */
   startedAt: number;
 }
 
 /** Returns the state of a program's run, with the input as its first event. */
-export function beginProgram({ input = {}, ...beginning }: ProgramBeginning, clock: RunClock): RunState {
+export function beginProgram({ input = {}, resume, ...beginning }: ProgramBeginning, clock: RunClock): RunState {
   const { snapshot, startedAt } = beginning;
   if (snapshot.program === undefined) throw new TypeError(`The snapshot "${snapshot.name}" has no program`);
   const state = blankRunState(beginning);
-  state.program = newProgramState(snapshot.program, input);
+  state.program = newProgramState(snapshot.program, input, resume);
   const content = [{ type: 'message' as const, role: 'user' as const, content: JSON.stringify(input) }];
   recordEvent(state, clock, { author: 'user', content, timestamp: startedAt / 1000 });
   // No model reads the record of a program.

@@ -7,6 +7,7 @@ import type { CallArgumentsQuestion, DataView, DecisionContent, DecisionQuestion
 import type { QueriedRun } from './queried-run.ts';
 import { approvalsPage, contextPage, statusView, stepsPage } from './views.ts';
 import { stepValues } from './step-values.ts';
+import { tracePage } from './trace-page.ts';
 import { transcriptPage } from './transcript-page.ts';
 
 /**
@@ -35,6 +36,7 @@ export const QUERY_KINDS: Readonly<Record<keyof typeof QUERIES, QueryKind>> = {
     description: 'A page of the pending approvals, and the decisions that apply to further calls; {"from": index}',
     answer: (run, ask: From) => approvalsPage(run, offset(ask)),
   },
+  trace: { description: 'A page of the trace of a program; {"from": offset}', answer: (run, ask: From) => tracePage(run, offset(ask)) },
   snapshot: { description: 'The agent as pinned for this run', answer: snapshot },
   data: { description: 'Deps and state', answer: dataView },
   callArguments: { description: 'The edited arguments of a call, for the activities of this run', answer: callArguments },

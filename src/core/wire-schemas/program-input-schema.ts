@@ -32,6 +32,13 @@ const PROGRAM_INPUT_SCHEMA: JsonObject = {
     },
     input: { type: 'object', description: 'The input of the program.' },
     deps: { type: 'object', description: 'Data of the run for tools.' },
+    resume: {
+      type: 'object',
+      description: 'An earlier run whose results are taken over.',
+      properties: { run: { type: 'string', minLength: 1 }, from: { type: 'string' } },
+      required: ['run'],
+      additionalProperties: false,
+    },
     limits: { ...LIMITS_SCHEMA, properties: { ...propertiesOf(LIMITS_SCHEMA), maxIterations: AT_LEAST_ONE } },
     ...(OVERRIDES['tags'] === undefined ? {} : { tags: OVERRIDES['tags'] }),
   },

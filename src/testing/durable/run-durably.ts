@@ -5,20 +5,24 @@ import type { RunHandle } from '../../client/run-handle.ts';
 import { queryRun } from '../../client/read/query-run.ts';
 import type { StartOptions } from '../../client/start/start-run.ts';
 import type { AnyAgent } from '../../define/agent-definition.ts';
+import type { AnyProgram } from '../../define/program/program-definition.ts';
 import type { ApprovalView } from '../../core/domain/approvals/approval.ts';
 import type { Event } from '../../core/domain/record/event.ts';
+import { ProgramResult } from '../../core/domain/run/program-result.ts';
 import { openingOf } from '../../core/domain/run/opening.ts';
 import { RunResult, type RunResultFields } from '../../core/domain/run/result.ts';
 import { type DataView, QUERIES } from '../../core/protocol.ts';
 import { type DevServer, startDevServer } from '../../dev-server/index.ts';
 import { installLog } from '../../../worker/install-log.ts';
-import type { DurableTestOptions } from '../durable-test-options.ts';
+import type { DurableTestOptions, ServerOptions } from '../durable-test-options.ts';
 import { effectsLedger } from '../effects-ledger.ts';
 import { assertPlanCarriedOut } from '../harness/assert-plan.ts';
 import { ApprovalDriver } from '../harness/approval-driver.ts';
 import { Harness } from '../harness/harness.ts';
 import { withinTime } from '../harness/within-time.ts';
-import { workerParts } from '../harness/worker-parts.ts';
+import { programParts, programStart } from '../harness/program-parts.ts';
+import { workerParts, type WorkerParts } from '../harness/worker-parts.ts';
+import type { ProgramTestOptions, TestedProgram } from '../tested-program.ts';
 import type { TestedRecord, TestedRun } from '../tested-run.ts';
 import { UndecidedRun } from '../undecided-run.ts';
 import { durableAccess } from './durable-access.ts';
@@ -28,12 +32,39 @@ import { workerOptions } from './worker-options.ts';
 
 /** Runs an agent on a server with everything that the test plans. */
 export async function runDurably(agent: AnyAgent, options: DurableTestOptions): Promise<TestedRun<unknown>> {
+  const harness = new Harness(agent, options);
+  const ledger = options.ledger ?? effectsLedger();
+  const parts = workerParts(harness, agent, options, ledger);
+  const { result, record } = await durably(harness, parts, options, (client) => client.start(agent, startOptions(harness, options)));
+  const fields: RunResultFields<unknown> = { ...result.toJSON(), steps: [...record.steps] };
+  return { ...record, result: new RunResult(fields), ledger };
+}
+
+/** Runs a program on a server with everything that the test plans. */
+export async function runProgramDurably(program: AnyProgram, options: ProgramTestOptions & ServerOptions): Promise<TestedProgram<unknown>> {
+  const harness = new Harness(program, options);
+  const ledger = options.ledger ?? effectsLedger();
+  const parts = programParts(harness, program, options, ledger);
+  const { result, record } = await durably(harness, parts, options, async (client) => {
+    const { runId } = await client.startProgram(program.name, { ...programStart(options), runId: harness.runId });
+    return client.handle<unknown>(runId);
+  });
+  const { steps: _, ...rest } = record;
+  return { ...rest, result: new ProgramResult<unknown>(result.toJSON()), ledger };
+}
+
+type DurableOptions = ServerOptions & Pick<DurableTestOptions, 'decide' | 'timeout' | 'model'>;
+
+/** Starts a run on a server with a worker of its own, and returns its result and record. */
+async function durably(
+  harness: Harness,
+  parts: WorkerParts,
+  options: DurableOptions,
+  start: (client: LonghaulClient) => Promise<RunHandle<unknown>>,
+): Promise<{ result: RunResult<unknown>; record: TestedRecord }> {
   // Many tests are about failing attempts, so only errors are logged. A process that has already configured its log
   // keeps that.
   installLog({}, { level: 'ERROR', format: 'text' });
-  const ledger = options.ledger ?? effectsLedger();
-  const harness = new Harness(agent, options);
-  const parts = workerParts(harness, agent, options, ledger);
   const cleanUp = new CleanUp();
   try {
     const server = await serverFor(options);
@@ -46,7 +77,7 @@ export async function runDurably(agent: AnyAgent, options: DurableTestOptions): 
     cleanUp.add(() => workers.stop());
     cleanUp.add(async () => harness.end());
     harness.worker = workers;
-    const run = await client.start(agent, startOptions(harness, options));
+    const run = await start(client);
     cleanUp.add(() => terminate(client, run));
     const result = await withinTime(options.timeout ?? '60s', [
       resultWithDecisions(harness, client, run, options),
@@ -55,8 +86,7 @@ export async function runDurably(agent: AnyAgent, options: DurableTestOptions): 
     ]);
     const record = await recordOf(harness, client, run);
     assertPlanCarriedOut(harness, options.model, result);
-    const fields: RunResultFields<unknown> = { ...result.toJSON(), steps: [...record.steps] };
-    return { ...record, result: new RunResult(fields), ledger };
+    return { result, record };
   } finally {
     await cleanUp.run();
   }
@@ -80,7 +110,7 @@ async function resultWithDecisions(
   harness: Harness,
   client: LonghaulClient,
   run: RunHandle<unknown>,
-  { decide }: DurableTestOptions,
+  { decide }: DurableOptions,
 ): Promise<RunResult<unknown>> {
   const access = durableAccess(run);
   harness.run = access;
@@ -117,7 +147,7 @@ async function terminate(client: LonghaulClient, { runId }: RunHandle<unknown>):
 }
 
 /** Returns the server that the test names, else that of the environment, else a new one. */
-async function serverFor({ address, namespace }: DurableTestOptions): Promise<Pick<DevServer, 'address' | 'namespace' | 'stop'>> {
+async function serverFor({ address, namespace }: ServerOptions): Promise<Pick<DevServer, 'address' | 'namespace' | 'stop'>> {
   if (address !== undefined) return { address, namespace: namespace ?? 'default', stop: async () => undefined };
   const server = await startDevServer();
   return namespace === undefined ? server : { ...server, namespace };

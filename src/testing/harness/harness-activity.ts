@@ -2,7 +2,7 @@ import type { Info } from '@temporalio/activity';
 import { CompleteAsyncError } from '@temporalio/common';
 import { setImmediate as begun } from 'node:timers/promises';
 import type { ActivityExecuteInput, ActivityInterceptorsFactory } from '@temporalio/worker';
-import { ACTIVITIES, type CallModelInput, type CallModelOutput, type RunToolInput } from '../../core/protocol.ts';
+import { ACTIVITIES, type AskStepInput, type CallModelInput, type CallModelOutput, type RunToolInput } from '../../core/protocol.ts';
 import type { Harness } from './harness.ts';
 
 type Next = (input: ActivityExecuteInput) => Promise<unknown>;
@@ -19,6 +19,7 @@ export function harnessActivities(harness: Harness): ActivityInterceptorsFactory
       execute: (input, next) => {
         if (info.workflowExecution?.workflowId !== harness.runId) return next(input);
         if (info.activityType === ACTIVITIES.callModel) return modelActivity(harness, input, next);
+        if (info.activityType === ACTIVITIES.askStep) return askActivity(harness, input, next);
         return OWN.includes(info.activityType) ? next(input) : toolActivity(harness, info, input, next);
       },
     },
@@ -27,13 +28,21 @@ export function harnessActivities(harness: Harness): ActivityInterceptorsFactory
 
 async function modelActivity(harness: Harness, input: ActivityExecuteInput, next: Next): Promise<unknown> {
   const { through } = input.args[0] as CallModelInput;
-  const step = harness.stepOf(through);
+  const output = (await callDuring(harness, harness.stepOf(through), () => next(input))) as CallModelOutput | undefined;
+  if (output?.type === 'response') harness.answered(through);
+  return output;
+}
+
+function askActivity(harness: Harness, input: ActivityExecuteInput, next: Next): Promise<unknown> {
+  return callDuring(harness, harness.stepOfAsk(input.args[0] as AskStepInput), () => next(input));
+}
+
+/** Calls the model of a step, after the faults that are planned before it. */
+async function callDuring(harness: Harness, step: number, call: () => Promise<unknown>): Promise<unknown> {
   if (harness.plan.take('kill_worker', (fault) => 'afterStep' in fault && fault.afterStep === step - 1)) return harness.worker?.kill();
   const cut = harness.plan.take('disconnect', ({ afterStep }) => afterStep === step - 1);
   if (cut !== undefined) harness.worker?.disconnect(cut.forMs);
-  const output = (await harness.step.run(step, () => next(input))) as CallModelOutput;
-  if (output.type === 'response') harness.answered(through);
-  return output;
+  return harness.step.run(step, call);
 }
 
 async function toolActivity(harness: Harness, { activityType: tool }: Info, input: ActivityExecuteInput, next: Next): Promise<unknown> {

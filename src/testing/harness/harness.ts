@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
 import type { ModelRequest } from '../../core/domain/model/model.ts';
+import type { AskStepInput } from '../../core/protocol.ts';
 import type { Occurrence } from '../meanwhile.ts';
 import type { TestOptions } from '../tested-run.ts';
 import { Plan, type Tested } from './plan.ts';
@@ -21,6 +22,8 @@ export class Harness {
   readonly failure: Promise<never>;
   readonly #over = Promise.withResolvers<void>();
   readonly #answered: number[] = [];
+  /** The model calls of a program, in the order in which they began: the step and its attempt. */
+  readonly #asked: string[] = [];
   #fail: (error: unknown) => void = () => undefined;
   #messages = 0;
 
@@ -51,6 +54,13 @@ export class Harness {
   stepOf(through: number): number {
     const index = this.#answered.indexOf(through);
     return (index < 0 ? this.#answered.length : index) + 1;
+  }
+
+  /** Returns the number of a model call of a program. Further attempts of its activity belong to the same call. */
+  stepOfAsk({ step, attempt = 1 }: Pick<AskStepInput, 'step' | 'attempt'>): number {
+    const ask = `${step}#${attempt}`;
+    if (!this.#asked.includes(ask)) this.#asked.push(ask);
+    return this.#asked.indexOf(ask) + 1;
   }
 
   /** Records that the model call after so many events was answered. */

@@ -1,4 +1,7 @@
 import type { AnyAgent } from '../../define/agent-definition.ts';
+import type { Anchor } from '../../anchors/anchor.ts';
+import type { AnyProgram } from '../../define/program/program-definition.ts';
+import type { MemoryBackend } from '../../memory/memory-backend.ts';
 import type { Resources } from '../../define/run-context.ts';
 import { UsageError } from '../../core/domain/errors/error.ts';
 import type { ModelClient } from '../../core/domain/model/model.ts';
@@ -14,6 +17,9 @@ type Passed = Pick<TestOptions, 'payloadStore' | 'prices' | 'authorize' | 'notif
 /** The parts of a test's worker, in memory and on a server. */
 export interface WorkerParts extends Passed {
   agents: readonly AnyAgent[];
+  programs?: readonly AnyProgram[];
+  anchors?: readonly Anchor[];
+  memory?: MemoryBackend;
   providers: Readonly<Record<string, ModelClient>>;
   resources: Resources;
   secrets?: SecretSource | readonly SecretSource[];

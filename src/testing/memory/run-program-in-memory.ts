@@ -1,38 +1,22 @@
 import { programInput } from '../../client/start/start-program.ts';
 import { ProgramResult } from '../../core/domain/run/program-result.ts';
 import type { AnyProgram } from '../../define/program/program-definition.ts';
-import { inMemory } from '../../memory/in-memory.ts';
-import { modelsOf } from '../../core/domain/program/all-steps.ts';
 import { checkRunId } from '../../temporal/run-id.ts';
 import { effectsLedger } from '../effects-ledger.ts';
 import { assertPlanCarriedOut } from '../harness/assert-plan.ts';
 import { Harness } from '../harness/harness.ts';
+import { programParts, programStart } from '../harness/program-parts.ts';
 import { withinTime } from '../harness/within-time.ts';
-import { commonParts } from '../harness/worker-parts.ts';
 import type { ProgramTestOptions, TestedProgram } from '../tested-program.ts';
 import { MemoryEnvironment } from './memory-environment.ts';
 
 /** Runs a program in memory with everything that the test plans. */
-export async function runProgramInMemory(program: AnyProgram, options: ProgramTestOptions<never>): Promise<TestedProgram<unknown>> {
-  const { input: given, deps, limits, deadline, tags } = options as ProgramTestOptions;
-  const input = programInput(program, {
-    ...(given === undefined ? {} : { input: given }),
-    ...(deps === undefined ? {} : { deps }),
-    ...(limits === undefined ? {} : { limits }),
-    ...(deadline === undefined ? {} : { deadline }),
-    ...(tags === undefined ? {} : { tags }),
-  });
+export async function runProgramInMemory(program: AnyProgram, options: ProgramTestOptions): Promise<TestedProgram<unknown>> {
+  const input = programInput(program, programStart(options));
   if (options.runId !== undefined) checkRunId(options.runId);
   const ledger = options.ledger ?? effectsLedger();
   const harness = new Harness(program, options);
-  const models = modelsOf(program.document);
-  const worker = {
-    agents: program.agents,
-    programs: [program],
-    memory: options.memory ?? inMemory(),
-    ...(options.anchors === undefined ? {} : { anchors: options.anchors }),
-    ...commonParts(harness, { what: `program "${program.name}"`, models }, options, ledger),
-  };
+  const worker = programParts(harness, program, options, ledger);
   const environment = await MemoryEnvironment.open(harness, { start: { type: 'program', input }, worker, decide: options.decide });
   try {
     const fields = await withinTime(options.timeout ?? '30s', [environment.execute(), harness.failure]);

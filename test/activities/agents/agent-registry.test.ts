@@ -6,19 +6,19 @@ import { scriptedModel } from '../../../src/testing/index.ts';
 const provider = scriptedModel([]);
 const one = defineAgent({ name: 'one', model: 'p/m' });
 
-test('two agents of one name are refused', () => {
+test('two agents with the same name are refused', () => {
   expect(() => new AgentRegistry([one, defineAgent({ name: 'one', model: 'p/other' })], { p: provider })).toThrow(
     'two agents are named "one"',
   );
 });
 
-test('an agent whose provider is missing is refused, with the providers that there are', () => {
+test('an agent whose provider is missing is refused, and the error lists the existing providers', () => {
   expect(() => new AgentRegistry([one], { q: provider })).toThrow(
     'agent "one" uses model "p/m", but the worker has no provider "p" (it has: "q")',
   );
 });
 
-test('an agent or a provider that is not there is named, with those that are', () => {
+test('an unknown agent or provider is named in the error, with those that exist', () => {
   const registry = new AgentRegistry([one], { p: provider });
   expect(registry.agent('one')).toBe(one);
   expect(() => registry.agent('two')).toThrow(

@@ -21,15 +21,15 @@ const refund = defineTool({
 });
 const lookUp = defineTool({ name: 'look_up', description: 'Looks up.', parameters: z.object({}), execute: () => 'found' });
 
-test('a run learns from its snapshot that it is to move where it continues as new', () => {
+test('the snapshot of a worker that upgrades on continue-as-new says so', () => {
   expect(buildSnapshot(agent, { ...circumstances, upgradeOnContinueAsNew: true })).toHaveProperty('upgradeOnContinueAsNew', true);
 });
 
-test('the snapshot of a worker without that wish is the one of a worker without versions', () => {
+test('without that option, the snapshot of a versioned worker equals that of an unversioned one', () => {
   expect(buildSnapshot(agent, { ...circumstances, upgradeOnContinueAsNew: false })).toEqual(buildSnapshot(agent, circumstances));
 });
 
-test('the label of a tool is pinned, and a tool without one pins none', () => {
+test('the label of a tool is pinned, if the tool has one', () => {
   const tools = [lookUp, { ...refund, label: 'Refund' }];
   const snapshot = buildSnapshot(defineAgent({ name: 'clerk', model: 'p/m', tools }), circumstances);
   expect(snapshot.tools[0]).not.toHaveProperty('label');
@@ -44,7 +44,7 @@ test('a tool that is a schema alone is pinned as one, and other tools pin nothin
 });
 
 describe('approvals are pinned as JSON', () => {
-  test('a tool waits always, or where its predicate says so, and a question has the schema of its answer', () => {
+  test("the snapshot says whether calls of a tool wait always or if a predicate says so, and has the schema of a question's answer", () => {
     const tools = [
       refund,
       lookUp,
@@ -61,18 +61,18 @@ describe('approvals are pinned as JSON', () => {
     expect(JSON.parse(JSON.stringify(snapshot))).toEqual(snapshot);
   });
 
-  test('an agent has a deadline for all of them', () => {
+  test('an agent has one deadline for all its approvals', () => {
     const clerk = defineAgent({ name: 'clerk', model: 'p/m', approvals: { deadline: '1m' } });
     expect(buildSnapshot(clerk, circumstances)).toHaveProperty('approvals', { deadlineMs: 60_000 });
   });
 
-  test('a worker that checks who decides, and one that tells who is waited for, say so; others pin nothing', () => {
+  test('the snapshot of a worker with the hooks authorize and notify names them', () => {
     expect(buildSnapshot(agent, { ...circumstances, authorize: true, notify: true })).toMatchObject({ authorize: true, notify: true });
     expect(buildSnapshot(agent, { ...circumstances, authorize: false, notify: false })).toEqual(buildSnapshot(agent, circumstances));
   });
 });
 
-describe('limits of a start come over those of the agent', () => {
+describe('limits of a start replace those of the agent', () => {
   const clerk = defineAgent({
     name: 'clerk',
     model: 'p/m',
@@ -81,7 +81,7 @@ describe('limits of a start come over those of the agent', () => {
     onLimit: 'ask',
   });
 
-  test('one by one, those of single tools too', () => {
+  test('each limit is replaced by itself, those of single tools too', () => {
     const limits = { toolCalls: 3, totalTokens: 500, deadlineMs: 1_000, toolCallsByName: { look_up: 2 } };
     expect(buildSnapshot(clerk, { ...circumstances, maxIterations: 4, limits }).limits).toEqual({
       maxIterations: 4,
@@ -94,12 +94,12 @@ describe('limits of a start come over those of the agent', () => {
     });
   });
 
-  test('and a start without any has those of the agent', () => {
+  test('a start without limits has those of the agent', () => {
     expect(buildSnapshot(clerk, circumstances).limits).toEqual(clerk.limits);
     expect(buildSnapshot(agent, circumstances).limits).toEqual({ maxIterations: 10, finalAttempt: false });
   });
 
-  test('a limit of a tool that the agent does not have is refused', () => {
+  test('a limit for a tool that the agent lacks is refused', () => {
     const build = (): unknown => buildSnapshot(clerk, { ...circumstances, limits: { toolCallsByName: { refnd: 1 } } });
     expect(build).toThrow(
       expect.objectContaining({
@@ -113,7 +113,7 @@ describe('limits of a start come over those of the agent', () => {
 describe('prices', () => {
   const cheap = { input: 1, output: 2 };
 
-  test('are those of the model and of the one that summarises, as far as they are known', () => {
+  test('the snapshot has the prices of the model and of the summary model, if they are known', () => {
     const both = defineAgent({ name: 'a', model: 'openai/gpt-5', window: { summaryModel: 'openai/gpt-5-nano' } });
     expect(buildSnapshot(both, circumstances).prices).toEqual({
       'openai/gpt-5': { input: 1.25, cachedInput: 0.125, output: 10 },
@@ -123,7 +123,7 @@ describe('prices', () => {
     expect(buildSnapshot(one, { ...circumstances, prices: { 'p/m': cheap, 'p/other': cheap } }).prices).toEqual({ 'p/m': cheap });
   });
 
-  test('are absent where none is known', () => {
+  test('the snapshot has no prices if none are known', () => {
     expect(buildSnapshot(agent, circumstances)).not.toHaveProperty('prices');
   });
 
@@ -136,7 +136,7 @@ describe('prices', () => {
       {},
       'p/small',
     ],
-  ])('a limit in dollars %s that could not hold is refused', (_, spender, limits, model) => {
+  ])('a limit in dollars %s that could not be enforced is refused', (_, spender, limits, model) => {
     expect(() => buildSnapshot(spender, { ...circumstances, ...limits })).toThrow(
       expect.objectContaining({
         code: 'invalid_agent',
@@ -147,7 +147,7 @@ describe('prices', () => {
     );
   });
 
-  test('a limit in dollars holds by the prices of the worker, and asks for none of a model that is not called', () => {
+  test('a limit in dollars uses the prices of the worker, and needs no price for a model that is not called', () => {
     const spender = defineAgent({ name: 'a', model: 'p/m', limits: { costUsd: 1 }, window: { summarise: false, summaryModel: 'p/small' } });
     expect(buildSnapshot(spender, { ...circumstances, prices: { 'p/m': cheap } })).toMatchObject({
       limits: { costUsd: 1 },
@@ -156,7 +156,7 @@ describe('prices', () => {
   });
 });
 
-test('a namespace that lacks the attribute for what waits is told from one that has it', () => {
+test('the snapshot says if the namespace lacks the search attribute of pending calls', () => {
   const two = buildSnapshot(agent, { ...circumstances, searchAttributes: true, waitingForAttribute: false });
   expect(two).toHaveProperty('searchAttributes', true);
   expect(two).not.toHaveProperty('waitingForAttribute');

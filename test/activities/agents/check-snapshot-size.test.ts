@@ -23,7 +23,7 @@ const room = BYTE_BUDGETS.snapshot - jsonBytes(snapshot(''));
 test.each([
   ['one byte below the budget', room - 1],
   ['at the budget', room],
-])('an agent %s can run', (_, length) => {
+])('an agent %s is accepted', (_, length) => {
   expect(() => checkSnapshotSize(snapshot('x'.repeat(length)))).not.toThrow();
 });
 
@@ -33,13 +33,13 @@ test.each([
     /^Agent "clerk" is 400001 bytes of JSON, over 400000; most of it is its instructions \(\d+ bytes\): shorten that/,
   ],
   [snapshot('Answer.', 'x'.repeat(room + 10)), /most of it is its tool "search" \(\d+ bytes\)/],
-])('an agent above the budget cannot, and its largest part is named', (large, message) => {
+])('an agent above the budget is refused, and the error names its largest part', (large, message) => {
   expect(() => checkSnapshotSize(large)).toThrow(
     expect.objectContaining({ code: 'payload_too_large', message: expect.stringMatching(message) }),
   );
 });
 
-test('the tools of an MCP server count together', () => {
+test('the tools of an MCP server are counted together', () => {
   const half = snapshot('Answer.', 'x'.repeat(room / 2)).tools.map((tool) => ({ ...tool, mcp: { server: 'crm', tool: tool.name } }));
   const large = { ...snapshot('Answer.', 'x'.repeat(1_000)), tools: [...half, ...half, ...half] };
   expect(() => checkSnapshotSize(large)).toThrow(/most of it is its tools of MCP server "crm" \(\d+ bytes\)/);

@@ -17,7 +17,7 @@ import { TranscriptCache } from '../../../activities/run-queries/transcript.ts';
 import { MissingNames } from '../../../activities/attempts/missing-names.ts';
 import { defineAgent } from '../../../src/index.ts';
 import { scriptedModel } from '../../../src/testing/index.ts';
-import { poolOf } from '../activity-world.ts';
+import { poolOf } from '../activity-environment.ts';
 
 const clerk = defineAgent({ name: 'clerk', model: 'p/m', limits: { totalTokens: 1_000 } });
 
@@ -53,19 +53,19 @@ function runtime(changes: Partial<ActivityRuntime> = {}): ActivityRuntime {
   };
 }
 
-/** The activity, as Temporal would run it. */
+/** Runs the activity as Temporal would. */
 function resolving(by: ActivityRuntime): (input: ResolveAgentInput) => Promise<AgentSnapshot> {
   const activity = resolveAgentActivity(by);
   return (input) => new MockActivityEnvironment().run(activity, input);
 }
 
-test('the limits of the start reach the snapshot, over those of the agent', async () => {
+test('the limits of the start replace those of the agent in the snapshot', async () => {
   const resolve = resolving(runtime());
   const snapshot = await resolve({ agent: 'clerk', maxIterations: 3, limits: { toolCalls: 2, deadlineMs: 60_000 } });
   expect(snapshot.limits).toEqual({ maxIterations: 3, finalAttempt: false, totalTokens: 1_000, toolCalls: 2, deadlineMs: 60_000 });
 });
 
-test('model, settings and tags of the start reach the snapshot, each instead of what the agent says', async () => {
+test('model, settings and tags of the start replace those of the agent in the snapshot', async () => {
   const warm = defineAgent({ name: 'warm', model: 'p/m', settings: { temperature: 1, maxOutputTokens: 50 } });
   const registry = new AgentRegistry([warm], {
     p: scriptedModel([]),
@@ -81,7 +81,7 @@ test('model, settings and tags of the start reach the snapshot, each instead of 
     tags: ['acme'],
     tagAttribute: true,
   });
-  // What follows from the model follows from this one.
+  // The window is that of this model.
   expect(snapshot.window?.maxTokens).toBeLessThan(1_000);
   expect(await resolving(runtime({ registry, searchAttributes: known(false) }))(start)).not.toHaveProperty('tagAttribute');
   const plain = await resolve({ agent: 'warm' });
@@ -97,7 +97,7 @@ test.each<[Partial<ResolveAgentInput>, string, string]>([
     'invalid_input',
     'The run cannot start: agent "clerk": "settings.toolChoice" is "required", but the agent has no tools',
   ],
-])('a start with %j that came past the client is refused by the worker', async (overrides, type, message) => {
+])('the worker refuses a start with %j that bypassed the client', async (overrides, type, message) => {
   await expect(resolving(runtime())({ agent: 'clerk', ...overrides })).rejects.toMatchObject({
     type,
     nonRetryable: true,
@@ -105,7 +105,7 @@ test.each<[Partial<ResolveAgentInput>, string, string]>([
   });
 });
 
-test('what the worker has beside its agents is in the snapshot: hooks, prices, and the attributes of the namespace', async () => {
+test('the snapshot has the hooks and prices of the worker, and the search attributes of the namespace', async () => {
   const prices = { 'p/m': { input: 1, output: 2 } };
   const resolve = resolving(
     runtime({
@@ -124,13 +124,13 @@ test('what the worker has beside its agents is in the snapshot: hooks, prices, a
   });
 });
 
-test('a worker without any of them pins none of them', async () => {
+test('the snapshot of a worker without hooks, prices and attributes has none of them', async () => {
   const snapshot = await resolving(runtime())({ agent: 'clerk' });
   expect(snapshot).toHaveProperty('searchAttributes', false);
   for (const name of ['authorize', 'notify', 'prices', 'waitingForAttribute']) expect(snapshot).not.toHaveProperty(name);
 });
 
-test('a run whose limit in dollars could not hold is refused for good', async () => {
+test('a run whose limit in dollars could not be enforced is refused without a retry', async () => {
   const resolve = resolving(runtime());
   await expect(resolve({ agent: 'clerk', limits: { costUsd: 1 } })).rejects.toMatchObject({
     type: 'invalid_agent',
@@ -139,7 +139,7 @@ test('a run whose limit in dollars could not hold is refused for good', async ()
   });
 });
 
-test('deps with what looks like a secret are refused for good, with the path', async () => {
+test('deps with a likely secret are refused without a retry, and the error gives the path', async () => {
   const resolve = resolving(runtime());
   await expect(resolve({ agent: 'clerk', deps: { crm: { apiKey: 'v8-Kq2' } } })).rejects.toMatchObject({
     type: 'invalid_input',

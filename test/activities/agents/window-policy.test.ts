@@ -9,20 +9,20 @@ function policyOf(options: Partial<AgentOptions<never, never>>, contextTokens?: 
   return windowPolicy(defineAgent({ name: 'bot', model: 'openai/gpt-4o', ...options }), capabilities);
 }
 
-test('by default a window takes what the model takes, less an eighth for its answer and a tenth for what is only estimated', () => {
+test('by default, the window is that of the model, less an eighth for the answer and a tenth for the error of the estimate', () => {
   expect(policyOf({})).toEqual({ maxTokens: Math.floor(128_000 * 0.875 * 0.9), maxBytes: 1_000_000, keepResults: 4, summarise: true });
 });
 
-test('the room for the answer is what the agent says, but at most half of what the model takes', () => {
+test("the agent chooses the room for the answer, up to half of the model's window", () => {
   expect(policyOf({ settings: { maxOutputTokens: 28_000 } }).maxTokens).toBe(90_000);
   expect(policyOf({ settings: { maxOutputTokens: 127_000 } }).maxTokens).toBe(57_600);
 });
 
-test('what a provider says of its model counts more than its name', () => {
+test('the window that a provider declares for its model wins over the one that is known for the name', () => {
   expect(policyOf({}, 16_000).maxTokens).toBe(12_600);
 });
 
-test('what the agent says counts most', () => {
+test('the window that the agent declares wins over both', () => {
   const window = { maxTokens: 5_000, maxBytes: 20_000, keepResults: 0, summarise: false, summaryModel: 'openai/small' } as const;
   expect(policyOf({ window }, 16_000)).toEqual(window);
 });

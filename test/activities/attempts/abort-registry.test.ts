@@ -12,7 +12,7 @@ test('a cancellation aborts every activity of its execution, and no other', () =
   expect(other.controller.signal.aborted).toBe(false);
 });
 
-test('an interruption aborts the model call of its run alone: tools and other runs of the workflow go on', () => {
+test('an interruption aborts the model call of its run alone: tools and other runs in the workflow go on', () => {
   const aborts = new AbortRegistry();
   const model = aborts.register('e1', 'first');
   const tool = aborts.register('e1');
@@ -25,7 +25,7 @@ test('an interruption aborts the model call of its run alone: tools and other ru
   expect(outer.controller.signal.aborted).toBe(true);
 });
 
-test('an activity that has ended is forgotten, and whoever came first gave the reason', () => {
+test('an activity that has ended is forgotten, and the first abort gives the reason', () => {
   const aborts = new AbortRegistry();
   const ended = aborts.register('e1', '');
   ended.release();
@@ -36,7 +36,7 @@ test('an activity that has ended is forgotten, and whoever came first gave the r
   expect(model.controller.signal.reason).toBeInstanceOf(RunInterrupted);
 });
 
-test('an activity that was aborted for another reason still hears that its run has given it up', () => {
+test('an activity that was aborted for another reason is still told that its run was cancelled', () => {
   const aborts = new AbortRegistry();
   const { controller, isCancelled } = aborts.register('e1');
   const reason = new Error('out of time');

@@ -9,7 +9,7 @@ import { BYTE_BUDGETS } from '../../../src/core/domain/json/byte-budget.ts';
 import { LonghaulError } from '../../../src/core/domain/errors/error.ts';
 import { defineAgent, defineTool } from '../../../src/index.ts';
 import { ACTIVITIES, type VerifyCallInput } from '../../../src/core/protocol.ts';
-import { activityWorld } from '../activity-world.ts';
+import { activityEnvironment } from '../activity-environment.ts';
 
 const VALUE = 'v8-Kq2-x91';
 
@@ -21,7 +21,7 @@ async function usedVault(): Promise<SecretVault> {
   return vault;
 }
 
-/** What an activity that throws this fails with. */
+/** Returns the failure of an activity that throws this value. */
 async function failureWith(vault: SecretVault, thrown: unknown): Promise<unknown> {
   const activity = checkedActivity(vault, () => Promise.reject(thrown));
   return activity(null).then(
@@ -30,7 +30,7 @@ async function failureWith(vault: SecretVault, thrown: unknown): Promise<unknown
   );
 }
 
-test('a failure is without secrets in everything that Temporal keeps of it, and is tried again as before', async () => {
+test('secrets are removed from every part of a failure that Temporal stores, and its retry options stay the same', async () => {
   const thrown = ApplicationFailure.create({
     message: `with ${VALUE}`,
     type: 'model_rate_limited',
@@ -51,7 +51,7 @@ test('a failure is without secrets in everything that Temporal keeps of it, and 
   });
 });
 
-test('what has no secret in it says what it said', async () => {
+test('an error without secrets is unchanged', async () => {
   const clean = ApplicationFailure.create({ message: 'm', type: 'T', details: [1], cause: new Error('c') });
   for (const vault of [await usedVault(), new SecretVault()]) {
     for (const error of [new CancelledFailure('cancelled', [2]), clean]) {
@@ -61,9 +61,9 @@ test('what has no secret in it says what it said', async () => {
   }
 });
 
-test('a secret is found before a text is cut, also where the cut goes through it', async () => {
+test('a secret is removed before a text is cut, even if the cut goes through the secret', async () => {
   const vault = await usedVault();
-  // Every place of the cut in the value, and some around it.
+  // The cut is at every position inside the value, and at some beside it.
   for (let before = BYTE_BUDGETS.errorMessage - 100; before < BYTE_BUDGETS.errorMessage; before += 3) {
     const message = `${'x'.repeat(before)}${VALUE}${'y'.repeat(500)}`;
     expect(inspect(await failureWith(vault, new LonghaulError('internal', message)), { maxStringLength: null })).not.toContain(
@@ -72,13 +72,13 @@ test('a secret is found before a text is cut, also where the cut goes through it
   }
 });
 
-test('a cancellation that the server does not take is asked for again', async () => {
-  const world = activityWorld();
-  const request = createActivities(world.runtime)[ACTIVITIES.requestCancel] as (input: object) => Promise<unknown>;
-  await expect(world.run(request, { reason: 'enough' })).rejects.toMatchObject({ type: 'server_unreachable', nonRetryable: false });
+test('a cancellation that the server does not accept is requested again', async () => {
+  const environment = activityEnvironment();
+  const request = createActivities(environment.runtime)[ACTIVITIES.requestCancel] as (input: object) => Promise<unknown>;
+  await expect(environment.run(request, { reason: 'enough' })).rejects.toMatchObject({ type: 'server_unreachable', nonRetryable: false });
 });
 
-test('the activities of a worker fail without secrets, whoever has thrown them', async () => {
+test('failures of all activities of a worker are without secrets', async () => {
   const agent = defineAgent({
     name: 'clerk',
     model: 'scripted/m',
@@ -86,9 +86,9 @@ test('the activities of a worker fail without secrets, whoever has thrown them',
       throw new Error(`cannot connect with ${VALUE}`);
     },
   });
-  const world = activityWorld({ agents: [agent], secrets: await usedVault() });
-  const resolve = createActivities(world.runtime)[ACTIVITIES.resolveAgent] as (input: object) => Promise<unknown>;
-  await expect(world.run(resolve, { agent: 'clerk' })).rejects.toMatchObject({
+  const environment = activityEnvironment({ agents: [agent], secrets: await usedVault() });
+  const resolve = createActivities(environment.runtime)[ACTIVITIES.resolveAgent] as (input: object) => Promise<unknown>;
+  await expect(environment.run(resolve, { agent: 'clerk' })).rejects.toMatchObject({
     type: 'instructions_failed',
     message: expect.stringContaining('cannot connect with [secret "crm-token"]'),
   });
@@ -103,7 +103,7 @@ test.each([
     },
     { type: 'verification_failed', message: `cannot ask with ${MARKER}` },
   ],
-])('what the "verify" of a tool %s is without the secrets that it has read', async (_, answer, expected) => {
+])('the answer of "verify" of a tool %s is without the secrets that it has read', async (_, answer, expected) => {
   const pay = defineTool({
     name: 'pay',
     description: 'Pays',
@@ -113,10 +113,10 @@ test.each([
     verify: async (_key, { secret }) => answer(await secret('crm-token')),
   });
   const agent = defineAgent({ name: 'clerk', model: 'scripted/m', tools: [pay] });
-  const world = activityWorld({ agents: [agent], secrets: new SecretVault(() => VALUE) });
-  const verify = createActivities(world.runtime)[ACTIVITIES.verifyCall] as (input: VerifyCallInput) => Promise<unknown>;
+  const environment = activityEnvironment({ agents: [agent], secrets: new SecretVault(() => VALUE) });
+  const verify = createActivities(environment.runtime)[ACTIVITIES.verifyCall] as (input: VerifyCallInput) => Promise<unknown>;
   const input: VerifyCallInput = { agentName: 'clerk', tool: 'pay', callId: 'c1', step: 1, at: [0, 0], eventId: 'e0' };
-  const outcome = await world.run(verify, input).catch((error: unknown) => error);
+  const outcome = await environment.run(verify, input).catch((error: unknown) => error);
   expect(outcome).toMatchObject(expected);
   expect(inspect(outcome, { depth: 9 })).not.toContain(VALUE);
 });

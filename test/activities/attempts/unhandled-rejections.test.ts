@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 
 const PROGRAM = fileURLToPath(new URL('../fixtures/unhandled-rejection.ts', import.meta.url));
 
-/** Runs the program in a process of its own: Vitest has a listener of its own. */
+/** Runs the program in a process of its own, because Vitest has a listener for rejections. */
 function run(...args: string[]): Promise<{ code: number; lines: string[]; stderr: string }> {
   return new Promise((resolve) => {
     const done = execFile(process.execPath, [...args.filter((arg) => arg.startsWith('--')), PROGRAM, ...args], (_, stdout, stderr) =>
@@ -13,7 +13,7 @@ function run(...args: string[]): Promise<{ code: number; lines: string[]; stderr
   });
 }
 
-test('a rejection that a tool forgets is logged with the tool and the run, and its process goes on', async () => {
+test('an unhandled rejection of a tool is logged with the tool and the run, and the process goes on', async () => {
   const { code, lines, stderr } = await run();
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   const message = 'A promise of "careless" was rejected and not handled: await it, or add a catch';
@@ -24,17 +24,17 @@ test('a rejection that a tool forgets is logged with the tool and the run, and i
       { level: 'ERROR', message, error: 'ApplicationFailure: forgotten, and late', runId: 'run-1' },
     ],
   });
-  // Nobody listens once no worker runs.
+  // No listener is left when no worker runs.
   expect(lines[1]).toBe('0');
 });
 
-test('a rejection of anything else ends the process, as it does without a worker', async () => {
+test('an unhandled rejection of other code ends the process, as it does without a worker', async () => {
   const { code, stderr } = await run('outside');
   expect(code).toBe(1);
   expect(stderr).toContain('Error: not of a tool');
 });
 
-test('where Node was told what to do with rejections, it does that', async () => {
+test('if Node is started with an option for rejections, Node follows it', async () => {
   const { code, stderr } = await run('--unhandled-rejections=strict');
   expect(code).toBe(1);
   expect(stderr).toContain('Error: forgotten');

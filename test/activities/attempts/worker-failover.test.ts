@@ -5,11 +5,11 @@ import { MissingOnWorkerError } from '../../../activities/attempts/missing-on-wo
 import { withWorkerFailover } from '../../../activities/attempts/worker-failover.ts';
 import { attemptNumber, lastDetails } from '../../../activities/attempts/worker-wait.ts';
 import { withUncountedAttempts, type WorkerWait } from '../../../src/core/domain/errors/worker-wait.ts';
-import { activityWorld, type World } from '../activity-world.ts';
+import { activityEnvironment, type ActivityEnvironment } from '../activity-environment.ts';
 
 interface Attempt {
   attempt: number;
-  /** Attempts before that workers could not make. */
+  /** The number of earlier attempts that reached a worker without the tool. */
   lacked?: number;
   details?: unknown;
   /** Milliseconds from the scheduling of the activity to that of the attempt. */
@@ -19,23 +19,23 @@ interface Attempt {
 
 const WAIT: WorkerWait = { forMs: 60_000, attempts: 2 };
 
-function worldOf({ attempt: number, lacked = 0, details, elapsedMs = 0 }: Attempt): World {
+function environmentOf({ attempt: number, lacked = 0, details, elapsedMs = 0 }: Attempt): ActivityEnvironment {
   const times = { scheduledTimestampMs: 1_000, currentAttemptScheduledTimestampMs: 1_000 + elapsedMs };
-  return activityWorld({ heartbeatDetails: withUncountedAttempts(lacked, details), info: { attempt: number, ...times } });
+  return activityEnvironment({ heartbeatDetails: withUncountedAttempts(lacked, details), info: { attempt: number, ...times } });
 }
 
-/** What becomes of an attempt that does that. */
+/** Runs one attempt, and returns its output or its failure. */
 async function attempted(
   given: Attempt,
-  work: (world: World) => Promise<unknown>,
-): Promise<{ world: World; failure?: ApplicationFailure; output?: unknown }> {
-  const world = worldOf(given);
-  const activity = withWorkerFailover(world.runtime, () => work(world));
+  work: (environment: ActivityEnvironment) => Promise<unknown>,
+): Promise<{ environment: ActivityEnvironment; failure?: ApplicationFailure; output?: unknown }> {
+  const environment = environmentOf(given);
+  const activity = withWorkerFailover(environment.runtime, () => work(environment));
   const input = given.wait === undefined ? {} : { awaitsWorker: given.wait };
   try {
-    return { world, output: await world.run(activity, input) };
+    return { environment, output: await environment.run(activity, input) };
   } catch (failure) {
-    return { world, failure: failure as ApplicationFailure };
+    return { environment, failure: failure as ApplicationFailure };
   }
 }
 
@@ -43,25 +43,25 @@ const lacks = (): Promise<never> =>
   Promise.reject(new MissingOnWorkerError('unknown_tool', 'No tool "b"', { kind: 'tool', name: 'b', known: ['a'] }));
 const throws = (): Promise<never> => Promise.reject(ApplicationFailure.retryable('down', 'tool_failed'));
 
-describe('a worker that lacks something', () => {
-  test('tells the run at once, which then knows what, where, at which attempt, and for how long to wait', async () => {
-    const { failure, world } = await attempted({ attempt: 2, details: 'half' }, lacks);
+describe('a worker that lacks a tool', () => {
+  test('fails the activity at once, with the missing name, the worker, the attempt and the time to wait', async () => {
+    const { failure, environment } = await attempted({ attempt: 2, details: 'half' }, lacks);
     expect(failure).toMatchObject({ type: 'unknown_tool', nonRetryable: true });
     const missing = { kind: 'tool', name: 'b', known: ['a'], worker: 'worker-1', forMs: 600_000, attempt: 2, details: 'half' };
     expect(failure?.details).toEqual([{ 'longhaul:missing': missing }]);
-    expect(world.beats).toEqual([]);
+    expect(environment.heartbeats).toEqual([]);
   });
 
-  test('leaves an activity that waits to the next worker, and counts itself', async () => {
-    const { failure, world } = await attempted({ attempt: 4, lacked: 2, details: 'half', wait: WAIT }, lacks);
+  test('leaves a waiting activity to the next worker, and counts the attempt as one that was not made', async () => {
+    const { failure, environment } = await attempted({ attempt: 4, lacked: 2, details: 'half', wait: WAIT }, lacks);
     expect(failure).toMatchObject({ type: 'unknown_tool', nonRetryable: false, nextRetryDelay: 1_000 });
     expect(failure?.details).toMatchObject([
       { 'longhaul:missing': { since: '1970-01-01T00:00:01.000Z', until: '1970-01-01T00:01:01.000Z' } },
     ]);
-    expect(world.beats).toEqual([withUncountedAttempts(3, 'half')]);
+    expect(environment.heartbeats).toEqual([withUncountedAttempts(3, 'half')]);
   });
 
-  test('ends it once others have been waited for long enough', async () => {
+  test('ends the activity after the time to wait for other workers', async () => {
     const { failure } = await attempted({ attempt: 30, lacked: 29, elapsedMs: 56_000, wait: WAIT }, lacks);
     expect(failure).toMatchObject({ type: 'unknown_tool', nonRetryable: true });
     expect(failure?.details).toMatchObject([{ 'longhaul:missing': { gaveUp: true } }]);
@@ -74,13 +74,13 @@ describe('an activity that waits for a worker', () => {
     expect(output).toBe(1);
   });
 
-  test('finds what the attempts before told, whether they were made before it waited or since', async () => {
+  test('gets the heartbeat details of the attempts before, made before or during its wait', async () => {
     const told = (): Promise<unknown> => Promise.resolve(lastDetails());
     expect((await attempted({ attempt: 2, lacked: 1, details: 'now', wait: { ...WAIT, details: 'before' } }, told)).output).toBe('now');
     expect((await attempted({ attempt: 2, lacked: 1, wait: { ...WAIT, details: 'before' } }, told)).output).toBe('before');
   });
 
-  test('is tried again as often as it may, and fails for good at its last attempt', async () => {
+  test('is tried again as often as its policy allows, and fails for good at its last attempt', async () => {
     expect((await attempted({ attempt: 4, lacked: 3, wait: WAIT }, throws)).failure).toMatchObject({ nonRetryable: false });
     expect((await attempted({ attempt: 5, lacked: 3, wait: WAIT }, throws)).failure).toMatchObject({
       type: 'tool_failed',
@@ -88,14 +88,14 @@ describe('an activity that waits for a worker', () => {
     });
   });
 
-  test('waits before the next one as for the attempts that were made alone', async () => {
+  test('waits before the next attempt as long as the number of attempts that were made requires', async () => {
     const retryPolicy = { initialInterval: 1_000, backoffCoefficient: 2, maximumInterval: 60_000 };
-    const world = activityWorld({ heartbeatDetails: withUncountedAttempts(20, undefined), info: { attempt: 21, retryPolicy } });
-    const failing = world.run(withWorkerFailover(world.runtime, throws), { awaitsWorker: WAIT });
+    const environment = activityEnvironment({ heartbeatDetails: withUncountedAttempts(20, undefined), info: { attempt: 21, retryPolicy } });
+    const failing = environment.run(withWorkerFailover(environment.runtime, throws), { awaitsWorker: WAIT });
     await expect(failing).rejects.toMatchObject({ type: 'tool_failed', nonRetryable: false, nextRetryDelay: 1_000 });
   });
 
-  test('is never begun again after its last attempt was lost: for what happens once, after the first', async () => {
+  test('does not start again after its last attempt was lost; with effect `once`, that is the first', async () => {
     let begun = false;
     const begin = (): Promise<void> => {
       begun = true;
@@ -106,15 +106,15 @@ describe('an activity that waits for a worker', () => {
     expect(begun).toBe(false);
   });
 
-  test('is not begun either where nobody knows of an attempt whether it was made', async () => {
+  test('does not start if it is unknown whether an earlier attempt was made', async () => {
     const { failure } = await attempted({ attempt: 2, wait: { ...WAIT, attempts: 1 } }, () => Promise.resolve('acted'));
     expect(failure).toMatchObject({ type: 'AttemptsUsedUp' });
   });
 
   test('keeps the count in every heartbeat', async () => {
-    const { world } = await attempted({ attempt: 3, lacked: 2, wait: WAIT }, ({ runtime }) =>
+    const { environment } = await attempted({ attempt: 3, lacked: 2, wait: WAIT }, ({ runtime }) =>
       attempt(runtime.aborts, { heartbeatMs: 60_000 }, async (own) => own.heartbeat('half')),
     );
-    expect(world.beats).toEqual([withUncountedAttempts(2, 'half')]);
+    expect(environment.heartbeats).toEqual([withUncountedAttempts(2, 'half')]);
   });
 });

@@ -6,7 +6,7 @@ import type { Duration } from '@temporalio/common';
 
 const NOT_JSON = '[This detail is not JSON, or nested too deep]';
 
-test('a failure that is sound stays what it says, to its causes', () => {
+test('a valid failure is unchanged, causes included', () => {
   const chosen = ApplicationFailure.create({
     type: 'Mine',
     message: 'no room',
@@ -29,20 +29,20 @@ test('a failure that is sound stays what it says, to its causes', () => {
   expect(failure.stack).toBe(chosen.stack);
 });
 
-describe('of a failure that could not be encoded', () => {
-  test('only the details that are no JSON are replaced', () => {
+describe('in a failure that cannot be encoded', () => {
+  test('only the details that are not JSON are replaced', () => {
     const cycle: { self?: object } = {};
     cycle.self = cycle;
     const failure = toFailure(ApplicationFailure.create({ type: 'Mine', message: 'm', details: [1, 2n, cycle, undefined] }), 'internal');
     expect(failure).toMatchObject({ type: 'Mine', message: 'm', details: [1, NOT_JSON, NOT_JSON, null] });
   });
 
-  test('details that are too large are replaced together, with how large they were', () => {
+  test('details that are too large are replaced as a whole, by their size', () => {
     const failure = toFailure(ApplicationFailure.create({ type: 'Mine', message: 'm', details: ['x'.repeat(70_000)] }), 'internal');
     expect(failure).toMatchObject({ type: 'Mine', details: ['[The details of this failure are 70004 bytes of JSON, over 64000]'] });
   });
 
-  test('a cycle and a long chain of causes end', () => {
+  test('a cycle and a long chain of causes are cut', () => {
     const own = new Error('own');
     own.cause = new Error('between', { cause: own });
     const cyclic = toFailure(ApplicationFailure.create({ message: 'm', cause: own }), 'internal');
@@ -65,7 +65,7 @@ describe('of a failure that could not be encoded', () => {
     ['2 days', 86_400_000],
     [0.25, 1],
     [0, 0],
-  ])('a wait of %s becomes %s', (wait, expected) => {
+  ])('a retry delay of %s becomes %s', (wait, expected) => {
     const failure = toFailure(ApplicationFailure.create({ message: 'm', nextRetryDelay: wait as Duration }), 'internal');
     expect(failure).toHaveProperty('nextRetryDelay', expected);
   });
@@ -79,7 +79,7 @@ test.each<[wait: number, expected: number | undefined]>([
   [NaN, undefined],
   [Infinity, undefined],
   [1e300, 86_400_000],
-])('where a model client says to wait %s ms, the next attempt waits %s', (retryAfterMs, expected) => {
+])('if a model client asks to wait %s ms, the next attempt waits %s', (retryAfterMs, expected) => {
   const failure = toFailure(new ModelCallError('model_rate_limited', 'slow down', { retryAfterMs }), 'model_error');
   expect(failure).toMatchObject({ type: 'model_rate_limited', nonRetryable: false });
   expect(failure).toHaveProperty('nextRetryDelay', expected);
@@ -96,7 +96,7 @@ test.each([
   expect(toFailure(error, 'internal')).toMatchObject(expected);
 });
 
-test('failures that only Temporal itself may report count as any other error', () => {
+test('failure types that are reserved for Temporal count as any other error', () => {
   expect(toFailure(new TimeoutFailure('late', undefined, 'HEARTBEAT'), 'notification_failed')).toMatchObject({
     type: 'notification_failed',
     message: 'late',

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { archiveEventsActivity } from '../../../activities/hooks/archive-events.ts';
 import type { ArchiveBatch, ArchiveSink } from '../../../src/archive/archive-sink.ts';
 import { QUERIES } from '../../../src/core/protocol.ts';
-import { activityWorld, EXECUTION, type World, type WorldOptions } from '../activity-world.ts';
+import { activityEnvironment, EXECUTION, type ActivityEnvironment, type EnvironmentOptions } from '../activity-environment.ts';
 
 beforeEach(() => vi.useFakeTimers({ now: 1_700_000_000_000 }));
 afterEach(() => vi.useRealTimers());
@@ -18,18 +18,18 @@ function sink(append: (batch: ArchiveBatch) => Promise<void>): ArchiveSink {
   return { append, read: async function* () {}, deleteRun: () => Promise.resolve() };
 }
 
-function worldWith(append: (batch: ArchiveBatch) => Promise<void>, more: WorldOptions = {}): World {
-  return activityWorld({ answers, archive: sink(append), heartbeatMs: 600_000, ...more });
+function environmentWith(append: (batch: ArchiveBatch) => Promise<void>, more: EnvironmentOptions = {}): ActivityEnvironment {
+  return activityEnvironment({ answers, archive: sink(append), heartbeatMs: 600_000, ...more });
 }
 
-function archive(world: World): Promise<void> {
-  return world.run(archiveEventsActivity(world.runtime), { from: 0, through: 1 });
+function archive(environment: ActivityEnvironment): Promise<void> {
+  return environment.run(archiveEventsActivity(environment.runtime), { from: 0, through: 1 });
 }
 
 const hangs = (): Promise<void> => new Promise(() => undefined);
 const gone = (): Promise<void> => Promise.reject(new Error('the bucket is gone'));
 
-/** Attempts of an archive, as a server makes them, until one gives up; each takes so long. Gives the waits, and how it ended. */
+/** Makes attempts as a server does, each of this duration, until one fails for good. Returns the waits and the last failure. */
 async function attempts(
   takesMs: number,
   fails: () => Promise<void> = gone,
@@ -38,71 +38,75 @@ async function attempts(
   const began = Date.now();
   let heartbeatDetails: unknown;
   for (let attempt = 1; ; attempt += 1) {
-    const world = worldWith(fails, { heartbeatDetails, info: { attempt } });
-    const ended = archive(world).catch((error: unknown) => error);
+    const environment = environmentWith(fails, { heartbeatDetails, info: { attempt } });
+    const ended = archive(environment).catch((error: unknown) => error);
     await vi.advanceTimersByTimeAsync(takesMs);
     const failure = (await ended) as ApplicationFailure;
     if (failure.nonRetryable) return { waits, last: failure, ms: Date.now() - began };
-    heartbeatDetails = world.beats.at(-1);
+    heartbeatDetails = environment.heartbeats.at(-1);
     const wait = Number(failure.nextRetryDelay);
     waits.push(wait);
     await vi.advanceTimersByTimeAsync(wait);
   }
 }
 
-test('an archive that fails is tried again after a second, after two and so on, and given up before its five minutes are over', async () => {
+test('an archive that fails is tried again after 1, 2, 4 seconds and so on, and given up within five minutes', async () => {
   const { waits, last, ms } = await attempts(0);
   expect(waits).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000, 60_000]);
   expect(ms).toBeLessThanOrEqual(300_000);
   expect(last).toMatchObject({ type: 'archive_failed', message: 'the bucket is gone (given up after 10 attempts in 243.0 s)' });
 });
 
-test('an archive that never answers is given up after a minute of each attempt, and in all no later', async () => {
+test('each attempt on an archive that never answers ends after a minute, and the archive is given up within its time limit', async () => {
   const { waits, last } = await attempts(60_000, hangs);
   expect(waits).toHaveLength(4);
   expect(last.message).toBe('it took more than 60 s (given up after 5 attempts in 315.0 s)');
 });
 
-test('the time is counted from the first attempt: a worker that takes over much later tries once', async () => {
-  const failure = archive(worldWith(gone, { heartbeatDetails: { begun: Date.now() - 3_600_000 }, info: { attempt: 3 } }));
+test('the time counts from the first attempt: a worker that takes over much later tries once', async () => {
+  const failure = archive(environmentWith(gone, { heartbeatDetails: { begun: Date.now() - 3_600_000 }, info: { attempt: 3 } }));
   await expect(failure).rejects.toMatchObject({ nonRetryable: true, message: expect.stringContaining('after 3 attempts') as string });
   await expect(
-    archive(worldWith(() => Promise.resolve(), { heartbeatDetails: { begun: 0 }, info: { attempt: 3 } })),
+    archive(environmentWith(() => Promise.resolve(), { heartbeatDetails: { begun: 0 }, info: { attempt: 3 } })),
   ).resolves.toBeUndefined();
 });
 
-test('an archive that says when it is to be asked again is asked then, and never beyond its time', async () => {
+test('an archive that gives a retry delay is tried again after it, but never after the time limit', async () => {
   const busy = (retryAfterMs: number) => () => Promise.reject(Object.assign(new Error('busy'), { retryAfterMs }));
-  await expect(archive(worldWith(busy(5_000)))).rejects.toMatchObject({ nonRetryable: false, nextRetryDelay: 5_000 });
-  await expect(archive(worldWith(busy(500_000)))).rejects.toMatchObject({ nonRetryable: true });
+  await expect(archive(environmentWith(busy(5_000)))).rejects.toMatchObject({ nonRetryable: false, nextRetryDelay: 5_000 });
+  await expect(archive(environmentWith(busy(500_000)))).rejects.toMatchObject({ nonRetryable: true });
 });
 
-test('an archive that says it is useless to ask again is not, and a time-out of its own is a failure like others', async () => {
+test('a non-retryable error of the archive is not tried again, but its own time-out is', async () => {
   const refuses = (): Promise<void> => Promise.reject(ApplicationFailure.nonRetryable('no such bucket'));
-  await expect(archive(worldWith(refuses))).rejects.toMatchObject({
+  await expect(archive(environmentWith(refuses))).rejects.toMatchObject({
     nonRetryable: true,
     message: expect.stringContaining('no such bucket') as string,
   });
   const aborts = (): Promise<void> => Promise.reject(new DOMException('no answer', 'AbortError'));
-  await expect(archive(worldWith(aborts))).rejects.toMatchObject({ type: 'archive_failed', message: 'no answer', nonRetryable: false });
+  await expect(archive(environmentWith(aborts))).rejects.toMatchObject({
+    type: 'archive_failed',
+    message: 'no answer',
+    nonRetryable: false,
+  });
 });
 
-test('a worker without the archive leaves it to another one, for as long', async () => {
-  const world = activityWorld({ answers });
-  await expect(archive(world)).rejects.toMatchObject({ type: 'archive_failed', nonRetryable: false, nextRetryDelay: 1_000 });
+test('a worker without the archive leaves the batch to another worker, for the same time', async () => {
+  const environment = activityEnvironment({ answers });
+  await expect(archive(environment)).rejects.toMatchObject({ type: 'archive_failed', nonRetryable: false, nextRetryDelay: 1_000 });
 });
 
-test('a run that is cancelled does not abort what is being archived; a worker that shuts down hands it on', async () => {
+test('a cancelled run does not abort the archiving of a batch; a worker that shuts down hands the batch to another', async () => {
   const written = Promise.withResolvers<void>();
-  const world = worldWith(() => written.promise);
-  const archived = archive(world);
+  const environment = environmentWith(() => written.promise);
+  const archived = archive(environment);
   await vi.advanceTimersByTimeAsync(1);
-  world.runtime.aborts.abort(EXECUTION);
+  environment.runtime.aborts.abort(EXECUTION);
   await vi.advanceTimersByTimeAsync(1);
   written.resolve();
   await expect(archived).resolves.toBeUndefined();
 
-  const closing = worldWith(hangs);
+  const closing = environmentWith(hangs);
   const ended = archive(closing).catch((error: unknown) => error);
   await vi.advanceTimersByTimeAsync(1);
   closing.shutDown();

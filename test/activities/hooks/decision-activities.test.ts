@@ -6,7 +6,7 @@ import type { DecidedCall, PendingApproval } from '../../../src/core/domain/appr
 import type { Folded } from '../../../src/core/domain/record/window.ts';
 import { type AuthorizeDecisionInput, type NotifyWaitingInput, QUERIES } from '../../../src/core/protocol.ts';
 import { logLine } from '../../../src/log/log-line.ts';
-import { activityWorld, EXECUTION } from '../activity-world.ts';
+import { activityEnvironment, EXECUTION } from '../activity-environment.ts';
 
 afterEach(() => vi.useRealTimers());
 
@@ -21,7 +21,7 @@ const decision: DecidedCall = {
   at: '2026-01-01T00:00:00.000Z',
 };
 
-/** The call, and what the run has recorded since it began to wait. */
+/** The call, and the events that the run has recorded since it began to wait. */
 const events: Folded[] = [
   { id: 'e0', author: 'user', content: [{ type: 'message', role: 'user', content: 'Q' }] },
   {
@@ -38,11 +38,11 @@ const events: Folded[] = [
 const place = { at: [1, 1] as [number, number], eventId: 'e1' };
 const answers = { [QUERIES.data]: { deps: { user: 'u1' }, state: {} } };
 
-/** What a hook makes of a decision, and what it was called with. */
+/** Runs the hook on a decision; returns its verdict and its input. */
 async function authorize(answer: () => AuthorizeAnswer, input: Partial<AuthorizeDecisionInput> = {}, more: Record<string, unknown> = {}) {
   const calls: { decision: DecisionToAuthorize; context: unknown }[] = [];
   const pool = {};
-  const world = activityWorld({
+  const environment = activityEnvironment({
     events,
     answers: { ...answers, ...more },
     resources: { pool },
@@ -51,11 +51,16 @@ async function authorize(answer: () => AuthorizeAnswer, input: Partial<Authorize
       return answer();
     },
   });
-  const output = await world.run(authorizeDecisionActivity(world.runtime), { agentName: 'clerk', decision, ...place, ...input });
-  return { output, world, ...calls[0] };
+  const output = await environment.run(authorizeDecisionActivity(environment.runtime), {
+    agentName: 'clerk',
+    decision,
+    ...place,
+    ...input,
+  });
+  return { output, environment, ...calls[0] };
 }
 
-test('the hook sees the decision with the arguments of the call, and its answer is the verified identity', async () => {
+test('the authorize hook gets the decision with the arguments of the call, and its answer is the verified identity', async () => {
   const asked = await authorize(() => ({ as: 'ann@example.org' }), { arguments: { amount: 3 } });
   expect(asked.output).toEqual({ type: 'authorized', as: 'ann@example.org' });
   expect(asked.decision).toEqual({
@@ -71,21 +76,24 @@ test('the hook sees the decision with the arguments of the call, and its answer 
   expect(asked.context).toEqual({ deps: { user: 'u1' }, resources: { pool: {} }, runId: 'run-1', agent: 'clerk' });
 });
 
-test('content that is too large for the input is asked of the run by the id of the decision', async () => {
+test('content that is too large for the input is requested from the run by the id of the decision', async () => {
   const content = { note: 'x'.repeat(5_000) };
   const input = { decision: { ...decision, type: 'respond' as const }, contentByReference: true as const };
   const asked = await authorize(() => ({ as: 'ann' }), input, { [QUERIES.decision]: { content } });
   expect(asked.decision).toMatchObject({ type: 'respond', content });
-  expect(asked.world.asked).toContainEqual([QUERIES.decision, { id: 'd1' }]);
+  expect(asked.environment.asked).toContainEqual([QUERIES.decision, { id: 'd1' }]);
 });
 
-test('a limit has no arguments of a call', async () => {
-  const world = activityWorld({
+test('a decision on a limit has no arguments of a call', async () => {
+  const environment = activityEnvironment({
     answers,
     authorize: ({ arguments: args, editedArguments }) => ({ as: JSON.stringify([args, editedArguments]) }),
   });
   const input = { agentName: 'clerk', decision: { ...decision, toolName: 'raise_limits' }, arguments: { maxIterations: 9 } };
-  expect(await world.run(authorizeDecisionActivity(world.runtime), input)).toEqual({ type: 'authorized', as: '[{},{"maxIterations":9}]' });
+  expect(await environment.run(authorizeDecisionActivity(environment.runtime), input)).toEqual({
+    type: 'authorized',
+    as: '[{},{"maxIterations":9}]',
+  });
 });
 
 const throws = (): never => {
@@ -97,19 +105,21 @@ test.each<[string, () => AuthorizeAnswer, RegExp]>([
   ['an error', throws, /^not you$/],
   ['nothing', () => JSON.parse('null') as AuthorizeAnswer, /neither/],
   ['an identity without a name', () => ({ as: '' }), /neither/],
-])('%s of the hook refuses, with the reason', async (_, answer, reason) => {
+])('%s of the hook refuses the decision, with the reason', async (_, answer, reason) => {
   expect((await authorize(answer)).output).toEqual({ type: 'refused', reason: expect.stringMatching(reason) as string });
 });
 
-test('an error of the hook is logged with its stack: the approver reads the message alone', async () => {
-  const { world } = await authorize(throws);
-  expect(world.logged.map((entry) => logLine(entry)).join('\n')).toMatch(/"authorize" threw.*not you[^]*decision-activities\.test\.ts/);
+test('an error of the hook is logged with its stack; the approver reads the message alone', async () => {
+  const { environment } = await authorize(throws);
+  expect(environment.logged.map((entry) => logLine(entry)).join('\n')).toMatch(
+    /"authorize" threw.*not you[^]*decision-activities\.test\.ts/,
+  );
 });
 
-test('what keeps the hook from being asked is tried again: on another worker where this one has none, or where the run does not answer', async () => {
+test('the activity is tried again if this worker has no hook, or if the run does not answer', async () => {
   const input: AuthorizeDecisionInput = { agentName: 'clerk', decision, ...place };
-  const without = activityWorld({ events, answers });
-  const silent = activityWorld({ events, authorize: () => ({ as: 'ann' }) });
+  const without = activityEnvironment({ events, answers });
+  const silent = activityEnvironment({ events, authorize: () => ({ as: 'ann' }) });
   await expect(without.run(authorizeDecisionActivity(without.runtime), input)).rejects.toMatchObject({
     type: 'authorization_failed',
     details: [{ 'longhaul:missing': { kind: 'hook', name: 'authorize' } }],
@@ -118,9 +128,9 @@ test('what keeps the hook from being asked is tried again: on another worker whe
   await expect(failed).rejects.toMatchObject({ type: 'transcript_unavailable', nonRetryable: false });
 });
 
-test('a hook that waits is aborted with the run, which is no refusal', async () => {
+test('a hook that waits is aborted with the run, and the decision is not refused', async () => {
   const begun = Promise.withResolvers<void>();
-  const world = activityWorld({
+  const environment = activityEnvironment({
     events,
     answers,
     authorize: (_, { signal }) => {
@@ -128,9 +138,9 @@ test('a hook that waits is aborted with the run, which is no refusal', async () 
       return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('given up'))));
     },
   });
-  const output = world.run(authorizeDecisionActivity(world.runtime), { agentName: 'clerk', decision, ...place });
+  const output = environment.run(authorizeDecisionActivity(environment.runtime), { agentName: 'clerk', decision, ...place });
   await begun.promise;
-  world.runtime.aborts.abort(EXECUTION);
+  environment.runtime.aborts.abort(EXECUTION);
   await expect(output).rejects.toMatchObject({ name: 'AbortError' });
 });
 
@@ -149,10 +159,10 @@ const waiting: PendingApproval = {
 
 const notice: NotifyWaitingInput = { agentName: 'clerk', notificationId: 'run-1/e1/1', waiting, ...place };
 
-test('who is told that something waits gets a stable id, the arguments, and what a decision has to say', async () => {
+test('the notify hook gets a stable id, the arguments, and the possible decisions', async () => {
   const told: WaitingNotice[] = [];
-  const world = activityWorld({ events, answers, notify: (one) => void told.push(one) });
-  await world.run(notifyWaitingActivity(world.runtime), notice);
+  const environment = activityEnvironment({ events, answers, notify: (one) => void told.push(one) });
+  await environment.run(notifyWaitingActivity(environment.runtime), notice);
   expect(told).toEqual([
     {
       id: 'run-1/e1/1',
@@ -170,27 +180,27 @@ test('who is told that something waits gets a stable id, the arguments, and what
   ]);
 });
 
-test('a limit that waits is told with what an approval would set', async () => {
+test('the notify hook gets a pending limit with the limits that an approval would set', async () => {
   const told: WaitingNotice[] = [];
-  const world = activityWorld({ answers, notify: (one) => void told.push(one) });
+  const environment = activityEnvironment({ answers, notify: (one) => void told.push(one) });
   const { at: _, eventId: __, ...input } = notice;
-  await world.run(notifyWaitingActivity(world.runtime), {
+  await environment.run(notifyWaitingActivity(environment.runtime), {
     ...input,
     waiting: { ...waiting, kind: 'limit', proposal: { maxIterations: 20 } },
   });
   expect(told).toMatchObject([{ kind: 'limit', arguments: { maxIterations: 20 } }]);
 });
 
-test('a notification that fails is tried again', async () => {
-  const world = activityWorld({ events, answers, notify: throws });
+test('a failed notification is tried again', async () => {
+  const environment = activityEnvironment({ events, answers, notify: throws });
   const failure = { type: 'notification_failed', message: 'not you', nonRetryable: false };
-  await expect(world.run(notifyWaitingActivity(world.runtime), notice)).rejects.toMatchObject(failure);
+  await expect(environment.run(notifyWaitingActivity(environment.runtime), notice)).rejects.toMatchObject(failure);
 });
 
-test('a notification that hangs is given up, even where the hook minds no signal: after its time, and with its worker', async () => {
+test('a notification that hangs is given up after its time limit and when its worker shuts down, even if it ignores its signal', async () => {
   vi.useFakeTimers();
   const hangs = (): Promise<void> => new Promise(() => undefined);
-  const slow = activityWorld({ events, answers, notify: hangs });
+  const slow = activityEnvironment({ events, answers, notify: hangs });
   const failed = slow.run(notifyWaitingActivity(slow.runtime), notice).catch((error: unknown) => error);
   await vi.advanceTimersByTimeAsync(50_000);
   expect(await failed).toMatchObject({
@@ -198,20 +208,20 @@ test('a notification that hangs is given up, even where the hook minds no signal
     message: 'it took more than 50 s',
     nonRetryable: false,
   });
-  const closing = activityWorld({ events, answers, notify: hangs });
+  const closing = activityEnvironment({ events, answers, notify: hangs });
   const ended = closing.run(notifyWaitingActivity(closing.runtime), notice).catch((error: unknown) => error);
   await vi.advanceTimersByTimeAsync(1);
   closing.shutDown();
   expect(await ended).toMatchObject({ name: 'CancelledFailure' });
 });
 
-test('a further attempt tells only of what still waits', async () => {
+test('a further attempt notifies only of calls that still wait', async () => {
   const told: string[] = [];
   const view = (...keys: string[]): object => ({ pending: keys.map((key) => ({ key })), total: keys.length });
   const again = async (page: object): Promise<void> => {
     const asked = { ...answers, [QUERIES.approvals]: page };
-    const world = activityWorld({ events, answers: asked, info: { attempt: 2 }, notify: ({ id }) => void told.push(id) });
-    await world.run(notifyWaitingActivity(world.runtime), notice);
+    const environment = activityEnvironment({ events, answers: asked, info: { attempt: 2 }, notify: ({ id }) => void told.push(id) });
+    await environment.run(notifyWaitingActivity(environment.runtime), notice);
   };
   await again(view('a/0', 'b/0'));
   expect(told).toEqual([]);

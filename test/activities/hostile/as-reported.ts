@@ -1,12 +1,12 @@
 import { defaultFailureConverter, defaultPayloadConverter, ensureApplicationFailure } from '@temporalio/common';
 import { temporal } from '@temporalio/proto';
 
-/** What an activity came to, as its worker reports it to the server. */
+/** The outcome of an activity, as its worker reports it to the server. */
 export type Reported =
   | { type: 'completed'; bytes: number }
   | { type: 'failed'; bytes: number; failureType: string; nonRetryable: boolean; message: string; waitMs: number | undefined };
 
-/** Encodes what an activity comes to with the converters and the wire format of a worker, which throws where a worker would end. */
+/** Encodes the outcome of an activity with the converters and the wire format of a worker. Throws if a worker would crash. */
 export async function asReported(running: Promise<unknown>): Promise<Reported> {
   let thrown: unknown;
   try {
@@ -31,7 +31,7 @@ export async function asReported(running: Promise<unknown>): Promise<Reported> {
   };
 }
 
-/** The wire format takes texts that are no UTF-8, and the core of a worker does not. */
+/** The wire format accepts texts that are not UTF-8, but the native core of a worker does not. */
 function requireText(failure: temporal.api.failure.v1.IFailure): void {
   const { message, stackTrace, cause, applicationFailureInfo } = failure;
   for (const text of [message, stackTrace, applicationFailureInfo?.type]) {

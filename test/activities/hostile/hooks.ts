@@ -10,12 +10,12 @@ import type { PayloadStore } from '../../../src/payload-store/payload-store.ts';
 import { ACTIVITIES, QUERIES, type RunToolInput } from '../../../src/core/protocol.ts';
 import { callTool, say, scriptedModel } from '../../../src/testing/index.ts';
 import { snapshotOf } from '../../fakes/snapshot.ts';
-import { activityWorld, type WorldOptions } from '../activity-world.ts';
+import { activityEnvironment, type EnvironmentOptions } from '../activity-environment.ts';
 
-/** A function of a user: it throws what a test has made. */
+/** A user's function that throws a value of the test. */
 export type Thrower = () => never;
 
-/** One activity, run as a worker runs it, with a hook that throws. */
+/** Runs one activity as a worker does, with a hook that throws. */
 export type HookRun = (thrower: Thrower) => Promise<unknown>;
 
 type ActOptions = Partial<ToolOptions<z.ZodObject, Record<string, unknown>, unknown>>;
@@ -54,25 +54,25 @@ const ANSWERS = {
   [QUERIES.steps]: { firstIndex: 0, total: 0, steps: [] },
 };
 
-interface Hooked extends WorldOptions {
+interface Hooked extends EnvironmentOptions {
   act?: ActOptions;
   instructions?: () => string;
 }
 
-/** Runs the activity of that name with the arguments that it takes, in a world with these hooks. */
+/** Runs the named activity in an environment with these hooks, with the arguments that it needs. */
 async function runActivity(
   name: string,
   input: (digest: string) => object,
-  { act = {}, instructions, ...world }: Hooked,
+  { act = {}, instructions, ...environment }: Hooked,
 ): Promise<unknown> {
   const tool = defineTool({ name: 'act', description: 'Acts', parameters: z.object({}), execute: () => 'acted', ...act });
   const agent = defineAgent({ name: 'clerk', model: 'scripted/m', tools: [tool], ...(instructions === undefined ? {} : { instructions }) });
-  const { runtime, run } = activityWorld({
+  const { runtime, run } = activityEnvironment({
     agents: [agent],
     events: EVENTS,
     answers: ANSWERS,
-    ...world,
-    info: { activityType: name, attempt: 1, retryPolicy: { maximumAttempts: 3 }, ...world.info },
+    ...environment,
+    info: { activityType: name, attempt: 1, retryPolicy: { maximumAttempts: 3 }, ...environment.info },
   });
   const snapshot = snapshotOf(agent);
   runtime.snapshots.add(snapshot);
@@ -97,7 +97,7 @@ function payloadStore(store: PayloadStore['store']): PayloadStore {
   return { name: 'files', type: 'files', store, retrieve: missing, deleteRun: () => Promise.resolve() };
 }
 
-/** The hooks whose failures fail their activity, and the code of a failure that says nothing else. */
+/** The hooks whose failures fail their activity, with the code of a failure that has no code of its own. */
 export const FAILING: readonly [hook: string, code: string, run: HookRun][] = [
   [
     'the instructions of an agent',

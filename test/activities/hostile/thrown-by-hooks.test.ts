@@ -4,18 +4,18 @@ import { asReported, type Reported } from './as-reported.ts';
 import { ANSWERED, FAILING, type HookRun } from './hooks.ts';
 import { THROWN } from './thrown-values.ts';
 
-/** What a failure and an answer about it may have, well below what a server takes. */
+/** The largest size of a failure and of an answer about it, well below the limit of a server. */
 const MOST_BYTES = 250_000;
 
-/** What a result may have: the answer of a model, for one. */
+/** The largest size of a result, such as the answer of a model. */
 const MOST_RESULT_BYTES = 1_900_000;
 
-/** The types that a failure may bear beside the code of its activity: what its thrower has chosen, and cancellations. */
+/** The failure types that are allowed beside the code of the activity: those that the user's function chose, and cancellations. */
 const CHOSEN = /^(?:Mine|T.*|model_rate_limited|CancelledFailure|AbortError)$/s;
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
-/** What becomes of a hook that does this with each of the values, by the value. */
+/** Runs a hook that does this with each of the values; returns the outcomes, by the value. */
 async function eachReported(run: HookRun, act: (make: () => unknown) => () => never): Promise<[what: string, reported: Reported][]> {
   const all: [string, Reported][] = [];
   for (const [what, make] of THROWN) all.push([what, await asReported(run(act(make)))]);
@@ -28,20 +28,20 @@ const throwing = (make: () => unknown) => (): never => {
 
 const returning = (make: () => unknown) => (): never => make() as never;
 
-test.each(FAILING)('%s fails its activity, whatever it throws, with a failure that a worker can report', async (_hook, code, run) => {
+test.each(FAILING)('%s fails its activity with a failure that a worker can report, for any thrown value', async (_hook, code, run) => {
   const reported = await eachReported(run, throwing);
   expect(reported.filter(([, one]) => !isClear(one, code))).toEqual([]);
   expect(reported).toHaveLength(THROWN.length);
 });
 
-test.each(ANSWERED)('%s is answered by a result, whatever it throws', async (_hook, run) => {
+test.each(ANSWERED)('%s gets a result as its answer, for any thrown value', async (_hook, run) => {
   const reported = await eachReported(run, throwing);
   expect(reported.filter(([, { type, bytes }]) => type !== 'completed' || bytes > MOST_BYTES)).toEqual([]);
   expect(reported).toHaveLength(THROWN.length);
 });
 
 describe.each([...FAILING.map(([hook, , run]) => [hook, run] as const), ...ANSWERED])('%s', (_hook, run) => {
-  test('may return anything: nothing leaves that a worker could not report', async () => {
+  test('may return any value: its worker can report the outcome', async () => {
     const reported = await eachReported(run, returning);
     expect(reported.filter(([, one]) => !isKnown(one))).toEqual([]);
     expect(reported).toHaveLength(THROWN.length);

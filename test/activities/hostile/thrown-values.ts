@@ -9,7 +9,7 @@ import {
 } from '@temporalio/common';
 import vm from 'node:vm';
 
-/** Bytes of what is far too large. */
+/** A size in bytes that is far too large. */
 const HUGE = 10_000_000;
 const DEEP = 10_000;
 
@@ -39,7 +39,7 @@ function selfCaused<Caused extends Error>(error: Caused): Caused {
   return Object.assign(error, { cause: error });
 }
 
-/** An object of which nothing can be read. */
+/** An object none of whose members can be read. */
 function sealed(target: object): object {
   const traps = { get: refuse, has: refuse, getPrototypeOf: refuse, ownKeys: refuse, getOwnPropertyDescriptor: refuse, set: refuse };
   return new Proxy(target, traps);
@@ -51,13 +51,13 @@ function revoked(): object {
   return proxy;
 }
 
-/** `target` with members that throw when they are read. */
+/** Gives `target` members that throw when they are read. */
 function withThrowing<Target extends object>(target: Target, ...names: string[]): Target {
   for (const name of names) Object.defineProperty(target, name, { get: refuse, configurable: true });
   return target;
 }
 
-/** A failure of which a caller in JavaScript has got parts wrong. */
+/** A failure with invalid fields, such as a caller in JavaScript can make. */
 function application(parts: Record<string, unknown>): ApplicationFailure {
   return Object.assign(ApplicationFailure.create({ message: 'mine', type: 'Mine' } satisfies ApplicationFailureOptions), parts);
 }
@@ -70,7 +70,7 @@ function rejected(): Promise<never> {
 
 const MESSAGE_PARTS = ['message', 'name', 'stack', 'code', 'kind', 'cause', 'retryAfterMs'];
 
-/** What hooks throw, by what it is. Each value is made anew: some can be used only once. */
+/** The values that hooks throw, by their description. Each value is made anew, because some can be used only once. */
 export const THROWN: readonly [what: string, make: () => unknown][] = [
   ['undefined', () => undefined],
   ['null', () => null],
@@ -89,16 +89,19 @@ export const THROWN: readonly [what: string, make: () => unknown][] = [
   ['a proxy that refuses everything', () => sealed({})],
   ['a proxy of an error that refuses everything', () => sealed(new Error('hidden'))],
   ['a revoked proxy', revoked],
-  ['an object whose members throw', () => withThrowing({}, ...MESSAGE_PARTS)],
-  ['an error whose members throw', () => withThrowing(new Error('hidden'), ...MESSAGE_PARTS)],
+  ['an object with members that throw', () => withThrowing({}, ...MESSAGE_PARTS)],
+  ['an error with members that throw', () => withThrowing(new Error('hidden'), ...MESSAGE_PARTS)],
   ['an object that throws as text', () => ({ toString: refuse, toJSON: refuse, [Symbol.toPrimitive]: refuse })],
   ['a frozen error', () => Object.freeze(new Error('frozen'))],
   ['an error that is its own cause', () => selfCaused(new Error('its own'))],
   ['an error with 10,000 causes', causes],
-  ['an error whose cause refuses everything', () => new Error('outer', { cause: sealed(new Error('hidden')) })],
+  ['an error with an unreadable cause', () => new Error('outer', { cause: sealed(new Error('hidden')) })],
   ['an aggregate', () => new AggregateError([new Error('one'), sealed({})], 'many')],
   ['lone surrogates', () => Object.assign(new Error('\uD800 and \uDFFF'), { stack: 'at \uD800' })],
-  ['an error whose message and stack are no texts', () => Object.assign(new Error('was'), { message: { a: 1 }, stack: 7n, name: 5 })],
+  [
+    'an error with a message and a stack that are not strings',
+    () => Object.assign(new Error('was'), { message: { a: 1 }, stack: 7n, name: 5 }),
+  ],
   ['an error with a code that is no text', () => Object.assign(new Error('coded'), { code: 7n })],
   ['an error with a code of the table', () => Object.assign(new Error('coded'), { code: 'model_rate_limited', retryAfterMs: NaN })],
   ['an abort', () => new DOMException('aborted', 'AbortError')],
@@ -117,8 +120,8 @@ export const THROWN: readonly [what: string, make: () => unknown][] = [
   ['a failure with a refusing detail', () => application({ details: [sealed({}), { toJSON: refuse }] })],
   ['a failure with 10 MB of details', () => application({ details: ['x'.repeat(HUGE)] })],
   ['a failure with deep details', () => application({ details: [deep()] })],
-  ['a failure whose details are no list', () => application({ details: { length: 3 } })],
-  ['a failure whose details are a proxy', () => application({ details: sealed([1]) })],
+  ['a failure with details that are not a list', () => application({ details: { length: 3 } })],
+  ['a failure with a proxy as its details', () => application({ details: sealed([1]) })],
   ['a failure with a sparse list', () => application({ details: Array.from({ length: 100_000 }, () => 1) })],
   ['a failure that waits NaN', () => application({ nextRetryDelay: NaN })],
   ['a failure that waits for ever', () => application({ nextRetryDelay: Infinity })],
@@ -129,11 +132,14 @@ export const THROWN: readonly [what: string, make: () => unknown][] = [
   ['a failure that waits a fraction', () => application({ nextRetryDelay: 0.123456789 })],
   ['a failure with a type that is no text', () => application({ type: 7n })],
   ['a failure with a type of 10 MB', () => application({ type: 'T\uD800'.repeat(HUGE / 2) })],
-  ['a failure with a category that there is not', () => application({ category: 'ODD' })],
+  ['a failure with an unknown category', () => application({ category: 'ODD' })],
   ['a failure that is its own cause', () => selfCaused(application({}))],
   ['a failure with 10,000 causes', () => application({ cause: causes() })],
   ['a failure with a message that is no text', () => application({ message: 7n, stack: {} })],
-  ['a failure whose members throw', () => withThrowing(application({}), 'message', 'stack', 'type', 'details', 'nextRetryDelay', 'cause')],
+  [
+    'a failure with members that throw',
+    () => withThrowing(application({}), 'message', 'stack', 'type', 'details', 'nextRetryDelay', 'cause'),
+  ],
   ['a failure that says how it is encoded', () => application({ failure: { message: 7n, cause: cyclic() } })],
   ['a time-out', () => new TimeoutFailure('late', 7n, 'HEARTBEAT')],
   ['a termination', () => new TerminatedFailure('ended')],

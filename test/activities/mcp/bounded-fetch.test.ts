@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
 import { boundedFetch, MAX_MESSAGE_BYTES } from '../../../activities/mcp/bounded-fetch.ts';
 
-/** What a server answers, as text. */
+/** The answer of a server, as text. */
 async function answered(listener: RequestListener): Promise<string> {
   const server = createServer(listener);
   server.listen(0, '127.0.0.1');
@@ -19,11 +19,11 @@ async function answered(listener: RequestListener): Promise<string> {
 
 const piece = 'x'.repeat(1_000_000);
 
-test('an answer comes whole, with its status', async () => {
+test('an answer arrives whole, with its status', async () => {
   expect(await answered((_, response) => response.writeHead(404, { 'content-type': 'application/json' }).end('{"a":1}'))).toBe('{"a":1}');
 });
 
-test('an answer that is too large breaks off', async () => {
+test('an answer that is too large is aborted', async () => {
   const tooLarge = answered((_, response) => {
     response.writeHead(200, { 'content-type': 'application/json' });
     for (let bytes = 0; bytes <= MAX_MESSAGE_BYTES; bytes += piece.length) response.write(piece);
@@ -32,7 +32,7 @@ test('an answer that is too large breaks off', async () => {
   await expect(tooLarge).rejects.toThrow('a message of more than 10000000 bytes');
 });
 
-test('a stream may be of any length, as long as its events are not', async () => {
+test('a stream may have any length, if its events are small', async () => {
   const events = 12;
   const text = await answered((_, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });

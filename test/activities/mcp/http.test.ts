@@ -45,7 +45,7 @@ test('server-everything lists its tools over HTTP, and every request carries the
   expect(new Set(carried.map(String))).toEqual(new Set(['Bearer value-of-the-crm-token,eu']));
 });
 
-test('progress comes, and a cancelled call ends', async () => {
+test('progress arrives, and a cancelled call ends', async () => {
   const controller = new AbortController();
   const seen: unknown[] = [];
   const onProgress = (progress: unknown): void => {
@@ -57,13 +57,13 @@ test('progress comes, and a cancelled call ends', async () => {
   expect(seen).toEqual([{ progress: 1, total: 6000 }]);
 });
 
-test('a server that has forgotten the session gets a new one, and the call', async () => {
+test('if a server has forgotten the session, a new session is opened, and the call succeeds', async () => {
   await call('echo', { message: 'hi' });
   await server.restart();
   expect(await call('echo', { message: 'again' })).toMatchObject({ type: 'answered', result: { content: [{ text: 'Echo: again' }] } });
 });
 
-test('a call during which the server is killed is lost', async () => {
+test('a call is lost if the server is killed meanwhile', async () => {
   let restarted: Promise<void> | undefined;
   const onProgress = (): void => void (restarted ??= server.restart());
   const outcome = await call('trigger-long-running-operation', { duration: 600, steps: 6000 }, { onProgress });
@@ -71,7 +71,7 @@ test('a call during which the server is killed is lost', async () => {
   await restarted;
 });
 
-test('an address where nobody listens cannot be reached', async () => {
+test('an address without a listener cannot be reached', async () => {
   const [port] = await freePorts([undefined]);
   const nobody = mcpServer({ name: 'nobody', url: `http://127.0.0.1:${port}/mcp`, headers: { authorization: secret('crm-token') } });
   await expect(pool.tools(nobody, never)).rejects.toMatchObject({
@@ -80,7 +80,7 @@ test('an address where nobody listens cannot be reached', async () => {
   });
 });
 
-test('a server that does not let us in is named with what it answered, and no header', async () => {
+test("the error of a refused connection has the server's name and answer, but no header", async () => {
   await using door = await recordingProxy(`${server.url}/elsewhere`);
   const locked = mcpServer({ name: 'locked', url: door.url, headers: { authorization: secret('crm-token') } });
   await expect(pool.tools(locked, never)).rejects.toMatchObject({
@@ -89,7 +89,7 @@ test('a server that does not let us in is named with what it answered, and no he
   });
 });
 
-test('a secret that is no header is refused without its value', async () => {
+test('a secret that is not a valid header is refused without its value', async () => {
   const broken = mcpServer({ name: 'broken', url: server.url, headers: { authorization: secret('broken') } });
   const failing = pool.tools(broken, never);
   await expect(failing).rejects.toMatchObject({

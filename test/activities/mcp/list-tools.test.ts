@@ -21,7 +21,7 @@ function crm(options: Partial<McpServerOptions> = {}): McpServerDefinition {
   return mcpServer({ name: 'crm', command: 'unused', ...options });
 }
 
-test('a tool is pinned with its schema, its policy, and where it is from', async () => {
+test('a tool is pinned with its schema, its policy and its server', async () => {
   const server = crm({ timeout: '5s', maxAttempts: 2, maxResultBytes: 9_000, approval: { when: 'always', deadline: '1h' } });
   expect(await listed([[server, [tool('deals.get', { annotations: { readOnlyHint: true } })]]])).toEqual([
     {
@@ -40,7 +40,7 @@ test('a tool is pinned with its schema, its policy, and where it is from', async
   ]);
 });
 
-test('the order is that of the names, however the servers list them', async () => {
+test('tools are sorted by name, however the servers list them', async () => {
   const [a, b] = [crm(), mcpServer({ name: 'files', command: 'unused' })];
   const names = (tools: ToolSnapshot[]): string[] => tools.map(({ name }) => name);
   expect(
@@ -61,7 +61,7 @@ test('the order is that of the names, however the servers list them', async () =
   ).toEqual(['a', 'b', 'c']);
 });
 
-test('what only reads or may be repeated may run again, and everything else happens once', async () => {
+test('a read-only or idempotent tool may run again, and every other tool runs once', async () => {
   const tools = await listed([
     [
       crm(),
@@ -81,13 +81,13 @@ test('what only reads or may be repeated may run again, and everything else happ
   ]);
 });
 
-test('the effect that the agent gives comes before what the server says', async () => {
+test('the effect that the agent declares wins over the hints of the server', async () => {
   const server = crm({ effect: (name) => (name === 'a' ? 'once' : 'idempotent') });
   const tools = await listed([[server, [tool('a', { annotations: { readOnlyHint: true } }), tool('b')]]]);
   expect(tools.map(({ effect }) => effect)).toEqual(['once', undefined]);
 });
 
-test('only the tools that are wanted are taken', async () => {
+test('only the included tools are taken', async () => {
   const tools = [tool('get'), tool('put'), tool('delete')];
   const names = async (filter: NonNullable<McpServerOptions['tools']>): Promise<string[]> =>
     (await listed([[crm({ tools: filter }), tools]])).map(({ name }) => name);
@@ -95,23 +95,23 @@ test('only the tools that are wanted are taken', async () => {
   expect(await names({ exclude: ['delete'] })).toEqual(['get', 'put']);
 });
 
-test.each([['include'], ['exclude']])('a tool under "%s" that the server does not have keeps the run from starting', async (option) => {
+test.each([['include'], ['exclude']])('a tool under "%s" that the server lacks keeps the run from starting', async (option) => {
   await expect(listed([[crm({ tools: { [option]: ['delet'] } }), [tool('delete')]]])).rejects.toMatchObject({
     code: 'invalid_agent',
     message: 'MCP server "crm" has no tool "delet", which "tools" of the agent names (it has: delete). Correct the name, or take it out',
   });
 });
 
-test('a name that the agent has gets the name of the server in front', async () => {
+test("a tool whose name the agent already has gets the server's name as a prefix", async () => {
   const tools = await listed([[crm(), [tool('search')]]], ['search']);
   expect(tools).toMatchObject([{ name: 'crm_search', mcp: { server: 'crm', tool: 'search' } }]);
 });
 
-test('a tool that is listed twice is there once', async () => {
+test('a tool that is listed twice is taken once', async () => {
   expect(await listed([[crm(), [tool('get', { description: 'The first' }), tool('get')]]])).toMatchObject([{ description: 'The first' }]);
 });
 
-test('a tool without a description has its title or its name', async () => {
+test('the description of a tool without one is its title or its name', async () => {
   const { description: _, ...bare } = tool('a');
   expect(
     await listed([

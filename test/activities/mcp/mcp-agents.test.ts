@@ -10,30 +10,30 @@ import type { AgentSnapshot } from '../../../src/core/domain/agent/agent-snapsho
 import { LonghaulError } from '../../../src/core/domain/errors/error.ts';
 import { type AgentOptions, defineAgent, defineTool, mcpServer, type McpServerOptions } from '../../../src/index.ts';
 import type { RunToolInput } from '../../../src/core/protocol.ts';
-import { activityWorld, type World, type WorldOptions } from '../activity-world.ts';
+import { activityEnvironment, type ActivityEnvironment, type EnvironmentOptions } from '../activity-environment.ts';
 import { MemoryServer, type MemoryTool } from './memory-server.ts';
 
 const search = defineTool({ name: 'search', description: 'Searches', parameters: z.object({}), execute: () => 'found' });
 
-/** An agent with a server of these tools, in a world of its own. */
-function worldOf(
+/** An agent with an MCP server with these tools, in an environment of its own. */
+function environmentOf(
   tools: MemoryTool[],
   options: Partial<McpServerOptions> = {},
   agent: Partial<AgentOptions<never, never>> = {},
-  more: WorldOptions = {},
-): World & { server: MemoryServer } {
+  more: EnvironmentOptions = {},
+): ActivityEnvironment & { server: MemoryServer } {
   const server = new MemoryServer(tools);
   const crm = mcpServer({ name: 'crm', command: 'unused', ...options });
   const clerk = defineAgent({ name: 'clerk', model: 'scripted/m', tools: [search], mcp: [crm], ...agent });
   const mcp = new McpPool((_, stop) => McpConnection.open(server.link(), stop));
-  return { ...activityWorld({ agents: [clerk], mcp, ...more }), server };
+  return { ...activityEnvironment({ agents: [clerk], mcp, ...more }), server };
 }
 
-async function resolved(world: World): Promise<AgentSnapshot> {
-  return world.run(resolveAgentActivity(world.runtime), { agent: 'clerk' });
+async function resolved(environment: ActivityEnvironment): Promise<AgentSnapshot> {
+  return environment.run(resolveAgentActivity(environment.runtime), { agent: 'clerk' });
 }
 
-/** A call of the tool `unknown` of the model, which is the name of the activity in these tests. */
+/** Calls the tool `unknown`, which is the name of the activity in these tests. */
 const input: RunToolInput = {
   agentName: 'clerk',
   callId: 'c1',
@@ -44,8 +44,8 @@ const input: RunToolInput = {
   mcp: { server: 'crm', tool: 'deals/get' },
 };
 
-test('a run begins with the own tools of its agent and those of its servers', async () => {
-  const snapshot = await resolved(worldOf([{ name: 'put' }, { name: 'get' }]));
+test("a run begins with the agent's own tools and those of its servers", async () => {
+  const snapshot = await resolved(environmentOf([{ name: 'put' }, { name: 'get' }]));
   expect(snapshot.tools.map(({ name, mcp }) => [name, mcp])).toEqual([
     ['search', undefined],
     ['get', { server: 'crm', tool: 'get' }],
@@ -53,22 +53,22 @@ test('a run begins with the own tools of its agent and those of its servers', as
   ]);
 });
 
-test('equal tools give equal snapshots, in whatever order they are listed', async () => {
+test('the same tools give the same snapshot, in any order of the list', async () => {
   const [one, other] = await Promise.all([
-    resolved(worldOf([{ name: 'a' }, { name: 'b' }])),
-    resolved(worldOf([{ name: 'b' }, { name: 'a' }])),
+    resolved(environmentOf([{ name: 'a' }, { name: 'b' }])),
+    resolved(environmentOf([{ name: 'b' }, { name: 'a' }])),
   ]);
   expect(one.digest).toBe(other.digest);
 });
 
 test('no tool of a server gets the name of a tool of the agent, of Longhaul, or of an activity of the worker', async () => {
-  const world = worldOf(
+  const environment = environmentOf(
     ['search', 'callModel', 'final_answer', 'default', 'greet', 'free'].map((name) => ({ name })),
     {},
     {},
     { otherActivities: new Set(['greet']) },
   );
-  const { tools } = await resolved(world);
+  const { tools } = await resolved(environment);
   expect(tools.map(({ name }) => name)).toEqual([
     'search',
     'crm_callModel',
@@ -80,60 +80,65 @@ test('no tool of a server gets the name of a tool of the agent, of Longhaul, or 
   ]);
 });
 
-test('a server that cannot be reached fails the start in a way that is tried again, with its name', async () => {
+test("if a server cannot be reached, the start fails with the server's name and is tried again", async () => {
   const mcp = new McpPool(() => Promise.reject(new LonghaulError('mcp_unreachable', 'MCP server "crm" cannot be reached: ECONNREFUSED')));
-  await expect(resolved(worldOf([], {}, {}, { mcp }))).rejects.toMatchObject({
+  await expect(resolved(environmentOf([], {}, {}, { mcp }))).rejects.toMatchObject({
     type: 'mcp_unreachable',
     nonRetryable: false,
     message: 'MCP server "crm" cannot be reached: ECONNREFUSED',
   });
 });
 
-test('what a server says of its tools is cleared of the secrets that it was given', async () => {
+test("secrets that a server was given are removed from its tools' texts", async () => {
   const secrets = new SecretVault(() => 'value-of-the-crm-token');
   await secrets.resolve('crm-token');
-  const { tools } = await resolved(worldOf([{ name: 'get', description: 'With value-of-the-crm-token' }], {}, {}, { secrets }));
+  const { tools } = await resolved(environmentOf([{ name: 'get', description: 'With value-of-the-crm-token' }], {}, {}, { secrets }));
   expect(tools[1]).toMatchObject({ description: 'With [secret "crm-token"]' });
 });
 
 test('settings and limits may name a tool of a server', async () => {
   const named = { settings: { toolChoice: { tool: 'get' } }, limits: { toolCallsByName: { get: 1 } } };
-  expect(await resolved(worldOf([{ name: 'get' }], {}, named))).toMatchObject({ settings: named.settings, limits: named.limits });
+  expect(await resolved(environmentOf([{ name: 'get' }], {}, named))).toMatchObject({ settings: named.settings, limits: named.limits });
 });
 
 test.each([
   ['settings.toolChoice', { settings: { toolChoice: { tool: 'got' } } }],
   ['limits.toolCallsByName', { limits: { toolCallsByName: { got: 1 } } }],
-])('a tool that neither the agent nor its server has is refused under "%s"', async (option, named) => {
-  await expect(resolved(worldOf([{ name: 'get' }], {}, named))).rejects.toMatchObject({
+])('a tool that neither the agent nor its servers have is refused under "%s"', async (option, named) => {
+  await expect(resolved(environmentOf([{ name: 'get' }], {}, named))).rejects.toMatchObject({
     type: 'invalid_agent',
     message: `"${option}" of agent "clerk" names the tool "got", which neither it nor an MCP server of it has (it has: "search", "get")`,
   });
 });
 
-test('a call is answered by the server, and its result is cleared of secrets', async () => {
+test('the server answers a call, and secrets are removed from the result', async () => {
   const secrets = new SecretVault(() => 'value-of-the-crm-token');
   await secrets.resolve('crm-token');
   const text = 'deal 1, by value-of-the-crm-token';
-  const world = worldOf([{ name: 'deals/get', answer: () => ({ content: [{ type: 'text', text }] }) }], {}, {}, { secrets });
-  const output = await world.run(runToolActivity(world.runtime), input);
+  const environment = environmentOf([{ name: 'deals/get', answer: () => ({ content: [{ type: 'text', text }] }) }], {}, {}, { secrets });
+  const output = await environment.run(runToolActivity(environment.runtime), input);
   expect(output).toMatchObject({ content: ['deal 1, by [secret "crm-token"]'] });
-  expect(world.server.calls).toMatchObject([{ params: { name: 'deals/get', arguments: { id: 1 } } }]);
+  expect(environment.server.calls).toMatchObject([{ params: { name: 'deals/get', arguments: { id: 1 } } }]);
 });
 
 test('a result has the budget of its server', async () => {
-  const world = worldOf([{ name: 'deals/get', answer: () => ({ content: [{ type: 'text', text: 'x'.repeat(5_000) }] }) }], {
+  const environment = environmentOf([{ name: 'deals/get', answer: () => ({ content: [{ type: 'text', text: 'x'.repeat(5_000) }] }) }], {
     maxResultBytes: 1_000,
   });
-  const output = await world.run(runToolActivity(world.runtime), input);
+  const output = await environment.run(runToolActivity(environment.runtime), input);
   expect(JSON.stringify(output.content).length).toBeLessThanOrEqual(1_000);
   expect(output.content[0]).toContain('[Cut:');
 });
 
-test('a call that was lost is tried again by Temporal', async () => {
-  const world = worldOf([{ name: 'deals/get', answer: () => 'hang' }], {}, {}, { info: { retryPolicy: { maximumAttempts: 3 } } });
-  const calling = world.run(runToolActivity(world.runtime), input);
-  void untilCalled(world.server).then(() => world.server.die());
+test('Temporal tries a lost call again', async () => {
+  const environment = environmentOf(
+    [{ name: 'deals/get', answer: () => 'hang' }],
+    {},
+    {},
+    { info: { retryPolicy: { maximumAttempts: 3 } } },
+  );
+  const calling = environment.run(runToolActivity(environment.runtime), input);
+  void untilCalled(environment.server).then(() => environment.server.die());
   await expect(calling).rejects.toMatchObject({
     type: 'tool_failed',
     nonRetryable: false,
@@ -141,36 +146,42 @@ test('a call that was lost is tried again by Temporal', async () => {
   });
 });
 
-test('a call that was lost and happens once has an outcome that nobody knows', async () => {
-  const world = worldOf([{ name: 'deals/get', answer: () => 'hang' }]);
-  const calling = world.run(runToolActivity(world.runtime), { ...input, mcp: { server: 'crm', tool: 'deals/get', once: true } });
-  void untilCalled(world.server).then(() => world.server.die());
+test('a lost call with effect `once` has an unknown outcome', async () => {
+  const environment = environmentOf([{ name: 'deals/get', answer: () => 'hang' }]);
+  const calling = environment.run(runToolActivity(environment.runtime), {
+    ...input,
+    mcp: { server: 'crm', tool: 'deals/get', once: true },
+  });
+  void untilCalled(environment.server).then(() => environment.server.die());
   expect(await calling).toMatchObject({ lost: true });
-  expect(world.server.calls).toHaveLength(1);
+  expect(environment.server.calls).toHaveLength(1);
 });
 
-test('a call that was never sent has failed, also where it happens once', async () => {
+test('a call that was never sent has failed, even with effect `once`', async () => {
   const mcp = new McpPool(() => Promise.reject(new LonghaulError('mcp_unreachable', 'MCP server "crm" cannot be reached: ECONNREFUSED')));
-  const world = worldOf([], {}, {}, { mcp });
-  const output = await world.run(runToolActivity(world.runtime), { ...input, mcp: { server: 'crm', tool: 'deals/get', once: true } });
+  const environment = environmentOf([], {}, {}, { mcp });
+  const output = await environment.run(runToolActivity(environment.runtime), {
+    ...input,
+    mcp: { server: 'crm', tool: 'deals/get', once: true },
+  });
   expect(output).toMatchObject({ isError: true, content: ['MCP server "crm" cannot be reached: ECONNREFUSED'] });
 });
 
-test('a call of a server that this worker does not have is for another worker', async () => {
-  const world = worldOf([]);
-  const called = world.run(runToolActivity(world.runtime), { ...input, mcp: { server: 'erp', tool: 'get' } });
+test('a call of a server that this worker lacks is left to another worker', async () => {
+  const environment = environmentOf([]);
+  const called = environment.run(runToolActivity(environment.runtime), { ...input, mcp: { server: 'erp', tool: 'get' } });
   await expect(called).rejects.toMatchObject({ type: 'unknown_tool', message: expect.stringContaining('No MCP server "erp"') });
 });
 
-test('the predicate of a server says which of its calls wait', async () => {
-  const world = worldOf([{ name: 'deals/close' }], {
+test('the approval predicate of a server decides which of its calls wait', async () => {
+  const environment = environmentOf([{ name: 'deals/close' }], {
     approval: ({ tool, args }) => tool === 'deals/close' && args['id'] === 1 && { reason: 'a large deal' },
   });
-  const snapshot = await resolved(world);
+  const snapshot = await resolved(environment);
   const calls = [1, 2].map((id) => ({ type: 'tool_call' as const, toolCallId: `c${id}`, name: 'deals_close', arguments: { id } }));
   const data = { data: { deps: {}, state: {} } };
-  const asked = activityWorld({ ...world.runtime, agents: [], answers: data, registry: world.runtime.registry });
-  const deciding = { runtime: world.runtime, run: {}, snapshot, signal: new AbortController().signal };
+  const asked = activityEnvironment({ ...environment.runtime, agents: [], answers: data, registry: environment.runtime.registry });
+  const deciding = { runtime: environment.runtime, run: {}, snapshot, signal: new AbortController().signal };
   const usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
   const terms = await asked.run(
     () => approvalRequirements(deciding, { id: 'e1', content: calls, finishReason: 'tool_calls', usage } as never),

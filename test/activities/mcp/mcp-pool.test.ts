@@ -4,7 +4,7 @@ import { McpConnection, type McpRequest } from '../../../activities/mcp/mcp-conn
 import { McpPool } from '../../../activities/mcp/mcp-pool.ts';
 import type { McpServerDefinition } from '../../../src/define/mcp/mcp-definition.ts';
 import { mcpServer } from '../../../src/define/mcp/mcp-server.ts';
-import { until } from '../../server/until.ts';
+import { until } from '../../server/testbed/until.ts';
 import { MemoryServer } from './memory-server.ts';
 
 const never = new AbortController().signal;
@@ -26,7 +26,7 @@ async function call(
   return pool.call(server, request(changes), () => undefined);
 }
 
-test('calls share one connection, also those that come while it is being opened', async () => {
+test('calls share one connection, even those that begin while it is being opened', async () => {
   const server = new MemoryServer([{ name: 'say' }]);
   const pool = poolOf(server);
   const outcomes = await Promise.all([call(pool), call(pool), call(pool)]);
@@ -53,7 +53,7 @@ test('a call carries the idempotency key of the run', async () => {
   await pool.close();
 });
 
-test('a server that has died is connected to again before the next call', async () => {
+test('after a server has died, the next call opens a new connection', async () => {
   const server = new MemoryServer([{ name: 'say' }]);
   const pool = poolOf(server);
   await call(pool);
@@ -63,7 +63,7 @@ test('a server that has died is connected to again before the next call', async 
   await pool.close();
 });
 
-test('a call that was sent when the server died is lost, and not sent again', async () => {
+test('a call in flight when the server dies is lost, and not sent again', async () => {
   const server = new MemoryServer([{ name: 'say', answer: () => 'hang' }]);
   const pool = poolOf(server);
   const calling = call(pool);
@@ -74,21 +74,21 @@ test('a call that was sent when the server died is lost, and not sent again', as
   await pool.close();
 });
 
-test('an error of the protocol is a refusal', async () => {
+test('a protocol error is a refusal', async () => {
   const server = new MemoryServer([{ name: 'say', answer: () => 'fail' }]);
   const pool = poolOf(server);
   expect(await call(pool)).toEqual({ type: 'refused', message: 'not here' });
   await pool.close();
 });
 
-test('a result that the protocol does not have is a refusal', async () => {
+test('a result that the protocol does not allow is a refusal', async () => {
   const server = new MemoryServer([{ name: 'say', answer: () => ({ content: 'no list' }) }]);
   const pool = poolOf(server);
   expect(await call(pool)).toMatchObject({ type: 'refused', message: expect.stringContaining('invalid result') });
   await pool.close();
 });
 
-test('a structured result that is not what the tool promises is a refusal', async () => {
+test('a structured result that does not fit the output schema of the tool is a refusal', async () => {
   const outputSchema = { type: 'object', properties: { sum: { type: 'number' } }, required: ['sum'] };
   const server = new MemoryServer([{ name: 'say', outputSchema, answer: () => ({ content: [], structuredContent: { sum: 'three' } }) }]);
   const pool = poolOf(server);
@@ -108,7 +108,7 @@ test('an aborted call rejects with the reason, and the server is told', async ()
   await pool.close();
 });
 
-test('whoever stops waiting for a connection does not end it for the others', async () => {
+test('a caller that stops waiting for a connection does not end it for others', async () => {
   const server = new MemoryServer([{ name: 'say' }]);
   const gate = Promise.withResolvers<void>();
   const pool = new McpPool(async (_, stop) => {
@@ -126,7 +126,7 @@ test('whoever stops waiting for a connection does not end it for the others', as
   await pool.close();
 });
 
-test('a connection that nobody uses is closed after its time, and not while it is used', async () => {
+test('an idle connection is closed after its time limit, but not while it is in use', async () => {
   const server = new MemoryServer([{ name: 'say' }, { name: 'wait', answer: () => 'hang' }]);
   const brief = mcpServer({ name: 'memory', command: 'unused', idleTimeout: 20 });
   const pool = poolOf(server);
@@ -142,7 +142,7 @@ test('a connection that nobody uses is closed after its time, and not while it i
   await pool.close();
 });
 
-test('a pool that is closed leaves nothing open, and opens nothing until the worker runs again', async () => {
+test('a closed pool has no open connections, and opens none until the worker runs again', async () => {
   const server = new MemoryServer([{ name: 'say' }]);
   const pool = poolOf(server);
   await call(pool);
@@ -174,7 +174,7 @@ test('closing ends a connection that is being opened', async () => {
   expect(await calling).toMatchObject({ message: 'the worker is shutting down' });
 });
 
-test('the tools of all pages are listed, each time anew', async () => {
+test('the tools of all pages are listed, anew each time', async () => {
   const server = new MemoryServer(['a', 'b', 'c', 'd', 'e'].map((name) => ({ name })));
   server.pageSize = 2;
   const pool = poolOf(server);
@@ -185,7 +185,7 @@ test('the tools of all pages are listed, each time anew', async () => {
   await pool.close();
 });
 
-test('before a call it is looked at what tools the server has now', async () => {
+test('the tools of the server are checked before a call', async () => {
   const server = new MemoryServer([{ name: 'say' }]);
   const pool = poolOf(server);
   const seen: string[][] = [];

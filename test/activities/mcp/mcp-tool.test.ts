@@ -12,7 +12,7 @@ import { fakeContext } from '../../fakes/run-context.ts';
 
 const tools: Tool[] = [{ name: 'deals/get', inputSchema: { type: 'object', properties: { id: { type: 'number' } }, required: ['id'] } }];
 
-/** A pool whose server has these tools and answers so. */
+/** A pool with a server that has these tools and gives these answers. */
 function poolOf(outcome: McpOutcome, current = tools): { pool: Pick<McpPool, 'call'>; requests: McpRequest[] } {
   const requests: McpRequest[] = [];
   const call: McpPool['call'] = async (_, request, check) => {
@@ -36,7 +36,7 @@ async function execute(
   return mcpToolDefinition(pool, server, { ...pinned, once }).execute(args as never, fakeContext() as never);
 }
 
-test('a call goes to the tool by the name of its server, with the key and the signal of the call', async () => {
+test("a call goes to the tool under the server's name for it, with the key and the signal of the call", async () => {
   const { pool, requests } = poolOf(DONE);
   const context = fakeContext();
   const result = await mcpToolDefinition(pool, server, pinned).execute({ id: 1 } as never, context as never);
@@ -44,28 +44,28 @@ test('a call goes to the tool by the name of its server, with the key and the si
   expect(requests).toMatchObject([{ tool: 'deals/get', args: { id: 1 }, idempotencyKey: context.idempotencyKey, signal: context.signal }]);
 });
 
-test('progress becomes a heartbeat, of bounded length', async () => {
+test('progress becomes a heartbeat of bounded length', async () => {
   const { pool, requests } = poolOf(DONE);
-  const beats: unknown[] = [];
-  const context = { ...fakeContext(), heartbeat: (details: unknown) => beats.push(details) };
+  const heartbeats: unknown[] = [];
+  const context = { ...fakeContext(), heartbeat: (details: unknown) => heartbeats.push(details) };
   await mcpToolDefinition(pool, server, pinned).execute({ id: 1 } as never, context as never);
   requests[0]?.onProgress({ progress: 1, total: 4, message: 'x'.repeat(1_000) });
-  expect(beats).toEqual([{ progress: 1, total: 4, message: 'x'.repeat(500) }]);
+  expect(heartbeats).toEqual([{ progress: 1, total: 4, message: 'x'.repeat(500) }]);
 });
 
-test('what the server refuses is a failure that is not tried again', async () => {
+test('a refusal of the server is a failure that is not tried again', async () => {
   const failing = execute({ type: 'refused', message: 'no such deal' });
   await expect(failing).rejects.toThrow('no such deal');
   await expect(failing).rejects.toSatisfy(isToolFailure);
 });
 
-test('a tool that has vanished is a failure that says so', async () => {
+test('a call of a removed tool fails with an error that says so', async () => {
   await expect(execute(DONE, { current: [] })).rejects.toThrow(
     'MCP server "crm" has no tool "deals/get" any more: it was removed since this run began',
   );
 });
 
-test('arguments that a changed tool does not take are a failure that says so', async () => {
+test('a call whose arguments a changed tool no longer accepts fails with an error that says so', async () => {
   const current: Tool[] = [
     { name: 'deals/get', inputSchema: { type: 'object', properties: { key: { type: 'string' } }, required: ['key'] } },
   ];
@@ -74,14 +74,14 @@ test('arguments that a changed tool does not take are a failure that says so', a
   );
 });
 
-test('a changed tool that takes the arguments is called', async () => {
+test('a changed tool that accepts the arguments is called', async () => {
   const current: Tool[] = [
     { name: 'deals/get', description: 'Another', inputSchema: { type: 'object', properties: { id: {}, more: { type: 'string' } } } },
   ];
   expect(await execute(DONE, { current })).toMatchObject({ content: ['done'] });
 });
 
-test('a call that was not sent is an ordinary failure, also where it happens once', async () => {
+test('a call that was not sent is an ordinary failure, even with effect `once`', async () => {
   for (const once of [false, true]) {
     const failing = execute({ type: 'not_sent', message: 'HTTP 429' }, { once });
     await expect(failing).rejects.toThrow('MCP server "crm" did not get the call: HTTP 429');
@@ -89,13 +89,13 @@ test('a call that was not sent is an ordinary failure, also where it happens onc
   }
 });
 
-test('a lost call may be tried again, and has an unknown outcome where it happens once', async () => {
+test('a lost call may be tried again; with effect `once`, its outcome is unknown', async () => {
   const lost: McpOutcome = { type: 'lost', message: 'connection closed' };
   await expect(execute(lost)).rejects.not.toBeInstanceOf(UnknownOutcome);
   await expect(execute(lost, { once: true })).rejects.toBeInstanceOf(UnknownOutcome);
 });
 
-test('a predicate of the server is asked with the tool and the arguments', async () => {
+test('an approval predicate of the server gets the tool and the arguments', async () => {
   const options: McpServerOptions = {
     name: 'crm',
     command: 'unused',

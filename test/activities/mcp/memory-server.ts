@@ -9,20 +9,20 @@ export interface MemoryTool {
   inputSchema?: JsonObject;
   outputSchema?: JsonObject;
   annotations?: JsonObject;
-  /** What a call gives; `hang` never answers, `fail` answers with an error of the protocol. */
+  /** The result of a call. `hang` never answers, `fail` answers with a protocol error. */
   answer?: (args: JsonObject) => JsonObject | 'hang' | 'fail';
 }
 
-/** What a client has sent. */
+/** The data of a call that a client has sent. */
 export interface Received {
   method: string;
   params: JsonObject;
 }
 
-/** A server of this process that speaks the protocol as much as a client of tools needs it. */
+/** A server in this process with the parts of the protocol that a client of tools needs. */
 export class MemoryServer {
   tools: MemoryTool[];
-  /** Tools on one page of a listing. */
+  /** Number of tools on one page of a listing. */
   pageSize = 100;
   readonly received: Received[] = [];
   connections = 0;
@@ -33,7 +33,7 @@ export class MemoryServer {
     this.tools = tools;
   }
 
-  /** A new way to the server. */
+  /** Opens a new connection to the server. */
   link(): Link {
     const [client, server] = InMemoryTransport.createLinkedPair();
     this.connections += 1;
@@ -46,18 +46,18 @@ export class MemoryServer {
     return { transport: client };
   }
 
-  /** Says that its tools have changed. */
+  /** Sends the notification that the tools have changed. */
   async change(tools: MemoryTool[]): Promise<void> {
     this.tools = tools;
     await this.#tell('notifications/tools/list_changed', {});
   }
 
-  /** Cuts all connections, as a server that dies. */
+  /** Cuts all connections, like a server that dies. */
   async die(): Promise<void> {
     for (const transport of this.#transports.splice(0)) await transport.close();
   }
 
-  /** The calls that it has got. */
+  /** The calls that it has received. */
   get calls(): Received[] {
     return this.received.filter(({ method }) => method === 'tools/call');
   }

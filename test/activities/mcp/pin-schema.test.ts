@@ -3,12 +3,12 @@ import { pinSchema } from '../../../activities/mcp/pin-schema.ts';
 import type { JsonObject } from '../../../src/core/domain/json/json.ts';
 import { checkJson } from '../../../src/core/json-schema/check-json-schema.ts';
 
-/** The problems of arguments, by the schema as it is pinned. */
+/** The problems of arguments, according to the pinned schema. */
 function problems(schema: JsonObject, args: JsonObject): string[] {
   return checkJson(pinSchema(schema)?.schema ?? {}, args).map(({ message }) => message);
 }
 
-test('a schema that providers can enforce is enforced, with optional fields as nullable ones', () => {
+test('a schema that providers can enforce is enforced, with optional fields made nullable', () => {
   const schema = {
     $schema: 'http://json-schema.org/draft-07/schema#',
     type: 'object',
@@ -23,7 +23,7 @@ test('a schema that providers can enforce is enforced, with optional fields as n
   expect(problems(schema, { head: 'x' })).toEqual(expect.arrayContaining(['expected number, got string', 'missing required field "path"']));
 });
 
-test('a schema that they cannot enforce goes to them as it is, without the name of its dialect', () => {
+test('other schemas are sent to providers unchanged, except for the name of the dialect', () => {
   const schema = { $schema: 'http://json-schema.org/draft-07/schema#', type: 'object', properties: { tags: { type: 'object' } } };
   const { $schema: _, ...plain } = schema;
   expect(pinSchema({ ...schema, additionalProperties: true })).toMatchObject({
@@ -32,7 +32,7 @@ test('a schema that they cannot enforce goes to them as it is, without the name 
   });
 });
 
-test('definitions of older drafts are found', () => {
+test('references to definitions of older drafts are resolved', () => {
   const schema = {
     type: 'object',
     properties: { node: { $ref: '#/definitions/node' } },
@@ -42,7 +42,7 @@ test('definitions of older drafts are found', () => {
   expect(problems(schema, { node: { size: 1 } })).toEqual([]);
 });
 
-test('tuples of older drafts are checked', () => {
+test('tuples of older drafts are validated', () => {
   const schema = {
     type: 'object',
     properties: { at: { type: 'array', items: [{ type: 'number' }, { type: 'number' }], additionalItems: false } },
@@ -51,7 +51,7 @@ test('tuples of older drafts are checked', () => {
   expect(problems(schema, { at: [1, 'x'] })).toEqual(['expected number, got string']);
 });
 
-test('a pattern is left to the server: it could take for ever, or be none', () => {
+test('a pattern is left to the server: it could be invalid or take for ever', () => {
   const schema = {
     type: 'object',
     properties: { slow: { type: 'string', pattern: '^(a+)+$' }, wrong: { type: 'string', pattern: '(' } },
@@ -66,7 +66,7 @@ test.each([
   ['to nowhere', { type: 'object', properties: { a: { $ref: '#/nowhere' } } }],
   ['to another server', { type: 'object', properties: { a: { $ref: 'https://example.com/schema.json' } } }],
   ['in circles', { type: 'object', anyOf: [{ $ref: '#' }] }],
-])('a schema with references %s asks for an object, and is not enforced', (_, schema) => {
+])('a schema with references %s requires an object, and is not enforced', (_, schema) => {
   expect(pinSchema(schema)).toMatchObject({ strict: false, schema: { type: 'object' } });
   expect(problems(schema, { a: 1 })).toEqual([]);
 });
@@ -75,11 +75,11 @@ test.each([
   ['of a text', { type: 'string' }],
   ['that is none', 'object'],
   ['that is missing', undefined],
-])('a schema %s is no schema of a tool', (_, schema) => {
+])('a schema %s is refused', (_, schema) => {
   expect(pinSchema(schema)).toBeUndefined();
 });
 
-test('a schema that is nested too deep is no schema of a tool', () => {
+test('a schema that is nested too deep is refused', () => {
   let schema: JsonObject = { type: 'object' };
   for (let depth = 0; depth < 200; depth += 1) schema = { type: 'object', properties: { a: schema } };
   expect(pinSchema(schema)).toBeUndefined();

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import { freePorts } from '../../../src/dev-server/free-port.ts';
-import { until } from '../../server/until.ts';
+import { until } from '../../server/testbed/until.ts';
 
 const resolve = createRequire(import.meta.url).resolve;
 
@@ -13,7 +13,7 @@ export const FILESYSTEM = resolve('@modelcontextprotocol/server-filesystem/dist/
 /** server-everything over HTTP. */
 export interface HttpServer {
   readonly url: string;
-  /** Ends it at once, and starts it again at the same address: it has forgotten all sessions. */
+  /** Ends it at once, and starts it again at the same address, without its sessions. */
   restart(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }

@@ -3,7 +3,7 @@ import { createServer, request, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream';
 
-/** Stands before an HTTP server and keeps what it is asked with. */
+/** A proxy before an HTTP server that records the requests. */
 export interface RecordingProxy {
   readonly url: string;
   readonly headers: IncomingHttpHeaders[];
@@ -17,7 +17,7 @@ export async function recordingProxy(target: string): Promise<RecordingProxy> {
     headers.push(incoming.headers);
     const onward = request(target, { method: incoming.method, headers: incoming.headers }, (answer) => {
       outgoing.writeHead(answer.statusCode ?? 500, answer.headers);
-      // An answer that breaks off breaks off here, too.
+      // An answer that is cut off is cut off here too.
       pipeline(answer, outgoing, () => undefined);
     });
     onward.on('error', () => outgoing.destroy());

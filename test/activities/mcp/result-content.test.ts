@@ -6,7 +6,7 @@ function converted(result: unknown): McpContent {
   return resultContent(result as CallToolResult);
 }
 
-test('texts become one text', () => {
+test('several texts become one text', () => {
   const content = [
     { type: 'text', text: 'one' },
     { type: 'text', text: 'two' },
@@ -14,11 +14,11 @@ test('texts become one text', () => {
   expect(converted({ content })).toEqual({ content: ['one\ntwo'], isError: false });
 });
 
-test('nothing becomes nothing', () => {
+test('a result without content has none', () => {
   expect(converted({ content: [] })).toEqual({ content: [], isError: false });
 });
 
-test('what the server calls an error is an error', () => {
+test('a result that the server marks as an error is an error', () => {
   expect(converted({ content: [{ type: 'text', text: 'no such file' }], isError: true })).toEqual({
     content: ['no such file'],
     isError: true,
@@ -38,7 +38,7 @@ test('images and audio become parts, after the text', () => {
   ]);
 });
 
-test('a resource is its text, or a file', () => {
+test('a resource becomes its text, or a file', () => {
   const content = [
     { type: 'resource', resource: { uri: 'file:///a.txt', mimeType: 'text/plain', text: 'inside' } },
     { type: 'resource', resource: { uri: 'file:///dir/b.zip', mimeType: 'application/zip', blob: 'aGk=' } },
@@ -51,14 +51,14 @@ test('a resource is its text, or a file', () => {
   ]);
 });
 
-test('a link to a resource is a text, which no provider follows', () => {
+test('a link to a resource becomes a text, so that no provider follows it', () => {
   const content = [
     { type: 'resource_link', name: 'notes', uri: 'https://example.com/notes', mimeType: 'text/plain', description: 'Of today' },
   ];
   expect(converted({ content }).content).toEqual(['[Resource "notes" at https://example.com/notes (text/plain: Of today)]']);
 });
 
-test('structured content is the value, and its text form is not kept beside it', () => {
+test('structured content is the value, and its text form is dropped', () => {
   const structuredContent = { sum: 3, parts: ['a'] };
   expect(converted({ content: [], structuredContent }).content).toEqual([structuredContent]);
   expect(converted({ content: [{ type: 'text', text: '{"sum": 3, "parts": ["a"]}' }], structuredContent }).content).toEqual([
@@ -66,7 +66,7 @@ test('structured content is the value, and its text form is not kept beside it',
   ]);
 });
 
-test('structured content that looks like a picture elsewhere is no picture', () => {
+test('structured content that looks like an image part is not taken for an image', () => {
   const structuredContent = { type: 'image', url: 'https://example.com/track.png' };
   expect(converted({ content: [], structuredContent }).content).toEqual([{ structuredContent }]);
 });
@@ -77,28 +77,28 @@ test('a text that structured content only wraps is kept as text', () => {
   ]);
 });
 
-test('text and structured content that say different things are one value', () => {
+test('text and structured content that differ become one value', () => {
   const content = [{ type: 'text', text: 'It is warm.' }];
   expect(converted({ content, structuredContent: { celsius: 30 } }).content).toEqual([
     { text: 'It is warm.', structuredContent: { celsius: 30 } },
   ]);
 });
 
-test('halves of characters are made whole', () => {
+test('lone surrogates are replaced', () => {
   expect(converted({ content: [{ type: 'text', text: 'a\ud800b' }] }).content).toEqual(['a\ufffdb']);
 });
 
 test.each([
-  ['a type that there is not', { type: 'hologram', data: 'x' }, 'of a type'],
+  ['an unknown type', { type: 'hologram', data: 'x' }, 'of a type'],
   ['an image that is not base64', { type: 'image', data: '<script>', mimeType: 'image/png' }, 'not base64'],
   ['an image without data', { type: 'image', mimeType: 'image/png' }, 'not base64'],
-  ['a text that is none', { type: 'text', text: 7 }, 'lacks "text"'],
+  ['a text part without a text', { type: 'text', text: 7 }, 'lacks "text"'],
   ['a resource without an address', { type: 'resource', resource: { text: 'x' } }, 'lacks "uri"'],
-])('%s is an error result that says what is wrong', (_, block, problem) => {
+])('%s gives an error result that names the problem', (_, block, problem) => {
   expect(converted({ content: [block] })).toEqual({ content: [expect.stringContaining(problem)], isError: true });
 });
 
-test('structured content that is nested too deep is an error result', () => {
+test('structured content that is nested too deep gives an error result', () => {
   let value: unknown = 1;
   for (let depth = 0; depth < 200; depth += 1) value = [value];
   expect(converted({ content: [], structuredContent: { value } })).toEqual({

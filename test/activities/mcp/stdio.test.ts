@@ -9,7 +9,7 @@ import { SecretVault } from '../../../activities/secrets/secret-vault.ts';
 import type { McpServerDefinition } from '../../../src/define/mcp/mcp-definition.ts';
 import { mcpServer } from '../../../src/define/mcp/mcp-server.ts';
 import { secret } from '../../../src/define/secret.ts';
-import { until } from '../../server/until.ts';
+import { until } from '../../server/testbed/until.ts';
 import { EVERYTHING, FILESYSTEM } from './real-servers.ts';
 
 const never = new AbortController().signal;
@@ -19,7 +19,7 @@ const log: string[] = [];
 const secrets = new SecretVault((name) => (name === 'crm-token' ? 'value-of-the-crm-token' : undefined));
 const pool = new McpPool((server, stop) => openConnection(server, { secrets, log: (line) => log.push(line) }, stop));
 
-/** server-everything, which writes down its process ids. */
+/** server-everything, which records its process ids in a file. */
 const everything = mcpServer({
   name: 'everything',
   command: 'sh',
@@ -72,11 +72,11 @@ test('server-everything lists its tools, and they can be called', async () => {
   });
 });
 
-test('arguments that the server refuses give its error', async () => {
+test('arguments that the server refuses give the error of the server', async () => {
   expect(await call('get-sum', { a: 'x', b: 1 })).toMatchObject({ type: 'answered', result: { isError: true } });
 });
 
-test('an image comes as an image', async () => {
+test('an image stays an image', async () => {
   const outcome = await call('get-tiny-image');
   expect(outcome).toMatchObject({
     type: 'answered',
@@ -84,7 +84,7 @@ test('an image comes as an image', async () => {
   });
 });
 
-test('the server gets what it is given, and nothing else of the environment of the worker', async () => {
+test('the server gets its own environment variables, and no others of the worker', async () => {
   const outcome = await call('get-env');
   const text = JSON.stringify(outcome);
   expect(text).toContain('REGION');
@@ -95,14 +95,14 @@ test('the server gets what it is given, and nothing else of the environment of t
 test('progress of a long call is passed on', async () => {
   const seen: unknown[] = [];
   await call('trigger-long-running-operation', { duration: 0.3, steps: 3 }, { onProgress: (progress) => seen.push(progress) });
-  // What comes together with the answer is no news any more.
+  // Progress that arrives together with the answer is not passed on.
   expect(seen.slice(0, 2)).toEqual([
     { progress: 1, total: 3 },
     { progress: 2, total: 3 },
   ]);
 });
 
-test('a cancelled call ends at once, and the connection goes on', async () => {
+test('a cancelled call ends at once, and the connection stays open', async () => {
   const before = newestPid();
   const controller = new AbortController();
   const onProgress = (): void => controller.abort(new Error('cancelled'));
@@ -112,7 +112,7 @@ test('a cancelled call ends at once, and the connection goes on', async () => {
   expect(newestPid()).toBe(before);
 });
 
-test('a server that was killed is started again for the next call', async () => {
+test('a killed server is started again for the next call', async () => {
   await call('echo', { message: 'hi' });
   const before = newestPid();
   process.kill(before, 'SIGKILL');
@@ -121,13 +121,13 @@ test('a server that was killed is started again for the next call', async () => 
   expect(newestPid()).not.toBe(before);
 });
 
-test('a call during which the server is killed is lost', async () => {
+test('a call is lost if the server is killed meanwhile', async () => {
   const onProgress = (): void => void process.kill(newestPid(), 'SIGKILL');
   const outcome = await call('trigger-long-running-operation', { duration: 600, steps: 6000 }, { onProgress });
   expect(outcome).toEqual({ type: 'lost', message: 'connection closed' });
 });
 
-test('a server that nobody uses is ended', async () => {
+test('an idle server is ended', async () => {
   const brief = mcpServer({
     name: 'brief',
     command: 'sh',
@@ -141,7 +141,7 @@ test('a server that nobody uses is ended', async () => {
   expect(newestPid()).not.toBe(pid);
 });
 
-test('the filesystem server works on its folder and on no other', async () => {
+test('the filesystem server has access to its folder alone', async () => {
   writeFileSync(join(directory, 'a.txt'), 'inside');
   const read = await call('read_text_file', { path: join(directory, 'a.txt') }, {}, files);
   expect(read).toMatchObject({ type: 'answered', result: { content: [{ text: 'inside' }], structuredContent: { content: 'inside' } } });
@@ -149,7 +149,7 @@ test('the filesystem server works on its folder and on no other', async () => {
   expect(outside).toMatchObject({ type: 'answered', result: { isError: true } });
 });
 
-test('a program that there is not cannot be reached, and the error says so without secrets', async () => {
+test('a program that does not exist cannot be reached, and the error says so without secrets', async () => {
   const missing = mcpServer({ name: 'missing', command: '/nowhere/server', env: { TOKEN: secret('crm-token') } });
   const failing = call('echo', {}, {}, missing);
   await expect(failing).rejects.toMatchObject({
@@ -158,7 +158,7 @@ test('a program that there is not cannot be reached, and the error says so witho
   });
 });
 
-test('a program that ends is unreachable, and its last words are in the log without secrets', async () => {
+test('a program that exits is unreachable, and the tail of its stderr is logged without secrets', async () => {
   const failing = mcpServer({
     name: 'failing',
     command: 'sh',
@@ -172,7 +172,7 @@ test('a program that ends is unreachable, and its last words are in the log with
   expect(log).toEqual(['MCP server "failing" has written: bad token [secret "crm-token"]']);
 });
 
-test('closing the pool leaves no process', async () => {
+test('closing the pool ends all processes', async () => {
   await call('echo', { message: 'hi' });
   const pid = newestPid();
   expect(isRunning(pid)).toBe(true);

@@ -14,11 +14,11 @@ test('a tool keeps the name that its server gives it', () => {
   ).toEqual(['read_file', 'get-sum']);
 });
 
-test('a name that the agent has already gets the name of the server in front', () => {
+test("a tool whose name the agent already has gets the server's name as a prefix", () => {
   expect(names([{ server: 'files', tool: 'search' }], ['search'])).toEqual(['files_search']);
 });
 
-test('of two servers with the same tool both get their name in front, whichever comes first', () => {
+test('the same tool of two servers gets a prefix on both, in either order', () => {
   const [a, b] = [
     { server: 'a', tool: 'search' },
     { server: 'b', tool: 'search' },
@@ -27,15 +27,15 @@ test('of two servers with the same tool both get their name in front, whichever 
   expect(names([b, a])).toEqual(['b_search', 'a_search']);
 });
 
-test('a prefix stands before every name', () => {
+test('a configured prefix is put before every name', () => {
   expect(names([{ server: 'files', tool: 'read', prefix: 'fs' }])).toEqual(['fs_read']);
 });
 
-test('letters that providers refuse become underscores', () => {
+test('characters that providers refuse become underscores', () => {
   expect(names([{ server: 'crm', tool: 'deals/list all.v2' }])).toEqual(['deals_list_all_v2']);
 });
 
-test('tools whose names become one get a hash behind them, each its own and always the same', () => {
+test('tools whose names would become equal get a hash as a suffix, distinct and stable', () => {
   const tools = [
     { server: 'crm', tool: 'a.b' },
     { server: 'crm', tool: 'a/b' },
@@ -46,18 +46,18 @@ test('tools whose names become one get a hash behind them, each its own and alwa
   expect(names(tools.toReversed())).toEqual(given.toReversed());
 });
 
-test('a name that is too long is cut, and still names one tool', () => {
+test('a name that is too long is cut, and stays unique', () => {
   const tools = ['x', 'y'].map((end) => ({ server: 'crm', tool: `${'long_'.repeat(20)}${end}` }));
   const given = names(tools);
   expect(given.map((name) => name.length)).toEqual([64, 64]);
   expect(new Set(given).size).toBe(2);
 });
 
-test('what even the name of the server does not make free gets a hash', () => {
+test("a name that is taken even with the server's prefix gets a hash", () => {
   expect(names([{ server: 'files', tool: 'read' }], ['read', 'files_read'])).toEqual([expect.stringMatching(/^files_read_[0-9a-f]{8}$/)]);
 });
 
-test('names with a meaning in JavaScript or Temporal are not given', () => {
+test('names with a meaning in JavaScript or Temporal are avoided', () => {
   const given = names([
     { server: 's', tool: '__proto__' },
     { server: 's', tool: '__temporal_x' },

@@ -10,7 +10,7 @@ import type { RecordedResponse } from '../../../src/core/domain/model/recorded-r
 import { QUERIES } from '../../../src/core/protocol.ts';
 import { callTool, say, scriptedModel, type ScriptedReply, together } from '../../../src/testing/index.ts';
 import { snapshotOf } from '../../fakes/snapshot.ts';
-import { activityWorld, type World } from '../activity-world.ts';
+import { activityEnvironment, type ActivityEnvironment } from '../activity-environment.ts';
 
 const pay = defineTool({
   name: 'pay',
@@ -24,7 +24,7 @@ const look = defineTool({ name: 'look', description: 'Looks', parameters: z.obje
 
 type Mail = { to: string };
 
-/** A tool whose calls ask the predicate. Its addresses are in lower case once they are parsed. */
+/** A tool with an approval predicate. Parsing turns its addresses into lower case. */
 function mailThat(approval: ApprovalPredicate<Mail, { limit: number }>): AnyAgent {
   const parameters = z.object({
     to: z
@@ -49,41 +49,44 @@ function mailThat(approval: ApprovalPredicate<Mail, { limit: number }>): AnyAgen
 
 interface Response {
   response: RecordedResponse;
-  world: World;
+  environment: ActivityEnvironment;
 }
 
-/** What the activity records of a reply; `pinned` is the agent as the run began with it, where the worker's is another. */
+/**
+ * Returns the record that the activity makes of a reply; `pinned` is the agent with which the run began, if the worker's
+ * differs.
+ */
 async function respond(agent: AnyAgent, reply: ScriptedReply, options: { pinned?: AnyAgent; final?: true } = {}): Promise<Response> {
   const { pinned = agent, final } = options;
   const data = { deps: {}, state: { seen: true } };
-  const world = activityWorld({ agents: [agent], model: scriptedModel([reply]), answers: { [QUERIES.data]: data } });
+  const environment = activityEnvironment({ agents: [agent], model: scriptedModel([reply]), answers: { [QUERIES.data]: data } });
   const snapshot = snapshotOf(pinned);
-  world.runtime.snapshots.add(snapshot);
+  environment.runtime.snapshots.add(snapshot);
   const input = { agent: snapshot.digest, through: 1, lastEventId: 'e0', ...(final ? { final } : {}) };
-  const output = await world.run(callModelActivity(world.runtime), input);
+  const output = await environment.run(callModelActivity(environment.runtime), input);
   if (output.type !== 'response') throw new Error('the call was aborted');
-  return { response: output.response, world };
+  return { response: output.response, environment };
 }
 
 const never = mailThat(() => false);
 
-test('calls of a tool that always asks get a digest of name and arguments, and others no entry', async () => {
+test('calls of a tool that always needs approval get a digest of name and arguments, and other calls no entry', async () => {
   const calls = together(callTool('pay', { amount: 1 }, 'a'), callTool('pay', { amount: 1 }, 'b'), callTool('pay', { amount: 2 }, 'c'));
-  const { response, world } = await respond(never, together(calls, callTool('look', {}, 'd')));
+  const { response, environment } = await respond(never, together(calls, callTool('look', {}, 'd')));
   const { a, b, c, ...others } = response.approvals ?? {};
   expect(a).toEqual({ digest: expect.stringMatching(/^[\w-]{22}$/) as string });
   expect(b).toEqual(a);
   expect(c?.digest).not.toBe(a?.digest);
   expect(others).toEqual({});
-  expect(world.asked.map(([query]) => query)).not.toContain(QUERIES.data);
+  expect(environment.asked.map(([query]) => query)).not.toContain(QUERIES.data);
 });
 
-test('a response without such calls records nothing about approvals', async () => {
+test('a response without such calls has no entries for approvals', async () => {
   expect((await respond(never, say('done'))).response).not.toHaveProperty('approvals');
   expect((await respond(never, callTool('look'))).response).not.toHaveProperty('approvals');
 });
 
-test('a call id that is a name of every object is an id like any other', async () => {
+test('a call id that is also a member of every object is an id like any other', async () => {
   const { response } = await respond(never, together(callTool('pay', { amount: 1 }, '__proto__'), callTool('look', {}, 'constructor')));
   expect(Object.keys(response.approvals ?? {})).toEqual(['__proto__']);
 });
@@ -94,17 +97,20 @@ test('a call that must not run needs no decision', async () => {
   expect(response).not.toHaveProperty('approvals');
 });
 
-test('the final attempt runs no tools, so that nobody is asked', async () => {
+test('the final attempt runs no tools, so it needs no decisions', async () => {
   expect((await respond(never, callTool('pay', { amount: 1 }), { final: true })).response).not.toHaveProperty('approvals');
 });
 
-test('a predicate sees the parsed arguments, the deps with their defaults, and the state; deps are read once for all calls', async () => {
+test('a predicate gets the parsed arguments, the deps with defaults, and the state; deps are read once for all calls', async () => {
   const seen: unknown[] = [];
   const agent = mailThat((args, { deps, state, agent: name, runId, callId }) => {
     seen.push({ args, deps, state, agent: name, runId, callId });
     return args.to.startsWith('a') && { reason: 'a stranger', deadline: '1h', onDeadline: 'approve' };
   });
-  const { response, world } = await respond(agent, together(callTool('mail', { to: 'A@x' }, 'a'), callTool('mail', { to: 'b@x' }, 'b')));
+  const { response, environment } = await respond(
+    agent,
+    together(callTool('mail', { to: 'A@x' }, 'a'), callTool('mail', { to: 'b@x' }, 'b')),
+  );
   const common = { deps: { limit: 9 }, state: { seen: true }, agent: 'clerk', runId: 'run-1' };
   expect(seen).toEqual([
     { ...common, args: { to: 'a@x' }, callId: 'a' },
@@ -113,45 +119,49 @@ test('a predicate sees the parsed arguments, the deps with their defaults, and t
   expect(response.approvals).toEqual({
     a: { digest: expect.any(String) as string, reason: 'a stranger', deadlineMs: 3_600_000, onDeadline: 'approve' },
   });
-  expect(world.asked.filter(([query]) => query === QUERIES.data)).toHaveLength(1);
+  expect(environment.asked.filter(([query]) => query === QUERIES.data)).toHaveLength(1);
 });
 
 const strange: ApprovalPredicate<Mail, { limit: number }> = () => JSON.parse('"perhaps"');
 
 test.each([
   ['throws', mailThat(() => expect.fail('no idea')), { to: 'a@x' }, /could not be told: no idea/],
-  ['says what is no answer', mailThat(strange), { to: 'a@x' }, /could not be told: .*"perhaps"/],
+  ['returns an invalid answer', mailThat(strange), { to: 'a@x' }, /could not be told: .*"perhaps"/],
   ['is given arguments that its schema refuses', never, { to: 'nobody' }, /arguments do not fit/],
 ])('a call whose predicate %s needs a decision', async (_, agent, args, reason) => {
   const { response } = await respond(agent, callTool('mail', args, 'a'));
   expect(response.approvals).toEqual({ a: { digest: expect.any(String) as string, reason: expect.stringMatching(reason) as string } });
 });
 
-test('a run goes to another worker before it pays, where this one lacks a tool whose predicate it has', async () => {
+test('if this worker lacks a tool with a predicate, the run goes to another worker before the model is called', async () => {
   const other = defineAgent({ name: 'clerk', model: 'scripted/m' });
   await expect(respond(other, callTool('mail', { to: 'a@x' }, 'a'), { pinned: never })).rejects.toMatchObject({ type: 'unknown_tool' });
 });
 
-test('a call whose predicate no worker has had in time needs a decision, and the run does not wait for it again', async () => {
+test('if no worker has the predicate in time, the call needs a decision, and the run does not wait for it again', async () => {
   const other = defineAgent({ name: 'clerk', model: 'scripted/m' });
   const model = scriptedModel([callTool('mail', { to: 'a@x' }, 'a')], { repeatLast: true });
-  const world = activityWorld({ agents: [other], model, info: { scheduledTimestampMs: 0, currentAttemptScheduledTimestampMs: 5_000 } });
+  const environment = activityEnvironment({
+    agents: [other],
+    model,
+    info: { scheduledTimestampMs: 0, currentAttemptScheduledTimestampMs: 5_000 },
+  });
   const snapshot = snapshotOf(never);
-  world.runtime.snapshots.add(snapshot);
-  const callModel = withWorkerFailover(world.runtime, callModelActivity(world.runtime));
+  environment.runtime.snapshots.add(snapshot);
+  const callModel = withWorkerFailover(environment.runtime, callModelActivity(environment.runtime));
   const input = { agent: snapshot.digest, through: 1, lastEventId: 'e0' };
   const needsOne = { response: { approvals: { a: { reason: expect.stringContaining('lacks the predicate') as string } } } };
-  expect(await world.run(callModel, { ...input, awaitsWorker: { forMs: 5_000, attempts: 8 } })).toMatchObject(needsOne);
-  expect(await world.run(callModel, input)).toMatchObject(needsOne);
+  expect(await environment.run(callModel, { ...input, awaitsWorker: { forMs: 5_000, attempts: 8 } })).toMatchObject(needsOne);
+  expect(await environment.run(callModel, input)).toMatchObject(needsOne);
 });
 
-test('a predicate that a later build has taken away needs no other worker: the call needs a decision', async () => {
+test('if a later build has removed the predicate, the call needs a decision, and no other worker is needed', async () => {
   const plain = defineAgent({ name: 'clerk', model: 'scripted/m', tools: [{ ...pay, name: 'mail' }] });
   const { response } = await respond(plain, callTool('mail', { to: 'a@x' }, 'a'), { pinned: never });
   expect(response.approvals?.['a']?.reason).toContain('lacks the predicate');
 });
 
-test('a tool that asks nothing any more on this worker still asks in a run that began when it did', async () => {
+test('a tool that no longer needs approval still needs it in runs that began when it did', async () => {
   const other = defineAgent({
     name: 'clerk',
     model: 'scripted/m',
@@ -164,31 +174,31 @@ test('a tool that asks nothing any more on this worker still asks in a run that 
   expect(Object.keys(response.approvals ?? {})).toEqual(['a']);
 });
 
-test('a run that does not answer about its deps costs no second model call: its call needs a decision', async () => {
+test('if the run does not answer with its deps, its call needs a decision, and the model is not called again', async () => {
   const model = scriptedModel([callTool('mail', { to: 'a@x' }, 'a')]);
-  const world = activityWorld({ agents: [never], model });
+  const environment = activityEnvironment({ agents: [never], model });
   const snapshot = snapshotOf(never);
-  world.runtime.snapshots.add(snapshot);
-  const output = await world.run(callModelActivity(world.runtime), { agent: snapshot.digest, through: 1, lastEventId: 'e0' });
+  environment.runtime.snapshots.add(snapshot);
+  const output = await environment.run(callModelActivity(environment.runtime), { agent: snapshot.digest, through: 1, lastEventId: 'e0' });
   expect(output).toMatchObject({ response: { approvals: { a: { reason: expect.stringContaining('could not be told') as string } } } });
 });
 
-test('a predicate that never answers is not waited for once the run is cancelled: the answer of the model is kept', async () => {
+test('after the run is cancelled, a predicate that never answers is not waited for: the answer of the model is kept', async () => {
   const asked = Promise.withResolvers<void>();
   const agent = mailThat(() => {
     asked.resolve();
     return new Promise(() => undefined);
   });
-  const world = activityWorld({
+  const environment = activityEnvironment({
     agents: [agent],
     model: scriptedModel([callTool('mail', { to: 'a@x' }, 'a')]),
     answers: { [QUERIES.data]: { deps: {}, state: {} } },
   });
   const snapshot = snapshotOf(agent);
-  world.runtime.snapshots.add(snapshot);
-  const output = world.run(callModelActivity(world.runtime), { agent: snapshot.digest, through: 1, lastEventId: 'e0' });
+  environment.runtime.snapshots.add(snapshot);
+  const output = environment.run(callModelActivity(environment.runtime), { agent: snapshot.digest, through: 1, lastEventId: 'e0' });
   await asked.promise;
-  world.cancel();
+  environment.cancel();
   expect(await output).toMatchObject({ type: 'response', response: { content: [{ toolCallId: 'a' }], approvals: { a: {} } } });
 });
 

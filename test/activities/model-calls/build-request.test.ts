@@ -8,12 +8,12 @@ import { snapshotOf } from '../../fakes/snapshot.ts';
 const noop = defineTool({ name: 'noop', description: 'Does nothing', parameters: z.object({}), execute: () => 'done' });
 const conversation: ConversationEvent[] = [{ author: 'user', content: [{ type: 'message', role: 'user', content: 'Q' }] }];
 
-test('the model is what follows the first slash only', () => {
+test('the model is the part after the first slash', () => {
   const agent = defineAgent({ name: 'a', model: 'gateway/meta/llama-3' });
   expect(buildRequest(snapshotOf(agent), conversation, false).model).toBe('meta/llama-3');
 });
 
-test('tools are offered with tool choice auto, and nothing is said about tools where there are none', () => {
+test('tools are offered with tool choice auto, and without tools the request has neither', () => {
   expect(
     buildRequest(snapshotOf(defineAgent({ name: 'a', model: 'p/m', instructions: 'I', tools: [noop] })), conversation, false),
   ).toMatchObject({
@@ -26,7 +26,7 @@ test('tools are offered with tool choice auto, and nothing is said about tools w
   expect(bare.settings).not.toHaveProperty('toolChoice');
 });
 
-test('the final attempt offers no tools, is told so, and is as steady as can be', () => {
+test('the final attempt offers no tools, is told so, and has the lowest temperature', () => {
   const agent = defineAgent({ name: 'a', model: 'p/m', tools: [noop], settings: { temperature: 1 } });
   const request = buildRequest(snapshotOf(agent), conversation, true);
   expect(request).toMatchObject({ tools: [], settings: { temperature: 0 } });
@@ -34,7 +34,7 @@ test('the final attempt offers no tools, is told so, and is as steady as can be'
   expect(request.conversation[1]?.content[0]).toMatchObject({ role: 'user', content: expect.stringContaining('final answer') });
 });
 
-test('a call that nobody has answered is answered as interrupted, before whatever follows', () => {
+test('an unanswered call is answered as interrupted, before the next item', () => {
   const asked: ConversationEvent = { author: 'a', content: [{ type: 'tool_call', toolCallId: 'c1', name: 'noop', arguments: {} }] };
   const agent = defineAgent({ name: 'a', model: 'p/m', tools: [noop] });
   const interrupted = expect.objectContaining({ type: 'tool_result', toolCallId: 'c1', status: 'error' });
@@ -48,7 +48,7 @@ test('a call that nobody has answered is answered as interrupted, before whateve
   ]);
 });
 
-test('a structured answer is enforced by a provider that can, and comes through a required tool from one that cannot', () => {
+test('a structured answer is enforced by a provider that can, and requested as a required tool from one that cannot', () => {
   interface Tree {
     name: string;
     children: Tree[];
@@ -65,13 +65,13 @@ test('a structured answer is enforced by a provider that can, and comes through 
   const asTool = buildRequest(snapshotOf(agent, { structuredOutput: false }), conversation, false);
   expect(asTool).not.toHaveProperty('output');
   expect(asTool).toMatchObject({ tools: [{ name: 'final_answer' }], settings: { toolChoice: 'required' } });
-  // The schema has moved below `output`, and what refers to its root has followed.
+  // The schema has moved below `output`, and its references to the root have moved too.
   const references = [...JSON.stringify(asTool.tools).matchAll(/"\$ref":"([^"]*)"/g)].map(([, reference]) => reference);
   expect(references.length).toBeGreaterThan(0);
   for (const reference of references) expect(reference).toMatch(/^#\/properties\/output/);
 });
 
-test('equal agents have equal digests, and any difference makes another', () => {
+test('equal agents have equal digests, and any difference gives another digest', () => {
   const options = { name: 'a', model: 'p/m' as const, tools: [noop] };
   const digest = snapshotOf(defineAgent(options)).digest;
   expect(snapshotOf(defineAgent({ ...options })).digest).toBe(digest);

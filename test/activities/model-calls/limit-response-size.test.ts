@@ -33,12 +33,12 @@ describe('the text of a response', () => {
   test.each([
     ['one byte below the budget', room - 1],
     ['at the budget', room],
-  ])('%s stands as it is', (_, length) => {
+  ])('%s is unchanged', (_, length) => {
     const response = saying('x'.repeat(length));
     expect(limitResponseSize(response, 'openai/gpt-5')).toBe(response);
   });
 
-  test('one byte above the budget is an error that names the model and what to do', () => {
+  test('one byte above the budget gives an error that names the model and the remedy', () => {
     expect(failure(saying('x'.repeat(room + 1)))).toEqual({
       code: 'payload_too_large',
       message:
@@ -46,7 +46,7 @@ describe('the text of a response', () => {
     });
   });
 
-  test('of an answer that was aborted is cut', () => {
+  test('of an aborted answer is cut', () => {
     const text = limitPartialText('é'.repeat(BYTE_BUDGETS.modelText));
     expect(jsonBytes(text)).toBeLessThanOrEqual(BYTE_BUDGETS.modelText);
     expect(text).toMatch(/^é+ \[Cut: \d+ of 800000 bytes are missing\]$/u);
@@ -58,12 +58,12 @@ describe('the arguments of a call', () => {
   test.each([
     ['one byte below the budget', BYTE_BUDGETS.toolArguments - 1],
     ['at the budget', BYTE_BUDGETS.toolArguments],
-  ])('%s stand as they are', (_, bytes) => {
+  ])('%s are unchanged', (_, bytes) => {
     const response = calling(call('c1', bytes));
     expect(limitResponseSize(response, 'openai/gpt-5')).toBe(response);
   });
 
-  test('one byte above the budget are left out, and the rest of the response stands', () => {
+  test('one byte above the budget are left out, and the rest of the response is unchanged', () => {
     const small = call('c2', 100);
     const { content, problems } = limitResponseSize(calling(call('c1', BYTE_BUDGETS.toolArguments + 1), small), 'openai/gpt-5');
     expect(content).toEqual([{ ...call('c1', 20), arguments: {} }, small]);
@@ -72,19 +72,19 @@ describe('the arguments of a call', () => {
     });
   });
 
-  test('a call whose id is a word of JavaScript is answered too', () => {
+  test('of a call whose id is a keyword of JavaScript are answered too', () => {
     const { problems } = limitResponseSize(calling(call('__proto__', BYTE_BUDGETS.toolArguments + 1)), 'openai/gpt-5');
     expect(Object.keys(problems ?? {})).toEqual(['__proto__']);
   });
 
-  test('what was checked of an answer goes with the arguments that held it', () => {
+  test('that are left out take the entries about them with them', () => {
     const response = { ...calling(call('c1', BYTE_BUDGETS.toolArguments + 1, 'final_answer')), output: { type: 'fits' as const } };
     expect(limitResponseSize(response, 'openai/gpt-5')).not.toHaveProperty('output');
   });
 });
 
 describe('a whole response', () => {
-  test('200 calls with 5 kB of arguments each stand as they are', () => {
+  test('of 200 calls with 5 kB of arguments each is unchanged', () => {
     const response = calling(...Array.from({ length: 200 }, (_, index) => call(`c${index}`, 5_000)));
     expect(limitResponseSize(response, 'openai/gpt-5')).toBe(response);
   });
@@ -103,7 +103,7 @@ describe('a whole response', () => {
     expect(fitting.content.slice(0, 3)).toEqual(first);
   });
 
-  test('of many calls the first are kept, and every other one is answered', () => {
+  test('with too many calls keeps the first, and every other call is answered', () => {
     const response = calling(...Array.from({ length: 1_000 }, (_, index) => call(`c${index}`, 5_000)));
     const fitting = limitResponseSize(response, 'openai/gpt-5');
     const dropped = Object.keys(fitting.problems ?? {});
@@ -113,14 +113,14 @@ describe('a whole response', () => {
     expect(fitting.content.slice(0, 1_000 - dropped.length)).toEqual(response.content.slice(0, 1_000 - dropped.length));
   });
 
-  test('more calls than can even be named are an error', () => {
+  test('with more calls than can be named is an error', () => {
     expect(failure(calling(...Array.from({ length: 10_000 }, (_, index) => call(`c${index}`, 20))))).toMatchObject({
       code: 'payload_too_large',
       message: expect.stringContaining('model "openai/gpt-5"'),
     });
   });
 
-  test('a problem that quotes too much is cut', () => {
+  test('with a problem that quotes too much is cut', () => {
     const { problems } = limitResponseSize({ ...calling(call('c1', 20)), problems: { c1: 'x'.repeat(9_000) } }, 'openai/gpt-5');
     expect(jsonBytes(problems?.['c1'])).toBeLessThanOrEqual(BYTE_BUDGETS.errorMessage);
     expect(problems?.['c1']).toMatch(/\[Cut: \d+ of 9000 bytes are missing\]$/u);

@@ -7,29 +7,29 @@ import type { ModelCallContext, ModelClient, ModelResponse } from '../../../src/
 import type { CallModelOutput, SummariseOutput } from '../../../src/core/protocol.ts';
 import { failWith, hang, malformed, say, scriptedModel } from '../../../src/testing/index.ts';
 import { snapshotOf } from '../../fakes/snapshot.ts';
-import { activityWorld, EXECUTION, type World, type WorldOptions } from '../activity-world.ts';
+import { activityEnvironment, EXECUTION, type ActivityEnvironment, type EnvironmentOptions } from '../activity-environment.ts';
 
 const agent = defineAgent({ name: 'bot', model: 'scripted/m' });
 const REPORTED = { promptTokens: 7, completionTokens: 2, totalTokens: 9 };
 const BEFORE = { spent: { reported: REPORTED, estimated: { promptTokens: 4, completionTokens: 1, totalTokens: 5 } } };
 
-function worldOf(model: ModelClient, options: WorldOptions = {}): World {
-  const world = activityWorld({ agents: [agent], model, ...options });
-  world.runtime.snapshots.add(snapshotOf(agent));
-  return world;
+function environmentOf(model: ModelClient, options: EnvironmentOptions = {}): ActivityEnvironment {
+  const environment = activityEnvironment({ agents: [agent], model, ...options });
+  environment.runtime.snapshots.add(snapshotOf(agent));
+  return environment;
 }
 
 const ASKED = { agent: snapshotOf(agent).digest, through: 1, lastEventId: 'e0' };
 
-function callModel(world: World): Promise<CallModelOutput> {
-  return world.run(callModelActivity(world.runtime), ASKED);
+function callModel(environment: ActivityEnvironment): Promise<CallModelOutput> {
+  return environment.run(callModelActivity(environment.runtime), ASKED);
 }
 
-function summarise(world: World): Promise<SummariseOutput> {
-  return world.run(summariseActivity(world.runtime), { ...ASKED, head: -1, tail: null, maxBytes: 1_000 });
+function summarise(environment: ActivityEnvironment): Promise<SummariseOutput> {
+  return environment.run(summariseActivity(environment.runtime), { ...ASKED, head: -1, tail: null, maxBytes: 1_000 });
 }
 
-/** What the failure of an activity says in its details. */
+/** The usage in the details of an activity's failure. */
 async function detailsOf(failing: Promise<unknown>): Promise<unknown[]> {
   const failure: unknown = await failing.then(
     () => expect.fail('it did not fail'),
@@ -52,86 +52,86 @@ function modelThat(
   };
 }
 
-test('an attempt that failed with usage reported tells it by one heartbeat and by its failure', async () => {
-  const world = worldOf(modelThat(({ onUsage }) => onUsage?.(REPORTED)));
+test('an attempt that failed reports its usage by one heartbeat and in its failure', async () => {
+  const environment = environmentOf(modelThat(({ onUsage }) => onUsage?.(REPORTED)));
   const spent = { reported: REPORTED };
-  expect(await detailsOf(callModel(world))).toEqual([{ spent }]);
-  expect(world.beats).toEqual([{ spent }]);
+  expect(await detailsOf(callModel(environment))).toEqual([{ spent }]);
+  expect(environment.heartbeats).toEqual([{ spent }]);
 });
 
-test('text, arguments of calls and reasoning that arrived are estimated, with the request, where no usage was reported', async () => {
-  const world = worldOf(
+test('without reported usage, text, arguments of calls and reasoning are estimated, and so is the request', async () => {
+  const environment = environmentOf(
     modelThat(({ onText, onOutput }) => {
       onText?.('Zürich');
       onOutput?.('{"a":');
       onOutput?.('1}');
     }),
   );
-  const [details] = (await detailsOf(callModel(world))) as { spent: { estimated: typeof REPORTED } }[];
-  // 7 and 7 bytes.
+  const [details] = (await detailsOf(callModel(environment))) as { spent: { estimated: typeof REPORTED } }[];
+  // Of 7 and 7 bytes.
   expect(details).toMatchObject({ spent: { estimated: { completionTokens: 4 } } });
   const { promptTokens, completionTokens, totalTokens } = details?.spent.estimated ?? { ...REPORTED, promptTokens: 0 };
   expect(promptTokens).toBeGreaterThan(10);
   expect(totalTokens).toBe(promptTokens + completionTokens);
-  expect(world.beats).toEqual([details]);
+  expect(environment.heartbeats).toEqual([details]);
 });
 
 test('a failure without any output costs nothing, and sends no heartbeat', async () => {
-  const world = worldOf(scriptedModel([failWith('model_rate_limited')]));
-  expect(await detailsOf(callModel(world))).toEqual([]);
-  expect(world.beats).toEqual([]);
+  const environment = environmentOf(scriptedModel([failWith('model_rate_limited')]));
+  expect(await detailsOf(callModel(environment))).toEqual([]);
+  expect(environment.heartbeats).toEqual([]);
 });
 
-test('what attempts before cost goes with every later failure, and needs no heartbeat again', async () => {
-  const world = worldOf(scriptedModel([failWith('model_server_error')]), { heartbeatDetails: BEFORE });
-  expect(await detailsOf(callModel(world))).toEqual([BEFORE]);
-  expect(world.beats).toEqual([]);
+test('every later failure reports the usage of earlier attempts, without another heartbeat', async () => {
+  const environment = environmentOf(scriptedModel([failWith('model_server_error')]), { heartbeatDetails: BEFORE });
+  expect(await detailsOf(callModel(environment))).toEqual([BEFORE]);
+  expect(environment.heartbeats).toEqual([]);
 });
 
-test('a failure before the model is asked says what attempts before cost, too', async () => {
-  const world = activityWorld({ agents: [agent], heartbeatDetails: BEFORE });
-  expect(await detailsOf(callModel(world))).toEqual([BEFORE]);
+test('a failure before the model is called reports the usage of earlier attempts too', async () => {
+  const environment = activityEnvironment({ agents: [agent], heartbeatDetails: BEFORE });
+  expect(await detailsOf(callModel(environment))).toEqual([BEFORE]);
 });
 
-test('costs of attempts add up', async () => {
-  const world = worldOf(
+test('the usage of attempts adds up', async () => {
+  const environment = environmentOf(
     modelThat(({ onUsage }) => onUsage?.({ ...REPORTED, cachedTokens: 3 })),
     { heartbeatDetails: BEFORE },
   );
   const reported = { promptTokens: 14, completionTokens: 4, totalTokens: 18, cachedTokens: 3 };
-  expect(await detailsOf(callModel(world))).toEqual([{ spent: { ...BEFORE.spent, reported } }]);
+  expect(await detailsOf(callModel(environment))).toEqual([{ spent: { ...BEFORE.spent, reported } }]);
 });
 
-test('an answer names what the attempts before it cost; the first attempt names nothing', async () => {
-  const first = worldOf(scriptedModel([say('A')]));
+test('an answer reports the usage of the attempts before it, if there were any', async () => {
+  const first = environmentOf(scriptedModel([say('A')]));
   expect(await callModel(first)).not.toHaveProperty('response.failedAttempts');
-  const later = worldOf(scriptedModel([say('A')]), { heartbeatDetails: BEFORE });
+  const later = environmentOf(scriptedModel([say('A')]), { heartbeatDetails: BEFORE });
   expect(await callModel(later)).toHaveProperty('response.failedAttempts', BEFORE.spent);
 });
 
 test.each([['some text'], [{ spent: 'much' }], [{ spent: { reported: { promptTokens: -1 } } }], [{ spent: { estimated: [] } }], [null]])(
-  'heartbeat details that are something else (%j) are nothing that was spent',
+  'other heartbeat details (%j) count as no usage',
   async (heartbeatDetails) => {
-    expect(await callModel(worldOf(scriptedModel([say('A')]), { heartbeatDetails }))).not.toHaveProperty('response.failedAttempts');
+    expect(await callModel(environmentOf(scriptedModel([say('A')]), { heartbeatDetails }))).not.toHaveProperty('response.failedAttempts');
   },
 );
 
-test('an answer that is refused for its size has been paid for', async () => {
-  const world = worldOf(scriptedModel([say('x'.repeat(500_000), { usage: REPORTED })]));
-  expect(await detailsOf(callModel(world))).toEqual([{ spent: { reported: REPORTED } }]);
+test('an answer that is refused for its size counts', async () => {
+  const environment = environmentOf(scriptedModel([say('x'.repeat(500_000), { usage: REPORTED })]));
+  expect(await detailsOf(callModel(environment))).toEqual([{ spent: { reported: REPORTED } }]);
 });
 
-test('an answer that is garbage has been paid for', async () => {
-  const world = worldOf(scriptedModel([malformed({ content: 7, usage: 'much' })]));
-  expect(await detailsOf(summarise(world))).toMatchObject([{ spent: { estimated: { completionTokens: 0 } } }]);
+test('an invalid answer counts', async () => {
+  const environment = environmentOf(scriptedModel([malformed({ content: 7, usage: 'much' })]));
+  expect(await detailsOf(summarise(environment))).toMatchObject([{ spent: { estimated: { completionTokens: 0 } } }]);
 });
 
-test('a call that is given up keeps what had arrived and what the attempts before cost', async () => {
+test('an aborted call keeps its output so far and the usage of the attempts before', async () => {
   const model = scriptedModel([hang('half')]);
-  const world = worldOf(model, { heartbeatDetails: BEFORE });
-  const output = callModel(world);
+  const environment = environmentOf(model, { heartbeatDetails: BEFORE });
+  const output = callModel(environment);
   await expect.poll(() => model.requests.length).toBe(1);
-  world.runtime.aborts.interrupt(EXECUTION, '');
+  environment.runtime.aborts.interrupt(EXECUTION, '');
   expect(await output).toEqual({
     type: 'aborted',
     partial: {
@@ -144,9 +144,9 @@ test('a call that is given up keeps what had arrived and what the attempts befor
   });
 });
 
-test('a request that was sent counts, even where nothing arrived; usage is what the provider had reported', async () => {
+test("a request that was sent counts even without output; the provider's usage wins over the estimate", async () => {
   const model = scriptedModel([hang()]);
-  const silent = worldOf(model);
+  const silent = environmentOf(model);
   const output = callModel(silent);
   await expect.poll(() => model.requests.length).toBe(1);
   silent.cancel();
@@ -161,45 +161,45 @@ test('a request that was sent counts, even where nothing arrived; usage is what 
       return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
     },
   };
-  const world = worldOf(reporting);
-  const reported = callModel(world);
+  const environment = environmentOf(reporting);
+  const reported = callModel(environment);
   await asked.promise;
-  world.cancel();
+  environment.cancel();
   expect(await reported).toMatchObject({ type: 'aborted', partial: { usage: REPORTED } });
 });
 
 test('a call that was cancelled before its request was sent has no partial answer', async () => {
   const model = scriptedModel([]);
-  const world = worldOf(model);
-  world.cancel();
-  expect(await callModel(world)).toEqual({ type: 'aborted' });
+  const environment = environmentOf(model);
+  environment.cancel();
+  expect(await callModel(environment)).toEqual({ type: 'aborted' });
   expect(model.requests).toEqual([]);
 });
 
-test('a summary that comes out empty has been paid for, and one that comes out names what was paid before', async () => {
-  const empty = worldOf(scriptedModel([say(' ', { usage: REPORTED })]));
+test('an empty summary counts, and the next one reports its usage', async () => {
+  const empty = environmentOf(scriptedModel([say(' ', { usage: REPORTED })]));
   expect(await detailsOf(summarise(empty))).toEqual([{ spent: { reported: REPORTED } }]);
-  const later = worldOf(scriptedModel([say('summed up')]), { heartbeatDetails: BEFORE });
+  const later = environmentOf(scriptedModel([say('summed up')]), { heartbeatDetails: BEFORE });
   expect(await summarise(later)).toMatchObject({ text: 'summed up', failedAttempts: BEFORE.spent });
 });
 
-test('a summary that is cancelled is counted, and its text is nothing for the conversation', async () => {
+test('a cancelled summary counts, and its text is dropped', async () => {
   const model = scriptedModel([hang('half a summ')]);
-  const world = worldOf(model);
-  const output = summarise(world);
+  const environment = environmentOf(model);
+  const output = summarise(environment);
   await expect.poll(() => model.requests.length).toBe(1);
-  world.runtime.aborts.abort(EXECUTION);
+  environment.runtime.aborts.abort(EXECUTION);
   expect(await output).toMatchObject({ type: 'aborted', partial: { content: [], usage: null } });
 });
 
-test('a message interrupts no summary', async () => {
+test('a message does not interrupt a summary', async () => {
   const model = scriptedModel([hang('half a summ')]);
-  const world = worldOf(model);
-  const output = summarise(world);
+  const environment = environmentOf(model);
+  const output = summarise(environment);
   await expect.poll(() => model.requests.length).toBe(1);
-  world.runtime.aborts.interrupt(EXECUTION, '');
+  environment.runtime.aborts.interrupt(EXECUTION, '');
   const first = await Promise.race([output, new Promise((resolve) => setImmediate(() => resolve('still going on')))]);
   expect(first).toBe('still going on');
-  world.cancel();
+  environment.cancel();
   await output;
 });

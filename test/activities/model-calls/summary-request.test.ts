@@ -19,7 +19,7 @@ function textOf(events: WindowEvent[], bounds = BOUNDS): string {
   return item?.type === 'message' && typeof item.content === 'string' ? item.content : '';
 }
 
-test('a conversation is quoted as text, so that no model is shown calls of tools that it does not have', () => {
+test('a conversation is quoted as text, so that the model sees no calls of tools that it lacks', () => {
   const events = [
     said('Find it'),
     event(
@@ -42,27 +42,27 @@ test('the request has no tools and no settings, and the name of the model withou
   expect(summaryRequest('gateway/vendor/small', [said('Q')], BOUNDS)).toMatchObject({ model: 'vendor/small', tools: [], settings: {} });
 });
 
-test('the model is told how many words it has, by the bytes that the summary may have', () => {
+test('the model gets the number of words that the byte limit of the summary allows', () => {
   const told = (maxBytes: number): string => summaryRequest('p/m', [], { ...BOUNDS, maxBytes }).instructions.join('');
   expect(told(32_000)).toContain('At most 1000 words.');
   expect(told(4_000)).toContain('At most 500 words.');
   expect(told(10)).toContain('At most 20 words.');
 });
 
-test('a long item is cut, and what comes after it is there', () => {
+test('a long item is cut, and the items after it are kept', () => {
   const text = textOf([said('x'.repeat(50_000)), said('the end')]);
   expect(text).toMatch(/x \[Cut: \d+ of 50000 bytes are missing\]\nuser: the end/);
   expect(text.length).toBeLessThan(21_000);
 });
 
-test('where all items together are too much, the longest are cut further before the end is missing', () => {
+test('if all items together are too long, the longest are cut further, and the end is kept as long as possible', () => {
   const events = [...Array.from({ length: 40 }, () => said('x'.repeat(20_000))), said('the end')];
   const text = textOf(events, { ...BOUNDS, tokens: 20_000 });
   expect(text.length).toBeLessThan(60_000);
   expect(text).toContain('user: the end');
 });
 
-test('a conversation that is too much whatever is cut has its beginning', () => {
+test('if cutting items is not enough, the request keeps the beginning of the conversation', () => {
   const text = textOf(
     Array.from({ length: 5_000 }, (_, index) => said(`message ${index}`)),
     { ...BOUNDS, tokens: 1_000 },

@@ -5,18 +5,18 @@ import { ModelCallError } from '../../../src/core/domain/errors/error.ts';
 import type { ModelResponse } from '../../../src/core/domain/model/model.ts';
 import { defineAgent } from '../../../src/index.ts';
 import { ACTIVITIES } from '../../../src/core/protocol.ts';
-import { activityWorld } from '../activity-world.ts';
+import { activityEnvironment } from '../activity-environment.ts';
 import { snapshotOf } from '../../fakes/snapshot.ts';
 
 const agent = defineAgent({ name: 'clerk', model: 'scripted/m' });
 
-/** How the activity fails where a model client of the user's own throws that. */
+/** Returns the failure of the activity if a user's model client throws this value. */
 async function failureAfter(thrown: unknown): Promise<unknown> {
   const call = (): Promise<ModelResponse> => Promise.reject<ModelResponse>(thrown);
-  const world = activityWorld({ agents: [agent], model: { capabilities: { structuredOutput: true }, call } });
+  const environment = activityEnvironment({ agents: [agent], model: { capabilities: { structuredOutput: true }, call } });
   const snapshot = snapshotOf(agent);
-  world.runtime.snapshots.add(snapshot);
-  const failing = world.run(callModelActivity(world.runtime), { agent: snapshot.digest, through: 1, lastEventId: 'e0' });
+  environment.runtime.snapshots.add(snapshot);
+  const failing = environment.run(callModelActivity(environment.runtime), { agent: snapshot.digest, through: 1, lastEventId: 'e0' });
   return failing.then(
     () => expect.fail('it did not fail'),
     (error: unknown) => error,
@@ -35,21 +35,21 @@ test.each([
 
 test.each([
   ['an answer of status 401', Object.assign(new Error('no key'), { status: 401 }), 'model_unauthorized'],
-  ['an error that says what it is', new ModelCallError('model_error', 'of no use'), 'model_error'],
+  ['an error with a code', new ModelCallError('model_error', 'of no use'), 'model_error'],
   ['an error of a code of the table', Object.assign(new Error('filtered'), { code: 'content_filter' }), 'content_filter'],
 ])('%s is not', async (_, thrown, type) => {
   expect(await failureAfter(thrown)).toMatchObject({ type, nonRetryable: true });
 });
 
-test('an answer that cannot be read is not paid for again', async () => {
+test('an unreadable answer is not requested again', async () => {
   const broken = Object.defineProperty({}, 'content', { get: () => JSON.parse('{') as string }) as ModelResponse;
-  const world = activityWorld({
+  const environment = activityEnvironment({
     agents: [agent],
     model: { capabilities: { structuredOutput: true }, call: () => Promise.resolve(broken) },
   });
   const snapshot = snapshotOf(agent);
-  world.runtime.snapshots.add(snapshot);
-  const failing = world.run(callModelActivity(world.runtime), { agent: snapshot.digest, through: 1, lastEventId: 'e0' });
+  environment.runtime.snapshots.add(snapshot);
+  const failing = environment.run(callModelActivity(environment.runtime), { agent: snapshot.digest, through: 1, lastEventId: 'e0' });
   await expect(failing).rejects.toMatchObject({ type: 'model_error', nonRetryable: true });
 });
 
@@ -61,9 +61,9 @@ test('instructions that throw are tried again', async () => {
       throw new Error('the prompt server is down');
     },
   });
-  const world = activityWorld({ agents: [throwing] });
-  const resolve = createActivities(world.runtime)[ACTIVITIES.resolveAgent] as (input: object) => Promise<unknown>;
-  await expect(world.run(resolve, { agent: 'clerk' })).rejects.toMatchObject({
+  const environment = activityEnvironment({ agents: [throwing] });
+  const resolve = createActivities(environment.runtime)[ACTIVITIES.resolveAgent] as (input: object) => Promise<unknown>;
+  await expect(environment.run(resolve, { agent: 'clerk' })).rejects.toMatchObject({
     type: 'instructions_failed',
     nonRetryable: false,
     message: expect.stringContaining('the prompt server is down') as string,

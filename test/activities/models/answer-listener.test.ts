@@ -2,11 +2,11 @@ import { expect, test } from 'vitest';
 import { CHAT_USAGE, chatChunk } from '../../fakes/openai-answers.ts';
 import type { Handler } from '../../fakes/openai-server.ts';
 import type { UsageStats } from '../../../src/core/domain/model/usage.ts';
-import { fakeProvider } from './asking.ts';
+import { fakeProvider } from './fake-provider.ts';
 
-const { ask, askInVain } = fakeProvider();
+const { ask, askForError } = fakeProvider();
 
-/** What was heard of an answer. */
+/** The parts of an answer that the listener received. */
 interface Heard {
   output: string;
   usage: UsageStats[];
@@ -24,7 +24,7 @@ function listener(): Heard {
 
 const REPORTED = { promptTokens: 20, completionTokens: 10, totalTokens: 30, cachedTokens: 16, reasoningTokens: 4 };
 
-/** Sends the events, and then the connection breaks. */
+/** Sends the events, and then breaks the connection. */
 function breaksAfter(...events: unknown[]): Handler {
   return (reply) => {
     reply.events(...events);
@@ -32,7 +32,7 @@ function breaksAfter(...events: unknown[]): Handler {
   };
 }
 
-test('of a Chat Completions answer that breaks off, arguments, reasoning, refusal and usage have been heard', async () => {
+test('the listener gets arguments, reasoning, refusal and usage of a Chat Completions answer that is cut off', async () => {
   const heard = listener();
   const call = { index: 0, id: 'c1', function: { name: 'f', arguments: '{"a"' } };
   const broken = breaksAfter(
@@ -41,13 +41,13 @@ test('of a Chat Completions answer that breaks off, arguments, reasoning, refusa
     chatChunk({ tool_calls: [{ index: 0, function: { arguments: ':1}' } }] }),
     chatChunk({ refusal: ' no' }),
   );
-  const { code } = await askInVain(broken, { options: { api: 'chat' }, context: heard.context });
+  const { code } = await askForError(broken, { options: { api: 'chat' }, context: heard.context });
   expect(code).toBe('model_unreachable');
   expect(heard.output).toBe('hm f{"a":1} no');
   expect(heard.usage).toEqual([REPORTED]);
 });
 
-test('of an answer of the Responses API that fails, what it wrote beside text and its usage have been heard', async () => {
+test('the listener gets usage and all output beside text of a Responses answer that fails', async () => {
   const heard = listener();
   const usage = {
     input_tokens: 20,
@@ -65,22 +65,22 @@ test('of an answer of the Responses API that fails, what it wrote beside text an
     );
     reply.end();
   };
-  const { code } = await askInVain(failing, { options: { api: 'responses' }, context: heard.context });
+  const { code } = await askForError(failing, { options: { api: 'responses' }, context: heard.context });
   expect(code).toBe('model_server_error');
   expect(heard.output).toBe('hm {"a":1} no');
   expect(heard.usage).toEqual([REPORTED]);
 });
 
-test('an answer that is none has been paid for where the provider says so', async () => {
+test('the listener gets the usage of an invalid answer, if the provider reports it', async () => {
   const heard = listener();
   const empty: Handler = (reply) => reply.json(200, { choices: [], usage: CHAT_USAGE });
-  await askInVain(empty, { options: { api: 'chat' }, context: heard.context });
+  await askForError(empty, { options: { api: 'chat' }, context: heard.context });
   expect(heard.usage).toEqual([REPORTED]);
 });
 
-test('an error of the provider says nothing to whoever listens', async () => {
+test('the listener gets nothing of an error of the provider', async () => {
   const heard = listener();
-  await askInVain((reply) => reply.json(429, { error: { message: 'later' } }), { context: heard.context });
+  await askForError((reply) => reply.json(429, { error: { message: 'later' } }), { context: heard.context });
   expect(heard).toMatchObject({ output: '', usage: [] });
   await ask((reply) => reply.json(200, { choices: [{ message: { content: 'A' }, finish_reason: 'stop' }] }), { context: heard.context });
   expect(heard).toMatchObject({ output: '', usage: [] });

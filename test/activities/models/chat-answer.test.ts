@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { CHAT_USAGE, chatChunk, chatCompletion, chatStream, says } from '../../fakes/openai-answers.ts';
-import { fakeProvider } from './asking.ts';
+import { fakeProvider } from './fake-provider.ts';
 
-const { server, ask, askInVain } = fakeProvider();
+const { server, ask, askForError } = fakeProvider();
 const fn = (name: string, text: unknown): object => ({ name, arguments: text });
 
 describe('a Chat Completions answer', () => {
-  test('text arrives in pieces and as a whole, with cached and reasoning tokens apart', async () => {
+  test('gives text in pieces and as a whole, with cached and reasoning tokens apart', async () => {
     const pieces: string[] = [];
     const answer = await ask(
       chatStream([{ role: 'assistant', content: null }, { content: '384' }, { content: '' }, { content: ',400 km 🌕' }]),
@@ -24,7 +24,7 @@ describe('a Chat Completions answer', () => {
     expect(server().requests).toHaveLength(1);
   });
 
-  test('tool calls are put together from their chunks', async () => {
+  test('gives tool calls that are put together from their chunks', async () => {
     const answer = await ask(
       chatStream(
         [
@@ -85,13 +85,13 @@ describe('a Chat Completions answer', () => {
     ['no arguments', [{ id: 'c1', name: 'f', arguments: undefined }], [{ index: 0, id: 'c1', function: { name: 'f' } }]],
     ['no id', [{ id: undefined, name: 'f', arguments: '{}' }], [{ index: 0, function: fn('f', '{}') }]],
     ['null among the calls', ONE, [null, { id: 'c1', function: fn('f', '{"a":1}') }]],
-  ])('tool calls of a careless server are understood: %s', async (_, expected, chunks) => {
+  ])('is understood if the tool calls of a careless server come with %s', async (_, expected, chunks) => {
     const answer = await ask(chatStream(chunks.map((chunk) => ({ tool_calls: [chunk] }))));
     expect(answer.toolCalls).toEqual(expected);
     expect(answer.finishReason).toBe('tool_calls');
   });
 
-  test('an answer that is not streamed is taken as well, and calls with one id stay two', async () => {
+  test('is accepted without streaming too, and calls with the same id stay apart', async () => {
     const calls = [1, 2].map(() => ({ id: 'same', type: 'function', function: fn('f', '{}') }));
     const pieces: string[] = [];
     const answer = await ask(chatCompletion({ content: 'hm', tool_calls: calls }), { context: { onText: (delta) => pieces.push(delta) } });
@@ -100,7 +100,7 @@ describe('a Chat Completions answer', () => {
     expect(pieces).toEqual(['hm']);
   });
 
-  test('a server that cannot stream is not asked to', async () => {
+  test('is requested without a stream from a server that cannot stream', async () => {
     await ask(chatCompletion({ content: 'hi' }), { options: { capabilities: { streaming: false } } });
     expect(server().requests[0]?.body).not.toHaveProperty('stream');
     expect(server().requests[0]?.body).not.toHaveProperty('stream_options');
@@ -114,11 +114,11 @@ describe('a Chat Completions answer', () => {
     ['end_turn', 'stop'],
     ['gave_up', 'gave_up'],
     ['constructor', 'constructor'],
-  ])('the finish reason "%s" is "%s"', async (word, expected) => {
+  ])('with the finish reason "%s" has the finish reason "%s"', async (word, expected) => {
     expect((await ask(chatStream([{ content: 'x' }], word))).finishReason).toBe(expected);
   });
 
-  test('a refusal is marked as one', async () => {
+  test('that is a refusal is marked as one', async () => {
     expect(await ask(chatStream([{ refusal: "I can't " }, { refusal: 'help.' }]))).toMatchObject({
       content: '',
       refusal: "I can't help.",
@@ -126,7 +126,7 @@ describe('a Chat Completions answer', () => {
     });
   });
 
-  test('of several choices the first counts', async () => {
+  test('with several choices gives the first', async () => {
     const other = { choices: [{ index: 1, delta: { content: 'no' }, finish_reason: 'length' }] };
     const answer = await ask((reply) => {
       reply.events(chatChunk({ content: 'yes' }), other, chatChunk({}, 'stop'), other);
@@ -135,7 +135,7 @@ describe('a Chat Completions answer', () => {
     expect(answer).toMatchObject({ content: 'yes', finishReason: 'stop', usage: null });
   });
 
-  test('text in parts, empty chunks, comments and strange line breaks are understood', async () => {
+  test('may have text in parts, empty chunks, comments and unusual line breaks', async () => {
     const answer = await ask((reply) => {
       reply.raw(': keep-alive\r\n\r\nevent: x\r\ndata:{"choices":\r\n');
       reply.raw('data: [{"delta":{"content":[{"type":"text","text":"a"},{"type":"thinking"}]}}]}\r\n\r\n');
@@ -146,7 +146,7 @@ describe('a Chat Completions answer', () => {
     expect(answer).toMatchObject({ content: 'ab', finishReason: 'stop' });
   });
 
-  test('a server that keeps the connection open after its last word is not waited for', async () => {
+  test('ends with its last event, even if the server keeps the connection open', async () => {
     const answer = await ask((reply) => {
       reply.events(chatChunk({ content: 'hi' }), chatChunk({}, 'stop'), { choices: [], usage: CHAT_USAGE });
     });
@@ -154,14 +154,14 @@ describe('a Chat Completions answer', () => {
     await server().requests[0]?.closed;
   });
 
-  test('calls in a row share connections', async () => {
+  test('shares its connection with the next calls', async () => {
     for (let round = 0; round < 10; round += 1) await ask(says('hi'));
     expect(server().requests).toHaveLength(10);
     expect(server().connections()).toBeLessThan(5);
   });
 
-  test('an answer without a choice is a bad answer', async () => {
-    expect(await askInVain((reply) => reply.json(200, { choices: [], usage: CHAT_USAGE }))).toMatchObject({ code: 'model_bad_response' });
-    expect(await askInVain((reply) => reply.raw('data: [DONE]\n\n'))).toMatchObject({ code: 'model_bad_response' });
+  test('without a choice is a bad answer', async () => {
+    expect(await askForError((reply) => reply.json(200, { choices: [], usage: CHAT_USAGE }))).toMatchObject({ code: 'model_bad_response' });
+    expect(await askForError((reply) => reply.raw('data: [DONE]\n\n'))).toMatchObject({ code: 'model_bad_response' });
   });
 });

@@ -23,7 +23,7 @@ describe('messages of Chat Completions', () => {
     ]);
   });
 
-  test('instructions and system messages speak as the developer where the server wants that', () => {
+  test('instructions and system messages have the role developer if the server wants it', () => {
     expect(buildChatMessages(['I'], [{ type: 'message', role: 'system', content: 's' }], 'developer')).toEqual([
       { role: 'developer', content: 'I' },
       { role: 'developer', content: 's' },
@@ -73,7 +73,7 @@ describe('messages of Chat Completions', () => {
     ]);
   });
 
-  test('parts of a user message become content parts, and text where the API has no part for them', () => {
+  test('parts of a user message become content parts, or text if the API has no such part', () => {
     const [message] = buildChatMessages(
       [],
       [
@@ -101,7 +101,7 @@ describe('messages of Chat Completions', () => {
     ]);
   });
 
-  test('half a surrogate pair never reaches a provider', () => {
+  test('lone surrogates never reach a provider', () => {
     expect(buildChatMessages(['a\ud800'], [user('b\udc00'), result('c1', '\ud83d')]).map(({ content }) => content)).toEqual([
       'a\ufffd',
       'b\ufffd',

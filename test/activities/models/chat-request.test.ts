@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { says } from '../../fakes/openai-answers.ts';
-import { fakeProvider, SEARCH } from './asking.ts';
+import { fakeProvider, SEARCH } from './fake-provider.ts';
 
 const { server, ask } = fakeProvider();
 const ANSWER = { name: 'answer', schema: { type: 'object', properties: {} }, strict: true };
@@ -14,7 +14,7 @@ const SETTINGS = {
 };
 
 describe('a Chat Completions request', () => {
-  test('carries tools, schema and settings, and the extras last', async () => {
+  test('has tools, schema and settings, and additional fields last', async () => {
     await ask(says('hi'), { request: { tools: [SEARCH], output: ANSWER, settings: SETTINGS } });
     expect(server().requests[0]).toMatchObject({ path: '/v1/chat/completions', headers: { authorization: 'Bearer sk-test-0123456789' } });
     expect(server().requests[0]?.body).toEqual({
@@ -36,7 +36,7 @@ describe('a Chat Completions request', () => {
     });
   });
 
-  test('leaves out what the server cannot take', async () => {
+  test('leaves out the fields that the server cannot take', async () => {
     const capabilities = {
       strictSchema: false,
       structuredOutput: false,
@@ -65,13 +65,13 @@ describe('a Chat Completions request', () => {
     });
   });
 
-  test('says nothing of tools where there are none', async () => {
+  test('without tools has no fields for tools', async () => {
     await ask(says('hi'), { request: { settings: SETTINGS } });
     expect(server().requests[0]?.body).not.toHaveProperty('tool_choice');
     expect(server().requests[0]?.body).not.toHaveProperty('parallel_tool_calls');
   });
 
-  test.each(['chat', 'responses'] as const)('is the same to the byte for equal requests, over %s', async (api) => {
+  test.each(['chat', 'responses'] as const)('is byte-identical for equal requests, over %s', async (api) => {
     const request = { tools: [SEARCH], output: ANSWER, settings: SETTINGS };
     const rebuilt = JSON.parse(JSON.stringify({ settings: SETTINGS, output: ANSWER, tools: [SEARCH] })) as typeof request;
     await ask(says('hi'), { options: { api }, request }).catch(() => undefined);

@@ -51,11 +51,11 @@ test.each<[what: string, error: unknown]>([
   ['an error that only speaks of an end', new Error('the account was terminated by its owner')],
   ['an error with the code of a defect', coded('bad argument', 'ERR_INVALID_ARG_VALUE')],
   ['nothing', undefined],
-])('%s is no broken connection, and is not tried again', (_, error) => {
+])('%s is not a broken connection, and is not tried again', (_, error) => {
   expect(classifyError(error, CALL)).toMatchObject({ code: 'model_error' });
 });
 
-test('a certificate that does not hold is named', () => {
+test('the error of an invalid certificate names the certificate', () => {
   const cause = new TypeError('fetch failed', { cause: coded('certificate has expired', 'CERT_HAS_EXPIRED') });
   expect(classifyError(new APIConnectionError({ message: 'Connection error.', cause }), CALL)).toMatchObject({
     code: 'model_unreachable',

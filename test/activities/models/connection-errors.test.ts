@@ -4,9 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { openai } from '../../../activities/models/index.ts';
 import { chatChunk } from '../../fakes/openai-answers.ts';
-import { failureOf, fakeProvider, modelRequest } from './asking.ts';
+import { failureOf, fakeProvider, modelRequest } from './fake-provider.ts';
 
-const { server, ask, askInVain } = fakeProvider();
+const { server, ask, askForError } = fakeProvider();
 const APIS = ['chat', 'responses'] as const;
 const signal = new AbortController().signal;
 
@@ -33,12 +33,12 @@ describe.each(APIS)('a connection that fails, over %s', (api) => {
   });
 
   test('a reset before the answer', async () => {
-    expect(await askInVain((reply) => reply.reset(), { options: { api } })).toMatchObject({ code: 'model_unreachable' });
+    expect(await askForError((reply) => reply.reset(), { options: { api } })).toMatchObject({ code: 'model_unreachable' });
     expect(server().requests).toHaveLength(1);
   });
 
   test('a reset in the middle of the answer', async () => {
-    const failure = await askInVain(
+    const failure = await askForError(
       async (reply) => {
         reply.events(text('The Moon is'));
         await sleep(20);
@@ -50,9 +50,9 @@ describe.each(APIS)('a connection that fails, over %s', (api) => {
     expect(server().requests).toHaveLength(1);
   });
 
-  test('half a stream that ends in good order is not a short answer', async () => {
+  test('a stream that ends in good order, but early, is an error and not a short answer', async () => {
     const pieces: string[] = [];
-    const failure = await askInVain(
+    const failure = await askForError(
       (reply) => {
         reply.events(text('The Moon is'));
         reply.raw('data: {"choices":[{"del');
@@ -64,15 +64,15 @@ describe.each(APIS)('a connection that fails, over %s', (api) => {
     expect(pieces).toEqual(['The Moon is']);
   });
 
-  test('no answer: the client gives up and closes the connection', async () => {
-    const failure = await askInVain(() => undefined, { options: { api, timeout: 1_000 } });
+  test('without an answer, the client gives up and closes the connection', async () => {
+    const failure = await askForError(() => undefined, { options: { api, timeout: 1_000 } });
     expect(failure.code).toBe('model_timeout');
     await server().requests[0]?.closed;
     expect(server().requests).toHaveLength(1);
   });
 
-  test('an answer that stalls: silence counts from the last word', async () => {
-    const failure = await askInVain(
+  test('an answer that stalls: the time limit counts from its last event', async () => {
+    const failure = await askForError(
       async (reply) => {
         for (const word of ['The ', 'Moon ', 'is ']) {
           reply.events(text(word));
@@ -91,7 +91,7 @@ describe.each(APIS)('a connection that fails, over %s', (api) => {
     ['a page to log in', 'text/html', '<html>Log in</html>'],
     ['nothing', 'application/json', ''],
   ])('%s is a bad answer', async (_, type, body) => {
-    const failure = await askInVain((reply) => reply.text(200, body, { 'content-type': type }), { options: { api } });
+    const failure = await askForError((reply) => reply.text(200, body, { 'content-type': type }), { options: { api } });
     expect(failure.code).toBe('model_bad_response');
   });
 
@@ -110,7 +110,7 @@ describe.each(APIS)('a connection that fails, over %s', (api) => {
     expect(performance.now() - start).toBeLessThan(1000);
   });
 
-  test('an abort in the middle of an answer does the same', async () => {
+  test('an abort during the answer does the same', async () => {
     const abort = new AbortController();
     const call = ask((reply) => reply.events(text('The Moon')), {
       options: { api },
@@ -120,13 +120,13 @@ describe.each(APIS)('a connection that fails, over %s', (api) => {
     await server().requests[0]?.closed;
   });
 
-  test('a call that is aborted already sends nothing', async () => {
+  test('a call whose signal is already aborted sends nothing', async () => {
     await expect(ask(() => undefined, { options: { api }, context: { signal: AbortSignal.abort('over') } })).rejects.toBe('over');
     expect(server().requests).toHaveLength(0);
   });
 });
 
-test('a finished answer stands even where the connection breaks before the usage', async () => {
+test('a complete answer counts even if the connection breaks before the usage', async () => {
   const answer = await ask(async (reply) => {
     reply.events(chatChunk({ content: 'all' }), chatChunk({}, 'stop'));
     await sleep(20);
@@ -135,13 +135,13 @@ test('a finished answer stands even where the connection breaks before the usage
   expect(answer).toMatchObject({ content: 'all', finishReason: 'stop', usage: null });
 });
 
-test('a stream under the wrong content type is understood', async () => {
+test('a stream with the wrong content type is understood', async () => {
   const body = `data: ${JSON.stringify(chatChunk({ content: 'hi' }, 'stop'))}\n\ndata: [DONE]\n\n`;
   expect(await ask((reply) => reply.text(200, body))).toMatchObject({ content: 'hi', finishReason: 'stop' });
 });
 
-test('an answer of JSON that is reset half-way', async () => {
-  const failure = await askInVain(async (reply) => {
+test('an answer of JSON whose connection is reset half-way', async () => {
+  const failure = await askForError(async (reply) => {
     reply.unfinished(200, '{"choices":');
     await sleep(20);
     reply.reset();
@@ -149,13 +149,13 @@ test('an answer of JSON that is reset half-way', async () => {
   expect(failure.code).toBe('model_unreachable');
 });
 
-test('an error body that never ends is given up as well', async () => {
-  const failure = await askInVain((reply) => reply.unfinished(500, '{"error":'), { options: { timeout: 60 } });
+test('an error body that never ends is given up too', async () => {
+  const failure = await askForError((reply) => reply.unfinished(500, '{"error":'), { options: { timeout: 60 } });
   expect(failure.code).toBe('model_timeout');
 });
 
-test('an answer without end is given up', async () => {
-  const failure = await askInVain((reply) => {
+test('an answer that never ends is given up', async () => {
+  const failure = await askForError((reply) => {
     reply.raw(`data: ${'x'.repeat(17 * 1024 * 1024)}`);
   });
   expect(failure.code).toBe('model_bad_response');

@@ -14,12 +14,12 @@ test.each([
   ['model_length', CALLS, 'length'],
   ['content_filter', CALLS, 'content_filter'],
   ['stop', { toolCalls: 0, refusal: 'No.' }, 'refusal'],
-])('"%s" beside %j is "%s"', (word, answer, expected) => {
+])('"%s" with %j is "%s"', (word, answer, expected) => {
   expect(normalFinishReason(word, answer)).toBe(expected);
 });
 
 test.each(['incomplete', 'insufficient_system_resource', 'error'])(
-  'calls do not make a whole answer of one that ended with "%s"',
+  'an answer that ended with "%s" is not complete even if it has calls',
   (word) => {
     expect(normalFinishReason(word, CALLS)).toBe(word);
   },

@@ -4,7 +4,7 @@ import { openai } from '../../../activities/models/index.ts';
 import { ModelCallError } from '../../../src/core/domain/errors/error.ts';
 import { isJsonObject } from '../../../src/core/domain/json/json.ts';
 import { type FakeOpenAI, startFakeOpenAI } from '../../fakes/openai-server.ts';
-import { modelRequest } from './asking.ts';
+import { modelRequest } from './fake-provider.ts';
 
 let server: FakeOpenAI;
 beforeAll(async () => {
@@ -85,7 +85,7 @@ const event = fc.record(
   { requiredKeys: ['type'] },
 );
 
-/** How an answer reaches the client: as events, whole, or as bytes that are neither. */
+/** The form of an answer: events, one document, or arbitrary bytes. */
 const answer = fc.record({
   api: fc.constantFrom('chat' as const, 'responses' as const),
   whole: fc.boolean(),
@@ -94,7 +94,7 @@ const answer = fc.record({
   done: fc.boolean(),
 });
 
-/** A failure must be classified: `model_timeout` would be a client that hangs, `model_error` one that is surprised. */
+/** A failure must be classified: `model_timeout` would be a client that hangs, `model_error` one with an unexpected exception. */
 function kindOf(result: unknown): 'answer' | 'failure' | 'neither' {
   if (result instanceof ModelCallError) return ['model_timeout', 'model_error'].includes(result.code) ? 'neither' : 'failure';
   if (!isJsonObject(result)) return 'neither';
@@ -102,8 +102,8 @@ function kindOf(result: unknown): 'answer' | 'failure' | 'neither' {
   return typeof content === 'string' && Array.isArray(toolCalls) && typeof finishReason === 'string' ? 'answer' : 'neither';
 }
 
-describe('answers that no API promises', () => {
-  test('every call ends, with an answer or with a ModelCallError', async () => {
+describe('answers outside of every API', () => {
+  test('end every call, with an answer or with a ModelCallError', async () => {
     const outcomes = { answer: 0, failure: 0, neither: 0 };
     await fc.assert(
       fc.asyncProperty(answer, async ({ api, whole, data, noise, done }) => {
@@ -121,7 +121,7 @@ describe('answers that no API promises', () => {
       }),
       { numRuns: 1000 },
     );
-    // Both ways must be taken often, or the generator tests nothing.
+    // Both outcomes must be frequent, otherwise the generator tests nothing.
     expect(outcomes.answer).toBeGreaterThan(50);
     expect(outcomes.failure).toBeGreaterThan(50);
   }, 60_000);

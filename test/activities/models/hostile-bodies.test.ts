@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { ERROR_CODES } from '../../../src/core/domain/errors/error.ts';
 import { chatChunk } from '../../fakes/openai-answers.ts';
-import { fakeProvider } from './asking.ts';
+import { fakeProvider } from './fake-provider.ts';
 
-const { server, ask, askInVain } = fakeProvider();
+const { server, ask, askForError } = fakeProvider();
 
-/** JSON that is nested so deep that walking through it overflows the stack. */
+/** JSON that is nested so deep that code which walks it overflows the stack. */
 const DEEP = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
 const DEEP_OBJECT = `${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`;
 const JSON_TYPE = { 'content-type': 'application/json' };
@@ -31,7 +31,7 @@ describe.each(BODIES)('an error status with %s as its body', (_, body) => {
     [502, 'model_server_error', true],
     [503, 'model_server_error', true],
   ] as const)('%i is "%s"', async (status, code, retryable) => {
-    const failure = await askInVain((reply) => reply.text(status, body, JSON_TYPE));
+    const failure = await askForError((reply) => reply.text(status, body, JSON_TYPE));
     expect(failure.code).toBe(code);
     expect(failure.message).toContain(`Provider answered ${status} for model "gpt-x"`);
     expect(Buffer.byteLength(failure.message)).toBeLessThan(1_000);
@@ -39,9 +39,9 @@ describe.each(BODIES)('an error status with %s as its body', (_, body) => {
   });
 });
 
-test('what an error says is found also where something else in it is deep', async () => {
+test('the message of an error is found even if another part of the body is nested deep', async () => {
   const body = `{"error":{"code":"context_length_exceeded","message":"too long","data":${DEEP}}}`;
-  const failure = await askInVain((reply) => reply.text(400, body, JSON_TYPE));
+  const failure = await askForError((reply) => reply.text(400, body, JSON_TYPE));
   expect(failure).toMatchObject({ code: 'context_length_exceeded' });
   expect(failure.message).toContain('too long');
 });
@@ -52,8 +52,8 @@ describe.each(['chat', 'responses'] as const)('over %s', (api) => {
     ['as its message', `{"error":{"message":${DEEP}}}`, 'model_server_error'],
     ['beside its code', `{"error":{"message":"slow","code":"rate_limit_exceeded","data":${DEEP}}}`, 'model_rate_limited'],
     ['in an event of vLLM', `{"object":"error","code":400,"data":${DEEP}}`, 'model_bad_request'],
-  ])('an error inside a stream with something deep %s is classified', async (_, event, code) => {
-    const failure = await askInVain(
+  ])('an error in a stream with a deeply nested part %s is classified', async (_, event, code) => {
+    const failure = await askForError(
       (reply) => {
         reply.raw(`data: ${event}\n\n`);
         reply.end();
@@ -70,7 +70,7 @@ describe.each(['chat', 'responses'] as const)('over %s', (api) => {
     ['an event', `{"type":"response.failed","response":{"error":${DEEP_OBJECT}}}`],
     ['a response', `{"type":"response.completed","response":{"status":"completed","output":[{"type":"reasoning","content":${DEEP}}]}}`],
     ['an error event', `{"type":"error","message":${DEEP}}`],
-  ])('%s that is deep ends the call with a failure that is tried again, or with an answer', async (_, event) => {
+  ])('%s that is nested deep ends the call with a failure that is tried again, or with an answer', async (_, event) => {
     const outcome = await ask(
       (reply) => {
         reply.raw(`data: ${event}\n\n`);
@@ -85,13 +85,13 @@ describe.each(['chat', 'responses'] as const)('over %s', (api) => {
   });
 });
 
-describe('a body that breaks off', () => {
+describe('a body that is cut off', () => {
   test.each([
     [400, 'model_bad_request'],
     [500, 'model_server_error'],
     [503, 'model_server_error'],
-  ] as const)('after the status %i leaves what the status says', async (status, code) => {
-    const failure = await askInVain(async (reply) => {
+  ] as const)('after the status %i leaves the meaning of the status', async (status, code) => {
+    const failure = await askForError(async (reply) => {
       reply.unfinished(status, '{"error":');
       await sleep(20);
       reply.reset();
@@ -101,7 +101,7 @@ describe('a body that breaks off', () => {
   });
 
   test('in a stream is a broken connection, which is tried again', async () => {
-    const failure = await askInVain(async (reply) => {
+    const failure = await askForError(async (reply) => {
       reply.events(chatChunk({ content: 'The Moon' }));
       await sleep(20);
       reply.reset();

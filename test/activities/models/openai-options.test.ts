@@ -6,21 +6,21 @@ import { LonghaulError, UsageError } from '../../../src/core/domain/errors/error
 import type { ModelCallContext } from '../../../src/core/domain/model/model.ts';
 import { outputMessage, responsesStream, says } from '../../fakes/openai-answers.ts';
 import { startFakeOpenAI } from '../../fakes/openai-server.ts';
-import { failureOf, fakeProvider, modelRequest } from './asking.ts';
+import { failureOf, fakeProvider, modelRequest } from './fake-provider.ts';
 
 const { server, ask } = fakeProvider();
 const context = { signal: new AbortController().signal };
 afterEach(() => vi.unstubAllEnvs());
 
 describe('the options of openai()', () => {
-  test('a missing key for OpenAI is an error that says what to do, and sends nothing', async () => {
+  test('a missing key for OpenAI is an error that gives the remedy, and no request is sent', async () => {
     vi.stubEnv('OPENAI_API_KEY', '');
     const failure = await failureOf(openai({ baseURL: 'https://api.openai.com/v1' }).call(modelRequest(), context));
     expect(failure.code).toBe('model_unauthorized');
     expect(failure.message).toContain('OPENAI_API_KEY');
   });
 
-  test('the key is read when a call is made, not before', async () => {
+  test('the key is read at each call, not earlier', async () => {
     vi.stubEnv('OPENAI_API_KEY', '');
     server().script(says('hi'));
     const client = openai({ baseURL: server().url });
@@ -29,7 +29,7 @@ describe('the options of openai()', () => {
     expect(server().requests[0]?.headers.authorization).toBe('Bearer sk-from-the-environment');
   });
 
-  test('the key may be chosen by the tags of the run, among secrets of the worker', async () => {
+  test("the tags of the run may choose the key among the worker's secrets", async () => {
     server().script(says('hi'), says('ho'), says('hm'));
     const secrets: Record<string, string> = { 'openai/acme': 'sk-acme', 'openai/default': 'sk-default' };
     const reading = { ...context, secret: async (one: unknown) => secrets[(one as { name: string }).name] ?? '' };
@@ -54,7 +54,7 @@ describe('the options of openai()', () => {
     ]);
   });
 
-  test('a key that is a secret is taken out of what the provider says of it', async () => {
+  test("a key that is a secret is removed from the provider's messages about it", async () => {
     server().script((reply) => reply.json(401, { error: { message: 'no such key: sk-from-the-vault' } }));
     const client = openai({ baseURL: server().url, apiKey: secret('openai') });
     const failure = await failureOf(client.call(modelRequest(), { ...context, secret: async () => 'sk-from-the-vault' }));
@@ -62,7 +62,7 @@ describe('the options of openai()', () => {
     expect(failure.message).not.toContain('sk-from-the-vault');
   });
 
-  test('a key that cannot be had says why, and sends nothing', async () => {
+  test('a key that cannot be loaded gives the reason, and no request is sent', async () => {
     const call = (apiKey: ApiKey, more: Partial<ModelCallContext> = {}) =>
       failureOf(openai({ baseURL: server().url, apiKey }).call(modelRequest(), { ...context, ...more }));
     const missing = () => Promise.reject(new LonghaulError('secret_missing', 'No source has secret "openai"'));
@@ -85,7 +85,7 @@ describe('the options of openai()', () => {
     expect(server().requests).toEqual([]);
   });
 
-  test('other servers can do without a key', async () => {
+  test('other servers need no key', async () => {
     vi.stubEnv('OPENAI_API_KEY', '');
     server().script(says('hi'));
     await openai({ baseURL: server().url }).call(modelRequest(), context);
@@ -99,24 +99,24 @@ describe('the options of openai()', () => {
     await other.close();
   });
 
-  test('headers and the organization go with every request', async () => {
+  test('every request has the headers and the organization', async () => {
     await ask(says('hi'), { options: { headers: { 'x-team': 'moon' }, organization: 'org-1' } });
     expect(server().requests[0]?.headers).toMatchObject({ 'x-team': 'moon', 'openai-organization': 'org-1' });
   });
 
-  test('other servers are spoken to in Chat Completions unless told otherwise', async () => {
+  test('other servers get Chat Completions requests by default', async () => {
     await ask(says('hi'));
     await ask(responsesStream([outputMessage('hi')]), { options: { api: 'responses' } });
     expect(server().requests.map(({ path }) => path)).toEqual(['/v1/chat/completions', '/v1/responses']);
   });
 
-  test('a key that no header can carry does not show up in the error', async () => {
+  test('a key that is not a valid header does not appear in the error', async () => {
     const failure = await failureOf(openai({ baseURL: server().url, apiKey: 'plain-secret\nkey' }).call(modelRequest(), context));
     expect(failure).toMatchObject({ code: 'model_error' });
     expect(failure.message).not.toContain('secret');
   });
 
-  test('what a server lacks shows in the capabilities', () => {
+  test('the capabilities show the limitations of the server', () => {
     expect(openai().capabilities.structuredOutput).toBe(true);
     expect(openai({ capabilities: { structuredOutput: false } }).capabilities.structuredOutput).toBe(false);
   });

@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import type { ConversationEvent } from '../../../src/core/domain/model/model.ts';
 import { outputMessage, responsesStream } from '../../fakes/openai-answers.ts';
-import { type Asking, fakeProvider, SEARCH } from './asking.ts';
+import { type CallOptions, fakeProvider, SEARCH } from './fake-provider.ts';
 
-const { server, ask, askInVain } = fakeProvider();
+const { server, ask, askForError } = fakeProvider();
 const REASONING = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'gAAA' };
 const CALL = { type: 'function_call', id: 'fc_1', call_id: 'c1', name: 'search_web', arguments: '{"query":"moon"}', status: 'completed' };
-const over = (asking: Asking = {}): Asking => ({ ...asking, options: { api: 'responses', ...asking.options } });
+const over = (asking: CallOptions = {}): CallOptions => ({ ...asking, options: { api: 'responses', ...asking.options } });
 
 describe('the Responses API', () => {
-  test('stores nothing, and asks for what it needs to replay', async () => {
+  test('stores nothing, and requests the data for a replay', async () => {
     const output = { name: 'answer', schema: { type: 'object' }, strict: true };
     const settings = {
       temperature: 1,
@@ -47,12 +47,12 @@ describe('the Responses API', () => {
     ['gpt-4o-mini', {}],
     ['openai/gpt-5-chat-latest', {}],
     ['gpt-x', { reasoning: false }],
-  ])('does not ask "%s" for reasoning it cannot give', async (model, capabilities) => {
+  ])('does not ask "%s" for reasoning, which it cannot give', async (model, capabilities) => {
     await ask(responsesStream([outputMessage('hi')]), over({ options: { capabilities }, request: { model } }));
     expect(server().requests[0]?.body).not.toHaveProperty('include');
   });
 
-  test('tools are marked as not strict where the server enforces no schema', async () => {
+  test('tools are marked as not strict if the server enforces no schema', async () => {
     await ask(
       responsesStream([outputMessage('hi')]),
       over({ options: { capabilities: { strictSchema: false } }, request: { tools: [SEARCH] } }),
@@ -76,7 +76,7 @@ describe('the Responses API', () => {
     expect(pieces).toEqual(['Let me see.']);
   });
 
-  test('encrypted reasoning goes back in front of what followed from it', async () => {
+  test('encrypted reasoning is sent again before the items that followed it', async () => {
     const conversation: ConversationEvent[] = [
       { author: 'user', content: [{ type: 'message', role: 'user', content: 'How far?' }] },
       {
@@ -103,7 +103,7 @@ describe('the Responses API', () => {
     ]);
   });
 
-  test('reasoning that is not encrypted cannot be replayed, and is not kept', async () => {
+  test('reasoning that is not encrypted cannot be sent again, and is not kept', async () => {
     const { encrypted_content: _, ...plain } = REASONING;
     expect(await ask(responsesStream([plain, outputMessage('hi')]), over())).not.toHaveProperty('providerItems');
   });
@@ -150,15 +150,15 @@ describe('the Responses API', () => {
     ['invalid_prompt', 'model_bad_request'],
     ['bio_policy', 'content_filter'],
   ])('a response that fails with "%s" is "%s"', async (code, expected) => {
-    expect(await askInVain(responsesStream([], { status: 'failed', error: { code, message: 'sorry' } }), over())).toMatchObject({
+    expect(await askForError(responsesStream([], { status: 'failed', error: { code, message: 'sorry' } }), over())).toMatchObject({
       code: expected,
     });
-    expect(await askInVain((reply) => reply.events({ type: 'error', code, message: 'sorry', param: null }), over())).toMatchObject({
+    expect(await askForError((reply) => reply.events({ type: 'error', code, message: 'sorry', param: null }), over())).toMatchObject({
       code: expected,
     });
   });
 
-  test('a response that is not streamed is taken as well', async () => {
+  test('a response without streaming is accepted too', async () => {
     const pieces: string[] = [];
     const answer = await ask(
       (reply) => reply.json(200, { object: 'response', status: 'completed', error: null, output: [outputMessage('whole'), CALL] }),
@@ -168,7 +168,7 @@ describe('the Responses API', () => {
     expect(pieces).toEqual(['whole']);
   });
 
-  test('items count where the last event does not repeat them', async () => {
+  test('items of the stream count if the last event does not repeat them', async () => {
     const answer = await ask((reply) => {
       reply.events(
         { type: 'response.output_item.done', item: CALL },

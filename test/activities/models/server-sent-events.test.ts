@@ -11,14 +11,14 @@ async function read(...pieces: string[]): Promise<ServerSentEvent[]> {
   return events;
 }
 
-test('data lines of one event are joined, other fields and comments are skipped', async () => {
+test('data lines of one event are joined, and other fields and comments are skipped', async () => {
   expect(await read('\uFEFFdata: a\ndata:b\nevent: x\n: comment\nid: 3\ndatax: no\n\n\n\ndata\n\n')).toEqual([
     { data: 'a\nb', complete: true },
     { data: '', complete: true },
   ]);
 });
 
-test('what is pending at the end is marked, since it may be cut', async () => {
+test('an unfinished event at the end is marked, because it may be cut', async () => {
   expect(await read('data: a\n\ndata: b')).toEqual([
     { data: 'a', complete: true },
     { data: 'b', complete: false },
@@ -26,7 +26,7 @@ test('what is pending at the end is marked, since it may be cut', async () => {
   expect(await read('data: b\n')).toEqual([{ data: 'b', complete: false }]);
 });
 
-test('events are the same wherever the stream is cut, for every kind of line break', async () => {
+test('the events are the same for every way to split the stream and every kind of line break', async () => {
   const line = fc.constantFrom('data: a', 'data: b c', ': note', '', '');
   const stream = fc.array(fc.tuple(line, fc.constantFrom('\n', '\r\n')), { maxLength: 12 });
   await fc.assert(

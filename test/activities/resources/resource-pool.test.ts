@@ -1,32 +1,32 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { Happenings } from './pooled.ts';
+import { FakeResources } from './fake-resources.ts';
 
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 
-/** The time for which a check holds. */
+/** The time for which a health check is valid. */
 const HELD = 30_000;
 
-test('what is not lazy is opened in order before the worker polls, and closed in reverse order when it has drained', async () => {
-  const seen = new Happenings();
-  const pool = seen.pool({
-    db: seen.resource('db'),
+test('resources that are not lazy are opened in order before the worker polls, and closed in reverse order after it has drained', async () => {
+  const fakes = new FakeResources();
+  const pool = fakes.pool({
+    db: fakes.resource('db'),
     flags: { beta: true },
-    web: seen.resource('web', { lazy: true }),
-    mail: seen.resource('mail'),
+    web: fakes.resource('web', { lazy: true }),
+    mail: fakes.resource('mail'),
   });
   await pool.open();
-  expect(seen.take()).toEqual(['open db', 'open mail']);
+  expect(fakes.take()).toEqual(['open db', 'open mail']);
   await pool.close();
-  expect(seen.take()).toEqual(['close mail 1', 'close db 1']);
+  expect(fakes.take()).toEqual(['close mail 1', 'close db 1']);
 });
 
-test('opening hands over secrets and a signal that is aborted when the time is up', async () => {
-  const seen = new Happenings();
+test('opening gets secrets, and a signal that is aborted after the time limit', async () => {
+  const fakes = new FakeResources();
   let signal: AbortSignal | undefined;
-  const pool = seen.pool({
-    db: seen.resource('db', { open: async ({ secret }) => ({ id: await secret('db-password') }) }),
-    slow: seen.resource('slow', {
+  const pool = fakes.pool({
+    db: fakes.resource('db', { open: async ({ secret }) => ({ id: await secret('db-password') }) }),
+    slow: fakes.resource('slow', {
       open: (context) => ((signal = context.signal), new Promise(() => undefined)),
       timeout: '2s',
       lazy: true,
@@ -44,24 +44,29 @@ test('opening hands over secrets and a signal that is aborted when the time is u
   expect(signal?.aborted).toBe(true);
 });
 
-test('what an opening gives after its time is closed', async () => {
-  const seen = new Happenings();
+test('an object that is opened after the time limit is closed', async () => {
+  const fakes = new FakeResources();
   let give = (_: { id: string }): void => undefined;
   const late = new Promise<{ id: string }>((resolve) => (give = resolve));
-  const pool = seen.pool({ slow: seen.resource('slow', { open: () => late, timeout: '2s', lazy: true }) });
+  const pool = fakes.pool({ slow: fakes.resource('slow', { open: () => late, timeout: '2s', lazy: true }) });
   await pool.open();
   const failure = pool.use(['slow']).catch((thrown: unknown) => thrown);
   await vi.advanceTimersByTimeAsync(2_000);
   expect(await failure).toMatchObject({ code: 'resource_unavailable' });
   give({ id: 'late' });
   await vi.advanceTimersByTimeAsync(0);
-  expect(seen.take()).toEqual(['close late']);
+  expect(fakes.take()).toEqual(['close late']);
 });
 
-test('one that cannot be opened keeps the worker from starting: its error names it, and those before it are closed', async () => {
-  const seen = new Happenings();
-  seen.failing.set('web', new Error('connect ECONNREFUSED postgres://me:hunter2@db'));
-  const pool = seen.pool({ db: seen.resource('db'), mail: seen.resource('mail'), web: seen.resource('web'), last: seen.resource('last') });
+test('a resource that cannot be opened keeps the worker from starting: the error names it, and the resources before it are closed', async () => {
+  const fakes = new FakeResources();
+  fakes.failing.set('web', new Error('connect ECONNREFUSED postgres://me:hunter2@db'));
+  const pool = fakes.pool({
+    db: fakes.resource('db'),
+    mail: fakes.resource('mail'),
+    web: fakes.resource('web'),
+    last: fakes.resource('last'),
+  });
   const error = await pool.open().catch((thrown: unknown) => thrown);
   expect(error).toMatchObject({
     code: 'resource_unavailable',
@@ -73,25 +78,25 @@ test('one that cannot be opened keeps the worker from starting: its error names 
   expect(cause.message).toBe('connect ECONNREFUSED postgres://me:[secret "password"]@db');
   expect(cause.stack).toContain('resource-pool.test.ts');
   expect(cause.stack).not.toContain('hunter2');
-  expect(seen.take()).toEqual(['open db', 'open mail', 'open web', 'close mail 1', 'close db 1']);
+  expect(fakes.take()).toEqual(['open db', 'open mail', 'open web', 'close mail 1', 'close db 1']);
 });
 
-describe('what tools see', () => {
-  test('without names: what is plain or not lazy; with names: those', async () => {
-    const seen = new Happenings();
+describe('a tool sees', () => {
+  test('all plain and all non-lazy resources if it names none, and otherwise those that it names', async () => {
+    const fakes = new FakeResources();
     const flags = { beta: true };
-    const pool = seen.pool({ db: seen.resource('db'), flags, web: seen.resource('web', { lazy: true }) });
+    const pool = fakes.pool({ db: fakes.resource('db'), flags, web: fakes.resource('web', { lazy: true }) });
     await pool.open();
     const shared = await pool.use();
     expect(shared).toEqual({ db: { id: 'db 1' }, flags });
     expect(shared['flags']).toBe(flags);
     expect(await pool.use(['web', 'flags'])).toEqual({ web: { id: 'web 1' }, flags });
-    expect(seen.take()).toEqual(['open db', 'open web']);
+    expect(fakes.take()).toEqual(['open db', 'open web']);
   });
 
-  test('reading one that is lazy or not named says to name it', async () => {
-    const seen = new Happenings();
-    const pool = seen.pool({ db: seen.resource('db'), web: seen.resource('web', { lazy: true }) });
+  test('an error if it reads a lazy resource, or one that it does not name', async () => {
+    const fakes = new FakeResources();
+    const pool = fakes.pool({ db: fakes.resource('db'), web: fakes.resource('web', { lazy: true }) });
     await pool.open();
     const shared = await pool.use();
     expect(() => shared['web']).toThrow(
@@ -104,91 +109,91 @@ describe('what tools see', () => {
     expect(named['nothing']).toBeUndefined();
   });
 
-  test('names like those of an object stand for themselves', async () => {
-    const seen = new Happenings();
+  test('resources whose names are also members of every object', async () => {
+    const fakes = new FakeResources();
     const given = Object.fromEntries([['__proto__', { polluted: true }]]);
-    const shared = await seen.pool(given).use();
+    const shared = await fakes.pool(given).use();
     expect(Object.getOwnPropertyNames(shared)).toEqual(['__proto__']);
     expect(shared['polluted']).toBeUndefined();
   });
 
-  test('while all is open and checked a use gives the same object and asks nothing', async () => {
-    const seen = new Happenings();
-    const pool = seen.pool({ db: seen.resource('db') });
+  test('the same object in each use, without a check, while all resources are open and recently checked', async () => {
+    const fakes = new FakeResources();
+    const pool = fakes.pool({ db: fakes.resource('db') });
     await pool.open();
     const names = ['db'];
     const [shared, named] = [await pool.use(), await pool.use(names)];
     await vi.advanceTimersByTimeAsync(HELD - 1);
-    seen.take();
+    fakes.take();
     expect(pool.use()).toBe(pool.use());
     expect(await pool.use()).toBe(shared);
     expect(await pool.use(names)).toBe(named);
-    expect(seen.take()).toEqual([]);
+    expect(fakes.take()).toEqual([]);
   });
 });
 
-describe('a lazy one', () => {
-  test('is opened once for all who need it at the same time, and closed with the others', async () => {
-    const seen = new Happenings();
-    const pool = seen.pool({ db: seen.resource('db'), web: seen.resource('web', { lazy: true }) });
+describe('a lazy resource', () => {
+  test('is opened once for all uses at the same time, and closed with the others', async () => {
+    const fakes = new FakeResources();
+    const pool = fakes.pool({ db: fakes.resource('db'), web: fakes.resource('web', { lazy: true }) });
     await pool.open();
     const uses = await Promise.all([pool.use(['web']), pool.use(['web', 'db']), pool.use(['web'])]);
     expect(uses.map((one) => one['web'])).toEqual([{ id: 'web 1' }, { id: 'web 1' }, { id: 'web 1' }]);
     await pool.close();
-    expect(seen.take()).toEqual(['open db', 'open web', 'close web 1', 'close db 1']);
+    expect(fakes.take()).toEqual(['open db', 'open web', 'close web 1', 'close db 1']);
   });
 
   test('that could not be opened is tried again by the next use', async () => {
-    const seen = new Happenings();
-    seen.failing.set('web', new Error('no browser'));
-    const pool = seen.pool({ web: seen.resource('web', { lazy: true }) });
+    const fakes = new FakeResources();
+    fakes.failing.set('web', new Error('no browser'));
+    const pool = fakes.pool({ web: fakes.resource('web', { lazy: true }) });
     await pool.open();
     await expect(pool.use(['web'])).rejects.toMatchObject({
       code: 'resource_unavailable',
       message: 'Resource "web" of the worker cannot be opened: no browser',
     });
-    seen.failing.clear();
+    fakes.failing.clear();
     expect(await pool.use(['web'])).toEqual({ web: { id: 'web 1' } });
   });
 });
 
 describe('closing', () => {
-  test('goes on after one that fails or takes too long, which is logged', async () => {
-    const seen = new Happenings();
-    const pool = seen.pool({
-      db: seen.resource('db'),
-      stuck: seen.resource('stuck', { close: () => new Promise(() => undefined), timeout: '3s' }),
-      mail: seen.resource('mail', { close: () => Promise.reject(new Error('no goodbye for hunter2')) }),
+  test('goes on after a resource that fails or takes too long, which is logged', async () => {
+    const fakes = new FakeResources();
+    const pool = fakes.pool({
+      db: fakes.resource('db'),
+      stuck: fakes.resource('stuck', { close: () => new Promise(() => undefined), timeout: '3s' }),
+      mail: fakes.resource('mail', { close: () => Promise.reject(new Error('no goodbye for hunter2')) }),
     });
     await pool.open();
     const closing = pool.close();
     await vi.advanceTimersByTimeAsync(3_000);
     await closing;
-    expect(seen.logged).toEqual([
+    expect(fakes.logged).toEqual([
       'Resource "mail" has not closed: no goodbye for [secret "password"]',
       'Resource "stuck" has not closed: it took more than 3 s',
     ]);
-    expect(seen.take()).toContain('close db 1');
+    expect(fakes.take()).toContain('close db 1');
   });
 
-  test('comes when the last who opened the pool closes it, and the pool can be opened again', async () => {
-    const seen = new Happenings();
-    const pool = seen.pool({ db: seen.resource('db') });
+  test('happens when the last worker closes the pool, and the pool can be opened again', async () => {
+    const fakes = new FakeResources();
+    const pool = fakes.pool({ db: fakes.resource('db') });
     await Promise.all([pool.open(), pool.open()]);
     await pool.close();
-    expect(seen.take()).toEqual(['open db']);
+    expect(fakes.take()).toEqual(['open db']);
     await pool.close();
     await pool.close();
     await pool.open();
-    expect(seen.take()).toEqual(['close db 1', 'open db']);
+    expect(fakes.take()).toEqual(['close db 1', 'open db']);
     expect(await pool.use()).toEqual({ db: { id: 'db 2' } });
   });
 
-  test('ends an opening that goes on, and a use after it says that the worker does not run', async () => {
-    const seen = new Happenings();
+  test('ends an opening in progress, and a later use fails because the worker does not run', async () => {
+    const fakes = new FakeResources();
     let reason: unknown;
-    const pool = seen.pool({
-      slow: seen.resource('slow', {
+    const pool = fakes.pool({
+      slow: fakes.resource('slow', {
         open: ({ signal }) => new Promise((_, reject) => signal.addEventListener('abort', () => reject((reason = signal.reason)))),
         lazy: true,
       }),
@@ -205,12 +210,12 @@ describe('closing', () => {
   });
 });
 
-test('a name that the worker does not have is refused with those it has', () => {
-  const seen = new Happenings();
-  const pool = seen.pool({ db: seen.resource('db'), flags: {} });
+test('an unknown name is refused, and the error lists the names of the worker', () => {
+  const fakes = new FakeResources();
+  const pool = fakes.pool({ db: fakes.resource('db'), flags: {} });
   expect(() => pool.require('tool "pay"', ['flags', 'ledger'])).toThrow(
     'tool "pay" needs the resource "ledger", but the worker has none of that name (it has: "db", "flags"): add it to "resources"',
   );
-  expect(() => seen.pool({}).require('tool "pay"', ['db'])).toThrow('(it has: none)');
+  expect(() => fakes.pool({}).require('tool "pay"', ['db'])).toThrow('(it has: none)');
   expect(() => pool.require('tool "pay"', ['flags'])).not.toThrow();
 });

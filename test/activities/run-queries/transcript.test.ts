@@ -15,7 +15,7 @@ function folded(events: Folded[]): Window {
   return events.reduce(extendWindow, emptyWindow());
 }
 
-/** A run that answers from `events`, the way its transcript query does. */
+/** A run that answers from `events`, as its transcript query does. */
 function runOf(events: Folded[], carried = 0) {
   return vi.fn<FetchTranscript>(({ known, from }) => {
     const window = folded(events);
@@ -36,7 +36,7 @@ function runOf(events: Folded[], carried = 0) {
   });
 }
 
-test('a conversation that this process knows is not asked for', async () => {
+test('a conversation that this process has in memory is not requested', async () => {
   const cache = new TranscriptCache(1_000_000);
   const fetch = runOf([event('e0')]);
   await cache.load(run, { through: 1, lastEventId: 'e0' }, fetch);
@@ -48,7 +48,7 @@ test('a conversation that this process knows is not asked for', async () => {
   expect(fetch).toHaveBeenCalledTimes(1);
 });
 
-test('a result is remembered in the execution after the one that it was asked for in', async () => {
+test('a result is found in the execution after the one that requested it', async () => {
   const cache = new TranscriptCache(1_000_000);
   const fetch = runOf([event('e0'), event('e1')]);
   await cache.load(run, { through: 2, lastEventId: 'e1' }, fetch);
@@ -59,7 +59,7 @@ test('a result is remembered in the execution after the one that it was asked fo
   expect(fetch).toHaveBeenCalledTimes(1);
 });
 
-test('results that nobody has asked about yet count, however small each is', async () => {
+test('results that no model call has used yet count towards the memory limit, even small ones', async () => {
   const cache = new TranscriptCache(100_000);
   const fetch = runOf([event('e0')]);
   await cache.load(run, { through: 1, lastEventId: 'e0' }, fetch);
@@ -68,7 +68,7 @@ test('results that nobody has asked about yet count, however small each is', asy
   expect(fetch).toHaveBeenCalledTimes(2);
 });
 
-test('only what is missing is asked for', async () => {
+test('only the missing events are requested', async () => {
   const cache = new TranscriptCache(1_000_000);
   const all = [event('e0'), event('e1'), event('e2')];
   await cache.load(run, { through: 1, lastEventId: 'e0' }, runOf(all.slice(0, 1)));
@@ -78,7 +78,7 @@ test('only what is missing is asked for', async () => {
   expect(await fetch.mock.results[0]?.value).toMatchObject({ type: 'events', events: all.slice(1) });
 });
 
-test('a response that the workflow did not record is dropped: another attempt was', async () => {
+test('a response that the workflow did not record is dropped: it recorded another attempt', async () => {
   const cache = new TranscriptCache(1_000_000);
   await cache.load(run, { through: 1, lastEventId: 'e0' }, runOf([event('e0')]));
   cache.addResponse(run, 1, event('lost'));
@@ -95,14 +95,14 @@ test('a result of another attempt is not taken for the recorded one', async () =
   expect(await cache.load(run, { through: 3, lastEventId: 'e2', results: ['r1'] }, runOf(recorded))).toEqual(folded(recorded));
 });
 
-test('a run that has other events than the workflow names is an error that is tried again, not a wrong conversation', async () => {
+test('if the run has other events than the workflow named, the call fails and is tried again', async () => {
   const cache = new TranscriptCache(1_000_000);
   await expect(cache.load(run, { through: 1, lastEventId: 'e0' }, runOf([event('other')]))).rejects.toMatchObject({
     code: 'transcript_unavailable',
   });
 });
 
-test('questions of one run are asked one at a time', async () => {
+test('one run gets its queries one at a time', async () => {
   const cache = new TranscriptCache(1_000_000);
   let open = 0;
   let most = 0;
@@ -118,7 +118,7 @@ test('questions of one run are asked one at a time', async () => {
   expect(most).toBe(1);
 });
 
-test('what exceeds the memory that is allowed is forgotten and asked for again', async () => {
+test('events above the memory limit are dropped and requested again', async () => {
   const cache = new TranscriptCache(500);
   const fetch = runOf([event('e0', 'x'.repeat(300))]);
   const reference = { through: 1, lastEventId: 'e0' };
@@ -128,7 +128,7 @@ test('what exceeds the memory that is allowed is forgotten and asked for again',
   expect(fetch).toHaveBeenCalledTimes(3);
 });
 
-test('the next execution of a run takes over what the one before knew, and asks for nothing', async () => {
+test('the next execution of a run uses the events of the one before, and requests nothing', async () => {
   const cache = new TranscriptCache(1_000_000);
   const fetch = runOf([event('e0')]);
   await cache.load(run, { through: 1, lastEventId: 'e0' }, fetch);
@@ -140,7 +140,7 @@ test('the next execution of a run takes over what the one before knew, and asks 
   expect(fetch).toHaveBeenCalledTimes(1);
 });
 
-test('after a compaction only the compaction is asked for, and the window is that of the run', async () => {
+test('after a compaction only the compaction is requested, and the window equals that of the run', async () => {
   const cache = new TranscriptCache(1_000_000);
   const results = { id: 'e2', author: 'a', content: [{ ...toolResult, content: ['x'.repeat(500)] }] };
   const before = [event('e0'), event('e1'), results];

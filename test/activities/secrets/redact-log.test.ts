@@ -28,7 +28,7 @@ class Connection {
   }
 }
 
-test('lines are as they were until a secret was read, and without its value from then on', async () => {
+test('lines are unchanged until a secret was read, and without its value from then on', async () => {
   const vault = new SecretVault(() => VALUE);
   const { log, lines } = keptLog();
   const redacted = redactedLog(vault, log);
@@ -45,7 +45,7 @@ test('lines are as they were until a secret was read, and without its value from
   ]);
 });
 
-test('errors and live objects stay what they are without a secret in them, and become text with one', async () => {
+test('errors and objects without a secret are unchanged, and become text if they contain one', async () => {
   const vault = new SecretVault(() => VALUE);
   const { log, lines } = keptLog();
   await vault.resolve('crm-token');

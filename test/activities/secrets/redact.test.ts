@@ -33,7 +33,7 @@ describe('every form of a secret is replaced by its name', () => {
     expect(vault.redact(`before ${form} after ${form}`)).toBe('before [secret "pass"] after [secret "pass"]');
   });
 
-  test.each(['u:', 'us:', 'use:', ''])('in the base64 of credentials of a user, behind "%s"', async (user) => {
+  test.each(['u:', 'us:', 'use:', ''])('in the base64 of credentials, after "%s"', async (user) => {
     const vault = await reading({ pass: 'open sesame' });
     for (const rest of ['', '!', '!!']) {
       const redacted = vault.redact(`Basic ${base64(user + 'open sesame' + rest)}`);
@@ -46,14 +46,14 @@ describe('every form of a secret is replaced by its name', () => {
     ['the trimmed value', '  padded-value\n', 'padded-value'],
     ['the password of a URL', 'postgres://app:hunter%2F2@db:5432/crm', 'hunter/2'],
     ['what JSON has under the name of a credential', '{"user":"app","auth":[{"password":"hunter2"}]}', 'hunter2'],
-  ])('%s counts as well', async (_, whole, part) => {
+  ])('%s is replaced too', async (_, whole, part) => {
     const vault = await reading({ database: whole });
     expect(vault.redact(`failed for app with ${part}`)).toBe('failed for app with [secret "database"]');
   });
 });
 
-describe('what is replaced', () => {
-  test('are texts, keys and numbers in any depth, and nothing else', async () => {
+describe('redaction', () => {
+  test('replaces texts, keys and numbers at any depth, and no other values', async () => {
     const vault = await reading({ pin: '4711', token: 'tok-en-1' });
     const value: JsonValue = { a: [{ 'x-tok-en-1': [4711, 47_110, true, null] }], b: 'is 4711' };
     expect(vault.redactJson(value)).toEqual({
@@ -62,24 +62,24 @@ describe('what is replaced', () => {
     });
   });
 
-  test('are values that overlap or hold each other, with nothing left of either', async () => {
+  test('replaces values that overlap or contain each other, with no part left of either', async () => {
     const vault = await reading({ short: 'abcdef', long: 'xx-abcdef-yy', other: 'defghi' });
     expect(vault.redact('xx-abcdef-yy')).toBe('[secret "long"]');
     expect(vault.redact('1 abcdefghi 2')).toMatch(/^1 \[secret "(short|other)"\] 2$/);
   });
 
-  test('is named without giving away a value that is its own name', async () => {
+  test('does not reveal a value that equals its own name', async () => {
     const vault = await reading({ 'crm-token': 'crm-token', word: 'secret' });
     for (const text of ['my crm-token', 'my secret']) expect(vault.redact(text)).not.toMatch(/crm-token|secret/);
   });
 
-  test('makes no value together with what stands around it', async () => {
+  test('creates no value together with the text around it', async () => {
     const vault = await reading({ odd: 'x[se' });
     expect(vault.redact('xx[se')).not.toContain('x[se');
   });
 });
 
-test('a leak is found at its path, which does not give it away', async () => {
+test('a leak is reported with its path, in which the secret is redacted', async () => {
   const vault = await reading({ pin: '4711', token: 'tok-en-1' });
   expect(vault.leak({ a: [{ b: 'tok-en-1' }] }, 'deps')).toBe('deps.a[0].b');
   expect(vault.leak([1, 4711])).toBe('[1]');
@@ -87,7 +87,7 @@ test('a leak is found at its path, which does not give it away', async () => {
   expect(vault.leak({ a: [47_110, 'token'] }, 'deps')).toBeUndefined();
 });
 
-test('no value survives in any place of any JSON, nor does any of its encodings', async () => {
+test('no value remains anywhere in any JSON, and no encoding of a value', async () => {
   const secrets = fc.uniqueArray(
     fc.string({ minLength: 4, maxLength: 12, unit: 'binary' }).filter((one) => one.trim().length >= 4 && !isNumber(one)),
     {
@@ -118,7 +118,7 @@ test('no value survives in any place of any JSON, nor does any of its encodings'
   );
 });
 
-/** The value with something planted into all its texts and keys, and texts in the place of what is no list or object. */
+/** Puts the value into all texts and keys, and replaces values that are neither list nor object by texts. */
 function planted(value: JsonValue, plant: (text: string) => string): JsonValue {
   if (Array.isArray(value)) return value.map((one) => planted(one, plant));
   if (typeof value !== 'object' || value === null) return plant(String(value));
@@ -132,7 +132,7 @@ function textsIn(value: JsonValue): string[] {
   return Object.entries(value).flatMap(([key, one]) => [key, ...textsIn(one)]);
 }
 
-/** Digits may well be in a number that has nothing to do with the secret. */
+/** Digits may be part of a number that has nothing to do with the secret. */
 function isNumber(text: string): boolean {
   return /^[\d.eE+-]+$/.test(text);
 }

@@ -10,7 +10,7 @@ function vaultOf(values: Record<string, string>, options: SecretVaultOptions = {
   return new SecretVault((name) => values[name], options);
 }
 
-/** What `work` fails with. */
+/** Returns the error with which `work` fails. */
 async function failureOf(work: Promise<unknown>): Promise<Error> {
   const failure: unknown = await work.then(
     () => undefined,
@@ -23,23 +23,23 @@ async function failureOf(work: Promise<unknown>): Promise<Error> {
 describe('a secret is read', () => {
   afterEach(() => vi.unstubAllEnvs());
 
-  test('by its name, and by a reference with the prefix before it', async () => {
+  test('by its name, or by a reference with the prefix before it', async () => {
     const vault = vaultOf({ 'crm-token': VALUE });
     expect(await vault.resolve('crm-token')).toBe(VALUE);
     expect(await vault.resolve(secret('crm-token', { prefix: 'Bearer ' }))).toBe(`Bearer ${VALUE}`);
   });
 
-  test('from the environment, where nothing else is said', async () => {
+  test('from the environment by default', async () => {
     vi.stubEnv('CRM_TOKEN', VALUE);
     expect(await new SecretVault().resolve('crm-token')).toBe(VALUE);
   });
 
-  test('from the first source that has it, and an empty text is none', async () => {
+  test('from the first source that has it; an empty text does not count', async () => {
     const sources: SecretSource[] = [() => undefined, () => '', async () => VALUE, () => 'the last one'];
     expect(await new SecretVault(sources).resolve('crm-token')).toBe(VALUE);
   });
 
-  test('again after some minutes, so that a new value comes into use', async () => {
+  test('again after some minutes, so that a new value is used', async () => {
     const values = { 'crm-token': VALUE };
     let now = 0;
     const vault = vaultOf(values, { now: () => now, cacheMs: 1_000 });
@@ -52,7 +52,7 @@ describe('a secret is read', () => {
     expect(vault.redact(`${VALUE} rotated-value`)).toBe('[secret "crm-token"] [secret "crm-token"]');
   });
 
-  test('once, however many ask at a time, and again after a failure', async () => {
+  test('once for all callers at the same time, and again after a failure', async () => {
     const read = vi.fn<(name: string) => Promise<string>>(async (name) => `value of ${name}`);
     read.mockRejectedValueOnce(new Error('down'));
     const vault = new SecretVault(read);
@@ -67,8 +67,8 @@ describe('a secret is read', () => {
   });
 });
 
-describe('a secret that cannot be had', () => {
-  test('is missing as well where a source cannot say where it looks, and nothing of what that throws is passed on', async () => {
+describe('a secret that cannot be loaded', () => {
+  test('is missing too if a source cannot name its place, and the error of the source is not passed on', async () => {
     const where = (): never => {
       throw new Error('hunter2-hunter2');
     };
@@ -78,7 +78,7 @@ describe('a secret that cannot be had', () => {
     await expect(failing).rejects.toMatchObject({ code: 'secret_unavailable', message: expect.not.stringContaining('hunter2') });
   });
 
-  test('is named together with every place where it was looked for', async () => {
+  test('is reported with every place that was searched', async () => {
     const sources: SecretSource[] = [{ where: (name) => `the drawer of ${name}`, read: () => undefined }, () => undefined];
     const failure = await failureOf(new SecretVault(sources).resolve('crm-token'));
     expect(failure).toMatchObject({
@@ -89,7 +89,7 @@ describe('a secret that cannot be had', () => {
     expect(await failureOf(new SecretVault([]).resolve('crm-token'))).toMatchObject({ code: 'secret_missing' });
   });
 
-  test('because its source fails may be tried again, and no word of the failure is passed on', async () => {
+  test('because its source fails may be tried again, and the message of the failure is not passed on', async () => {
     const source = (): never => {
       throw Object.assign(new Error(`refused the password ${VALUE}`), { code: 'ECONNREFUSED', value: VALUE });
     };
@@ -107,12 +107,12 @@ describe('a secret that cannot be had', () => {
     expect(failure).toMatchObject({ code: 'secret_unavailable', message: expect.stringContaining(problem) });
   });
 
-  test.each(['abc', 'a  ', ' \n '])('because its value %j would be found everywhere', async (value) => {
+  test.each(['abc', 'a  ', ' \n '])('because its value %j is too short to be redacted', async (value) => {
     const failure = await failureOf(vaultOf({ 'crm-token': value }).resolve('crm-token'));
     expect(failure).toMatchObject({ code: 'secret_missing', message: expect.stringContaining('fewer than 4 characters') });
   });
 
-  test.each(['../x', '', { kind: 'longhaul.secret', name: '../x' } as const])('because %j is no name', async (name) => {
+  test.each(['../x', '', { kind: 'longhaul.secret', name: '../x' } as const])('because %j is not a valid name', async (name) => {
     const asked = vi.fn<() => undefined>();
     expect(await failureOf(new SecretVault(asked).resolve(name))).toMatchObject({ name: 'UsageError' });
     expect(asked).not.toHaveBeenCalled();
@@ -123,7 +123,7 @@ test.each([[[{}]], ['a text'], [[null]], [{ read: () => '' }]])('the sources %j 
   expect(() => new SecretVault(sources as never)).toThrow(/^the worker: "secrets" has a value at index 0 that is not a source/);
 });
 
-test('a vault shows no value when it is logged, and touches nothing before the first secret', async () => {
+test('logging a vault shows no value, and a vault reads no source before the first secret', async () => {
   const vault = vaultOf({ 'crm-token': VALUE });
   const value = { a: ['b'] };
   expect(vault.isUnused).toBe(true);

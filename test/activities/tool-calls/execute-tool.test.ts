@@ -20,7 +20,7 @@ async function run(tool: AnyTool, args: JsonObject = {}): Promise<Executed> {
   return executeTool({ tool, args, context: contextOf() });
 }
 
-describe('what a tool returns becomes content', () => {
+describe('the return value of a tool becomes content', () => {
   const cyclic: Record<string, unknown> = {};
   cyclic['self'] = cyclic;
 
@@ -57,7 +57,7 @@ describe('what a tool returns becomes content', () => {
   });
 });
 
-test('a result that is nested too deep is an error result that is not tried again, whatever its schema does with it', async () => {
+test('a result that is nested too deep is an error result, is not tried again, and its schema makes no difference', async () => {
   interface Lists extends Array<Lists> {}
   const lists: z.ZodType<Lists> = z.lazy(() => z.array(lists));
   const deep: unknown = JSON.parse(`${'['.repeat(10_000)}${']'.repeat(10_000)}`);
@@ -68,14 +68,14 @@ test('a result that is nested too deep is an error result that is not tried agai
   }
 });
 
-test('a failure that the tool reports itself is an error result', async () => {
+test('a failure that the tool returns is an error result', async () => {
   expect(await run(toolThat(() => toolOutput('soft failure', { isError: true })))).toMatchObject({
     content: ['soft failure'],
     isError: true,
   });
 });
 
-test('what a tool throws is an error result with the bare message', async () => {
+test('an error that a tool throws is an error result with its message alone', async () => {
   const boom = (reason: unknown): AnyTool =>
     toolThat(() => {
       throw reason;
@@ -86,7 +86,7 @@ test('what a tool throws is an error result with the bare message', async () => 
   expect(await run(toolThat(async () => Promise.reject(new Error('later'))))).toMatchObject({ content: ['later'], isError: true });
 });
 
-test('arguments pass through the full zod schema, with its defaults and checks, before anything happens', async () => {
+test('arguments are parsed by the zod schema, with its defaults and checks, before the tool runs', async () => {
   let executed = 0;
   const tool = defineTool({
     name: 'probe',
@@ -104,7 +104,7 @@ test('arguments pass through the full zod schema, with its defaults and checks, 
   expect(executed).toBe(1);
 });
 
-test('the result schema is applied to what the tool returns', async () => {
+test('the result schema is applied to the return value', async () => {
   const result = z.object({ n: z.number() });
   expect(await run(toolThat(() => ({ n: 1, secret: 'x' }), { result }))).toMatchObject({ content: [{ n: 1 }], isError: false });
   const refused = await run(toolThat(() => ({ n: 'one' }), { result }));

@@ -10,7 +10,7 @@ const BUDGET = 2_000;
 const spilled: SpilledContent = { store: 'files', claim: { key: 'k' }, bytes: 3_004, sha256: 'f' };
 const noStore = (): Promise<SpilledContent> => Promise.reject(new Error('nothing may be stored'));
 
-/** One text whose content is as large as the budget, and `more` bytes larger. */
+/** A text whose content is `more` bytes larger than the budget. */
 function sized(more: number): JsonValue[] {
   return ['x'.repeat(BUDGET - '[""]'.length + more)];
 }
@@ -19,7 +19,7 @@ function result(content: JsonValue[], isError = false): { name: string; content:
   return { name: 'search', content, isError };
 }
 
-describe('a result within the budget is not touched', () => {
+describe('a result within the budget is unchanged', () => {
   test.each(['cut', 'spill', 'error'] as const)('with overflow %s', async (overflow) => {
     for (const more of [-1, 0]) {
       expect(await limitResultSize(result(sized(more)), { maxResultBytes: BUDGET, overflow }, noStore)).toEqual({
@@ -47,7 +47,7 @@ describe('a result one byte over the budget', () => {
     });
   });
 
-  test('is stored as a whole, and its preview fits', async () => {
+  test('is stored whole, and its preview fits', async () => {
     const stored: JsonValue[][] = [];
     const fitting = await limitResultSize(result(sized(1)), { maxResultBytes: BUDGET, overflow: 'spill' }, async (content) => {
       stored.push(content);
@@ -62,7 +62,7 @@ describe('a result one byte over the budget', () => {
     expect(jsonBytes(fitting.content)).toBeLessThanOrEqual(BUDGET);
   });
 
-  test('is cut where the store fails, and says so: the tool has acted and must not act again', async () => {
+  test('is cut if the store fails, and says so: the tool has run and must not run again', async () => {
     const failing = (): Promise<SpilledContent> => Promise.reject(new Error(`no space left ${'é'.repeat(500)}`));
     const fitting = await limitResultSize(result(sized(1)), { maxResultBytes: BUDGET, overflow: 'spill' }, failing);
     expect(fitting).toEqual({
@@ -73,12 +73,12 @@ describe('a result one byte over the budget', () => {
   });
 });
 
-test.each(['cut', 'spill', 'error'] as const)('an error result is cut, whatever the tool says of results: %s', async (overflow) => {
+test.each(['cut', 'spill', 'error'] as const)('an error result is cut, with any option of the tool: %s', async (overflow) => {
   const fitting = await limitResultSize(result(sized(1), true), { maxResultBytes: BUDGET, overflow }, noStore);
   expect(fitting).toEqual({ content: [expect.stringContaining('[Cut: ')], isError: true });
 });
 
-test('a store whose reason is full of escapes does not push the smallest budget over', async () => {
+test('a store whose message has many escapes does not exceed the smallest budget', async () => {
   const failing = (): Promise<SpilledContent> => Promise.reject(new Error('\u0001'.repeat(5_000)));
   const fitting = await limitResultSize(result(sized(1)), { maxResultBytes: 1_000, overflow: 'spill' }, failing);
   expect(jsonBytes(fitting.content)).toBeLessThanOrEqual(1_000);
@@ -97,7 +97,7 @@ describe('the details of a heartbeat', () => {
     ['one byte below the budget', text(BYTE_BUDGETS.heartbeat - 1), text(BYTE_BUDGETS.heartbeat - 1)],
     ['at the budget', text(BYTE_BUDGETS.heartbeat), text(BYTE_BUDGETS.heartbeat)],
     ['one byte above the budget', text(BYTE_BUDGETS.heartbeat + 1), '[The details of this heartbeat are 64001 bytes of JSON, over 64000]'],
-    ['what is not JSON', 1n as unknown as JsonValue, '[The details of this heartbeat are not JSON]'],
+    ['a value that is not JSON', 1n as unknown as JsonValue, '[The details of this heartbeat are not JSON]'],
   ])('%s', (_, details, sent) => {
     expect(heartbeatDetails(details)).toEqual(sent);
   });

@@ -3,27 +3,27 @@ import { z } from 'zod';
 import { runToolActivity } from '../../../activities/tool-calls/run-tool.ts';
 import { contextUpdate, defineAgent, defineTool, withUpdate } from '../../../src/index.ts';
 import type { RunToolInput } from '../../../src/core/protocol.ts';
-import { activityWorld, type World } from '../activity-world.ts';
+import { activityEnvironment, type ActivityEnvironment } from '../activity-environment.ts';
 
 type Execute = NonNullable<Parameters<typeof defineTool>[0]['execute']>;
 
-/** One call as a local activity, or as a remote one. */
-function worldOf(execute: Execute, info: { isLocal: boolean }): { world: World; call: () => Promise<unknown> } {
-  // The name of the activity, in these tests.
+/** Runs one call as a local activity, or as a remote one. */
+function environmentOf(execute: Execute, info: { isLocal: boolean }): { environment: ActivityEnvironment; call: () => Promise<unknown> } {
+  // The name of the activity in these tests.
   const tool = defineTool({ name: 'unknown', description: 'Does', parameters: z.object({}), tier: 'local', execute });
   const agent = defineAgent({ name: 'clerk', model: 'scripted/m', tools: [tool] });
-  const world = activityWorld({ agents: [agent], info, heartbeatMs: 1 });
+  const environment = activityEnvironment({ agents: [agent], info, heartbeatMs: 1 });
   const input: RunToolInput = { agentName: 'clerk', callId: 'c1', step: 1, at: [3, 1], eventId: 'e0', arguments: {} };
-  return { world, call: () => world.run(runToolActivity(world.runtime), input) };
+  return { environment, call: () => environment.run(runToolActivity(environment.runtime), input) };
 }
 
-test('the result of a local call says where the call is, since its input is in no history', async () => {
-  expect(await worldOf(() => 'seen', { isLocal: true }).call()).toMatchObject({ content: ['seen'], at: [3, 1] });
-  expect(await worldOf(() => 'seen', { isLocal: false }).call()).not.toHaveProperty('at');
+test('the result of a local call has the position of the call, because its input is not in the history', async () => {
+  expect(await environmentOf(() => 'seen', { isLocal: true }).call()).toMatchObject({ content: ['seen'], at: [3, 1] });
+  expect(await environmentOf(() => 'seen', { isLocal: false }).call()).not.toHaveProperty('at');
 });
 
-test('heartbeats of a local call go nowhere, and harm nothing', async () => {
-  const { world, call } = worldOf(
+test('heartbeats of a local call are ignored', async () => {
+  const { environment, call } = environmentOf(
     async (_, { heartbeat }) => {
       heartbeat({ done: 1 });
       await new Promise((resolve) => setTimeout(resolve, 20));
@@ -32,18 +32,21 @@ test('heartbeats of a local call go nowhere, and harm nothing', async () => {
     { isLocal: true },
   );
   expect(await call()).toMatchObject({ content: ['done'] });
-  expect(world.beats).toEqual([]);
+  expect(environment.heartbeats).toEqual([]);
 });
 
-test('a local call that changes more than fits into its task changes nothing, and says so', async () => {
+test('a local call whose changes do not fit into its workflow task changes nothing, and its result says so', async () => {
   const large = 'x'.repeat(16_000);
   const problem =
     /^.*A call of a local tool may change 16000 bytes of state and deps, and this one changes 160\d\d: write "tier": "remote"\.$/;
   const setting: Execute = (_, { setState }) => setState('k', large);
   const updating: Execute = () => withUpdate('done', contextUpdate().set('k', large));
   for (const execute of [setting, updating]) {
-    expect(await worldOf(execute, { isLocal: true }).call()).toMatchObject({ isError: true, content: [expect.stringMatching(problem)] });
-    expect(await worldOf(execute, { isLocal: true }).call()).not.toHaveProperty('state');
-    expect(await worldOf(execute, { isLocal: false }).call()).not.toHaveProperty('isError');
+    expect(await environmentOf(execute, { isLocal: true }).call()).toMatchObject({
+      isError: true,
+      content: [expect.stringMatching(problem)],
+    });
+    expect(await environmentOf(execute, { isLocal: true }).call()).not.toHaveProperty('state');
+    expect(await environmentOf(execute, { isLocal: false }).call()).not.toHaveProperty('isError');
   }
 });

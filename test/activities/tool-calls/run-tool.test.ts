@@ -4,18 +4,18 @@ import { runToolActivity } from '../../../activities/tool-calls/run-tool.ts';
 import { defineAgent, defineTool } from '../../../src/index.ts';
 import type { Folded } from '../../../src/core/domain/record/window.ts';
 import { QUERIES, type RunToolInput } from '../../../src/core/protocol.ts';
-import { activityWorld } from '../activity-world.ts';
+import { activityEnvironment } from '../activity-environment.ts';
 
 const agent = defineAgent({
   name: 'clerk',
   model: 'scripted/m',
   tools: [
-    // The name of the activity, in these tests.
+    // The name of the activity in these tests.
     defineTool({ name: 'unknown', description: 'Says', parameters: z.object({ text: z.string() }), execute: ({ text }) => `said ${text}` }),
   ],
 });
 
-/** A call, and after it what was decided about it. */
+/** A call, and the decision on it. */
 const events: Folded[] = [
   { id: 'e0', author: 'clerk', content: [{ type: 'tool_call', toolCallId: 'c1', name: 'unknown', arguments: { text: 'as asked' } }] },
   { id: 'e1', author: 'ann', content: [] },
@@ -23,23 +23,23 @@ const events: Folded[] = [
 
 const input: RunToolInput = { agentName: 'clerk', callId: 'c1', step: 1, at: [0, 0], eventId: 'e0' };
 
-test('arguments that are not in the input are read from the conversation, whatever was recorded since', async () => {
-  const world = activityWorld({ agents: [agent], events });
-  expect(await world.run(runToolActivity(world.runtime), input)).toMatchObject({ content: ['said as asked'] });
-  // Once is enough: what a process has read it keeps.
-  expect(await world.run(runToolActivity(world.runtime), input)).toMatchObject({ content: ['said as asked'] });
-  expect(world.asked.map(([query]) => query)).toEqual([QUERIES.transcript]);
+test('arguments that are not in the input are read from the conversation, even if more events were recorded later', async () => {
+  const environment = activityEnvironment({ agents: [agent], events });
+  expect(await environment.run(runToolActivity(environment.runtime), input)).toMatchObject({ content: ['said as asked'] });
+  // The first read is enough: the process keeps the conversation.
+  expect(await environment.run(runToolActivity(environment.runtime), input)).toMatchObject({ content: ['said as asked'] });
+  expect(environment.asked.map(([query]) => query)).toEqual([QUERIES.transcript]);
 });
 
-test('arguments of a decision that are not in the input are asked of the run', async () => {
-  const world = activityWorld({ agents: [agent], events, answers: { [QUERIES.callArguments]: { text: 'as decided' } } });
-  const output = await world.run(runToolActivity(world.runtime), { ...input, argumentsByReference: true });
+test('arguments of a decision that are not in the input are requested from the run', async () => {
+  const environment = activityEnvironment({ agents: [agent], events, answers: { [QUERIES.callArguments]: { text: 'as decided' } } });
+  const output = await environment.run(runToolActivity(environment.runtime), { ...input, argumentsByReference: true });
   expect(output).toMatchObject({ content: ['said as decided'] });
-  expect(world.asked).toEqual([[QUERIES.callArguments, { callId: 'c1' }]]);
+  expect(environment.asked).toEqual([[QUERIES.callArguments, { callId: 'c1' }]]);
 });
 
-test('a call that the conversation does not have is a defect, and not tried again', async () => {
-  const world = activityWorld({ agents: [agent], events });
-  const failing = world.run(runToolActivity(world.runtime), { ...input, eventId: 'another' });
+test('a call that is not in the conversation is a defect, and is not tried again', async () => {
+  const environment = activityEnvironment({ agents: [agent], events });
+  const failing = environment.run(runToolActivity(environment.runtime), { ...input, eventId: 'another' });
   await expect(failing).rejects.toMatchObject({ type: 'internal', nonRetryable: true });
 });

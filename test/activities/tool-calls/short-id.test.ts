@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { shortId } from '../../../activities/tool-calls/short-id.ts';
 
-test('ids have eight characters, and are not drawn twice', () => {
+test('ids have eight characters and are unique', () => {
   const ids = Array.from({ length: 2_000 }, shortId);
   expect(new Set(ids).size).toBe(ids.length);
   expect(ids.every((id) => /^[\w-]{8}$/.test(id))).toBe(true);

@@ -6,20 +6,20 @@ import { defineAgent, defineTool, type ToolOptions } from '../../../src/index.ts
 import { BYTE_BUDGETS } from '../../../src/core/domain/json/byte-budget.ts';
 import { jsonBytes } from '../../../src/core/domain/json/payload-limit.ts';
 import { QUERIES, type RunToolInput, type RunToolOutput } from '../../../src/core/protocol.ts';
-import { activityWorld, EXECUTION, type World } from '../activity-world.ts';
+import { activityEnvironment, EXECUTION, type ActivityEnvironment } from '../activity-environment.ts';
 
 type Options = Partial<ToolOptions<z.ZodObject, Record<string, unknown>, unknown>>;
 
-/** A world in which one attempt of a tool "act" runs, of as many as Temporal allows. */
+/** An environment for one attempt of the tool "act", of as many as its policy allows. */
 function attemptOf(
   options: Options,
   { attempt = 1, maximumAttempts = 3, isLocal = false } = {},
-): World & { act: (input?: object) => Promise<RunToolOutput> } {
+): ActivityEnvironment & { act: (input?: object) => Promise<RunToolOutput> } {
   const act = defineTool({ name: 'act', description: 'Acts', parameters: z.object({}), execute: () => 'acted', ...options });
   const agents = [defineAgent({ name: 'clerk', model: 'scripted/m', deps: z.object({ level: z.number().optional() }), tools: [act] })];
-  const world = activityWorld({ agents, info: { activityType: 'act', attempt, isLocal, retryPolicy: { maximumAttempts } } });
+  const environment = activityEnvironment({ agents, info: { activityType: 'act', attempt, isLocal, retryPolicy: { maximumAttempts } } });
   const input: RunToolInput = { agentName: 'clerk', callId: 'c1', step: 1, at: [1, 0], eventId: 'e1', arguments: {}, timeoutMs: 50 };
-  return { ...world, act: (more = {}) => world.run(runToolActivity(world.runtime), { ...input, ...more }) };
+  return { ...environment, act: (more = {}) => environment.run(runToolActivity(environment.runtime), { ...input, ...more }) };
 }
 
 const fails = (): never => {
@@ -27,8 +27,8 @@ const fails = (): never => {
 };
 const hangs = (): Promise<never> => new Promise(() => undefined);
 
-describe('what a tool throws', () => {
-  test('fails the attempt as long as there are others', async () => {
+describe('an error that a tool throws', () => {
+  test('fails the attempt if further attempts are left', async () => {
     await expect(attemptOf({ execute: fails }).act()).rejects.toMatchObject({ type: 'tool_failed', message: 'down', nonRetryable: false });
   });
 
@@ -37,12 +37,12 @@ describe('what a tool throws', () => {
     expect(output).toMatchObject({ content: ['down (3 attempts)'], isError: true });
   });
 
-  test('is the result at once where the tool says so', async () => {
+  test('is the result at once if the tool marks it so', async () => {
     expect(await attemptOf({ execute: fails, retryOn: 'none' }).act()).toMatchObject({ content: ['down'], isError: true });
     expect(await attemptOf({ execute: fails, retryOn: () => false }).act()).toMatchObject({ content: ['down'], isError: true });
   });
 
-  test('is cut where it is too long to be reported', async () => {
+  test('is cut if it is too long to be reported', async () => {
     const shout = (): never => {
       throw new Error('x'.repeat(5_000_000));
     };
@@ -52,11 +52,11 @@ describe('what a tool throws', () => {
     expect(jsonBytes((failure as Error).message)).toBeLessThanOrEqual(BYTE_BUDGETS.errorMessage);
   });
 
-  test('is tried again where nobody can say whether it should be', async () => {
+  test('is tried again if the check of its retryability fails', async () => {
     await expect(attemptOf({ execute: fails, retryOn: () => JSON.parse('{') as boolean }).act()).rejects.toMatchObject({ message: 'down' });
   });
 
-  test('says by itself how long to wait', async () => {
+  test('may give the delay before the next attempt', async () => {
     const wait = (): never => {
       throw Object.assign(new Error('later'), { retryAfterMs: 1_234 });
     };
@@ -64,21 +64,21 @@ describe('what a tool throws', () => {
   });
 });
 
-describe('a tool that acts once', () => {
+describe('a call with effect `once`', () => {
   const once = { effect: 'once' } as const;
 
-  test('has failed where it throws, and is not tried again', async () => {
+  test('has failed if it throws, and is not tried again', async () => {
     expect(await attemptOf({ ...once, execute: fails }, { maximumAttempts: 1 }).act()).toMatchObject({ content: ['down'], isError: true });
   });
 
-  test('is lost where its time is up: it may go on acting', async () => {
+  test('is lost after its time limit, because it may still go on', async () => {
     expect(await attemptOf({ ...once, execute: hangs }, { maximumAttempts: 1 }).act()).toMatchObject({
       lost: true,
       reason: expect.stringContaining('timed out') as string,
     });
   });
 
-  test('is lost where the worker shuts down meanwhile, and cancelled where the run is', async () => {
+  test('is lost if the worker shuts down meanwhile, and cancelled if the run is', async () => {
     let began = Promise.withResolvers<void>();
     const obedient = (_: object, { signal }: { signal: AbortSignal }): Promise<never> => {
       began.resolve();
@@ -90,78 +90,78 @@ describe('a tool that acts once', () => {
     down.shutDown();
     expect(await lost).toMatchObject({ lost: true });
 
-    const world = attemptOf({ ...once, execute: obedient }, { maximumAttempts: 1 });
+    const environment = attemptOf({ ...once, execute: obedient }, { maximumAttempts: 1 });
     began = Promise.withResolvers<void>();
-    const cancelled = world.act({ timeoutMs: 60_000 });
+    const cancelled = environment.act({ timeoutMs: 60_000 });
     await began.promise;
-    world.runtime.aborts.abort(EXECUTION);
+    environment.runtime.aborts.abort(EXECUTION);
     await expect(cancelled).rejects.toMatchObject({ name: 'AbortError', message: 'The run was cancelled' });
   });
 
-  test('is lost, too, where it acts once for its run and a later build of the worker has it otherwise', async () => {
+  test('is lost too if the effect is `once` in the run, and a later build of the worker has changed it', async () => {
     expect(await attemptOf({ execute: hangs }, { maximumAttempts: 1 }).act({ once: true })).toMatchObject({ lost: true });
   });
 
-  test('has not begun where what it needs is not there', async () => {
+  test('has not started if its deps are invalid', async () => {
     let began = false;
-    const world = attemptOf({ ...once, execute: () => (began = true) }, { maximumAttempts: 1 });
-    await expect(world.act({ deps: { level: 'x' } })).rejects.toMatchObject({ type: 'invalid_input' });
+    const environment = attemptOf({ ...once, execute: () => (began = true) }, { maximumAttempts: 1 });
+    await expect(environment.act({ deps: { level: 'x' } })).rejects.toMatchObject({ type: 'invalid_input' });
     expect(began).toBe(false);
   });
 });
 
-describe('asking what became of a call', () => {
+describe('verifying the outcome of a call', () => {
   const input = { agentName: 'clerk', callId: 'c1', step: 1, at: [1, 0] as [number, number], eventId: 'e1', tool: 'act' };
   const ask = (verify: ToolOptions<z.ZodObject, Record<string, unknown>, unknown>['verify']): Promise<unknown> => {
-    const world = attemptOf({ effect: 'once', ...(verify === undefined ? {} : { verify }) });
-    return world.run(verifyCallActivity(world.runtime), input);
+    const environment = attemptOf({ effect: 'once', ...(verify === undefined ? {} : { verify }) });
+    return environment.run(verifyCallActivity(environment.runtime), input);
   };
 
-  test('gives its result as if it had answered', async () => {
+  test('gives its result as if the call had returned it', async () => {
     const found = await ask((key) => ({ happened: true, result: { key } }));
     expect(found).toMatchObject({ happened: true, output: { content: [{ key: 'run-1/e1/0' }] } });
   });
 
-  test('says that nothing happened', async () => {
+  test('reports that the call had no effect', async () => {
     expect(await ask(() => ({ happened: false }))).toEqual({ happened: false, tool: 'act' });
   });
 
   test.each<[string, object]>([
     ['it hangs', { verify: hangs }],
     ['its result is checked without end', { verify: () => ({ happened: true, result: 1 }), result: z.number().refine(hangs) }],
-  ])('ends in time where %s', async (_, options) => {
-    const world = attemptOf({ effect: 'once', ...options });
-    await expect(world.run(verifyCallActivity(world.runtime), { ...input, timeoutMs: 30 })).rejects.toMatchObject({
+  ])('ends at its time limit if %s', async (_, options) => {
+    const environment = attemptOf({ effect: 'once', ...options });
+    await expect(environment.run(verifyCallActivity(environment.runtime), { ...input, timeoutMs: 30 })).rejects.toMatchObject({
       type: 'verification_failed',
       message: "Tool 'act' timed out after 30ms",
     });
   });
 
-  test.each([undefined, null, {}, { happened: 'no' }])('is tried again where the answer is %j, which says neither', async (answer) => {
+  test.each([undefined, null, {}, { happened: 'no' }])('is tried again if the answer is %j, which is neither', async (answer) => {
     await expect(ask(() => answer as never)).rejects.toMatchObject({
       type: 'verification_failed',
       message: expect.stringContaining('neither {happened: true, result} nor {happened: false}'),
     });
   });
 
-  test('is tried again where nobody can tell', async () => {
+  test('is tried again if "verify" fails or is missing', async () => {
     await expect(ask(fails)).rejects.toMatchObject({ type: 'verification_failed', nonRetryable: false });
     await expect(ask(undefined)).rejects.toMatchObject({ message: expect.stringContaining('has no "verify" of tool "act"') });
   });
 });
 
-test('progress is what the next attempt begins with, also where that says nothing and ends', async () => {
-  const world = attemptOf({ execute: (_, { heartbeat }) => heartbeat({ done: 3 }) });
-  await world.act();
-  expect(world.beats).toEqual([{ done: 3 }]);
+test('reported progress is passed to the next attempt', async () => {
+  const environment = attemptOf({ execute: (_, { heartbeat }) => heartbeat({ done: 3 }) });
+  await environment.act();
+  expect(environment.heartbeats).toEqual([{ done: 3 }]);
 });
 
-test('heartbeats go on while a call waits for its data', async () => {
+test('heartbeats continue while a call waits for its data', async () => {
   const { promise, resolve } = Promise.withResolvers<object>();
   const act = defineTool({ name: 'act', description: 'Acts', parameters: z.object({}), execute: () => 'acted' });
   const agents = [defineAgent({ name: 'clerk', model: 'scripted/m', tools: [act] })];
   const info = { activityType: 'act', heartbeatTimeoutMs: 15 };
-  const world = activityWorld({ agents, info, answers: { [QUERIES.data]: promise } });
+  const environment = activityEnvironment({ agents, info, answers: { [QUERIES.data]: promise } });
   const input: RunToolInput = {
     agentName: 'clerk',
     callId: 'c1',
@@ -171,19 +171,19 @@ test('heartbeats go on while a call waits for its data', async () => {
     arguments: {},
     dataByReference: true,
   };
-  const output = world.run(runToolActivity(world.runtime), input);
-  await vi.waitFor(() => expect(world.beats.length).toBeGreaterThan(1));
+  const output = environment.run(runToolActivity(environment.runtime), input);
+  await vi.waitFor(() => expect(environment.heartbeats.length).toBeGreaterThan(1));
   resolve({ deps: {}, state: {} });
   expect(await output).toMatchObject({ content: ['acted'] });
 });
 
-test('a local call has no heartbeats, and says where it is', async () => {
-  const world = attemptOf({ tier: 'local', execute: (_, { heartbeat }) => heartbeat('half') }, { isLocal: true });
-  expect(await world.act()).toMatchObject({ content: [], at: [1, 0] });
-  expect(world.beats).toEqual([]);
+test('a local call has no heartbeats, and reports its position', async () => {
+  const environment = attemptOf({ tier: 'local', execute: (_, { heartbeat }) => heartbeat('half') }, { isLocal: true });
+  expect(await environment.act()).toMatchObject({ content: [], at: [1, 0] });
+  expect(environment.heartbeats).toEqual([]);
 });
 
-test('a key in a result changes the deps only where the tool says so: whoever writes the result would', async () => {
+test('a key in a result changes the deps only if the tool allows it: otherwise the author of the result could', async () => {
   const execute = (): object => ({ ok: true, __update_context__: { level: 9 } });
   expect(await attemptOf({ execute }).act()).toMatchObject({ content: [{ ok: true, __update_context__: { level: 9 } }] });
   expect(await attemptOf({ execute }).act()).not.toHaveProperty('contextUpdate');

@@ -8,35 +8,35 @@ import { defineAgent, defineTool, ModelRetry, ToolFailure, type ToolOptions } fr
 import { logLine } from '../../../src/log/log-line.ts';
 import type { RunToolInput, RunToolOutput } from '../../../src/core/protocol.ts';
 import { approve, callTool, say, scriptedModel, testAgent, type TestedRun } from '../../../src/testing/index.ts';
-import { activityWorld, type World } from '../activity-world.ts';
+import { activityEnvironment, type ActivityEnvironment } from '../activity-environment.ts';
 
 const VALUE = 'v8-Kq2-x91';
 const HERE = /at .*pay .*\(.*tool-errors\.test\.ts:\d+:\d+\)/;
 
 type Execute = ToolOptions<z.ZodObject, Record<string, unknown>, unknown>['execute'];
 
-/** One attempt of a tool, as a worker runs it, of as many as Temporal allows. */
+/** Runs one attempt of a tool as a worker does, of as many as its policy allows. */
 function attemptOf(
   execute: Execute,
   { attempt = 1, tier = 'remote' }: { attempt?: number; tier?: 'local' | 'remote' } = {},
-): World & { act: () => Promise<unknown> } {
+): ActivityEnvironment & { act: () => Promise<unknown> } {
   const options = { name: 'act', description: 'Acts', parameters: z.object({}) };
   const act = execute === 'none' ? defineTool({ ...options, execute }) : defineTool({ ...options, tier, execute });
   const agents = [defineAgent({ name: 'clerk', model: 'scripted/m', tools: [act] })];
   const isLocal = tier === 'local';
   const info = { activityType: 'act', attempt, isLocal, retryPolicy: { maximumAttempts: 3 } };
-  const world = activityWorld({ agents, info, secrets: new SecretVault(() => VALUE) });
+  const environment = activityEnvironment({ agents, info, secrets: new SecretVault(() => VALUE) });
   const input: RunToolInput = { agentName: 'clerk', callId: 'c1', step: 1, at: [1, 0], eventId: 'e1', arguments: {}, timeoutMs: 50 };
-  const activity = createActivities(world.runtime)['act'] as (input: RunToolInput) => Promise<RunToolOutput>;
-  return { ...world, act: () => world.run(activity, input) };
+  const activity = createActivities(environment.runtime)['act'] as (input: RunToolInput) => Promise<RunToolOutput>;
+  return { ...environment, act: () => environment.run(activity, input) };
 }
 
 function pay(): never {
   throw new TypeError('no account', { cause: new Error('no row') });
 }
 
-describe.each(['remote', 'local'] as const)('what a %s tool throws', (tier) => {
-  test('fails an attempt with the stack and the cause of the author', async () => {
+describe.each(['remote', 'local'] as const)('an error thrown by a %s tool', (tier) => {
+  test("fails an attempt with the author's stack and cause", async () => {
     const failure = (await attemptOf(pay, { tier })
       .act()
       .catch((error: unknown) => error)) as ApplicationFailure;
@@ -45,14 +45,14 @@ describe.each(['remote', 'local'] as const)('what a %s tool throws', (tier) => {
     expect(failure.cause?.stack).toMatch(HERE);
   });
 
-  test('is logged at every attempt with the stack, at the last as an error', async () => {
+  test('is logged at every attempt with the stack, and at the last attempt as an error', async () => {
     const levels: string[] = [];
     for (const attempt of [1, 2, 3]) {
-      const world = attemptOf(pay, { tier, attempt });
-      await world.act().catch(() => undefined);
-      expect(world.logged).toHaveLength(1);
-      expect(world.logged.map((entry) => logLine(entry)).join('\n')).toMatch(HERE);
-      levels.push(...world.logged.map(({ level }) => level));
+      const environment = attemptOf(pay, { tier, attempt });
+      await environment.act().catch(() => undefined);
+      expect(environment.logged).toHaveLength(1);
+      expect(environment.logged.map((entry) => logLine(entry)).join('\n')).toMatch(HERE);
+      levels.push(...environment.logged.map(({ level }) => level));
     }
     expect(levels).toEqual(['WARN', 'WARN', 'ERROR']);
   });
@@ -66,20 +66,20 @@ test('a tool that has become a schema alone answers runs that began before with 
   });
 });
 
-test('the last line says which call of which run', async () => {
-  const world = attemptOf(pay, { attempt: 3 });
-  await world.act();
-  expect(world.logged[0]).toMatchObject({ message: 'Tool "act" threw', meta: { agent: 'clerk', step: 1, callId: 'c1', attempt: 3 } });
+test('the last log line names the call and the run', async () => {
+  const environment = attemptOf(pay, { attempt: 3 });
+  await environment.act();
+  expect(environment.logged[0]).toMatchObject({ message: 'Tool "act" threw', meta: { agent: 'clerk', step: 1, callId: 'c1', attempt: 3 } });
 });
 
-test.each([1, 3])('no secret is in what attempt %d fails with and logs', async (attempt) => {
+test.each([1, 3])('the failure and the log of attempt %d contain no secret', async (attempt) => {
   const leak: Execute = async (_, { secret }) => {
     const value = await secret('crm-token');
     throw new Error(`refused ${value}`, { cause: new Error(`by ${value}`) });
   };
-  const world = attemptOf(leak, { attempt });
-  const failure: unknown = await world.act().catch((error: unknown) => error);
-  const shown = inspect([failure, world.logged], { depth: 9 });
+  const environment = attemptOf(leak, { attempt });
+  const failure: unknown = await environment.act().catch((error: unknown) => error);
+  const shown = inspect([failure, environment.logged], { depth: 9 });
   expect(shown).not.toContain(VALUE);
   expect(shown).toContain('refused [secret "crm-token"]');
 });
@@ -87,22 +87,22 @@ test.each([1, 3])('no secret is in what attempt %d fails with and logs', async (
 test.each([
   ['a ToolFailure', new ToolFailure('closed')],
   ['a ModelRetry', new ModelRetry('again')],
-])('%s is meant for the model: only who debugs sees where it was thrown', async (_, thrown) => {
-  const world = attemptOf(() => {
+])('%s is meant for the model: its stack is logged at debug level only', async (_, thrown) => {
+  const environment = attemptOf(() => {
     throw thrown;
   });
-  await world.act();
-  expect(world.logged.map(({ level }) => level)).toEqual(['DEBUG']);
-  expect(world.logged.map((entry) => logLine(entry)).join('\n')).toContain('tool-errors.test.ts');
+  await environment.act();
+  expect(environment.logged.map(({ level }) => level)).toEqual(['DEBUG']);
+  expect(environment.logged.map((entry) => logLine(entry)).join('\n')).toContain('tool-errors.test.ts');
 });
 
-test('a tool whose time is up at its last attempt is logged as an error', async () => {
-  const world = attemptOf(() => new Promise(() => undefined), { attempt: 3 });
-  await world.act();
-  expect(world.logged).toMatchObject([{ level: 'ERROR', meta: { error: { message: "Tool 'act' timed out after 50ms" } } }]);
+test('a tool that exceeds its time limit at its last attempt is logged as an error', async () => {
+  const environment = attemptOf(() => new Promise(() => undefined), { attempt: 3 });
+  await environment.act();
+  expect(environment.logged).toMatchObject([{ level: 'ERROR', meta: { error: { message: "Tool 'act' timed out after 50ms" } } }]);
 });
 
-test('a predicate of "approval" that throws is logged with its stack: a person is shown the message alone', async () => {
+test('a predicate of "approval" that throws is logged with its stack: the approver sees the message alone', async () => {
   const guarded = defineTool({ name: 'guarded', description: 'Acts', parameters: z.object({}), approval: pay, execute: () => 'acted' });
   const { result, log } = await logOf(() =>
     testAgent(defineAgent({ name: 'clerk', model: 'scripted/m', tools: [guarded] }), {
@@ -116,7 +116,7 @@ test('a predicate of "approval" that throws is logged with its stack: a person i
   expect(log).toContain('"approval" of tool "guarded" threw');
 });
 
-test('testAgent shows the stack of the last attempt on stderr, and attempts before where the level says so', async () => {
+test('testAgent prints the stack of the last attempt on stderr, and earlier attempts if the log level allows it', async () => {
   const act = defineTool({ name: 'act', description: 'Acts', parameters: z.object({}), maxAttempts: 2, execute: pay });
   const run = (): Promise<TestedRun> =>
     testAgent(defineAgent({ name: 'clerk', model: 'scripted/m', tools: [act] }), {
@@ -130,7 +130,7 @@ test('testAgent shows the stack of the last attempt on stderr, and attempts befo
   expect(more.match(/pay .*tool-errors\.test\.ts/g)?.length).toBeGreaterThan((log.match(/pay .*tool-errors\.test\.ts/g) ?? []).length);
 });
 
-test('instructions that throw fail the run with the place where they did', async () => {
+test('if instructions throw, the run fails with the place in the source', async () => {
   const { result, log } = await logOf(
     () => testAgent(defineAgent({ name: 'clerk', model: 'scripted/m', instructions: pay }), { input: 'Go', model: scriptedModel([]) }),
     'WARN',
@@ -139,7 +139,7 @@ test('instructions that throw fail the run with the place where they did', async
   expect(log).toMatch(HERE);
 });
 
-/** What a run in memory has come to, and what it has written to stderr. */
+/** The outcome of a run in memory, and its output on stderr. */
 async function logOf(run: () => Promise<TestedRun>, level?: string): Promise<TestedRun & { log: string }> {
   vi.stubEnv('LONGHAUL_LOG_LEVEL', level);
   const lines: string[] = [];

@@ -3,7 +3,7 @@ import { ToolSemaphore } from '../../../activities/tool-calls/tool-semaphore.ts'
 
 const NEVER = new AbortController().signal;
 
-test('as many calls run at a time as a tool allows, and the others in the order in which they came', async () => {
+test('as many calls run at a time as a tool allows, and the others follow in order', async () => {
   const turns = new ToolSemaphore();
   const began: string[] = [];
   const take = async (call: string): Promise<() => void> => {
@@ -29,7 +29,7 @@ test('tools do not wait for each other', async () => {
   await expect(turns.take('u', 1, NEVER)).resolves.toBeTypeOf('function');
 });
 
-test('a call that is given up while it waits takes no turn', async () => {
+test('a call that is aborted while it waits takes no slot', async () => {
   const turns = new ToolSemaphore();
   const over = await turns.take('t', 1, NEVER);
   const controller = new AbortController();

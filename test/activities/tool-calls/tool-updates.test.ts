@@ -3,25 +3,25 @@ import { z } from 'zod';
 import { runToolActivity } from '../../../activities/tool-calls/run-tool.ts';
 import { contextUpdate, defineAgent, defineTool, withUpdate } from '../../../src/index.ts';
 import type { RunToolInput, RunToolOutput } from '../../../src/core/protocol.ts';
-import { activityWorld } from '../activity-world.ts';
+import { activityEnvironment } from '../activity-environment.ts';
 
-/** What comes of a call that returns that. */
+/** Returns the outcome of a call that returns this value. */
 async function returning(returned: unknown): Promise<RunToolOutput> {
   const act = defineTool({ name: 'act', description: 'Acts', parameters: z.object({}), execute: () => returned });
   const agents = [defineAgent({ name: 'clerk', model: 'scripted/m', tools: [act] })];
-  const world = activityWorld({ agents, info: { activityType: 'act' } });
+  const environment = activityEnvironment({ agents, info: { activityType: 'act' } });
   const input: RunToolInput = { agentName: 'clerk', callId: 'c1', step: 1, at: [1, 0], eventId: 'e1', arguments: {} };
-  return world.run(runToolActivity(world.runtime), input);
+  return environment.run(runToolActivity(environment.runtime), input);
 }
 
 const REFUSED = "The update of the deps by tool 'act' was refused, and changed nothing: ";
 
-test('an update comes with the result', async () => {
+test('an update is part of the result', async () => {
   const output = await returning(withUpdate('done', contextUpdate().set('a', 1)));
   expect(output).toMatchObject({ content: ['done'], contextUpdate: [{ op: 'set', key: 'a', value: 1 }] });
 });
 
-test('an update whose operations are larger than deps may be is refused, even where it leaves little: they are recorded', async () => {
+test('an update whose operations exceed the budget of deps is refused, even if little remains: operations are recorded', async () => {
   const large = 'x'.repeat(80_000);
   const output = await returning(withUpdate('done', contextUpdate().set('a', large).set('a', large).delete('a')));
   expect(output).toMatchObject({ isError: true, content: [expect.stringContaining(`${REFUSED}its operations are 160`)] });
@@ -43,6 +43,6 @@ test.each([
   [{ operations: [null] }, 'there is no operation null: write set, merge, append or delete'],
   [{ operations: 'set' }, 'it has no list of operations: write contextUpdate().set(key, value)'],
   [undefined, 'it has no list of operations: write contextUpdate().set(key, value)'],
-])('an update that is none (%j) is refused, and the call is not tried again for it', async (update, problem) => {
+])('an invalid update (%j) is refused, and the call is not tried again', async (update, problem) => {
   expect(await returning(withUpdate('done', update as never))).toMatchObject({ isError: true, content: [`${REFUSED}${problem}`] });
 });

@@ -21,14 +21,14 @@ function brokenOff(...details: unknown[]): ApplicationFailure {
   return ApplicationFailure.create({ type: 'model_unreachable', message: 'broken', details });
 }
 
-test('the last failure of a model call says what its attempts cost, where it knows', () => {
+test('the last failure of a model call gives the usage of its attempts, if it is known', () => {
   const failed = { type: 'failed', code: 'model_unreachable', message: 'broken' };
   expect(modelFailure('m', failedActivity(brokenOff({ spent })))).toEqual({ ...failed, spent });
   expect(modelFailure('m', failedActivity(brokenOff()))).toEqual(failed);
   expect(summaryFailure('m', failedActivity(brokenOff({ spent })))).toEqual({ ...failed, spent });
 });
 
-test('of a call that timed out the last heartbeat says it, or the failure of the attempt before', () => {
+test('a call that timed out gives the usage of its last heartbeat, or that of the failure before', () => {
   const timedOut = new TimeoutFailure('late', { spent }, TimeoutType.HEARTBEAT);
   expect(modelFailure('m', failedActivity(timedOut))).toMatchObject({ type: 'failed', code: 'model_timeout', spent });
   const timeOut = new TimeoutFailure('late', undefined, TimeoutType.SCHEDULE_TO_CLOSE);
@@ -36,19 +36,19 @@ test('of a call that timed out the last heartbeat says it, or the failure of the
   expect(modelFailure('m', failedActivity(waiting))).toMatchObject({ code: 'model_timeout', spent });
 });
 
-test('a cancelled call has no cost but that of its partial answer', () => {
+test('a cancelled call has no usage beyond that of its partial answer', () => {
   expect(modelFailure('m', failedActivity(new CancelledFailure('x', [{ spent }])))).toEqual({ type: 'cancelled' });
   expect(modelOutcome({ type: 'aborted', partial })).toEqual({ type: 'cancelled', partial });
   expect(modelOutcome({ type: 'aborted' })).toEqual({ type: 'cancelled' });
 });
 
-test('a summary is told from one that was cancelled', () => {
+test('a summary and a cancelled summary are distinguished', () => {
   const summary = { id: 'e1', text: 'short', usage: null };
   expect(summaryOutcome(summary)).toEqual({ type: 'summary', ...summary });
   expect(summaryOutcome({ type: 'aborted', partial })).toEqual({ type: 'cancelled', partial });
 });
 
-describe('the failure of a call that happens once', () => {
+describe('the failure of a call with effect `once`', () => {
   const schema = { type: 'object' };
   const pay: ToolSnapshot = {
     name: 'pay',
@@ -62,12 +62,12 @@ describe('the failure of a call that happens once', () => {
     effect: 'once',
   };
 
-  test.each(['secret_missing', 'WorkerShutdown'])('says that it has not begun where it is %s', (type) => {
+  test.each(['secret_missing', 'WorkerShutdown'])('has the outcome "not started" if it is %s', (type) => {
     const failure = failedActivity(ApplicationFailure.create({ type, message: 'not now' }));
     expect(toolFailure(pay, failure)).toMatchObject({ type: 'result', status: 'error', content: ['not now'] });
   });
 
-  test('says so where no worker had the tool: the run ends with that, and a model would read no more than the name of the tool', () => {
+  test('has the outcome "not started" if no worker had the tool: the run ends, and the model would read only the name of the tool', () => {
     const message = 'Activity function pay is not registered on this Worker, available activities: ["resolveAgent"]';
     const notFound = toolFailure(pay, failedActivity(ApplicationFailure.create({ type: 'NotFoundError', message })));
     const missing = toolFailure(pay, failedActivity(ApplicationFailure.create({ type: 'unknown_tool', message: 'No tool "pay"' })));
@@ -78,7 +78,7 @@ describe('the failure of a call that happens once', () => {
     expect(JSON.stringify(notFound)).not.toContain('resolveAgent');
   });
 
-  test.each(['Error', 'LonghaulError', 'PayloadsTooLarge'])('does not say so where it may be about the result (%s)', (type) => {
+  test.each(['Error', 'LonghaulError', 'PayloadsTooLarge'])('has another outcome if it may be about the result (%s)', (type) => {
     const failure = failedActivity(ApplicationFailure.create({ type, message: 'the result could not be encoded' }));
     expect(toolFailure(pay, failure)).toEqual({ type: 'lost', reason: 'the result could not be encoded' });
   });

@@ -2,13 +2,13 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { callSummary, modelSummary, verifySummary } from '../../../src/core/activity-requests/activity-summaries.ts';
 
-test('a model call says which step it is, which model, and how much is new', () => {
+test('the summary of a model call has its step, its model, and the number of new events', () => {
   const call = { step: 2, through: 5, lastEventId: 'e', newEvents: 3, final: false };
   expect(modelSummary(call, 'openai/gpt-x')).toBe('step 2 · gpt-x · 3 messages new');
   expect(modelSummary({ ...call, newEvents: 1, final: true }, 'openai/gpt-x')).toBe('step 2 (final) · gpt-x · 1 message new');
 });
 
-test('a tool call says what it is called with, and why where the model said so, without the name that the activity bears', () => {
+test("the summary of a tool call has its arguments and the model's reason if there is one, but not the name of the activity", () => {
   expect(callSummary({ query: 'Kipchoge marathon record' }, null)).toBe('Kipchoge marathon record');
   expect(callSummary({ query: 'his record' }, 'I need\nhis pace first.')).toBe('his record · I need his pace first.');
   expect(callSummary({}, 'What time is it?')).toBe('What time is it?');
@@ -28,7 +28,7 @@ test('the longest label leaves room for arguments and the first words of the tho
   expect(summary).toMatch(/^L{60} · a{110,}… · The invoice says so[^·]*…$/);
 });
 
-test('the question what became of a call says why it is asked, however long the arguments are', () => {
+test('the summary of a verification gives its reason, however long the arguments are', () => {
   const pay = { name: 'pay', arguments: { amount: 5 } };
   expect(verifySummary(pay, 'its worker was lost')).toBe('what became of pay (answer lost: its worker was lost): 5');
   expect(verifySummary({ ...pay, arguments: { text: 'x'.repeat(2_000) } }, 'its worker was lost')).toContain('its worker was lost');
@@ -40,7 +40,7 @@ test('long arguments leave room for the first words of the thought', () => {
   );
 });
 
-test('whatever the label, the arguments and the thought, a summary fits the 400 bytes that the server takes', () => {
+test('every summary fits into the 400 bytes of the server, for any label, arguments and thought', () => {
   const text = fc.string({ unit: 'binary', maxLength: 2_000 });
   fc.assert(
     fc.property(fc.dictionary(fc.string(), fc.oneof(text, fc.integer())), fc.option(text), text, (args, thought, label) => {

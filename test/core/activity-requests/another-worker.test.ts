@@ -26,7 +26,7 @@ function lacking(more: object = {}): ActivityFailure {
 const notRegistered = 'Activity function tool_b is not registered on this Worker, available activities: ["resolveAgent"]';
 
 describe('a worker lacks something', () => {
-  test('where its failure says what, which one it is, and how long another one is waited for', () => {
+  test('if its failure gives the missing name, the worker, and the time to wait for another', () => {
     expect(missingOnWorker(call, lacking(), undefined, NOW)).toEqual({
       kind: 'tool',
       name: 'tool_b',
@@ -39,7 +39,7 @@ describe('a worker lacks something', () => {
     });
   });
 
-  test('where it has no activity of the name, or says by its code alone that it has no agent, as older releases do', () => {
+  test('if it has no activity of the name, or if the code alone says so, as in older releases', () => {
     const none = failed(ApplicationFailure.retryable(notRegistered, 'NotFoundError'));
     expect(missingOnWorker(call, none, undefined, NOW)).toMatchObject({ kind: 'tool', name: 'tool_b', code: 'unknown_tool' });
     const older = failed(
@@ -58,12 +58,12 @@ describe('a worker lacks something', () => {
     ['a tool has thrown', ApplicationFailure.retryable('down', 'tool_failed')],
     ['a model client has thrown an error of that name', ApplicationFailure.retryable('no such model', 'NotFoundError')],
     ['something else has details of the kind', ApplicationFailure.retryable('x', 'x', { missing: { kind: 'tool', name: 'x' } })],
-  ])('not where %s', (_, cause) => {
+  ])('but not if %s', (_, cause) => {
     expect(missingOnWorker(call, failed(cause), undefined, NOW)).toBeUndefined();
     expect(missingOnWorker(call, new Error('boom'), undefined, NOW)).toBeUndefined();
   });
 
-  test('only until the time is up, which begins with the first worker', () => {
+  test('until the time is up, which counts from the first worker', () => {
     const missing = missingOnWorker(call, lacking(), undefined, NOW);
     if (missing === undefined) throw new Error('nothing is lacking');
     const waited = { missing, times: 0 };
@@ -80,7 +80,7 @@ describe('the activity for another worker', () => {
     return onAnotherWorker(call, lack, NOW + 1_000);
   };
 
-  test('is the same, with the time that is left and its attempts counted by the workers', () => {
+  test('has the same input, with the remaining time and the attempts that workers have counted', () => {
     const { options, input } = again();
     expect(input).toEqual({ agentName: 'clerk', awaitsWorker: { forMs: 59_000, attempts: 3 } });
     expect(options).toEqual({
@@ -90,16 +90,16 @@ describe('the activity for another worker', () => {
     });
   });
 
-  test('has no more attempts than were left, and what the last one told', () => {
+  test('has the remaining attempts, and the last heartbeat details', () => {
     expect(again({ attempt: 3, details: 'half' }).input).toMatchObject({ awaitsWorker: { attempts: 1, details: 'half' } });
   });
 
-  test('may have begun where a worker without the activity comes after others', () => {
+  test('may have been started before, if a worker without the activity comes after others', () => {
     const error = again().failed(failed(ApplicationFailure.retryable(notRegistered, 'NotFoundError')));
     expect(error).toMatchObject({ type: 'UnknownEnd' });
   });
 
-  test('is a remote one of a local one', () => {
+  test('is remote if the first was local', () => {
     const remote = { ...call, input: { agentName: 'clerk', deps: {} } };
     const lack = missingOnWorker(call, lacking(), undefined, NOW);
     const local: typeof call = { ...call, tier: 'local', remotely: () => remote };

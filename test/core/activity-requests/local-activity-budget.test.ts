@@ -18,7 +18,7 @@ const tool = (name: string, tier: 'local' | 'remote', maxResultBytes?: number) =
   });
 const snapshot = newSnapshot({ tools: [tool('note', 'local'), tool('large', 'local', 400_000), tool('fetch', 'remote', 400_000)] });
 
-/** How each call of a response with calls of these tools is run. */
+/** The kind of activity, local or remote, for each call of a response with these tools. */
 function tiersOf(names: readonly string[]): string[] {
   const clock = { now: () => 0, uuid: () => 'first' };
   const state = newRunState({ runId: 'r', snapshot, input: 'Q', startedAt: 0 }, clock);
@@ -32,12 +32,12 @@ function tiersOf(names: readonly string[]): string[] {
   });
 }
 
-test('calls of local tools run within the task as long as all of a response may leave fits into it', () => {
+test('calls of local tools run within the workflow task as long as the records of the whole response fit into it', () => {
   expect(tiersOf(['note', 'fetch', 'note'])).toEqual(['local', 'remote', 'local']);
   expect(tiersOf(Array.from({ length: 30 }, () => 'note')).lastIndexOf('local')).toBe(24);
 });
 
-test('a remote call takes no room, and a small call may fit where a large one did not', () => {
+test('a remote call takes no room, and a small call may fit after a large one did not', () => {
   const four = ['large', 'large', 'fetch', 'fetch', 'large', 'large'];
   expect(tiersOf([...four, 'large'])).toEqual(['local', 'local', 'remote', 'remote', 'local', 'local', 'remote']);
   expect(tiersOf([...four, 'note'])).toEqual(['local', 'local', 'remote', 'remote', 'local', 'local', 'local']);

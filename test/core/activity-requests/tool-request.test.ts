@@ -8,7 +8,7 @@ import { newSnapshot } from '../../fakes/snapshot.ts';
 
 const REFUND = { name: 'refund', description: 'Refunds.', parameters: z.object({ order: z.int() }), execute: () => 'done' };
 
-/** The summary of the activity of a call of "refund" for order 42, which the model explains. */
+/** The summary of the activity of a call of "refund" for order 42, for which the model gives a reason. */
 function summaryOf(more: Partial<ToolOptions<typeof REFUND.parameters, unknown, string>>): string | undefined {
   const snapshot = newSnapshot({ tools: [defineTool({ ...REFUND, ...more })] });
   const [tool] = snapshot.tools;

@@ -5,7 +5,7 @@ import type { JsonValue } from '../../../src/core/domain/json/json.ts';
 const text = fc.constantFrom('a', 'b', '');
 const id = fc.constantFrom('c1', 'c2', 'c3');
 
-/** One item of whatever kind: what follows it may make no sense. */
+/** One item of any kind: the item after it may make no sense. */
 export const anyItem: fc.Arbitrary<ContentItem> = fc.oneof(
   fc.record({ type: fc.constant('message' as const), role: fc.constantFrom('system' as const, 'user', 'assistant'), content: text }),
   fc.record({ type: fc.constant('tool_call' as const), toolCallId: id, name: fc.constant('t'), arguments: fc.constant({}) }),

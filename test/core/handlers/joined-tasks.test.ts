@@ -9,7 +9,7 @@ const UPDATE_AND_MORE = { ...UPDATE, hasOthers: true };
 const REPLAYED = { ...UPDATE, isReplaying: true, hasUpdate: false, hasOthers: true };
 
 describe('the first activation after an execution was loaded', () => {
-  test('refuses Updates that come with anything else: it may be that of the task before', () => {
+  test('refuses Updates that come with other events: it may replay the task before', () => {
     tasks.activated(REPLAYED, 0);
     tasks.activated(UPDATE_AND_MORE, 0);
     expect(tasks.refusesUpdates).toBe(true);
@@ -23,27 +23,27 @@ describe('the first activation after an execution was loaded', () => {
     expect(tasks.refusesUpdates).toBe(false);
   });
 
-  test('takes Updates that come alone', () => {
+  test('accepts Updates that come alone', () => {
     tasks.activated(REPLAYED, 0);
     tasks.activated(UPDATE, 0);
     expect(tasks.refusesUpdates).toBe(false);
   });
 });
 
-test('an execution that has worked since it was loaded takes Updates with whatever they come', () => {
+test('an execution that has worked since it was loaded accepts Updates with all other events', () => {
   tasks.activated({ ...REPLAYED, isReplaying: false }, 0);
   tasks.activated(UPDATE_AND_MORE, 0);
   expect(tasks.refusesUpdates).toBe(false);
 });
 
-test('one that another worker has worked on meanwhile is loaded anew for what it missed', () => {
+test('an execution that another worker has worked on meanwhile is loaded again for the events that it missed', () => {
   tasks.activated({ ...REPLAYED, isReplaying: false }, 0);
   tasks.activated(REPLAYED, 0);
   tasks.activated(UPDATE_AND_MORE, 0);
   expect(tasks.refusesUpdates).toBe(true);
 });
 
-test('an Update that comes while a local call goes on is refused, and taken once the call has ended', () => {
+test('an Update that comes during a local call is refused, and accepted once the call has ended', () => {
   tasks.activated({ ...REPLAYED, isReplaying: false }, 0);
   tasks.concluded(2);
   tasks.activated(UPDATE, 0);
@@ -55,7 +55,7 @@ test('an Update that comes while a local call goes on is refused, and taken once
   expect(tasks.refusesUpdates).toBe(false);
 });
 
-test('nothing is refused in a replay: what was accepted stays so', () => {
+test('nothing is refused in a replay: an accepted Update stays accepted', () => {
   tasks.concluded(1);
   tasks.activated({ ...UPDATE_AND_MORE, isReplaying: true }, 0);
   expect(tasks.refusesUpdates).toBe(false);

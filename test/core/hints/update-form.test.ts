@@ -6,7 +6,7 @@ import { decisionProblem } from '../../../src/core/wire-schemas/request-schema.t
 const waiting = { callId: 'c1', digest: 'D', key: 'e1/0' };
 const NAMES = { tool: ['approve', 'reject'], limit: ['approve', 'reject'], question: ['respond'], outcome: ['respond'] };
 
-test.each(Object.entries(NAMES))('the form for a %s can be sent as it is', (kind, names) => {
+test.each(Object.entries(NAMES))('the form for a %s can be sent unchanged', (kind, names) => {
   const form = updateForm({ ...waiting, key: `${'0'.repeat(80)}/0`, kind: kind as ApprovalView['kind'] });
   expect(form.names).toEqual(names);
   for (const name of names) expect(decisionProblem(name as 'approve', form.input)).toBeUndefined();

@@ -9,16 +9,16 @@ import { removeAddedNulls } from '../../../src/core/json-schema/remove-nulls.ts'
 import { checkRunInput } from '../../../src/core/wire-schemas/run-input-schema.ts';
 import { CountedWork } from './counted-work.ts';
 
-/** Characters of JSON of the worst values. */
+/** The size of the worst values, in characters of JSON. */
 const SIZE = 400_000;
 
-/** Reads of members, and units of the validator, that a character of JSON may cost. */
+/** The allowed number of member reads and validator units per character of JSON. */
 const PER_CHARACTER = 40;
 
-/** What any value may cost. */
+/** The allowed cost of any value. */
 const ANY_VALUE = 60_000;
 
-// What is bounded is counted: a machine that does other things at once may take its time.
+// The bound is on counted work and not on time, because the machine may be busy.
 vi.setConfig({ testTimeout: 120_000 });
 
 afterEach(() => {
@@ -30,7 +30,7 @@ const CHOICE: JsonObject = { anyOf: [TEXT, { type: 'object', properties: { a: TE
 const ONE_OF: JsonObject = { oneOf: [TEXT, { type: 'null' }, { type: 'array', items: TEXT }] };
 const NESTED: JsonObject = { anyOf: [CHOICE, { anyOf: [ONE_OF, { type: 'array', items: CHOICE }] }, { type: 'array', items: ONE_OF }] };
 const MANY_NAMES = Array.from({ length: 300 }, (_, index) => `field${index}`);
-/** Nothing tells its choices apart but a field at the end: each level could be gone through twice. */
+/** Choices that differ only in a field at the end: each level could be visited twice. */
 const TWICE: JsonObject = {
   $ref: '#/$defs/node',
   $defs: {
@@ -43,7 +43,7 @@ const TWICE: JsonObject = {
   },
 };
 
-/** As many members as make up the size. */
+/** So many members that the value has this size. */
 function listOf(member: (index: number) => JsonValue): JsonValue[] {
   const list: JsonValue[] = [];
   for (let size = 0; size < SIZE; size += JSON.stringify(list.at(-1)).length + 1) list.push(member(list.length));
@@ -69,8 +69,8 @@ const SCHEMAS: [string, JsonObject, () => JsonValue][] = [
   ['lists where unions of unions are expected', array(NESTED), () => listOf(() => [1, [2]])],
   ['objects without any of many required fields', array({ type: 'object', required: MANY_NAMES }), () => listOf(() => ({}))],
   ['the same beside a choice that fits', array({ anyOf: [{ type: 'object', required: MANY_NAMES }, {}] }), () => listOf(() => ({}))],
-  ['fields that none may have', { type: 'object', additionalProperties: false }, () => objectOf(() => 1)],
-  ['a map of what does not fit', { type: 'object', additionalProperties: CHOICE }, () => objectOf(() => 1)],
+  ['fields that are not allowed', { type: 'object', additionalProperties: false }, () => objectOf(() => 1)],
+  ['a map of values that do not fit', { type: 'object', additionalProperties: CHOICE }, () => objectOf(() => 1)],
   ['names that do not fit', { type: 'object', propertyNames: { pattern: '^[A-Z]+$' } }, () => objectOf(() => 1)],
   ['one of many values', array({ enum: MANY_NAMES }), () => listOf(() => 'none')],
   ['items that must differ, and do', { type: 'array', uniqueItems: true }, () => listOf((index) => [index])],
@@ -81,7 +81,7 @@ const SCHEMAS: [string, JsonObject, () => JsonValue][] = [
   ['an item that must be there', { type: 'array', contains: TEXT }, () => listOf(() => 1)],
 ];
 
-test.each(SCHEMAS)('%s: the work is in proportion to the value, and at most 20 problems are named', (_, schema, valueOf) => {
+test.each(SCHEMAS)('%s: the work is proportional to the size of the value, and at most 20 problems are named', (_, schema, valueOf) => {
   const plain = valueOf();
   const size = JSON.stringify(plain).length;
   const work = new CountedWork();
@@ -97,7 +97,7 @@ test.each([
   ['parts of no type', (): JsonValue => listOf(() => ({ type: 'x' }))],
   ['parts with fields that they do not have', (): JsonValue => listOf((index) => ({ type: 'text', text: '', [`k${index}`]: 1 }))],
   ['parts that fit but the last', (): JsonValue => [...listOf(() => ({ type: 'text', text: '' })), { type: 'text' }]],
-])('a message, and an input, of %s is refused in short, and with work in proportion to it', (_, contentOf) => {
+])('a message, and an input, of %s is refused with a short message, and with work proportional to its size', (_, contentOf) => {
   const plain = contentOf();
   const size = JSON.stringify(plain).length;
   const work = new CountedWork();
@@ -111,7 +111,7 @@ test.each([
   expect(work.units).toBeLessThan(2 * (ANY_VALUE + PER_CHARACTER * size));
 });
 
-test('a structured output that does not fit is refused with work in proportion to it', () => {
+test('a structured output that does not fit is refused with work proportional to its size', () => {
   const plain = { list: listOf(() => 1) };
   const work = new CountedWork();
   const schema = { type: 'object', properties: { list: array(NESTED) }, required: ['list'] };
@@ -120,14 +120,14 @@ test('a structured output that does not fit is refused with work in proportion t
   expect(work.units).toBeLessThan(ANY_VALUE + PER_CHARACTER * SIZE);
 });
 
-test('choices that nothing tells apart are tried a bounded number of times for nulls that were added', () => {
+test('for nulls that stand for missing fields, choices that cannot be told apart are tried a bounded number of times', () => {
   const work = new CountedWork();
   const value = chain(60);
   expect(removeAddedNulls(TWICE, work.counted(value))).toEqual(value);
   expect(work.units).toBeLessThan(10 * ANY_VALUE);
 });
 
-test('a large value that fits is taken, with a union of many choices for each of its items', () => {
+test('a large valid value is accepted, with a union of many choices for each of its items', () => {
   const choices = Array.from({ length: 20 }, (_, index) => ({
     type: 'object',
     properties: { kind: { const: `kind${index}` }, value: { type: 'number' }, note: TEXT },
@@ -141,13 +141,13 @@ test('a large value that fits is taken, with a union of many choices for each of
   });
 });
 
-test('a value that the schema takes too many steps for is refused with what to do', () => {
+test('if validating a value takes too many steps, the value is refused with the remedy', () => {
   expect(problemsText(checkJson(TWICE, chain(60)))).toBe(
     'the value could not be checked: it takes too many steps with this schema. Give less at once',
   );
 });
 
-test('of more misfits than are looked for, the first is named, and that there may be more', () => {
+test('if there are more problems than the limit, the first is named, and that there may be more', () => {
   expect(
     problemsText(
       checkJson(
@@ -166,7 +166,7 @@ test('of more misfits than are looked for, the first is named, and that there ma
   ).toMatch(/^(\[\d+\]: [^;]+; ){20}and 80 more problems$/);
 });
 
-test('a pattern is checked with at most 10,000 characters, and one of a format with any number', () => {
+test('a pattern is checked with at most 10,000 characters, and that of a format with any number', () => {
   const schema = { type: 'string', pattern: 'a$' };
   expect(checkJson(schema, 'a'.repeat(10_000))).toEqual([]);
   expect(problemsText(checkJson(schema, 'a'.repeat(10_001)))).toBe(
@@ -176,7 +176,7 @@ test('a pattern is checked with at most 10,000 characters, and one of a format w
   expect(checkJson({ type: 'string', pattern: '^a+$', format: 'base64' }, 'a'.repeat(20_000))).toEqual([]);
 });
 
-test('items that must differ are compared in short lists; a long list that repeats one is refused for its length', () => {
+test('the items of short lists that must differ are compared; a long list with a repeated item is refused for its length', () => {
   const schema = { type: 'array', uniqueItems: true };
   const items = Array.from({ length: 500 }, (_, index) => ({ index }));
   expect(checkJson(schema, items)).toEqual([]);
@@ -186,7 +186,7 @@ test('items that must differ are compared in short lists; a long list that repea
   );
 });
 
-test('what is wrong inside unions is sorted with one look at each problem, however many values do not fit', () => {
+test('problems inside unions are sorted by visiting each once, however many values do not fit', () => {
   const unions: ValidatorError[] = [];
   const leaves: Leaf[] = [];
   let looks = 0;

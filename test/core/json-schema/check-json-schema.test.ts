@@ -15,7 +15,7 @@ const ORDER = z.strictObject({
 });
 const GOOD = { id: 'a', count: 1, items: [{ sku: 'x', price: 2 }] };
 
-test('a value that fits has no problems', () => {
+test('a valid value has no problems', () => {
   expect(checkJson(jsonSchemaOf(ORDER, 'test'), GOOD)).toEqual([]);
 });
 
@@ -30,18 +30,18 @@ test.each([
   ['another value', { ...GOOD, state: 'lost' }, 'state: expected "open" or "closed", got "lost"'],
   ['null', null, 'expected object, got null'],
   ['nothing', undefined, 'expected a JSON value, got nothing'],
-])('%s is said in words', (_, value, expected) => {
+])('%s is described in words', (_, value, expected) => {
   expect(check(ORDER, value)).toBe(expected);
 });
 
-test('problems come all at once, the deepest first', () => {
+test('all problems are reported together, the deepest first', () => {
   const value = { id: 1, count: 1, items: [{ sku: 'x', price: 'free' }, { price: 2 }] };
   expect(check(ORDER, value)).toBe(
     'items[0].price: expected number, got string; items[1]: missing required field "sku"; id: expected string, got number',
   );
 });
 
-test('a union says what was meant: the choice with the same fixed field, or all that is expected', () => {
+test('for a union, the problem is that of the choice with the same fixed field, or lists all choices', () => {
   const schema = z.object({
     shape: z.discriminatedUnion('kind', [z.object({ kind: z.literal('circle'), r: z.number() }), z.object({ kind: z.literal('dot') })]),
     size: z.union([z.string(), z.number(), z.null()]),
@@ -53,14 +53,14 @@ test('a union says what was meant: the choice with the same fixed field, or all 
   expect(check(schema, { shape: { kind: 'dot' }, size: true })).toBe('size: expected string, number or null, got boolean');
 });
 
-test('a format is said, not enforced beyond its pattern', () => {
+test('a format is named, but only its pattern is enforced', () => {
   expect(check(z.object({ when: z.iso.datetime() }), { when: 'tomorrow' })).toBe(
     'when: expected text in the format date-time, got "tomorrow"',
   );
   expect(check(z.object({ page: z.url() }), { page: 'http://example.com/ü' })).toBe('');
 });
 
-test('a recursive schema is checked in bounded time', () => {
+test('a recursive schema is validated in bounded time', () => {
   interface Tree {
     kind: string;
     child?: Tree | undefined;
@@ -73,7 +73,7 @@ test('a recursive schema is checked in bounded time', () => {
   expect(check(z.object({ tree }), { tree: value })).toContain('kind: expected "a" or "b", got "z"');
 });
 
-test('a schema is not changed, may be frozen, and may have fields named like keywords', () => {
+test('a schema is not changed, may be frozen, and may have fields with the names of keywords', () => {
   const schema = Object.freeze({
     type: 'object',
     properties: Object.freeze({ format: { type: 'string' }, properties: { type: 'number' }, required: { type: 'boolean' } }),
@@ -86,7 +86,7 @@ test('a schema is not changed, may be frozen, and may have fields named like key
   expect(JSON.stringify(schema)).toBe(before);
 });
 
-test('what the validator cannot take is a problem, not an exception', () => {
+test('a schema that the validator cannot take gives a problem, not an exception', () => {
   expect(checkJson({ type: 'object' }, () => 1)).toHaveLength(1);
   expect(checkJson({ $ref: '#/$defs/gone' }, {})).toHaveLength(1);
   expect(checkJson({ type: 'object', additionalProperties: false }, { '\ud800': 1 })).toHaveLength(1);

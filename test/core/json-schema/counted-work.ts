@@ -2,9 +2,9 @@ import { vi } from 'vitest';
 import type { JsonValue } from '../../../src/core/domain/json/json.ts';
 import { CheckMeter } from '../../../src/core/json-schema/check-meter.ts';
 
-/** Counts what is done to check a value, so that a bound does not depend on the machine. */
+/** Counts the work of checking a value, so that a bound does not depend on the machine. */
 export class CountedWork {
-  /** Reads of members of counted values, by anything. */
+  /** Number of times that a member of a counted value was read. */
   reads = 0;
   #earlierUnits = 0;
   readonly #meters = new Set<CheckMeter>();
@@ -26,7 +26,7 @@ export class CountedWork {
     return [...this.#meters].reduce((sum, { spent }) => sum + spent, this.#earlierUnits);
   }
 
-  /** The value, with each read of a member counted. */
+  /** Wraps a value so that each read of a member is counted. */
   counted(value: JsonValue): JsonValue {
     if (typeof value !== 'object' || value === null) return value;
     const members = Array.isArray(value)

@@ -12,7 +12,7 @@ function lists(levels: number): unknown {
   return JSON.parse(`${'['.repeat(levels)}${']'.repeat(levels)}`);
 }
 
-test('10,000 levels in anything that a run is sent are a problem that says where they are', () => {
+test('10,000 levels in any request to a run are refused with the path to them', () => {
   const deep = lists(10_000);
   expect(decisionProblem('respond', { ...DECISION, content: deep })).toContain(`content: ${TOO_DEEP}`);
   expect(decisionProblem('approve', { ...DECISION, arguments: { list: deep } })).toContain(`arguments: ${TOO_DEEP}`);
@@ -30,19 +30,19 @@ test('10,000 levels in anything that a run is sent are a problem that says where
   expect(checkRunInput(deep)).toMatchObject({ ok: false, code: 'invalid_input' });
 });
 
-test('64 levels are taken', () => {
+test('64 levels are accepted', () => {
   expect(decisionProblem('respond', { ...DECISION, content: lists(64) })).toBeUndefined();
   expect(decisionProblem('respond', { ...DECISION, content: lists(65) })).toContain(TOO_DEEP);
   expect(checkRunInput({ agent: 'a', input: 'Q', deps: { deep: lists(63) } })).toMatchObject({ ok: true });
   expect(checkRunInput({ agent: 'a', input: 'Q', deps: { deep: lists(64) } })).toMatchObject({ ok: false });
 });
 
-test('10,000 levels in what an execution is said to have carried over are a problem', () => {
+test('10,000 levels in a carried state are refused', () => {
   const checked = checkContinueAsNewState({ version: 1, state: { deep: lists(10_000) } });
   expect(checked).toEqual({ ok: false, problem: 'the carried state of the run is nested deeper than 128 levels' });
 });
 
-test('a schema that refers to itself does not follow a value down 10,000 levels', () => {
+test('a recursive schema does not follow a value through 10,000 levels', () => {
   const schema = { $ref: '#/$defs/list', $defs: { list: { type: 'array', items: { $ref: '#/$defs/list' } } } };
   expect(problemsText(checkJson(schema, lists(10_000)))).toBe('the value could not be checked: it is nested deeper than 128 levels');
   expect(checkJson(schema, lists(100))).toEqual([]);

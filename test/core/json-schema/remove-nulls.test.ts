@@ -8,12 +8,12 @@ function remove(schema: z.ZodType, value: JsonValue): JsonValue {
   return removeAddedNulls(jsonSchemaOf(schema, 'test'), value);
 }
 
-test('a null goes where it stands for a field left out, and stays where the schema accepts it', () => {
+test('a null is removed if it stands for a missing field, and kept if the schema accepts it', () => {
   const schema = z.object({ a: z.string().optional(), b: z.string().nullable(), c: z.string().nullish(), d: z.number().default(1) });
   expect(remove(schema, { a: null, b: null, c: null, d: null })).toEqual({ b: null, c: null });
 });
 
-test('a null stays where a value is required, for the check to refuse', () => {
+test('a null is kept if a value is required, so that validation refuses it', () => {
   expect(remove(z.object({ a: z.string() }), { a: null })).toEqual({ a: null });
 });
 
@@ -35,7 +35,7 @@ test('nested objects, lists and references are followed', () => {
   expect(remove(schema, { root: value, list: [[{ a: null }]] })).toEqual(expected);
 });
 
-test('in a union the choice that is meant decides', () => {
+test('in a union, the matching choice decides', () => {
   const tagged = z.discriminatedUnion('k', [
     z.object({ k: z.literal('a'), v: z.string().optional() }),
     z.object({ k: z.literal('b'), v: z.string().nullable() }),
@@ -48,7 +48,7 @@ test('in a union the choice that is meant decides', () => {
   expect(remove(z.object({ u: untagged }), { u: { y: 1, v: null } })).toEqual({ u: { y: 1, v: null } });
 });
 
-test('fields that the schema does not know stay, whatever their name', () => {
+test('fields that are not in the schema are kept, with any name', () => {
   const value = JSON.parse('{"a":null,"constructor":null,"__proto__":null}') as JsonValue;
   expect(Object.keys(remove(z.object({ a: z.string().optional() }), value) as object)).toEqual(['constructor', '__proto__']);
 });

@@ -10,7 +10,7 @@ const LEVEL = { type: 'string', enum: ['low', 'high'] };
 
 test.each<[string, JsonObject, JsonValue, string]>([
   ['a list of values beside their type', LEVEL, 3, 'level: expected "low" or "high", got 3'],
-  ['a list of values where the type fits', LEVEL, 'mid', 'level: expected "low" or "high", got "mid"'],
+  ['a list of values of the right type', LEVEL, 'mid', 'level: expected "low" or "high", got "mid"'],
   ['one value beside its type', { type: 'string', const: 'low' }, 3, 'level: expected "low", got 3'],
   ['a list that has values of another type', { type: 'string', enum: ['low', 3] }, 4, 'level: expected "low", got 4'],
   ['a value in the list, of another type', { type: 'string', enum: ['low', 3] }, 3, 'level: expected string, got number'],
@@ -41,11 +41,11 @@ test.each<[string, JsonObject, JsonValue, string]>([
     '1',
     'level: expected at least 3 characters, got 1; level: expected text that matches "^[a-z]+$", got "1"',
   ],
-])('%s: all that is wrong is said, and nothing that is not enough', (_, level, value, expected) => {
+])('%s: every problem is reported, and no consequence of one', (_, level, value, expected) => {
   expect(check(level, value)).toBe(expected);
 });
 
-test('all problems are said where the schema refers to a part of itself', () => {
+test('all problems are reported if the schema refers to a part of itself', () => {
   const definitions = { node: { type: 'object', properties: { a: { type: 'number' }, b: LEVEL, child: { $ref: '#/$defs/node' } } } };
   const level = { $ref: '#/$defs/node' };
   expect(check(level, { a: 'x', b: 3, child: { a: 'y' } }, definitions)).toBe(

@@ -3,14 +3,14 @@ import { describe, expect, it } from 'vitest';
 import type { Event } from '../../../src/core/domain/record/event.ts';
 import type { RunLimits } from '../../../src/core/domain/agent/limits.ts';
 import type { UsageStats } from '../../../src/core/domain/model/usage.ts';
-import { type ChainedRun, chainedRun } from './chained-run.ts';
-import { plannedLimit, plannedRun, type PlannedRun } from './planned-run.ts';
-import type { Begun } from './scripted-run.ts';
+import { type ChainedRun, chainedRun } from './generated-runs/chained-run.ts';
+import { plannedLimit, plannedRun, type PlannedRun } from './generated-runs/planned-run.ts';
+import type { Begun } from './generated-runs/scripted-run.ts';
 
-/** Many runs of many steps, on a machine that may have other things to do. */
+/** Many runs of many steps, on a machine that may be busy. */
 const MANY_RUNS_MS = 120_000;
 
-/** Runs with a limit or two, to whom something is said in every way, in however many executions. */
+/** Runs with a limit or two, with requests of every kind, over several executions. */
 const limitedRun: fc.Arbitrary<[PlannedRun, boolean[]]> = fc
   .record({
     plan: plannedRun,
@@ -31,7 +31,7 @@ async function holds(property: (run: ChainedRun) => void): Promise<void> {
   );
 }
 
-/** What the record says that model calls have cost: reported or estimated, with what failed. */
+/** The cost of model calls according to the record: reported or estimated, failed attempts included. */
 function spentIn(events: readonly Event[]): Record<'inputTokens' | 'outputTokens' | 'totalTokens' | 'costUsd', number> {
   const spent = { inputTokens: 0, outputTokens: 0, totalTokens: 0, costUsd: 0 };
   for (const one of events.flatMap(costsOf)) {
@@ -51,7 +51,7 @@ function costsOf({
   return [usage, estimated, failedAttempts?.reported, failedAttempts?.estimated].filter((one) => one !== undefined && one !== null);
 }
 
-/** The limits that were used up when something was begun all the same. */
+/** The limits that were used up when a call was started nevertheless. */
 function usedUp({ record, limits, now, what, final }: Begun, startedAt: number): string[] {
   const spent = spentIn(record);
   const budgets = Object.entries(spent).filter(([name, amount]) => amount >= (limits[name as keyof typeof spent] ?? Infinity));
@@ -74,27 +74,27 @@ function callsOver(limits: RunLimits, begun: readonly string[], name: string): s
   ];
 }
 
-describe('no run, whatever happens to it,', { timeout: MANY_RUNS_MS }, () => {
-  it('begins a model call or a summary at a limit: it is over a limit by one call at most', () =>
-    holds(({ world, states }) => {
+describe('no run, with any requests and failures,', { timeout: MANY_RUNS_MS }, () => {
+  it('begins a model call or a summary at a limit: it exceeds a limit by one call at most', () =>
+    holds(({ actors, states }) => {
       const startedAt = states[0]?.startedAt ?? 0;
-      for (const one of world.begun) {
+      for (const one of actors.begun) {
         expect(typeof one.what === 'string' ? usedUp(one, startedAt) : []).toEqual([]);
       }
     }));
 
   it('starts a tool call over a limit', () =>
-    holds(({ world }) => {
+    holds(({ actors }) => {
       const begun: string[] = [];
-      for (const { what, limits } of world.begun) {
+      for (const { what, limits } of actors.begun) {
         if (typeof what === 'string') continue;
         begun.push(what.tool);
         expect(callsOver(limits, begun, what.tool)).toEqual([]);
       }
     }));
 
-  it('says that a limit has ended it which it has not come to', () =>
-    holds(({ result, events, states, world }) => {
+  it('claims to have ended at a limit that it has not reached', () =>
+    holds(({ result, events, states, actors }) => {
       const state = states.at(-1);
       if (state === undefined || result.status !== 'max_iterations_reached') return;
       const spent = spentIn(events);
@@ -106,14 +106,14 @@ describe('no run, whatever happens to it,', { timeout: MANY_RUNS_MS }, () => {
         token_budget: names.some((name) => name.endsWith('Tokens')),
         cost_budget: names.includes('costUsd'),
         tool_call_limit: limits.toolCalls !== undefined || limits.toolCallsByName !== undefined,
-        deadline: world.now >= startedAt + (limits.deadlineMs ?? Infinity),
+        deadline: actors.now >= startedAt + (limits.deadlineMs ?? Infinity),
       };
       expect(isTrue).toMatchObject({ [result.stopReason]: true });
     }));
 });
 
-describe('the tally of every run', { timeout: MANY_RUNS_MS }, () => {
-  it('is the sum over its events: of what was reported, of what was estimated, and of the calls', () =>
+describe('the counts of every run', { timeout: MANY_RUNS_MS }, () => {
+  it('are the sums over its events: of reported usage, of estimated usage, and of the calls', () =>
     holds(({ result: { usage }, events }) => {
       const { estimated } = usage;
       const sum = (pick: (event: Event) => (number | undefined)[]): number =>
@@ -126,16 +126,16 @@ describe('the tally of every run', { timeout: MANY_RUNS_MS }, () => {
       expect(usage.llmCalls).toBe(events.filter((event) => event.usage !== undefined).length);
     }));
 
-  it('has every tool call that started once, and every record of a step', () =>
-    holds(({ world, states, steps, result }) => {
-      const started = world.begun.flatMap(({ what }) => (typeof what === 'string' ? [] : [what.tool]));
+  it('include every tool call that started once, and every record of a step', () =>
+    holds(({ actors, states, steps, result }) => {
+      const started = actors.begun.flatMap(({ what }) => (typeof what === 'string' ? [] : [what.tool]));
       const counted = [...(states.at(-1)?.toolCallsStarted ?? [])].flatMap(([name, calls]) => Array.from({ length: calls }, () => name));
       expect(counted.toSorted()).toEqual(started.toSorted());
       expect(result.toolCallsTotal).toBe(steps.flatMap(({ toolCalls }) => toolCalls).length);
     }));
 });
 
-it('runs are generated that come to every limit, and get past them', { timeout: MANY_RUNS_MS }, async () => {
+it('the generated runs reach every limit, and exceed it', { timeout: MANY_RUNS_MS }, async () => {
   const seen = new Set<string>();
   await fc.assert(
     fc.asyncProperty(limitedRun, async ([plan, points]) => {
@@ -143,7 +143,7 @@ it('runs are generated that come to every limit, and get past them', { timeout: 
       const { result, events, states } = await chainedRun(plan, () => points[index++ % points.length] ?? false);
       if (result.status === 'max_iterations_reached') seen.add(result.stopReason);
       const { limits, snapshot } = states.at(-1) ?? {};
-      // That somebody raises the deadline is too rare to wait for.
+      // A raised deadline is too rare to be expected.
       for (const name of Object.keys(limits ?? {}).filter((one) => one !== 'deadlineMs') as (keyof RunLimits)[]) {
         if (JSON.stringify(limits?.[name]) !== JSON.stringify(snapshot?.limits[name])) seen.add(`raised ${name}`);
       }
@@ -152,7 +152,7 @@ it('runs are generated that come to every limit, and get past them', { timeout: 
       if (events.some(({ interrupted }) => interrupted)) seen.add('interrupted');
       if (events.some(({ compaction }) => compaction?.summarised)) seen.add('summarised');
     }),
-    // The same runs each time: among 600 others now and then none would come to its deadline.
+    // The seed is fixed: among other 600 runs, now and then none would reach its deadline.
     { numRuns: 600, seed: 1 },
   );
   expect([...seen].toSorted()).toEqual([

@@ -2,30 +2,33 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isToolCall } from '../../../src/core/domain/content/content.ts';
 import { outputText } from '../../../src/core/domain/content/output-text.ts';
-import { type ChainedRun, chainedRun, type Switches } from './chained-run.ts';
-import { plannedRun } from './planned-run.ts';
+import { type ChainedRun, chainedRun, type ContinueDue } from './generated-runs/chained-run.ts';
+import { plannedRun } from './generated-runs/planned-run.ts';
 
-const NEVER: Switches = () => false;
+const NEVER: ContinueDue = () => false;
 
-/** Switches at random points, over and over. */
+/** Continues as new at random points, over and over. */
 const somewhere = fc.array(fc.boolean(), { minLength: 1, maxLength: 40 });
 
-function switching(points: boolean[]): Switches {
+function dueAt(points: boolean[]): ContinueDue {
   let index = 0;
   return () => points[index++ % points.length] ?? false;
 }
 
-/** Many runs of many steps, on a machine that may have other things to do. */
+/** Many runs of many steps, on a machine that may be busy. */
 const MANY_RUNS_MS = 120_000;
 
-/** A run that waits for ever, or runs that take too long together, are reported with the run that did, instead of as a test without an end. */
+/**
+ * A run that waits for ever, or runs that take too long together, are reported with the run, instead of as a test that does not
+ * end.
+ */
 const BOUNDED: fc.Parameters<unknown> = { timeout: 15_000, interruptAfterTimeLimit: 90_000, markInterruptAsFailure: true };
 
-/** Plays each of many generated runs as a whole and with switches. */
+/** Does each of many generated runs twice: in one execution, and continued as new. */
 async function holds(property: (split: ChainedRun, whole: ChainedRun) => void): Promise<void> {
   await fc.assert(
     fc.asyncProperty(plannedRun, somewhere, async (plan, points) =>
-      property(await chainedRun(plan, switching(points)), await chainedRun(plan, NEVER)),
+      property(await chainedRun(plan, dueAt(points)), await chainedRun(plan, NEVER)),
     ),
     { ...BOUNDED, numRuns: 200 },
   );
@@ -41,11 +44,11 @@ describe('a run that continues as new at any point', { timeout: MANY_RUNS_MS }, 
       expect(result).toEqual(expected);
     }));
 
-  it('asks the model the same each time, and gives every tool the same state', () =>
+  it('sends the same requests to the model, and gives every tool the same state', () =>
     holds((split, whole) => {
-      expect(split.world.requests).toEqual(whole.world.requests);
-      expect(split.world.summaries).toEqual(whole.world.summaries);
-      expect(split.world.invocations).toEqual(whole.world.invocations);
+      expect(split.actors.requests).toEqual(whole.actors.requests);
+      expect(split.actors.summaries).toEqual(whole.actors.summaries);
+      expect(split.actors.invocations).toEqual(whole.actors.invocations);
     }));
 
   it('numbers its events without a gap', () =>
@@ -60,20 +63,20 @@ describe('a run that continues as new at any point', { timeout: MANY_RUNS_MS }, 
     }));
 
   it('gives every call one result, starts no tool twice, and records every message once', () =>
-    holds(({ events, world }) => {
+    holds(({ events, actors }) => {
       const items = events.flatMap(({ content }) => content);
       const asked = items.filter(isToolCall).map(({ toolCallId }) => toolCallId);
       const answered = events.map(({ content }) => content.flatMap((item) => (item.type === 'tool_result' ? [item.toolCallId] : [])));
       expect(answered.flat().toSorted()).toEqual(asked.toSorted());
-      // Those of one event are in the order of the model, whatever was decided first.
+      // The results of one event are in the order of the model, whichever was decided first.
       for (const ids of answered) expect(ids).toEqual(asked.filter((id) => ids.includes(id)));
-      const started = world.invocations.map(({ callId }) => callId);
+      const started = actors.invocations.map(({ callId }) => callId);
       expect(new Set(started).size).toBe(started.length);
       const said = items.flatMap((item) => (item.type === 'message' && item.role === 'user' ? [outputText(item.content)] : []));
-      expect(said.filter((text) => world.accepted.includes(text))).toEqual(world.accepted);
+      expect(said.filter((text) => actors.accepted.includes(text))).toEqual(actors.accepted);
     }));
 
-  it('has a usage that is the sum over its events, summaries included, and one step for each answer', () =>
+  it('has the sum over its events as its usage, summaries included, and one step for each answer', () =>
     holds(({ events, result, steps }) => {
       const usages = events.flatMap(({ usage }) => (usage === undefined ? [] : [usage]));
       expect(result.usage.llmCalls).toBe(usages.length);
@@ -85,13 +88,13 @@ describe('a run that continues as new at any point', { timeout: MANY_RUNS_MS }, 
 });
 
 it(
-  'runs are generated that continue at every place, are compacted in every way, and are decided about by everybody',
+  'the generated runs continue as new at every kind of point, are compacted in every way, and get every kind of decision',
   { timeout: MANY_RUNS_MS },
   async () => {
     const seen = new Set<string>();
     await fc.assert(
       fc.asyncProperty(plannedRun, somewhere, async (plan, points) => {
-        const { positions, states, events, world, result } = await chainedRun(plan, switching(points));
+        const { positions, states, events, actors, result } = await chainedRun(plan, dueAt(points));
         for (const [index, position] of positions.entries()) {
           const waiting = states[index]?.approvals.pending[0];
           if (waiting !== undefined) seen.add(`continued while a ${waiting.kind} waits`);
@@ -105,7 +108,7 @@ it(
           if (raised) seen.add('raised');
           if (interrupted) seen.add('interrupted');
         }
-        if (world.pauses > 0) seen.add('paused');
+        if (actors.pauses > 0) seen.add('paused');
         seen.add(result.stopReason === 'deadline' || result.stopReason === 'cost_budget' ? 'token_budget' : result.stopReason);
       }),
       { ...BOUNDED, numRuns: 300 },

@@ -3,10 +3,10 @@ import type { AgentSnapshot } from '../../../src/core/domain/agent/agent-snapsho
 import { INTERRUPTED_CALL, notHappened, RUNNING_CALL, unknownOutcome } from '../../../src/core/domain/content/tool-text.ts';
 import { approvalViews } from '../../../src/core/loop/approvals/approval-view.ts';
 import type { ToolOutcome } from '../../../src/core/loop/ports.ts';
-import { call, called, type FakeScript, type FakeTool, resultsOf, returned, runFake, said } from './fake-ports.ts';
-import { approves, rejects, refusal, about, responds, sends, together } from './people.ts';
-import { testSnapshot, testTool } from './snapshot.ts';
-import { story } from './story.ts';
+import { call, called, type FakeScript, type FakeTool, resultsOf, returned, runFake, said } from './fakes/fake-ports.ts';
+import { approves, rejects, refusal, about, responds, sends, together } from './fakes/callers.ts';
+import { testSnapshot, testTool } from './fakes/snapshot.ts';
+import { eventSummaries } from './fakes/event-summaries.ts';
 
 const LOST: ToolOutcome = { type: 'lost', reason: 'its worker was lost' };
 const pay = testTool('pay', { effect: 'once' });
@@ -21,15 +21,15 @@ function paying(changes: Partial<FakeScript> = {}): FakeScript {
   };
 }
 
-describe('a call that happens once and whose answer is lost', () => {
-  it('is not started again, and the model is told that nobody knows', async () => {
+describe('a call with effect `once` whose answer is lost', () => {
+  it('is not started again, and the model reads that its outcome is unknown', async () => {
     const run = await runFake(paying());
     expect(run.invocations).toHaveLength(1);
     expect(run.steps[0]?.toolCalls).toMatchObject([{ callId: 'c1', result: UNKNOWN, isError: true, durationMs: null }]);
     expect(run.result.status).toBe('completed');
   });
 
-  it('has the result that its tool finds out', async () => {
+  it('has the result that its tool verifies', async () => {
     const asked: string[] = [];
     const run = await runFake(
       paying({
@@ -46,13 +46,13 @@ describe('a call that happens once and whose answer is lost', () => {
     expect(asked).toEqual(['c1']);
   });
 
-  it('is marked as verified, with the reason, in whatever execution its step is recorded', async () => {
+  it('is marked as verified, with the reason, in whichever execution its step is recorded', async () => {
     const reasons: string[] = [];
     const run = await runFake(
       paying({
         snapshot: testSnapshot({ parallel: false, tools: [{ ...pay, verify: true }, testTool('look')] }),
         model: [called(call('c1', 'pay'), call('c2', 'look')), said('done')],
-        switches: ({ invocations, positions }) => invocations.length === 1 && positions.length === 0,
+        continueDue: ({ invocations, positions }) => invocations.length === 1 && positions.length === 0,
         ports: {
           verify: async (_, reason) => {
             reasons.push(reason);
@@ -69,46 +69,46 @@ describe('a call that happens once and whose answer is lost', () => {
     ]);
   });
 
-  it('may be asked for again where its tool found no effect', async () => {
+  it('may be started again if its tool verifies that it had no effect', async () => {
     const gone: ToolOutcome = { type: 'result', status: 'error', content: [notHappened('pay')], durationMs: null };
     const snapshot = testSnapshot({ tools: [{ ...pay, verify: true }] });
     const run = await runFake(paying({ snapshot, ports: { verify: async () => gone } }));
     expect(resultsOf(run, 1)).toEqual([notHappened('pay')]);
   });
 
-  it('is unknown where its tool cannot tell either', async () => {
+  it('has an unknown outcome if its tool cannot verify it', async () => {
     const snapshot = testSnapshot({ tools: [{ ...pay, verify: true }] });
     const run = await runFake(paying({ snapshot, ports: { verify: async () => LOST } }));
     expect(resultsOf(run, 1)).toEqual([UNKNOWN]);
   });
 });
 
-describe('a person who is asked what became of a call', () => {
+describe('a person who is asked about the outcome of a call', () => {
   const snapshot = testSnapshot({ tools: [pay, testTool('look')], onUnknownOutcome: 'ask' });
 
-  it('says what it gave', async () => {
+  it('can give its result', async () => {
     const run = await runFake(
       paying({
         snapshot,
         model: [called(call('c1', 'pay'), call('c2', 'look')), said('done')],
-        people: [responds('c1', 'paid on Monday')],
+        callers: [responds('c1', 'paid on Monday')],
       }),
     );
     expect(resultsOf(run, 1)).toEqual(['paid on Monday', 'look ran']);
     expect(run.invocations.map(({ call: { toolCallId } }) => toolCallId)).toEqual(['c1', 'c2']);
-    expect(story(run)).toContain('so far: c2 gave "look ran"');
+    expect(eventSummaries(run)).toContain('so far: c2 gave "look ran"');
   });
 
-  it('does not know either', async () => {
-    const run = await runFake(paying({ snapshot, people: [rejects('c1', { reason: 'The bank is closed.' })] }));
+  it('can answer that the outcome is unknown', async () => {
+    const run = await runFake(paying({ snapshot, callers: [rejects('c1', { reason: 'The bank is closed.' })] }));
     expect(resultsOf(run, 1)).toEqual([`${UNKNOWN} The bank is closed.`]);
   });
 
-  it('cannot have it started again', async () => {
+  it('cannot let it start again', async () => {
     await runFake(
       paying({
         snapshot,
-        people: [
+        callers: [
           (run) =>
             expect(refusal(run, 'approve', about(run, 'c1'))).toMatchObject({ message: expect.stringContaining('never started again') }),
           responds('c1', 'paid'),
@@ -117,12 +117,12 @@ describe('a person who is asked what became of a call', () => {
     );
   });
 
-  it('is asked in the next execution, too, and the call is not started there', async () => {
+  it('is asked in the next execution too, and the call does not start there', async () => {
     const run = await runFake(
       paying({
         snapshot,
-        switches: ({ state, positions }) => state.approvals.pending.length > 0 && positions.length === 0,
-        people: [responds('c1', 'paid')],
+        continueDue: ({ state, positions }) => state.approvals.pending.length > 0 && positions.length === 0,
+        callers: [responds('c1', 'paid')],
       }),
     );
     expect(run.positions).toHaveLength(1);
@@ -131,14 +131,14 @@ describe('a person who is asked what became of a call', () => {
   });
 
   describe('in the next execution', () => {
-    const switches: FakeScript['switches'] = ({ state, positions }) => state.approvals.pending.length > 0 && positions.length === 0;
+    const continueDue: FakeScript['continueDue'] = ({ state, positions }) => state.approvals.pending.length > 0 && positions.length === 0;
 
-    it('is told that nobody knows where the run is cancelled before anything else', async () => {
+    it('a call has an unknown outcome if the run is cancelled before anything else', async () => {
       const run = await runFake(
         paying({
           snapshot,
-          switches: (fake) => {
-            const isDue = switches(fake);
+          continueDue: (fake) => {
+            const isDue = continueDue(fake);
             if (isDue) fake.cancel();
             return isDue;
           },
@@ -148,33 +148,30 @@ describe('a person who is asked what became of a call', () => {
       expect(resultsOf(run, 1)).toEqual([UNKNOWN]);
     });
 
-    it.each([{}, { onLimit: 'ask' as const }])(
-      'is asked about a call that was the last one the limits had room for %j',
-      async (atLimit) => {
-        const limits = { maxIterations: 10, finalAttempt: false, toolCalls: 1, ...atLimit };
-        const run = await runFake(paying({ snapshot: { ...snapshot, limits }, switches, people: [responds('c1', 'paid')] }));
-        expect(run.positions).toHaveLength(1);
-        expect(run.invocations).toHaveLength(1);
-        expect(resultsOf(run, 1)).toEqual(['paid']);
-        expect(run.result.status).toBe('completed');
-      },
-    );
+    it.each([{}, { onLimit: 'ask' as const }])('a call that used up the limits is verified: %j', async (atLimit) => {
+      const limits = { maxIterations: 10, finalAttempt: false, toolCalls: 1, ...atLimit };
+      const run = await runFake(paying({ snapshot: { ...snapshot, limits }, continueDue, callers: [responds('c1', 'paid')] }));
+      expect(run.positions).toHaveLength(1);
+      expect(run.invocations).toHaveLength(1);
+      expect(resultsOf(run, 1)).toEqual(['paid']);
+      expect(run.result.status).toBe('completed');
+    });
   });
 
-  it('is asked about a call that had to be approved before', async () => {
+  it('a call that was approved before is verified', async () => {
     const approved = testSnapshot({ tools: [{ ...pay, approval: { when: 'always' } }], onUnknownOutcome: 'ask' });
-    const run = await runFake(paying({ snapshot: approved, people: [approves('c1'), responds('c1', 'paid', { id: 'second' })] }));
+    const run = await runFake(paying({ snapshot: approved, callers: [approves('c1'), responds('c1', 'paid', { id: 'second' })] }));
     expect(resultsOf(run, 1)).toEqual(['paid']);
     expect(run.invocations).toHaveLength(1);
   });
 
-  it('sees the arguments that the call was started with', async () => {
+  it('the verification gets the arguments with which the call was started', async () => {
     const approved = testSnapshot({ tools: [{ ...pay, approval: { when: 'always' } }], onUnknownOutcome: 'ask' });
     await runFake(
       paying({
         snapshot: approved,
         model: [called(call('c1', 'pay', { amount: 1_000 })), said('done')],
-        people: [
+        callers: [
           approves('c1', { arguments: { amount: 10 } }),
           ({ state }) => expect(approvalViews(state)).toMatchObject([{ kind: 'outcome', arguments: { amount: 10 } }]),
           responds('c1', 'paid', { id: 'second' }),
@@ -183,22 +180,22 @@ describe('a person who is asked what became of a call', () => {
     );
   });
 
-  it('is not waited for once a message says where to go instead', async () => {
-    const run = await runFake(paying({ snapshot, model: [called(call('c1', 'pay')), said('done')], people: [sends('Stop', 'steer')] }));
+  it('the person is not waited for after a message that steers', async () => {
+    const run = await runFake(paying({ snapshot, model: [called(call('c1', 'pay')), said('done')], callers: [sends('Stop', 'steer')] }));
     expect(resultsOf(run, 1)).toEqual([UNKNOWN]);
   });
 
-  it('has until the deadline of the agent, which approves nothing', async () => {
-    const run = await runFake(paying({ snapshot: { ...snapshot, approvals: { deadlineMs: 60_000, onDeadline: 'approve' } }, people: [] }));
+  it('the person has until the deadline of the agent, which approves nothing', async () => {
+    const run = await runFake(paying({ snapshot: { ...snapshot, approvals: { deadlineMs: 60_000, onDeadline: 'approve' } }, callers: [] }));
     expect(resultsOf(run, 1)).toEqual([`${UNKNOWN} nobody decided before the deadline`]);
   });
 
-  it('is asked about each call of a response by itself', async () => {
+  it('the person is asked about each call of a response separately', async () => {
     const run = await runFake(
       paying({
         snapshot,
         model: [called(call('c1', 'pay'), call('c2', 'pay')), said('done')],
-        people: [together(responds('c2', 'second'), responds('c1', 'first'))],
+        callers: [together(responds('c2', 'second'), responds('c1', 'first'))],
       }),
     );
     expect(resultsOf(run, 1)).toEqual(['first', 'second']);
@@ -212,25 +209,25 @@ describe('a call that was running when its run was cancelled', () => {
   };
   const decided = testTool('pay', { approval: { when: 'always' } });
 
-  it.each<[string, Partial<AgentSnapshot>, FakeScript['people']]>([
+  it.each<[string, Partial<AgentSnapshot>, FakeScript['callers']]>([
     ['happens once', { tools: [pay] }, []],
     ['happens once and can be looked up', { tools: [{ ...pay, verify: true }] }, []],
     ['is idempotent', { tools: [testTool('pay')] }, []],
     ['was approved', { tools: [decided] }, [approves('c1')]],
     ['is one whose outcome a person may be asked about', { tools: [pay], onUnknownOutcome: 'ask' }, []],
-  ])('is never said not to have been executed: it %s', async (_, changes, people = []) => {
+  ])('is never reported as not executed: it %s', async (_, changes, callers = []) => {
     const run = await runFake({
       snapshot: testSnapshot({ parallel: false, ...changes }),
       model: [called(call('c1', 'pay'), call('c2', 'pay'))],
       tools: { pay: cancels },
-      people,
+      callers,
     });
     expect(run.result.status).toBe('cancelled');
     expect(resultsOf(run, 1)).toEqual([RUNNING_CALL, INTERRUPTED_CALL]);
     expect(run.steps[0]?.toolCalls[0]).toMatchObject({ isError: true, durationMs: null });
   });
 
-  it('keeps the result that it gave all the same', async () => {
+  it('keeps the result that it still gave', async () => {
     const gives: FakeTool = (_, { cancel }) => {
       cancel();
       return returned('paid');
@@ -239,7 +236,7 @@ describe('a call that was running when its run was cancelled', () => {
     expect(resultsOf(run, 1)).toEqual(['paid']);
   });
 
-  it('is unknown for another reason where its answer had been lost before', async () => {
+  it('is unknown for another reason if its answer had been lost before', async () => {
     const snapshot = testSnapshot({ tools: [{ ...pay, verify: true }] });
     let cancel = (): void => undefined;
     const run = await runFake(

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { RecordedResponse } from '../../../src/core/domain/model/recorded-response.ts';
 import { RunResult } from '../../../src/core/domain/run/result.ts';
 import { INTERRUPTED_CALL } from '../../../src/core/domain/content/tool-text.ts';
-import { call, called, type FakeScript, message, responded, resultsOf, runFake, said, tokens } from './fake-ports.ts';
-import { testSnapshot, testTool } from './snapshot.ts';
+import { call, called, type FakeScript, message, responded, resultsOf, runFake, said, tokens } from './fakes/fake-ports.ts';
+import { testSnapshot, testTool } from './fakes/snapshot.ts';
 
 const tools = [testTool('t')];
 
@@ -39,7 +39,7 @@ describe('a run that completes', () => {
     expect(run.state.context.events).toHaveLength(4);
   });
 
-  it('refers each model call to the events so far, by their number and the last id', async () => {
+  it('names the events of each model call by their number and the last id', async () => {
     const run = await runFake({ snapshot: testSnapshot({ tools }), model: [called(call('c1', 't')), said('ok')] });
     const { events } = run.state.context;
     expect(run.modelCalls).toEqual([
@@ -48,7 +48,7 @@ describe('a run that completes', () => {
     ]);
   });
 
-  it('marks a step with calls as finished by tool_calls, whatever the provider said', async () => {
+  it('marks a step with calls as finished by tool_calls, for any finish reason of the provider', async () => {
     const run = await runFake({
       snapshot: testSnapshot({ tools }),
       model: [responded([call('c1', 't')], { finishReason: 'stop' }), said('cut', { finishReason: 'length' })],
@@ -79,7 +79,7 @@ describe('a run that reaches its step limit', () => {
     expect(run.state.context.finalResult).toBeNull();
   });
 
-  it('has an empty output where the last step had no thought', async () => {
+  it('has an empty output if the last step had no thought', async () => {
     const run = await runFake({
       snapshot: limited(2),
       model: [responded([message('earlier'), call('c1', 't')]), called(call('c2', 't'))],
@@ -87,7 +87,7 @@ describe('a run that reaches its step limit', () => {
     expect(run.result.output).toBe('');
   });
 
-  it('asks once more in a final attempt, which is step max + 1 and does not change the status', async () => {
+  it('makes a final attempt, which is step max + 1 and does not change the status', async () => {
     const run = await runFake({ snapshot: limited(1, true), model: [called(call('c1', 't')), said('best guess')] });
     expect(run.result).toMatchObject({ status: 'max_iterations_reached', output: 'best guess', stepsUsed: 2, maxIterations: 1 });
     expect(run.modelCalls.map(({ step, final }) => ({ step, final }))).toEqual([
@@ -98,7 +98,7 @@ describe('a run that reaches its step limit', () => {
     expect(run.state.context.finalResult).toBeNull();
   });
 
-  it('leaves the run at its limit where the final attempt fails: the limit had ended it already', async () => {
+  it('keeps its ending at the limit if the final attempt fails', async () => {
     const run = await runFake({
       snapshot: limited(1, true),
       model: [responded([message('partial'), call('c1', 't')]), { type: 'failed', code: 'model_server_error', message: 'down' }],
@@ -112,7 +112,7 @@ describe('a run that reaches its step limit', () => {
     });
   });
 
-  it('runs no tool that the final attempt asks for, answers the call, and ends with the best partial answer', async () => {
+  it('runs no tool that the final attempt calls, answers the call, and ends with the best partial answer', async () => {
     const run = await runFake({
       snapshot: limited(1, true),
       model: [responded([message('partial'), call('c1', 't')]), called(call('c2', 't'))],
@@ -124,7 +124,7 @@ describe('a run that reaches its step limit', () => {
 });
 
 describe('a run that fails', () => {
-  it('keeps its steps and says why', async () => {
+  it('keeps its steps and has the error', async () => {
     const run = await runFake({
       snapshot: testSnapshot({ tools }),
       model: [responded([message('so far'), call('c1', 't')]), { type: 'failed', code: 'model_server_error', message: 'api down' }],
@@ -154,13 +154,13 @@ describe('a run that fails', () => {
 });
 
 describe('a cancelled run', () => {
-  it('does not call the model where the request came before the step', async () => {
+  it('does not call the model if the request came before the step', async () => {
     const run = await runFake({ snapshot: testSnapshot(), model: [], cancelled: true });
     expect(run.result).toMatchObject({ status: 'cancelled', stopReason: 'cancelled', stepsUsed: 0, output: '', error: null });
     expect(run.modelCalls).toEqual([]);
   });
 
-  it('keeps what had arrived of an aborted answer as an event with usage, not as a step', async () => {
+  it('keeps the output of an aborted answer as an event with usage, not as a step', async () => {
     const partial = { id: 'partial-1', content: [message('half an ans')], finishReason: 'interrupted', usage: tokens(7, 3) };
     const run = await runFake({ snapshot: testSnapshot({ tools }), model: [called(call('c1', 't')), { type: 'cancelled', partial }] });
     expect(run.result).toMatchObject({ status: 'cancelled', stepsUsed: 1, usage: { totalTokens: 10, llmCalls: 2 } });
@@ -179,7 +179,7 @@ describe('a cancelled run', () => {
     usage: null,
   });
 
-  it('has as its output the text that had arrived, and in its usage what is estimated for that, marked as such', async () => {
+  it('has this partial output as its output, and in its usage the estimate, marked as such', async () => {
     const partial = givenUp('half an ans');
     const run = await runFake({
       snapshot: testSnapshot({ tools }),
@@ -212,7 +212,7 @@ describe('a cancelled run', () => {
       [{ type: 'interrupted', partial: givenUp('half') }, responded([message('whole'), call('c2', 't')]), { type: 'cancelled' }],
       'whole',
     ],
-  ])('has as its output the last text that is recorded where %s', async (_, rest, output) => {
+  ])('has as its output the last recorded text if %s', async (_, rest, output) => {
     const run = await runFake({
       snapshot: testSnapshot({ tools }),
       model: [responded([message('I look it up'), call('c1', 't')]), ...rest],
@@ -220,7 +220,7 @@ describe('a cancelled run', () => {
     expect(run.result).toMatchObject({ status: 'cancelled', output });
   });
 
-  it('does not ask again after a step in which the request came', async () => {
+  it('does not call the model again after a step in which the request came', async () => {
     const run = await runFake({
       snapshot: testSnapshot({ tools }),
       model: [

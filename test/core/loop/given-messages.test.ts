@@ -4,10 +4,10 @@ import type { ContentItem } from '../../../src/core/domain/content/content.ts';
 import { recordsInOrder } from '../../../src/core/domain/record/run-record.ts';
 import { conversationProblems } from '../../../src/core/wire-schemas/conversation-problems.ts';
 import { conversation } from '../domain/conversations.ts';
-import { chainedRun } from './chained-run.ts';
-import { call, called, message, runFake, said } from './fake-ports.ts';
-import { plannedRun } from './planned-run.ts';
-import { testSnapshot, testTool } from './snapshot.ts';
+import { chainedRun } from './generated-runs/chained-run.ts';
+import { call, called, message, runFake, said } from './fakes/fake-ports.ts';
+import { plannedRun } from './generated-runs/planned-run.ts';
+import { testSnapshot, testTool } from './fakes/snapshot.ts';
 
 const hi: ContentItem = { type: 'message', role: 'user', content: 'Hi' };
 const result: ContentItem = { type: 'tool_result', toolCallId: 'old', name: 't', status: 'success', content: ['seen'] };
@@ -78,7 +78,7 @@ describe('any run', { timeout: 120_000 }, () => {
         const whole = await chainedRun(plan, () => false, opening);
         expect(split.events).toEqual(whole.events);
         expect(split.steps).toEqual(whole.steps);
-        expect(split.world.requests).toEqual(whole.world.requests);
+        expect(split.actors.requests).toEqual(whole.actors.requests);
       }),
       { numRuns: 60 },
     ));

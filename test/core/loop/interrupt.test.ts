@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import type { RecordedResponse } from '../../../src/core/domain/model/recorded-response.ts';
 import type { ModelCallOutcome } from '../../../src/core/loop/ports.ts';
-import { call, called, type FakeRun, message, responded, runFake, said, tokens } from './fake-ports.ts';
-import { pauses, resumes, sends } from './people.ts';
-import { testSnapshot, testTool } from './snapshot.ts';
-import { story } from './story.ts';
-import { agent, letters, read, watched } from './watched-run.ts';
+import { call, called, type FakeRun, message, responded, runFake, said, tokens } from './fakes/fake-ports.ts';
+import { pauses, resumes, sends } from './fakes/callers.ts';
+import { testSnapshot, testTool } from './fakes/snapshot.ts';
+import { eventSummaries } from './fakes/event-summaries.ts';
+import { agent, letters, read, watched } from './fakes/watched-run.ts';
 
 const snapshot = testSnapshot({ tools: [testTool('t')] });
 
-/** The model is interrupted by a message, after it has said so much. */
+/** A message that interrupts the model after this output. */
 function interrupted(text: string | null, more: Partial<RecordedResponse> = {}): (run: FakeRun) => ModelCallOutcome {
   return (run) => {
     sends(`stop ${run.modelCalls.length}`, 'interrupt')(run);
@@ -20,9 +20,9 @@ function interrupted(text: string | null, more: Partial<RecordedResponse> = {}):
 }
 
 describe('a model call that a message interrupts', () => {
-  it('is an event with what had arrived, is followed by the message, and is no step', async () => {
+  it('is an event with its output so far, is followed by the message, and is not a step', async () => {
     const run = await runFake({ snapshot, model: [interrupted('let me exp'), said('as you like')] });
-    expect(story(run)).toEqual(['user: Q', 'interrupted: assistant: let me exp', 'user: stop 1', 'assistant: as you like']);
+    expect(eventSummaries(run)).toEqual(['user: Q', 'interrupted: assistant: let me exp', 'user: stop 1', 'assistant: as you like']);
     expect(run.events[1]).toMatchObject({ id: 'partial 1', author: 'a', interrupted: true, usage: null });
     expect(run.modelCalls.map(({ step, through }) => [step, through])).toEqual([
       [1, 1],
@@ -32,7 +32,7 @@ describe('a model call that a message interrupts', () => {
     expect(run.steps).toHaveLength(1);
   });
 
-  it('counts as a call, and as much as its request and what had arrived are estimated at', async () => {
+  it('counts as a call, with an estimate for its request and its output so far', async () => {
     const run = await watched({
       snapshot: agent({}, { instructions: [letters(4_000)] }),
       model: [interrupted(letters(400)), said('ok', { usage: tokens(1, 1) })],
@@ -46,7 +46,7 @@ describe('a model call that a message interrupts', () => {
     expect(read(run.windows[1])).toEqual(['Q', letters(40), 'stop 1']);
   });
 
-  it('counts as what its provider reported, where it did, and with the attempts before', async () => {
+  it('counts with the usage that its provider reported, if it did, and with the attempts before', async () => {
     const failedAttempts = { reported: tokens(7, 0), estimated: tokens(0, 3) };
     const run = await runFake({
       snapshot,
@@ -57,13 +57,13 @@ describe('a model call that a message interrupts', () => {
     expect(run.result.usage).toMatchObject({ llmCalls: 2, totalTokens: 34, estimated: { totalTokens: 3 } });
   });
 
-  it('leaves nothing behind where nothing of it was sent', async () => {
+  it('leaves no event if its request was not sent', async () => {
     const run = await runFake({ snapshot, model: [interrupted(null), said('as you like', { usage: tokens(1, 1) })] });
-    expect(story(run)).toEqual(['user: Q', 'user: stop 1', 'assistant: as you like']);
+    expect(eventSummaries(run)).toEqual(['user: Q', 'user: stop 1', 'assistant: as you like']);
     expect(run.result.usage).toMatchObject({ llmCalls: 1, totalTokens: 2 });
   });
 
-  it('may be interrupted again and again, and the limits count each of them', async () => {
+  it('may be interrupted again and again, and each time counts towards the limits', async () => {
     const limits = { maxIterations: 10, finalAttempt: false, totalTokens: 100 };
     const run = await runFake({
       snapshot: testSnapshot({ limits }),
@@ -74,11 +74,11 @@ describe('a model call that a message interrupts', () => {
       ],
     });
     expect(run.result).toMatchObject({ stopReason: 'token_budget', stepsUsed: 0, usage: { totalTokens: 120, llmCalls: 3 } });
-    // What was accepted is in the record, even where no model reads it any more.
-    expect(story(run).slice(-2)).toEqual(['interrupted: assistant: c', 'user: stop 3']);
+    // Accepted messages are in the record, even if no model reads them any more.
+    expect(eventSummaries(run).slice(-2)).toEqual(['interrupted: assistant: c', 'user: stop 3']);
   });
 
-  it('is the final attempt again where it was that', async () => {
+  it('is the final attempt again if it was one', async () => {
     const run = await runFake({
       snapshot: testSnapshot({ tools: [testTool('t')], limits: { maxIterations: 1, finalAttempt: true } }),
       model: [called(call('c1', 't')), interrupted('the best I'), said('the best I have')],
@@ -87,7 +87,7 @@ describe('a model call that a message interrupts', () => {
     expect(run.result).toMatchObject({ stopReason: 'step_limit', output: 'the best I have', stepsUsed: 2 });
   });
 
-  it('waits with all else where the run is paused as well', async () => {
+  it('waits if the run is paused as well', async () => {
     const run = await runFake({
       snapshot,
       model: [
@@ -97,13 +97,13 @@ describe('a model call that a message interrupts', () => {
         },
         said('ok'),
       ],
-      people: [({ state }) => expect(state.status).toBe('paused'), resumes],
+      callers: [({ state }) => expect(state.status).toBe('paused'), resumes],
     });
     expect(run.result).toMatchObject({ status: 'completed', stepsUsed: 1 });
   });
 });
 
-it('a message that interrupts while a call runs is read after it, like one that steers', async () => {
+it('a message that interrupts while a call runs is read after the call, like one that steers', async () => {
   const run = await runFake({
     snapshot: testSnapshot({ tools: [testTool('t')], parallel: false }),
     model: [called(call('c1', 't'), call('c2', 't')), said('as you like')],
@@ -115,10 +115,10 @@ it('a message that interrupts while a call runs is read after it, like one that 
     },
   });
   expect(run.invocations).toHaveLength(1);
-  expect(story(run).slice(3)).toEqual(['user: stop', 'assistant: as you like']);
+  expect(eventSummaries(run).slice(3)).toEqual(['user: stop', 'assistant: as you like']);
 });
 
-it('an answer that is ready while a message interrupts it is an answer: the message is read next', async () => {
+it('if an answer is complete when a message interrupts it, it is kept, and the message is read next', async () => {
   const run = await runFake({
     snapshot,
     model: [
@@ -129,11 +129,11 @@ it('an answer that is ready while a message interrupts it is an answer: the mess
       said('what else?'),
     ],
   });
-  expect(story(run)).toEqual(['user: Q', 'assistant: done', 'user: stop', 'assistant: what else?']);
+  expect(eventSummaries(run)).toEqual(['user: Q', 'assistant: done', 'user: stop', 'assistant: what else?']);
   expect(run.result).toMatchObject({ stepsUsed: 2, output: 'what else?' });
 });
 
-it('a cancelled model call keeps what had arrived, and what it is estimated at', async () => {
+it('a cancelled model call keeps its output so far, with an estimate of its usage', async () => {
   const run = await runFake({
     snapshot,
     model: [
@@ -144,22 +144,22 @@ it('a cancelled model call keeps what had arrived, and what it is estimated at',
       },
     ],
   });
-  expect(story(run)).toEqual(['user: Q', 'interrupted: assistant: let me']);
+  expect(eventSummaries(run)).toEqual(['user: Q', 'interrupted: assistant: let me']);
   expect(run.result).toMatchObject({ status: 'cancelled', stepsUsed: 0, usage: { llmCalls: 1, totalTokens: 0 } });
   expect(run.result.usage.estimated?.totalTokens).toBeGreaterThan(0);
 });
 
-it('a model call that failed keeps what its attempts cost, where that is known', async () => {
+it('a failed model call keeps the usage of its attempts, if it is known', async () => {
   const spent = { reported: tokens(40, 2), estimated: tokens(9, 0) };
   const run = await runFake({ snapshot, model: [{ type: 'failed', code: 'model_server_error', message: 'down', spent }] });
-  expect(story(run)).toEqual(['user: Q', 'failed: model_server_error']);
+  expect(eventSummaries(run)).toEqual(['user: Q', 'failed: model_server_error']);
   expect(run.events[1]).toMatchObject({ failedAttempts: spent, content: [] });
   expect(run.result).toMatchObject({ status: 'error', usage: { totalTokens: 42, estimated: { totalTokens: 9 }, llmCalls: 0 } });
   const silent = await runFake({ snapshot, model: [{ type: 'failed', code: 'model_server_error', message: 'down' }] });
-  expect(story(silent)).toEqual(['user: Q']);
+  expect(eventSummaries(silent)).toEqual(['user: Q']);
 });
 
-it('every cost has its price, estimated or not', async () => {
+it('all usage has its price, estimated or not', async () => {
   const prices = { 'scripted/model': { input: 10, output: 100, cachedInput: 1 } };
   const run = await runFake({
     snapshot: testSnapshot({ prices }),

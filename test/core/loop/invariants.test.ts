@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { isToolCall, type ContentItem } from '../../../src/core/domain/content/content.ts';
 import type { Event } from '../../../src/core/domain/record/event.ts';
 import type { ModelCallOutcome, ToolOutcome } from '../../../src/core/loop/ports.ts';
-import { call, message, responded, returned, runFake, tokens, type FakeRun, type FakeTool } from './fake-ports.ts';
-import { testSnapshot, testTool } from './snapshot.ts';
+import { call, message, responded, returned, runFake, tokens, type FakeRun, type FakeTool } from './fakes/fake-ports.ts';
+import { testSnapshot, testTool } from './fakes/snapshot.ts';
 
-/** One model call of a generated run: text, calls (to tools known and unknown), and what goes wrong. */
+/** One model call of a generated run: text, calls (to known and unknown tools), and failures. */
 interface Turn {
   type: 'response' | 'failed' | 'cancelled';
   text: string | null;
@@ -79,7 +79,7 @@ async function generatedRun(given: Plan): Promise<{ run: Awaited<ReturnType<type
   return { run, histories };
 }
 
-/** Runs the property on many generated runs. */
+/** Checks the property on many generated runs. */
 async function holds(property: (generated: Awaited<ReturnType<typeof generatedRun>>, given: Plan) => void): Promise<void> {
   await fc.assert(
     fc.asyncProperty(plan, async (given) => property(await generatedRun(given), given)),
@@ -87,7 +87,7 @@ async function holds(property: (generated: Awaited<ReturnType<typeof generatedRu
   );
 }
 
-describe('every run, whatever model and tools do,', () => {
+describe('every run, for any model and tools,', () => {
   it('answers every tool call exactly once, in the order of the model, right after it', () =>
     holds(({ run }) => {
       const { events } = run.state.context;
@@ -109,7 +109,7 @@ describe('every run, whatever model and tools do,', () => {
       expect(run.result.stepsUsed).toBe(run.state.steps.length);
     }));
 
-  it('never goes beyond its step limit, but for one final attempt', () =>
+  it('never exceeds its step limit, except for one final attempt', () =>
     holds(({ run }, { maxIterations, finalAttempt }) => {
       expect(run.modelCalls.length).toBeLessThanOrEqual(maxIterations + (finalAttempt ? 1 : 0));
       const finals = run.state.steps.filter((step) => step.final);
@@ -133,14 +133,14 @@ describe('every run, whatever model and tools do,', () => {
       expect(run.result.usage.totalTokens).toBe(usages.reduce((sum, usage) => sum + (usage?.totalTokens ?? 0), 0));
     }));
 
-  it('tallies every call, failed and unknown ones included', () =>
+  it('counts every call, failed and unknown ones included', () =>
     holds(({ run }) => {
       const records = run.state.steps.flatMap(({ toolCalls }) => toolCalls);
       expect(run.result.toolCallsTotal).toBe(records.length);
       expect(Object.values(run.result.toolCallsByName).reduce((sum, count) => sum + count, 0)).toBe(records.length);
     }));
 
-  it('ends in a terminal status that tells success from everything else', () =>
+  it('ends in a terminal status that distinguishes success from all other endings', () =>
     holds(({ run }) => {
       const stops = { completed: 'final_answer', max_iterations_reached: 'step_limit', error: 'error', cancelled: 'cancelled' };
       expect(run.result.stopReason).toBe(stops[run.result.status]);

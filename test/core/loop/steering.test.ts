@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { INTERRUPTED_CALL, unknownTool } from '../../../src/core/domain/content/tool-text.ts';
 import { Inbox } from '../../../src/core/loop/state/inbox.ts';
-import { call, called, resultsOf, returned, runFake, said } from './fake-ports.ts';
-import { refusal, sends, update } from './people.ts';
-import { testSnapshot, testTool } from './snapshot.ts';
-import { story } from './story.ts';
+import { call, called, resultsOf, returned, runFake, said } from './fakes/fake-ports.ts';
+import { refusal, sends, update } from './fakes/callers.ts';
+import { testSnapshot, testTool } from './fakes/snapshot.ts';
+import { eventSummaries } from './fakes/event-summaries.ts';
 
 const tools = [testTool('t'), testTool('lonely', { parallel: false }), testTool('paid', { approval: { when: 'always' } })];
 const snapshot = testSnapshot({ tools });
@@ -14,7 +14,7 @@ describe('a message that steers the run', () => {
     ['one after the other', called(call('c1', 'lonely'), call('c2', 'nope'), call('c3', 't'))],
     ['together', called(call('c1', 't'), call('c2', 'nope'), call('c3', 't'))],
     ['with decisions', called(call('c1', 'paid'), call('c2', 'nope'), call('c3', 't'))],
-  ])('while the model answers keeps all calls from starting that run %s', async (_, calls) => {
+  ])('keeps all calls from starting if it comes while the model answers: calls that run %s', async (_, calls) => {
     const run = await runFake({
       snapshot,
       model: [
@@ -27,10 +27,10 @@ describe('a message that steers the run', () => {
     });
     expect(run.invocations).toEqual([]);
     expect(resultsOf(run, 1)).toEqual([INTERRUPTED_CALL, unknownTool('nope'), INTERRUPTED_CALL]);
-    expect(story(run).slice(3)).toEqual(['user: stop', 'assistant: as you like']);
+    expect(eventSummaries(run).slice(3)).toEqual(['user: stop', 'assistant: as you like']);
   });
 
-  it('takes no call back that has started', async () => {
+  it('withdraws no call that has started', async () => {
     const run = await runFake({
       snapshot,
       model: [called(call('c1', 't'), call('c2', 't')), said('as you like')],
@@ -46,7 +46,7 @@ describe('a message that steers the run', () => {
   });
 });
 
-describe('a message in the queue', () => {
+describe('a queued message', () => {
   it('is read after the current step, with all its calls', async () => {
     const run = await runFake({
       snapshot: testSnapshot({ tools, parallel: false }),
@@ -59,10 +59,10 @@ describe('a message in the queue', () => {
       },
     });
     expect(resultsOf(run, 1)).toEqual(['ran', 'ran']);
-    expect(story(run).slice(3)).toEqual(['user: and hurry', 'assistant: done']);
+    expect(eventSummaries(run).slice(3)).toEqual(['user: and hurry', 'assistant: done']);
   });
 
-  it('is answered before the run ends, where it was accepted before the answer was there', async () => {
+  it('is answered before the run ends, if it was accepted before the answer was there', async () => {
     const run = await runFake({
       snapshot,
       model: [
@@ -73,10 +73,10 @@ describe('a message in the queue', () => {
         said('done'),
       ],
     });
-    expect(story(run)).toEqual(['user: Q', 'assistant: too early', 'user: wait', 'assistant: done']);
+    expect(eventSummaries(run)).toEqual(['user: Q', 'assistant: too early', 'user: wait', 'assistant: done']);
   });
 
-  it('is told where it lands: the step that reads it, and the record so far', async () => {
+  it('gets a receipt with the step that reads it, and the record so far', async () => {
     const receipts: unknown[] = [];
     const inbox = new Inbox();
     const run = await runFake({
@@ -106,10 +106,10 @@ describe('a message in the queue', () => {
       { version: 1, id: 'm3', status: 'queued', queued: 1, offset: 4, beforeStep: 2 },
       { version: 1, id: 'm3', status: 'duplicate', queued: 1 },
     ]);
-    expect(story(run).slice(1)).toEqual(['user: a', 'user: b', 't(c1)', 'c1 gave ""', 'user: c', 'assistant: done']);
+    expect(eventSummaries(run).slice(1)).toEqual(['user: a', 'user: b', 't(c1)', 'c1 gave ""', 'user: c', 'assistant: done']);
   });
 
-  it('is refused once the end of the run is decided', async () => {
+  it('is refused once the ending of the run is decided', async () => {
     const run = await runFake({ snapshot, model: [said('done')] });
     run.inbox.closed = true;
     expect(refusal(run, 'send', { id: 'm1', content: 'late' })).toMatchObject({ code: 'run_ended' });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { OutputSnapshot } from '../../../src/core/domain/agent/agent-snapshot.ts';
-import { call, called, responded, resultsOf, runFake, said } from './fake-ports.ts';
-import { testSnapshot, testTool } from './snapshot.ts';
+import { call, called, responded, resultsOf, runFake, said } from './fakes/fake-ports.ts';
+import { testSnapshot, testTool } from './fakes/snapshot.ts';
 
 function agent(mode: OutputSnapshot['mode'], maxRetries: number): ReturnType<typeof testSnapshot> {
   const schema = { type: 'object' };
@@ -21,13 +21,13 @@ describe('a structured answer that the provider enforces', () => {
     expect(run.state.context.finalResult).toEqual({ answer: 4 });
   });
 
-  it('is what parsing made of it where parsing changed it', async () => {
+  it('is the parsed value if parsing changed it', async () => {
     const output = { type: 'parsed' as const, value: { answer: 4, unit: 'km' } };
     const run = await runFake({ snapshot: agent('schema', 0), model: [said('{"answer":"4"}', { output })] });
     expect(run.result.output).toEqual({ answer: 4, unit: 'km' });
   });
 
-  it('goes back to the model with the problem where it does not fit', async () => {
+  it('is sent back to the model with the problem if it does not fit', async () => {
     const run = await runFake({
       snapshot: agent('schema', 1),
       model: [said('{"answer":"x"}', misfit), said('{"answer":4}', { output: { type: 'fits' } })],
@@ -79,7 +79,7 @@ describe('a structured answer through final_answer', () => {
     expect(resultsOf(run, 1)).toEqual(['{"answer":4}', 't ran']);
   });
 
-  it('goes back to the model as the result of the call where it does not fit', async () => {
+  it('is sent back to the model as the result of the call if it does not fit', async () => {
     const misfitting = responded([call('c1', 'final_answer', { output: { answer: 'x' } })], {
       problems: { c1: 'answer: expected a number' },
     });

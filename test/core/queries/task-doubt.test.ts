@@ -9,7 +9,7 @@ beforeEach(() => {
   doubt = new TaskDoubt(() => now);
 });
 
-/** The execution up to its last completed workflow task, as a query or a workflow task finds it on a worker that has to load it. */
+/** An execution up to its last completed workflow task, in the state in which a worker that has to load it finds it. */
 function load(): void {
   doubt.activated({ isReplaying: true, historyLength: 3, taskTime: '10', hasNews: true });
   doubt.concluded(['1']);
@@ -17,12 +17,12 @@ function load(): void {
   doubt.concluded(['2']);
 }
 
-test('a query that finds nothing new is answered', () => {
+test('a query without new events is answered', () => {
   load();
   expect(doubt.refuses(undefined)).toBe(false);
 });
 
-test('a query whose replay brought events without a workflow task is refused, however late and whichever activity asks', () => {
+test('a query whose replay had events without a workflow task is refused, however late it comes and from whichever activity', () => {
   load();
   doubt.activated({ isReplaying: false, historyLength: 12, taskTime: '20', hasNews: true });
   doubt.concluded(['3']);
@@ -31,7 +31,7 @@ test('a query whose replay brought events without a workflow task is refused, ho
   expect(doubt.refuses('3')).toBe(true);
 });
 
-test('events without a workflow task are noticed in an execution that has worked before, too', () => {
+test('events without a workflow task are detected even if the execution has worked before', () => {
   load();
   doubt.activated({ isReplaying: false, historyLength: 15, taskTime: '30', hasNews: true });
   doubt.answered();
@@ -41,7 +41,7 @@ test('events without a workflow task are noticed in an execution that has worked
   expect(doubt.refuses(undefined)).toBe(true);
 });
 
-test('a query right after the first task since a replay is refused: its own replay may have brought that task', () => {
+test('a query right after the first task since a replay is refused: the replay for the query may have run that task', () => {
   load();
   doubt.activated({ isReplaying: false, historyLength: 14, taskTime: '30', hasNews: true });
   now += 400;
@@ -53,14 +53,14 @@ test('a query right after the first task since a replay is refused: its own repl
   expect(doubt.refuses(undefined)).toBe(false);
 });
 
-test('an activity that the task led to proves that the server has it', () => {
+test('an activity that the task scheduled proves that the server has the task', () => {
   load();
   doubt.activated({ isReplaying: false, historyLength: 14, taskTime: '30', hasNews: true });
   doubt.concluded(['3', '4']);
   expect(doubt.refuses('4')).toBe(false);
 });
 
-test('a second workflow task proves the first, and so does a query that came with one', () => {
+test('a second workflow task proves the first, and so does one with a query', () => {
   load();
   doubt.activated({ isReplaying: false, historyLength: 14, taskTime: '30', hasNews: true });
   doubt.activated({ isReplaying: false, historyLength: 20, taskTime: '40', hasNews: true });
@@ -80,16 +80,16 @@ test('a local call that ends within its workflow task changes nothing', () => {
   expect(doubt.refuses(undefined)).toBe(false);
 });
 
-test('two events are noticed that fill the place of a workflow task which was taken back', () => {
+test('two events that take the place of a withdrawn workflow task are detected', () => {
   load();
-  // The task of an Update that was refused: its two events are never in the history.
+  // The task of a refused Update: its two events are never in the history.
   doubt.activated({ isReplaying: false, historyLength: 14, taskTime: '30', hasNews: true });
   doubt.answered();
   doubt.activated({ isReplaying: false, historyLength: 14, taskTime: '30', hasNews: true });
   expect(doubt.refuses(undefined)).toBe(true);
 });
 
-test('the first workflow task of all is beyond doubt', () => {
+test('the first workflow task of a run is never in doubt', () => {
   doubt.activated({ isReplaying: false, historyLength: 3, taskTime: '10', hasNews: true });
   expect(doubt.refuses(undefined)).toBe(false);
 });

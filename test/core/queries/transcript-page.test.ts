@@ -7,15 +7,15 @@ import { fromContinueAsNewState, toContinueAsNewState } from '../../../src/core/
 import { newRunState, recordEvent, type RunState } from '../../../src/core/loop/state/run-state.ts';
 import type { TranscriptAnswer } from '../../../src/core/protocol.ts';
 import { transcriptPage } from '../../../src/core/queries/transcript-page.ts';
-import { testSnapshot } from '../loop/snapshot.ts';
+import { testSnapshot } from '../loop/fakes/snapshot.ts';
 
-/** What an answer says beside its events. */
+/** The fields of an answer beside its events. */
 const ENVELOPE_BYTES = 200;
 /** Id, author and the names of fields. */
 const BESIDE_CONTENT_BYTES = 100;
 const RESULT_CHARS = 2_000;
 
-/** A run whose query is counted: what it answers is what crosses the network. */
+/** A run with a transcript query whose answers are counted: they are what crosses the network. */
 class CountedRun {
   answers: TranscriptAnswer[] = [];
   #state: RunState;
@@ -31,7 +31,7 @@ class CountedRun {
     return this.#state.window;
   }
 
-  /** Calls a tool and records its result, so many times. */
+  /** Records so many tool calls with their results. */
   steps(count: number): this {
     for (let step = 0; step < count; step += 1) {
       const toolCallId = `c${this.window.through}`;
@@ -53,7 +53,7 @@ class CountedRun {
     this.#state = fromContinueAsNewState(JSON.parse(JSON.stringify(carry))).state;
   }
 
-  /** The conversation as an activity of this run gets it, and the answers that this took. */
+  /** Assembles the conversation as an activity of this run does; returns it with the answers that were necessary. */
   async readBy(cache: TranscriptCache): Promise<{ window: Window; answers: TranscriptAnswer[] }> {
     this.answers = [];
     const { through, lastEventId } = this.window;
@@ -73,12 +73,12 @@ function result(toolCallId: string): ToolResult {
   return { type: 'tool_result', toolCallId, name: 'read', status: 'success', content: ['x'.repeat(RESULT_CHARS)] };
 }
 
-/** Bytes of all answers, and of the events that they hold. */
+/** Bytes of all answers, and of the events in them. */
 function transferred(answers: TranscriptAnswer[]): { bytes: number; events: string[] } {
   return { bytes: jsonBytes(answers), events: answers.flatMap(({ events }) => events.map(({ id }) => id)) };
 }
 
-describe('what a cache lacks of a conversation', () => {
+describe('the transferred part of a conversation', () => {
   let run: CountedRun;
   let cache: TranscriptCache;
 
@@ -88,23 +88,23 @@ describe('what a cache lacks of a conversation', () => {
     await run.readBy(cache);
   });
 
-  it('is all of it once, in a process that has not seen the run', async () => {
+  it('is the whole, once, if the process has not seen the run', async () => {
     const { window, answers } = await run.readBy(new TranscriptCache(10_000_000));
     expect(window).toEqual(run.window);
     expect(transferred(answers).events).toHaveLength(101);
   });
 
-  it('is nothing where the process has seen the last event', async () => {
+  it('is empty if the process has seen the last event', async () => {
     expect((await run.readBy(cache)).answers).toEqual([]);
   });
 
-  it.each([1, 2, 5, 20])('is transferred and nothing else: %i steps', async (steps) => {
+  it.each([1, 2, 5, 20])('is exactly the missing events: %i steps', async (steps) => {
     const before = run.window;
     run.steps(steps);
     expect(await sent()).toEqual(noMoreThan(2 * steps, run.window.bytes - before.bytes));
   });
 
-  it('is transferred and nothing else after the run has continued as new, whatever side of the switch it was recorded on', async () => {
+  it('is exactly the missing events even if the run has continued as new between them', async () => {
     const before = run.window;
     run.steps(2);
     run.continueAsNew();
@@ -116,12 +116,12 @@ describe('what a cache lacks of a conversation', () => {
     expect(await sent()).toEqual(noMoreThan(2, RESULT_CHARS + 200));
   });
 
-  it('is nothing right after a switch', async () => {
+  it('is empty right after the run has continued as new', async () => {
     run.continueAsNew();
     expect((await run.readBy(cache)).answers).toEqual([]);
   });
 
-  it('is the compaction alone where results were evicted: what stays is known', async () => {
+  it('is the compaction alone if results were evicted: the process has the rest', async () => {
     const compaction = { evicted: evictedPlaces(40) };
     run.record([], { compaction });
     expect(await sent()).toEqual(noMoreThan(1, jsonBytes(compaction)));
@@ -130,13 +130,13 @@ describe('what a cache lacks of a conversation', () => {
     expect(await sent()).toEqual(noMoreThan(2, RESULT_CHARS + 200));
   });
 
-  it('is the summary and what came after it where the older part was summarised', async () => {
+  it('is the summary and the events after it if the older part was summarised', async () => {
     run.record([{ type: 'message', role: 'user', content: 'So far.' }], { compaction: { summarised: { head: 0, tail: 91 } } });
     run.steps(1);
     expect(await sent()).toEqual(noMoreThan(3, RESULT_CHARS + 200));
   });
 
-  it('is the window where the run has continued as new since a compaction: it is smaller than what was recorded', async () => {
+  it('is the window if the run has continued as new since a compaction: the window is smaller than the record', async () => {
     run.steps(1);
     run.record([], { compaction: { evicted: evictedPlaces(45) } });
     run.steps(1);
@@ -147,7 +147,7 @@ describe('what a cache lacks of a conversation', () => {
     expect(transferred(answers).bytes).toBeLessThan(run.window.bytes * 1.5);
   });
 
-  it.each([null, 101])('is the window where its next event is a summary that the run has carried on: tail %s', async (tail) => {
+  it.each([null, 101])('is the window if its next event is a carried summary: tail %s', async (tail) => {
     run.steps(1);
     await run.readBy(cache);
     run.record([{ type: 'message', role: 'user', content: 'So far.' }], { compaction: { summarised: { head: 0, tail } } });
@@ -157,7 +157,7 @@ describe('what a cache lacks of a conversation', () => {
     expect(answers).toMatchObject([{ type: 'window' }]);
   });
 
-  /** What the cache is sent in order to have the run's window, which it has then: how many events, and bytes. */
+  /** The number of events and bytes that the cache receives for the run's window, which it has afterwards. */
   async function sent(): Promise<{ events: number; bytes: number }> {
     const { window, answers } = await run.readBy(cache);
     expect(window).toEqual(run.window);
@@ -166,7 +166,7 @@ describe('what a cache lacks of a conversation', () => {
     return { events: events.length, bytes };
   }
 
-  /** So many events, in hardly more bytes than they take in the window. */
+  /** So many events, with little more than the bytes that they take in the window. */
   function noMoreThan(events: number, bytes: number): object {
     const most = bytes + ENVELOPE_BYTES + BESIDE_CONTENT_BYTES * events;
     return { events, bytes: expect.toSatisfy((actual: number) => actual > bytes && actual <= most, `above ${bytes}, at most ${most}`) };

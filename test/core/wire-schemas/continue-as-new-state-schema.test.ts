@@ -8,13 +8,13 @@ import {
 } from '../../../src/core/loop/state/continue-as-new-state.ts';
 import { newRunState } from '../../../src/core/loop/state/run-state.ts';
 import { checkContinueAsNewState } from '../../../src/core/wire-schemas/continue-as-new-state-schema.ts';
-import { call } from '../loop/fake-ports.ts';
-import { testSnapshot, testTool } from '../loop/snapshot.ts';
+import { call } from '../loop/fakes/fake-ports.ts';
+import { testSnapshot, testTool } from '../loop/fakes/snapshot.ts';
 
 const CLOCK = { now: () => 1_700_000_000_000, uuid: () => 'event-1' };
 const SURROUNDINGS = { deps: { user: 7 }, executions: 3, inbox: { messages: [], seen: ['m1'], paused: true, cancelReason: 'too slow' } };
 
-/** A carry with every field. */
+/** A carried state with every field. */
 function fullCarry(): ContinueAsNewState {
   const snapshot = testSnapshot({ tools: [testTool('t')] });
   const state = newRunState({ runId: 'run-1', snapshot, input: 'Q', startedAt: 1_699_999_998_500 }, CLOCK);
@@ -58,8 +58,8 @@ function problemOf(value: unknown, ...migrations: Parameters<typeof checkContinu
   return checked.ok ? 'fits' : checked.problem;
 }
 
-describe('a carry', () => {
-  it('comes back from JSON as it was, with all that the run needs', () => {
+describe('a carried state', () => {
+  it('survives JSON with all data of the run', () => {
     const carry = fullCarry();
     const checked = checkContinueAsNewState(throughJson(carry));
     expect(checked).toEqual({ ok: true, carry });
@@ -80,7 +80,7 @@ describe('a carry', () => {
     expect(toContinueAsNewState(state, position, SURROUNDINGS)).toEqual(carry);
   });
 
-  it('holds what the run last said once, whether it was in the last step or before', () => {
+  it('holds the last text of the run once, in its last step or before', () => {
     const { state, position } = fromContinueAsNewState(fullCarry());
     expect(state.lastStep?.thought).toBeNull();
     state.lastStep = { thought: 'so far', final: true };
@@ -89,21 +89,21 @@ describe('a carry', () => {
     expect(fromContinueAsNewState(carry).state).toMatchObject({ thought: 'so far', lastStep: { thought: 'so far', final: true } });
   });
 
-  it('of a worker that had neither approvals nor limits to raise is one of a run without', () => {
+  it('of a worker without approvals and raised limits is that of a run without them', () => {
     const { approvals: _, limits: __, toolCallsStarted: ___, ...carry } = fullCarry();
     const { state } = fromContinueAsNewState(carry);
     expect(state).toMatchObject({ approvals: { pending: [], decided: [] }, limits: carry.snapshot.limits });
     expect(state.toolCallsStarted.size).toBe(0);
   });
 
-  it('of a worker that kept nothing of a failed archive is one of a run without', () => {
+  it('of a worker that did not record archive failures is that of a run without failures', () => {
     const { notArchived: _, ...carry } = fullCarry();
     const checked = checkContinueAsNewState(throughJson(carry));
     expect(checked).toEqual({ ok: true, carry });
     expect(fromContinueAsNewState(carry).state.notArchived).toBeUndefined();
   });
 
-  it('holds the content of a response once: the window has it already', () => {
+  it('holds the content of a response once, because the window has it already', () => {
     const carry = fullCarry();
     expect(carry.position).not.toHaveProperty('response.content');
     expect(carry.position).not.toHaveProperty('response.providerItems');
@@ -119,7 +119,7 @@ describe('a carry', () => {
     ['seenEvents', 'missing required field "seenEvents"'],
     ['window', 'missing required field "window"'],
     ['inbox', 'missing required field "inbox"'],
-  ])('without "%s" is refused, and the field is named', (field, problem) => {
+  ])('without "%s" is refused, and the error names the field', (field, problem) => {
     const { [field]: _, ...carry } = throughJson(fullCarry());
     expect(problemOf(carry)).toBe(problem);
   });
@@ -135,23 +135,23 @@ describe('a carry', () => {
     [{ approvals: { pending: [], approved: [], decided: [], remembered: 7 } }, 'approvals.remembered'],
     [{ limits: { maxIterations: 'many' } }, 'limits.maxIterations'],
     [{ runId: '' }, 'runId'],
-  ])('with %j is refused, and the place is named', (changes, path) => {
+  ])('with %j is refused, and the error gives the path', (changes, path) => {
     expect(problemOf({ ...throughJson(fullCarry()), ...changes })).toContain(path);
   });
 });
 
-describe('the version of a carry', () => {
-  it.each([[undefined], [null], ['carry'], [[]], [{}], [{ version: '1' }]])('has to be there: %j is refused', (value) => {
+describe('the version of a carried state', () => {
+  it.each([[undefined], [null], ['carry'], [[]], [{}], [{ version: '1' }]])('is required: %j is refused', (value) => {
     expect(problemOf(value)).toBe('the carried state of the run has no version');
   });
 
-  it.each([STATE_VERSION + 1, 0, -1, 0.5])('%d is refused where nobody knows it, with what to do', (version) => {
+  it.each([STATE_VERSION + 1, 0, -1, 0.5])('%d is refused if it is unknown, with the remedy', (version) => {
     expect(problemOf({ ...throughJson(fullCarry()), version })).toBe(
       `the carried state of the run has version ${version}, and this worker reads version ${STATE_VERSION}: run it on a worker of the release that wrote it, or a newer one`,
     );
   });
 
-  it('may be older: each migration makes the next one of it', () => {
+  it('may be older: each migration makes the next version', () => {
     const { seenEvents, outputRetries: _, ...carry } = throughJson(fullCarry());
     const oldest = { ...carry, version: STATE_VERSION - 2, seen: seenEvents };
     const checked = checkContinueAsNewState(oldest, {
@@ -161,7 +161,7 @@ describe('the version of a carry', () => {
     expect(checked).toEqual({ ok: true, carry: fullCarry() });
   });
 
-  it('is refused where a migration in between is missing, fails, or does not give what it should', () => {
+  it('is refused if a migration is missing, fails, or returns another version', () => {
     const carry = { ...throughJson(fullCarry()), version: STATE_VERSION - 2 };
     const keep = (before: JsonObject): JsonObject => before;
     const fail = (): JsonObject => {

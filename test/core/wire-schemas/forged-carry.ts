@@ -2,15 +2,15 @@ import { unreadable } from '../../../src/core/domain/json/unreadable.ts';
 import type { JsonObject, JsonValue } from '../../../src/core/domain/json/json.ts';
 import { toContinueAsNewState } from '../../../src/core/loop/state/continue-as-new-state.ts';
 import { newRunState } from '../../../src/core/loop/state/run-state.ts';
-import { call, message } from '../loop/fake-ports.ts';
-import { testSnapshot, testTool } from '../loop/snapshot.ts';
+import { call, message } from '../loop/fakes/fake-ports.ts';
+import { testSnapshot, testTool } from '../loop/fakes/snapshot.ts';
 
-/** The moment at which these carries are read. */
+/** The time at which these carried states are read. */
 export const NOW = 1_700_000_000_000;
 
 const CLOCK = { now: () => NOW - 1_000, uuid: () => 'event-0' };
 
-/** A carry as a run writes it that has a call waiting, one that is done, and mail. Nearly every field is there. */
+/** A carried state with a pending call, a finished call, and queued messages. It has nearly every field. */
 export function waitingCarry(): JsonObject {
   const approval = { when: 'always' as const, deadlineMs: 60_000, onDeadline: 'reject' as const };
   const tools = [
@@ -110,7 +110,7 @@ export function waitingCarry(): JsonObject {
   return throughJson(toContinueAsNewState(state, position, { executions: 3, inbox }));
 }
 
-/** The same run between two steps, with nobody waiting for it. */
+/** The same run between two steps, without pending calls. */
 export function idleCarry(): JsonObject {
   const carry = waitingCarry();
   const approvals = { pending: [], approved: [], decided: [], remembered: [] };
@@ -121,7 +121,7 @@ function throughJson(value: unknown): JsonObject {
   return JSON.parse(JSON.stringify(value)) as JsonObject;
 }
 
-/** Values that a caller may write where something else was meant. `1e999` is what JSON parses to infinity. */
+/** Values of a wrong type or size that a caller may write into a field. JSON parses `1e999` to infinity. */
 export const HOSTILE: readonly JsonValue[] = [
   1e300,
   -1e300,
@@ -144,17 +144,17 @@ export const HOSTILE: readonly JsonValue[] = [
   JSON.parse(`${'['.repeat(2_000)}${']'.repeat(2_000)}`) as JsonValue,
 ];
 
-/** Where a value is in another: the keys that lead to it. */
+/** The position of a value inside another: the keys that lead to it. */
 export type Path = readonly (string | number)[];
 
-/** Every place in a value but its root. */
+/** Every position in a value except its root. */
 export function placesIn(value: JsonValue, path: Path = []): Path[] {
   if (typeof value !== 'object' || value === null) return [];
   const entries: [string | number, JsonValue][] = Array.isArray(value) ? [...value.entries()] : Object.entries(value);
   return entries.flatMap(([key, one]) => [[...path, key], ...placesIn(one, [...path, key])]);
 }
 
-/** The value with another at the place; without one where `change` is undefined. */
+/** Replaces the value at the position; removes it if `change` is undefined. */
 export function changedAt(value: JsonValue, [key, ...rest]: Path, change: JsonValue | undefined): JsonValue {
   if (key === undefined) return change ?? null;
   if (Array.isArray(value)) {

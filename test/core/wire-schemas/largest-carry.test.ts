@@ -8,14 +8,14 @@ import { continueBeforeModelCall, continueBeforeTool } from '../../../src/core/l
 import { Inbox } from '../../../src/core/loop/state/inbox.ts';
 import type { Position, ToolsPosition } from '../../../src/core/loop/next-step.ts';
 import type { ToolOutcome } from '../../../src/core/loop/ports.ts';
-import { quietPorts } from '../loop/quiet-ports.ts';
+import { quietPorts } from '../loop/fakes/quiet-ports.ts';
 import { beginArchiving, endArchiving } from '../../../src/core/loop/state/archiving.ts';
 import { toContinueAsNewState } from '../../../src/core/loop/state/continue-as-new-state.ts';
 import { newRunState, noteError, recordEvent, recordStep, type RunState, countToolCall } from '../../../src/core/loop/state/run-state.ts';
 import { windowLimit } from '../../../src/core/loop/compaction/window-limit.ts';
-import { testSnapshot } from '../loop/snapshot.ts';
+import { testSnapshot } from '../loop/fakes/snapshot.ts';
 
-/** The characters whose JSON is longest. */
+/** The characters with the longest JSON. */
 const LONGEST = '\u0001';
 
 const PORTS = { ...quietPorts(), now: () => 1_700_000_000_000, uuid: () => crypto.randomUUID(), continueDue: () => true };
@@ -30,7 +30,7 @@ function text(bytes: number): string {
   return 'x'.repeat(bytes - 2);
 }
 
-/** A run of which everything is as large as it may be, but the window. */
+/** A run whose data is as large as allowed, except for the window. */
 function largeRun(toolName = 'tool'): RunState {
   const name = 'a'.repeat(100);
   const window = { maxTokens: 1_000_000, maxBytes: 1_200_000, keepResults: 4, summarise: true };
@@ -101,7 +101,7 @@ function decisionOn(callId: string, more: Partial<Decision> = {}): Decision {
   };
 }
 
-/** All that 200 calls of one response may wait for, and that was decided in the course of a long run. */
+/** The most that 200 calls of one response may wait for, and the most that may have been decided in a long run. */
 function fullApprovals(state: RunState): void {
   const { approvals } = state;
   for (let count = 0; count < 100; count += 1) decide(approvals, decisionOn(`r${count}`, { remember: 'arguments', reason: 'as agreed' }));
@@ -137,7 +137,7 @@ function fullApprovals(state: RunState): void {
   expect(state.notArchived?.length).toBeGreaterThan(10);
 }
 
-/** One more range of events that is not in the archive, while those before and behind it are. */
+/** One more range of events that is missing in the archive, between archived ranges. */
 function failToArchive(state: RunState, from: number): void {
   beginArchiving(state, { from, through: from + 5_000 }, PORTS.now());
   endArchiving(state, LONGEST.repeat(400_000));
@@ -160,12 +160,12 @@ function fill(state: RunState, eventBytes: number, mayContinue: () => boolean): 
 
 function carryBytes(state: RunState, position: Position): number {
   state.deps = { k: text(BYTE_BUDGETS.deps - 6) };
-  // The last thing that may happen before it is carried.
+  // The last events that may be recorded before the state is carried.
   failToArchive(state, 1_000_000);
   return jsonBytes(toContinueAsNewState(state, position, { executions: 1_000_000, inbox: fullInbox().carried() }));
 }
 
-test.each([100, 2_000, 50_000])('everything at its budget and a full window of events of %d bytes fit one payload', (eventBytes) => {
+test.each([100, 2_000, 50_000])('all data at its budget and a full window of events of %d bytes fit into one payload', (eventBytes) => {
   const state = largeRun(LONGEST.repeat(120));
   fill(state, eventBytes, () => state.window.bytes <= (windowLimit(state) ?? 0));
   const position = { type: 'call_model', final: false } as const;
@@ -173,7 +173,7 @@ test.each([100, 2_000, 50_000])('everything at its budget and a full window of e
   expect(carryBytes(state, position)).toBeLessThanOrEqual(MAX_PAYLOAD_BYTES);
 });
 
-test('so do a run with calls that wait, decisions, edited arguments and limits, and whatever its model has made up', () => {
+test('a run with pending calls, decisions, edited arguments and limits fits too, with any names that its model has made up', () => {
   const state = largeRun(LONGEST.repeat(120));
   fullApprovals(state);
   const position = { type: 'call_model', final: false } as const;
@@ -183,7 +183,7 @@ test('so do a run with calls that wait, decisions, edited arguments and limits, 
   expect(carryBytes(state, position)).toBeLessThanOrEqual(MAX_PAYLOAD_BYTES);
 });
 
-test('calls that wait keep a run where it is only as long as it could not be carried', () => {
+test('pending calls keep a run in its execution only if their state does not fit', () => {
   const state = largeRun();
   fullApprovals(state);
   state.approvals.approved = Array.from({ length: 40 }, (_, index) => ({
@@ -196,7 +196,7 @@ test('calls that wait keep a run where it is only as long as it could not be car
   expect(continueBeforeModelCall(state, ports, position)).toBeDefined();
 });
 
-test('results that are in the record already do not keep a response from being carried', () => {
+test('results that are already recorded do not keep a response from being carried', () => {
   const state = newRunState({ runId: 'r', snapshot: testSnapshot(), input: 'Q', startedAt: PORTS.now() }, PORTS);
   const response = { id: 'r', content: [], finishReason: 'tool_calls', usage: null };
   const outcome: ToolOutcome = { type: 'result', status: 'success', content: [text(150_000)], durationMs: 1 };
@@ -204,7 +204,7 @@ test('results that are in the record already do not keep a response from being c
   expect(continueBeforeTool(state, ports, { response, outcomes: [{ ...outcome, recordedAt: AT }, null] })).toBe(true);
 });
 
-test('the same in the middle of a response, with results of some of its calls', () => {
+test('the same holds in the middle of a response, with results of some of its calls', () => {
   const state = largeRun();
   const problems = Object.fromEntries(Array.from({ length: 6 }, (_, index) => [`c${index}`, text(BYTE_BUDGETS.errorMessage)]));
   const outcome: ToolOutcome = { type: 'result', status: 'success', content: [text(45_000)], durationMs: 1 };
@@ -215,7 +215,7 @@ test('the same in the middle of a response, with results of some of its calls', 
   expect(carryBytes(state, position)).toBeLessThanOrEqual(MAX_PAYLOAD_BYTES);
 });
 
-test('a window with less room than that is left for keeps the run where it is', () => {
+test('a window that leaves too little room keeps the run in its execution', () => {
   const state = largeRun();
   recordEvent(state, PORTS, { author: 'a', content: [{ type: 'message', role: 'assistant', content: text(BYTE_BUDGETS.modelText) }] });
   recordEvent(state, PORTS, { author: 'a', content: [{ type: 'message', role: 'assistant', content: text(BYTE_BUDGETS.modelText) }] });

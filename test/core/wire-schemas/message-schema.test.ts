@@ -29,18 +29,18 @@ test.each([
   [{ id: 'm1', content: [] }, 'content: expected at least 1 item, got 0'],
   [{ id: 'm1', content: 'x', mode: 'soon' }, 'mode: expected "queue", "steer" or "interrupt", got "soon"'],
   [{ id: 'm1', content: [{ type: 'image' }] }, 'content[0]: expected exactly one of "url" and "data", got neither'],
-])('%j is refused, with the place', (value, message) => {
+])('%j is refused, with the path', (value, message) => {
   expect(messageProblem(value)).toEqual({ code: 'invalid_input', message });
 });
 
 describe('a message at its budget', () => {
   const text = (bytes: number): string => `é${'x'.repeat(bytes - 4)}`;
 
-  test.each([BYTE_BUDGETS.message - 1, BYTE_BUDGETS.message])('is taken with %d bytes', (bytes) => {
+  test.each([BYTE_BUDGETS.message - 1, BYTE_BUDGETS.message])('is accepted with %d bytes', (bytes) => {
     expect(messageProblem({ id: 'm1', content: text(bytes) })).toBeUndefined();
   });
 
-  test('is refused with one byte more, with both sizes and what to do', () => {
+  test('is refused with one byte more, with both sizes and the remedy', () => {
     expect(messageProblem({ id: 'm1', content: text(BYTE_BUDGETS.message + 1) })).toEqual({
       code: 'payload_too_large',
       message: '"content" is 100001 bytes of JSON, over 100000: pass large media by URL, or send it in parts',

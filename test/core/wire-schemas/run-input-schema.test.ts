@@ -69,7 +69,7 @@ test.each([
   expect(checkRunInput(value)).toEqual({ ok: false, code: 'invalid_input', problem });
 });
 
-describe('what a run begins with has a size', () => {
+describe('the input of a start has a maximum size', () => {
   const { startInput, deps } = BYTE_BUDGETS;
   const quotes = 2;
   const object = '{"a":""}'.length;

@@ -41,7 +41,7 @@ await client.close();
 const plugin = new LonghaulPlugin({ agents, providers: { scripted } });
 const workflowBundle = await bundleWorkflowCode({ workflowsPath, plugins: [plugin] });
 
-/** What a replay of a history as JSON says, in a process that has no server any more. */
+/** Replays a history as JSON, in a process without a server, and returns the verdict. */
 async function replay(history: string): Promise<string> {
   const parsed: unknown = JSON.parse(history);
   return Worker.runReplayHistory({ workflowBundle, plugins: [plugin] }, parsed).then(

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { say, scriptedModel } from '../../../src/testing/index.ts';
 import { callCli, type CliOutcome } from '../../cli/call-cli.ts';
 import { anchors, programs } from '../../cli/fixtures/two-programs.ts';
-import { Testbed, until } from '../testbed.ts';
+import { Testbed, until } from '../testbed/testbed.ts';
 
 const MODULE = 'test/cli/fixtures/two-programs.ts';
 const TICKET = ['--input-json', '{"ticket": "4711"}'];

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { ask, defineProgram, forEach, human, repeat, unit } from '../../../src/define/program/index.ts';
 import { say, scriptedModel } from '../../../src/testing/index.ts';
-import { Testbed, until } from '../testbed.ts';
+import { Testbed, until } from '../testbed/testbed.ts';
 
 const long = defineProgram({
   name: 'long',
@@ -63,10 +63,16 @@ test.each([
     expect(prompts.at(-1)).toContain(JSON.stringify(JSON.stringify(ITEMS.map(() => 'answer'))).slice(1, -1));
     const events = [];
     for await (const { step } of handle.events()) if (step !== undefined) events.push(`${step.at} ${step.type} ${step.status ?? ''}`);
+    const trace = await handle.trace();
+    expect(trace.spans.map(({ name, metadata }) => [name, metadata['status']])).toEqual([
+      ['unit:first', 'completed'],
+      ['unit:second', 'completed'],
+    ]);
     await testbed.stopWorkers();
     const readBack = [];
     for await (const { step } of handle.events()) if (step !== undefined) readBack.push(`${step.at} ${step.type} ${step.status ?? ''}`);
     expect(readBack).toEqual(events);
+    expect((await handle.trace()).totalEvents).toBe(trace.totalEvents);
     expect(events.filter((line) => line.endsWith('completed')).length).toBe(2 + 1 + 2 * ITEMS.length + 1 + 4 + 2);
   },
   90_000,

@@ -19,7 +19,7 @@ import { inMemory } from '../../../src/memory/in-memory.ts';
 import { say, scriptedModel, structured } from '../../../src/testing/index.ts';
 import type { ProgramHandle } from '../../../src/client/run-handle.ts';
 import type { Event } from '../../../src/core/domain/record/event.ts';
-import { Testbed, until } from '../testbed.ts';
+import { Testbed, until } from '../testbed/testbed.ts';
 
 const double = defineTool({
   name: 'double',
@@ -62,9 +62,13 @@ test('a program runs steps of all kinds on a server, and waits for a person', as
   expect(result.output).toEqual({ doubled: [{ n: 2 }, { n: 4 }, { n: 6 }], who: 'Ann', found: 'H', again: 'ok' });
   expect(result.units.map(({ name, status }) => [name, status])).toEqual([['u', 'completed']]);
   const live = await collect(handle);
+  const trace = (await handle.trace()).toJSON();
+  expect(trace).toMatchObject({ program_name: 'everything', backend_name: 'scripted', spans: [{ name: 'unit:u' }] });
+  expect(trace.spans[0]?.children?.map(({ name }) => name)).toEqual(['forEach:Doubled', 'parallel:Both', 'branch:Way', 'repeat:Again']);
   await testbed.stopWorkers();
   const readBack = await collect(handle);
   expect(readBack).toEqual(live);
+  expect((await handle.trace()).toJSON()).toEqual(trace);
 }, 60_000);
 
 /** Returns the events of a run, without the ids that only the workflow knew. */

@@ -40,7 +40,7 @@ async function runAgentCase(input: JsonObject, expect: JsonValue): Promise<JsonO
     input: text(question, 'Q'),
     steps,
     decide: confirmed.decide,
-    // A tool of the product does not see the record. It holds what the model was sent, and the response.
+    // A tool of the product does not see the record, which holds the model's requests and the response.
     answering: (conversationLength) => (events = conversationLength + 1),
   });
   return toTheirRun(played, { suspended: confirmed.steps, expectedStatus: isJsonObject(expect) ? expect['status'] : undefined });
@@ -111,7 +111,7 @@ function toTheirRun(
 ): JsonObject {
   const status = result?.status ?? 'pending_confirmation';
   return {
-    // What the book calls its output is the final result, which only a completed run has.
+    // The output in the sense of the book is the final result, which only a completed run has.
     output: result?.success ? (result.output as JsonValue) : null,
     status: expectedStatus === 'complete' ? (BOOK_STATUS[status] ?? status) : status,
     error: result === undefined ? null : toTheirError(result),
@@ -129,12 +129,12 @@ function toTheirRun(
   };
 }
 
-/** The book puts its own words before what the model client says. */
+/** The book puts its own words before the message of the model client. */
 function toTheirError({ error, errorCode }: { error: string | null; errorCode: string | undefined }): string | null {
   return errorCode === 'model_error' ? `LLM request failed: ${error}` : error;
 }
 
-/** The book does not record who decided what. */
+/** The book does not record the authors of decisions. */
 function isInTheBook({ decision, refused }: Event): boolean {
   return decision === undefined && refused === undefined;
 }

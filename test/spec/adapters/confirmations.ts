@@ -14,7 +14,7 @@ export class Confirmations {
     this.#confirmations = list(confirmations).map((one) => only('A confirmation', one, KEYS));
   }
 
-  /** Returns what the case says about a call. A confirmation that the run has refused is not given again. */
+  /** Returns the case's decision on a call. A confirmation that the run has refused is not given again. */
   readonly decide = ({ callId, step, refused }: Waiting): TestDecision | undefined => {
     this.steps.add(step);
     const confirmation = this.#confirmations.find(({ tool_call_id: id }) => id === callId);

@@ -30,7 +30,7 @@ export function toTheirEvent({ id, executionId, timestamp, author, content }: Ev
 
 const PART = ['type', 'text', 'format', 'width', 'height', 'size'];
 
-/** Translates a part of an output in a case: a text, or media with its type and what describes it. */
+/** Translates a part of an output in a case: a text, or media with its type and its description. */
 export function toOurPart(part: JsonValue): ContentPart {
   if (!isJsonObject(part)) return { type: 'text', text: text(part) };
   const { type, text: said, format, width, height, size } = only('A part of an output', part, PART);

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/core/domain/json/json.ts';
 
-/** The case says what its adapter cannot translate. It has failed then, even if it expects an error. */
+/** The case contains a value that its adapter cannot translate. It has then failed, even if it expects an error. */
 export class CaseProblem extends Error {
   override readonly name = 'CaseProblem';
 }
@@ -48,7 +48,7 @@ export function flag(value: JsonValue | undefined): boolean {
   throw new CaseProblem(`The case should give true or false, not ${JSON.stringify(value)}`);
 }
 
-/** Returns a text as it is, and any other value as JSON. */
+/** Returns a text unchanged, and any other value as JSON. */
 export function said(value: JsonValue): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -4,10 +4,11 @@ import { axonAnchorOperations } from './axon/anchors.ts';
 import { axonRetrySuite } from './axon/retry.ts';
 import { axonSupportOperations } from './axon/support.ts';
 import { axonValidatorOperations } from './axon/validator.ts';
+import { jsonTypeNames } from './axon/wording.ts';
 import { contextUpdateOperations } from './context-updates.ts';
 import { danglingCallOperations } from './dangling-calls.ts';
 import { executionContextSuite } from './execution-context.ts';
-import { nousRuntimeOperations } from './nous-runtime.ts';
+import { nousRuntimeOperations } from './nous/runtime.ts';
 import { reactRunResultSuite } from './react-run-result.ts';
 import { WITHOUT_COUNTERPART } from './without-counterpart.ts';
 
@@ -18,10 +19,10 @@ const TRANSLATED = new Map<string, Omit<SuiteAdapter, 'withoutCounterpart'>>([
   ['nous.runtime', { operations: nousRuntimeOperations }],
   ['axon.anchors', { operations: axonAnchorOperations }],
   ['axon.retry_engine', axonRetrySuite],
-  ['axon.semantic_validator', { operations: axonValidatorOperations }],
+  ['axon.semantic_validator', { operations: axonValidatorOperations, normalise: jsonTypeNames }],
   ['axon.support', { operations: axonSupportOperations }],
   ['nous.patch_dangling_tool_calls', { operations: danglingCallOperations }],
-  ['axon.executor', { operations: axonExecutorOperations }],
+  ['axon.executor', { operations: axonExecutorOperations, normalise: jsonTypeNames }],
 ]);
 
 /** Returns the adapter of the suite of exactly that name; undefined if there is none. */

@@ -27,13 +27,13 @@ export interface KitRun {
   deps?: JsonObject;
   decide?: Decide;
   meanwhile?: readonly Occurrence[];
-  /** Real time that the run may take. Default: less than its case may take. */
+  /** Limit of real time. Default: less than the time limit of a case. */
   timeout?: Duration;
-  /** Called with each answer of the model before the run has it. */
+  /** Called with each answer of the model before the run gets it. */
   answering?: (conversationLength: number) => void;
 }
 
-/** A run of a case as `testAgent` left it. */
+/** A run of a case after `testAgent`. */
 export interface PlayedRun extends TestedRecord {
   /** Undefined if the run waits for a decision that the case does not give. */
   result: RunResult<unknown> | undefined;

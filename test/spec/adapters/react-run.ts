@@ -7,14 +7,14 @@ import { toolOutput } from '../../../src/define/tool-output.ts';
 import type { ToolDefinition } from '../../../src/define/tool-definition.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/core/domain/json/json.ts';
 import type { ModelRequest } from '../../../src/core/domain/model/model.ts';
-import { newRunResult } from '../../core/domain/new-run-result.ts';
+import { newRunResult } from '../../core/domain/run/new-run-result.ts';
 import type { Operation } from './adapter.ts';
 import { CaseProblem, list, number, object, text } from './fields.ts';
 import { endOf, type PlayedRun, runWithKit } from './kit-run.ts';
 import { toTheirResult } from './result-notation.ts';
 import { toAnswer } from './scripted-answers.ts';
 
-/** The only instruction that the ReAct agent of the seed has unless told otherwise. */
+/** The default and only instruction of the ReAct agent of the seed. */
 const INSTRUCTIONS = ["You are a helpful AI assistant. Use the provided tools to solve the user's request. Think step-by-step."];
 
 const TOOLS: readonly ToolDefinition<never, JsonObject>[] = [
@@ -107,7 +107,7 @@ function memoryRoles({ requests, events }: PlayedRun): string[] {
   ).map(({ role }) => role);
 }
 
-/** What the model client saw, in the notation that the case uses: names or schemas of tools, roles or whole messages. */
+/** The request that the model client got, in the notation of the case: names or schemas of tools, roles or whole messages. */
 function toTheirCall({ instructions, conversation, tools, settings }: ModelRequest, expected: JsonValue | undefined): JsonObject {
   const { messages: expectedMessages, tools: expectedTools } = isJsonObject(expected) ? expected : {};
   const messages = buildChatMessages(
@@ -123,7 +123,7 @@ function toTheirCall({ instructions, conversation, tools, settings }: ModelReque
   }));
   return {
     messages: inRoles ? messages.map(({ role }) => role) : (JSON.parse(JSON.stringify(messages)) as JsonValue),
-    // Of a call without tools, the seed says that it has none; of their number, that it is 0.
+    // For a call without tools, the seed has no tools; for their number, it has 0.
     tools: tools.length === 0 && typeof expectedTools !== 'number' ? null : inNames ? tools.map(({ name }) => name) : schemas,
     tool_choice: typeof settings.toolChoice === 'string' ? settings.toolChoice : null,
   };

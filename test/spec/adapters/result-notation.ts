@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { RunResult } from '../../../src/core/domain/run/result.ts';
 import type { JsonObject, JsonValue } from '../../../src/core/domain/json/json.ts';
-import { newRunResult } from '../../core/domain/new-run-result.ts';
+import { newRunResult } from '../../core/domain/run/new-run-result.ts';
 import { outputText } from '../../../src/core/domain/content/output-text.ts';
 import { TERMINAL_STATUSES, type TerminalStatus } from '../../../src/core/domain/run/status.ts';
 import { hasToolCalls, newStep, newToolCallRecord, type StepResult, type ToolCallRecord } from '../../../src/core/domain/record/step.ts';
@@ -130,7 +130,7 @@ function toTheirUsage({ promptTokens, completionTokens, totalTokens }: UsageStat
   return { prompt_tokens: promptTokens, completion_tokens: completionTokens, total_tokens: totalTokens };
 }
 
-/** A step in the notation of the cases, with what is derived from it. */
+/** A step in the notation of the cases, with its derived fields. */
 export function toTheirStep(step: StepResult): JsonObject {
   return {
     step: step.step,
@@ -151,7 +151,7 @@ export function toTheirStep(step: StepResult): JsonObject {
   };
 }
 
-/** A result as the dictionary of the cases: every field, and what is derived. `output` is text. */
+/** A result as the dictionary of the cases: every field, and the derived fields. `output` is text. */
 export function toTheirResult(result: RunResult<unknown>): JsonObject {
   const json = result.toJSON();
   return {

@@ -37,7 +37,7 @@ export function toAnswer(entry: JsonValue): ScriptEntry {
   });
 }
 
-/** `invalid_arguments` is the raw text that the model gives for the arguments. */
+/** `invalid_arguments` is the raw text of the model's arguments. */
 const ARGUMENTS = ['arguments', 'invalid_arguments'];
 
 function toRawCall(call: JsonObject): RawToolCall {
@@ -53,7 +53,7 @@ function argumentsOf({ arguments: args, invalid_arguments: raw }: JsonObject): J
   return text(raw);
 }
 
-/** Leaves out what a case leaves out: the product has to cope with it. */
+/** Leaves out the fields that a case leaves out: the product has to handle it. */
 function rawCall(id: JsonValue | undefined, name: JsonValue | undefined, args: JsonValue | undefined): RawToolCall {
   return {
     ...(id === undefined ? {} : { id }),

@@ -1,4 +1,3 @@
-const PROGRAMS = 'the product has no declarative programs, and so no anchors, validators, refinement or traces of them';
 const EXECUTORS = 'the product runs no code that a model writes: it has no code executor and no code agent';
 const SERIALIZED = 'the product does not write a conversation to a document of its own: the history of the workflow is the checkpoint';
 const NO_MEMORY = 'agents keep no conversation between runs: there is nothing to save, load or reset';
@@ -9,8 +8,8 @@ const SESSIONS = 'a run ends with its answer: there are no sessions of several t
 const SKILLS = 'agents have no skills';
 
 /**
- * The operations of the case files that have no counterpart in the product, by suite, each with the reason. Their cases
- * are skipped.
+ * The operations of the case files without a counterpart in the product, by suite, each with the reason. Their cases are
+ * skipped.
  */
 export const WITHOUT_COUNTERPART: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   execution_context: {
@@ -40,13 +39,6 @@ export const WITHOUT_COUNTERPART: Readonly<Record<string, Readonly<Record<string
     'context.serialize': SERIALIZED,
     'context.deserialize': SERIALIZED,
     'context.round_trip': SERIALIZED,
-  },
-  'axon.executor': { 'executor.run': PROGRAMS },
-  'axon.support': {
-    'ctxmgr.run': PROGRAMS,
-    'tracer.event_types': PROGRAMS,
-    'tracer.spans': PROGRAMS,
-    'dispatch.run': PROGRAMS,
   },
   'tinyagent.agents': {
     'finalizer.run': EXECUTORS,

@@ -8,7 +8,7 @@ const look = toolThat('look', () => 'seen');
 const lastWords = agentWith([look], { limits: { steps: 1 }, finalAttempt: true });
 const typed = defineAgent({ name: 'agent', model: 'scripted/m', output: z.object({ answer: z.number() }), outputRetries: 1 });
 
-/** What a model may answer, and what becomes of it. */
+/** Possible answers of a model, and their consequences. */
 export const ANSWERS = [
   scenario('a plain answer ends the run', plain, { script: [say('Hello.')], timeline: ['agent: Hello.'] }),
   scenario('an answer of unknown cost is estimated', plain, { script: [say('Hello.', { usage: null })], timeline: ['agent: Hello.'] }),
@@ -37,7 +37,7 @@ export const ANSWERS = [
     timeline: ['agent: four', /^user: Your previous answer did not fit/, 'agent: {"answer":"four"}'],
     status: 'error',
   }),
-  scenario('where the provider enforces no schema, the answer comes by a tool', typed, {
+  scenario('if the provider enforces no schema, the answer comes through a tool', typed, {
     script: [together(say('I know'), callTool('final_answer', { output: { answer: 'x' } })), structured({ answer: 4 })],
     model: { capabilities: { structuredOutput: false } },
     timeline: ['agent: I know', /^agent calls final_answer/, /^final_answer failed/, /^agent calls final_answer/, /^final_answer: /],
@@ -52,7 +52,7 @@ export const ANSWERS = [
     script: [failWith('model_server_error', 'oops', { retryAfter: 10 }), say('Hello.')],
     timeline: ['agent: Hello.'],
   }),
-  scenario('a provider that goes on failing ends the run', agentWith([], { modelMaxAttempts: 2 }), {
+  scenario('a provider that keeps failing ends the run', agentWith([], { modelMaxAttempts: 2 }), {
     script: [failWith('model_server_error', 'oops', { retryAfter: 10 }), failWith('model_server_error', 'still oops')],
     timeline: [],
     status: 'error',
@@ -62,7 +62,7 @@ export const ANSWERS = [
     timeline: [],
     status: 'error',
   }),
-  scenario('an answer that is not what the provider promises is asked for again', plain, {
+  scenario('an invalid answer of the provider is requested again', plain, {
     script: [failWith('model_bad_response', 'no JSON', { retryAfter: 10 }), say('Hello.')],
     timeline: ['agent: Hello.'],
   }),

@@ -25,7 +25,7 @@ const ask = askHuman({ name: 'ask', description: 'Asks the customer', answer: z.
 const call = callTool('refund', { amount: 150 });
 const calls = 'agent calls refund {"amount":150}';
 
-/** What waits for somebody, and what becomes of it. */
+/** Pending approvals, and their consequences. */
 export const DECISIONS = [
   scenario('an approved call runs', agentWith([refund]), {
     script: [call, say('Done.')],
@@ -47,12 +47,12 @@ export const DECISIONS = [
     decide: () => approve({ arguments: { amount: 50, note: 'n'.repeat(2_000) }, by: 'ann' }),
     timeline: [calls, 'ann approves refund', 'refund: refunded 50 (2000)', 'agent: Done.'],
   }),
-  scenario('arguments that do not fit are refused, and somebody decides again', agentWith([refund]), {
+  scenario('a decision with arguments that do not fit is refused, and can be made again', agentWith([refund]), {
     script: [call, say('Done.')],
     decide: ({ refused }) => approve({ arguments: { amount: refused === undefined ? 'much' : 5 }, by: 'ann' }),
     timeline: [calls, 'ann approves refund', 'refund: refunded 5', 'agent: Done.'],
   }),
-  scenario('somebody answers in the stead of the tool', agentWith([refund]), {
+  scenario('a person answers a call in place of the tool', agentWith([refund]), {
     script: [call, say('Done.')],
     decide: () => respond({ voucher: 42 }, { by: 'ann' }),
     timeline: [calls, 'ann answers refund', 'refund: {"voucher":42}', 'agent: Done.'],
@@ -78,11 +78,11 @@ export const DECISIONS = [
       'agent: Done.',
     ],
   }),
-  scenario('a call that nobody decides is rejected at its deadline', agentWith([soon]), {
+  scenario('an undecided call is rejected at its deadline', agentWith([soon]), {
     script: [call, say('Done.')],
     timeline: [calls, 'the deadline rejects refund: nobody decided before the deadline', /^refund failed: User denied/, 'agent: Done.'],
   }),
-  scenario('a call that nobody decides is approved at its deadline, where the tool says so', agentWith([anyway]), {
+  scenario('an undecided call is approved at its deadline if the tool says so', agentWith([anyway]), {
     script: [call, say('Done.')],
     timeline: [calls, 'the deadline approves refund', 'refund: refunded 150', 'agent: Done.'],
   }),
@@ -107,7 +107,7 @@ export const DECISIONS = [
       'agent: Done.',
     ],
   }),
-  scenario('somebody who may not decide is refused, and somebody else may', agentWith([refund]), {
+  scenario('an unauthorized decision is refused, and an authorized one is accepted', agentWith([refund]), {
     script: [call, say('Done.')],
     authorize: ({ by }) => (by === 'ann' ? { as: 'Ann of accounts' } : { refuse: 'only Ann may' }),
     decide: ({ refused }) => approve({ by: refused === undefined ? 'bob' : 'ann' }),
@@ -119,7 +119,7 @@ export const DECISIONS = [
       'agent: Done.',
     ],
   }),
-  scenario('somebody is told of what waits', agentWith([refund]), {
+  scenario('the notify hook is called for a pending call', agentWith([refund]), {
     script: [call, say('Done.')],
     notify: ({ toolName }, { resources }) => {
       (resources as { ledger: { act(key: string, what: string): boolean } }).ledger.act(toolName, 'told');
@@ -127,7 +127,7 @@ export const DECISIONS = [
     decide: () => approve({ by: 'ann' }),
     timeline: [calls, 'ann approves refund', 'refund: refunded 150', 'agent: Done.'],
   }),
-  scenario('somebody is told how a run has ended that was cancelled', agentWith([refund]), {
+  scenario('the notifyEnded hook is called for a cancelled run', agentWith([refund]), {
     script: [call],
     notifyEnded: ({ status, result }, { resources }) => {
       ledgerIn(resources).act('end', `${status}: ${result.cancelReason}`);

@@ -44,13 +44,13 @@ const lame = toolThat(
 );
 const unknown = /failed: The outcome of this call of '\w+' is unknown/;
 
-/** Calls that must not act twice, calls inside the task of the workflow, and workers that die. */
+/** Calls with effect `once`, calls inside the workflow task, and workers that die. */
 export const EFFECTS = [
-  scenario('what happens once and fails is not tried again', agentWith([breaking]), {
+  scenario('a call with effect `once` that fails is not tried again', agentWith([breaking]), {
     script: [callTool('breaking'), say('Done.')],
     timeline: ['agent calls breaking {}', 'breaking failed: the card is refused', 'agent: Done.'],
   }),
-  scenario('what happens once and is lost has an unknown outcome', agentWith([pay]), {
+  scenario('a lost call with effect `once` has an unknown outcome', agentWith([pay]), {
     script: [callTool('pay'), say('Done.')],
     faults: [dropCompletion('pay')],
     timeline: ['agent calls pay {}', unknown, 'agent: Done.'],
@@ -65,18 +65,18 @@ export const EFFECTS = [
     faults: [dropCompletion('forgotten')],
     timeline: ['agent calls forgotten {}', /^forgotten failed: This call of 'forgotten' did not happen/, 'agent: Done.'],
   }),
-  scenario('where the tool cannot say, nobody knows', agentWith([unverifiable]), {
+  scenario('if the tool cannot verify the outcome, it is unknown', agentWith([unverifiable]), {
     script: [callTool('unverifiable'), say('Done.')],
     faults: [dropCompletion('unverifiable')],
     timeline: ['agent calls unverifiable {}', unknown, 'agent: Done.'],
   }),
-  scenario('somebody who is asked says what a lost call gave', agentWith([pay], { onUnknownOutcome: 'ask' }), {
+  scenario('a person gives the result of a lost call', agentWith([pay], { onUnknownOutcome: 'ask' }), {
     script: [callTool('pay'), say('Done.')],
     faults: [dropCompletion('pay')],
     decide: ({ kind }) => (kind === 'outcome' ? respond('paid after all', { by: 'ann' }) : undefined),
     timeline: ['agent calls pay {}', 'ann answers pay', 'pay: paid after all', 'agent: Done.'],
   }),
-  scenario('somebody who is asked does not know, either', agentWith([pay, look], { onUnknownOutcome: 'ask' }), {
+  scenario('a person answers that the outcome of a lost call is unknown', agentWith([pay, look], { onUnknownOutcome: 'ask' }), {
     script: [together(callTool('pay'), callTool('look')), say('Done.')],
     faults: [dropCompletion('pay')],
     decide: ({ refused }) => (refused === undefined ? approve() : reject('the bank is closed', { by: 'ann' })),

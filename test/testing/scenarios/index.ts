@@ -7,7 +7,7 @@ import type { Scenario } from './scenario.ts';
 import { TOOLS } from './tools.ts';
 import { UPDATES } from './updates.ts';
 
-/** All that both kits play: what they do in these is what "the same" means. */
+/** All scenarios that both kits run: the kits count as equal if their results in these are equal. */
 export const SCENARIOS: readonly Scenario[] = [
   ...ANSWERS,
   ...OPENINGS,

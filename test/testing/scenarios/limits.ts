@@ -49,12 +49,12 @@ export const LIMITS = [
     timeline: [/calls/, /^asking failed: Tool call was interrupted/],
     status: 'max_iterations_reached',
   }),
-  scenario('somebody raises a limit that a run has come to', agentWith([look], { limits: { steps: 1 }, onLimit: 'ask' }), {
+  scenario('a limit that a run has reached is raised', agentWith([look], { limits: { steps: 1 }, onLimit: 'ask' }), {
     script: [callTool('look'), say('Done.')],
     decide: ({ kind }) => (kind === 'limit' ? approve({ arguments: { maxIterations: 5 }, by: 'ann' }) : undefined),
     timeline: [/calls/, 'look: seen', 'ann approves raise_limits', 'agent: Done.'],
   }),
-  scenario('somebody does not raise a limit', agentWith([look], { limits: { toolCalls: 1 }, onLimit: 'ask' }), {
+  scenario('a limit that a run has reached is not raised', agentWith([look], { limits: { toolCalls: 1 }, onLimit: 'ask' }), {
     script: [twice],
     decide: () => reject('no more', { by: 'ann' }),
     timeline: [/calls/, /calls/, 'ann rejects raise_limits: no more', 'look: seen a', /^look failed/],
@@ -67,7 +67,7 @@ export const LIMITS = [
   }),
 ];
 
-/** What is said to a run while it goes on. */
+/** Requests to a run while it is open. */
 export const MESSAGES = [
   scenario('a message is read after the current step', agentWith([look]), {
     script: [callTool('look'), say('Done.')],
@@ -79,7 +79,7 @@ export const MESSAGES = [
     meanwhile: [sendMessage('Stop', { step: 1, tool: 'look', mode: 'steer' })],
     timeline: [/calls/, /calls/, 'look: seen a', /^look failed: Tool call was interrupted/, 'user: Stop', 'agent: Done.'],
   }),
-  scenario('a message that interrupts gives up the model call, and keeps what it had said', agentWith([look]), {
+  scenario('a message that interrupts aborts the model call, and keeps its output so far', agentWith([look]), {
     script: [hang('I will first'), say('Done.')],
     meanwhile: [sendMessage('Stop', { step: 1, mode: 'interrupt' })],
     timeline: ['agent: I will first (interrupted)', 'user: Stop', 'agent: Done.'],
@@ -89,7 +89,7 @@ export const MESSAGES = [
     meanwhile: [sendMessage('And this?', { step: 1 })],
     timeline: ['agent: Done.', 'user: And this?', 'agent: That, too.'],
   }),
-  scenario('a cancellation gives up the model call, and keeps what it had said', agentWith([]), {
+  scenario('a cancellation aborts the model call, and keeps its output so far', agentWith([]), {
     script: [hang('Let me')],
     meanwhile: [cancelRun('enough', { step: 1 })],
     timeline: ['agent: Let me (interrupted)'],

@@ -20,7 +20,7 @@ function opening(
   return { name, agent, options: () => ({ ...parts.opening, model: scriptedModel(script) }), timeline, status: 'completed' };
 }
 
-/** What a run may begin with beside an input. */
+/** The conversations with which a run may begin beside an input. */
 export const OPENINGS = [
   opening('a run begins with messages and an input', {
     opening: { messages: [asked, ...looks, seen, { type: 'message', role: 'assistant', content: 'There.' }], input: 'Again' },

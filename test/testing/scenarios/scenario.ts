@@ -16,19 +16,19 @@ import {
   type TestOptions,
 } from '../../../src/testing/index.ts';
 
-/** One run that both kits play, and what has to come of it in either. */
+/** One run that both kits run, and its expected result in both. */
 export interface Scenario {
   /** A sentence of behaviour. */
   name: string;
   agent: AnyAgent;
-  /** What the test says of the run. Called for each kit: nothing of one run gets into another. */
+  /** The options of the test. Called for each kit, so that no state of one run gets into another. */
   options: () => TestOptions;
-  /** The timeline of the run. The first line, `user: Go`, goes without saying. */
+  /** The timeline of the run, without the first line, which is always `user: Go`. */
   timeline: readonly ExpectedLine[];
   status: TerminalStatus;
 }
 
-/** What a scenario says beside its name and its agent. */
+/** The data of a scenario beside its name and its agent. */
 export interface ScenarioParts extends Omit<Partial<TestOptions>, 'model'> {
   script: readonly ScriptEntry[];
   model?: ScriptedModelOptions;
@@ -37,7 +37,7 @@ export interface ScenarioParts extends Omit<Partial<TestOptions>, 'model'> {
   status?: TerminalStatus;
 }
 
-/** A scenario. Anything in `parts` that is not plain data must not remember anything. */
+/** Makes a scenario. Any function in `parts` must be stateless. */
 export function scenario(name: string, agent: AnyAgent, parts: ScenarioParts): Scenario {
   const { script, model, timeline, status = 'completed', ...options } = parts;
   return {
@@ -54,10 +54,10 @@ export function agentWith(tools: readonly AnyTool[], options: Partial<AgentOptio
   return defineAgent({ name: 'agent', model: 'scripted/m', tools: tools as never, ...options });
 }
 
-/** Attempts that are worth waiting for. */
+/** A retry policy with short waits. */
 export const QUICK = { backoff: { initial: 10, max: 20 } } as const;
 
-/** A tool that takes nothing, or one text. */
+/** A tool without parameters, or with one text. */
 export function toolThat(
   name: string,
   execute: (args: { text?: string | undefined }, context: RunContext<Record<string, unknown>>) => unknown,
@@ -73,12 +73,12 @@ export function toolThat(
   });
 }
 
-/** Writes into the ledger of the test. True the first time. */
+/** Writes into the ledger of the test. Returns true the first time. */
 export function act({ resources, idempotencyKey }: Pick<RunContext, 'resources' | 'idempotencyKey'>, what: string): boolean {
   return ledgerIn(resources).act(idempotencyKey, what);
 }
 
-/** The ledger of the test, as tools find it. */
+/** The ledger of the test, which tools get as a resource. */
 export function ledgerIn(resources: Resources): EffectsLedger {
   return resources['ledger'] as EffectsLedger;
 }

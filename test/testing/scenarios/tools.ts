@@ -59,7 +59,7 @@ const keeping = toolThat('keeping', ({ text }, { state, setState }) => {
 const alone = defineTool({ name: 'alone', description: 'd', parameters: z.object({ text: z.string() }), execute: 'none' });
 const large = toolThat('large', ({ text }, { deps }) => `${(text ?? '').length} and ${JSON.stringify(deps).length}`);
 
-/** How calls of tools go, well or not. */
+/** Calls of tools, successful or not. */
 export const TOOLS = [
   scenario('one tool after the other', agentWith([look]), {
     script: [callTool('look', { text: ' one' }), callTool('look', { text: ' two' }), say('Done.')],
@@ -94,7 +94,7 @@ export const TOOLS = [
     script: [together(callTool('look', { text: 7 }), callTool('look', '{"text": "fixed",}'), callTool('look', '<nothing>')), say('Done.')],
     timeline: [/^agent calls/, /^agent calls/, /^agent calls/, /^look failed: .*text/s, 'look: seenfixed', /^look failed/, 'agent: Done.'],
   }),
-  scenario('what a tool throws is tried again, and is then an error that names the attempts', agentWith([down]), {
+  scenario('an error that a tool throws is tried again, and then becomes a result with the number of attempts', agentWith([down]), {
     script: [callTool('down'), say('Done.')],
     timeline: ['agent calls down {}', 'down failed: the service is down (3 attempts)', 'agent: Done.'],
   }),
@@ -156,7 +156,7 @@ export const TOOLS = [
     faults: [dropCompletion('last')],
     timeline: ['agent calls last {}', /^last failed: .*its worker was lost \(1 attempt\)/, 'agent: Done.'],
   }),
-  scenario('a call that runs again goes on from its last heartbeat', agentWith([resuming]), {
+  scenario('a call that runs again continues from its last heartbeat', agentWith([resuming]), {
     script: [callTool('resuming'), say('Done.')],
     faults: [dropCompletion('resuming', { step: 1 })],
     timeline: ['agent calls resuming {}', 'resuming: from {"page":7}', 'agent: Done.'],

@@ -46,14 +46,14 @@ const agent = defineAgent({ name: 'agent', model: 'scripted/m', deps, tools: [no
 const inSequence = defineAgent({ name: 'agent', model: 'scripted/m', deps, tools: [note, promote, rank, spend], parallel: false });
 const started = { deps: { rank: 'gold', visits: ['home'] } };
 
-/** What tools change of the data of a run. */
+/** Changes that tools make to the data of a run. */
 export const UPDATES = [
-  scenario('calls in sequence see what those before have changed', inSequence, {
+  scenario('calls in sequence see the changes of those before', inSequence, {
     ...started,
     script: [together(callTool('note', { where: 'a' }), callTool('note', { where: 'b' })), say('Done.')],
     timeline: [/calls/, /calls/, 'note: 1 before', 'note: 2 before', 'deps: append visits', 'deps: append visits', 'agent: Done.'],
   }),
-  scenario('what calls that overlap change is applied in the order of the calls', agent, {
+  scenario('changes of overlapping calls are applied in the order of the calls', agent, {
     ...started,
     script: [together(callTool('note', { where: 'slow' }), callTool('promote', { rank: 'silver' })), callTool('rank'), say('Done.')],
     faults: [delay('note', 40)],

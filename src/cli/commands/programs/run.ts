@@ -54,7 +54,8 @@ interface NamedProgram {
 
 /** Returns the name of a document that may be anything: the client checks it. */
 function nameOf(document: unknown): string {
-  return isJsonObject(document) ? String(document['name']) : '';
+  const name = isJsonObject(document) ? document['name'] : undefined;
+  return typeof name === 'string' ? name : '';
 }
 
 async function readInput({ terminal }: CommandIo, { inputJson, inputFile }: RunFlags): Promise<JsonObject | undefined> {

@@ -4,7 +4,7 @@ import { memberOf, shownAsText } from './thrown.ts';
 interface ErrorRow {
   readonly retryable: boolean;
   readonly description: string;
-  /** The severity of a failure of a step of a program, from 1 to 6. Only errors of steps have one. */
+  /** The severity of a failure of a step of a program, from 1 to 6. Only errors of steps have one. A row with a `seedName` alone is written without one. */
   readonly level?: 1 | 2 | 3 | 4 | 5 | 6;
   /** The name of the error in AXON, which texts for models and for AXON's users bear. */
   readonly seedName?: string;
@@ -101,6 +101,8 @@ export const ERROR_CODES = {
   memory_missing: { retryable: false, description: 'The program uses a memory, and the worker has none.' },
   unknown_program: { retryable: false, description: 'No program of that name is registered in the workers that were waited for.' },
   invalid_program: { retryable: false, description: 'The program has problems: it cannot run.' },
+  // AXON knows it as a ValueError, without a severity.
+  empty_answer: { retryable: false, seedName: 'ValueError', description: 'The model answered without any text.' },
   anchor_breach: { retryable: false, level: 3, seedName: 'AnchorBreachError', description: 'The answer breaches an anchor.' },
   refine_exhausted: { retryable: false, level: 4, seedName: 'RefineExhaustedError', description: 'All attempts of the step failed.' },
   model_call_failed: { retryable: false, level: 5, seedName: 'ModelCallError', description: 'The model call of the step failed.' },

@@ -1,21 +1,24 @@
 import type { JsonObject } from '../json/json.ts';
 import { jsonBytes } from '../json/payload-limit.ts';
+import type { Resume } from './messages.ts';
 import type { CarriedProgram, ProgramState } from './program-state.ts';
 import type { ProgramDocument } from './document.ts';
 
 /** Returns the state of a program that has not begun. */
-export function newProgramState(document: ProgramDocument, input: JsonObject): ProgramState {
-  return { document, input, units: new Map(), steps: new Map(), asksInFlight: 0 };
+export function newProgramState(document: ProgramDocument, input: JsonObject, resume?: Resume): ProgramState {
+  return { document, input, units: new Map(), steps: new Map(), asksInFlight: 0, ...(resume === undefined ? {} : { resume }) };
 }
 
 /** Converts the state of a program to the form that is carried. */
-export function toCarriedProgram({ input, units, steps }: ProgramState): CarriedProgram {
-  return { input, units: [...units], steps: [...steps] };
+export function toCarriedProgram({ input, units, steps, resume, earlier }: ProgramState): CarriedProgram {
+  const resuming = { ...(resume === undefined ? {} : { resume }), ...(earlier === undefined ? {} : { earlier }) };
+  return { input, units: [...units], steps: [...steps], ...resuming };
 }
 
 /** Restores the state of a program. */
-export function fromCarriedProgram(document: ProgramDocument, { input, units, steps }: CarriedProgram): ProgramState {
-  return { ...newProgramState(document, input), units: new Map(units), steps: new Map(steps) };
+export function fromCarriedProgram(document: ProgramDocument, { input, units, steps, resume, earlier }: CarriedProgram): ProgramState {
+  const state = { ...newProgramState(document, input, resume), units: new Map(units), steps: new Map(steps) };
+  return earlier === undefined ? state : { ...state, earlier };
 }
 
 /** Names the step with the largest output, for a person who has to make it smaller. */

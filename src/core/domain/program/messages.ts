@@ -16,6 +16,22 @@ export interface ProgramInput extends Pick<RunOverrides, 'tags'> {
   deps?: JsonObject;
   /** Overrides limits of the program. */
   limits?: LimitChanges;
+  /** Takes over the results of an earlier run. */
+  resume?: Resume;
+}
+
+/** The earlier run whose results are taken over if definition and inputs of the step are equal. */
+export interface Resume {
+  /** The id of the earlier run. */
+  run: string;
+  /** The first step that runs again, as `unit.step`: no result of it or of a later step is taken over. */
+  from?: string;
+}
+
+/** Input of `readProgram`. */
+export interface ReadProgramInput extends OfRun {
+  /** The id of the earlier run. */
+  runId: string;
 }
 
 /** Input of `resolveProgram`. A document is in the history already: the activity queries it from the run. */
@@ -31,8 +47,8 @@ interface OfStep extends OfRun {
   agent: string;
   /** The address of the step. */
   step: string;
-  /** From 1. */
-  attempt: number;
+  /** From 2; absent for the first one. */
+  attempt?: number;
   /** The ids of the outputs that the step refers to, by the address of their step. Absent if there are none. */
   outputs?: Record<string, string>;
 }
@@ -45,15 +61,17 @@ export interface AskStepInput extends OfStep {
   edited?: true;
 }
 
-/** Result of `askStep`. */
+/** Result of `askStep`: an answer with its checks, or the part of it that had arrived when the call was cancelled. It is kept short, because each step stores one. */
 export type AskStepOutput =
-  | { type: 'response'; response: RecordedResponse; verdict: AnswerVerdict; promptLength: number }
+  | { response: BriefResponse; verdict?: AnswerVerdict; promptLength: number }
   | { type: 'aborted'; partial?: RecordedResponse };
 
 /** Input of `useMemory`. */
 export interface UseMemoryInput extends OfStep {
   /** The time of the step, in milliseconds since the epoch: the time of the entry that it stores. */
   now: number;
+  /** A person has edited what is stored or looked up. */
+  edited?: true;
 }
 
 /** Result of `useMemory`. `id` is the id of the event. */
@@ -61,6 +79,9 @@ export interface UseMemoryOutput {
   id: string;
   output: JsonValue;
 }
+
+/** A response whose finish reason is left out if it is `stop`. */
+export type BriefResponse = Omit<RecordedResponse, 'finishReason'> & Partial<Pick<RecordedResponse, 'finishReason'>>;
 
 /** Argument of the `stepValues` query. Each part is asked for only if the activity lacks it. */
 export interface StepValuesQuestion {

@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from '../json/json.ts';
 import type { ProgramDocument, StepKind } from './document.ts';
+import type { Resume } from './messages.ts';
 import type { StepError } from './step-error.ts';
 
 /** The state of a program in its run: plain data. */
@@ -10,8 +11,20 @@ export interface ProgramState {
   units: Map<string, UnitState>;
   /** By the address of the step. Absent until the step begins. */
   steps: Map<string, StepState>;
+  /** The earlier run whose results are taken over. */
+  resume?: Resume;
+  /** The results of that run, once they are read. */
+  earlier?: EarlierRun;
   /** The number of model calls in flight. They count against the limit of steps before they have ended. */
   asksInFlight: number;
+}
+
+/** The program and the results of an earlier run. */
+export interface EarlierRun {
+  document: ProgramDocument;
+  input: JsonObject;
+  /** The outputs of the steps that completed, by address. */
+  outputs: [address: string, output: JsonValue][];
 }
 
 /** A unit that has begun, or that will never begin. */
@@ -32,6 +45,8 @@ export interface StepState {
   /** Milliseconds since the epoch. */
   startedAt: number;
   endedAt?: number;
+  /** The output was taken over from an earlier run, at no cost. */
+  reused?: true;
   /** The number of attempts that have begun. */
   attempts: number;
   /** The output. Absent unless the step has completed, or once no later step can refer to it. */
@@ -78,7 +93,7 @@ export interface RecordedCall {
 }
 
 /** The state of a program as it is carried into the next execution. The snapshot of the run has the document. */
-export interface CarriedProgram {
+export interface CarriedProgram extends Pick<ProgramState, 'resume' | 'earlier'> {
   input: JsonObject;
   units: [unit: string, UnitState][];
   steps: [address: string, StepState][];

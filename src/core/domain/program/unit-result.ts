@@ -27,6 +27,8 @@ export interface ProgramStepResult {
   /** True: the output is too large for the result. The record of events has it. */
   outputCut?: true;
   attempts: number;
+  /** True: the output was taken over from an earlier run. */
+  reused?: true;
   violations?: string[];
   error?: StepError;
   reason?: string;

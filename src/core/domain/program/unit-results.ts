@@ -18,7 +18,7 @@ export function unitResults({ document, units, steps }: Pick<ProgramState, 'docu
 }
 
 function stepResult(name: string, state: StepState): ProgramStepResult {
-  const { kind, status, output, outputForgotten, attempts, violations = [], error, reason } = state;
+  const { kind, status, output, outputForgotten, reused, attempts, violations = [], error, reason } = state;
   return {
     name,
     kind,
@@ -26,6 +26,7 @@ function stepResult(name: string, state: StepState): ProgramStepResult {
     ...(output === undefined ? {} : { output }),
     ...(outputForgotten ? { outputCut: true as const } : {}),
     attempts,
+    ...(reused ? { reused } : {}),
     ...(violations.length === 0 ? {} : { violations }),
     ...(error === undefined ? {} : { error }),
     ...(reason === undefined ? {} : { reason }),

@@ -5,6 +5,7 @@ import { EndedRun, RunResult, type RunResultFields, type RunResultJson } from '.
 /** A ProgramResult as JSON: its fields and the values derived from them. */
 export interface ProgramResultJson<Output = JsonValue> extends RunResultJson<Output> {
   units: UnitResult[];
+  unitsCut?: true;
 }
 
 /**
@@ -13,10 +14,13 @@ export interface ProgramResultJson<Output = JsonValue> extends RunResultJson<Out
  */
 export class ProgramResult<Output = JsonValue> extends EndedRun<Output | null> {
   readonly units: readonly UnitResult[];
+  /** True: the last units are left out, because the result would be too large. The events of the run have them. */
+  readonly unitsCut: true | undefined;
 
   constructor(fields: RunResultFields<Output | null>) {
     super(fields);
     this.units = fields.units ?? [];
+    this.unitsCut = fields.unitsCut;
   }
 
   get programName(): string {
@@ -32,7 +36,7 @@ export class ProgramResult<Output = JsonValue> extends EndedRun<Output | null> {
   }
 
   override toJSON(): ProgramResultJson<Output | null> {
-    return { ...super.toJSON(), units: [...this.units] };
+    return { ...super.toJSON(), units: [...this.units], ...(this.unitsCut === undefined ? {} : { unitsCut: true as const }) };
   }
 }
 

@@ -41,10 +41,12 @@ export interface RunResultFields<Output = JsonValue> {
   notArchived?: NotArchived[];
   /** The units of a program, if the run is that of one. */
   units?: UnitResult[];
+  /** True: units were left out to fit into the closing event. */
+  unitsCut?: true;
 }
 
 /** A RunResult as JSON: its fields and the values derived from them. */
-export interface RunResultJson<Output = JsonValue> extends Omit<RunResultFields<Output>, 'units'> {
+export interface RunResultJson<Output = JsonValue> extends Omit<RunResultFields<Output>, 'units' | 'unitsCut'> {
   success: boolean;
   outputText: string;
   hasMedia: boolean;

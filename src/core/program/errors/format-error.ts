@@ -13,8 +13,13 @@ export function seedNameOf(code: ErrorCode): string {
   return 'seedName' in row ? row.seedName : ERROR_CODES.step_failed.seedName;
 }
 
-/** Returns the text of a failure as AXON writes it: the message with its level and name, then lines with the circumstances. */
+/**
+ * Returns the text of a failure as AXON writes it: the message with its level and name, then lines with the circumstances. An error
+ * that has a name and no level there is its message alone.
+ */
 export function formatError({ code, message, context }: StepError): string {
+  const row = ERROR_CODES[code];
+  if ('seedName' in row && !('level' in row)) return message;
   const { step, unit, attempt, details } = context;
   return [
     `[L${errorLevel(code)}] ${seedNameOf(code)}: ${message}`,

@@ -1,3 +1,4 @@
+import type { Duration } from '../../domain/run/duration.ts';
 import { newStepError, type StepError } from './step-error.ts';
 
 /** The place of a failure in a program. */
@@ -9,6 +10,16 @@ export interface StepPlace {
 /** Returns the failure of a step whose model call failed. `reason` is the message of the error beneath it. */
 export function modelCallFailure(reason: string, place: StepPlace): StepError {
   return newStepError('model_call_failed', `Model call failed for step '${place.step}': ${reason}`, { ...place, details: reason });
+}
+
+/** Returns the failure of a step of which an attempt took longer than its `timeout`. */
+export function timeoutFailure(timeout: Duration, place: StepPlace): StepError {
+  return newStepError('step_timeout', `Step '${place.step}' timed out after ${timeout}`, { step: place.step, unit: place.unit });
+}
+
+/** Returns the failure of a step whose model answered without any text. */
+export function emptyAnswerFailure(place: StepPlace): StepError {
+  return newStepError('empty_answer', 'Message content must not be empty', place);
 }
 
 /** Returns the failure of a step whose attempts all failed. `details` is the formatted failure of the last attempt. */

@@ -19,15 +19,16 @@ export async function approve(run: ProgramRun, running: RunningStep, step: StepD
   const { state, address } = running;
   if (step.approval === undefined || step.tool !== undefined || state.progress?.approved !== undefined) return undefined;
   const name = `${address.unit}.${address.step}`;
-  const shown = resolveValue(shownOf(step), lookupAt(run.program, address));
+  const shown = resolveValue(shownOf(step), lookupAt(run.program, address), { lenient: run.program.document.lenient });
   const args = shown.ok && isJsonObject(shown.value) ? shown.value : {};
   const call = state.progress?.call ?? recordCall(run, running, { name, arguments: args });
   const decision = await decide(run, { kind: 'tool', call, toolName: name, deadline: step.approval });
   if (decision === undefined) return { type: 'stopped' };
   if (decision.type === 'reject') {
     const message = decision.reason === undefined ? 'The step was rejected' : `The step was rejected: ${decision.reason}`;
-    recordResult(run, running, call, { name, status: 'error', content: [message] });
-    return { type: 'failed', error: stepFailure(running, 'step_rejected', message), id: run.state.window.lastEventId, isFinal: true };
+    const error = stepFailure(running, 'step_rejected', message);
+    recordResult(run, running, call, { name, status: 'error', content: [message], error });
+    return { type: 'failed', error, id: run.state.window.lastEventId, isFinal: true };
   }
   const output = decision.type === 'respond' ? (decision.content ?? null) : 'approved';
   recordResult(run, running, call, { name, status: 'success', content: [output] });

@@ -24,8 +24,9 @@ export async function concludeStep(run: ProgramRun, running: RunningStep, step: 
   }
   if (onExhaustion === 'fallback' && fallback !== undefined) return takeFallback(run, running, fallback);
   const { unit, step: name } = running.address;
-  const error =
-    step.refine === undefined ? last.error : exhaustionFailure(running.state.attempts, formatError(last.error), { step: name, unit });
+  // AXON reports used-up attempts even for a model call that has only one.
+  const isExhausted = step.refine !== undefined || (run.program.document.lenient === true && step.ask !== undefined);
+  const error = isExhausted ? exhaustionFailure(running.state.attempts, formatError(last.error), { step: name, unit }) : last.error;
   endStep(run, running, { status: 'failed', error });
   return 'failed';
 }

@@ -2,6 +2,7 @@
 
 import type { ErrorCode } from '../../domain/errors/error.ts';
 import type { JsonValue } from '../../domain/json/json.ts';
+import type { EarlierRun } from '../../domain/program/program-state.ts';
 import type { RecordedResponse } from '../../domain/model/recorded-response.ts';
 import type { Spent } from '../../domain/model/usage.ts';
 import type { RunPorts } from '../../loop/ports.ts';
@@ -39,6 +40,10 @@ export interface MemoryCall {
   outputs: Record<string, string>;
   /** Milliseconds since the epoch. */
   now: number;
+  /** A person has edited what is stored or looked up: the activity queries it. */
+  edited?: true;
+  /** Milliseconds that the attempt may take, if the step limits them. */
+  timeoutMs?: number;
 }
 
 /** The outcome of a use of the memory. `id` is the id of the event. */
@@ -47,8 +52,16 @@ export type MemoryOutcome =
   | { type: 'failed'; code: ErrorCode; message: string }
   | { type: 'cancelled' };
 
-/** The effects of a program: those of every run, and two of its own. Ports must not reject: what goes wrong is an outcome. */
+/** The outcome of reading an earlier run. */
+export type EarlierOutcome =
+  | { type: 'read'; earlier: EarlierRun }
+  | { type: 'failed'; code: ErrorCode; message: string }
+  | { type: 'cancelled' };
+
+/** The effects of a program: those of every run, and some of its own. Ports must not reject: what goes wrong is an outcome. */
 export interface ProgramPorts extends RunPorts {
   ask(call: AskCall): Promise<AskOutcome>;
   useMemory(call: MemoryCall): Promise<MemoryOutcome>;
+  /** Reads the results of an earlier run. */
+  readEarlier(runId: string): Promise<EarlierOutcome>;
 }

@@ -86,7 +86,10 @@ export class ProgramRun {
     const reached = this.#limitReached(call);
     if (reached !== undefined) this.stopBecause({ type: 'limit', reached });
     else if (ports.continueDue(ACTIVITY)) this.stopBecause({ type: 'continue' });
-    return this.#stop === undefined;
+    if (this.#stop !== undefined) return false;
+    // Counted at once: other steps ask before this call has begun.
+    if (call === 'model') this.program.asksInFlight += 1;
+    return true;
   }
 
   /** Returns the limit that keeps a call from starting. Model calls in flight count as steps. */

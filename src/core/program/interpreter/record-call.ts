@@ -1,8 +1,7 @@
 // Programs: calls in the record, which people decide about and tools execute.
 
-import type { JsonObject, JsonValue } from '../../domain/json/json.ts';
+import type { JsonObject } from '../../domain/json/json.ts';
 import type { ToolResult } from '../../domain/content/content.ts';
-import type { Event } from '../../domain/record/event.ts';
 import type { StepNote } from '../../domain/program/step-note.ts';
 import type { RecordedCall } from '../../domain/program/program-state.ts';
 import type { ProgramRun } from './program-run.ts';
@@ -28,14 +27,17 @@ export function recordCall(run: ProgramRun, { at, state }: RunningStep, { name, 
   return call;
 }
 
+/** The result of a call. `error` is that of an attempt which has failed by it, and `startedAt` the beginning of a call that was made. */
+export type CallResult = Pick<ToolResult, 'name' | 'status' | 'content'> & Pick<StepNote, 'startedAt' | 'error'>;
+
 /** Records the result of a call, after which nothing needs the event of the call any more. */
 export function recordResult(
   run: ProgramRun,
   { at, state }: RunningStep,
   call: RecordedCall,
-  { name, status, content, ...more }: Pick<ToolResult, 'name' | 'status'> & { content: JsonValue[] } & Partial<Pick<Event, 'step'>>,
+  { name, status, content, ...noted }: CallResult,
 ): void {
-  const note = more.step ?? { at, kind: state.kind, type: 'attempt', attempt: state.attempts };
+  const note: StepNote = { at, kind: state.kind, type: 'attempt', attempt: state.attempts, ...noted };
   recordNote(run, note, { content: [{ type: 'tool_result', toolCallId: call.callId, name, status, content }] });
   closeCall(run, { state }, call);
 }

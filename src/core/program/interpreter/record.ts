@@ -2,9 +2,11 @@
 
 import type { Event } from '../../domain/record/event.ts';
 import type { StepNote } from '../../domain/program/step-note.ts';
-import { recordEvent } from '../../loop/state/run-state.ts';
+import type { StepError } from '../../domain/program/step-error.ts';
+import { noteError, recordEvent } from '../../loop/state/run-state.ts';
 import { addressText, type StepAddress } from '../state/address.ts';
 import type { StepState } from '../../domain/program/program-state.ts';
+import type { AttemptEnd } from './ends.ts';
 import type { ProgramRun } from './program-run.ts';
 import { indexOf } from '../state/program-index.ts';
 
@@ -45,13 +47,25 @@ export function beginStep(run: ProgramRun, address: StepAddress): RunningStep {
   return { address, at, state };
 }
 
+/** Records an attempt that failed before anything was called. */
+export function failedAtOnce(run: ProgramRun, { at, state }: RunningStep, error: StepError): AttemptEnd & { type: 'failed' } {
+  noteError(run.state, error.message);
+  recordNote(run, { at, kind: state.kind, type: 'attempt', attempt: state.attempts, error });
+  return { type: 'failed', error, id: run.state.window.lastEventId };
+}
+
 /** Ends a step, and drops what only a running step needs. */
 export function endStep(run: ProgramRun, { at, state }: RunningStep, end: Pick<StepState, 'status'> & Partial<StepState>): void {
   Object.assign(state, end, { endedAt: run.ports.now() });
   delete state.progress;
-  const { kind, status, error, reason } = state;
+  const { kind, status, error, reason, reused } = state;
   const note: StepNote = { at, kind, type: 'end', startedAt: state.startedAt / 1000 };
   if (status !== 'running') note.status = status;
-  recordNote(run, { ...note, ...(error === undefined ? {} : { error }), ...(reason === undefined ? {} : { reason }) });
+  recordNote(run, {
+    ...note,
+    ...(error === undefined ? {} : { error }),
+    ...(reason === undefined ? {} : { reason }),
+    ...(reused ? { reused } : {}),
+  });
   run.ports.recorded?.(run.state);
 }

@@ -30,8 +30,9 @@ export async function review(
   delete state.progress.held;
   if (decision.type === 'reject') {
     const message = decision.reason ?? 'The output was rejected';
-    recordResult(run, running, call, { name, status: 'error', content: [message] });
-    return { type: 'failed', error: stepFailure(running, 'step_rejected', message), id: run.state.window.lastEventId };
+    const error = stepFailure(running, 'step_rejected', message);
+    recordResult(run, running, call, { name, status: 'error', content: [message], error });
+    return { type: 'failed', error, id: run.state.window.lastEventId };
   }
   const edited: JsonValue | undefined = decision.type === 'respond' ? (decision.content ?? null) : decision.arguments?.['output'];
   recordResult(run, running, call, { name, status: 'success', content: edited === undefined ? ['accepted'] : [edited] });

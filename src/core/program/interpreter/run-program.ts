@@ -13,6 +13,7 @@ import type { ProgramState } from '../../domain/program/program-state.ts';
 import type { ProgramPorts } from './program-ports.ts';
 import { ProgramRun } from './program-run.ts';
 import { forgetUnnamed } from './forget-unnamed.ts';
+import { readEarlier } from './reuse.ts';
 import { runSteps } from './run-steps.ts';
 import { runUnits } from './run-units.ts';
 import { lookupAt } from './values.ts';
@@ -23,6 +24,11 @@ import { lookupAt } from './values.ts';
  */
 export async function runProgram(state: RunState, program: ProgramState, ports: ProgramPorts): Promise<LoopEnd> {
   const run = new ProgramRun({ state, program, ports }, runSteps);
+  const unread = await readEarlier(run);
+  if (unread !== undefined) {
+    const ending: Ending = { status: 'error', stopReason: 'error', output: null, error: unread };
+    return { type: 'finished', result: closeRun(state, ports, ending) };
+  }
   let isDone = false;
   const units = runUnits(run).finally(() => {
     isDone = true;

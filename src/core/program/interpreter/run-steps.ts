@@ -7,6 +7,7 @@ import { runBlock } from './blocks/run-block.ts';
 import type { StepList, StepsEnd } from './ends.ts';
 import type { ProgramRun } from './program-run.ts';
 import { beginStep, endStep } from './record.ts';
+import { reuse } from './reuse.ts';
 import { runAttempts } from './run-attempts.ts';
 import { lookupAt } from './values.ts';
 
@@ -38,5 +39,6 @@ export async function runStep(run: ProgramRun, { unit, step, indexes }: ListedSt
     endStep(run, running, { status: 'skipped', reason: `the condition on "${step.when.of}" does not hold` });
     return 'completed';
   }
+  if (running.state.attempts === 0 && reuse(run, running)) return 'completed';
   return isBlock(step) ? runBlock(run, running, step) : runAttempts(run, running, step);
 }

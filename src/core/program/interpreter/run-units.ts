@@ -39,7 +39,7 @@ async function runUnit(run: ProgramRun, unit: UnitDocument, needed: readonly str
   if (end === 'stopped') return;
   const error =
     end === 'failed'
-      ? unit.steps.map(({ name }) => program.steps.get(`${unit.name}.${name}`)?.error).find((one) => one !== undefined)
+      ? unit.steps.map(({ name }) => program.steps.get(`${unit.name}.${name}`)).find((step) => step?.status === 'failed')?.error
       : undefined;
   endUnit(run, unit, state, { status: end, ...(error === undefined ? {} : { error }) });
 }

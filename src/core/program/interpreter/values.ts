@@ -9,6 +9,7 @@ import { indexOf } from '../state/program-index.ts';
 import type { ProgramDocument } from '../../domain/program/document.ts';
 import { addressText, parseAddress, type StepAddress } from '../state/address.ts';
 import type { ProgramState } from '../../domain/program/program-state.ts';
+import { UnitContext } from '../state/unit-context.ts';
 import { type ListLoop, loopOfItem, resolveRoot, type RootValue, type ScopeValues } from '../state/scope.ts';
 
 type Values = Pick<ProgramState, 'document' | 'input' | 'steps'>;
@@ -18,11 +19,14 @@ export function lookupAt(program: Values, at: StepAddress): Lookup {
   return lookupIn(scopeOf(program), at);
 }
 
-/** Returns the look-up of references in a scope. A step without an output, because it was skipped, has the value null. */
+/**
+ * Returns the look-up of references in a scope. A step without an output, because it was skipped, has the value null; in a lenient
+ * program a reference to it leads to nothing, as in AXON.
+ */
 export function lookupIn(values: ScopeValues, at: StepAddress): Lookup {
   return ({ path }) => {
     const root = rootOf(values, at, path);
-    if (root === undefined) return { found: false };
+    if (root === undefined || (root.value === undefined && values.index.document.lenient === true)) return { found: false };
     const rest = path.slice(root.names);
     return root.address === undefined ? valueAt(root.value ?? null, rest) : outputAt(root.value ?? null, rest);
   };
@@ -52,30 +56,38 @@ export function outputIds(program: Values, at: StepAddress, value: JsonValue): R
   return ids;
 }
 
-/** Returns the look-up of references at a step, from the outputs that its references name: as an activity has them. */
-export function lookupOf(document: ProgramDocument, { input, outputs }: NamedValues, at: StepAddress): Lookup {
+/** The variable of a context that holds the input of the program. */
+const INPUT = 'input';
+
+/** Makes a context of the input of a program, and of outputs by the address of their step. */
+export function contextOf(input: JsonObject, outputs: Iterable<readonly [address: string, output: JsonValue]>): UnitContext {
+  const context = new UnitContext();
+  context.setVariable(INPUT, input);
+  for (const [address, output] of outputs) context.setResult(address, output);
+  return context;
+}
+
+/**
+ * Returns the look-up of references at a step, from the outputs that its references name: an activity has them in a context, by the
+ * address of their step.
+ */
+export function lookupOf(document: ProgramDocument, context: UnitContext, at: StepAddress): Lookup {
   const values: ScopeValues = {
     index: indexOf(document),
-    input,
-    outputOf: (address) => outputs.get(address),
-    roundsOf: (address) => lastRound(outputs, address),
+    input: context.variable(INPUT),
+    outputOf: (address) => (context.hasResult(address) ? context.result(address) : undefined),
+    roundsOf: (address) => lastRound(context.completedSteps, address),
     resolve: (reference, from) => resolveList(values, reference, from),
   };
   return lookupIn(values, at);
 }
 
-/** The input of a program, and outputs by the address of their step. */
-export interface NamedValues {
-  input: JsonObject;
-  outputs: ReadonlyMap<string, JsonValue>;
-}
-
 /** Returns the number of rounds of a `repeat`, as the addresses of the outputs tell it. */
-function lastRound(outputs: ReadonlyMap<string, JsonValue>, address: string): number {
+function lastRound(outputs: readonly string[], address: string): number {
   const { unit, indexes } = parseAddress(address);
   const depth = indexes.length;
   let rounds = 0;
-  for (const text of outputs.keys()) {
+  for (const text of outputs) {
     const one = parseAddress(text);
     const isInside = one.unit === unit && indexes.every((index, at) => one.indexes[at] === index);
     if (isInside) rounds = Math.max(rounds, (one.indexes[depth] ?? -1) + 1);

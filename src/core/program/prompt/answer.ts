@@ -9,10 +9,10 @@ import type { AskDocument } from '../../domain/program/document.ts';
  * not have the declared form.
  */
 export function answerOf({ content, output }: Pick<RecordedResponse, 'content' | 'output'>, ask: AskDocument): JsonValue | undefined {
+  if (output?.type === 'parsed') return output.value;
   const text = thoughtOf(content) ?? '';
   if (ask.output === undefined) return text;
   if (output === undefined || output.type === 'problem') return undefined;
-  if (output.type === 'parsed') return output.value;
   const call = content.find(isToolCall);
   return call === undefined ? (JSON.parse(text) as JsonValue) : (call.arguments['output'] ?? null);
 }

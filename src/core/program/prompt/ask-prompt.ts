@@ -17,6 +17,9 @@ export interface AskPrompt {
   prompt: string;
 }
 
+/** The text between a prompt and its failure context. */
+export const FAILURE_CONTEXT = '\n\nPrevious attempt failed: ';
+
 /** A prompt with its failure context, or the problem of a reference. */
 export type RenderedPrompt = ({ ok: true } & AskPrompt) | { ok: false; problem: string };
 
@@ -48,6 +51,6 @@ export function renderAsk(
   }
   const own = edited ?? rendered.pop() ?? '';
   if (edited !== undefined) rendered.pop();
-  const prompt = failure === undefined ? own : `${own}\n\nPrevious attempt failed: ${failure}`;
+  const prompt = failure === undefined ? own : `${own}${FAILURE_CONTEXT}${failure}`;
   return { ok: true, instructions: [...rendered, ...anchors], prompt };
 }

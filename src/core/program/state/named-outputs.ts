@@ -2,8 +2,9 @@ import type { JsonObject, JsonValue } from '../../domain/json/json.ts';
 import { allSteps } from '../../domain/program/all-steps.ts';
 import { isBlock, type ProgramDocument, type StepDocument } from '../../domain/program/document.ts';
 import { nestedLists } from '../../domain/program/nested-lists.ts';
-import { readReference, type Reference } from '../references/reference.ts';
+import type { Reference } from '../references/reference.ts';
 import { referencesIn } from '../references/references-in.ts';
+import { bareReferences } from './reusable.ts';
 
 /** The steps that a program names, by document. A document never changes. */
 const known = new WeakMap<ProgramDocument, ReadonlySet<string>>();
@@ -43,14 +44,4 @@ function addNames(names: Set<string>, unit: string, [first, second]: Reference['
 function referencesOf(part: StepDocument | object): Reference[] {
   const plain = part as JsonObject;
   return [...referencesIn(plain).map(({ reference }) => reference), ...bareReferences(plain)];
-}
-
-/** Returns the references without braces: those of conditions and of lists. */
-function bareReferences(value: JsonValue): Reference[] {
-  if (Array.isArray(value)) return value.flatMap(bareReferences);
-  if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value).flatMap(([key, member]) => {
-    const own = (key === 'of' || key === 'in') && typeof member === 'string' ? readReference(member) : undefined;
-    return [...(own === undefined ? [] : [own]), ...bareReferences(member)];
-  });
 }

@@ -18,6 +18,8 @@ export interface IndexedStep {
   kind: StepKind;
   /** The blocks around the step that repeat it, the outermost first. */
   loops: readonly Loop[];
+  /** The name of the block that directly holds the step. Absent for a step of the unit itself. */
+  block?: string;
   /** The names of all steps inside, for a block. */
   inside: readonly string[];
 }
@@ -42,7 +44,7 @@ class ProgramIndex {
     for (const unit of document.units) {
       const steps = new Map<string, IndexedStep>();
       this.#units.set(unit.name, steps);
-      add(steps, unit, unit.steps, []);
+      add(steps, { unit, loops: [] }, unit.steps);
     }
   }
 
@@ -65,11 +67,14 @@ class ProgramIndex {
 
 export type { ProgramIndex };
 
-function add(steps: Map<string, IndexedStep>, unit: UnitDocument, list: readonly StepDocument[], loops: readonly Loop[]): string[] {
+/** The surroundings of a list of steps. */
+type Surroundings = Pick<IndexedStep, 'unit' | 'loops' | 'block'>;
+
+function add(steps: Map<string, IndexedStep>, around: Surroundings, list: readonly StepDocument[]): string[] {
   return list.flatMap((step) => {
-    const kind = kindOf(step);
-    const inside = nestedLists(step).flatMap((nested) => add(steps, unit, nested, [...loops, ...loopOf(step)]));
-    steps.set(step.name, { unit, step, kind, loops, inside });
+    const own = { unit: around.unit, loops: [...around.loops, ...loopOf(step)], block: step.name };
+    const inside = nestedLists(step).flatMap((nested) => add(steps, own, nested));
+    steps.set(step.name, { ...around, step, kind: kindOf(step), inside });
     return [step.name, ...inside];
   });
 }

@@ -3,10 +3,14 @@ import type { AnswerVerdict } from '../../domain/program/verdict.ts';
 import { anchorFailure } from './anchor-failure.ts';
 import { validationFailure } from './validation-failure.ts';
 import { newStepError } from '../errors/step-error.ts';
-import type { StepPlace } from '../errors/step-failures.ts';
+import { emptyAnswerFailure, type StepPlace } from '../errors/step-failures.ts';
 
 /** Returns the failure of an attempt by the checks of its answer: the anchors first, then the form, then the validator. */
-export function verdictError({ anchors, misfit, violations = [], confidence }: AnswerVerdict, place: StepPlace): StepError | undefined {
+export function verdictError(
+  { empty, anchors, misfit, violations = [], confidence }: AnswerVerdict,
+  place: StepPlace,
+): StepError | undefined {
+  if (empty) return emptyAnswerFailure(place);
   if (anchors?.passed === false) return anchorFailure(anchors, place);
   if (misfit !== undefined)
     return newStepError('validation_failed', `The answer does not have the form of the step: ${misfit}`, { ...place, details: misfit });

@@ -34,7 +34,7 @@ export const axonRetrySuite: Omit<SuiteAdapter, 'withoutCounterpart'> = {
 
 function config(input: JsonObject): JsonObject {
   try {
-    const { maxAttempts, passFailureContext, backoff, onExhaustion, fallback = '' } = resolveRefine(documentOf(input));
+    const { maxAttempts, passFailureContext, backoff, onExhaustion, fallback = '' } = resolveRefine(refineOf(input));
     return {
       config: {
         max_attempts: maxAttempts,
@@ -51,7 +51,7 @@ function config(input: JsonObject): JsonObject {
 }
 
 /** The fields of the case as those of a document. An empty text is what the case writes for an absent one. */
-function documentOf(input: JsonObject): RefineDocument {
+export function refineOf(input: JsonObject): RefineDocument {
   const { max_attempts, pass_failure_context, backoff, on_exhaustion, on_exhaustion_target } = only('The configuration', input, CONFIG);
   const fields = {
     maxAttempts: max_attempts,
@@ -65,7 +65,7 @@ function documentOf(input: JsonObject): RefineDocument {
 
 async function execute(input: JsonObject, expect: JsonValue): Promise<unknown> {
   const place = { step: text(input['step_name']), unit: text(input['flow_name']) };
-  const resolved = resolveRefine(isJsonObject(input['config']) ? documentOf(input['config']) : undefined);
+  const resolved = resolveRefine(isJsonObject(input['config']) ? refineOf(input['config']) : undefined);
   const behaviour = list(input['behaviour']);
   const contexts: (string | null)[] = [];
   const result = await refine<JsonValue>({

@@ -6,11 +6,17 @@ import { inMemory } from '../../../../src/memory/in-memory.ts';
 import type { MemoryBackend } from '../../../../src/memory/memory-backend.ts';
 import type { Operation } from '../adapter.ts';
 import { CaseProblem, list, number, object, only, text } from '../fields.ts';
+import { runContext } from './context.ts';
+import { dispatch } from './dispatch.ts';
 import { CONTEXT_KEYS, CONTEXT_NAMES, contextOf, namedError } from './named-error.ts';
+import { axonTracerOperations } from './tracer.ts';
 
-/** Suite `axon.support`: the memory, and the errors of steps. */
+/** Suite `axon.support`: the memory, the context of units, traces, errors and tools of steps. */
 export const axonSupportOperations: Readonly<Record<string, Operation>> = {
   'memory.run': { input: ['do'], expect: ['results'], perform: runMemory },
+  'ctxmgr.run': { input: ['system_prompt', 'do'], expect: ['results'], perform: runContext },
+  ...axonTracerOperations,
+  'dispatch.run': { input: ['registered', 'tool', 'argument'], expect: ['success', 'data', 'error', 'metadata'], perform: dispatch },
   'errors.levels': { input: [], expect: ['levels'], perform: () => ({ levels: levels() }) },
   'errors.context_dict': { input: CONTEXT_KEYS, expect: CONTEXT_KEYS, perform: contextDict },
   'errors.format': { input: ['type', 'message', 'context'], expect: ['text'], perform: format },

@@ -34,6 +34,7 @@ class KnownCheck {
   step({ kind, body, path }: OutlineStep, hasModel: boolean): void {
     const at = `${path}.${kind}`;
     const name = { text: textAt(body, 'name'), path: `${at}.name` };
+    const lenientName = { ...name, lenient: true };
     switch (kind) {
       case 'ask':
         if (!hasModel && !('model' in body)) this.#problems.add(at, 'there is no model: write "model" here or at the program');
@@ -43,7 +44,7 @@ class KnownCheck {
         return;
       case 'tool':
         return checkArguments(
-          this.#find(this.#tools, 'tool', name)?.schema,
+          this.#find(this.#tools, 'tool', lenientName)?.schema,
           { value: body['arguments'] ?? {}, path: `${at}.arguments` },
           this.#problems,
         );

@@ -7,8 +7,7 @@ import { milliseconds } from '../../../domain/run/duration.ts';
 import { recordFailedCall, recordInterrupted, spend } from '../../../loop/state/spending.ts';
 import { noteError } from '../../../loop/state/run-state.ts';
 import { thoughtOf } from '../../../loop/state/thought.ts';
-import { modelCallFailure } from '../../errors/step-failures.ts';
-import { newStepError } from '../../errors/step-error.ts';
+import { modelCallFailure, timeoutFailure } from '../../errors/step-failures.ts';
 import { verdictError, violationMessages } from '../../validation/verdict-error.ts';
 import type { AskDocument, StepDocument } from '../../../domain/program/document.ts';
 import { answerOf } from '../../prompt/answer.ts';
@@ -20,14 +19,13 @@ import type { AttemptEnd } from '../ends.ts';
 import { outputIds } from '../values.ts';
 import { indexOf } from '../../state/program-index.ts';
 
-/** Makes one model call. The activity has checked the answer; its verdict decides if the attempt has failed. */
+/** Makes one model call, which `mayStart` has counted as one in flight. The activity has checked the answer; its verdict decides if the attempt has failed. */
 export async function askOnce(run: ProgramRun, running: RunningStep, step: StepDocument & { ask: AskDocument }): Promise<AttemptEnd> {
   const { program, ports } = run;
   const { state, address, at } = running;
   const startedAt = ports.now() / 1000;
   const { failure, approved } = state.progress ?? {};
   const model = step.ask.model ?? program.document.model ?? '';
-  program.asksInFlight += 1;
   const outcome = await ports.ask({
     address: at,
     attempt: state.attempts,
@@ -90,5 +88,5 @@ function answered(run: ProgramRun, { address, state }: RunningStep, ask: AskDocu
 /** Returns the failure of an attempt whose model call failed, or took longer than the step allows. */
 function callFailure({ address }: RunningStep, { timeout }: StepDocument, { code, message }: AskOutcome & { type: 'failed' }): StepError {
   if (code !== 'model_timeout' || timeout === undefined) return modelCallFailure(message, address);
-  return newStepError('step_timeout', `Step '${address.step}' timed out after ${timeout}`, { step: address.step, unit: address.unit });
+  return timeoutFailure(timeout, address);
 }

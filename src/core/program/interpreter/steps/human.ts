@@ -5,7 +5,7 @@ import { resolveValue } from '../../references/interpolate.ts';
 import { decide } from '../decide.ts';
 import type { ProgramRun } from '../program-run.ts';
 import { recordCall, recordResult } from '../record-call.ts';
-import type { RunningStep } from '../record.ts';
+import { failedAtOnce, type RunningStep } from '../record.ts';
 import type { AttemptEnd } from '../ends.ts';
 import { stepFailure } from '../step-failure.ts';
 import { lookupAt } from '../values.ts';
@@ -14,15 +14,19 @@ import { lookupAt } from '../values.ts';
 export async function askHuman(run: ProgramRun, running: RunningStep, human: HumanDocument): Promise<AttemptEnd> {
   const { address, state } = running;
   const name = `${address.unit}.${address.step}`;
-  const question = resolveValue(human.question, lookupAt(run.program, address));
-  if (!question.ok) return { type: 'failed', error: stepFailure(running, 'invalid_input', question.problem), id: run.ports.uuid() };
+  const edited = state.progress?.approved?.arguments?.['question'];
+  const options = { lenient: run.program.document.lenient };
+  const question =
+    edited === undefined ? resolveValue(human.question, lookupAt(run.program, address), options) : { ok: true as const, value: edited };
+  if (!question.ok) return failedAtOnce(run, running, stepFailure(running, 'invalid_input', question.problem));
   const call = state.progress?.call ?? recordCall(run, running, { name, arguments: { question: question.value } });
   const decision = await decide(run, { kind: 'question', call, toolName: name, deadline: human });
   if (decision === undefined) return { type: 'stopped' };
   if (decision.type === 'reject') {
     const message = decision.reason === undefined ? 'The question was rejected' : `The question was rejected: ${decision.reason}`;
-    recordResult(run, running, call, { name, status: 'error', content: [message] });
-    return { type: 'failed', error: stepFailure(running, 'step_rejected', message), id: run.state.window.lastEventId };
+    const error = stepFailure(running, 'step_rejected', message);
+    recordResult(run, running, call, { name, status: 'error', content: [message], error });
+    return { type: 'failed', error, id: run.state.window.lastEventId };
   }
   const output = decision.content ?? null;
   recordResult(run, running, call, { name, status: 'success', content: [output] });

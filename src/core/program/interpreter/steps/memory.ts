@@ -5,6 +5,8 @@ import { noteError } from '../../../loop/state/run-state.ts';
 import type { ProgramRun } from '../program-run.ts';
 import { recordNote, type RunningStep } from '../record.ts';
 import type { AttemptEnd } from '../ends.ts';
+import { milliseconds } from '../../../domain/run/duration.ts';
+import { timeoutFailure } from '../../errors/step-failures.ts';
 import { stepFailure } from '../step-failure.ts';
 import { outputIds } from '../values.ts';
 
@@ -15,14 +17,18 @@ export async function useMemoryOnce(run: ProgramRun, running: RunningStep, step:
   const kind = step.remember === undefined ? 'recall' : 'remember';
   const outputs = outputIds(program, address, { ...step.remember, ...step.recall });
   const startedAt = ports.now() / 1000;
-  const outcome = await ports.useMemory({ kind, address: at, attempt: state.attempts, outputs, now: ports.now() });
+  const { timeout } = step;
+  const timed = timeout === undefined ? {} : { timeoutMs: milliseconds(timeout, `step "${at}": "timeout"`) };
+  const edited = state.progress?.approved?.arguments === undefined ? {} : { edited: true as const };
+  const outcome = await ports.useMemory({ kind, address: at, attempt: state.attempts, outputs, now: ports.now(), ...timed, ...edited });
   const note = { at, kind, type: 'attempt' as const, attempt: state.attempts, startedAt };
   switch (outcome.type) {
     case 'cancelled':
       return { type: 'stopped' };
     case 'failed': {
-      const error = stepFailure(running, outcome.code, outcome.message);
-      noteError(run.state, outcome.message);
+      const isTimeOut = outcome.code === 'step_timeout' && timeout !== undefined;
+      const error = isTimeOut ? timeoutFailure(timeout, address) : stepFailure(running, outcome.code, outcome.message);
+      noteError(run.state, error.message);
       recordNote(run, { ...note, error });
       return { type: 'failed', error, id: run.state.window.lastEventId };
     }

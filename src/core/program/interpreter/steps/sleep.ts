@@ -5,7 +5,7 @@ import { errorMessage } from '../../../domain/errors/error.ts';
 import { type Duration, milliseconds } from '../../../domain/run/duration.ts';
 import { resolveValue } from '../../references/interpolate.ts';
 import type { ProgramRun } from '../program-run.ts';
-import type { RunningStep } from '../record.ts';
+import { failedAtOnce, type RunningStep } from '../record.ts';
 import type { AttemptEnd } from '../ends.ts';
 import { stepFailure } from '../step-failure.ts';
 import { lookupAt } from '../values.ts';
@@ -14,12 +14,13 @@ import { lookupAt } from '../values.ts';
 export async function sleepOnce(run: ProgramRun, running: RunningStep, sleep: SleepDocument): Promise<AttemptEnd> {
   const { state, address, at } = running;
   if (state.progress?.wakeAt === undefined) {
-    const duration = resolveValue(sleep.for, lookupAt(run.program, address));
+    const edited = state.progress?.approved?.arguments?.['for'];
+    const duration = edited === undefined ? resolveValue(sleep.for, lookupAt(run.program, address)) : { ok: true as const, value: edited };
     try {
       if (!duration.ok) throw new TypeError(duration.problem);
       state.progress = { ...state.progress, wakeAt: run.ports.now() + milliseconds(duration.value as Duration, `step "${at}": "sleep"`) };
     } catch (error) {
-      return { type: 'failed', error: stepFailure(running, 'invalid_input', errorMessage(error)), id: run.ports.uuid() };
+      return failedAtOnce(run, running, stepFailure(running, 'invalid_input', errorMessage(error)));
     }
   }
   return (await sleepUntilWoken(run, running, `sleep of ${at}`))

@@ -45,8 +45,9 @@ export async function decideOnCall(run: ProgramRun, running: RunningStep, { step
   if (decision.type === 'reject') {
     const reason = decision.reason === undefined ? '' : ` Reason: ${decision.reason}`;
     const message = `User denied the tool execution.${reason}`;
-    recordResult(run, running, call, { name: tool.name, status: 'error', content: [message] });
-    return { type: 'failed', error: stepFailure(running, 'step_rejected', message), id: run.state.window.lastEventId, isFinal: true };
+    const error = stepFailure(running, 'step_rejected', message);
+    recordResult(run, running, call, { name: tool.name, status: 'error', content: [message], error });
+    return { type: 'failed', error, id: run.state.window.lastEventId, isFinal: true };
   }
   const approved = decision.arguments === undefined ? {} : { arguments: decision.arguments };
   // The activity of the call queries arguments that are too large for its input.

@@ -16,7 +16,9 @@ import { resolveValue } from '../../references/interpolate.ts';
 import type { AttemptEnd } from '../ends.ts';
 import type { ProgramRun } from '../program-run.ts';
 import { recordCall, recordResult } from '../record-call.ts';
-import type { RunningStep } from '../record.ts';
+import { failedAtOnce, type RunningStep } from '../record.ts';
+import type { StepError } from '../../../domain/program/step-error.ts';
+import { timeoutFailure } from '../../errors/step-failures.ts';
 import { stepFailure } from '../step-failure.ts';
 import { lookupAt } from '../values.ts';
 import { decideOnCall } from './tool-decision.ts';
@@ -46,7 +48,8 @@ export async function callTool(
     return { type: 'stopped' };
   }
   const made = decided.arguments === undefined ? invocation : withArguments(invocation, decided.arguments);
-  return conclude(run, running, { invocation: made, call, outcome: await start(run, made) });
+  const startedAt = run.ports.now() / 1000;
+  return conclude(run, running, { step, invocation: made, call, startedAt, outcome: await start(run, made) });
 }
 
 /** Returns the tool with the time-out of the step, if that is shorter. */
@@ -88,13 +91,16 @@ const MOST_RESULT_BYTES = 64_000;
 const MAX_LOCAL_BYTES = 2_000_000;
 
 interface Ended {
+  step: StepDocument;
   invocation: ToolInvocation;
   call: RecordedCall;
+  /** Seconds since the epoch. */
+  startedAt: number;
   outcome: ToolOutcome;
 }
 
 /** Records the result. An error result is a failed attempt. */
-function conclude(run: ProgramRun, running: RunningStep, { invocation, call, outcome: ended }: Ended): AttemptEnd {
+function conclude(run: ProgramRun, running: RunningStep, { step, invocation, call, startedAt, outcome: ended }: Ended): AttemptEnd {
   const { state, ports } = run;
   const { name } = invocation.tool;
   const { callId } = call;
@@ -109,11 +115,24 @@ function conclude(run: ProgramRun, running: RunningStep, { invocation, call, out
   const result = resultText(content);
   const timestamp = new Date(ports.now()).toISOString();
   countToolCall(state, { toolName: name, callId, arguments: invocation.call.arguments, result, isError, durationMs, timestamp });
-  recordResult(run, running, call, { name, status, content });
+  const error = isError ? failureOf(run, running, { step, startedAt, name, result }) : undefined;
+  recordResult(run, running, call, { name, status, content, startedAt, ...(error === undefined ? {} : { error }) });
   const id = state.window.lastEventId;
-  if (!isError) return { type: 'done', output: outputOf(content), id };
+  if (error === undefined) return { type: 'done', output: outputOf(content), id };
   noteError(state, result);
-  return { type: 'failed', error: stepFailure(running, 'tool_failed', `Tool '${name}' failed: ${result}`, result), id };
+  return { type: 'failed', error, id };
+}
+
+/** Returns the failure of a call: its step's time-out, if the step has one and the call has taken that long. */
+function failureOf(
+  { ports }: ProgramRun,
+  running: RunningStep,
+  { step, startedAt, name, result }: Pick<Ended, 'step' | 'startedAt'> & { name: string; result: string },
+): StepError {
+  const { timeout } = step;
+  if (timeout !== undefined && ports.now() - startedAt * 1000 >= milliseconds(timeout, `step "${step.name}": "timeout"`))
+    return timeoutFailure(timeout, running.address);
+  return stepFailure(running, 'tool_failed', `Tool '${name}' failed: ${result}`, result);
 }
 
 /** Returns the output of a tool: its value, or the list of its values if it gave several. */
@@ -123,6 +142,5 @@ function outputOf(content: readonly JsonValue[]): JsonValue {
 
 function failed(run: ProgramRun, running: RunningStep, problem: string): AttemptEnd {
   const error = stepFailure(running, 'tool_failed', `Tool call of step '${running.address.step}' could not be made: ${problem}`, problem);
-  noteError(run.state, error.message);
-  return { type: 'failed', error, id: run.ports.uuid() };
+  return failedAtOnce(run, running, error);
 }

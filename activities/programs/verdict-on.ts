@@ -1,0 +1,70 @@
+import type { Anchor } from '../../src/anchors/anchor.ts';
+import { checkAnchors } from '../../src/anchors/check-anchors.ts';
+import type { JsonValue } from '../../src/core/domain/json/json.ts';
+import type { RecordedResponse } from '../../src/core/domain/model/recorded-response.ts';
+import type { AskDocument } from '../../src/core/domain/program/document.ts';
+import type { AnswerVerdict } from '../../src/core/domain/program/verdict.ts';
+import { thoughtOf } from '../../src/core/loop/state/thought.ts';
+import { answerOf } from '../../src/core/program/prompt/answer.ts';
+import { insertedText } from '../../src/core/program/references/interpolate.ts';
+import { ContextError, type UnitContext } from '../../src/core/program/state/unit-context.ts';
+import { validateAnswer } from '../../src/core/program/validation/validate-answer.ts';
+
+/** The checks of the answers of a step. */
+export interface AnswerChecks {
+  ask: AskDocument;
+  anchors: readonly Anchor[];
+  /** The document is lenient: an answer without the declared form is taken as it is. */
+  lenient: boolean;
+  /** The name of the step. */
+  step: string;
+}
+
+/**
+ * Adds an answer to the conversation and checks it: all anchors, then its form, then its type, confidence, fields and range. An
+ * answer without text is not checked, and one that breaches an anchor is not validated.
+ */
+export async function verdictOn(response: RecordedResponse, checks: AnswerChecks, context: UnitContext): Promise<AnswerVerdict> {
+  const { ask, anchors, lenient, step } = checks;
+  const text = thoughtOf(response.content) ?? '';
+  const refused = response.refusal === undefined ? {} : { misfit: `the model refused to answer: ${response.refusal}` };
+  const output = answerOf(response, ask) ?? (lenient ? text : undefined);
+  if (refused.misfit === undefined && !isAppended(context, text === '' && output !== undefined ? insertedText(output) : text))
+    return { empty: true };
+  const checked = anchors.length === 0 ? undefined : await checkAnchors(text, anchors, { step });
+  const verdict: AnswerVerdict = { ...(checked === undefined ? {} : { anchors: checked }), ...refused };
+  if (checked?.passed === false || refused.misfit !== undefined) return verdict;
+  if (output === undefined) return { ...verdict, misfit: problemOf(response) };
+  return isValidated(ask, lenient) ? { ...verdict, ...validated(output, ask) } : verdict;
+}
+
+/** Adds the answer to the conversation. False if it is empty, which no conversation takes. */
+function isAppended(context: UnitContext, answer: string): boolean {
+  try {
+    context.append('assistant', answer);
+    return true;
+  } catch (error) {
+    if (error instanceof ContextError) return false;
+    throw error;
+  }
+}
+
+function problemOf({ output }: RecordedResponse): string {
+  return output?.type === 'problem' ? output.problem : 'the answer has no value of that form';
+}
+
+function validated(answer: JsonValue, { type, confidenceFloor, requiredFields, range }: AskDocument): AnswerVerdict {
+  const { violations, confidence } = validateAnswer(answer, {
+    ...(type === undefined ? {} : { type }),
+    ...(confidenceFloor === undefined ? {} : { confidenceFloor }),
+    ...(requiredFields === undefined ? {} : { requiredFields }),
+    ...(range === undefined ? {} : { range }),
+  });
+  return { violations, ...(confidence === null ? {} : { confidence }) };
+}
+
+/** True if the answer is to be validated: the step declares anything about it; in a lenient program, its form or its type. */
+function isValidated({ output, type, confidenceFloor, requiredFields, range }: AskDocument, lenient: boolean): boolean {
+  const rules = lenient ? [output, type] : [output, type, confidenceFloor, requiredFields, range];
+  return rules.some((rule) => rule !== undefined);
+}

@@ -1,0 +1,101 @@
+import type { JsonObject } from '../../domain/json/json.ts';
+import type { TraceEvent } from './trace-event.ts';
+import type { TraceSpan } from './tracer.ts';
+
+/** A span as JSON. */
+export interface TraceSpanJson {
+  name: string;
+  start_time: number;
+  duration_ms: number;
+  events: TraceEvent[];
+  children?: TraceSpanJson[];
+  metadata?: JsonObject;
+  end_time?: number;
+}
+
+/** A trace as JSON, with the field names of AXON. */
+export interface ExecutionTraceJson {
+  program_name: string;
+  backend_name: string;
+  start_time: number;
+  duration_ms: number;
+  total_events: number;
+  spans: TraceSpanJson[];
+  end_time?: number;
+}
+
+/** The fields of a trace. */
+export interface ExecutionTraceFields {
+  programName: string;
+  backendName: string;
+  startTime: number;
+  endTime?: number;
+  spans: TraceSpan[];
+}
+
+/** The trace of the run of a program: what it did, step by step, in nested spans. Times are in seconds since the epoch. */
+export class ExecutionTrace {
+  readonly programName: string;
+  /** The provider of the program's model. */
+  readonly backendName: string;
+  readonly startTime: number;
+  /** The time of the last event. Absent if nothing has happened yet. */
+  readonly endTime: number | undefined;
+  /** One span for each unit that has begun. */
+  readonly spans: readonly TraceSpan[];
+
+  constructor({ programName, backendName, startTime, endTime, spans }: ExecutionTraceFields) {
+    this.programName = programName;
+    this.backendName = backendName;
+    this.startTime = startTime;
+    this.endTime = endTime;
+    this.spans = spans;
+  }
+
+  get durationMs(): number {
+    return durationMs(this.startTime, this.endTime);
+  }
+
+  /** The number of events in all spans, nested ones included. */
+  get totalEvents(): number {
+    return countEvents(this.spans);
+  }
+
+  toJSON(): ExecutionTraceJson {
+    return {
+      program_name: this.programName,
+      backend_name: this.backendName,
+      start_time: this.startTime,
+      duration_ms: this.durationMs,
+      total_events: this.totalEvents,
+      spans: this.spans.map(spanJson),
+      ...(this.endTime === undefined ? {} : { end_time: this.endTime }),
+    };
+  }
+}
+
+function countEvents(spans: readonly TraceSpan[]): number {
+  return spans.reduce((sum, { events, children }) => sum + events.length + countEvents(children), 0);
+}
+
+function spanJson({ name, startTime, endTime, events, children, metadata }: TraceSpan): TraceSpanJson {
+  return {
+    name,
+    start_time: startTime,
+    duration_ms: durationMs(startTime, endTime),
+    events: [...events],
+    ...(children.length === 0 ? {} : { children: children.map(spanJson) }),
+    ...(Object.keys(metadata).length === 0 ? {} : { metadata }),
+    ...(endTime === undefined ? {} : { end_time: endTime }),
+  };
+}
+
+/** Returns the milliseconds between two times, rounded to two digits; 0 without an end. */
+function durationMs(startTime: number, endTime: number | undefined): number {
+  return endTime === undefined ? 0 : roundedMs(endTime - startTime);
+}
+
+/** Converts seconds to milliseconds, rounded to two digits. */
+export function roundedMs(seconds: number): number {
+  return Math.round(seconds * 100_000) / 100;
+}

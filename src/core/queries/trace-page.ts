@@ -1,0 +1,44 @@
+import { ApplicationFailure } from '@temporalio/common';
+import { jsonBytes } from '../domain/json/payload-limit.ts';
+import { type TraceEntry, traceEntries } from '../program/trace/trace-entry.ts';
+import { traceNames } from '../program/trace/trace-of.ts';
+import type { TracePage } from '../program/trace/trace-page.ts';
+import { PAGE_BYTES } from '../protocol.ts';
+import type { QueriedRun } from './queried-run.ts';
+
+/**
+ * Answers the `trace` query with events of this execution. A page that would begin before them begins with the first. Throws an
+ * ApplicationFailure for the run of an agent.
+ */
+export function tracePage({ runId, agentName, startedAt, state }: QueriedRun, from: number): TracePage {
+  const head = { version: 1 as const, runId, startTime: startedAt / 1000 };
+  if (state === undefined) {
+    return { ...head, programName: agentName, backendName: '', firstOffset: 0, from, next: from, total: 0, entries: [] };
+  }
+  const { program, firstOffset, context } = state;
+  if (program === undefined)
+    throw ApplicationFailure.create({ type: 'invalid_input', message: `Run "${runId}" is that of an agent: it has no trace` });
+  const { document } = program;
+  const first = Math.max(from, firstOffset);
+  const entries: TraceEntry[] = [];
+  let next = first;
+  let bytes = 0;
+  for (const event of context.events.slice(first - firstOffset)) {
+    const own = traceEntries(document, event);
+    bytes += jsonBytes(own);
+    if (bytes > PAGE_BYTES && next > first) break;
+    entries.push(...own);
+    next += 1;
+  }
+  const last = context.events.at(-1);
+  return {
+    ...head,
+    ...traceNames(document),
+    ...(last === undefined ? {} : { endTime: last.timestamp }),
+    firstOffset,
+    from: first,
+    next,
+    total: firstOffset + context.events.length,
+    entries,
+  };
+}

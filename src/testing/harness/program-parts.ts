@@ -1,0 +1,32 @@
+import type { ProgramOptions } from '../../client/start/start-program.ts';
+import { modelsOf } from '../../core/domain/program/all-steps.ts';
+import type { AnyProgram } from '../../define/program/program-definition.ts';
+import { inMemory } from '../../memory/in-memory.ts';
+import type { EffectsLedger } from '../effects-ledger.ts';
+import type { ProgramTestOptions } from '../tested-program.ts';
+import type { Harness } from './harness.ts';
+import { commonParts, type WorkerParts } from './worker-parts.ts';
+
+/** Returns the parts of a worker for one run of a program. Throws a UsageError for a test without a model. */
+export function programParts(harness: Harness, program: AnyProgram, options: ProgramTestOptions, ledger: EffectsLedger): WorkerParts {
+  const { document } = program;
+  const models = [...modelsOf(document), ...(document.model === undefined ? [] : [document.model])];
+  return {
+    agents: program.agents,
+    programs: [program],
+    memory: options.memory ?? inMemory(),
+    ...(options.anchors === undefined ? {} : { anchors: options.anchors }),
+    ...commonParts(harness, { what: `program "${program.name}"`, models }, options, ledger),
+  };
+}
+
+/** Returns the options of the start of a program in a test. */
+export function programStart({ input, deps, limits, deadline, tags }: ProgramTestOptions): ProgramOptions {
+  return {
+    ...(input === undefined ? {} : { input }),
+    ...(deps === undefined ? {} : { deps }),
+    ...(limits === undefined ? {} : { limits }),
+    ...(deadline === undefined ? {} : { deadline }),
+    ...(tags === undefined ? {} : { tags }),
+  };
+}

@@ -1,0 +1,148 @@
+import { expect, test, vi } from 'vitest';
+import { approvalsOfAll, approvalsOfRun } from '../../../src/cli/commands/approvals.ts';
+import { serverOptions } from '../../../src/cli/program/server-options.ts';
+import { decisionHints } from '../../../src/core/hints/decision-hints.ts';
+import { Interruption } from '../../../src/cli/interruption.ts';
+import type { ApprovalView } from '../../../src/core/domain/approvals/approval.ts';
+import { commandIo } from '../command-io.ts';
+import { runApprovals, AT, waiting } from '../pending-approvals.ts';
+
+function clientWith(...found: ({ runId: string } & ApprovalView)[]): Parameters<typeof approvalsOfAll>[1] {
+  return {
+    async *approvals() {
+      yield* await Promise.resolve(found);
+    },
+  };
+}
+
+test('a pending approval is shown with its arguments, its reason, its deadline, and the commands that decide it', async () => {
+  const { io, stdout } = commandIo();
+  const deadline = { deadlineAt: Date.parse(AT) + 3_600_000, onDeadline: 'reject' as const };
+  const found = [
+    { runId: 'clerk-1', ...waiting({ reason: 'over the limit', ...deadline }) },
+    { runId: 'clerk-2', ...waiting({ callId: 'c9' }) },
+  ];
+  expect(await approvalsOfAll(io, clientWith(...found), {})).toBe(0);
+  expect(stdout()).toBe(`refund · call c1 · step 2 of run clerk-1
+  {"amount":5}
+  why    over the limit
+  since  2026-01-02T03:04:05Z
+  until  2026-01-02T04:04:05Z, then rejected
+  npx longhaul approve clerk-1 c1
+  npx longhaul reject clerk-1 c1 --reason '…'
+
+refund · call c9 · step 2 of run clerk-2
+  {"amount":5}
+  since  2026-01-02T03:04:05Z
+  npx longhaul approve clerk-2 c9
+  npx longhaul reject clerk-2 c9 --reason '…'
+`);
+});
+
+test('with --json, each approval is a line; if there are none, only the text form says so', async () => {
+  const machine = commandIo({ json: true });
+  await approvalsOfAll(machine.io, clientWith({ runId: 'clerk-1', ...waiting() }), {});
+  expect(machine.json()).toEqual([{ runId: 'clerk-1', ...waiting() }]);
+  const silent = commandIo({ json: true });
+  await approvalsOfAll(silent.io, clientWith(), {});
+  expect(silent.stdout() + silent.stderr()).toBe('');
+  const person = commandIo();
+  await approvalsOfAll(person.io, clientWith(), {});
+  expect({ stdout: person.stdout(), stderr: person.stderr() }).toEqual({ stdout: '', stderr: 'Nothing waits for a decision.\n' });
+});
+
+test('the filter is passed on, with the signal of the terminal', async () => {
+  let asked: unknown;
+  const client: Parameters<typeof approvalsOfAll>[1] = {
+    // oxlint-disable-next-line require-yield -- there are no approvals
+    async *approvals(filter) {
+      await Promise.resolve();
+      asked = filter;
+    },
+  };
+  const { io } = commandIo();
+  await approvalsOfAll(io, client, { agent: 'clerk', tool: 'refund', limit: 5, follow: true });
+  expect(asked).toEqual({ agent: 'clerk', tool: 'refund', limit: 5, follow: true, signal: io.terminal.signal });
+});
+
+test('the remembered decisions of a run are shown too', async () => {
+  const remembered = [
+    { id: 'd1', type: 'approve' as const, toolName: 'refund', by: 'ann', at: AT },
+    { id: 'd2', type: 'reject' as const, toolName: 'mail', digest: 'xyz', by: null, verifiedBy: 'bob', at: AT, reason: 'spam' },
+  ];
+  const run = { runId: 'clerk-1', approvals: () => Promise.resolve(runApprovals([waiting()], { remembered })) };
+  const { io, stdout } = commandIo();
+  await approvalsOfRun(io, run, {});
+  expect(stdout()).toContain(`
+
+Remembered decisions
+refund · every call · approved by ann at 2026-01-02T03:04:05Z
+  npx longhaul revoke clerk-1 d1
+mail · calls with arguments of digest xyz · rejected by bob at 2026-01-02T03:04:05Z: spam
+  npx longhaul revoke clerk-1 d2
+`);
+  const machine = commandIo({ json: true });
+  await approvalsOfRun(machine.io, run, { tool: 'mail' });
+  expect(machine.json()).toEqual([runApprovals([], { remembered: remembered.slice(1) })]);
+});
+
+test('if a run is followed, each approval is printed once, until the run has ended', async () => {
+  const pages = [
+    runApprovals([waiting()]),
+    runApprovals([waiting(), waiting({ callId: 'c2' })]),
+    runApprovals([], { status: 'completed' }),
+  ];
+  const run = { runId: 'clerk-1', approvals: () => Promise.resolve(pages.shift() ?? runApprovals([])) };
+  const { io, json } = commandIo({ json: true });
+  vi.useFakeTimers();
+  const following = approvalsOfRun(io, run, { follow: true });
+  await vi.advanceTimersByTimeAsync(10_000);
+  vi.useRealTimers();
+  expect(await following).toBe(0);
+  expect(json()).toMatchObject([{ callId: 'c1' }, { callId: 'c2' }]);
+});
+
+test('following ends with an interruption, as it does for events', async () => {
+  const controller = new AbortController();
+  const { io } = commandIo({ signal: controller.signal });
+  const run = {
+    runId: 'clerk-1',
+    approvals: () => {
+      controller.abort(new Interruption('SIGINT'));
+      return Promise.resolve(runApprovals([waiting()]));
+    },
+  };
+  await expect(approvalsOfRun(io, run, { follow: true })).rejects.toMatchObject({ by: 'SIGINT', exitCode: 130 });
+});
+
+test('the command for a question follows its schema, and a limit is approved like a call', () => {
+  const hints = (fields: Partial<ApprovalView>): string[] => decisionHints('r', waiting(fields));
+  expect(hints({ kind: 'question', answer: { type: 'string' } })).toEqual(["npx longhaul respond r c1 --text '…'"]);
+  expect(hints({ kind: 'question', answer: { type: 'object', properties: { refund: {}, note: {} } } })).toEqual([
+    `npx longhaul respond r c1 --value '{"refund":"…","note":"…"}'`,
+  ]);
+  expect(hints({ kind: 'question', answer: { type: 'number' } })).toEqual(["npx longhaul respond r c1 --value '…'"]);
+  expect(hints({ kind: 'limit' })[0]).toBe('npx longhaul approve r c1');
+  expect(hints({ kind: 'outcome' })[0]).toBe("npx longhaul respond r c1 --text '…'");
+});
+
+test('a command to copy names the same server, and text of a model in it cannot run in a shell', () => {
+  const flags = { address: 'prod:7233', namespace: 'shop', json: true };
+  expect(decisionHints('r', waiting(), { options: serverOptions(flags) })[0]).toBe(
+    'npx longhaul approve r c1 --address prod:7233 --namespace shop',
+  );
+  expect(decisionHints('r', waiting({ callId: "c'; rm -rf $(x)" }))[0]).toBe("npx longhaul approve r 'c'\\''; rm -rf $(x)'");
+  expect(decisionHints('r', waiting({ callId: '--help' }))[1]).toBe("npx longhaul reject --reason '…' -- r --help");
+});
+
+test('arguments are printed with escapes for characters that move the cursor or hide text, and a long list has lines', async () => {
+  const { io, stdout } = commandIo();
+  const long = { to: 'a'.repeat(60), text: 'b'.repeat(60) };
+  const sly = { amount: 5, note: 'abc\u202ecba\u200b\u001b[2J' };
+  await approvalsOfAll(io, clientWith({ runId: 'r', ...waiting({ arguments: sly }) }, { runId: 'r', ...waiting({ arguments: long }) }), {});
+  expect(stdout()).toContain(String.raw`  {"amount":5,"note":"abc\u202ecba\u200b\u001b[2J"}`);
+  expect(stdout()).toContain(`  {\n    "to": "${long.to}",\n    "text": "${long.text}"\n  }\n`);
+  const cut = commandIo();
+  await approvalsOfAll(cut.io, clientWith({ runId: 'r', ...waiting({ arguments: { text: '{"a":"' }, argumentsCut: true }) }), {});
+  expect(cut.stdout()).toContain('  {"a":"…\n  This is the beginning: "npx longhaul events" has all of it\n');
+});

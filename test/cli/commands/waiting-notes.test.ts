@@ -1,0 +1,61 @@
+import type { Client } from '@temporalio/client';
+import { expect, test } from 'vitest';
+import type { RunHandle } from '../../../src/client/run-handle.ts';
+import type { RunApprovals } from '../../../src/client/read/approvals.ts';
+import { resultLine } from '../../../src/cli/render/result-line.ts';
+import { waitForResult } from '../../../src/cli/commands/wait-for-result.ts';
+import { tellWhatWaits } from '../../../src/cli/commands/waiting-notes.ts';
+import { newRunResult } from '../../core/domain/run/new-run-result.ts';
+import { commandIo } from '../command-io.ts';
+import { runApprovals, waiting } from '../pending-approvals.ts';
+
+test('a command that waits for a run prints its pending calls once, with the commands that decide them, and that it is paused', async () => {
+  const kept = commandIo();
+  const over = new AbortController();
+  const waits = runApprovals([waiting()]);
+  const answers: (RunApprovals | undefined)[] = [undefined, waits, waits, runApprovals([], { status: 'paused' }), waits];
+  const approvals = (): Promise<RunApprovals> => {
+    const answer = answers.shift();
+    if (answers.length === 0) over.abort();
+    return answer === undefined ? Promise.reject(new Error('no worker answers')) : Promise.resolve(answer);
+  };
+  await tellWhatWaits(kept.io, { runId: 'clerk-1', approvals }, { flags: { namespace: 'shop' }, over: over.signal, everyMs: 1 });
+  expect(kept.stdout()).toBe('');
+  expect(kept.stderr()).toBe(`The run waits for a decision:
+  refund · call c1 · step 2 of run clerk-1
+    {"amount":5}
+    since  2026-01-02T03:04:05Z
+    npx longhaul approve clerk-1 c1 --namespace shop
+    npx longhaul reject clerk-1 c1 --reason '…' --namespace shop
+The run is paused. It goes on after:
+  npx longhaul resume clerk-1 --namespace shop
+`);
+});
+
+test('the commands that wait for a result print the notes beside the result', async () => {
+  const kept = commandIo();
+  const asked = Promise.withResolvers<void>();
+  const run = {
+    runId: 'clerk-1',
+    approvals: () => Promise.resolve(runApprovals([waiting()])).finally(() => setImmediate(asked.resolve)),
+    result: async () => {
+      await asked.promise;
+      return newRunResult({ runId: 'clerk-1', agentName: 'clerk', output: 'Paid.' });
+    },
+  };
+  expect(await waitForResult(kept.io, { temporal: {} as Client }, run as unknown as RunHandle<unknown>, { flags: {} })).toBe(0);
+  expect(kept.stdout()).toBe('Paid.\n');
+  expect(kept.stderr()).toMatch(/npx longhaul approve clerk-1 c1\n[^]*\[completed\] clerk/);
+});
+
+test('the line of a result has counts in words', () => {
+  const result = { runId: 'r', agentName: 'clerk', stepsUsed: 2, maxIterations: 5, durationSeconds: 1.234 };
+  const called = { toolCallsTotal: 1, toolCallsByName: { look_up_order: 1 } };
+  expect(resultLine(newRunResult({ ...result, ...called }))).toBe(
+    '[completed] clerk | 2/5 steps | 1 tool call (look_up_order ×1) | 0 tokens | 1.23s',
+  );
+  expect(resultLine(newRunResult({ ...result, toolCallsTotal: 3, toolCallsByName: { a: 2, b: 1 } }))).toContain(
+    '| 3 tool calls (a ×2, b ×1) |',
+  );
+  expect(resultLine(newRunResult(result))).toContain('| 0 tool calls |');
+});

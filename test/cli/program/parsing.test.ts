@@ -1,0 +1,95 @@
+import { expect, test } from 'vitest';
+import { callCli } from '../call-cli.ts';
+
+test('help goes to stdout, names every command, and has the exit codes', async () => {
+  const { exitCode, stdout, stderr } = await callCli(['--help']);
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+  const talking = ['approvals', 'approve', 'reject', 'respond', 'revoke', 'send', 'pause', 'resume', 'raise', 'cancel', 'retry'];
+  for (const command of ['dev', 'worker', 'start', 'check', 'run', 'show', 'events', 'result', 'list', 'codec-server', ...talking]) {
+    expect(stdout).toMatch(new RegExp(`^  ${command} `, 'm'));
+  }
+  expect(stdout).toContain('7    no Temporal server answers');
+});
+
+test('the help of a command shows the global options too', async () => {
+  const { stdout } = await callCli(['start', '--help']);
+  expect(stdout).toContain('--if-exists');
+  expect(stdout).toContain('--task-queue');
+});
+
+test('the author of a decision, a raise or a cancellation is the user of the system by default, and the help says so', async () => {
+  for (const command of ['approve', 'reject', 'respond', 'raise', 'cancel']) {
+    const help = (await callCli([command, '--help'])).stdout.replace(/\s+/g, ' ');
+    expect(help).toMatch(/--by <name> who [a-z ]+ \(default: the name of the OS user\)/);
+  }
+});
+
+test('a call without a command is a usage error that shows the help', async () => {
+  const { exitCode, stdout, stderr } = await callCli([]);
+  expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+  expect(stderr).toContain('Usage: longhaul');
+});
+
+test('the version is that of the package', async () => {
+  expect((await callCli(['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+});
+
+test.each([
+  [['nope'], "unknown command 'nope'"],
+  [['start'], "missing required argument 'agent'"],
+  [['start', 'clerk', 'hi', '--tempo'], "unknown option '--tempo'"],
+  [['start', 'clerk'], 'There is no input'],
+  [['start', 'clerk', 'hi', '--input-json', '"hi"'], 'There are two inputs'],
+  [['start', 'clerk', '--input-json', '{'], 'That is not JSON'],
+  [['start', 'clerk', '--messages-json', '['], 'That is not JSON'],
+  [['start', 'clerk', 'hi', '--deps', '[1]'], 'Write a JSON object'],
+  [['start', 'clerk', 'hi', '--steps', '0'], 'Write a whole number of at least 1'],
+  [['start', 'clerk', 'hi', '--if-exists', 'replace'], 'Allowed choices are fail, return, restartFailed'],
+  [['start', 'clerk', 'hi', '--if-exists', 'refuse'], 'Allowed choices are fail, return, restartFailed'],
+  [['start', 'clerk', 'hi', '--wait-timeout', '0'], 'Write a number of seconds above 0'],
+  [['result', 'r', '--steps'], "unknown option '--steps'"],
+  [['result', 'r', '--wait-timeout', 'soon'], 'Write a number of seconds'],
+  [['result', 'r', '--wait-timeout', '25d'], 'Write a number of seconds'],
+  [['worker', '--agents', 'a.ts', '--log-level', 'loud'], 'Allowed choices are trace, debug, info, warn, error, off'],
+  [['result', 'r', '--wait-timeout', '9e9'], 'Write a number of seconds'],
+  [['events', 'r', '--from', '-1'], 'Write a whole number of at least 0'],
+  [['list', '--status', 'done'], 'Allowed choices are completed'],
+  [['list', '--limit', 'all'], 'Write a whole number of at least 1'],
+  [['start', 'clerk', 'hi', '--tool-calls-of', 'refund'], 'Write a name and a whole number, such as refund=2'],
+  [['start', 'clerk', 'hi', '--cost', '0'], 'Write an amount above 0'],
+  [['start', 'clerk', 'hi', '--deadline', '90'], 'Write a time with its unit, such as 30m, 2h or 1d'],
+  [['retry', 'r', '--from-step', '0'], 'Write a whole number of at least 1'],
+  [['raise', 'r'], 'There is no limit to raise: write npx longhaul raise "r" --steps 20'],
+  [['raise', 'r', '--steps', '1.5'], 'Write a whole number of at least 1'],
+  [['approve'], "missing required argument 'run'"],
+  [['approve', 'r', '--arguments', '3'], 'Write a JSON object'],
+  [['approve', 'r', '--remember', 'ever'], 'Allowed choices are tool, arguments'],
+  [['respond', 'r'], 'There is no answer: write npx longhaul respond "r" --text'],
+  [['respond', 'r', '--text', 'a', '--value', 'null'], 'There are two answers'],
+  [['respond', 'r', '--value', 'green'], 'That is not JSON'],
+  [['send', 'r', 'hi', '--mode', 'now'], 'Allowed choices are queue, steer, interrupt'],
+  [['send', 'r'], "missing required argument 'text'"],
+  [['approvals', 'r', '--agent', 'clerk'], 'leave it out if you name a run'],
+  [['revoke', 'r'], "missing required argument 'decision'"],
+  [['worker'], "required option '-a, --agents <module>' not specified"],
+  [['dev', '--ui-port', '70000'], 'Write a port from 1 to 65535'],
+  [['check'], "missing required argument 'file'"],
+  [['check', './nowhere/program.json'], 'The program "./nowhere/program.json" cannot be read'],
+  [['check', './nowhere/program.ts'], 'does not exist'],
+  [['check', 'test/cli/fixtures/scripted-agents.ts'], 'exports no programs'],
+  [['run'], "missing required argument 'program'"],
+  [['run', 'triage', '--input-json', '[1]'], 'Write a JSON object'],
+  [['run', 'triage', '--input-json', '{}', '--input-file', 'a.json'], 'There are two inputs'],
+  [['run', 'triage', '--input-file', './nowhere/input.json'], 'The input "./nowhere/input.json" cannot be read'],
+  [['run', 'triage', '--program', 'other'], '"triage" is the name of a program: leave it out'],
+  [['run', '-', '--input-file', '-'], 'Both the program and the input are to be read from stdin'],
+  [['run', 'test/cli/fixtures/two-programs.ts'], 'has several programs ("sort", "reply"): choose one with --program <name>'],
+  [['run', 'test/cli/fixtures/two-programs.ts', '--program', 'srt'], 'has no program "srt" (it has: "sort", "reply")'],
+  [['dev', '--namespace', 'other'], 'has the namespace "default" only'],
+])('longhaul %j is a usage error', async (args, message) => {
+  const { exitCode, stdout, stderr } = await callCli(args);
+  expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+  expect(stderr).toContain(message);
+  expect(stderr).toMatch(/^longhaul: /);
+  expect(stderr).not.toContain('    at ');
+});

@@ -1,0 +1,212 @@
+import { expect, test } from 'vitest';
+import { printable } from '../../../src/core/domain/content/printable.ts';
+import { Output, showsColour } from '../../../src/cli/output.ts';
+import type { RunView } from '../../../src/cli/timeline/view.ts';
+import { runLines } from '../../../src/cli/commands/show.ts';
+import { listLines } from '../../../src/cli/commands/list.ts';
+import { tableLines } from '../../../src/cli/render/table-lines.ts';
+import type { RunRecord } from '../../../src/core/domain/record/run-record.ts';
+import { newStep, newToolCallRecord, type StepResult } from '../../../src/core/domain/record/step.ts';
+import { AT, waiting } from '../pending-approvals.ts';
+
+const plain = { look: (_look: string, text: string) => text };
+
+const view: RunView = {
+  version: 1,
+  runId: 'clerk-1',
+  agentName: 'clerk',
+  status: 'completed',
+  stopReason: 'final_answer',
+  steps: [],
+  stepsUsed: 2,
+  maxIterations: 10,
+  usage: { promptTokens: 20, completionTokens: 10, totalTokens: 30, cachedTokens: 0, reasoningTokens: 0, llmCalls: 2 },
+  toolCallsTotal: 1,
+  output: 'Shipped.',
+  outputText: 'Shipped.',
+  error: null,
+  errorCode: null,
+  cancelReason: null,
+  startTime: AT,
+  endTime: AT,
+  durationSeconds: 1.234,
+  limits: { maxIterations: 10, finalAttempt: false },
+  queued: 0,
+  lastError: null,
+  missing: [],
+  archiving: null,
+  notArchived: [],
+  running: [],
+  pending: [],
+  remembered: [],
+  decisions: [],
+  refused: [],
+  raised: [],
+  records: [],
+  units: null,
+};
+
+function steps(...all: StepResult[]): RunRecord[] {
+  return all.map((step, index) => ({ type: 'step', index, ...step }));
+}
+
+test('a run is shown with its steps, calls and output', () => {
+  const call = { ...newToolCallRecord('search', 'call_1', AT), arguments: { query: 'order 42' }, result: 'found\nit', durationMs: 12.4 };
+  const failed = { ...newToolCallRecord('search', 'call_2', AT), result: 'boom', isError: true };
+  const usage = { promptTokens: 10, completionTokens: 5, totalTokens: 15 };
+  const records = steps(
+    { ...newStep(1), thought: 'I look it up.', toolCalls: [call, failed], usage, finishReason: 'tool_calls' },
+    { ...newStep(2), thought: 'Shipped.', final: true },
+  );
+  expect(runLines({ ...view, records }, { output: plain, link: 'http://ui/run' }).join('\n')).toBe(`Run       clerk-1
+Agent     clerk
+Status    completed
+Steps     2 of at most 10, with 1 tool call
+Tokens    30 (prompt 20, completion 10) in 2 model calls
+Started   2026-01-02T03:04:05.000Z
+Duration  1.23s
+UI        http://ui/run
+
+Step 1 · tool_calls · 15 tokens
+  I look it up.
+  → search {"query":"order 42"}
+  ← found it (12 ms)
+  → search {}
+  ← error: boom
+
+Step 2 (final attempt) · stop
+  Shipped.
+
+Output
+  Shipped.`);
+});
+
+test('a failed run shows the error and its code, a run that ended at a limit the limit, and a cancelled run the reason', () => {
+  const failed = runLines(
+    { ...view, status: 'error', stopReason: 'error', error: 'bad key', errorCode: 'model_unauthorized' },
+    { output: plain },
+  );
+  expect(failed).toEqual(expect.arrayContaining(['Status    error', 'Error (model_unauthorized)', '  bad key']));
+  const limited = runLines({ ...view, status: 'max_iterations_reached', stopReason: 'step_limit' }, { output: plain });
+  expect(limited).toContain('Status    max_iterations_reached (step_limit)');
+  const cancelled = runLines({ ...view, status: 'cancelled', stopReason: 'cancelled', cancelReason: 'too slow' }, { output: plain });
+  expect(cancelled).toEqual(expect.arrayContaining(['Status    cancelled', 'Cancelled', '  too slow']));
+});
+
+test('the usage of a run is shown with its limits, and estimates are marked', () => {
+  const usage = {
+    ...view.usage,
+    costUsd: 0.001,
+    estimated: { promptTokens: 5, completionTokens: 2, totalTokens: 7, costUsd: 0.0005 },
+  };
+  const limits = {
+    maxIterations: 10,
+    finalAttempt: false,
+    toolCalls: 50,
+    toolCallsByName: { refund: 2 },
+    inputTokens: 900,
+    outputTokens: 100,
+    totalTokens: 950,
+    costUsd: 0.5,
+    deadlineMs: 7_200_000,
+  };
+  const shown = runLines({ ...view, status: 'running', durationSeconds: null, usage, limits, queued: 2 }, { output: plain });
+  expect(shown.slice(3)).toEqual([
+    'Steps     2 of at most 10, with 1 tool call of at most 50 (refund at most 2)',
+    'Tokens    37 of at most 950 (prompt 25 of at most 900, completion 12 of at most 100; 7 of them estimated) in 2 model calls',
+    'Cost      $0.0015 of at most $0.50',
+    'Started   2026-01-02T03:04:05.000Z',
+    'Duration  still running',
+    'Deadline  2026-01-02T05:04:05Z',
+    'Queued    2 messages',
+    '',
+    'Output',
+    '  Shipped.',
+  ]);
+});
+
+test('a waiting run shows its pending calls, and the newest error', () => {
+  const waits = { ...view, status: 'pending_confirmation' as const, outputText: '', pending: [waiting()], lastError: 'boom' };
+  expect(
+    runLines(waits, { output: plain, flags: { namespace: 'shop' } })
+      .slice(7)
+      .join('\n'),
+  ).toBe(`
+Waits for a decision
+  refund · call c1 · step 2 of run clerk-1
+    {"amount":5}
+    since  2026-01-02T03:04:05Z
+    npx longhaul approve clerk-1 c1 --namespace shop
+    npx longhaul reject clerk-1 c1 --reason '…' --namespace shop
+    Temporal UI, Send an Update, approve or reject: {"callId":"c1","id":"ui-event/c1","digest":"digest of c1"}
+
+Last error
+  boom`);
+});
+
+test('text from models and tools cannot control the terminal', () => {
+  expect(printable('a\u001b[2Jb\u009b1mc\u0007\r\nd\te')).toBe('a\ufffd[2Jb\ufffd1mc\ufffd\nd\te');
+  expect(runLines({ ...view, outputText: 'x\u001b]0;title\u0007' }, { output: plain }).join('')).not.toContain('\u001b');
+});
+
+test('the columns of a table are as wide as their cells', () => {
+  expect(
+    tableLines(
+      ['RUN', 'STATUS'],
+      [
+        ['clerk-1', 'completed'],
+        ['c', 'error'],
+      ],
+      plain,
+    ),
+  ).toEqual(['RUN      STATUS', 'clerk-1  completed', 'c        error']);
+});
+
+test('a list of runs has a column for pending calls, if a run has any', () => {
+  const run = {
+    runId: 'clerk-1',
+    kind: 'agent' as const,
+    agentName: 'clerk',
+    status: 'pending_confirmation' as const,
+    startTime: AT,
+    endTime: null,
+  };
+  const [header, waits, goesOn] = listLines(
+    [
+      { ...run, waitingFor: ['mail', 'refund'] },
+      { ...run, waitingFor: [] },
+    ],
+    plain,
+  );
+  expect(header).toMatch(/DURATION +WAITING FOR$/);
+  expect(waits).toMatch(/Z +mail, refund$/);
+  expect(goesOn).toMatch(/Z$/);
+  expect(listLines([{ ...run, waitingFor: [] }], plain)[0]).toMatch(/DURATION$/);
+  expect(listLines([{ ...run, kind: 'program', waitingFor: [] }], plain)[0]).toMatch(/^RUN +AGENT OR PROGRAM +STATUS/);
+});
+
+test('a list of runs has a column for tags, if a run has any', () => {
+  const run = {
+    runId: 'clerk-1',
+    kind: 'agent' as const,
+    agentName: 'clerk',
+    status: 'completed' as const,
+    startTime: AT,
+    endTime: null,
+    waitingFor: [],
+  };
+  const [header, tagged, untagged] = listLines([{ ...run, tags: ['acme', 'nightly'] }, run], plain);
+  expect(header).toMatch(/DURATION +TAGS$/);
+  expect(tagged).toMatch(/Z +acme, nightly$/);
+  expect(untagged).toMatch(/Z$/);
+});
+
+test('colours are for terminals alone, and for users who have not turned them off', () => {
+  const onTerminal = { isTTY: true, write: () => undefined };
+  expect(showsColour({ stdout: onTerminal, env: {} })).toBe(true);
+  expect(showsColour({ stdout: { write: () => undefined }, env: {} })).toBe(false);
+  expect(showsColour({ stdout: onTerminal, env: { NO_COLOR: '1' } })).toBe(false);
+  expect(showsColour({ stdout: onTerminal, env: { TERM: 'dumb' } })).toBe(false);
+  expect(new Output({ stdout: onTerminal, stderr: onTerminal, env: {} }, false).look('red', 'x')).toBe('\u001b[31mx\u001b[39m');
+  expect(new Output({ stdout: onTerminal, stderr: onTerminal, env: {} }, true).look('red', 'x')).toBe('x');
+});

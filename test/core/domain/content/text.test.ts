@@ -1,0 +1,52 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { oneLine, utf8Length, utf8Prefix } from '../../../../src/core/domain/content/text.ts';
+
+describe('a text cut to bytes', () => {
+  it.each([
+    ['abc', 2, 'ab'],
+    ['aé', 2, 'a'],
+    ['aé', 3, 'aé'],
+    ['€€', 4, '€'],
+    ['😀b', 3, ''],
+    ['😀b', 4, '😀'],
+    ['abc', 0, ''],
+    ['abc', -1, ''],
+    ['', 5, ''],
+  ])('%j at %i bytes is %j', (text, bytes, cut) => {
+    expect(utf8Prefix(text, bytes)).toBe(cut);
+  });
+
+  it('is the longest prefix of whole characters that fits', () => {
+    const text = fc.string({ unit: 'grapheme' }).map((value) => value.toWellFormed());
+    fc.assert(
+      fc.property(text, fc.nat(60), (value, bytes) => {
+        const cut = utf8Prefix(value, bytes);
+        expect(value.startsWith(cut)).toBe(true);
+        expect(utf8Length(cut)).toBeLessThanOrEqual(bytes);
+        const [next] = value.slice(cut.length);
+        const longer = next === undefined ? Infinity : utf8Length(cut + next);
+        expect(longer).toBeGreaterThan(bytes);
+      }),
+    );
+  });
+});
+
+describe('one line', () => {
+  it('folds white space and shows a cut as an ellipsis within the limit', () => {
+    expect(oneLine(' a\n  b\tc ', 100)).toBe('a b c');
+    expect(oneLine('abcdefgh', 6)).toBe('abc…');
+    expect(utf8Length(oneLine('é'.repeat(300), 400))).toBeLessThanOrEqual(400);
+  });
+});
+
+it('counts the bytes of texts of any length and script', () => {
+  const texts = fc.tuple(fc.string({ unit: 'binary' }), fc.constantFrom(0, 1, 2_048, 5_000)).map(([text, more]) => text + 'a'.repeat(more));
+  fc.assert(
+    fc.property(texts, (text) => {
+      expect(utf8Length(text)).toBe(Buffer.byteLength(text));
+    }),
+  );
+  expect(utf8Length('\u0000\u007f')).toBe(2);
+  expect(utf8Length('\u0080')).toBe(2);
+});

@@ -1,0 +1,26 @@
+import { RunResult, type DefaultOutput, type RunResultFields } from '../../../../src/core/domain/run/result.ts';
+import { noUsage } from '../../../../src/core/domain/model/usage.ts';
+
+/** Makes a result with defaults for all fields that are not given: completed, without output, steps, usage or times. */
+export function newRunResult(
+  fields: Pick<RunResultFields<DefaultOutput>, 'runId' | 'agentName'> & Partial<RunResultFields<DefaultOutput>>,
+): RunResult {
+  const steps = fields.steps ?? [];
+  return new RunResult({
+    version: 1,
+    output: '',
+    status: 'completed',
+    stopReason: 'final_answer',
+    stepsUsed: steps.length,
+    usage: noUsage(),
+    toolCallsTotal: 0,
+    toolCallsByName: {},
+    startTime: null,
+    endTime: null,
+    durationSeconds: null,
+    error: null,
+    maxIterations: 0,
+    ...fields,
+    steps,
+  });
+}

@@ -1,0 +1,148 @@
+import { describe, expect, it } from 'vitest';
+import { newRunResult } from './new-run-result.ts';
+import { RunResult, type RunResultFields } from '../../../../src/core/domain/run/result.ts';
+import { newStep } from '../../../../src/core/domain/record/step.ts';
+import { noUsage } from '../../../../src/core/domain/model/usage.ts';
+
+const fields: RunResultFields = {
+  version: 1,
+  runId: 'run-1',
+  agentName: 'bot',
+  output: 'The answer.',
+  status: 'completed',
+  stopReason: 'final_answer',
+  stepsUsed: 2,
+  usage: { ...noUsage(), promptTokens: 100, completionTokens: 50, totalTokens: 150, llmCalls: 2 },
+  toolCallsTotal: 3,
+  toolCallsByName: { search: 2, calc: 1 },
+  startTime: '2026-01-01T00:00:00.000Z',
+  endTime: '2026-01-01T00:00:02.500Z',
+  durationSeconds: 2.5,
+  error: null,
+  maxIterations: 10,
+};
+
+describe('the summary', () => {
+  it('is one line with the tools in the order of first use', () => {
+    expect(new RunResult(fields).summary()).toBe('[completed] bot | 2/10 steps | 3 tool calls (searchx2, calcx1) | 150 tokens | 2.50s');
+  });
+
+  it('has one tool call in the singular', () => {
+    const one = { toolCallsTotal: 1, toolCallsByName: { search: 1 } };
+    expect(new RunResult({ ...fields, ...one }).summary()).toContain('| 1 tool call (searchx1) |');
+  });
+
+  it.each([
+    [12.3456, '12.35s'],
+    [0, 'n/a'],
+    [null, 'n/a'],
+  ])('writes a duration of %s as %s', (durationSeconds, shown) => {
+    expect(newRunResult({ runId: 'r', agentName: 'bot', durationSeconds }).summary()).toBe(
+      `[completed] bot | 0/0 steps | 0 tool calls (none) | 0 tokens | ${shown}`,
+    );
+  });
+
+  it('names the kinds of content if media are among them', () => {
+    const output = [
+      { type: 'video' as const, url: 'u', format: 'mp4' },
+      { type: 'text' as const, text: 'see' },
+      { type: 'audio' as const, url: 'u', format: 'wav' },
+    ];
+    expect(newRunResult({ runId: 'r', agentName: 'bot', output }).summary()).toMatch(/ \| media: audio\+text\+video$/);
+    expect(newRunResult({ runId: 'r', agentName: 'bot', output: 'text' }).summary()).not.toContain('media');
+  });
+});
+
+describe('the multi-line form', () => {
+  it('has a line for each field', () => {
+    expect(String(new RunResult(fields))).toMatchInlineSnapshot(`
+      "Run:      run-1
+      Agent:    bot
+      Status:   completed
+      Steps:    2/10
+      Tools:    3 (searchx2, calcx1)
+      Tokens:   150 (prompt=100, completion=50)
+      Duration: 2.50s
+      Output:   The answer."
+    `);
+  });
+
+  it('cuts the output after 120 whole characters and has the error', () => {
+    const text = String(new RunResult({ ...fields, output: '😀'.repeat(121), status: 'error', stopReason: 'error', error: 'api down' }));
+    expect(text).toContain(`Output:   ${'😀'.repeat(120)}...`);
+    expect(text).toContain('Error:    api down');
+  });
+
+  it('says who stopped the run', () => {
+    const text = String(new RunResult({ ...fields, status: 'cancelled', stopReason: 'cancelled', cancelReason: 'too expensive' }));
+    expect(text).toContain('Status:   cancelled');
+    expect(text).toContain('Reason:   too expensive');
+    expect(text).not.toContain('Archive:');
+  });
+
+  it('names the events that are not in the archive', () => {
+    const notArchived = [
+      { from: 0, through: 8, message: 'gone' },
+      { from: 20, through: 21, message: 'gone' },
+    ];
+    const lacking = new RunResult({ ...fields, notArchived });
+    expect(String(lacking)).toContain('Archive:  lacks events 0 to 7, event 20');
+    expect(lacking.toJSON()).toMatchObject({ notArchived });
+  });
+});
+
+describe('the JSON form', () => {
+  it('survives JSON and has the derived fields', () => {
+    const json = JSON.parse(JSON.stringify(new RunResult({ ...fields, steps: [newStep(1)] }))) as Record<string, unknown>;
+    expect(json).toEqual({
+      ...fields,
+      steps: [newStep(1)],
+      success: true,
+      outputText: 'The answer.',
+      hasMedia: false,
+      mediaTypes: ['text'],
+    });
+  });
+
+  it('leaves out the steps if they were not requested', () => {
+    expect('steps' in new RunResult(fields).toJSON()).toBe(false);
+  });
+});
+
+describe('success', () => {
+  it.each([
+    ['completed', true],
+    ['max_iterations_reached', false],
+    ['error', false],
+    ['cancelled', false],
+  ] as const)('for status %s is %s', (status, success) => {
+    expect(newRunResult({ runId: 'r', agentName: 'bot', status }).success).toBe(success);
+  });
+});
+
+describe('a result built from a name alone', () => {
+  it('is completed and empty', () => {
+    expect(newRunResult({ runId: 'r', agentName: 'bot' }).toJSON()).toEqual({
+      version: 1,
+      runId: 'r',
+      agentName: 'bot',
+      output: '',
+      outputText: '',
+      hasMedia: false,
+      mediaTypes: [],
+      status: 'completed',
+      stopReason: 'final_answer',
+      success: true,
+      steps: [],
+      stepsUsed: 0,
+      usage: noUsage(),
+      toolCallsTotal: 0,
+      toolCallsByName: {},
+      startTime: null,
+      endTime: null,
+      durationSeconds: null,
+      error: null,
+      maxIterations: 0,
+    });
+  });
+});

@@ -1,0 +1,75 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { emptyWindow, extendWindow } from '../../../../src/core/domain/record/window.ts';
+import { windowLimit } from '../../../../src/core/loop/compaction/window-limit.ts';
+import { chainedRun } from '../generated-runs/chained-run.ts';
+import { call, called, returned, runFake, said, tokens } from '../fakes/fake-ports.ts';
+import { plannedRun } from '../generated-runs/planned-run.ts';
+import { agent, letters, read, watched } from '../fakes/watched-run.ts';
+
+describe('the limit of a window', () => {
+  it("is the model's window less the fixed part of every request, with about four bytes to a token", async () => {
+    const { state } = await runFake({
+      snapshot: agent({ maxTokens: 5_000, maxBytes: 1_000_000 }, { instructions: [letters(6_000)] }),
+      model: [said('ok')],
+    });
+    expect(windowLimit(state)).toBeGreaterThan(13_000);
+    expect(windowLimit(state)).toBeLessThan(14_000);
+  });
+
+  it('decreases with the tokens that the provider counted', async () => {
+    const { state } = await runFake({
+      snapshot: agent({ maxTokens: 5_000, maxBytes: 1_000_000 }),
+      model: [said(letters(4_000), { usage: tokens(2_000, 2_000) })],
+    });
+    expect(windowLimit(state)).toBe(state.window.bytes + 1_000 * 4);
+    state.measured = { tokens: 10_000, bytes: state.window.bytes };
+    expect(windowLimit(state)).toBeLessThan(state.window.bytes / 2 + 100);
+    expect(windowLimit(state)).toBeGreaterThan(state.window.bytes / 2 - 100);
+  });
+
+  it('decreases to the size that can be carried beside a large agent and a large state', async () => {
+    const snapshot = agent({ maxBytes: 1_200_000 }, { instructions: [letters(390_000)] });
+    const { state } = await runFake({ snapshot, model: [said('ok')] });
+    state.context.state = { kept: letters(149_000) };
+    expect(windowLimit(state)).toBeLessThan(750_000);
+    expect(windowLimit(state)).toBeGreaterThan(650_000);
+  });
+
+  it('is reached even by a window that is many times too large', async () => {
+    const run = await watched({
+      snapshot: agent({ maxTokens: 10_000, maxBytes: 1_000_000 }, { instructions: [letters(30_000)] }),
+      model: [called(...[1, 2, 3, 4, 5, 6, 7, 8].map((n) => call(`c${n}`, 't'))), said('done')],
+      tools: { t: () => returned(letters(10_000)) },
+    });
+    expect(run.result.status).toBe('completed');
+    expect(run.windows[1]?.bytes).toBeLessThan(10_000);
+  });
+});
+
+describe('every window that is sent to a model', () => {
+  it('is within its bounds, begins with the first message, and has every call with its result', () =>
+    fc.assert(
+      fc.asyncProperty(plannedRun, async (plan) => {
+        const { actors } = await chainedRun(plan, () => false);
+        for (const { window } of actors.requests) {
+          expect(window.bytes).toBeLessThanOrEqual(Math.min(plan.window.maxBytes, plan.window.maxTokens * 4));
+          expect(read(window)[0]).toBe('Q');
+          const items = window.events.flatMap(({ content }) => content);
+          const asked = items.flatMap((item) => (item.type === 'tool_call' ? [item.toolCallId] : []));
+          const answered = items.flatMap((item) => (item.type === 'tool_result' ? [item.toolCallId] : []));
+          expect(answered.toSorted()).toEqual(asked.toSorted());
+        }
+      }),
+      { numRuns: 200 },
+    ));
+
+  it('equals the one that a reader folds from the record', () =>
+    fc.assert(
+      fc.asyncProperty(plannedRun, async (plan) => {
+        const { events, states } = await chainedRun(plan, () => false);
+        expect(events.reduce(extendWindow, emptyWindow())).toEqual(states.at(-1)?.window);
+      }),
+      { numRuns: 200 },
+    ));
+});

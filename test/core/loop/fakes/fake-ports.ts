@@ -1,0 +1,191 @@
+import type { AgentSnapshot } from '../../../../src/core/domain/agent/agent-snapshot.ts';
+import type { ContentItem, ToolCall } from '../../../../src/core/domain/content/content.ts';
+import type { Event } from '../../../../src/core/domain/record/event.ts';
+import type { JsonObject, JsonValue } from '../../../../src/core/domain/json/json.ts';
+import type { RecordedResponse } from '../../../../src/core/domain/model/recorded-response.ts';
+import type { RunOpening } from '../../../../src/core/domain/run/opening.ts';
+import type { RunResultFields } from '../../../../src/core/domain/run/result.ts';
+import type { StepResult } from '../../../../src/core/domain/record/step.ts';
+import type { UsageStats } from '../../../../src/core/domain/model/usage.ts';
+import { Inbox } from '../../../../src/core/loop/state/inbox.ts';
+import type { Position } from '../../../../src/core/loop/next-step.ts';
+import type { ModelCall, ModelCallOutcome, RunPorts, ToolInvocation, ToolOutcome } from '../../../../src/core/loop/ports.ts';
+import { quietPorts } from './quiet-ports.ts';
+import { BEGINNING, runLoop } from '../../../../src/core/loop/run-loop.ts';
+import { newRunState, type RunState } from '../../../../src/core/loop/state/run-state.ts';
+import { carriedOver } from '../generated-runs/carried-over.ts';
+import { FakeScheduler } from './fake-scheduler.ts';
+
+/** The outcome of a call of a fake tool. `cancel` ends the run as cancelled. */
+export type FakeTool = (invocation: ToolInvocation, run: FakeRun) => ToolOutcome | Promise<ToolOutcome>;
+
+/** A caller that sends a request to a run once nothing else can happen in it. */
+export type Caller = (run: FakeRun) => unknown;
+
+/** A run of the loop on fake ports. */
+export interface FakeRun {
+  runId: string;
+  /** The state and inbox of the current execution. */
+  state: RunState;
+  inbox: Inbox;
+  /** The calls of the model port, in order. */
+  modelCalls: ModelCall[];
+  /** The calls of the tool port, in order of start. */
+  invocations: ToolInvocation[];
+  /** The record after the end of the run, over all executions, and so the steps. */
+  events: Event[];
+  steps: StepResult[];
+  /** Offsets at which the run continued as new. */
+  positions: Position[];
+  scheduler: FakeScheduler;
+  cancel: () => void;
+}
+
+/** The options of a run in a test. */
+export interface FakeScript {
+  snapshot: AgentSnapshot;
+  /** One outcome for each model call; a function may read the run, or cancel it. */
+  model: (ModelCallOutcome | ((run: FakeRun) => ModelCallOutcome | Promise<ModelCallOutcome>))[];
+  tools?: Record<string, FakeTool>;
+  /** The beginning of the run. Default: the input "Q". */
+  opening?: RunOpening;
+  cancelled?: boolean;
+  /** The requests before the run began. */
+  inbox?: Inbox;
+  /** The callers that act while the run waits, one after the other. */
+  callers?: Caller[];
+  /** Other ports of the run: summaries, refusals. */
+  ports?: Partial<Pick<RunPorts, 'summarise' | 'authorize' | 'notify' | 'noted' | 'allows' | 'verify' | 'askTerms'>>;
+  /** Decides at each possible point if the run continues as new. Default: never. */
+  continueDue?: (run: FakeRun) => boolean;
+  /** Called after each change of the record. */
+  recorded?: (state: RunState) => void;
+}
+
+/** Does a run to its end, over all its executions. A model call beyond the script fails the test. */
+export async function runFake(script: FakeScript): Promise<FakeRun & { result: RunResultFields }> {
+  const scheduler = new FakeScheduler();
+  if (script.cancelled) scheduler.cancel();
+  let ids = 0;
+  const clock = { now: () => scheduler.now, uuid: () => `event-${++ids}` };
+  const beginning = { runId: 'run-1', snapshot: script.snapshot, startedAt: 1_699_999_998_500, ...(script.opening ?? { input: 'Q' }) };
+  const run: FakeRun = {
+    runId: 'run-1',
+    state: newRunState(beginning, clock),
+    inbox: script.inbox ?? new Inbox(),
+    modelCalls: [],
+    invocations: [],
+    events: [],
+    steps: [],
+    positions: [],
+    scheduler,
+    cancel: () => scheduler.cancel(),
+  };
+  const callers = [...(script.callers ?? [])];
+  scheduler.act = () => {
+    const caller = callers.shift();
+    caller?.(run);
+    return caller !== undefined;
+  };
+  let position = BEGINNING;
+  for (let executions = 1; ; executions += 1) {
+    const end = await runLoop(run.state, { ...clock, ...portsOf(run, script) }, position);
+    run.events.push(...run.state.context.events);
+    run.steps.push(...run.state.steps);
+    if (end.type === 'finished') {
+      if (callers.length > 0) throw new Error(`The run ended, and ${callers.length} callers still had requests`);
+      return { ...run, result: end.result };
+    }
+    run.positions.push(end.position);
+    ({ position, state: run.state, inbox: run.inbox } = carriedOver({ ...run, position: end.position, executions }));
+  }
+}
+
+function portsOf(run: FakeRun, script: FakeScript): Omit<RunPorts, 'now' | 'uuid'> {
+  const { scheduler, inbox } = run;
+  return {
+    ...quietPorts(),
+    ...script.ports,
+    inbox,
+    until: (isMet, deadline) => scheduler.until(isMet, deadline),
+    callModel: (modelCall) => scheduler.during(answered(run, script, modelCall)),
+    runTool: (invocation) => scheduler.during(executed(run, script, invocation)),
+    cancelRequested: () => scheduler.cancelled,
+    continueDue: () => script.continueDue?.(run) ?? false,
+    ...(script.recorded === undefined ? {} : { recorded: script.recorded }),
+  };
+}
+
+async function answered(run: FakeRun, script: FakeScript, modelCall: ModelCall): Promise<ModelCallOutcome> {
+  const outcome = script.model[run.modelCalls.push(modelCall) - 1];
+  if (outcome === undefined) throw new Error(`The script has no answer to model call ${run.modelCalls.length}`);
+  return typeof outcome === 'function' ? outcome(run) : outcome;
+}
+
+async function executed(run: FakeRun, script: FakeScript, invocation: ToolInvocation): Promise<ToolOutcome> {
+  run.invocations.push(invocation);
+  const tool = script.tools?.[invocation.call.name];
+  return tool === undefined ? returned(`${invocation.call.name} ran`) : tool(invocation, run);
+}
+
+let responses = 0;
+
+/** A recorded response of text and calls. */
+export function responded(content: ContentItem[], more: Partial<RecordedResponse> = {}): ModelCallOutcome {
+  const calls = content.some((item) => item.type === 'tool_call');
+  const response: RecordedResponse = {
+    id: `response-${++responses}`,
+    content,
+    finishReason: calls ? 'tool_calls' : 'stop',
+    usage: null,
+    ...more,
+  };
+  return { type: 'response', response };
+}
+
+/** A response with a text. */
+export function said(text: string, more: Partial<RecordedResponse> = {}): ModelCallOutcome {
+  return responded([message(text)], more);
+}
+
+/** A response with tool calls. */
+export function called(...calls: ToolCall[]): ModelCallOutcome {
+  return responded(calls);
+}
+
+/** An assistant message. */
+export function message(content: string): ContentItem {
+  return { type: 'message', role: 'assistant', content };
+}
+
+/** A tool call. */
+export function call(toolCallId: string, name: string, args: JsonObject = {}): ToolCall {
+  return { type: 'tool_call', toolCallId, name, arguments: args };
+}
+
+/** The outcome of a tool that succeeded. */
+export function returned(...content: JsonValue[]): ToolOutcome {
+  return { type: 'result', status: 'success', content, durationMs: 1 };
+}
+
+/** Usage of one call. */
+export function tokens(promptTokens: number, completionTokens: number): UsageStats {
+  return { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens };
+}
+
+/** A tool outcome that the test delivers later. */
+export interface Delivery {
+  outcome: Promise<ToolOutcome>;
+  deliver: (outcome: ToolOutcome) => void;
+}
+
+/** A tool outcome to deliver later. */
+export function delivery(): Delivery {
+  const { promise, resolve } = Promise.withResolvers<ToolOutcome>();
+  return { outcome: promise, deliver: resolve };
+}
+
+/** The texts of the results of a step, in order. */
+export function resultsOf(run: { state: RunState }, step: number): string[] {
+  return run.state.steps[step - 1]?.toolCalls.map(({ result }) => result) ?? [];
+}

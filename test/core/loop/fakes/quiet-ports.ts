@@ -1,0 +1,21 @@
+import { Inbox } from '../../../../src/core/loop/state/inbox.ts';
+import type { RunPorts } from '../../../../src/core/loop/ports.ts';
+
+/** The ports of a run without requests and with an unlimited history: for runs outside of a workflow. */
+export function quietPorts(): Pick<
+  RunPorts,
+  'verify' | 'askTerms' | 'summarise' | 'authorize' | 'notify' | 'cancelRequested' | 'inbox' | 'until' | 'continueDue' | 'allows'
+> {
+  return {
+    verify: (_, reason) => Promise.resolve({ type: 'lost', reason }),
+    askTerms: () => Promise.resolve(undefined),
+    summarise: () => Promise.resolve({ type: 'failed', code: 'internal', message: 'nothing here summarises' }),
+    authorize: () => Promise.resolve({ type: 'refused', reason: 'no caller may decide here' }),
+    notify: () => Promise.resolve({ type: 'notified' }),
+    cancelRequested: () => false,
+    inbox: new Inbox(),
+    until: () => Promise.reject(new Error('a run that waits needs ports of its own')),
+    continueDue: () => false,
+    allows: () => true,
+  };
+}

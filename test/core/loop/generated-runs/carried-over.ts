@@ -1,0 +1,20 @@
+import { Inbox } from '../../../../src/core/loop/state/inbox.ts';
+import type { Position } from '../../../../src/core/loop/next-step.ts';
+import { fromContinueAsNewState, toContinueAsNewState } from '../../../../src/core/loop/state/continue-as-new-state.ts';
+import type { RunState } from '../../../../src/core/loop/state/run-state.ts';
+import { checkContinueAsNewState } from '../../../../src/core/wire-schemas/continue-as-new-state-schema.ts';
+
+/** The state at which an execution of a run ended or begins. */
+export interface ExecutionState {
+  state: RunState;
+  position: Position;
+  inbox: Inbox;
+}
+
+/** Passes the state through the input of the next execution, and returns it as that execution reads it. */
+export function carriedOver({ state, position, inbox, executions }: ExecutionState & { executions: number }): ExecutionState {
+  const carry = toContinueAsNewState(state, position, { executions, inbox: inbox.carried() });
+  const checked = checkContinueAsNewState(JSON.parse(JSON.stringify(carry)));
+  if (!checked.ok) throw new Error(checked.problem);
+  return { ...fromContinueAsNewState(checked.carry), inbox: new Inbox(checked.carry.inbox) };
+}

@@ -1,0 +1,105 @@
+import type { Event } from '../../../../src/core/domain/record/event.ts';
+import type { RunOpening } from '../../../../src/core/domain/run/opening.ts';
+import type { RunResultFields } from '../../../../src/core/domain/run/result.ts';
+import type { StepResult } from '../../../../src/core/domain/record/step.ts';
+import { Inbox } from '../../../../src/core/loop/state/inbox.ts';
+import type { Position } from '../../../../src/core/loop/next-step.ts';
+import type { RunPorts } from '../../../../src/core/loop/ports.ts';
+import { quietPorts } from '../fakes/quiet-ports.ts';
+import { BEGINNING, runLoop } from '../../../../src/core/loop/run-loop.ts';
+import { newRunState, type RunState } from '../../../../src/core/loop/state/run-state.ts';
+import { windowLimit } from '../../../../src/core/loop/compaction/window-limit.ts';
+import { carriedOver, type ExecutionState } from './carried-over.ts';
+import { plannedAgent, type PlannedRun } from './planned-run.ts';
+import { type ActiveRun, ScriptedActors } from './scripted-run.ts';
+
+/** A generated run, from its beginning to its end, over all its executions. */
+export interface ChainedRun {
+  actors: ScriptedActors;
+  events: Event[];
+  steps: StepResult[];
+  result: RunResultFields;
+  /** The state in which each execution ended. */
+  states: RunState[];
+  /** The points at which the run continued as new. */
+  positions: Position[];
+}
+
+/** Called before every step, call and wait: decides if the run continues as new there. */
+export type ContinueDue = () => boolean;
+
+/**
+ * The number of executions after which a generated run stays in the last one. Each execution begins with a validation of all
+ * its input: a run of hundreds of executions takes longer than all others together, and shows nothing that the first do not.
+ */
+const MOST_EXECUTIONS = 60;
+
+/** Does a generated run; it continues as new if `continueDue` says so, once an execution has recorded something. */
+export async function chainedRun(plan: PlannedRun, continueDue: ContinueDue, opening: RunOpening = { input: 'Q' }): Promise<ChainedRun> {
+  const actors = new ScriptedActors(plan);
+  const chain = {
+    actors,
+    events: [] as Event[],
+    steps: [] as StepResult[],
+    states: [] as RunState[],
+    positions: [] as Position[],
+  };
+  let ids = 0;
+  const clock = { now: () => actors.now, uuid: () => `event-${++ids}` };
+  const beginning = { runId: 'run-1', snapshot: plannedAgent(plan), startedAt: 1_699_999_998_500, ...opening };
+  let executionState: ExecutionState = { state: newRunState(beginning, clock), position: BEGINNING, inbox: new Inbox() };
+  for (;;) {
+    const { state, position } = executionState;
+    const ports = {
+      ...clock,
+      ...portsOf(executionState, {
+        actors,
+        continueDue: () => chain.states.length < MOST_EXECUTIONS && continueDue(),
+        before: [...chain.events],
+      }),
+    };
+    const end = await runLoop(state, ports, position);
+    chain.events.push(...state.context.events);
+    chain.steps.push(...state.steps);
+    chain.states.push(state);
+    if (end.type === 'finished') return { ...chain, result: end.result };
+    chain.positions.push(end.position);
+    executionState = carriedOver({ ...executionState, position: end.position, executions: chain.states.length });
+  }
+}
+
+/** The data of an execution from outside. */
+interface Environment {
+  actors: ScriptedActors;
+  continueDue: ContinueDue;
+  /** The record of the executions before. */
+  before: Event[];
+}
+
+function portsOf({ state, inbox }: ExecutionState, { actors, continueDue, before }: Environment): Omit<RunPorts, 'now' | 'uuid'> {
+  let hasActed = false;
+  let isFull = false;
+  const acted = <Outcome>(outcome: Outcome): Outcome => {
+    hasActed = true;
+    return outcome;
+  };
+  const run: ActiveRun = { runId: state.runId, state, inbox, record: () => [...before, ...state.context.events] };
+  actors.act = () => acted(actors.say(run));
+  return {
+    ...quietPorts(),
+    inbox,
+    // The carried state tells which ids are new: that is not part of the request.
+    callModel: async ({ earlierIds: _, ...modelCall }) =>
+      acted(await actors.during(actors.model({ ...modelCall, window: structuredClone(state.window) }, run))),
+    runTool: async (invocation) => acted(await actors.during(actors.tool(invocation, run))),
+    summarise: async (request) => acted(actors.summary(request, run)),
+    cancelRequested: () => actors.cancelled,
+    until: (isMet, deadline) => actors.until(isMet, deadline),
+    // A paused run that continues as new is compacted before it, and so before the messages that come while it waits.
+    continueDue: () => {
+      if (!hasActed || (inbox.paused && state.window.bytes > (windowLimit(state) ?? Infinity))) return false;
+      isFull ||= continueDue();
+      return isFull;
+    },
+  };
+}

@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest';
+import { noWorkerHas } from '../../../../src/core/domain/content/tool-text.ts';
+import type { ToolOutcome } from '../../../../src/core/loop/ports.ts';
+import { call, called, type FakeScript, resultsOf, returned, runFake, said } from '../fakes/fake-ports.ts';
+import { testSnapshot, testTool } from '../fakes/snapshot.ts';
+
+const GONE: ToolOutcome = {
+  type: 'result',
+  status: 'error',
+  content: [noWorkerHas('gone')],
+  durationMs: null,
+  noWorker: { code: 'unknown_tool', message: 'No tool "gone" of agent "clerk" in this worker' },
+};
+
+/** A response with a call that no worker can make, and one that every worker can make. */
+function script(changes: Partial<FakeScript> = {}): FakeScript {
+  return {
+    snapshot: testSnapshot({ tools: [testTool('gone'), testTool('look')] }),
+    model: [called(call('c1', 'gone'), call('c2', 'look')), said('done')],
+    tools: { gone: () => GONE, look: () => returned('seen') },
+    ...changes,
+  };
+}
+
+describe('a call that no worker could make in time', () => {
+  it('ends the run with the reason and the results of the calls beside it, without another model call', async () => {
+    const run = await runFake(script());
+    expect(run.result).toMatchObject({
+      status: 'error',
+      errorCode: 'unknown_tool',
+      error: 'No tool "gone" of agent "clerk" in this worker',
+    });
+    expect(run.steps[0]?.toolCalls.map(({ result }) => result)).toEqual([noWorkerHas('gone'), 'seen']);
+    expect(run.modelCalls).toHaveLength(1);
+  });
+
+  it('is a result that the model reads, in a run from before that rule', async () => {
+    const run = await runFake(script({ ports: { allows: () => false } }));
+    expect(run.result).toMatchObject({ status: 'completed', output: 'done' });
+    expect(resultsOf(run, 1)).toEqual([noWorkerHas('gone'), 'seen']);
+  });
+});

@@ -1,0 +1,46 @@
+import type { Event } from '../../../src/core/domain/record/event.ts';
+import type { RunResultJson } from '../../../src/core/domain/run/result.ts';
+import type { AggregatedUsage } from '../../../src/core/domain/model/usage.ts';
+
+/** The parts of a record that are equal in all runs of the same conversation, as JSON. */
+export interface PlainRecord {
+  result: RunResultJson<unknown>;
+  events: Event[];
+}
+
+/** Fields that differ between any two runs: ids, times and attempts, and if a call was verified because its answer was lost. */
+const OF_ONE_RUN = new Set([
+  'id',
+  'runId',
+  'executionId',
+  'digest',
+  'timestamp',
+  'at',
+  'startTime',
+  'endTime',
+  'durationMs',
+  'durationSeconds',
+  'failedAttempts',
+  'verified',
+]);
+
+/** A record without the fields that differ between runs. */
+export function plainRecord({ result, events }: PlainRecord): PlainRecord {
+  const record = { result: { ...result, usage: usageOfAnswers(result.usage, events) }, events };
+  const withoutIds = (key: string, value: unknown): unknown => (OF_ONE_RUN.has(key) ? undefined : value);
+  return JSON.parse(JSON.stringify(record, withoutIds)) as PlainRecord;
+}
+
+/** The usage of the answers, without the attempts that were lost after the provider had begun to answer. */
+function usageOfAnswers({ estimated: _ofLostAttempts, ...usage }: AggregatedUsage, events: readonly Event[]): AggregatedUsage {
+  const lost = events.flatMap(({ failedAttempts }) => failedAttempts?.reported ?? []);
+  return lost.reduce<AggregatedUsage>(
+    (rest, { promptTokens, completionTokens, totalTokens }) => ({
+      ...rest,
+      promptTokens: rest.promptTokens - promptTokens,
+      completionTokens: rest.completionTokens - completionTokens,
+      totalTokens: rest.totalTokens - totalTokens,
+    }),
+    usage,
+  );
+}

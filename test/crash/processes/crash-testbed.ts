@@ -1,0 +1,91 @@
+import { Client, Connection } from '@temporalio/client';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { LonghaulClient } from '../../../src/client/index.ts';
+import { UPDATE_RETRY } from '../../../src/temporal/update-retry.ts';
+import { CrashServer } from './crash-server.ts';
+import { CrashWorker } from './crash-worker.ts';
+import type { HistoryCheck } from '../checks/history-check.ts';
+import type { Ledger } from './ledger.ts';
+import type { Pass } from '../pass.ts';
+
+/** A worker, a server and a client for one run after the other, on one task queue. */
+export interface CrashTestbed {
+  pass: Pass;
+  taskQueue: string;
+  client: LonghaulClient;
+  worker: CrashWorker;
+  server: CrashServer;
+  ledger: Ledger;
+  /** Set if runs are queried all the time. */
+  histories?: HistoryCheck;
+  close(): Promise<void>;
+}
+
+/** The resources that all testbeds share. */
+export interface SharedResources {
+  /** The folder for all files. */
+  folder: string;
+  cliPath: string;
+  bundlePath: string;
+  ledger: Ledger;
+  /** Set if runs are queried all the time: workers then cache hardly any run, and every history is checked. */
+  histories?: HistoryCheck;
+}
+
+/**
+ * If the worker dies, heartbeats are frequent, so that the death is noticed soon. If the server dies, the worker lives and has
+ * to report its call; it does if the server is back in time.
+ */
+const TIMING = { worker: { heartbeatMs: 400, onceTimeoutMs: 5_000 }, server: { heartbeatMs: 1_500, onceTimeoutMs: 20_000 } } as const;
+
+/** The number of events of an execution: the run continues as new in its middle. */
+const EVENTS_OF_EXECUTION = 75;
+
+/** Reconnects to a server that was gone sooner than by default. */
+const CHANNEL = { 'grpc.use_local_subchannel_pool': 1, 'grpc.initial_reconnect_backoff_ms': 100, 'grpc.max_reconnect_backoff_ms': 300 };
+
+/** The number of cached runs if runs are queried all the time. */
+const HARDLY_ANY = 2;
+
+let opened = 0;
+
+/** Opens a testbed, on the given server, or on one of its own. */
+export async function openTestbed(resources: SharedResources, pass: Pass, sharedServer?: CrashServer): Promise<CrashTestbed> {
+  const taskQueue = `${pass}-${(opened += 1)}`;
+  const server = sharedServer ?? (await CrashServer.start(resources.cliPath, join(resources.folder, `${taskQueue}.db`)));
+  const { address, namespace } = server;
+  const { bundlePath, ledger, histories } = resources;
+  const setting = {
+    address,
+    namespace,
+    taskQueue,
+    bundlePath,
+    ledger: ledger.path,
+    eventsOfExecution: EVENTS_OF_EXECUTION,
+    ...(histories === undefined ? {} : { cached: HARDLY_ANY }),
+    ...TIMING[pass],
+  };
+  const worker = new CrashWorker(setting);
+  let connection: Connection | undefined;
+  const close = async (): Promise<void> => {
+    await connection?.close();
+    await worker.stop();
+    if (sharedServer === undefined) await server.stop();
+  };
+  try {
+    [connection] = await Promise.all([Connection.connect({ address, channelArgs: CHANNEL, interceptors: UPDATE_RETRY }), worker.start()]);
+    const client = new LonghaulClient(new Client({ connection, namespace }));
+    return { pass, taskQueue, client, worker, server, ledger, close, ...(histories === undefined ? {} : { histories }) };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** Kills a process of the testbed, and resolves when it is dead. Its successor is then being started. */
+export async function kill(testbed: CrashTestbed, victim: Pass): Promise<void> {
+  const { kills } = testbed[victim];
+  testbed[victim].kill();
+  while (testbed[victim].kills === kills) await pause(1);
+}

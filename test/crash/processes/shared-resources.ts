@@ -1,0 +1,60 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { bundleInto } from '../points/bundle.ts';
+import { CrashServer, findCli } from './crash-server.ts';
+import { HistoryCheck } from '../checks/history-check.ts';
+import { type SharedResources, type CrashTestbed, openTestbed } from './crash-testbed.ts';
+import { Ledger } from './ledger.ts';
+import type { Outcome } from '../runs/outcome.ts';
+import type { Pass } from '../pass.ts';
+
+/** Opens one testbed after the other for a pass. */
+export type OpenTestbed = () => Promise<CrashTestbed>;
+
+/** Options for all runs. */
+interface ResourceOptions {
+  say: (line: string) => void;
+  /** If true, runs are queried all the time, and their histories are checked. */
+  queries: boolean;
+}
+
+/** Prepares the resources that all testbeds share, and removes them afterwards, unless a run has a problem. */
+export async function withResources(
+  { say, queries }: ResourceOptions,
+  work: (resources: SharedResources) => Promise<Outcome[]>,
+): Promise<Outcome[]> {
+  const cliPath = await findCli(say);
+  const folder = await mkdtemp(join(tmpdir(), 'longhaul-crash-'));
+  // Every worker compiles the same files.
+  process.env['NODE_COMPILE_CACHE'] = join(folder, 'compiled');
+  const ledger = new Ledger(join(folder, 'ledger.db'));
+  const bundlePath = await bundleInto(folder);
+  const histories = queries ? new HistoryCheck(bundlePath) : undefined;
+  let isClean = false;
+  try {
+    const outcomes = await work({ folder, cliPath, bundlePath, ledger, ...(histories === undefined ? {} : { histories }) });
+    isClean = outcomes.every(({ problems }) => problems.length === 0);
+    return outcomes;
+  } finally {
+    await histories?.close();
+    ledger.close();
+    if (isClean) await rm(folder, { recursive: true, maxRetries: 5 });
+    else say(`everything is kept in ${folder}`);
+  }
+}
+
+/** Runs a pass: if workers die, all testbeds share a server; if servers die, each testbed has its own. */
+export async function withTestbeds<Result>(
+  resources: SharedResources,
+  pass: Pass,
+  work: (open: OpenTestbed) => Promise<Result>,
+): Promise<Result> {
+  if (pass === 'server') return work(() => openTestbed(resources, pass));
+  const sharedServer = await CrashServer.start(resources.cliPath);
+  try {
+    return await work(() => openTestbed(resources, pass, sharedServer));
+  } finally {
+    await sharedServer.stop();
+  }
+}

@@ -1,0 +1,64 @@
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+import type { AnyAgent } from '../../../src/define/agent-definition.ts';
+import type { ToolPolicyOptions } from '../../../src/define/options/tool-policy-options.ts';
+import { contextUpdate, defineAgent, defineTool, mcpServer, type RunContext, withUpdate } from '../../../src/index.ts';
+import type { Ledger } from '../processes/ledger.ts';
+import { effectOf } from './reference-script.ts';
+
+const deps = z.object({ customer: z.string(), rank: z.string(), visits: z.array(z.string()).optional() });
+type Deps = z.output<typeof deps>;
+
+const SCALES = fileURLToPath(new URL('scales-server.ts', import.meta.url));
+
+/** The name of the agent whose runs are disturbed. */
+export const AGENT = 'clerk';
+
+/** A machine that is busy with crashes may miss more heartbeats than the one of the killed process. */
+const TRIED_OFTEN = { maxAttempts: 10, backoff: { initial: 50 } };
+
+/** Options in which a tool of the agent differs from the others. */
+interface Special extends ToolPolicyOptions<Deps> {
+  approval?: 'always';
+  gives?: (context: RunContext<Deps>) => unknown;
+}
+
+/**
+ * The agent of the reference run: tools of every kind, each of which records its effect in the ledger. `onceTimeoutMs`: the
+ * time without a heartbeat after which a call with effect `once` is given up.
+ */
+export function referenceAgent(ledger: Ledger, onceTimeoutMs: number): AnyAgent {
+  const tool = (name: string, { gives = () => `${name}: done`, ...special }: Special = {}) =>
+    defineTool({
+      name,
+      description: `Does ${name}`,
+      parameters: z.object({}),
+      ...(special.effect === 'once' ? {} : TRIED_OFTEN),
+      ...special,
+      execute: (_args, context: RunContext<Deps>) => {
+        ledger.act({ runId: context.runId, effect: effectOf(name, context.callId), key: context.idempotencyKey });
+        return gives(context);
+      },
+    });
+  const once = { effect: 'once', heartbeatTimeout: onceTimeoutMs } as const;
+  const charged = 'charge: done';
+  const update = contextUpdate<Deps>().set('rank', 'gold').append('visits', 'today');
+  return defineAgent({
+    name: AGENT,
+    model: 'reference/clerk',
+    deps,
+    output: z.object({ done: z.array(z.string()), unclear: z.array(z.string()) }),
+    tools: [
+      tool('look_up'),
+      tool('note', { tier: 'local' }),
+      tool('reserve'),
+      tool('charge', { ...once, verify: (key) => (ledger.has(key) ? { happened: true, result: charged } : { happened: false }) }),
+      tool('post_letter', once),
+      tool('refund', { approval: 'always' }),
+      tool('promote', { gives: () => withUpdate('promote: done', update) }),
+      tool('greet', { gives: ({ deps: { customer, rank } }) => `Hello ${customer}, with ${rank}` }),
+      tool('quote', { tier: 'local', gives: ({ deps: { rank } }) => `The price for ${rank}` }),
+    ],
+    mcp: [mcpServer({ name: 'scales', command: process.execPath, args: [SCALES, ledger.path], ...TRIED_OFTEN })],
+  });
+}

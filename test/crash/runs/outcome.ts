@@ -1,0 +1,12 @@
+import type { Pass } from '../pass.ts';
+
+/** The outcome of one run. */
+export interface Outcome {
+  pass: Pass;
+  /** The point at which it was hit, or the name of a run that was hit at random. */
+  name: string;
+  problems: string[];
+  seconds: number;
+  /** The folder of its histories, if there are problems. */
+  histories?: string;
+}

@@ -1,0 +1,43 @@
+import type { OpenTestbed } from '../processes/shared-resources.ts';
+import { checkedRun } from './checked-run.ts';
+import type { SharedResources } from '../processes/crash-testbed.ts';
+import type { Outcome } from './outcome.ts';
+import { type PlainRecord, plainRecord } from '../checks/plain-record.ts';
+import { END, IDLE, queryPoint } from '../points/points.ts';
+import { undisturbedProblems } from '../checks/run-problems.ts';
+
+/** The undisturbed run, with which all other runs are compared. */
+export interface Undisturbed {
+  record: PlainRecord;
+  /** The points that it reached, in order. */
+  points: string[];
+}
+
+/** Does a run without a disturbance. Its outcome counts like any other; `undisturbed` is undefined if it had a problem. */
+export async function runUndisturbed(
+  open: OpenTestbed,
+  resources: SharedResources,
+): Promise<{ outcome: Outcome; undisturbed: Undisturbed | undefined }> {
+  let undisturbed: Undisturbed | undefined;
+  const testbed = await open();
+  try {
+    const outcome = await checkedRun(testbed, {
+      name: 'undisturbed',
+      folder: resources.folder,
+      disturbance: { type: 'none' },
+      check: (record) => {
+        undisturbed = { record: plainRecord(record), points: pointsOf(resources.ledger.points(record.runId)) };
+        return undisturbedProblems(record);
+      },
+    });
+    return { outcome, undisturbed: outcome.problems.length === 0 ? undisturbed : undefined };
+  } finally {
+    await testbed.close();
+  }
+}
+
+/** Points after the end do not count; and the run is idle when its status is queried. */
+function pointsOf(reached: readonly string[]): string[] {
+  const untilEnd = reached.slice(0, reached.indexOf(END) + 1);
+  return untilEnd.toSpliced(untilEnd.indexOf(queryPoint('status')), 0, IDLE);
+}

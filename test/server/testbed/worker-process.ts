@@ -1,0 +1,50 @@
+// A worker in a process of its own, so that a test can kill it. Its model and its tool's effect are HTTP servers of the test.
+import { DefaultLogger, Runtime } from '@temporalio/worker';
+import { z } from 'zod';
+import { openai } from '../../../activities/models/index.ts';
+import { defineAgent, defineTool } from '../../../src/index.ts';
+import { createWorker } from '../../../worker/index.ts';
+
+Runtime.install({ logger: new DefaultLogger('ERROR') });
+
+const {
+  TEST_BUNDLE = '',
+  TEST_ADDRESS = '',
+  TEST_TASK_QUEUE = '',
+  TEST_MODEL_URL = '',
+  TEST_TOOL_URL = '',
+  TEST_TOOL_TIER = 'remote',
+  TEST_TOOL_APPROVAL = '',
+  TEST_HEARTBEAT_MS = '1500',
+  TEST_GRACE_MS = '20000',
+  TEST_STICKY_MS = '1000',
+} = process.env;
+
+const work = defineTool({
+  name: 'work',
+  description: 'Does a piece of work',
+  parameters: z.object({ n: z.number() }),
+  tier: TEST_TOOL_TIER === 'local' ? 'local' : 'remote',
+  ...(TEST_TOOL_APPROVAL === 'always' ? { approval: 'always' } : {}),
+  execute: async ({ n }, { signal, idempotencyKey }) => {
+    const headers = { 'idempotency-key': idempotencyKey };
+    const response = await fetch(`${TEST_TOOL_URL}/work/${n}`, { method: 'POST', headers, signal });
+    return response.text();
+  },
+});
+
+const agent = defineAgent({ name: 'worker_agent', model: 'fake/model-1', instructions: 'Work.', tools: [work] });
+
+const worker = await createWorker({
+  address: TEST_ADDRESS,
+  taskQueue: TEST_TASK_QUEUE,
+  agents: [agent],
+  providers: { fake: openai({ baseURL: TEST_MODEL_URL, apiKey: 'test', api: 'chat' }) },
+  heartbeatEvery: Number(TEST_HEARTBEAT_MS),
+  shutdownGrace: Number(TEST_GRACE_MS),
+  // A workflow task for a dead worker waits this long on that worker's own queue.
+  worker: { stickyQueueScheduleToStartTimeout: Number(TEST_STICKY_MS), workflowBundle: { codePath: TEST_BUNDLE } },
+});
+process.stdout.write('ready\n');
+await worker.run();
+process.exit(0);

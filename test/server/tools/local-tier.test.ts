@@ -1,0 +1,190 @@
+import { Runtime } from '@temporalio/worker';
+import type { ChildProcess } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, expect, inject, test, vi } from 'vitest';
+import { z } from 'zod';
+import type { RunHandle } from '../../../src/client/index.ts';
+import type { HistoryEvent } from '../../../src/history/history-events.ts';
+import type { Event } from '../../../src/core/domain/record/event.ts';
+import type { StepResult } from '../../../src/core/domain/record/step.ts';
+import { defineAgent, defineTool } from '../../../src/index.ts';
+import { callTool, say, scriptedModel, together } from '../../../src/testing/index.ts';
+import { expectSameFromHistory } from '../testbed/same-from-history.ts';
+import { reader } from './local-agents.ts';
+import { killProcess, resultsIn, startToolServer, startWorkerProcess, startWorkingModel } from '../testbed/other-processes.ts';
+import { historyOf, Testbed, until } from '../testbed/testbed.ts';
+
+afterEach(() => vi.restoreAllMocks());
+
+/** The local calls of a history, by name. */
+function localCalls(history: readonly HistoryEvent[]): string[] {
+  return history.flatMap(({ markerRecordedEventAttributes: marker }) => {
+    const [data] = marker?.markerName === 'core_local_activity' ? (marker.details?.['data']?.payloads ?? []) : [];
+    return data === undefined ? [] : [(JSON.parse(Buffer.from(data.data ?? []).toString()) as { activity_type: string }).activity_type];
+  });
+}
+
+/** The events of a history from one model call to the next, for each step. */
+function eventsPerStep(history: readonly HistoryEvent[]): number[] {
+  const calls = history.flatMap(({ activityTaskScheduledEventAttributes: one }, place) =>
+    one?.activityType?.name === 'callModel' ? [place] : [],
+  );
+  return calls.slice(1).map((place, index) => place - (calls[index] ?? 0));
+}
+
+function withoutIdsAndTimes(events: readonly Event[], steps: readonly StepResult[]): object {
+  return {
+    events: events.map(({ id: _, timestamp: __, executionId: ___, ...event }) => event),
+    steps: steps.map(({ toolCalls, ...step }) => ({
+      ...step,
+      toolCalls: toolCalls.map(({ durationMs: _, timestamp: __, ...call }) => call),
+    })),
+  };
+}
+
+const FAR = 'f'.repeat(3_000);
+const SCRIPT = [
+  together(callTool('look', { at: FAR }, 'c1'), callTool('flaky', {}, 'c2'), callTool('look', { at: 'b' }, 'c3')),
+  callTool('look', { at: 'c' }, 'c4'),
+  callTool('broken', {}, 'c5'),
+  callTool('final', {}, 'c6'),
+  callTool('picky', {}, 'c7'),
+  say('done'),
+];
+
+/** The record of a run with tools of one tier, and its history. */
+async function observe(tier: 'remote' | 'local') {
+  await using testbed = await Testbed.open();
+  await testbed.work({ agents: [reader(tier)], providers: { scripted: scriptedModel(SCRIPT) } });
+  const deps = { userId: 'u7', note: 'n'.repeat(3_000), seen: [] };
+  const { runId, status, steps = [] } = await testbed.client.run('reader', { input: 'Q', deps, taskQueue: testbed.taskQueue, steps: true });
+  const handle = testbed.client.handle(runId);
+  await expectSameFromHistory(testbed, handle);
+  const { events, state, deps: after } = await handle.context();
+  await testbed.stopWorkers();
+  expect(await handle.steps()).toEqual(steps);
+  return { said: { status, state, after, ...withoutIdsAndTimes(events, steps) }, history: await historyOf(testbed, runId) };
+}
+
+test('a local tool gives the same results, events, state and deps as a remote one, in seven events per step', async () => {
+  const [remote, local] = await Promise.all([observe('remote'), observe('local')]);
+  expect(local.said).toEqual(remote.said);
+  expect(local.said).toMatchObject({ status: 'completed', state: { looks: 3 }, after: { seen: ['fff', 'b', 'c'] } });
+  expect(localCalls(local.history)).toEqual(['look', 'flaky', 'look', 'look', 'broken', 'final', 'picky']);
+  // There are three calls in the first step; attempts add no events.
+  expect(eventsPerStep(local.history)).toEqual([9, 7, 7, 7, 7]);
+  expect(eventsPerStep(remote.history)).toEqual([24, 12, 12, 12, 12]);
+});
+
+test('a local call waits for approval, and runs with edited arguments of any size', async () => {
+  await using testbed = await Testbed.open();
+  const strike = defineTool({
+    name: 'strike',
+    description: 'Strikes lines out',
+    tier: 'local',
+    parameters: z.object({ lines: z.string() }),
+    approval: 'always',
+    execute: ({ lines }) => `struck ${lines.length}`,
+  });
+  const agent = defineAgent({ name: 'editor', model: 'scripted/m', tools: [strike] });
+  const both = together(callTool('strike', { lines: 'a' }, 'c1'), callTool('strike', { lines: 'b' }, 'c2'));
+  await testbed.work({ agents: [agent], providers: { scripted: scriptedModel([both, say('done')]) } });
+  const handle = await testbed.client.start(agent, { input: 'Q', taskQueue: testbed.taskQueue });
+  await until(async () => (await handle.approvals()).pending.length === 2, 'two calls to wait');
+  await handle.approve('c2', { id: 'd1', by: 'ann', arguments: { lines: 'x'.repeat(3_000) } });
+  await handle.reject('c1', { id: 'd2', by: 'ann' });
+  const { steps } = await handle.result({ steps: true });
+  expect(steps?.[0]?.toolCalls.map(({ result }) => result)).toEqual(['User denied the tool execution.', 'struck 3000']);
+  expect(localCalls(await historyOf(testbed, handle))).toEqual(['strike']);
+  await expectSameFromHistory(testbed, handle);
+});
+
+test('the worker logs a slow local call', async () => {
+  const logged = vi.spyOn(Runtime.instance().logger, 'log').mockReturnValue(undefined);
+  await using testbed = await Testbed.open();
+  const crawl = defineTool({
+    name: 'crawl',
+    description: 'Takes its time',
+    tier: 'local',
+    parameters: z.object({}),
+    execute: () => sleep(1_050, 'there'),
+  });
+  const agent = defineAgent({ name: 'crawler', model: 'scripted/m', tools: [crawl] });
+  await testbed.work({ agents: [agent], providers: { scripted: scriptedModel([callTool('crawl', {}, 'c1'), say('done')]) } });
+  const { runId } = await testbed.client.run(agent, { input: 'Q', taskQueue: testbed.taskQueue });
+  const [warning] = logged.mock.calls.filter(([level, message]) => level === 'WARN' && message.includes('local tool'));
+  expect(warning?.[1]).toMatch(
+    /^The local tool "crawl" took \d+ ms, and delayed the workflow task of its run for that long: set "tier": "remote"$/,
+  );
+  expect(warning?.[2]).toMatchObject({ agent: 'crawler', step: 1, callId: 'c1', workflowId: runId });
+});
+
+test('a cancellation reaches a local call that lasts over several workflow tasks', async () => {
+  await using testbed = await Testbed.open();
+  const began = Promise.withResolvers<void>();
+  const aborted = Promise.withResolvers<unknown>();
+  const wait = defineTool({
+    name: 'wait',
+    description: 'Waits',
+    tier: 'local',
+    timeout: '10s',
+    parameters: z.object({}),
+    execute: async (_, { signal }) => {
+      signal.addEventListener('abort', () => aborted.resolve(signal.reason));
+      began.resolve();
+      await sleep(9_000, undefined, { signal });
+    },
+  });
+  const agent = defineAgent({ name: 'waiter', model: 'scripted/m', tools: [wait] });
+  await testbed.work({ agents: [agent], providers: { scripted: scriptedModel([callTool('wait', {}, 'c1')]) } });
+  const handle = await startQuick(testbed, 'waiter', 'Q');
+  await began.promise;
+  await handle.cancel('enough');
+  expect(await aborted.promise).toMatchObject({ name: 'CancelledFailure' });
+  const { status, steps } = await handle.result({ steps: true });
+  expect(status).toBe('cancelled');
+  expect(steps?.[0]?.toolCalls.map(({ callId, isError }) => [callId, isError])).toEqual([['c1', true]]);
+  await expectSameFromHistory(testbed, handle);
+});
+
+test('a local call whose worker dies runs again with the same key, and no other call is repeated', async () => {
+  await using testbed = await Testbed.open();
+  let worker: ChildProcess | undefined;
+  const asked: number[] = [];
+  const model = await startWorkingModel(async (request) => void asked.push(resultsIn(request)));
+  const tools = await startToolServer(async (path) => {
+    if (path === '/work/1' && worker?.signalCode === null) await killProcess(worker);
+  });
+  const environment = {
+    TEST_BUNDLE: inject('workflowBundlePath'),
+    TEST_ADDRESS: testbed.address,
+    TEST_TASK_QUEUE: testbed.taskQueue,
+    TEST_MODEL_URL: model.url,
+    TEST_TOOL_URL: tools.url,
+    TEST_TOOL_TIER: 'local',
+  };
+  const first = (worker = await startWorkerProcess(environment));
+  const handle = await startQuick(testbed, 'worker_agent', 'Work!');
+  await until(() => first.signalCode === 'SIGKILL', 'the worker to be killed');
+  worker = undefined;
+  const second = await startWorkerProcess(environment);
+  const { status, steps } = await handle.result({ steps: true, timeout: 40_000 });
+  await killProcess(second);
+  await Promise.all([model.close(), tools.close()]);
+  expect(status).toBe('completed');
+  expect(asked).toEqual([0, 1, 2, 3]);
+  expect(tools.calls).toEqual(['/work/0', '/work/1', '/work/1', '/work/2']);
+  expect(tools.keys[2]).toBe(tools.keys[1]);
+  expect(new Set(tools.keys).size).toBe(3);
+  expect(steps?.flatMap(({ toolCalls }) => toolCalls.map(({ result }) => result))).toEqual(['did /work/0', 'did /work/1', 'did /work/2']);
+});
+
+/**
+ * Starts a run whose workflow tasks take a second at most: a task with an open local call ends after 0.8 seconds, and the call
+ * goes on in the next.
+ */
+async function startQuick({ client, taskQueue }: Testbed, agent: string, input: string): Promise<RunHandle<unknown>> {
+  const options = { taskQueue, workflowId: taskQueue, args: [{ agent, input }], workflowTaskTimeout: '1s' } as const;
+  const { workflowId } = await client.temporal.workflow.start('agentRun', options);
+  return client.handle(workflowId);
+}

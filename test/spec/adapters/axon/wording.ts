@@ -1,0 +1,21 @@
+import type { JsonValue } from '../../../../src/core/domain/json/json.ts';
+import { mapTexts } from '../wording.ts';
+
+/** The names of types in Python, and those of JSON, which the product uses. */
+const TYPES: Readonly<Record<string, string>> = {
+  str: 'string',
+  int: 'number',
+  float: 'number',
+  bool: 'boolean',
+  list: 'array',
+  NoneType: 'null',
+};
+
+/** Brings the texts of the validator in an expectation to the names of JSON's types. */
+export function jsonTypeNames(expect: JsonValue): JsonValue {
+  return mapTexts(expect, (text) =>
+    text
+      .replaceAll('Expected structured output (dict)', 'Expected structured output (object)')
+      .replaceAll(/, but got (str|int|float|bool|list|NoneType)\./g, (_, type: string) => `, but got ${TYPES[type] ?? type}.`),
+  );
+}

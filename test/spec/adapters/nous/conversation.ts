@@ -1,0 +1,31 @@
+import type { ContentItem } from '../../../../src/core/domain/content/content.ts';
+import type { JsonObject, JsonValue } from '../../../../src/core/domain/json/json.ts';
+import type { ConversationEvent } from '../../../../src/core/domain/model/model.ts';
+import { givenEvents } from '../../../../src/core/domain/record/given-events.ts';
+import { needsResponse } from '../../../../src/core/domain/record/needs-response.ts';
+import type { Operation } from '../adapter.ts';
+import { roleOf, toEvent } from '../dangling-calls.ts';
+import { list } from '../fields.ts';
+
+/** A run that begins with messages: what it records of them, and whether the model has the next word. */
+export const addMessages: Operation = { input: ['messages'], expect: ['needs_response', 'contents'], perform: begin };
+
+function begin({ messages }: JsonObject): JsonObject {
+  const items = list(messages).flatMap(toItems);
+  return { needs_response: needsResponse(items), contents: givenEvents(items, 'agent').flatMap(toContents) };
+}
+
+/** The items of a message. One without content and calls is an empty message. */
+function toItems(message: JsonValue): ContentItem[] {
+  const { author, content } = toEvent(message);
+  return content.length === 0 ? [{ type: 'message', role: roleOf(author), content: '' }] : content;
+}
+
+/** The contents of the messages that an event stands for: each message and each result, and calls without a text as one message. */
+function toContents({ content }: ConversationEvent): JsonValue[] {
+  const contents = content.flatMap((item) => {
+    if (item.type === 'tool_call') return [];
+    return [item.type === 'message' ? (item.content as JsonValue) : (item.content[0] ?? null)];
+  });
+  return contents.length === 0 ? [null] : contents;
+}

@@ -1,0 +1,39 @@
+import { newRunState } from '../../../../src/core/loop/state/run-state.ts';
+import { limitReached } from '../../../../src/core/loop/limits/limits.ts';
+import { applyOperations } from '../../../../src/core/domain/record/context-update.ts';
+import type { JsonObject } from '../../../../src/core/domain/json/json.ts';
+import { newSnapshot } from '../../../fakes/snapshot.ts';
+import type { Operation } from '../adapter.ts';
+import { number, object } from '../fields.ts';
+import { runLoop } from './run.ts';
+import { addMessages } from './conversation.ts';
+import { addUsages } from './usage.ts';
+import { executeTool } from './tool.ts';
+import { validateArguments } from './validation.ts';
+
+/** Suite `nous.runtime`: how deps, limits and tools behave, and the loop. */
+export const nousRuntimeOperations: Readonly<Record<string, Operation>> = {
+  'context.add_messages': addMessages,
+  'context.merge_deps': { input: ['deps', 'patch'], expect: ['deps', 'error'], perform: mergeDeps },
+  'context.max_iterations_reached': { input: ['iteration', 'max_iterations'], expect: [], perform: isMaxIterationsReached },
+  'usage.add': addUsages,
+  'tool.validate': validateArguments,
+  'tool.execute': executeTool,
+  'run.loop': runLoop,
+};
+
+function mergeDeps({ deps, patch }: JsonObject): JsonObject {
+  const operations = Object.entries(object(patch ?? {})).map(([key, value]) => ({ op: 'set' as const, key, value }));
+  const updated = applyOperations(object(deps ?? {}), operations);
+  return updated.ok ? { deps: updated.deps } : { error: true };
+}
+
+const CLOCK = { now: () => 1_700_000_000_000, uuid: () => 'id' };
+
+function isMaxIterationsReached({ iteration, max_iterations }: JsonObject): boolean {
+  const snapshot = newSnapshot({ limits: { steps: Math.max(1, number(max_iterations, 10)) } });
+  const state = newRunState({ runId: 'r', snapshot, input: '', startedAt: CLOCK.now() }, CLOCK);
+  state.limits = { ...state.limits, maxIterations: number(max_iterations, 10) };
+  state.context.currentStep = number(iteration, 0);
+  return limitReached(state, CLOCK.now(), { final: false })?.stopReason === 'step_limit';
+}

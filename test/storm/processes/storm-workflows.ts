@@ -1,0 +1,13 @@
+import { continueAsNew } from '@temporalio/workflow';
+import { runAgent, type ContinueAsNewState } from '../../../workflows/index.ts';
+
+/** A user's workflow with the clerk as its child. */
+export async function parentClerk(input: string, runId: string): Promise<string> {
+  return (await runAgent('clerk', input, { runId })).outputText;
+}
+
+/** A user's workflow with the clerk in its own history. It continues as new for it. */
+export async function inlineClerk(input: string, carry?: ContinueAsNewState): Promise<string> {
+  const end = await runAgent('clerk', input, { inline: true, key: 'clerk', ...(carry === undefined ? {} : { carry }) });
+  return end.type === 'finished' ? end.result.outputText : continueAsNew<typeof inlineClerk>(input, end.carry);
+}

@@ -1,0 +1,169 @@
+import type { Client } from '@temporalio/client';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { LonghaulClient } from '../../../src/client/index.ts';
+import { queryRun } from '../../../src/client/read/query-run.ts';
+import { errorMessage } from '../../../src/core/domain/errors/error.ts';
+import { type ContextPage, QUERIES } from '../../../src/core/protocol.ts';
+import { seeded } from '../../crash/runs/random-kills.ts';
+import { atOnce } from '../at-once.ts';
+import { readEffects } from '../processes/ledger.ts';
+import type { Outcome } from '../outcome.ts';
+import { queriesChecks, type QueriedRun } from './queries-checks.ts';
+import { readChain } from './read-chain.ts';
+import { sendRequests, type RunAddress, type SentRequests } from './send-requests.ts';
+import type { StormTestbed } from '../processes/storm-testbed.ts';
+import type { ClerkInput } from '../processes/storm-model.ts';
+import { secondsSince, timings } from '../timings.ts';
+import { describeProgress } from './describe-progress.ts';
+
+/** The number of runs at the same time: more than the workers cache. */
+const AT_ONCE = 8;
+/**
+ * Milliseconds after which a run that has not ended is stuck. A run is loaded for nearly every task, which takes long on a busy
+ * machine.
+ */
+const PATIENCE_MS = 300_000;
+/** One of so many runs is in the history of a user's workflow, and one is its child. */
+const HOSTED = 4;
+/** Milliseconds between two kills. */
+const KILL_EVERY_MS = { least: 1_500, most: 5_000 };
+
+/** The options of this part. */
+export interface QueriesOptions {
+  runs: number;
+  /** Rounds of tool calls of each run. */
+  rounds: number;
+  /** Number of workers. All but one are killed at random, and restarted. */
+  workers: number;
+  seed: number;
+}
+
+/**
+ * Many runs on workers that cache hardly any of them, with queries and Updates all the time, from Longhaul's client and from
+ * clients like the Temporal UI. At the end every history must replay: a run that does not replay gets stuck at its next deploy.
+ */
+export async function queriesStorm(testbed: StormTestbed, { runs, rounds, workers, seed }: QueriesOptions): Promise<Outcome> {
+  const start = performance.now();
+  const client = await testbed.connect();
+  const others = await Promise.all(Array.from({ length: workers - 1 }, () => testbed.addWorker()));
+  const ended = new AbortController();
+  const killing = workers > 1 ? killAtRandom([testbed.worker, ...others], seeded(seed), ended.signal) : Promise.resolve(0);
+  let done = 0;
+  const endedRuns = await atOnce(
+    Array.from({ length: runs }, (_, number) => number),
+    AT_ONCE,
+    async (number): Promise<EndedRun> => {
+      const run = await runToEnd(client.temporal, testbed.taskQueue, startOf(number, rounds), seeded(seed + 1 + number));
+      done += 1;
+      if (done % 10 === 0) testbed.say(`${done} of ${runs} runs have ended after ${secondsSince(start)} s`);
+      return run;
+    },
+  );
+  ended.abort();
+  const kills = await killing;
+  const secondsToEnd = secondsSince(start);
+  const queriedRuns: QueriedRun[] = [];
+  // The replays run one after the other, because each takes a whole processor.
+  for (const { workflowIds, status, sent } of endedRuns) {
+    for (const runId of workflowIds) {
+      const executions = await testbed.replay(runId, await readChain(client.temporal, runId));
+      const { messages, approvals } = runId === workflowIds.at(-1) ? sent : NOTHING_SENT;
+      queriedRuns.push({ runId, status, messages, approvals, executions, eventIds: await eventIdsOf(client, runId) });
+    }
+  }
+  const allSent = endedRuns.map(({ sent }) => sent);
+  const sum = (of: (sent: SentRequests) => number): number => allSent.reduce((total, sent) => total + of(sent), 0);
+  const figures = {
+    runs,
+    hosted: endedRuns.filter(({ hosted }) => hosted).length,
+    workers,
+    kills,
+    executions: queriedRuns.reduce((total, { executions }) => total + executions.length, 0),
+    queries: sum((sent) => sent.queries),
+    refusedQueries: sum((sent) => sent.refused),
+    messages: sum((sent) => sent.messages.length),
+    decisions: sum((sent) => sent.approvals.length),
+    secondsToEnd,
+    seconds: secondsSince(start),
+    msQuery: timings(allSent.flatMap(({ msQuery }) => msQuery)),
+  };
+  return { checks: queriesChecks(queriedRuns, readEffects(testbed.ledger)), figures };
+}
+
+/** Queries the remaining worker, which has to replay the run for it; a user's workflow has no events of its own. */
+async function eventIdsOf(client: LonghaulClient, runId: string): Promise<Map<number, string>> {
+  const ids = new Map<number, string>();
+  if (!runId.startsWith('clerk')) return ids;
+  const page = await queryRun<ContextPage>(client.temporal, runId, QUERIES.context, { from: 0 });
+  for (const [index, { id }] of (page?.events ?? []).entries()) ids.set((page?.from ?? 0) + index, id);
+  return ids;
+}
+
+const NOTHING_SENT = { messages: [], approvals: [] };
+
+/** The way in which a run is started, and the address of its requests. */
+interface Start {
+  workflowType: string;
+  /** The started workflow, and its child, if it has one. */
+  workflowIds: string[];
+  args: unknown[];
+  target: RunAddress;
+}
+
+function startOf(number: number, rounds: number): Start {
+  const text = JSON.stringify({ rounds } satisfies ClerkInput);
+  const runId = `clerk-${number}`;
+  const host = `host-${number}`;
+  if (number % HOSTED === 1) return { workflowType: 'parentClerk', workflowIds: [host, runId], args: [text, runId], target: { runId } };
+  if (number % HOSTED === 3)
+    return { workflowType: 'inlineClerk', workflowIds: [host], args: [text], target: { runId: host, key: 'clerk' } };
+  return { workflowType: 'agentRun', workflowIds: [runId], args: [{ agent: 'clerk', input: text }], target: { runId } };
+}
+
+/** A run after its end. */
+interface EndedRun {
+  workflowIds: string[];
+  hosted: boolean;
+  /** The status according to Temporal, or the reason why there is none. */
+  status: string;
+  sent: SentRequests;
+}
+
+async function runToEnd(temporal: Client, taskQueue: string, start: Start, random: () => number): Promise<EndedRun> {
+  const { workflowType, workflowIds, args, target } = start;
+  const handle = await temporal.workflow.start(workflowType, { workflowId: workflowIds[0] ?? '', taskQueue, args });
+  const ended = new AbortController();
+  const sending = sendRequests(temporal, target, random, ended.signal);
+  const result = handle.result().then(
+    () => 'COMPLETED',
+    (error: unknown) => errorMessage(error),
+  );
+  const late = pause(PATIENCE_MS, undefined, { signal: ended.signal }).catch(() => undefined);
+  const status = (await Promise.race([result, late])) ?? (await endStuck(temporal, workflowIds, result));
+  ended.abort();
+  return { workflowIds, hosted: workflowType !== 'agentRun', status, sent: await sending };
+}
+
+/** Describes the progress of the run, and ends it, so that nothing waits for it any longer. */
+async function endStuck(temporal: Client, workflowIds: readonly string[], result: Promise<string>): Promise<string> {
+  const where: string[] = [];
+  for (const id of workflowIds) where.push(`"${id}": ${await describeProgress(temporal, id)}`);
+  for (const id of workflowIds)
+    await temporal.workflow
+      .getHandle(id)
+      .terminate('the storm is over')
+      .catch(() => undefined);
+  await result;
+  return `it has not ended; ${where.join('; ')}`;
+}
+
+async function killAtRandom(workers: readonly StormTestbed['worker'][], random: () => number, ended: AbortSignal): Promise<number> {
+  let kills = 0;
+  for (;;) {
+    const ms = KILL_EVERY_MS.least + random() * (KILL_EVERY_MS.most - KILL_EVERY_MS.least);
+    await pause(ms, undefined, { signal: ended }).catch(() => undefined);
+    if (ended.aborted) return kills;
+    await workers[Math.floor(random() * workers.length)]?.killAndStart();
+    kills += 1;
+  }
+}
