@@ -16,14 +16,23 @@ export interface RunFlags extends StartingFlags {
   inputFile?: string;
   /** The name of a program of the module. */
   program?: string;
+  /** The id of an earlier run. */
+  resume?: string;
+  /** The address of a step. */
+  from?: string;
 }
 
 /** Starts the run of a program; waits and prints its output, or prints its id. */
 export async function runProgram(io: CommandIo, flags: RunFlags): Promise<number> {
   const { program, name } = await programOf(io, flags);
   const input = await readInput(io, flags);
+  const resume = resumeOf(flags);
   return await withClient(io, flags, async ({ client, server }) => {
-    const options = { ...sharedStartOptions(flags), ...(input === undefined ? {} : { input }) };
+    const options = {
+      ...sharedStartOptions(flags),
+      ...(input === undefined ? {} : { input }),
+      ...(resume === undefined ? {} : { resume }),
+    };
     const { runId } = await client.startProgram(program, options);
     return await printStarted(io, flags, { client, server, handle: client.handle<unknown>(runId), of: { program: name } });
   });
@@ -45,6 +54,11 @@ async function programOf({ terminal }: CommandIo, { target, program: chosen, inp
   const names = named.map(({ name }) => `"${name}"`).join(', ');
   if (chosen !== undefined) throw new UsageError(`"${target}" has no program "${chosen}" (it has: ${names})`);
   throw new UsageError(`"${target}" has several programs (${names}): choose one with --program <name>`);
+}
+
+function resumeOf({ resume: run, from }: RunFlags): { run: string; from?: string } | undefined {
+  if (run === undefined && from !== undefined) throw new UsageError('--from is a step of an earlier run: add --resume <run>');
+  return run === undefined ? undefined : { run, ...(from === undefined ? {} : { from }) };
 }
 
 interface NamedProgram {
