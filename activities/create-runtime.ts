@@ -13,6 +13,7 @@ import { type ContinueAsNewThresholds, DEFAULT_THRESHOLDS } from '../src/core/do
 import { type Duration, milliseconds, timerMilliseconds } from '../src/core/domain/run/duration.ts';
 import { UsageError } from '../src/core/domain/errors/error.ts';
 import { DEFAULT_MISSING_TIMEOUT_MS } from '../src/core/domain/errors/missing.ts';
+import { DEFAULT_CHILD_CHECK_MS } from '../src/core/domain/run/parent-run.ts';
 import type { ModelClient } from '../src/core/domain/model/model.ts';
 import type { ModelPrice } from '../src/core/domain/model/price.ts';
 import type { PayloadStore } from '../src/payload-store/payload-store.ts';
@@ -100,6 +101,11 @@ export interface RuntimeOptions {
    * process. Default 5 seconds.
    */
   heartbeatEvery?: Duration;
+  /**
+   * The time after which the run of a program notices at the latest that a child was terminated from outside, and a child
+   * that its parent was. Default 1 hour.
+   */
+  childCheckEvery?: Duration;
   /** Characters of conversation that this process keeps in memory. Default 64 million. */
   transcriptCacheSize?: number;
 }
@@ -118,9 +124,9 @@ const DEFAULT_TRANSCRIPT_CACHE_SIZE = 64_000_000;
  * tools that need a resource which is missing.
  */
 export function createRuntime(options: RuntimeOptions, context: RuntimeContext): ActivityRuntime {
-  requireStore(options);
-  const { agents } = options;
   const programs = new ProgramRegistry(options.programs ?? [], options.tools ?? []);
+  const agents = programs.withAgents(options.agents);
+  requireStore({ ...options, agents });
   const { log, searchAttributes, upgradeOnContinueAsNew } = context;
   const secrets = new SecretVault(options.secrets);
   const resourcePool = workerResources(options.resources ?? {}, { agents, secrets, log });
@@ -152,6 +158,7 @@ export function createRuntime(options: RuntimeOptions, context: RuntimeContext):
     missingNames: new MissingNames(),
     missingTimeoutMs: milliseconds(options.missingTimeout ?? DEFAULT_MISSING_TIMEOUT_MS, 'the worker: "missingTimeout"'),
     heartbeatMs: timerMilliseconds(options.heartbeatEvery ?? '5s', 'the worker: "heartbeatEvery"'),
+    childCheckMs: timerMilliseconds(options.childCheckEvery ?? DEFAULT_CHILD_CHECK_MS, 'the worker: "childCheckEvery"'),
     searchAttributes,
   };
 }

@@ -8,6 +8,7 @@ import { type DefaultActivity, defaultActivity } from './default-activity.ts';
 import { withWorkerFailover } from './attempts/worker-failover.ts';
 import { notifyEndedActivity } from './hooks/notify-ended.ts';
 import { notifyWaitingActivity } from './hooks/notify-waiting.ts';
+import { checkParent } from './run-queries/check-parent.ts';
 import { readResult } from './run-queries/read-result.ts';
 import { requestRunCancel } from './run-queries/request-run-cancel.ts';
 import { resolveAgentActivity } from './agents/resolve-agent.ts';
@@ -50,6 +51,7 @@ export function createActivities(runtime: ActivityRuntime, existing?: DefaultAct
     [ACTIVITIES.askTerms]: checked(askRequirementActivity(runtime)),
     [ACTIVITIES.resolveProgram]: checked(resolveProgramActivity(runtime)),
     [ACTIVITIES.askStep]: checked(askStepActivity(runtime)),
+    [ACTIVITIES.checkParent]: checked(checkParent),
     [ACTIVITIES.useMemory]: checked(useMemoryActivity(runtime)),
     [ACTIVITIES.readProgram]: checked(readProgram),
   };

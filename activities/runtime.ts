@@ -64,6 +64,8 @@ export interface ActivityRuntime {
   missingTimeoutMs: number;
   /** Tools that runs have waited for in vain, by run and name. */
   missingNames: MissingNames;
+  /** Milliseconds between two checks that a child of a program is alive. */
+  childCheckMs?: number;
   /** Milliseconds between two heartbeats. */
   heartbeatMs: number;
   /** Resolves with the search attributes that the namespace has, once the worker knows. */

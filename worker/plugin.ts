@@ -52,6 +52,7 @@ export const PLUGIN_OPTIONS: Record<keyof LonghaulPluginOptions, true> = {
   notifyEndedTimeout: true,
   prices: true,
   continueAsNew: true,
+  childCheckEvery: true,
   missingTimeout: true,
   heartbeatEvery: true,
   transcriptCacheSize: true,

@@ -39,6 +39,11 @@ export class AgentRegistry {
     return [...new Set([...this.#agents.values()].flatMap((agent) => agent.tools.map((tool) => tool.name)))];
   }
 
+  /** All agents. */
+  get agents(): AnyAgent[] {
+    return [...this.#agents.values()];
+  }
+
   /** The names of the model providers. */
   get providerNames(): string[] {
     return [...this.#providers.keys()];

@@ -2,20 +2,22 @@ import type { AnyAgent } from '../../src/define/agent-definition.ts';
 import type { ToolSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
 import { LonghaulError } from '../../src/core/domain/errors/error.ts';
 import type { RunLimits } from '../../src/core/domain/agent/limits.ts';
+import { narrowLimits } from '../../src/core/domain/agent/narrow-limits.ts';
 import type { ModelPrice } from '../../src/core/domain/model/price.ts';
 import { priceOf, type PriceTable } from '../../src/model/prices.ts';
 import type { ResolveAgentInput } from '../../src/core/protocol.ts';
 
 /** The limits that a run is started with. */
-export type LimitOverrides = Pick<ResolveAgentInput, 'limits'> & { maxIterations?: number | undefined };
+export type LimitOverrides = Pick<ResolveAgentInput, 'limits' | 'left'> & { maxIterations?: number | undefined };
 
 /**
- * Returns the limits of a run: the agent's, overridden by those that the run was started with. Throws `invalid_input`
+ * Returns the limits of a run: the agent's, overridden by those that the run was started with, and none higher than what
+ * is left of those of its parent. Throws `invalid_input`
  * for a limit of a tool that is not among `tools`.
  */
 export function snapshotLimits(
   { name, limits }: AnyAgent,
-  { maxIterations, limits: overrides = {} }: LimitOverrides,
+  { maxIterations, limits: overrides = {}, left }: LimitOverrides,
   tools: readonly Pick<ToolSnapshot, 'name'>[],
 ): RunLimits {
   for (const tool of Object.keys(overrides.toolCallsByName ?? {})) {
@@ -27,12 +29,13 @@ export function snapshotLimits(
     );
   }
   const toolCallsByName = { ...limits.toolCallsByName, ...overrides.toolCallsByName };
-  return {
+  const own: RunLimits = {
     ...limits,
     ...overrides,
     ...(Object.keys(toolCallsByName).length === 0 ? {} : { toolCallsByName }),
     ...(maxIterations === undefined ? {} : { maxIterations }),
   };
+  return narrowLimits(own, left);
 }
 
 /**

@@ -1,6 +1,7 @@
 import { type ErrorCode, UsageError } from '../../src/core/domain/errors/error.ts';
 import { knownText } from '../../src/core/domain/errors/missing.ts';
 import type { ProgramDocument } from '../../src/core/domain/program/document.ts';
+import type { AnyAgent } from '../../src/define/agent-definition.ts';
 import type { AnyProgram } from '../../src/define/program/program-definition.ts';
 import type { AnyTool } from '../../src/define/tool-definition.ts';
 import { MissingOnWorkerError } from '../attempts/missing-on-worker.ts';
@@ -18,6 +19,14 @@ export class ProgramRegistry {
       this.#programs.set(program.name, program);
       for (const tool of program.tools) this.#addTool(tool);
     }
+    for (const program of programs.flatMap((one) => one.programs)) this.#addUsed(program);
+  }
+
+  /** Adds a program that a step of another one runs. */
+  #addUsed(program: AnyProgram): void {
+    const known = this.#programs.get(program.name);
+    if (known !== undefined && known !== program) throw new UsageError(`two programs are named "${program.name}": give each its own name`);
+    this.#programs.set(program.name, program);
   }
 
   #addTool(tool: AnyTool): void {
@@ -33,6 +42,18 @@ export class ProgramRegistry {
 
   get tools(): AnyTool[] {
     return [...this.#tools.values()];
+  }
+
+  /** The documents of the programs. */
+  get documents(): ProgramDocument[] {
+    return [...this.#programs.values()].map(({ document }) => document);
+  }
+
+  /** Returns agents with those that steps of the programs run. Two different agents of one name stay in the list. */
+  withAgents(agents: readonly AnyAgent[]): AnyAgent[] {
+    return [...agents, ...new Set([...this.#programs.values()].flatMap((program) => program.agents))].filter(
+      (agent, index, all) => index < agents.length || !all.slice(0, index).includes(agent),
+    );
   }
 
   /** Returns a tool for steps of programs; undefined if this worker lacks it. */

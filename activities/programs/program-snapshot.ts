@@ -1,6 +1,7 @@
 import type { AgentSnapshot, ToolSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
 import { plainLimits } from '../../src/core/domain/agent/limit-options.ts';
 import type { LimitChanges, RunLimits } from '../../src/core/domain/agent/limits.ts';
+import { narrowLimits } from '../../src/core/domain/agent/narrow-limits.ts';
 import type { JsonObject } from '../../src/core/domain/json/json.ts';
 import type { ModelPrice } from '../../src/core/domain/model/price.ts';
 import { DEFAULT_MODEL_CALLS, type ProgramDocument } from '../../src/core/domain/program/document.ts';
@@ -19,12 +20,16 @@ export interface ProgramSnapshotInputs extends CommonInputs {
   /** Returns a tool of the worker. */
   tool: (name: string) => AnyTool | undefined;
   limits?: LimitChanges | undefined;
+  /** The amounts that are left of the limits of the parent. */
+  left?: LimitChanges | undefined;
+  /** Milliseconds between two checks that a child is alive. */
+  childCheckMs: number;
   prices: PriceTable;
 }
 
 /** Builds the snapshot of a program: the document, and everything that its run needs of the worker, pinned for the run. */
 export function programSnapshot(program: ProgramDocument, inputs: ProgramSnapshotInputs): AgentSnapshot {
-  const limits = limitsOf(program, inputs.limits);
+  const limits = narrowLimits(limitsOf(program, inputs.limits), inputs.left);
   const prices = pricesOf(program, limits, inputs.prices);
   const content: Omit<AgentSnapshot, 'digest'> = {
     version: 1,
@@ -35,7 +40,12 @@ export function programSnapshot(program: ProgramDocument, inputs: ProgramSnapsho
     parallel: true,
     settings: {},
     limits,
-    timing: { heartbeatMs: inputs.heartbeatMs, modelTimeoutMs: MODEL_TIMEOUT_MS, modelMaxAttempts: MODEL_ATTEMPTS },
+    timing: {
+      heartbeatMs: inputs.heartbeatMs,
+      modelTimeoutMs: MODEL_TIMEOUT_MS,
+      modelMaxAttempts: MODEL_ATTEMPTS,
+      childCheckMs: inputs.childCheckMs,
+    },
     ...(prices === undefined ? {} : { prices }),
     ...commonFields(inputs),
     program,

@@ -2,6 +2,7 @@ import type { AgentSnapshot } from '../../src/core/domain/agent/agent-snapshot.t
 import { LonghaulError } from '../../src/core/domain/errors/error.ts';
 import { checkJson, problemsText } from '../../src/core/json-schema/check-json-schema.ts';
 import { checkProgram } from '../../src/core/program/check/check-program.ts';
+import { DEFAULT_CHILD_CHECK_MS } from '../../src/core/domain/run/parent-run.ts';
 import type { ProgramDocument } from '../../src/core/domain/program/document.ts';
 import { QUERIES, type ResolveProgramInput, type StepValuesAnswer } from '../../src/core/protocol.ts';
 import { attempt } from '../attempts/attempt.ts';
@@ -31,6 +32,8 @@ async function resolveProgram(runtime: ActivityRuntime, input: ResolveProgramInp
   const snapshot = programSnapshot(document, {
     tool: (name) => runtime.programs.tool(name),
     limits: input.limits,
+    left: input.left,
+    childCheckMs: runtime.childCheckMs ?? DEFAULT_CHILD_CHECK_MS,
     heartbeatMs: runtime.heartbeatMs,
     searchAttributes: known.agentAndStatus,
     waitingForAttribute: known.waitingFor,
@@ -55,6 +58,8 @@ async function resolveProgram(runtime: ActivityRuntime, input: ResolveProgramInp
 function requireChecked({ programs, anchors, memory, registry }: ActivityRuntime, document: ProgramDocument): void {
   const { problems } = checkProgram(document, {
     tools: programs.tools,
+    agents: registry.agents,
+    programs: programs.documents,
     anchors: anchors.names.map((name) => ({ name })),
     providers: registry.providerNames,
     hasMemory: memory !== undefined,

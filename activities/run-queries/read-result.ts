@@ -1,10 +1,24 @@
 import { getClient } from '@temporalio/activity';
 import { runOutcome } from '../../src/temporal/run-outcome.ts';
+import { recordedResult } from '../../src/history/recorded-result.ts';
 import type { RunResultFields } from '../../src/core/domain/run/result.ts';
 import type { ReadResultInput } from '../../src/core/protocol.ts';
 import { failingAs } from '../failures/failure.ts';
+import { hasEnded } from './has-ended.ts';
 
-/** Reads the result that a cancelled run left in its memo, for the workflow that started it: a cancelled child's close carries none. */
-export const readResult: (input: ReadResultInput) => Promise<RunResultFields> = failingAs('internal', ({ runId }) =>
-  runOutcome(getClient(), runId),
+/**
+ * Reads the result of a run for the workflow that started it: the close of a cancelled child carries none, and the close of
+ * any child does not reach the later executions of its parent. Null if the run goes on and is not to be waited for.
+ */
+export const readResult: (input: ReadResultInput) => Promise<RunResultFields | null> = failingAs(
+  'internal',
+  async ({ runId, ifEnded, whole }) => {
+    const client = getClient();
+    if (ifEnded && !(await hasEnded(client, runId))) return null;
+    const result = await runOutcome(client, runId);
+    if (!whole || !result.outputTruncated) return result;
+    const { outputTruncated: _, ...rest } = result;
+    const recorded = await recordedResult(client, runId);
+    return recorded === undefined ? result : { ...rest, output: recorded.output };
+  },
 );

@@ -100,7 +100,7 @@ function startedHere(server: DevServer): boolean {
   return server.cliPath !== undefined;
 }
 
-/** Ends one resource. If that fails, the resource ends with the process: the others must still be ended. */
+/** Ends a resource. If that fails, the resource ends with the process: the others must still be ended. */
 export async function quietly(ending: Promise<void> | undefined): Promise<void> {
   try {
     await ending;

@@ -9,7 +9,7 @@ import { DemoSession, quietly } from '../demo/session.ts';
 import { type DemoModel, demoModel } from './demo-model.ts';
 import { QUESTION } from './scripted-model.ts';
 
-/** The time that the run has to close as cancelled once the demo ends. */
+/** The time that the run may take to close as cancelled when the demo ends. */
 const GRACE_MS = 2_000;
 
 const session = new DemoSession('kipchoge-demo');

@@ -4,6 +4,7 @@ import { type Resolved, resolveRequest } from './activity-requests/resolve-reque
 import type { AgentSnapshot } from './domain/agent/agent-snapshot.ts';
 import type { JsonObject } from './domain/json/json.ts';
 import type { RunClock } from './loop/state/clock.ts';
+import type { ParentRun } from './domain/run/parent-run.ts';
 import { newRunState, type RunState } from './loop/state/run-state.ts';
 import { beginProgram } from './program/begin.ts';
 import type { ProgramInput, ResolveAgentInput, ResolveProgramInput, RunInput, StepValuesAnswer } from './protocol.ts';
@@ -30,8 +31,20 @@ export interface BeginningOfRun {
 
 /** Returns the first state of a run. */
 export function firstState(start: FirstStart, beginning: BeginningOfRun, clock: RunClock): RunState {
-  if (start.type === 'program') return beginProgram({ ...beginning, input: start.input.input, resume: start.input.resume }, clock);
-  return newRunState({ ...start.input, ...beginning }, clock);
+  const state =
+    start.type === 'program'
+      ? beginProgram({ ...beginning, input: start.input.input, resume: start.input.resume }, clock)
+      : newRunState({ ...start.input, ...beginning }, clock);
+  const parent = parentOfStart(start, beginning.startedAt);
+  if (parent !== undefined) state.parent = parent;
+  return state;
+}
+
+/** Returns the parent that the input of a run names. It is checked for the first time after the time between two checks. */
+export function parentOfStart({ input: { parent } }: FirstStart, startedAt: number): ParentRun | undefined {
+  if (parent === undefined) return undefined;
+  const { runId, depth, checkMs } = parent;
+  return { runId, depth, checkMs, checkAt: startedAt + checkMs };
 }
 
 /** Returns the name of the agent or the program that a run names. */

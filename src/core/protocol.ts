@@ -38,6 +38,14 @@ export type {
   VerifyCallInput,
   VerifyCallOutput,
 } from './domain/run/activity-messages.ts';
+export type {
+  CheckParentInput,
+  CheckParentOutput,
+  ChildEndedInput,
+  ChildWaitingInput,
+  ReadResultInput,
+  ReportEndInput,
+} from './domain/run/child-messages.ts';
 export type { RunInput, RunTerms } from './domain/run/run-input.ts';
 export type { TranscriptAnswer, TranscriptPage, TranscriptQuestion } from './domain/run/transcript-messages.ts';
 export type {
@@ -135,6 +143,9 @@ export const SIGNALS = {
   send: 'send',
   cancel: 'cancel',
   cancelReason: 'cancelReason',
+  reportEnd: 'reportEnd',
+  childEnded: 'childEnded',
+  childWaiting: 'childWaiting',
 } as const;
 
 /** The names of Longhaul's own activities. The name of every other activity of a run is that of its tool. */
@@ -153,6 +164,7 @@ export const ACTIVITIES = {
   resolveProgram: 'resolveProgram',
   askStep: 'askStep',
   useMemory: 'useMemory',
+  checkParent: 'checkParent',
   readProgram: 'readProgram',
 } as const;
 
@@ -173,11 +185,8 @@ export interface ResolveAgentInput extends OfRun, RunOverrides {
   depsByReference?: true;
   maxIterations?: number;
   limits?: Omit<LimitChanges, 'maxIterations'>;
-}
-
-/** Input of `readResult`. */
-export interface ReadResultInput {
-  runId: string;
+  /** The amounts that are left of the limits of the parent. */
+  left?: LimitChanges;
 }
 
 /** Input of `callModel`: a reference to the conversation, never the conversation. */

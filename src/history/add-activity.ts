@@ -1,4 +1,5 @@
-import { ACTIVITIES, type AskStepInput, type NotifyEndedInput } from '../core/protocol.ts';
+import { ACTIVITIES, type AskStepInput, type NotifyEndedInput, type ReadResultInput } from '../core/protocol.ts';
+import { childOf } from './recorded-child.ts';
 import { attemptAddress, callAddress, type RecordedActivity, type RecordedExecution } from './recorded-execution.ts';
 import type { NamedActivity } from './rescheduled-activity.ts';
 
@@ -9,7 +10,13 @@ export function addActivity(execution: RecordedExecution, activity: NamedActivit
     case ACTIVITIES.resolveAgent:
     case ACTIVITIES.resolveProgram:
     case ACTIVITIES.requestCancel:
+    case ACTIVITIES.checkParent:
       return;
+    case ACTIVITIES.readResult: {
+      const read = activity as RecordedActivity<ReadResultInput, unknown>;
+      childOf(execution, read.input.runId).reads.push(read);
+      return;
+    }
     case ACTIVITIES.callModel:
       execution.modelCalls.push(activity as RecordedExecution['modelCalls'][number]);
       return;

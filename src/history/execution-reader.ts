@@ -1,5 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { CancelledFailure, type LoadedDataConverter } from '@temporalio/common';
+import { type ChildAnswer, type ChildPart, childAnswer, childOf, childRequest } from './recorded-child.ts';
+import { childFailure } from './child-failure.ts';
 import { decodeArrayFromPayloads, decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { markingConverter } from '../codec/marking-converter.ts';
 import type { AgentSnapshot } from '../core/domain/agent/agent-snapshot.ts';
@@ -57,6 +59,7 @@ export class ExecutionReader {
       summaries: [],
       toolCalls: new Map(),
       stepAttempts: new Map(),
+      children: new Map(),
       localCalls: [],
       authorizations: [],
       verifications: new Map(),
@@ -78,6 +81,7 @@ export class ExecutionReader {
       this.#readTask(event) ||
       this.#readClose(event) ||
       (await this.#readActivity(event)) ||
+      (await this.#readChild(event)) ||
       (await this.#readInboundMessage(event))
     )
       return;
@@ -168,6 +172,24 @@ export class ExecutionReader {
     addActivity(execution, activity);
   }
 
+  /** Reads the events of children: each request about one, and its answer. */
+  async #readChild(event: HistoryEvent): Promise<boolean> {
+    const request = childRequest(event);
+    for (const part of request?.parts ?? []) {
+      const requested: NamedActivity = { name: part, input: undefined, scheduledIn: this.execution.taskTimes.length };
+      Object.assign(childOf(this.execution, request?.runId ?? ''), { [part]: requested });
+      this.#scheduled.set(childKey(event.eventId, part), requested);
+    }
+    const answer = childAnswer(event);
+    if (answer !== undefined) this.#end(childKey(answer.initiatedEventId, answer.part), await this.#endOfChild(answer));
+    return request !== undefined || answer !== undefined;
+  }
+
+  async #endOfChild({ ended, failure, result }: ChildAnswer): Promise<{ output?: unknown; failure?: Error }> {
+    if (ended === undefined) return { output: (await this.#decode(result))[0] ?? null };
+    return { failure: childFailure(ended, await decodeOptionalFailureToOptionalError(this.#converter, failure)) };
+  }
+
   #end(scheduledEventId: unknown, ending: { output?: unknown; failure?: Error }): void {
     const activity = this.#scheduled.get(String(scheduledEventId));
     if (activity === undefined) return;
@@ -249,6 +271,11 @@ export class ExecutionReader {
 /** Returns the time of an event in whole milliseconds, as the clock of a workflow shows it. */
 function milliseconds({ eventTime }: HistoryEvent): number {
   return Number(eventTime?.seconds ?? 0) * 1000 + Math.floor((eventTime?.nanos ?? 0) / 1_000_000);
+}
+
+/** Returns the key of a request about a child: its start and its end have the same event. */
+function childKey(eventId: unknown, part: ChildPart): string {
+  return `${String(eventId)}/${part}`;
 }
 
 function isClose(event: HistoryEvent): boolean {

@@ -1,5 +1,6 @@
 import type { AgentSnapshot } from '../core/domain/agent/agent-snapshot.ts';
 import type { ContinueAsNewState } from '../core/loop/state/continue-as-new-state.ts';
+import type { RunResultFields } from '../core/domain/run/result.ts';
 import type { ApprovalRequirement } from '../core/domain/approvals/approval.ts';
 import type {
   ArchiveEventsInput,
@@ -12,6 +13,7 @@ import type {
   NotifyEndedInput,
   NotifyWaitingInput,
   ProgramInput,
+  ReadResultInput,
   RunInput,
   RunToolInput,
   RunToolOutput,
@@ -38,6 +40,20 @@ export interface RecordedActivity<Input, Output> {
   failure?: Error;
   /** The task that saw its end. */
   task?: number;
+}
+
+/** The requests of a run about one of its children. Each is recorded like an activity: with its end, and the task that saw it. */
+export interface RecordedChild {
+  /** The start. It ends when the server has started the child. */
+  started?: RecordedActivity<undefined, unknown>;
+  /** The run of the child, for the execution that has started it. */
+  closed?: RecordedActivity<undefined, RunResultFields>;
+  /** The signal that asks it to report its end. */
+  told?: RecordedActivity<undefined, unknown>;
+  /** The request to cancel it. */
+  cancelled?: RecordedActivity<undefined, unknown>;
+  /** The activities that read its result, in order. */
+  reads: RecordedActivity<ReadResultInput, unknown>[];
 }
 
 /** A signal or Update that a run received, with the task that handled it. */
@@ -84,6 +100,8 @@ export interface RecordedExecution {
   termsRequests: Map<string, RecordedActivity<AskTermsInput, ApprovalRequirement | null>>;
   /** Attempts of the model calls and memory uses of a program, by step and attempt: see `attemptAddress`. */
   stepAttempts: Map<string, RecordedActivity<AskStepInput | UseMemoryInput, unknown>>;
+  /** The children of a program, by run id. */
+  children: Map<string, RecordedChild>;
   /** The activity that read the results of an earlier run of a program. */
   earlierRead?: RecordedActivity<ReadProgramInput, EarlierRun>;
   authorizations: RecordedActivity<AuthorizeDecisionInput, AuthorizeDecisionOutput>[];

@@ -26,9 +26,13 @@ import type {
   ToolOutcome,
   WaitDeadline,
 } from '../core/loop/ports.ts';
+import { followChild } from '../core/program/children/follow-child.ts';
+import { DEFAULT_CHILD_CHECK_MS } from '../core/domain/run/parent-run.ts';
 import type {
   AskCall,
   AskOutcome,
+  ChildCall,
+  ChildOutcome,
   EarlierOutcome,
   MemoryCall,
   MemoryOutcome,
@@ -37,6 +41,7 @@ import type {
 import type { AskStepOutput, UseMemoryOutput } from '../core/protocol.ts';
 import type { RunState } from '../core/loop/state/run-state.ts';
 import { derivedEventId } from './event-ids.ts';
+import { recordedChildEffects } from './recorded-child-effects.ts';
 import type { Ended, RecordedTasks } from './recorded-tasks.ts';
 import { attemptAddress, callAddress, type RecordedActivity, type RecordedExecution } from './recorded-execution.ts';
 
@@ -65,6 +70,8 @@ export class RecordedPorts implements ProgramPorts {
   /** Attempts of steps that the program has not made yet. */
   readonly #stepAttemptsLeft: Set<string>;
   #stepsRunning = 0;
+  /** Children that the program has not started yet, or not waited for. */
+  readonly #childrenLeft: Set<string>;
 
   constructor(recorded: RecordedExecution, tasks: RecordedTasks, ids: ReadonlyMap<number, string>) {
     this.#recorded = recorded;
@@ -73,6 +80,7 @@ export class RecordedPorts implements ProgramPorts {
     this.inbox = tasks.inbox;
     this.#localCallsLeft = new Set(recorded.localCalls);
     this.#stepAttemptsLeft = new Set(recorded.stepAttempts.keys());
+    this.#childrenLeft = new Set(recorded.children.keys());
     for (const { scheduledIn } of recorded.toolCalls.values()) this.#countToolCall(scheduledIn, 1);
   }
 
@@ -124,6 +132,12 @@ export class RecordedPorts implements ProgramPorts {
   async useMemory({ address, attempt }: MemoryCall): Promise<MemoryOutcome> {
     const ended = await this.#stepAttempt<UseMemoryOutput>(address, attempt);
     return ended.failure === undefined ? { type: 'done', ...ended.output } : memoryFailure(ended.failure);
+  }
+
+  async runChild(call: ChildCall): Promise<ChildOutcome> {
+    const { childCheckMs = DEFAULT_CHILD_CHECK_MS } = this.#state?.snapshot.timing ?? {};
+    this.#childrenLeft.delete(call.runId);
+    return followChild(recordedChildEffects(this.#recorded, this.#tasks, call.runId), call, childCheckMs);
   }
 
   async readEarlier(): Promise<EarlierOutcome> {
@@ -202,7 +216,11 @@ export class RecordedPorts implements ProgramPorts {
     const { end, archivings, decidedIn = Infinity, timers } = this.#recorded;
     if ((end?.type !== 'continued' && archivings.length === 0) || this.#stepAttemptsLeft.size > 0 || this.#toolCallsLeft.size > 0)
       return false;
+    if (this.#childrenLeft.size > 0) return false;
     const task = this.#tasks.number;
+    // A run that continues tells its children in the same task.
+    const tells = [...this.#recorded.children.values()].flatMap(({ told }) => told?.scheduledIn ?? []);
+    if (tells.length > 0) return task >= Math.min(...tells);
     const isDraining = this.#stepsRunning + this.#toolsRunning > 0 && [...timers].every((timer) => timer <= task);
     return task >= decidedIn || isDraining;
   }

@@ -19,6 +19,8 @@ interface Waiting {
   isMet: () => boolean;
   /** Milliseconds since the epoch. */
   deadlineAt: number;
+  /** True: the cancellation of the run ends the wait. */
+  endsByCancel: boolean;
   resolve: () => void;
 }
 
@@ -120,7 +122,9 @@ export class RecordedTasks {
     const isCancelled = this.cancelRequested();
     const isTimed = this.#recorded.timers.has(this.#task);
     const released = [
-      ...[...this.#waiting].filter(({ isMet, deadlineAt }) => isCancelled || isMet() || (isTimed && deadlineAt <= this.now())),
+      ...[...this.#waiting].filter(
+        ({ isMet, deadlineAt, endsByCancel }) => (isCancelled && endsByCancel) || isMet() || (isTimed && deadlineAt <= this.now()),
+      ),
       ...[...this.#running.values()].filter(({ isWaitedFor }) => isCancelled && !isWaitedFor),
     ];
     for (const { resolve } of released) resolve();
@@ -136,14 +140,13 @@ export class RecordedTasks {
 
   /**
    * Returns the end of an activity, in the task that saw it. Unless it is waited for, the cancellation of the run
-   * ends it.
+   * ends it. A cancelled run starts nothing, but for work that is never refused.
    */
   async endOf<Output>(
     recorded: RecordedActivity<unknown, Output> | undefined,
-    { isWaitedFor }: { isWaitedFor: boolean },
+    { isWaitedFor, isNeverRefused = false }: { isWaitedFor: boolean; isNeverRefused?: boolean },
   ): Promise<Ended<Output>> {
-    // A cancelled run starts nothing.
-    const isRefused = recorded === undefined && this.cancelRequested();
+    const isRefused = recorded === undefined && this.cancelRequested() && !isNeverRefused;
     const activity = recorded ?? { input: undefined, scheduledIn: this.#task };
     if (!isRefused && !this.#hasEnded(activity)) {
       await new Promise<void>((resolve) => {
@@ -165,11 +168,22 @@ export class RecordedTasks {
    * is cancelled.
    */
   async until(isMet: () => boolean, deadlineAt = Infinity): Promise<void> {
-    if (this.cancelRequested() || isMet() || deadlineAt <= this.now()) return;
+    if (this.cancelRequested()) return;
+    await this.#wait(isMet, { deadlineAt, endsByCancel: true });
+  }
+
+  /** Does the same, whether or not the run is cancelled. */
+  async untilMet(isMet: () => boolean, deadlineAt = Infinity): Promise<void> {
+    await this.#wait(isMet, { deadlineAt, endsByCancel: false });
+  }
+
+  async #wait(isMet: () => boolean, { deadlineAt, endsByCancel }: Pick<Waiting, 'deadlineAt' | 'endsByCancel'>): Promise<void> {
+    if (isMet() || deadlineAt <= this.now()) return;
     await new Promise<void>((resolve) => {
       const waiting: Waiting = {
         isMet,
         deadlineAt,
+        endsByCancel,
         resolve: () => {
           this.#waiting.delete(waiting);
           resolve();

@@ -33,6 +33,7 @@ export class HandMade {
       termsRequests: new Map(),
       toolCalls: new Map(),
       localCalls: [],
+      children: new Map(),
       authorizations: [],
       notifications: [],
       ended: [],

@@ -12,6 +12,7 @@ import { interpret } from '../../src/core/interpret.ts';
 import { BEGINNING, type LoopEnd } from '../../src/core/loop/run-loop.ts';
 import { tooLargeText } from '../../src/core/domain/program/carried-program.ts';
 import type { RunState } from '../../src/core/loop/state/run-state.ts';
+import { cancelChildren } from '../children/cancel-children.ts';
 import { archive } from './archive.ts';
 import type { LiveRun, ResolvedRun } from './live-run.ts';
 import { performActivity, startActivity } from './schedule-activity.ts';
@@ -50,6 +51,7 @@ export async function executeRun(run: LiveRun, start: RunStart, observer: RunObs
   }
   const runEnd: RunEnd =
     end.type === 'finished' ? { ...end, result: withNotArchived(end.result, run.state) } : carryOver(run, end.position);
+  if (runEnd.type === 'finished') await cancelChildren(run);
   if (runEnd.type === 'finished') await notifyEnded(run, runEnd.result, (state) => observer.noted(state));
   return runEnd;
 }

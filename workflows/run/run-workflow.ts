@@ -14,6 +14,8 @@ import { isTerminal } from '../../src/core/domain/run/status.ts';
 import type { ContinueAsNewState } from '../../src/core/loop/state/continue-as-new-state.ts';
 import type { RunState } from '../../src/core/loop/state/run-state.ts';
 import type { LonghaulSinks } from '../interceptors/cancellation-sinks.ts';
+import { reportEnd, tellsWaiting, watchParent } from '../children/parent-link.ts';
+import { parentOfStart } from '../../src/core/first-start.ts';
 import { close } from './closing.ts';
 import { currentDetails } from '../visibility/current-details.ts';
 import { executeRun, failedResult, type RunObserver, type RunStart } from './execute-run.ts';
@@ -39,11 +41,18 @@ export async function runWorkflow(rawInput: unknown, readInput: ReadInput): Prom
   registerMessages(run);
   abortOnCancel();
   cancelOnSignal(run);
-  if (!checked.ok) return close(failedResult(run, checked.code, checked.problem));
-  const searchAttributes = new SearchAttributePublisher(wasWaiting(checked.start) || hasStaleStatus(checked.start));
-  const end = await executeRun(run, checked.start, observer(run, searchAttributes));
+  if (!checked.ok) {
+    const refused = failedResult(run, checked.code, checked.problem);
+    await reportEnd(run);
+    return close(refused);
+  }
+  const { start } = checked;
+  watchParent(run, start.type === 'carry' ? run.state?.parent : parentOfStart(start, run.startedAt));
+  const searchAttributes = new SearchAttributePublisher(wasWaiting(start) || hasStaleStatus(start));
+  const end = await executeRun(run, start, observer(run, searchAttributes));
   if (end.type === 'continue') return continueAsNew(end.carry);
   if (run.snapshot !== undefined) searchAttributes.publishStatus(run.snapshot, end.result.status);
+  await reportEnd(run);
   return close(end.result, run.inbox.cancelReason);
 }
 
@@ -62,12 +71,14 @@ function hasStaleStatus({ type }: RunStart): boolean {
 
 /** Makes the run visible in the Temporal UI: search attributes when they change, current details with every record. */
 function observer(run: LiveRun, searchAttributes: SearchAttributePublisher): RunObserver {
+  const tellParent = tellsWaiting(run);
   const details = (state: RunState | undefined): void => setCurrentDetails(currentDetails(state, run));
   return {
     resolved: ({ snapshot }) => searchAttributes.publishStart(snapshot),
     recorded: (state) => {
       details(state);
       if (!isTerminal(state.status)) searchAttributes.publishChanges(state);
+      tellParent(state);
     },
     noted: details,
     missing: ({ state }) => details(state),

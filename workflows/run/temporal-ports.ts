@@ -3,6 +3,7 @@ import { activityPorts } from '../../src/core/activity-requests/activity-ports.t
 import { programPorts } from '../../src/core/activity-requests/program-requests.ts';
 import type { RunPorts, WaitDeadline } from '../../src/core/loop/ports.ts';
 import type { ProgramPorts } from '../../src/core/program/interpreter/program-ports.ts';
+import { runChild } from '../children/run-child.ts';
 import { continueDue } from './continue-due.ts';
 import { interruptibleModelCall } from './interruptible-model-call.ts';
 import type { ResolvedRun } from './live-run.ts';
@@ -14,6 +15,7 @@ export function temporalPorts(run: ResolvedRun, observer: Required<Pick<RunPorts
   return {
     ...activityPorts(run, (call) => scheduleActivity(run, call)),
     ...programPorts(run, (call) => scheduleActivity(run, call)),
+    runChild: (call) => runChild(run, call),
     inbox: run.inbox,
     now: () => Date.now(),
     uuid: () => uuid4(),

@@ -6,7 +6,7 @@ import { ifExists, jsonObject, oneMore, someSeconds, wholeNumber } from './argum
 import type { ServerFlags } from './command.ts';
 import { addLimitOptions, type LimitFlags, limitOptions } from './limit-flags.ts';
 
-/** The options of the commands that start runs of agents or programs. */
+/** The options of all commands that start runs. */
 export interface StartingFlags extends ServerFlags, LimitFlags {
   deps?: JsonObject;
   runId?: string;

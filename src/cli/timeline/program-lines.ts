@@ -41,15 +41,15 @@ type Context = Required<ProgramLook> & { output: Look };
 
 function stepsLines(steps: readonly StepItem[], look: Context): string[] {
   const { output } = look;
-  const counts = new Map<string, number>();
+  const printed = new Map<string, number>();
   const left = new Map<string, number>();
   const lines: string[] = [];
   for (const step of steps) {
     const [name = ''] = step.name.split('[');
-    const count = counts.get(name) ?? 0;
+    const count = printed.get(name) ?? 0;
     if (count >= SHOWN_EXECUTIONS && isPlain(step)) left.set(name, (left.get(name) ?? 0) + 1);
     else {
-      counts.set(name, count + 1);
+      printed.set(name, count + 1);
       lines.push(...stepLines(step, look));
     }
   }

@@ -10,6 +10,7 @@ import type { ReadBackRun } from '../../history/read-back.ts';
 import { withNewest } from '../start/missing-things.ts';
 import { readExecution, readRun } from '../../history/read-run.ts';
 import { queryApprovals, type RunApprovals } from './approvals.ts';
+import { approvalsOfChildren } from './approvals-of-children.ts';
 import { type NewestExecution, RunChain } from './chain.ts';
 import { queryRun } from './query-run.ts';
 import { readTrace } from './read-trace.ts';
@@ -46,11 +47,14 @@ export class RunReader {
     };
   }
 
-  /** Returns the pending approvals and the remembered decisions. */
+  /** Returns the pending approvals, also of children, and the remembered decisions. */
   async approvals(): Promise<RunApprovals> {
     const [execution, answer] = await Promise.all([this.chain.newest(), queryApprovals(this.#client, this.#runId)]);
-    const approvals = answer === undefined ? approvalsFrom(this.#runId, execution, await this.#newest()) : asEnded(answer, execution);
-    return execution.closed ? { ...approvals, pending: [] } : approvals;
+    const own = answer === undefined ? approvalsFrom(this.#runId, execution, await this.#newest()) : asEnded(answer, execution);
+    const { children = [], ...approvals } = own;
+    if (execution.closed) return { ...approvals, pending: [] };
+    const ofChildren = await approvalsOfChildren(children, (runId) => new RunReader(this.#client, runId).approvals());
+    return { ...approvals, pending: [...approvals.pending, ...ofChildren] };
   }
 
   /** Returns the ExecutionContext with a page of events. Throws `history_removed` if the page would begin with removed events. */

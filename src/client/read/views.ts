@@ -1,10 +1,11 @@
 import { newExecutionContext } from '../../core/domain/record/execution-context.ts';
 import type { RunStatus } from '../../core/domain/run/status.ts';
 import { approvalViews } from '../../core/loop/approvals/approval-view.ts';
+import { shownChildren } from '../../core/queries/views.ts';
 import { progressOf } from '../../core/loop/state/progress.ts';
 import type { ContextPage, StatusView } from '../../core/protocol.ts';
 import type { ReadBackRun } from '../../history/read-back.ts';
-import type { RunApprovals } from './approvals.ts';
+import type { OwnApprovals } from './approvals.ts';
 
 // The answers of a run's queries, made from its history if no worker answers.
 
@@ -17,6 +18,7 @@ export function statusFrom(runId: string, execution: { status: string }, newest:
     agentName,
     status: runStatus(execution, newest),
     ...progressOf(state),
+    ...shownChildren(state),
     executions,
     queued,
     startTime: new Date(startedAt).toISOString(),
@@ -24,10 +26,11 @@ export function statusFrom(runId: string, execution: { status: string }, newest:
 }
 
 /** Returns the pending approvals and the remembered decisions. `execution` is Temporal's status of the workflow. */
-export function approvalsFrom(runId: string, execution: { status: string }, newest: ReadBackRun): RunApprovals {
+export function approvalsFrom(runId: string, execution: { status: string }, newest: ReadBackRun): OwnApprovals {
   const { agentName, state } = newest;
   const pending = state === undefined ? [] : approvalViews(state);
-  return { version: 1, runId, agentName, status: runStatus(execution, newest), pending, remembered: state?.approvals.remembered ?? [] };
+  const remembered = state?.approvals.remembered ?? [];
+  return { version: 1, runId, agentName, status: runStatus(execution, newest), pending, remembered, ...shownChildren(state) };
 }
 
 /** Returns the run's own status as long as it goes on, and afterwards Temporal's, which is more accurate. */

@@ -9,7 +9,7 @@ import type { DecisionReceipt } from '../../core/protocol.ts';
 import { alreadyDecided } from '../../core/domain/approvals/already-decided.ts';
 import { decisionProblem } from '../../core/wire-schemas/request-schema.ts';
 import { recordedDecision } from './recorded-decision.ts';
-import type { RunReader } from '../read/reader.ts';
+import { RunReader } from '../read/reader.ts';
 import { updateRun, type UpdateOptions } from './update.ts';
 
 /**
@@ -72,17 +72,21 @@ const NO_DIGEST = 'none';
  * approvals only for the id of a call.
  */
 export async function decideCall(run: DecidedRun, { type, about, content, options }: NewDecision): Promise<DecisionReceipt> {
-  const { client, runId, reader } = run;
+  const { client, runId } = run;
   requireKnown(`"${type}"`, options, DECISION_OPTIONS);
-  const { callId, digest } = listed(run, about);
+  const { callId, digest, runId: owner = runId } = listed(run, about);
   const { id = randomUUID(), by, timeout } = options;
   const decision = { callId, id, digest: digest ?? NO_DIGEST, ...content, ...(by === undefined ? {} : { by }) };
   const problem = decisionProblem(type, decision);
   if (problem !== undefined) throw new LonghaulError('invalid_input', `The decision on call "${callId}" was not sent: ${problem}`);
-  const argument = digest === undefined ? { ...decision, digest: (await digestOf(reader, callId)) ?? NO_DIGEST } : decision;
+  if (digest === undefined) {
+    const waiting = await waitingFor(run, callId);
+    if (waiting !== undefined) return decideCall(run, { type, about: waiting, content, options: { ...options, id } });
+  }
+  if (owner !== runId) return decideCall(runOf(client, owner), { type, about, content, options: { ...options, id } });
   try {
     const sending = timeout === undefined ? {} : { timeout };
-    return await updateRun<DecisionReceipt>(client, runId, { name: type, argument, id }, sending);
+    return await updateRun<DecisionReceipt>(client, runId, { name: type, argument: decision, id }, sending);
   } catch (error) {
     const code = errorCode(error);
     if (code !== 'unknown_call' && code !== 'run_ended') throw error;
@@ -90,20 +94,32 @@ export async function decideCall(run: DecidedRun, { type, about, content, option
   }
 }
 
-function listed({ runId }: DecidedRun, about: DecidedOn): { callId: string; digest?: string } {
+function listed({ runId }: DecidedRun, about: DecidedOn): { callId: string; digest?: string; runId?: string } {
   if (typeof about === 'string') return { callId: about };
-  if (about.runId === undefined || about.runId === runId) return about;
+  // The id of a child begins with that of its parent.
+  if (about.runId === undefined || about.runId === runId || about.runId.startsWith(`${runId}/`)) return about;
   throw new LonghaulError(
     'invalid_input',
     `The decision on call "${about.callId}" was not sent: it waits in run "${about.runId}", not in run "${runId}"`,
   );
 }
 
-async function digestOf(reader: RunReader, callId: string): Promise<string | undefined> {
+function runOf(client: Client, runId: string): DecidedRun {
+  return { client, runId, reader: new RunReader(client, runId) };
+}
+
+/** Returns the approval that waits under the id of a call, in the run or below it. Throws `ambiguous_call` if there are several. */
+async function waitingFor({ runId, reader }: DecidedRun, callId: string): Promise<ListedApproval | undefined> {
   // Nothing waits in a run that has ended, and there may be no worker that could answer.
   if ((await reader.chain.newest()).closed) return undefined;
   const { pending } = await reader.approvals();
-  return pending.find((waiting) => waiting.callId === callId)?.digest;
+  const [waiting, ...others] = pending.filter((one) => one.callId === callId);
+  if (others.length === 0 || waiting === undefined || waiting.runId === undefined) return waiting;
+  const runs = [waiting, ...others].map((one) => `"${one.runId}"`).join(', ');
+  throw new LonghaulError(
+    'ambiguous_call',
+    `Call "${callId}" waits in several runs below "${runId}": pass the listed approval, or decide in one of ${runs}`,
+  );
 }
 
 async function fromRecord(

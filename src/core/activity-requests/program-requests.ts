@@ -31,7 +31,7 @@ export function programPorts(run: RequestingRun, perform: ScheduleActivity): Pic
 /** Asks a worker to check a program and to pin it for the whole run. */
 export function resolveProgramRequest(
   run: { key?: string },
-  { program, limits, tags }: ProgramInput,
+  { program, limits, tags, parent }: ProgramInput,
 ): ActivityRequest<ResolveProgramInput, AgentSnapshot, Resolved> {
   const name = typeof program === 'string' ? program : program.name;
   return {
@@ -42,6 +42,7 @@ export function resolveProgramRequest(
       ...runReference(run),
       ...(typeof program === 'string' ? { program } : {}),
       ...(limits === undefined ? {} : { limits }),
+      ...(parent?.left === undefined ? {} : { left: parent.left }),
       ...(tags === undefined ? {} : { tags }),
     },
     returned: (snapshot) => ({ type: 'resolved', snapshot: withDocument(snapshot, program) }),

@@ -25,7 +25,7 @@ export type Resolved =
 
 /** Asks a worker for the agent, as it is pinned for the whole run. */
 export function resolveRequest(run: { key?: string }, input: RunInput): ActivityRequest<ResolveAgentInput, AgentSnapshot, Resolved> {
-  const { agent, maxIterations, limits, deps } = input;
+  const { agent, maxIterations, limits, deps, parent } = input;
   return {
     name: ACTIVITIES.resolveAgent,
     tier: 'remote',
@@ -35,6 +35,7 @@ export function resolveRequest(run: { key?: string }, input: RunInput): Activity
       agent,
       ...(maxIterations === undefined ? {} : { maxIterations }),
       ...(limits === undefined ? {} : { limits }),
+      ...(parent?.left === undefined ? {} : { left: parent.left }),
       ...overridesIn(input),
       ...(deps === undefined ? {} : fits(deps) ? { deps } : { depsByReference: true }),
     },

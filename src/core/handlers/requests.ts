@@ -5,6 +5,7 @@ import { isJsonObject } from '../domain/json/json.ts';
 import { revoke as revokeDecision } from '../loop/approvals/approvals.ts';
 import type { CancelInput, CancelReasonInput, PauseReceipt, RevokeInput, RevokeReceipt, SIGNALS, UPDATES } from '../protocol.ts';
 import { cancelProblem, revokeProblem } from '../wire-schemas/request-schema.ts';
+import { childEnded, childWaiting, reportEnd } from './children.ts';
 import { approve, reject, respond } from './decision.ts';
 import { raise } from './raise.ts';
 import {
@@ -75,7 +76,17 @@ export const UPDATE_KINDS: Readonly<Record<keyof typeof UPDATES, AnyKind>> = {
 };
 
 /** The Signals that a run accepts, by the same rules, for callers that can only signal. */
-export const SIGNAL_KINDS: Readonly<Record<keyof typeof SIGNALS, AnyKind>> = { send, cancelReason, approve, reject, respond, cancel };
+export const SIGNAL_KINDS: Readonly<Record<keyof typeof SIGNALS, AnyKind>> = {
+  send,
+  cancelReason,
+  approve,
+  reject,
+  respond,
+  cancel,
+  reportEnd,
+  childEnded,
+  childWaiting,
+};
 
 /** Returns why an Update is refused; undefined if it is accepted. */
 export function refuseUpdate(run: MessageReceiver, name: keyof typeof UPDATES, input: unknown): Refusal | undefined {

@@ -2,6 +2,7 @@ import { newExecutionContext } from '../domain/record/execution-context.ts';
 import type { Missing } from '../domain/errors/missing.ts';
 import { approvalViews } from '../loop/approvals/approval-view.ts';
 import { progressOf } from '../loop/state/progress.ts';
+import { childrenOf } from '../domain/program/children-of.ts';
 import type { ApprovalsPage, ContextPage, StatusView, StepsPage } from '../protocol.ts';
 import type { QueriedRun } from './queried-run.ts';
 import { page } from './pages.ts';
@@ -15,6 +16,7 @@ export function statusView(run: QueriedRun): StatusView {
     agentName,
     status: state?.status ?? 'running',
     ...progressOf(state),
+    ...shownChildren(state),
     ...(missing.length === 0 ? {} : { missing: missing.map(shownMissing) }),
     executions,
     queued: inbox.queued,
@@ -40,7 +42,14 @@ export function approvalsPage(run: QueriedRun, from: number): ApprovalsPage {
     pending: page(pending, from),
     total: pending.length,
     remembered: state?.approvals.remembered ?? [],
+    ...shownChildren(state),
   };
+}
+
+/** Returns the field of a view with the children of a run. */
+export function shownChildren(state: QueriedRun['state']): { children?: string[] } {
+  const children = childrenOf(state?.program);
+  return children.length === 0 ? {} : { children };
 }
 
 /** Answers the `context` query with events of this execution. A page that would begin before them begins with the first. */

@@ -102,6 +102,9 @@ export const CARRIED_INBOX_SCHEMA: JsonObject = {
     decisions: listOf(DECISION),
     raises: listOf(RAISE),
     refused: listOf(REFUSED),
+    reportTo: TEXT,
+    endedChildren: listOf(TEXT),
+    waitingChildren: listOf(TEXT),
   },
   required: ['messages', 'seen', 'paused'],
 };

@@ -6,6 +6,7 @@ import { AMOUNT, AT_LEAST_ONE, COUNT, MOMENT } from './bounded-number.ts';
 import { CARRIED_POSITION_SCHEMA, USAGE } from './carried-position-schema.ts';
 import { APPROVALS_SCHEMA, CARRIED_INBOX_SCHEMA } from './carried-requests-schema.ts';
 import { CARRIED_WINDOW_SCHEMA } from './carried-window-schema.ts';
+import { PARENT_SCHEMA } from './parent-schema.ts';
 import { inconsistency } from './state-consistency.ts';
 import { checkJson, problemsText } from '../json-schema/check-json-schema.ts';
 import { propertiesOf } from '../json-schema/json-schema.ts';
@@ -61,6 +62,7 @@ const CONTINUE_AS_NEW_STATE_SCHEMA: JsonObject = {
     resultIds: { type: 'array', items: TEXT },
     lastError: TEXT,
     notArchived: NOT_ARCHIVED,
+    parent: PARENT_SCHEMA,
   },
   required: [
     'runId',

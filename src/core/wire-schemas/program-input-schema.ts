@@ -8,6 +8,7 @@ import type { ProgramInput } from '../domain/program/messages.ts';
 import { AT_LEAST_ONE } from './bounded-number.ts';
 import { LIMITS_SCHEMA } from './limits-schema.ts';
 import { OVERRIDES } from './overrides-schema.ts';
+import { PARENT_SCHEMA } from './parent-schema.ts';
 
 /** The JSON Schema of the input of a program's run. The document is checked by the activity that pins it, with all its problems at once. */
 const PROGRAM_INPUT_SCHEMA: JsonObject = {
@@ -40,6 +41,7 @@ const PROGRAM_INPUT_SCHEMA: JsonObject = {
       additionalProperties: false,
     },
     limits: { ...LIMITS_SCHEMA, properties: { ...propertiesOf(LIMITS_SCHEMA), maxIterations: AT_LEAST_ONE } },
+    parent: PARENT_SCHEMA,
     ...(OVERRIDES['tags'] === undefined ? {} : { tags: OVERRIDES['tags'] }),
   },
   required: ['program'],

@@ -9,6 +9,7 @@ import { CONTENT_ITEM, mediaProblems, MESSAGE_CONTENT } from './content-item-sch
 import { conversationProblems } from './conversation-problems.ts';
 import { LIMITS_SCHEMA } from './limits-schema.ts';
 import { OVERRIDES } from './overrides-schema.ts';
+import { PARENT_SCHEMA } from './parent-schema.ts';
 import { checkJson, problemsText, type JsonProblem } from '../json-schema/check-json-schema.ts';
 
 /** The JSON Schema of the input of a run. */
@@ -24,6 +25,7 @@ export const RUN_INPUT_SCHEMA: JsonObject = {
     deps: { type: 'object', description: 'Data of the run for instructions and tools.' },
     maxIterations: { ...AT_LEAST_ONE, description: "Overrides the agent's step limit." },
     limits: { ...LIMITS_SCHEMA, description: 'Overrides other limits of the agent.' },
+    parent: PARENT_SCHEMA,
     ...OVERRIDES,
   },
   required: ['agent', 'input'],

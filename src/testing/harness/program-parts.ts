@@ -10,7 +10,11 @@ import { commonParts, type WorkerParts } from './worker-parts.ts';
 /** Returns the parts of a worker for one run of a program. Throws a UsageError for a test without a model. */
 export function programParts(harness: Harness, program: AnyProgram, options: ProgramTestOptions, ledger: EffectsLedger): WorkerParts {
   const { document } = program;
-  const models = [...modelsOf(document), ...(document.model === undefined ? [] : [document.model])];
+  const documents = [document, ...program.programs.map((one) => one.document)];
+  const models = [
+    ...documents.flatMap((one) => [...modelsOf(one), ...(one.model === undefined ? [] : [one.model])]),
+    ...program.agents.flatMap(({ model, window: { summaryModel = model } }) => [model, summaryModel]),
+  ];
   return {
     agents: program.agents,
     programs: [program],

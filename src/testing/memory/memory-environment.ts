@@ -8,6 +8,7 @@ import type { TestedRecord } from '../tested-run.ts';
 import { UndecidedRun } from '../undecided-run.ts';
 import { ApprovalDriver } from '../harness/approval-driver.ts';
 import type { Harness } from '../harness/harness.ts';
+import type { RunAccess } from '../harness/run-access.ts';
 import { harnessActivities } from '../harness/harness-activity.ts';
 import { memoryAccess } from './memory-access.ts';
 import { MemoryActivities } from './memory-activities.ts';
@@ -29,13 +30,20 @@ export interface EnvironmentParts {
   decide: Decide | undefined;
 }
 
+/** A run of the tree with the activities that work for it. */
+interface MemoryRunOfTree {
+  run: MemoryRun;
+  activities: MemoryActivities;
+}
+
 /** A run in memory with its worker, its clock and the test's decisions. */
 export class MemoryEnvironment {
   readonly run: MemoryRun;
+  /** The run and the children that it has started, each with its activities. */
+  readonly #runs = new Map<string, MemoryRunOfTree>();
   readonly #harness: Harness;
   readonly #parts: EnvironmentParts;
   readonly #time: VirtualTime;
-  readonly #activities: MemoryActivities;
   readonly #driver: ApprovalDriver;
   readonly #killed: MemoryWorker[] = [];
   readonly #logger = testLogger();
@@ -49,9 +57,15 @@ export class MemoryEnvironment {
       act: () => this.#decideNext(),
       stuck: () => harness.fail(new UndecidedRun(this.#pending(), structuredClone(this.record()))),
     });
-    this.#activities = new MemoryActivities(this.#host());
-    this.run = new MemoryRun(harness.runId, parts.start, { time: this.#time, activities: this.#activities });
-    const access = memoryAccess(this.run, this.#time);
+    this.run = this.#add(harness.runId, parts.start);
+    const own = memoryAccess(this.run, this.#time);
+    const access: RunAccess = {
+      ...own,
+      decide: (id, waiting, decision) => {
+        const { run } = this.#runs.get(waiting.runId ?? harness.runId) ?? this;
+        return memoryAccess(run, this.#time).decide(id, waiting, decision);
+      },
+    };
     harness.run = access;
     harness.worker = { kill: () => this.#kill(), disconnect: () => undefined };
     const { decide = () => undefined } = parts;
@@ -68,7 +82,7 @@ export class MemoryEnvironment {
   async execute(): Promise<RunResultFields> {
     const result = await this.run.execute();
     this.#harness.end();
-    await this.#activities.settled();
+    await Promise.all([...this.#runs.values()].map(({ activities }) => activities.settled()));
     return result;
   }
 
@@ -88,19 +102,27 @@ export class MemoryEnvironment {
     await Promise.all([this.#worker, ...this.#killed].map((worker) => worker.close()));
   }
 
-  #host(): ActivityHost {
+  /** Makes a run, or a child of one. */
+  #add(runId: string, start: FirstStart): MemoryRun {
+    const activities = new MemoryActivities(this.#host(runId));
+    const run = new MemoryRun(runId, start, { time: this.#time, activities, child: (id, ofChild) => this.#add(id, ofChild) });
+    this.#runs.set(runId, { run, activities });
+    return run;
+  }
+
+  #host(runId: string): ActivityHost {
     const slowMs = (): number => {
       const slow = this.#harness.plan.of('slow_queries');
       for (const fault of slow) this.#harness.plan.happened(fault);
       return slow.reduce((sum, { ms }) => sum + ms, 0);
     };
-    const workflowExecution = { workflowId: this.#harness.runId, runId: randomUUID() };
+    const workflowExecution = { workflowId: runId, runId: randomUUID() };
     return {
       time: this.#time,
       worker: () => this.#worker,
       info: { workflowExecution, workflowNamespace: NAMESPACE, activityNamespace: NAMESPACE, namespace: NAMESPACE, taskQueue: 'memory' },
       environment: {
-        client: memoryClient(() => this.run, slowMs),
+        client: memoryClient(() => this.#runs.get(runId)?.run ?? this.run, slowMs),
         logger: this.#logger,
         interceptors: [harnessActivities(this.#harness)],
       },
@@ -110,14 +132,17 @@ export class MemoryEnvironment {
   /** Replaces the worker by a new one, which has none of the memory of the old one. */
   async #kill(): Promise<never> {
     const next = MemoryWorker.open(this.#parts.worker);
-    this.#activities.workerDied();
+    for (const { activities } of this.#runs.values()) activities.workerDied();
     this.#killed.push(this.#worker);
     this.#worker = await this.#time.during(next);
     return Promise.withResolvers<never>().promise;
   }
 
   #pending(): ReturnType<typeof approvalViews> {
-    return this.run.state === undefined ? [] : approvalViews(this.run.state);
+    return [...this.#runs].flatMap(([runId, { run }]) => {
+      const views = run.state === undefined || run.result !== undefined ? [] : approvalViews(run.state);
+      return run === this.run ? views : views.map((waiting) => ({ ...waiting, runId }));
+    });
   }
 
   async #decideNext(): Promise<boolean> {

@@ -14,16 +14,20 @@ import type { Ending } from '../../core/loop/next-step.ts';
 import type { ModelCall, ModelCallOutcome } from '../../core/loop/ports.ts';
 import { type FirstStart, firstRequest, firstState, nameOfStart, programInputOf } from '../../core/first-start.ts';
 import { interpret } from '../../core/interpret.ts';
-import type { ProgramPorts } from '../../core/program/interpreter/program-ports.ts';
+import { childProblem } from '../../core/activity-requests/child-requests.ts';
+import type { ChildCall, ChildOutcome, ProgramPorts } from '../../core/program/interpreter/program-ports.ts';
 import type { RunState } from '../../core/loop/state/run-state.ts';
 import type { StepValuesAnswer } from '../../core/protocol.ts';
 import type { MemoryActivities } from './memory-activities.ts';
+import { roundTrip } from './payload-round-trip.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 /** The clock and the activities of a run in memory. */
 export interface MemoryRunParts {
   time: VirtualTime;
   activities: MemoryActivities;
+  /** Makes a child of the run, on the same clock. */
+  child: (runId: string, start: FirstStart) => MemoryRun;
 }
 
 /** One run of the loop in memory, in place of its workflow, with the same activities, answers and ports. */
@@ -41,6 +45,7 @@ export class MemoryRun {
   readonly #start: FirstStart;
   readonly programInput?: NonNullable<StepValuesAnswer['program']>;
   readonly #parts: MemoryRunParts;
+  readonly #children = new Set<MemoryRun>();
   #isCancelled = false;
   #notifiesEnd = false;
   #modelCall: { cancel: () => void } | undefined;
@@ -78,6 +83,7 @@ export class MemoryRun {
     this.inbox.cancelReason = reason;
     this.#isCancelled = true;
     this.#parts.activities.cancel();
+    for (const child of this.#children) child.cancel(reason);
     this.#parts.time.changed();
   }
 
@@ -114,6 +120,7 @@ export class MemoryRun {
     return {
       ...activityPorts(Object.assign(this, { snapshot }), activities.perform),
       ...programPorts(Object.assign(this, { snapshot }), activities.perform),
+      runChild: (call) => this.#runChild(call),
       inbox: this.inbox,
       now: () => time.now(),
       uuid: () => randomUUID(),
@@ -136,6 +143,20 @@ export class MemoryRun {
     const outcome = await ended;
     this.#modelCall = undefined;
     return outcome.type === 'cancelled' && !this.#isCancelled ? { ...outcome, type: 'interrupted' } : outcome;
+  }
+
+  /** Runs a child as a run of its own. In memory, no run is continued in another execution. */
+  async #runChild({ runId, start }: ChildCall): Promise<ChildOutcome> {
+    if (start === undefined) throw new TypeError(`The child "${runId}" has no start`);
+    const problem = childProblem(start);
+    if (problem !== undefined) return { type: 'failed', code: 'child_failed', message: problem };
+    const { kind, input } = roundTrip(start);
+    const child = this.#parts.child(runId, kind === 'agent' ? { type: 'input', input } : { type: 'program', input });
+    this.#children.add(child);
+    const result = roundTrip(await child.execute());
+    this.#children.delete(child);
+    this.#parts.time.changed();
+    return this.#isCancelled ? { type: 'cancelled', result } : { type: 'ended', result };
   }
 
   #failed(code: string, message: string): RunResultFields {

@@ -69,6 +69,8 @@ export interface ActivityTiming {
   modelTimeoutMs: number;
   /** All attempts of a model call, including the first one. */
   modelMaxAttempts: number;
+  /** Milliseconds between two checks that a child is alive which cannot tell of its end. Only programs have children. */
+  childCheckMs?: number;
 }
 
 /** The agent as plain JSON, resolved by the run's first activity and pinned for the whole run. */

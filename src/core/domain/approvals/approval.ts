@@ -58,6 +58,8 @@ export interface PendingApproval {
 
 /** One pending approval with all that an approver needs to decide it. */
 export interface ApprovalView extends PendingApproval {
+  /** The run that waits, if it is below the run that lists the approval. Decisions go to it. */
+  runId?: string;
   /** The arguments of the call; for a limit, the limits that an approval sets. */
   arguments: JsonObject;
   /** The arguments are too large for a list: only the beginning of their JSON is shown, under the key `text`. */

@@ -63,6 +63,12 @@ export function addReported(total: AggregatedUsage, call: UsageStats | null): Ag
   };
 }
 
+/** Adds the usage of a whole run to `total`. */
+export function addRunUsage(total: AggregatedUsage, { estimated, llmCalls, ...reported }: AggregatedUsage): AggregatedUsage {
+  const sum = addEstimated(addReported(total, reported), estimated);
+  return { ...sum, llmCalls: total.llmCalls + llmCalls };
+}
+
 /** Adds estimated usage to `total`. */
 export function addEstimated(total: AggregatedUsage, more: EstimatedUsage | undefined): AggregatedUsage {
   if (more === undefined) return total;

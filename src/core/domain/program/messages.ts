@@ -4,6 +4,7 @@ import type { RecordedResponse } from '../model/recorded-response.ts';
 import type { AnswerVerdict } from './verdict.ts';
 import type { OfRun } from '../run/activity-messages.ts';
 import type { RunOverrides } from '../run/overrides.ts';
+import type { ParentInput } from '../run/parent-run.ts';
 import type { ProgramDocument } from './document.ts';
 
 /** The contract between the run of a program, its activities and clients. Plain JSON; see `src/core/protocol.ts`. */
@@ -16,6 +17,8 @@ export interface ProgramInput extends Pick<RunOverrides, 'tags'> {
   deps?: JsonObject;
   /** Overrides limits of the program. */
   limits?: LimitChanges;
+  /** Set by the run that starts this one as its child. */
+  parent?: ParentInput;
   /** Takes over the results of an earlier run. */
   resume?: Resume;
 }
@@ -39,6 +42,8 @@ export interface ResolveProgramInput extends OfRun, Pick<RunOverrides, 'tags'> {
   /** The name of the program; absent for a document. */
   program?: string;
   limits?: LimitChanges;
+  /** The amounts that are left of the limits of the parent. */
+  left?: LimitChanges;
 }
 
 /** The part of the input of an activity that says which step it works for. */

@@ -80,8 +80,19 @@ export interface StepProgress {
   approved?: { arguments?: JsonObject };
   /** The output of the current attempt, while a person reviews it. */
   held?: { output: JsonValue; id: string };
+  /** The run that the current attempt has started as a child. */
+  child?: RunningChild;
   /** For `branch`: the index of the case that was taken; -1 for `else`. */
   taken?: number;
+}
+
+/** A child of the run of a program. */
+export interface RunningChild {
+  runId: string;
+  /** Milliseconds since the epoch. */
+  startedAt: number;
+  /** The last time at which it was known to be alive, in milliseconds since the epoch. */
+  seenAt: number;
 }
 
 /** A call in the record. */

@@ -22,6 +22,8 @@ export interface StepNote {
   error?: StepError;
   /** The reason why the step was skipped. */
   reason?: string;
+  /** The id of the run that the step has started as a child. */
+  child?: string;
   /** The output was taken over from an earlier run, at no cost. */
   reused?: true;
 }

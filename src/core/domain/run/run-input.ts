@@ -2,6 +2,7 @@ import type { LimitChanges } from '../agent/limits.ts';
 import type { JsonObject } from '../json/json.ts';
 import type { RunOpening } from './opening.ts';
 import type { RunOverrides } from './overrides.ts';
+import type { ParentInput } from './parent-run.ts';
 
 /** The input of a run: plain JSON, the same from the client, the CLI, the Temporal UI and a Schedule. */
 export type RunInput = RunTerms & RunOpening;
@@ -15,4 +16,6 @@ export interface RunTerms extends RunOverrides {
   maxIterations?: number;
   /** Overrides the other limits of the agent. */
   limits?: Omit<LimitChanges, 'maxIterations'>;
+  /** Set by the run that starts this one as its child. */
+  parent?: ParentInput;
 }

@@ -27,6 +27,8 @@ export interface StatusView {
   waitingFor: string[];
   /** The current limits. Undefined until the agent is resolved. */
   limits?: RunLimits;
+  /** The ids of the children that the run waits for. Absent if there are none. */
+  children?: string[];
   /** The number of tool calls that have started: limits count these. */
   toolCallsStarted: number;
   /** The newest error of a tool, an activity or a request. */
@@ -71,6 +73,8 @@ export interface ApprovalsPage {
   total: number;
   /** Decisions that apply to further calls. */
   remembered: RememberedDecision[];
+  /** The ids of the children that the run waits for, with approvals of their own. Absent if there are none. */
+  children?: string[];
 }
 
 /** Answer of the `context` query: the ExecutionContext, with a page of its events. */

@@ -35,9 +35,10 @@ async function notify(state: RunState, ports: RunPorts, waiting: PendingApproval
   ports.noted?.(state);
 }
 
-/** Sets the status according to the pending approvals, and informs observers. */
+/** Sets the status according to the pending approvals, of the run and of its children, and informs observers. */
 export function showWaiting(state: RunState, ports: RunPorts): void {
-  const status = state.approvals.pending.length > 0 ? 'pending_confirmation' : 'running';
+  const isWaiting = state.approvals.pending.length > 0 || ports.inbox.hasWaitingChild;
+  const status = isWaiting ? 'pending_confirmation' : 'running';
   if (status === state.status && status === 'running') return;
   state.status = status;
   ports.recorded?.(state);

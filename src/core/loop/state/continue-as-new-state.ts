@@ -7,6 +7,7 @@ import type { NotArchived } from '../../domain/record/not-archived.ts';
 import type { RecordedResponse } from '../../domain/model/recorded-response.ts';
 import { isToolCall } from '../../domain/content/content.ts';
 import { jsonTextPrefix } from '../../domain/content/text.ts';
+import type { ParentRun } from '../../domain/run/parent-run.ts';
 import type { AggregatedUsage } from '../../domain/model/usage.ts';
 import type { Window } from '../../domain/record/window.ts';
 import { type Approvals, noApprovals } from '../approvals/approvals.ts';
@@ -52,6 +53,8 @@ export interface ContinueAsNewState {
   approvals?: Approvals;
   limits?: RunLimits;
   toolCallsStarted?: [name: string, calls: number][];
+  /** The run that started this one as its child. */
+  parent?: ParentRun;
   /** The units and steps, if the run is that of a program. */
   program?: CarriedProgram;
   /** Absent if no tool has asked the model to try again. */
@@ -107,6 +110,7 @@ export function toContinueAsNewState(state: RunState, position: Position, { exec
     ...(state.modelRetries.size === 0 ? {} : { modelRetries: [...state.modelRetries] }),
     ...(lastError === undefined ? {} : { lastError }),
     ...(notArchived === undefined ? {} : { notArchived }),
+    ...(state.parent === undefined ? {} : { parent: state.parent }),
     ...(state.program === undefined ? {} : { program: toCarriedProgram(state.program) }),
     inbox,
   };
@@ -159,6 +163,7 @@ export function fromContinueAsNewState(carried: ContinueAsNewState): { state: Ru
     modelRetries: new Map(carried.modelRetries),
     ...(lastError === undefined ? {} : { lastError }),
     ...(notArchived === undefined ? {} : { notArchived }),
+    ...(carried.parent === undefined ? {} : { parent: carried.parent }),
     ...programOf(carried),
   };
   return { state, position: positionOf(carried) };

@@ -49,6 +49,12 @@ export interface CarriedInbox {
   raises?: LimitRaise[];
   /** Refused requests that are not yet recorded. */
   refused?: RefusedRequest[];
+  /** The run that is told of the end of this one. */
+  reportTo?: string;
+  /** Ids of children that have told of their end. */
+  endedChildren?: string[];
+  /** Ids of children that wait for a person. */
+  waitingChildren?: string[];
 }
 
 /** The requests of callers to a run. Handlers only write into it; the loop reads it between two steps, and while it waits. */
@@ -64,11 +70,15 @@ export class Inbox {
   cancelAsked: boolean;
   /** True once the end of the run is decided: it accepts no more requests. */
   closed = false;
+  /** The run that is told of the end of this one. */
+  reportTo: string | undefined;
   #messages: QueuedMessage[];
   #decisions: Decision[];
   #raises: LimitRaise[];
   #refused: RefusedRequest[];
   readonly #seen: Set<string>;
+  readonly #endedChildren: Set<string>;
+  readonly #waitingChildren: Set<string>;
   readonly #awaited = new Map<string, Awaited>();
 
   constructor(carried: CarriedInbox = { messages: [], seen: [], paused: false }) {
@@ -77,6 +87,9 @@ export class Inbox {
     this.#raises = carried.raises ?? [];
     this.#refused = carried.refused ?? [];
     this.#seen = new Set(carried.seen);
+    this.#endedChildren = new Set(carried.endedChildren);
+    this.#waitingChildren = new Set(carried.waitingChildren);
+    this.reportTo = carried.reportTo;
     this.paused = carried.paused;
     this.cancelReason = carried.cancelReason;
     this.cancelAsked = carried.cancelAsked === true;
@@ -216,6 +229,34 @@ export class Inbox {
     return this.#awaited.size;
   }
 
+  /** True if a child waits for a person. */
+  get hasWaitingChild(): boolean {
+    return this.#waitingChildren.size > 0;
+  }
+
+  /** Notes that a child has told of its end. */
+  childEnded(runId: string): void {
+    this.#endedChildren.add(runId);
+    this.#waitingChildren.delete(runId);
+  }
+
+  /** Notes that a child waits for a person, or that it does not wait any more. */
+  childWaiting(runId: string, isWaiting: boolean): void {
+    if (isWaiting) this.#waitingChildren.add(runId);
+    else this.#waitingChildren.delete(runId);
+  }
+
+  /** True if the child has told of its end. */
+  hasChildEnded(runId: string): boolean {
+    return this.#endedChildren.has(runId);
+  }
+
+  /** Drops what a child has told, once its result is known. */
+  forgetChild(runId: string): void {
+    this.#endedChildren.delete(runId);
+    this.#waitingChildren.delete(runId);
+  }
+
   /** Returns the requests that the next execution needs. */
   carried(): CarriedInbox {
     const { paused, cancelReason } = this;
@@ -228,6 +269,9 @@ export class Inbox {
       ...(this.#decisions.length === 0 ? {} : { decisions: this.#decisions }),
       ...(this.#raises.length === 0 ? {} : { raises: this.#raises }),
       ...(this.#refused.length === 0 ? {} : { refused: this.#refused }),
+      ...(this.reportTo === undefined ? {} : { reportTo: this.reportTo }),
+      ...(this.#endedChildren.size === 0 ? {} : { endedChildren: [...this.#endedChildren] }),
+      ...(this.#waitingChildren.size === 0 ? {} : { waitingChildren: [...this.#waitingChildren] }),
     };
   }
 }

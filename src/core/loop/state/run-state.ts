@@ -9,6 +9,7 @@ import type { Archiving, NotArchived } from '../../domain/record/not-archived.ts
 import type { RunLimits } from '../../domain/agent/limits.ts';
 import { jsonBytes } from '../../domain/json/payload-limit.ts';
 import type { RunOpening } from '../../domain/run/opening.ts';
+import type { ParentRun } from '../../domain/run/parent-run.ts';
 import { givenEvents } from '../../domain/record/given-events.ts';
 import type { RunStatus } from '../../domain/run/status.ts';
 import type { StepResult, ToolCallRecord } from '../../domain/record/step.ts';
@@ -68,6 +69,8 @@ export interface RunState {
   archiving?: Archiving;
   /** The events of the run that are not in the archive, the oldest first: the newest ranges, up to 50. */
   notArchived?: NotArchived[];
+  /** The run that started this one as its child. */
+  parent?: ParentRun;
   /** The units and steps, if the run is that of a program. */
   program?: ProgramState;
   /** Ids of the results in the last event, if activities produced all of them. */
@@ -163,10 +166,16 @@ const OTHER_NAMES = '(other)';
 
 /** Counts a tool call, successful or not. */
 export function countToolCall(state: RunState, { toolName }: ToolCallRecord): void {
+  countToolCalls(state, toolName, 1);
+}
+
+/** Counts calls of a tool, and returns the name under which they are counted. */
+export function countToolCalls(state: RunState, toolName: string, calls: number): string {
   const { toolCallsByName } = state;
   const name = toolCallsByName.has(toolName) || hasRoomFor(toolName, toolCallsByName) ? toolName : OTHER_NAMES;
-  state.toolCallsTotal += 1;
-  toolCallsByName.set(name, (toolCallsByName.get(name) ?? 0) + 1);
+  state.toolCallsTotal += calls;
+  toolCallsByName.set(name, (toolCallsByName.get(name) ?? 0) + calls);
+  return name;
 }
 
 function hasRoomFor(name: string, counted: ReadonlyMap<string, number>): boolean {

@@ -6,7 +6,11 @@ import type { EarlierRun } from '../../domain/program/program-state.ts';
 import type { RecordedResponse } from '../../domain/model/recorded-response.ts';
 import type { Spent } from '../../domain/model/usage.ts';
 import type { RunPorts } from '../../loop/ports.ts';
+import type { ProgramInput } from '../../domain/program/messages.ts';
 import type { AnswerVerdict } from '../../domain/program/verdict.ts';
+import type { RunResultFields } from '../../domain/run/result.ts';
+import type { RunInput } from '../../domain/run/run-input.ts';
+import type { RunningChild } from '../../domain/program/program-state.ts';
 
 /** One attempt of an `ask`, by reference: the activity renders the prompt from the program and the results that it names. */
 export interface AskCall {
@@ -52,6 +56,28 @@ export type MemoryOutcome =
   | { type: 'failed'; code: ErrorCode; message: string }
   | { type: 'cancelled' };
 
+/** The run to start as a child. */
+export type ChildStart = { kind: 'agent'; input: RunInput } | { kind: 'program'; input: ProgramInput };
+
+/** A child that a step waits for. */
+export interface ChildCall extends RunningChild {
+  /** Absent: an earlier execution has started it. */
+  start?: ChildStart;
+  /** True once the run goes on in its next execution: the child is left to that. Must not change anything. */
+  isLeft: () => boolean;
+}
+
+/** The outcome of the wait for a child. */
+export type ChildOutcome =
+  /** The child has ended, with any status. */
+  | { type: 'ended'; result: RunResultFields }
+  /** The child did not start, or has ended without a result. */
+  | { type: 'failed'; code: ErrorCode; message: string }
+  /** The run was cancelled, and the child with it. The result is absent if the child has not ended in time. */
+  | { type: 'cancelled'; result?: RunResultFields }
+  /** The child goes on, and the next execution waits for it. */
+  | { type: 'left'; seenAt: number };
+
 /** The outcome of reading an earlier run. */
 export type EarlierOutcome =
   | { type: 'read'; earlier: EarlierRun }
@@ -62,6 +88,7 @@ export type EarlierOutcome =
 export interface ProgramPorts extends RunPorts {
   ask(call: AskCall): Promise<AskOutcome>;
   useMemory(call: MemoryCall): Promise<MemoryOutcome>;
+  runChild(call: ChildCall): Promise<ChildOutcome>;
   /** Reads the results of an earlier run. */
   readEarlier(runId: string): Promise<EarlierOutcome>;
 }

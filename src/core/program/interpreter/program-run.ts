@@ -29,6 +29,8 @@ export class ProgramRun {
   readonly ports: ProgramPorts;
   /** Bytes that the local tool calls in flight may produce. */
   localBytes = 0;
+  /** The number of children that steps wait for. */
+  children = 0;
   #stop: Stop | undefined;
   /** The steps that wait for a decision, by call id. */
   readonly #waiting = new Map<string, (decision: Decision | undefined) => void>();
@@ -62,6 +64,11 @@ export class ProgramRun {
   /** True once there is such a reason. For conditions, which must not change anything. */
   get isStopped(): boolean {
     return this.#stop !== undefined;
+  }
+
+  /** True once the run goes on in its next execution. For conditions, which must not change anything. */
+  get isContinuing(): boolean {
+    return this.#stop?.type === 'continue';
   }
 
   /** The deadline of the run, in milliseconds since the epoch; Infinity without one. */
@@ -149,8 +156,10 @@ export class ProgramRun {
       if (isWaiting && this.#stop === undefined) {
         const reached = limitReached(state, ports.now(), { final: true });
         if (reached !== undefined) this.stopBecause({ type: 'limit', reached });
-        else if (ports.continueDue(WAITING)) this.stopBecause({ type: 'continue' });
       }
+      // A child may run for days. Calls in flight belong to this execution: a step continues the run once they have ended.
+      const isIdle = isWaiting || (this.children > 0 && this.program.asksInFlight === 0);
+      if (isIdle && this.#stop === undefined && ports.continueDue(WAITING)) this.stopBecause({ type: 'continue' });
       const stop = this.#stop;
       await ports.until(
         () => isDone() || ports.inbox.received > received || this.#requested > requested || this.#stop !== stop,

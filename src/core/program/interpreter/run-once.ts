@@ -7,6 +7,7 @@ import type { RunningStep } from './record.ts';
 import { review } from './review.ts';
 import type { AttemptEnd } from './ends.ts';
 import { askOnce } from './steps/ask.ts';
+import { runChildOnce } from './steps/child.ts';
 import { askHuman } from './steps/human.ts';
 import { useMemoryOnce } from './steps/memory.ts';
 import { sleepOnce } from './steps/sleep.ts';
@@ -22,11 +23,14 @@ export async function runOnce(run: ProgramRun, running: RunningStep, step: StepD
 }
 
 async function act(run: ProgramRun, running: RunningStep, step: StepDocument): Promise<AttemptEnd> {
-  if (!(await run.mayStart(step.ask === undefined ? 'other' : 'model'))) return { type: 'stopped' };
+  // A child that is running is waited for also if no further step may start.
+  const isRunning = running.state.progress?.child !== undefined;
+  if (!isRunning && !(await run.mayStart(step.ask === undefined ? 'other' : 'model'))) return { type: 'stopped' };
   if (step.ask !== undefined) return askOnce(run, running, step);
   if (step.tool !== undefined) return callTool(run, running, step);
   if (step.human !== undefined) return askHuman(run, running, step.human);
   if (step.sleep !== undefined) return sleepOnce(run, running, step.sleep);
   if (step.remember !== undefined || step.recall !== undefined) return useMemoryOnce(run, running, step);
+  if (step.agent !== undefined || step.program !== undefined) return runChildOnce(run, running, step);
   throw new TypeError(`Step "${running.at}" is of no kind that this release runs`);
 }

@@ -1,0 +1,70 @@
+import { ApplicationFailure, CancelledFailure, ChildWorkflowFailure, TerminatedFailure, TimeoutFailure } from '@temporalio/common';
+import { errorMessage } from '../domain/errors/error.ts';
+import { isJsonObject } from '../domain/json/json.ts';
+import { isRunResult } from '../domain/run/result.ts';
+import type { ChildEnd, ReadChild } from '../program/children/child-effects.ts';
+import type { ChildStart } from '../program/interpreter/program-ports.ts';
+import { ACTIVITIES, type CheckParentInput, type CheckParentOutput, type ReadResultInput } from '../protocol.ts';
+import { checkProgramInput } from '../wire-schemas/program-input-schema.ts';
+import { checkRunInput } from '../wire-schemas/run-input-schema.ts';
+import { activityProblem } from './activity-outcome.ts';
+import type { ActivityRequest } from './activity-request.ts';
+
+const OPTIONS = {
+  startToCloseTimeout: '30 seconds',
+  scheduleToCloseTimeout: '1 day',
+  retry: { maximumAttempts: 20, initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
+} as const;
+
+/** Returns why a child cannot start with its input; undefined if it can. */
+export function childProblem({ kind, input }: ChildStart): string | undefined {
+  const checked = kind === 'agent' ? checkRunInput(input) : checkProgramInput(input);
+  return checked.ok ? undefined : checked.problem;
+}
+
+/** Returns the end of a child that did not complete, from the failure that its parent receives. */
+export function endOfFailure(error: unknown): ChildEnd {
+  const cause = error instanceof ChildWorkflowFailure ? error.cause : error;
+  if (cause instanceof CancelledFailure) return { type: 'unread' };
+  if (cause instanceof TerminatedFailure) return { type: 'failed', code: 'run_terminated', message: 'an operator terminated it' };
+  if (cause instanceof TimeoutFailure) return { type: 'failed', code: 'run_timed_out', message: 'a time-out of its workflow ended it' };
+  const [details]: unknown[] = cause instanceof ApplicationFailure ? (cause.details ?? []) : [];
+  if (isRunResult(details)) return { type: 'ended', result: details };
+  return { type: 'failed', code: 'child_failed', message: errorMessage(cause) };
+}
+
+/** Reads the result of a child whose closing event does not reach this execution, or does not hold all of it. */
+export function readChildRequest(input: ReadResultInput): ActivityRequest<ReadResultInput, unknown, ReadChild> {
+  return {
+    name: ACTIVITIES.readResult,
+    tier: 'remote',
+    options: { ...OPTIONS, summary: input.ifEnded ? 'checks that the child is alive' : 'reads the result of the child' },
+    input: { ...input, whole: true },
+    returned: readChild,
+    failed: readChildFailure,
+  };
+}
+
+/** Returns a child as the activity has read it. */
+export function readChild(output: unknown): ReadChild {
+  return isRunResult(output) ? { type: 'ended', result: output } : { type: 'running' };
+}
+
+/** Returns a child whose result could not be read: an operator has terminated it, for instance. */
+export function readChildFailure(error: unknown): ReadChild {
+  const problem = activityProblem(error);
+  if (problem.type === 'failed') return { type: 'failed', code: problem.code ?? 'internal', message: problem.message };
+  return { type: 'failed', code: 'internal', message: problem.type === 'cancelled' ? 'its result was not read' : problem.message };
+}
+
+/** Asks if the parent of a run has ended without cancelling it. A check that fails says nothing. */
+export function checkParentRequest(runId: string): ActivityRequest<CheckParentInput, CheckParentOutput, boolean> {
+  return {
+    name: ACTIVITIES.checkParent,
+    tier: 'remote',
+    options: { ...OPTIONS, summary: 'checks that the parent is alive' },
+    input: { runId },
+    returned: (output) => isJsonObject(output) && output.ended,
+    failed: () => false,
+  };
+}

@@ -1,0 +1,20 @@
+import type { LimitChanges, RunLimits } from './limits.ts';
+
+/** The limits that are one number each. */
+const NUMBERS = ['toolCalls', 'inputTokens', 'outputTokens', 'totalTokens', 'costUsd', 'deadlineMs'] as const;
+
+/** Returns limits of which none is higher than its ceiling. A limit that is absent becomes its ceiling. */
+export function narrowLimits<Limits extends Partial<RunLimits>>(limits: Limits, ceiling: LimitChanges = {}): Limits {
+  const narrowed: Partial<RunLimits> = { ...limits };
+  for (const name of NUMBERS) {
+    const most = ceiling[name];
+    if (most !== undefined) narrowed[name] = Math.min(most, limits[name] ?? most);
+  }
+  const byName = Object.entries(ceiling.toolCallsByName ?? {});
+  if (byName.length > 0) {
+    const own = new Map(Object.entries(limits.toolCallsByName ?? {}));
+    for (const [tool, most] of byName) own.set(tool, Math.min(most, own.get(tool) ?? most));
+    narrowed.toolCallsByName = Object.fromEntries(own);
+  }
+  return { ...limits, ...narrowed };
+}

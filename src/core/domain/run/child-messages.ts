@@ -1,0 +1,37 @@
+// The contract between a run, its children, and the activities that read them. Plain JSON; see `src/core/protocol.ts`.
+
+/** Input of `readResult`. */
+export interface ReadResultInput {
+  runId: string;
+  /** The result is null while the run goes on. Absent: the activity waits for the end. */
+  ifEnded?: true;
+  /** An output that was cut to fit into the closing event is read from the history of the run. */
+  whole?: true;
+}
+
+/** Argument of the Signal `reportEnd`. */
+export interface ReportEndInput {
+  /** The id of the run that is told. */
+  to: string;
+}
+
+/** Argument of the Signal `childEnded`. */
+export interface ChildEndedInput {
+  runId: string;
+}
+
+/** Argument of the Signal `childWaiting`. */
+export interface ChildWaitingInput {
+  runId: string;
+  waiting: boolean;
+}
+
+/** Input of `checkParent`. */
+export interface CheckParentInput {
+  runId: string;
+}
+
+/** Result of `checkParent`. */
+export interface CheckParentOutput {
+  ended: boolean;
+}

@@ -1,0 +1,24 @@
+import type { LimitChanges } from '../agent/limits.ts';
+
+/** The most runs above a run in its tree. A program that runs itself ends there. */
+export const MAX_RUN_DEPTH = 3;
+
+/** The time between two checks that a run is alive which cannot tell of its own end. */
+export const DEFAULT_CHILD_CHECK_MS = 3_600_000;
+
+/** The run that started a run as its child. */
+export interface ParentRun {
+  runId: string;
+  /** The number of runs above the child, from 1. */
+  depth: number;
+  /** Milliseconds between two checks of the parent, in case that it ended without cancelling its children. */
+  checkMs: number;
+  /** The time of the next check, in milliseconds since the epoch. Absent in the input of a run. */
+  checkAt?: number;
+}
+
+/** The parent as the input of a child names it. */
+export interface ParentInput extends Omit<ParentRun, 'checkAt'> {
+  /** The amounts that are left of the limits of the parent. The limits of the child are no higher. */
+  left?: LimitChanges;
+}

@@ -1,0 +1,44 @@
+import { isJsonObject } from '../domain/json/json.ts';
+import { childrenOf } from '../domain/program/children-of.ts';
+import type { ChildEndedInput, ChildWaitingInput, ReportEndInput } from '../protocol.ts';
+import { invalidRequest, type MessageReceiver, type RequestKind } from './message-receiver.ts';
+
+/** The most characters of the id of a run. */
+const MAX_ID = 1_000;
+
+/** Names the run that is told of the end of this one. Sent by the run that has started it. */
+export const reportEnd: RequestKind<ReportEndInput, void> = {
+  description: 'Between runs: the run tells another one of its end: {"to": "run id"}',
+  refusal: (run, input) => idProblem(run, 'reportEnd', input, 'to'),
+  take({ inbox }, { to }) {
+    inbox.reportTo = to;
+  },
+};
+
+/** Tells of the end of a child. Ids that are not those of children are ignored. */
+export const childEnded: RequestKind<ChildEndedInput, void> = {
+  description: 'Between runs: a child of the run has ended: {"runId"}',
+  refusal: (run, input) => idProblem(run, 'childEnded', input, 'runId'),
+  take(run, { runId }) {
+    if (isChild(run, runId)) run.inbox.childEnded(runId);
+  },
+};
+
+/** Tells that a child waits for a person, or that it does not wait any more. */
+export const childWaiting: RequestKind<ChildWaitingInput, void> = {
+  description: 'Between runs: a child of the run waits for a person, or no longer: {"runId", "waiting"}',
+  refusal: (run, input) => idProblem(run, 'childWaiting', input, 'runId'),
+  take(run, { runId, waiting }) {
+    if (isChild(run, runId)) run.inbox.childWaiting(runId, waiting);
+  },
+};
+
+function isChild({ state }: MessageReceiver, runId: string): boolean {
+  return childrenOf(state?.program).includes(runId);
+}
+
+function idProblem(run: MessageReceiver, request: string, input: unknown, field: string): ReturnType<RequestKind<never, void>['refusal']> {
+  const id = isJsonObject(input) ? input[field] : undefined;
+  if (typeof id === 'string' && id !== '' && id.length <= MAX_ID) return undefined;
+  return invalidRequest(run, request, `"${field}" must be the id of a run`);
+}

@@ -1,0 +1,73 @@
+// Programs: the wait for a child.
+
+import type { ChildCall, ChildOutcome, ChildStart } from '../interpreter/program-ports.ts';
+import type { ChildEffects, EndedChild, ReadChild } from './child-effects.ts';
+
+/** The longest wait for the end of a child that was cancelled, or whose end is on its way. */
+export const END_WAIT_MS = 60_000;
+
+/** Runs a child to its end, or waits for one that an earlier execution has started. */
+export function followChild(effects: ChildEffects, call: ChildCall, checkMs: number): Promise<ChildOutcome> {
+  return call.start === undefined ? followEarlier(effects, call, checkMs) : followNew(effects, call, call.start);
+}
+
+/**
+ * Follows a child that this execution starts. The server tells its end to this execution alone. Before the run goes on in
+ * its next one, it asks the child to report its end to the id of the run.
+ */
+async function followNew(effects: ChildEffects, { isLeft }: ChildCall, start: ChildStart): Promise<ChildOutcome> {
+  const problem = await effects.start(start);
+  if (problem !== undefined) return { type: 'failed', code: 'child_failed', message: problem };
+  const hasEnded = (): boolean => effects.end() !== undefined;
+  await effects.wait(() => hasEnded() || effects.isCancelled() || isLeft());
+  if (!hasEnded() && effects.isCancelled()) return cancelled(effects, hasEnded);
+  // A child that has ended cannot be told: its end is on the way to this execution.
+  if (!hasEnded() && !(await effects.tell())) await effects.wait(hasEnded, endWait(effects));
+  const end = effects.end();
+  if (end === undefined) return { type: 'left', seenAt: effects.now() };
+  const isWhole = end.type === 'failed' || (end.type === 'ended' && !end.result.outputTruncated);
+  return isWhole ? end : readEnded(effects);
+}
+
+/**
+ * Follows a child that an earlier execution has started. It reports its end by a signal. A child that was terminated
+ * cannot report, so from time to time an activity checks that it is alive.
+ */
+async function followEarlier(effects: ChildEffects, { seenAt: before, isLeft }: ChildCall, checkMs: number): Promise<ChildOutcome> {
+  const hasReported = (): boolean => effects.hasReported();
+  const isOver = (): boolean => hasReported() || effects.isCancelled() || isLeft();
+  let seenAt = before;
+  for (;;) {
+    if (!isOver()) await effects.wait(isOver, { at: seenAt + checkMs, summary: 'next check that the child is alive' });
+    if (hasReported()) return readEnded(effects);
+    if (effects.isCancelled()) return cancelled(effects, hasReported);
+    if (isLeft()) return { type: 'left', seenAt };
+    const read = await effects.read({ ifEnded: true });
+    if (read.type === 'ended' || isGone(read)) return read as EndedChild;
+    seenAt = effects.now();
+  }
+}
+
+/** Cancels a child and waits for its end, for a bounded time. */
+async function cancelled(effects: ChildEffects, hasEnded: () => boolean): Promise<ChildOutcome> {
+  await effects.cancel();
+  await effects.wait(hasEnded, endWait(effects));
+  const read: ReadChild = hasEnded() ? await effects.read() : { type: 'running' };
+  return read.type === 'ended' ? { type: 'cancelled', result: read.result } : { type: 'cancelled' };
+}
+
+async function readEnded(effects: ChildEffects): Promise<EndedChild> {
+  const read = await effects.read();
+  return read.type === 'running' ? { type: 'failed', code: 'internal', message: 'its result cannot be read' } : read;
+}
+
+function endWait(effects: ChildEffects): { at: number; summary: string } {
+  return { at: effects.now() + END_WAIT_MS, summary: 'end of the child' };
+}
+
+/** The codes of a child that has ended without a result. Any other failure says nothing about the child. */
+const GONE: readonly string[] = ['run_terminated', 'run_timed_out', 'run_not_found'];
+
+function isGone(read: ReadChild): boolean {
+  return read.type === 'failed' && GONE.includes(read.code);
+}

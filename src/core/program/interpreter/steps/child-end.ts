@@ -1,0 +1,86 @@
+// Programs: the end of a child.
+
+import { cutText } from '../../../domain/content/cut-content.ts';
+import type { ErrorCode } from '../../../domain/errors/error.ts';
+import type { StepDocument } from '../../../domain/program/document.ts';
+import type { RunningChild } from '../../../domain/program/program-state.ts';
+import type { StepError } from '../../../domain/program/step-error.ts';
+import type { StepNote } from '../../../domain/program/step-note.ts';
+import type { Event } from '../../../domain/record/event.ts';
+import type { RunResultFields } from '../../../domain/run/result.ts';
+import { spendChild } from '../../../loop/state/child-spending.ts';
+import { noteError } from '../../../loop/state/run-state.ts';
+import { insertedText } from '../../references/interpolate.ts';
+import type { AttemptEnd } from '../ends.ts';
+import type { ProgramRun } from '../program-run.ts';
+import { failedAtOnce, recordNote, type RunningStep } from '../record.ts';
+import { stepFailure } from '../step-failure.ts';
+
+/** Bytes of the partial answer of a child in the details of a failure. */
+const PARTIAL_BYTES = 4_000;
+
+/** Records that a child did not start. */
+export function notStarted(run: ProgramRun, running: RunningStep, problem: string): AttemptEnd {
+  const { address, state } = running;
+  const message = `The ${state.kind} of step '${address.step}' could not start: ${problem}`;
+  return failedAtOnce(run, running, stepFailure(running, 'child_failed', message, problem));
+}
+
+/** Records the end of a child. Every status but `completed` is a failed attempt. */
+export function childEnded(
+  run: ProgramRun,
+  running: RunningStep,
+  { step, child, result }: { step: StepDocument; child: RunningChild; result: RunResultFields },
+): AttemptEnd {
+  const spent = spendChild(run.state, result);
+  if (result.status !== 'completed') return failed(run, running, { child, error: failureOf(running, step, result), spent });
+  const { output } = result;
+  const content = [{ type: 'message' as const, role: 'assistant' as const, content: insertedText(output) }];
+  recordNote(run, noteOf(running, child), { ...spent, content });
+  return { type: 'done', output, id: run.state.window.lastEventId };
+}
+
+/** Records that a child has ended without a result: the server refused it, or an operator has terminated it. */
+export function childFailed(
+  run: ProgramRun,
+  running: RunningStep,
+  { code, message }: { code: ErrorCode; message: string },
+  child: RunningChild,
+): AttemptEnd {
+  const text = `The ${running.state.kind} of step '${running.address.step}' ended without a result: ${message}`;
+  return failed(run, running, { child, error: stepFailure(running, 'child_failed', text, `${code}: ${message}`) });
+}
+
+/** Records the end of a child that was cancelled with the run. */
+export function childStopped(run: ProgramRun, running: RunningStep, child: RunningChild, result: RunResultFields | undefined): AttemptEnd {
+  const spent = result === undefined ? {} : spendChild(run.state, result);
+  recordNote(run, noteOf(running, child), { ...spent, interrupted: true });
+  return { type: 'stopped' };
+}
+
+/** Returns the failure of an attempt whose child ended otherwise than completed. Its details hold the partial answer. */
+function failureOf(running: RunningStep, { timeout }: StepDocument, result: RunResultFields): StepError {
+  const { step } = running.address;
+  const { status, stopReason, error, output, agentName } = result;
+  const partial = output === null || output === '' ? '' : `Partial answer: ${cutText(insertedText(output), PARTIAL_BYTES)}`;
+  const details = [error ?? '', partial].filter((text) => text !== '').join('\n');
+  if (stopReason === 'deadline' && timeout !== undefined) {
+    return stepFailure(running, 'step_timeout', `Step '${step}' timed out after ${timeout}`, details);
+  }
+  const reason = status === stopReason ? status : `${status} (${stopReason})`;
+  return stepFailure(running, 'child_failed', `The ${running.state.kind} '${agentName}' of step '${step}' ended with ${reason}`, details);
+}
+
+function failed(
+  run: ProgramRun,
+  running: RunningStep,
+  { child, error, spent = {} }: { child: RunningChild; error: StepError; spent?: Partial<Event> },
+): AttemptEnd {
+  noteError(run.state, error.message);
+  recordNote(run, { ...noteOf(running, child), error }, spent);
+  return { type: 'failed', error, id: run.state.window.lastEventId };
+}
+
+function noteOf({ at, state }: RunningStep, { runId, startedAt }: RunningChild): StepNote {
+  return { at, kind: state.kind, type: 'attempt', attempt: state.attempts, startedAt: startedAt / 1000, child: runId };
+}

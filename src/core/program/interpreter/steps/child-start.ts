@@ -1,0 +1,109 @@
+// Programs: the input of a child.
+
+import type { LimitChanges } from '../../../domain/agent/limits.ts';
+import { type LimitOptions, plainLimits } from '../../../domain/agent/limit-options.ts';
+import { errorMessage } from '../../../domain/errors/error.ts';
+import { isJsonObject } from '../../../domain/json/json.ts';
+import type { StepDocument } from '../../../domain/program/document.ts';
+import { milliseconds } from '../../../domain/run/duration.ts';
+import { DEFAULT_CHILD_CHECK_MS, MAX_RUN_DEPTH, type ParentInput } from '../../../domain/run/parent-run.ts';
+import { limitsLeft } from '../../../loop/limits/limits-left.ts';
+import { formatError } from '../../errors/format-error.ts';
+import { interpolate, resolveValue } from '../../references/interpolate.ts';
+import type { ChildStart } from '../program-ports.ts';
+import type { ProgramRun } from '../program-run.ts';
+import type { RunningStep } from '../record.ts';
+import { lookupAt } from '../values.ts';
+
+/** The most characters of the id of a workflow. */
+const MAX_ID = 1_000;
+
+/** A child to start, or the reason why it cannot start. */
+export type MadeStart = { ok: true; runId: string; start: ChildStart } | { ok: false; problem: string };
+
+/** Makes the input of the child of a step: its references resolved, as edited by a person, with what is left of the limits of the run. */
+export function childStart(run: ProgramRun, running: RunningStep, step: StepDocument): MadeStart {
+  const { depth = 0 } = run.state.parent ?? {};
+  if (depth >= MAX_RUN_DEPTH) return refused(`the limit of ${MAX_RUN_DEPTH} runs inside of each other is reached`);
+  const { at, state } = running;
+  const runId = `${run.state.runId}/${at}${state.attempts > 1 ? `#${state.attempts}` : ''}`;
+  if (runId.length > MAX_ID) return refused(`its run id would have more than ${MAX_ID} characters: start the program with a shorter one`);
+  try {
+    const parent = parentOf(run, step, depth + 1);
+    const made = step.agent === undefined ? programStart(run, running, step, parent) : agentStart(run, running, step, parent);
+    return made.ok ? { ...made, runId } : made;
+  } catch (error) {
+    // A limit or a time-out that is no duration, which a lenient document may have.
+    return refused(errorMessage(error));
+  }
+}
+
+type Made = { ok: true; start: ChildStart } | Extract<MadeStart, { ok: false }>;
+
+function agentStart(run: ProgramRun, running: RunningStep, { agent, refine }: StepDocument, parent: ParentInput): Made {
+  const { program } = run;
+  const { approved, failure } = running.state.progress ?? {};
+  const { name = '', input = '', deps, limits } = agent ?? {};
+  const lookup = lookupAt(program, running.address);
+  const text = interpolate(input, lookup, { lenient: program.document.lenient });
+  const data = resolveValue(deps ?? {}, lookup, { lenient: program.document.lenient });
+  if (!text.ok) return refused(text.problem);
+  if (!data.ok) return refused(data.problem);
+  const given = { input: text.value, deps: data.value, ...approved?.arguments };
+  if (typeof given.input !== 'string') return refused('"input" is no text');
+  if (!isJsonObject(given.deps)) return refused('"deps" is no object');
+  const told = failure !== undefined && refine?.passFailureContext !== false;
+  const { maxIterations, ...others } = plain(running.at, limits);
+  return {
+    ok: true,
+    start: {
+      kind: 'agent',
+      input: {
+        agent: name,
+        input: told ? `${given.input}\n\nPrevious attempt failed: ${formatError(failure.error)}` : given.input,
+        ...(Object.keys(given.deps).length === 0 ? {} : { deps: given.deps }),
+        ...(maxIterations === undefined ? {} : { maxIterations }),
+        ...common(run, others, parent),
+      },
+    },
+  };
+}
+
+function programStart(run: ProgramRun, running: RunningStep, { program: called }: StepDocument, parent: ParentInput): Made {
+  const { program } = run;
+  const { approved } = running.state.progress ?? {};
+  const { name = '', input = {}, limits } = called ?? {};
+  const resolved = resolveValue(input, lookupAt(program, running.address), { lenient: program.document.lenient });
+  if (!resolved.ok) return refused(resolved.problem);
+  const given = approved?.arguments?.['input'] ?? resolved.value;
+  if (!isJsonObject(given)) return refused('"input" is no object');
+  return {
+    ok: true,
+    start: { kind: 'program', input: { program: name, input: given, ...common(run, plain(running.at, limits), parent) } },
+  };
+}
+
+/** Returns the fields of the input that both kinds have. */
+function common<Limits extends LimitChanges>(
+  { state }: ProgramRun,
+  limits: Limits,
+  parent: ParentInput,
+): { limits?: Limits; tags?: string[]; parent: ParentInput } {
+  const { tags = [] } = state.snapshot;
+  return { ...(Object.keys(limits).length === 0 ? {} : { limits }), ...(tags.length === 0 ? {} : { tags: [...tags] }), parent };
+}
+
+function parentOf({ state, ports }: ProgramRun, { name, timeout }: StepDocument, depth: number): ParentInput {
+  const left = limitsLeft(state, ports.now());
+  if (timeout !== undefined) left.deadlineMs = Math.min(left.deadlineMs ?? Infinity, milliseconds(timeout, `step "${name}": "timeout"`));
+  const { childCheckMs = DEFAULT_CHILD_CHECK_MS } = state.snapshot.timing;
+  return { runId: state.runId, depth, checkMs: childCheckMs, ...(Object.keys(left).length === 0 ? {} : { left }) };
+}
+
+function plain(at: string, limits: LimitOptions | undefined): LimitChanges {
+  return limits === undefined ? {} : plainLimits(`step "${at}"`, limits);
+}
+
+function refused(problem: string): Extract<MadeStart, { ok: false }> {
+  return { ok: false, problem };
+}

@@ -1,0 +1,168 @@
+import { describe, expect, test } from 'vitest';
+import type { ChildEffects, ChildEnd, ReadChild } from '../../../../src/core/program/children/child-effects.ts';
+import { followChild } from '../../../../src/core/program/children/follow-child.ts';
+import type { ChildOutcome } from '../../../../src/core/program/interpreter/program-ports.ts';
+import { closeUnstarted } from '../../../../src/core/loop/close-run.ts';
+
+const HOUR = 3_600_000;
+const START = { kind: 'agent' as const, input: { agent: 'a', input: 'Go' } };
+const RESULT = closeUnstarted(
+  { runId: 'child', agentName: 'a', startedAt: 0 },
+  { now: () => 1 },
+  { output: 'Done', status: 'completed', stopReason: 'final_answer' },
+);
+const ENDED: ReadChild & ChildEnd = { type: 'ended', result: RESULT };
+
+/** A child as a test tells what becomes of it, and what was done to it. */
+class Child implements ChildEffects {
+  clock = 0;
+  closed: ChildEnd | undefined;
+  hasTold = false;
+  cancelAsked = false;
+  canBeTold = true;
+  reading: ReadChild = ENDED;
+  readonly did: string[] = [];
+  /** Called in each wait that does not end at once. */
+  meanwhile: (() => void)[] = [];
+
+  async start(): Promise<string | undefined> {
+    this.did.push('start');
+    return undefined;
+  }
+  end(): ChildEnd | undefined {
+    return this.closed;
+  }
+  hasReported(): boolean {
+    return this.hasTold;
+  }
+  isCancelled(): boolean {
+    return this.cancelAsked;
+  }
+  async tell(): Promise<boolean> {
+    this.did.push('tell');
+    this.meanwhile.shift()?.();
+    return this.canBeTold;
+  }
+  async cancel(): Promise<void> {
+    this.did.push('cancel');
+  }
+  async read({ ifEnded }: { ifEnded?: true } = {}): Promise<ReadChild> {
+    this.did.push(ifEnded ? `check at ${this.clock / HOUR}` : 'read');
+    return this.reading;
+  }
+  async wait(isMet: () => boolean, deadline?: { at: number }): Promise<void> {
+    while (!isMet()) {
+      const next = this.meanwhile.shift();
+      if (next !== undefined) next();
+      else if (deadline === undefined) throw new Error('waits for ever');
+      else {
+        this.clock = deadline.at;
+        return;
+      }
+    }
+  }
+  now(): number {
+    return this.clock;
+  }
+
+  follow(how: { start?: typeof START; isLeft?: () => boolean; seenAt?: number } = {}): Promise<ChildOutcome> {
+    const { isLeft = () => false, seenAt = 0, start } = how;
+    return followChild(this, { runId: 'child', startedAt: 0, seenAt, isLeft, ...(start === undefined ? {} : { start }) }, HOUR);
+  }
+}
+
+describe('a child that this execution has started', () => {
+  test('ends with the result of its closing event', async () => {
+    const child = new Child();
+    child.meanwhile = [() => (child.closed = ENDED)];
+    expect(await child.follow({ start: START })).toEqual(ENDED);
+    expect(child.did).toEqual(['start']);
+  });
+
+  test('is read if its closing event does not hold all of it', async () => {
+    for (const closed of [{ type: 'unread' }, { type: 'ended', result: { ...RESULT, outputTruncated: true } }] as ChildEnd[]) {
+      const child = new Child();
+      child.closed = closed;
+      expect(await child.follow({ start: START })).toEqual(ENDED);
+      expect(child.did).toEqual(['start', 'read']);
+    }
+  });
+
+  test('is told where to report before the run continues', async () => {
+    const child = new Child();
+    child.clock = 5;
+    expect(await child.follow({ start: START, isLeft: () => true })).toEqual({ type: 'left', seenAt: 5 });
+    expect(child.did).toEqual(['start', 'tell']);
+  });
+
+  test('that ends while it is told is taken in this execution', async () => {
+    const child = new Child();
+    child.meanwhile = [() => (child.closed = ENDED)];
+    expect(await child.follow({ start: START, isLeft: () => true })).toEqual(ENDED);
+    const closing = new Child();
+    closing.canBeTold = false;
+    closing.meanwhile = [() => undefined, () => (closing.closed = ENDED)];
+    expect(await closing.follow({ start: START, isLeft: () => true })).toEqual(ENDED);
+  });
+
+  test('is cancelled with the run, which waits for its end for a bounded time', async () => {
+    const child = new Child();
+    child.cancelAsked = true;
+    child.meanwhile = [() => (child.closed = { type: 'unread' })];
+    expect(await child.follow({ start: START })).toMatchObject({ type: 'cancelled', result: { output: 'Done' } });
+    expect(child.did).toEqual(['start', 'cancel', 'read']);
+    const deaf = new Child();
+    deaf.cancelAsked = true;
+    expect(await deaf.follow({ start: START })).toEqual({ type: 'cancelled' });
+    expect(deaf.clock).toBe(60_000);
+  });
+});
+
+describe('a child that an earlier execution has started', () => {
+  test('is read once, after it has reported its end', async () => {
+    const child = new Child();
+    child.meanwhile = [() => (child.hasTold = true)];
+    expect(await child.follow()).toEqual(ENDED);
+    expect(child.did).toEqual(['read']);
+  });
+
+  test('is read although the run continues, if it has reported', async () => {
+    const child = new Child();
+    child.hasTold = true;
+    expect(await child.follow({ isLeft: () => true })).toEqual(ENDED);
+  });
+
+  test('is left again without a word: it knows where to report', async () => {
+    const child = new Child();
+    expect(await child.follow({ isLeft: () => true, seenAt: 7 })).toEqual({ type: 'left', seenAt: 7 });
+    expect(child.did).toEqual([]);
+  });
+
+  test('is checked an hour after it was last seen, and each hour from then on', async () => {
+    const child = new Child();
+    child.clock = HOUR / 2;
+    child.reading = { type: 'running' };
+    const checks = [() => undefined, () => (child.reading = { type: 'failed', code: 'run_terminated', message: 'gone' })];
+    const read = child.read.bind(child);
+    child.read = async (options) => {
+      checks.shift()?.();
+      return read(options);
+    };
+    expect(await child.follow()).toMatchObject({ type: 'failed', code: 'run_terminated' });
+    expect(child.did).toEqual(['check at 1', 'check at 2']);
+  });
+
+  test('a check that fails says nothing about the child', async () => {
+    const child = new Child();
+    child.reading = { type: 'failed', code: 'server_unreachable', message: 'no answer' };
+    const read = child.read.bind(child);
+    child.read = async (options) => {
+      const found = await read(options);
+      child.hasTold = true;
+      child.reading = ENDED;
+      return found;
+    };
+    expect(await child.follow()).toEqual(ENDED);
+    expect(child.did).toEqual(['check at 1', 'read']);
+  });
+});

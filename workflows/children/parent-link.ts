@@ -1,0 +1,53 @@
+import { CancellationScope, sleep } from '@temporalio/workflow';
+import { checkParentRequest } from '../../src/core/activity-requests/child-requests.ts';
+import type { ParentRun } from '../../src/core/domain/run/parent-run.ts';
+import { isTerminal } from '../../src/core/domain/run/status.ts';
+import { type ChildEndedInput, type ChildWaitingInput, SIGNALS } from '../../src/core/protocol.ts';
+import type { RunState } from '../../src/core/loop/state/run-state.ts';
+import type { LiveRun } from '../run/live-run.ts';
+import { performActivity, startActivity } from '../run/schedule-activity.ts';
+import { signalRun } from './other-runs.ts';
+
+/** Tells the run that has asked for it that this one has ended. Must be the last act before the close: no signal may come between. */
+export async function reportEnd(run: LiveRun): Promise<void> {
+  const { runId, inbox } = run;
+  const { reportTo } = inbox;
+  if (reportTo === undefined) return;
+  await CancellationScope.nonCancellable(() => signalRun<ChildEndedInput>(reportTo, SIGNALS.childEnded, { runId }));
+}
+
+/**
+ * Returns a function that tells the parent when the run begins to wait for a person, and when it no longer does. The
+ * execution before has told what was carried.
+ */
+export function tellsWaiting({ runId, inbox, state: carried }: LiveRun): (state: RunState) => void {
+  const isWaiting = ({ approvals }: RunState): boolean => approvals.pending.length > 0 || inbox.hasWaitingChild;
+  let told = carried !== undefined && isWaiting(carried);
+  return (state) => {
+    const { parent } = state;
+    const waiting = !isTerminal(state.status) && isWaiting(state);
+    if (parent === undefined || waiting === told) return;
+    told = waiting;
+    void CancellationScope.nonCancellable(() => signalRun<ChildWaitingInput>(parent.runId, SIGNALS.childWaiting, { runId, waiting }));
+  };
+}
+
+/**
+ * Checks from time to time that the parent is alive, and cancels the run once it is not: a parent that was terminated
+ * cancels nothing. Does nothing for a run without a parent.
+ */
+export function watchParent(run: LiveRun, parent: ParentRun | undefined): void {
+  if (parent !== undefined) checkUntilEnded(run, parent).catch(() => undefined);
+}
+
+async function checkUntilEnded(run: LiveRun, parent: ParentRun): Promise<void> {
+  for (let checkAt = parent.checkAt ?? 0; ; checkAt = Date.now() + parent.checkMs) {
+    if (run.state?.parent !== undefined) run.state.parent.checkAt = checkAt;
+    await sleep(Math.max(1, checkAt - Date.now()), { summary: 'next check that the parent is alive' });
+    const ended = await performActivity(run, checkParentRequest(parent.runId), { start: startActivity, ended: () => undefined });
+    if (!ended) continue;
+    run.inbox.cancelReason ??= `The run "${parent.runId}", which started this one, has ended`;
+    run.inbox.cancelAsked = true;
+    return;
+  }
+}
