@@ -1,4 +1,4 @@
-// What every demo of this repository runs on: a Temporal server, a worker and a client, started one after the other and ended in good order.
+// The parts of every demo: a Temporal server, a worker and a client.
 import { Client, Connection } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { connect, LonghaulClient } from 'longhaul/client';
@@ -16,15 +16,15 @@ const SEARCH_ATTRIBUTES = {
   LonghaulWaitingFor: 'KeywordList',
   LonghaulTag: 'KeywordList',
 } as const;
-/** Once a demo ends: how long calls in flight may take to finish. */
+/** The time that calls in flight have to finish once a demo ends. */
 const GRACE_MS = 2_000;
-/** After this long the worker is not waited for: its server is gone. */
+/** The time for which the worker is waited for if its server is gone. */
 const DRAIN_MS = 5_000;
 
-/** The worker of a demo: what it runs. */
+/** The options of the worker of a demo. */
 export type DemoWorker = Pick<CreateWorkerOptions, 'agents' | 'providers' | 'programs' | 'anchors' | 'tools' | 'memory'>;
 
-/** The parts that a demo has started so far. */
+/** The parts of a demo that it has started so far. */
 export class DemoSession {
   readonly terminal = processTerminal();
   readonly output = new Output(this.terminal, false);
@@ -95,7 +95,7 @@ export class DemoSession {
   }
 }
 
-/** Then TLS and keys of the environment and of the Temporal CLI's profile are not for this server. */
+/** Returns true if the demo started the server: TLS and keys of the environment and of the Temporal CLI's profile are then ignored. */
 function startedHere(server: DevServer): boolean {
   return server.cliPath !== undefined;
 }
@@ -105,6 +105,6 @@ export async function quietly(ending: Promise<void> | undefined): Promise<void> 
   try {
     await ending;
   } catch {
-    // The reason for ending has been reported; this would only hide it.
+    // The reason for ending has been reported; this error would only hide it.
   }
 }

@@ -4,9 +4,7 @@ import { openai } from 'longhaul/worker';
 import { untilInterrupted } from '../../src/cli/interruption.ts';
 import { eventLines } from '../../src/cli/render/print-event.ts';
 import { reportError } from '../../src/cli/report-error.ts';
-import { programLines } from '../../src/cli/timeline/program-lines.ts';
-import { programTimelineOf } from '../../src/cli/timeline/program-timeline.ts';
-import { runRecords } from '../../src/cli/timeline/records.ts';
+import { traceLines } from '../../src/cli/render/trace-lines.ts';
 import { DemoSession, quietly } from '../demo/session.ts';
 import { CONTRACTS } from './contracts.ts';
 import { anchors, renewals } from './renewals.ts';
@@ -73,9 +71,8 @@ async function review(run: Run): Promise<void> {
 }
 
 async function printResult(run: Run, result: ProgramResult<unknown>): Promise<void> {
-  const items = programTimelineOf(await runRecords(run, { live: false })).filter(({ type }) => type === 'unit');
-  output.print(`\n${output.look('bold', 'The same run, unit by unit')}`);
-  for (const line of programLines(items, output, { isOver: true })) output.print(line);
+  output.print(`\n${output.look('bold', 'The trace of the run')}`);
+  for (const line of traceLines(await run.trace(), output)) output.print(line);
   const text = result.error === null ? JSON.stringify(result.output, null, 2) : output.look('red', result.error);
   output.print(`\n${text}\n\n${result.summary()}`);
 }

@@ -14,13 +14,13 @@ export function unitLines({ document, units, steps }: ProgramState): string[] {
   // The first units that have not begun say little: those that have come first.
   const begun = document.units.filter(({ name }) => units.has(name));
   const waiting = document.units.filter(({ name }) => !units.has(name));
-  const shown = [...begun.slice(-SHOWN_UNITS), ...waiting.slice(0, Math.max(0, SHOWN_UNITS - begun.length))];
-  const hidden = document.units.length - shown.length;
+  const listed = [...begun.slice(-SHOWN_UNITS), ...waiting.slice(0, Math.max(0, SHOWN_UNITS - begun.length))];
+  const hidden = document.units.length - listed.length;
   return [
     '',
     '**Units**',
     '',
-    ...shown.flatMap(({ name }) => [unitLine(name, units.get(name)), ...stepLines(open.get(name) ?? [])]),
+    ...listed.flatMap(({ name }) => [unitLine(name, units.get(name)), ...stepLines(open.get(name) ?? [])]),
     ...(hidden === 0 ? [] : [`- and ${hidden} more`]),
   ];
 }

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { CheckFlags } from '../commands/programs/check.ts';
 import type { RunFlags } from '../commands/programs/run.ts';
+import type { TraceFlags } from '../commands/programs/trace.ts';
 import { jsonObject } from './argument-parsers.ts';
 import type { RunCommand } from './command.ts';
 import { addStartOptions } from './start-flags.ts';
@@ -20,6 +21,21 @@ export function addProgramCommands(program: Command, run: RunCommand): void {
       const flags = { ...command.optsWithGlobals<CheckFlags>(), file };
       await run(async () => (await import('../commands/programs/check.ts')).check, flags);
     });
+  addRun(program, run);
+  program
+    .command('trace')
+    .argument('<run>', 'the id of the run')
+    .summary('print the trace of a program')
+    .description(
+      'Prints what the run of a program has done as a tree: its units and blocks with their steps, model calls, checks and further\n' +
+        'attempts. Works while the run goes on and after it has ended, with and without a worker.',
+    )
+    .action(async (runId: string, _options: unknown, command: Command) => {
+      await run(async () => (await import('../commands/programs/trace.ts')).trace, { ...command.optsWithGlobals<TraceFlags>(), runId });
+    });
+}
+
+function addRun(program: Command, run: RunCommand): void {
   const start = program
     .command('run')
     .argument('<program>', 'the name of a program of the worker, or a file as for check, whose document is sent')
@@ -27,7 +43,9 @@ export function addProgramCommands(program: Command, run: RunCommand): void {
     .description('Starts the run of a program, waits for its end and prints its output. With --no-wait, prints the id of the run.')
     .option('--input-json <json>', 'the input: a JSON object', jsonObject)
     .option('--input-file <file>', 'the input, from a JSON file; "-" reads it from stdin')
-    .option('--program <name>', 'the program to run of a module that exports several');
+    .option('--program <name>', 'the program to run of a module that exports several')
+    .option('--resume <run>', 'take over the results of an earlier run, at no cost, wherever definition and inputs are the same')
+    .option('--from <unit.step>', 'with --resume: take over only what comes before this step');
   addStartOptions(start, { idOf: 'program', depsFor: 'tools' })
     .option('--no-wait', 'print the id of the run, and do not wait for its end')
     .addHelpText('after', '\nIf no worker takes the run, that is reported within 5 seconds.')

@@ -5,7 +5,20 @@ test('help goes to stdout, names every command, and has the exit codes', async (
   const { exitCode, stdout, stderr } = await callCli(['--help']);
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
   const talking = ['approvals', 'approve', 'reject', 'respond', 'revoke', 'send', 'pause', 'resume', 'raise', 'cancel', 'retry'];
-  for (const command of ['dev', 'worker', 'start', 'check', 'run', 'show', 'events', 'result', 'list', 'codec-server', ...talking]) {
+  for (const command of [
+    'dev',
+    'worker',
+    'start',
+    'check',
+    'run',
+    'trace',
+    'show',
+    'events',
+    'result',
+    'list',
+    'codec-server',
+    ...talking,
+  ]) {
     expect(stdout).toMatch(new RegExp(`^  ${command} `, 'm'));
   }
   expect(stdout).toContain('7    no Temporal server answers');
@@ -81,6 +94,8 @@ test.each([
   [['run', 'triage', '--input-json', '[1]'], 'Write a JSON object'],
   [['run', 'triage', '--input-json', '{}', '--input-file', 'a.json'], 'There are two inputs'],
   [['run', 'triage', '--input-file', './nowhere/input.json'], 'The input "./nowhere/input.json" cannot be read'],
+  [['run', 'triage', '--from', 'sort.Kind'], '--from is a step of an earlier run: add --resume <run>'],
+  [['trace'], "missing required argument 'run'"],
   [['run', 'triage', '--program', 'other'], '"triage" is the name of a program: leave it out'],
   [['run', '-', '--input-file', '-'], 'Both the program and the input are to be read from stdin'],
   [['run', 'test/cli/fixtures/two-programs.ts'], 'has several programs ("sort", "reply"): choose one with --program <name>'],

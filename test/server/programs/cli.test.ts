@@ -65,6 +65,32 @@ test('run starts a program by its name; show, events, approvals, list and result
   );
 });
 
+test('trace prints the tree of a run, and a run that resumes it pays nothing that it has paid', async () => {
+  await using testbed = await Testbed.open();
+  await work(testbed);
+  const first = (await cli(testbed, 'run', 'sort', ...TICKET, '--no-wait')).stdout.trim();
+  await until(async () => (await cli(testbed, 'approvals', first)).stdout !== '', 'the review');
+  const tree = (await cli(testbed, 'trace', first)).stdout;
+  expect(tree).toMatch(/^sort · scripted · /);
+  expect(tree).toMatch(/^├─ unit:sort · \d/m);
+  expect(tree).toMatch(/ Kind anchor_breach \{"anchor":"NoPrices"/);
+  expect(tree).toMatch(/^└─ unit:write · \d/m);
+  expect(JSON.parse((await cli(testbed, 'trace', first, '--json')).stdout)).toMatchObject({
+    program_name: 'sort',
+    backend_name: 'scripted',
+  });
+  await cli(testbed, 'cancel', first);
+  await cli(testbed, 'result', first);
+
+  const again = (await cli(testbed, 'run', 'sort', ...TICKET, '--resume', first, '--from', 'write.Letter', '--no-wait')).stdout.trim();
+  await until(async () => (await cli(testbed, 'approvals', again)).stdout !== '', 'the review of the second run');
+  const shown = (await cli(testbed, 'show', again)).stdout;
+  expect(shown).toContain('Calls     1 model call, ');
+  expect(shown).toMatch(/^ {2}Kind · ask · completed in .*, as in an earlier run$/m);
+  await cli(testbed, 'approve', again);
+  expect(await cli(testbed, 'result', again)).toMatchObject({ exitCode: 0, stdout: 'Dear Ann, yours, Bob\n' });
+});
+
 test('run sends the document of a file, waits and prints the output; a run that is cancelled or fails says which units did not end', async () => {
   await using testbed = await Testbed.open();
   await work(testbed);

@@ -16,14 +16,23 @@ export interface RunFlags extends StartingFlags {
   inputFile?: string;
   /** The name of a program of the module. */
   program?: string;
+  /** The id of an earlier run. */
+  resume?: string;
+  /** The address of a step. */
+  from?: string;
 }
 
 /** Starts the run of a program; waits and prints its output, or prints its id. */
 export async function runProgram(io: CommandIo, flags: RunFlags): Promise<number> {
   const { program, name } = await programOf(io, flags);
   const input = await readInput(io, flags);
+  const resume = resumeOf(flags);
   return await withClient(io, flags, async ({ client, server }) => {
-    const options = { ...sharedStartOptions(flags), ...(input === undefined ? {} : { input }) };
+    const options = {
+      ...sharedStartOptions(flags),
+      ...(input === undefined ? {} : { input }),
+      ...(resume === undefined ? {} : { resume }),
+    };
     const { runId } = await client.startProgram(program, options);
     return await printStarted(io, flags, { client, server, handle: client.handle<unknown>(runId), of: { program: name } });
   });
@@ -47,6 +56,11 @@ async function programOf({ terminal }: CommandIo, { target, program: chosen, inp
   throw new UsageError(`"${target}" has several programs (${names}): choose one with --program <name>`);
 }
 
+function resumeOf({ resume: run, from }: RunFlags): { run: string; from?: string } | undefined {
+  if (run === undefined && from !== undefined) throw new UsageError('--from is a step of an earlier run: add --resume <run>');
+  return run === undefined ? undefined : { run, ...(from === undefined ? {} : { from }) };
+}
+
 interface NamedProgram {
   program: StartedProgram;
   name: string;
@@ -54,7 +68,8 @@ interface NamedProgram {
 
 /** Returns the name of a document that may be anything: the client checks it. */
 function nameOf(document: unknown): string {
-  return isJsonObject(document) ? String(document['name']) : '';
+  const name = isJsonObject(document) ? document['name'] : undefined;
+  return typeof name === 'string' ? name : '';
 }
 
 async function readInput({ terminal }: CommandIo, { inputJson, inputFile }: RunFlags): Promise<JsonObject | undefined> {

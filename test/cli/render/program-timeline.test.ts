@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
-import { eventLines } from '../../src/cli/render/print-event.ts';
-import { programLines } from '../../src/cli/timeline/program-lines.ts';
-import { programTimelineOf } from '../../src/cli/timeline/program-timeline.ts';
-import { unitsSoFar } from '../../src/cli/timeline/units-so-far.ts';
-import type { ContentItem } from '../../src/core/domain/content/content.ts';
-import type { StepNote } from '../../src/core/domain/program/step-note.ts';
-import type { Event } from '../../src/core/domain/record/event.ts';
-import type { RunRecord } from '../../src/core/domain/record/run-record.ts';
-import { commandIo } from './command-io.ts';
-import { decision } from './pending-approvals.ts';
+import { eventLines } from '../../../src/cli/render/print-event.ts';
+import { programLines } from '../../../src/cli/timeline/program-lines.ts';
+import { programTimelineOf } from '../../../src/cli/timeline/program-timeline.ts';
+import { unitsSoFar } from '../../../src/cli/timeline/units-so-far.ts';
+import type { ContentItem } from '../../../src/core/domain/content/content.ts';
+import type { StepNote } from '../../../src/core/domain/program/step-note.ts';
+import type { Event } from '../../../src/core/domain/record/event.ts';
+import type { RunRecord } from '../../../src/core/domain/record/run-record.ts';
+import { commandIo } from '../command-io.ts';
+import { decision } from '../pending-approvals.ts';
 
 const plain = commandIo().io.output;
 const START = 1_700_000_000;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { demo, isOpen, ownServer } from '../examples/demo-process.ts';
+import { demo, isOpen, ownServer } from './demo-process.ts';
 
 test('the demo tells how three contracts are read at once, an anchor is breached and healed, and a letter is reviewed', async () => {
   const { text, exitCode } = await demo(ownServer(), { script: 'programs' });
@@ -16,10 +16,11 @@ test('the demo tells how three contracts are read at once, an anchor is breached
     /find_address {6}← Nordwest Telecom/,
     /ann {15}rejected write\.Letter\.review .*: Name the date/,
     /ann {15}approved write\.Letter\.review/,
-    /^Unit read · completed in/,
-    /^ {4}Term\[2\] · ask · 2 attempts · \d+ tokens · completed in/,
-    /^Unit write · completed in/,
-    /^ {4}✓ approved by ann$/,
+    /^renewals · openai · \d+\.\d\ds · \d+ events$/,
+    /^├─ unit:read · /,
+    /^│ {2}├─ forEach:Terms · /,
+    /^│ {2}│ {2}├─ \d+\.\d\ds Term\[2\] anchor_breach \{"anchor":"RequiresCitation"/,
+    /^└─ unit:write · /,
     /Please confirm that it ends on 15 January/,
     /^\[completed\] renewals \| 3\/3 units \| 8 model calls \| 1 tool call/,
   ];

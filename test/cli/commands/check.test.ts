@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { callCli, type CliOutcome } from './call-cli.ts';
+import { callCli, type CliOutcome } from '../call-cli.ts';
 
 const MODULE = 'test/cli/fixtures/two-programs.ts';
 const PROGRAM = {
@@ -101,7 +101,7 @@ test('a module is checked program by program, and against itself', async () => {
 });
 
 test('a module whose program cannot be defined is told with all problems', async () => {
-  const define = new URL('../../src/define/program/index.ts', import.meta.url).href;
+  const define = new URL('../../../src/define/program/index.ts', import.meta.url).href;
   const code = `import { defineProgram } from '${define}'; export const p = defineProgram(${JSON.stringify({ ...WRONG, version: undefined })});`;
   const { exitCode, stdout } = await check(code, { name: 'wrong.mjs' });
   expect(exitCode).toBe(12);

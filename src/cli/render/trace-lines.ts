@@ -1,0 +1,63 @@
+import { printableLine } from '../../core/domain/content/printable.ts';
+import { oneLine } from '../../core/domain/content/text.ts';
+import type { ExecutionTrace } from '../../core/program/trace/execution-trace.ts';
+import type { TraceEvent, TraceEventType } from '../../core/program/trace/trace-event.ts';
+import type { TraceSpan } from '../../core/program/trace/tracer.ts';
+import type { Look, Output } from '../output.ts';
+import { counted } from './facts.ts';
+
+/** The bytes of the data of an event that a line shows; `--json` shows all. */
+const SHOWN_BYTES = 160;
+
+/** Returns a trace as a tree: spans with their events and the spans inside of them, in the order of their times. */
+export function traceLines(trace: ExecutionTrace, output: Pick<Output, 'look'>): string[] {
+  const { programName, backendName, durationMs, totalEvents, spans, startTime } = trace;
+  const facts = [backendName, `${(durationMs / 1000).toFixed(2)}s`, counted(totalEvents, 'event')].filter((fact) => fact !== '');
+  return [
+    `${output.look('bold', printableLine(programName))} ${output.look('dim', `· ${facts.map(printableLine).join(' · ')}`)}`,
+    ...branches(spans, (span) => spanLines(span, startTime, output), output),
+  ];
+}
+
+function spanLines(span: TraceSpan, startTime: number, output: Pick<Output, 'look'>): string[] {
+  const took = span.endTime === undefined ? 'open' : `${(span.endTime - span.startTime).toFixed(2)}s`;
+  const parts = [
+    ...span.events.map((event) => ({ at: event.timestamp, lines: () => [eventLine(event, startTime, output)] })),
+    ...span.children.map((child) => ({ at: child.startTime, lines: () => spanLines(child, startTime, output) })),
+  ].toSorted((one, other) => one.at - other.at);
+  return [
+    `${output.look('bold', printableLine(span.name))} ${output.look('dim', `· ${took}`)}`,
+    ...branches(parts, ({ lines }) => lines(), output),
+  ];
+}
+
+/** Returns parts as the branches of a tree. */
+function branches<Part>(parts: readonly Part[], linesOf: (part: Part) => string[], output: Pick<Output, 'look'>): string[] {
+  return parts.flatMap((part, index) => {
+    const isLast = index === parts.length - 1;
+    const [first = '', ...rest] = linesOf(part);
+    return [
+      `${output.look('dim', isLast ? '└─' : '├─')} ${first}`,
+      ...rest.map((line) => (isLast ? `   ${line}` : `${output.look('dim', '│')}  ${line}`)),
+    ];
+  });
+}
+
+const LOOKS: Partial<Record<TraceEventType, Look>> = {
+  anchor_breach: 'red',
+  validation_fail: 'red',
+  retry_attempt: 'yellow',
+  refine_start: 'yellow',
+};
+
+function eventLine(
+  { event_type: type, timestamp, step_name: step, data }: TraceEvent,
+  startTime: number,
+  output: Pick<Output, 'look'>,
+): string {
+  const look = LOOKS[type];
+  const name = look === undefined ? type : output.look(look, type);
+  const time = output.look('dim', `${Math.max(0, timestamp - startTime).toFixed(2)}s`);
+  const details = data === undefined ? '' : ` ${output.look('dim', printableLine(oneLine(JSON.stringify(data), SHOWN_BYTES)))}`;
+  return `${time} ${step === undefined ? '' : `${printableLine(step)} `}${name}${details}`;
+}
