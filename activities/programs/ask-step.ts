@@ -1,6 +1,8 @@
 import { anchorInstruction } from '../../src/anchors/anchor-instruction.ts';
 import type { AgentSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
 import { LonghaulError } from '../../src/core/domain/errors/error.ts';
+import type { BriefResponse } from '../../src/core/domain/program/messages.ts';
+import type { RecordedResponse } from '../../src/core/domain/model/recorded-response.ts';
 import type { AskDocument, UnitDocument } from '../../src/core/domain/program/document.ts';
 import { answerOf } from '../../src/core/program/prompt/answer.ts';
 import { renderAsk } from '../../src/core/program/prompt/ask-prompt.ts';
@@ -67,14 +69,16 @@ async function askStep(runtime: ActivityRuntime, input: AskStepInput): Promise<A
   const { response, verdict } = outcome.result;
   const output = answerOf(response, step.ask);
   if (output !== undefined) runtime.stepValues.add(input, response.id, output);
-  const { failedAttempts } = outcome;
-  const { finishReason, ...brief } = response;
-  const recorded = {
-    ...brief,
-    ...(finishReason === 'stop' ? {} : { finishReason }),
-    ...(failedAttempts === undefined ? {} : { failedAttempts }),
+  return {
+    response: { ...brief(response), ...(outcome.failedAttempts === undefined ? {} : { failedAttempts: outcome.failedAttempts }) },
+    ...(Object.keys(verdict).length === 0 ? {} : { verdict }),
+    promptLength: prompt.length,
   };
-  return { response: recorded, ...(Object.keys(verdict).length === 0 ? {} : { verdict }), promptLength: prompt.length };
+}
+
+/** Leaves out the finish reason that goes without saying. */
+function brief({ finishReason, ...response }: RecordedResponse): BriefResponse {
+  return finishReason === 'stop' ? response : { ...response, finishReason };
 }
 
 function anchorNames({ anchors: ofUnit = [] }: UnitDocument, { anchors = [] }: AskDocument): string[] {

@@ -4,7 +4,7 @@ import type { LimitChanges, RunLimits } from '../../src/core/domain/agent/limits
 import { narrowLimits } from '../../src/core/domain/agent/narrow-limits.ts';
 import type { JsonObject } from '../../src/core/domain/json/json.ts';
 import type { ModelPrice } from '../../src/core/domain/model/price.ts';
-import type { ProgramDocument } from '../../src/core/domain/program/document.ts';
+import { DEFAULT_MODEL_CALLS, type ProgramDocument } from '../../src/core/domain/program/document.ts';
 import { REVIEW } from '../../src/core/program/interpreter/review.ts';
 import { allSteps, modelsOf } from '../../src/core/domain/program/all-steps.ts';
 import type { AnyTool } from '../../src/define/tool-definition.ts';
@@ -12,8 +12,6 @@ import { priceOf, type PriceTable } from '../../src/model/prices.ts';
 import { LonghaulError } from '../../src/core/domain/errors/error.ts';
 import { type CommonInputs, commonFields, snapshotDigest, toolSnapshot } from '../agents/build-snapshot.ts';
 
-/** The most model calls of a program that sets no limit of steps. */
-const DEFAULT_STEPS = 10_000;
 const MODEL_TIMEOUT_MS = 600_000;
 const MODEL_ATTEMPTS = 5;
 
@@ -57,7 +55,7 @@ export function programSnapshot(program: ProgramDocument, inputs: ProgramSnapsho
 
 function limitsOf(program: ProgramDocument, overrides: LimitChanges | undefined): RunLimits {
   return {
-    maxIterations: DEFAULT_STEPS,
+    maxIterations: DEFAULT_MODEL_CALLS,
     finalAttempt: false,
     ...plainLimits(`program "${program.name}"`, program.limits ?? {}),
     ...overrides,

@@ -18,6 +18,7 @@ export const EXIT_CODES = {
     code: 11,
     meaning: 'the run refuses the request: the call is not pending, the run has ended, or the caller is not authorized',
   },
+  problems: { code: 12, meaning: 'the program has problems: check prints all of them' },
   interrupted: { code: 130, meaning: 'Ctrl-C while waiting; the run goes on' },
 } as const;
 
@@ -42,6 +43,8 @@ export function exitCodeOfRun(status: TerminalStatus): number {
 const EXITS: Partial<Record<ErrorCode, ExitName>> = {
   invalid_input: 'usage',
   unknown_agent: 'usage',
+  unknown_program: 'usage',
+  invalid_program: 'problems',
   payload_too_large: 'usage',
   run_exists: 'usage',
   run_open: 'usage',

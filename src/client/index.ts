@@ -14,7 +14,7 @@ export { LonghaulClient, type LonghaulClientOptions } from './longhaul-client.ts
 export type { RaiseOptions } from './updates/raise-limits.ts';
 export type { RetryOptions, RetryReceipt } from './retry/retry-run.ts';
 export type { RunApprovals } from './read/approvals.ts';
-export { type CancelOptions, type HandleOf, RunHandle } from './run-handle.ts';
+export { type CancelOptions, type HandleOf, type ProgramHandle, RunHandle } from './run-handle.ts';
 export type { ExecutionTrace, ExecutionTraceJson, TraceSpanJson } from '../core/program/trace/execution-trace.ts';
 export type { TraceEvent, TraceEventType } from '../core/program/trace/trace-event.ts';
 export type { TraceSpan } from '../core/program/trace/tracer.ts';
@@ -22,6 +22,7 @@ export type { UpdateOptions } from './updates/update.ts';
 export type { SendOptions } from './updates/send-message.ts';
 export type { StartCircumstances } from './start/start-circumstances.ts';
 export type { RunOptions, StartOptions, StartSettings } from './start/start-run.ts';
+export type { ProgramOptions, StartedProgram } from './start/start-program.ts';
 export type { WaitOptions } from '../temporal/waiting.ts';
 export type { ArchiveBatch, ArchiveSink } from '../archive/archive-sink.ts';
 export { fileArchive, type FileArchiveOptions } from '../archive/file-archive.ts';
@@ -29,6 +30,8 @@ export { fileStore, type FileStoreOptions } from '../payload-store/file-store.ts
 export type { PayloadStore, StoredRun } from '../payload-store/payload-store.ts';
 export type { SpilledContent } from '../core/domain/content/content.ts';
 export { type CompletedRun, RunResult, type RunResultFields, type UnfinishedRun } from '../core/domain/run/result.ts';
+export { ProgramResult } from '../core/domain/run/program-result.ts';
+export type { ProgramStepResult, UnitResult } from '../core/domain/program/unit-result.ts';
 export type { RunRecord } from '../core/domain/record/run-record.ts';
 export { LonghaulError, type ErrorCode } from '../core/domain/errors/error.ts';
 export type { ApprovalView, DecidedCall, PendingApproval, Remember, RememberedDecision } from '../core/domain/approvals/approval.ts';

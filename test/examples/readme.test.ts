@@ -8,6 +8,7 @@ test.each([
   ['docs/service.md', 'examples/service/service.ts'],
   ['docs/talking.md', 'examples/approvals/refunds.ts'],
   ['docs/tools.md', 'examples/tools/shop.ts'],
+  ['docs/programs.md', 'examples/programs/renewals.ts'],
   ['docs/testing.md', 'examples/testing/shop.test.ts'],
   ['docs/workflows.md', 'examples/workflow/report.ts'],
 ])('%s shows %s as it is executed', (page, path) => {

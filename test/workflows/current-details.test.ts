@@ -1,4 +1,7 @@
 import { expect, test } from 'vitest';
+import { newProgramState } from '../../src/core/domain/program/carried-program.ts';
+import { DEFAULT_MODEL_CALLS } from '../../src/core/domain/program/document.ts';
+import type { StepState } from '../../src/core/domain/program/program-state.ts';
 import { newStep, newToolCallRecord } from '../../src/core/domain/record/step.ts';
 import { newRunState } from '../../src/core/loop/state/run-state.ts';
 import { currentDetails } from '../../workflows/visibility/current-details.ts';
@@ -22,4 +25,48 @@ test('the details name the newest verified calls, with the reasons', () => {
   expect(lines).toEqual(
     [2, 3, 4].map((step) => `- **pay** of step ${step} verified: it did not happen (its answer was lost: its worker gave no answer)`),
   );
+});
+
+test('the details of a program show its units, and the steps of each that run or have failed', () => {
+  const now = Date.parse(AT);
+  const state = newRunState({ runId: 'run-1', snapshot: testSnapshot(), input: 'Q', startedAt: now }, { now: () => now, uuid: () => 'e0' });
+  state.limits = { ...state.limits, maxIterations: DEFAULT_MODEL_CALLS };
+  state.thought = 'an answer of some step';
+  const failure = { error: { code: 'anchor_breach' as const, message: 'no source', context: {} }, id: 'e1' };
+  state.program = {
+    ...newProgramState(
+      {
+        version: 1,
+        name: 'p',
+        units: ['read', 'fan', 'write', 'send'].map((name) => ({ name, steps: [{ name: 'S', ask: { prompt: 'Q' } }] })),
+      },
+      {},
+    ),
+    units: new Map([
+      ['read', { status: 'failed', startedAt: now, endedAt: now + 1_500 }],
+      ['fan', { status: 'running', startedAt: now }],
+      ['write', { status: 'skipped', startedAt: now, endedAt: now, reason: 'it needs unit "read", which failed' }],
+    ]),
+    steps: new Map<string, StepState>([
+      ['read.S', { kind: 'ask', status: 'failed', startedAt: now, attempts: 1, error: { ...failure.error, message: 'costs $5 or $6' } }],
+      ['fan.S[0]', { kind: 'ask', status: 'completed', startedAt: now, attempts: 1 }],
+      ['fan.S[1]', { kind: 'ask', status: 'running', startedAt: now, attempts: 2, progress: { failure } }],
+      ...Array.from({ length: 6 }, (_, index): [string, StepState] => [
+        `fan.S[${index + 2}]`,
+        { kind: 'ask', status: 'running', startedAt: now, attempts: 1 },
+      ]),
+    ]),
+  };
+  const lines = currentDetails(state, { agentName: 'p', missing: [] }).split('\n');
+  expect(lines).toContain('- **Model calls** 0');
+  expect(lines.slice(lines.indexOf('**Units**') + 2, -2)).toEqual([
+    '- **read** failed in 1.50s',
+    '  - `S` failed: costs &#36;5 or &#36;6',
+    '- **fan** running',
+    '  - `S[1]` running, attempt 2: the attempt before failed: no source',
+    ...[2, 3, 4, 5].map((index) => `  - \`S[${index}]\` running`),
+    '  - and 2 more',
+    '- **write** skipped: it needs unit "read", which failed',
+    '- **send** not started',
+  ]);
 });

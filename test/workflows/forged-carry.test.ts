@@ -90,6 +90,7 @@ describe('a carried state', () => {
     ['limits.toolCallsByName.pay', 1.5],
     ['approvals.pending.0.deadlineAt', 1e300],
     ['approvals.pending.0.kind', 'whim'],
+    ['approvals.pending.0.at', 3],
     ['approvals.decided.0.by', 7],
     ['inbox.paused', 1],
     ['inbox.messages.0.timestamp', -1],

@@ -2,6 +2,7 @@ import type { ApprovalView } from '../../src/core/domain/approvals/approval.ts';
 import { isToolCall } from '../../src/core/domain/content/content.ts';
 import { decisionHints } from '../../src/core/hints/decision-hints.ts';
 import { dollars } from '../../src/core/domain/model/dollars.ts';
+import { DEFAULT_MODEL_CALLS } from '../../src/core/domain/program/document.ts';
 import { missingText } from '../../src/core/domain/errors/missing.ts';
 import { eventsText } from '../../src/core/domain/record/not-archived.ts';
 import { shellCommand } from '../../src/core/hints/shell-command.ts';
@@ -13,6 +14,7 @@ import { used } from '../../src/core/loop/limits/limits.ts';
 import type { RunState } from '../../src/core/loop/state/run-state.ts';
 import { thoughtOf } from '../../src/core/loop/state/thought.ts';
 import type { LiveRun } from '../run/live-run.ts';
+import { unitLines } from './program-lines.ts';
 
 /** Byte limits: the Temporal UI sends the details in a URL, so they are kept short. */
 const THOUGHT_BYTES = 600;
@@ -35,8 +37,9 @@ const BLANK_LINE = '\u00a0';
 export function currentDetails(state: RunState | undefined, run: Pick<LiveRun, 'agentName' | 'missing'>): string {
   const lacking = missingLines(run);
   if (state === undefined) return [`### ${shown(run.agentName, ERROR_BYTES)}: running`, '', ...lacking, '', BLANK_LINE].join('\n');
-  const { snapshot, status, lastError } = state;
-  const thought = lastThought(state);
+  const { snapshot, status, lastError, program } = state;
+  // The answers of a program are those of its steps: one of them alone says nothing about the run.
+  const thought = program === undefined ? lastThought(state) : '';
   const lines = [
     `### ${snapshot.name}: ${status}`,
     '',
@@ -44,6 +47,7 @@ export function currentDetails(state: RunState | undefined, run: Pick<LiveRun, '
     ...lacking,
     ...verifiedLines(state),
     ...archiveLines(state),
+    ...(program === undefined ? [] : unitLines(program)),
     ...approvalLines(state),
   ];
   if (thought !== '') lines.push('', '**Last thought**', '', shown(thought, THOUGHT_BYTES));
@@ -64,7 +68,7 @@ function usageLines(state: RunState): string[] {
   const estimated = usage.estimated === undefined ? '' : `, ${usage.estimated.totalTokens} of them estimated`;
   const of = (limit: number | undefined): string => (limit === undefined ? '' : ` of ${limit}`);
   const lines = [
-    `- **Step** ${steps} of ${limits.maxIterations}`,
+    stepsLine(state, steps),
     `- **Tool calls** ${limits.toolCalls === undefined ? toolCallsTotal : `${toolCalls} of ${limits.toolCalls}`}`,
     `- **Tokens** ${totalTokens}${of(limits.totalTokens)} (${inputTokens}${of(limits.inputTokens)} prompt, ${outputTokens}${of(limits.outputTokens)} completion${estimated})`,
   ];
@@ -74,6 +78,13 @@ function usageLines(state: RunState): string[] {
   }
   if (limits.deadlineMs !== undefined) lines.push(`- **Deadline** ${new Date(startedAt + limits.deadlineMs).toISOString()}`);
   return lines;
+}
+
+/** Returns the steps of an agent, or the model calls of a program, whose default limit no author has chosen. */
+function stepsLine({ program, limits }: RunState, steps: number): string {
+  const { maxIterations } = limits;
+  if (program === undefined) return `- **Step** ${steps} of ${maxIterations}`;
+  return `- **Model calls** ${steps}${maxIterations === DEFAULT_MODEL_CALLS ? '' : ` of ${maxIterations}`}`;
 }
 
 /** Returns the newest calls whose tool was asked for the outcome. */

@@ -52,7 +52,8 @@ export function listLines(entries: readonly RunListEntry[], output: Pick<Output,
     ['TAGS', ({ tags = [] }) => tags],
   ];
   const shown = lists.filter(([, of]) => entries.some((entry) => of(entry).length > 0));
-  const header = ['RUN', 'AGENT', 'STATUS', 'STARTED', 'DURATION', ...shown.map(([name]) => name)];
+  const ownerColumn = entries.every(({ kind }) => kind === 'agent') ? 'AGENT' : 'AGENT OR PROGRAM';
+  const header = ['RUN', ownerColumn, 'STATUS', 'STARTED', 'DURATION', ...shown.map(([name]) => name)];
   const rows = entries.map((entry) => [...cells(entry), ...shown.map(([, of]) => of(entry).map(printable).join(', '))]);
   return tableLines(header, rows, output);
 }

@@ -1,5 +1,6 @@
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
 import { type OwnWorkflow, readOwnWorkflow } from '../../client/listing/own-workflow.ts';
+import { isTerminal } from '../../core/domain/run/status.ts';
 import { errorCode } from '../../core/domain/errors/error.ts';
 import { approvalLines, rememberedLines } from '../render/approval-lines.ts';
 import type { CommandIo, ServerFlags } from '../program/command.ts';
@@ -8,6 +9,8 @@ import type { Output } from '../output.ts';
 import { ownWorkflowLines } from '../render/own-workflow-lines.ts';
 import { runningLines } from '../render/progress-lines.ts';
 import { runFacts } from '../render/facts.ts';
+import { programLines } from '../timeline/program-lines.ts';
+import { programTimelineOf } from '../timeline/program-timeline.ts';
 import { timelineOf } from '../timeline/timeline.ts';
 import { type RunView, runView } from '../timeline/view.ts';
 import { indented } from '../timeline/step-lines.ts';
@@ -58,7 +61,9 @@ export function runLines(run: RunView, { output, link, flags = {} }: RunLook): s
   const waiting = new Set(pending.map(({ callId }) => callId));
   return [
     ...runFacts(run, link, output),
-    ...timelineLines(timelineOf(run.records), output, waiting),
+    ...(run.units === null
+      ? timelineLines(timelineOf(run.records), output, waiting)
+      : programLines(programTimelineOf(run.records), output, { waiting, isOver: isTerminal(run.status) })),
     ...paragraphs('Goes on', run.running, runningLines, output),
     ...paragraphs('Waits for a decision', pending, (one) => approvalLines(one, { output, runId, flags, form: true }), output),
     ...paragraphs('Remembered decisions', remembered, (one) => rememberedLines(one, { output, runId, flags }), output),

@@ -1,35 +1,26 @@
-import type { IfExists } from '../../client/start/if-exists.ts';
+import type { LonghaulClient } from '../../client/longhaul-client.ts';
+import type { RunHandle } from '../../client/run-handle.ts';
 import type { StartOptions } from '../../client/start/start-run.ts';
 import { UsageError } from '../../core/domain/errors/error.ts';
 import type { JsonObject, JsonValue } from '../../core/domain/json/json.ts';
 import type { RunOpening } from '../../core/domain/run/opening.ts';
 import type { ModelName } from '../../core/domain/agent/model-name.ts';
 import { DEFAULT_TASK_QUEUE } from '../../core/protocol.ts';
-import type { CommandIo, ServerFlags } from '../program/command.ts';
-import { type LimitFlags, limitOptions } from '../program/limit-flags.ts';
+import type { CommandIo } from '../program/command.ts';
+import { sharedStartOptions, type StartingFlags } from '../program/start-flags.ts';
 import { textOrStdin } from './stdin-text.ts';
 import { findUi, runLink } from '../render/ui-link.ts';
 import { waitForResult } from './wait-for-result.ts';
-import { withClient } from '../with-client.ts';
+import { type ServerLocation, withClient } from '../with-client.ts';
 
 /** The options of `longhaul start`. */
-export interface StartFlags extends ServerFlags, LimitFlags {
+export interface StartFlags extends StartingFlags {
   agent: string;
   input?: string;
   inputJson?: JsonValue;
   messagesJson?: JsonValue;
-  deps?: JsonObject;
-  runId?: string;
-  ifExists: IfExists;
   model?: string;
   settings?: JsonObject;
-  tag?: string[];
-  memo?: JsonObject;
-  priority?: number;
-  fairnessKey?: string;
-  wait?: boolean;
-  /** Milliseconds. */
-  waitTimeout?: number;
 }
 
 /** Starts a run and prints its id; with `--wait`, waits and prints the answer. */
@@ -37,18 +28,36 @@ export async function start(io: CommandIo, flags: StartFlags): Promise<number> {
   const opening = await readOpening(io, flags);
   return await withClient(io, flags, async ({ client, server }) => {
     const handle = await client.start(flags.agent, startOptions(flags, opening));
-    const ui = await findUi(server, io.terminal.env);
-    const link = ui === undefined ? undefined : runLink(ui, server.namespace, handle.runId);
-    if (!flags.wait && flags.waitTimeout === undefined) return announce(io, flags, { runId: handle.runId, link });
-    io.output.note(`Run ${handle.runId}${link === undefined ? '' : `\n${link}`}`);
-    return await waitForResult(io, client, handle, { flags, ...(flags.waitTimeout === undefined ? {} : { timeout: flags.waitTimeout }) });
+    return await printStarted(io, flags, { client, server, handle: client.handle<unknown>(handle.runId), of: { agent: flags.agent } });
   });
 }
 
-function announce({ output }: CommandIo, flags: StartFlags, { runId, link }: { runId: string; link: string | undefined }): number {
+/** A run that was started, and the names that JSON has of it. */
+interface StartedRun {
+  client: LonghaulClient;
+  server: ServerLocation;
+  handle: RunHandle<unknown>;
+  of: { agent: string } | { program: string };
+}
+
+/** Prints the id of a run that was started, or waits for its result, as the flags say. Returns the exit code. */
+export async function printStarted(io: CommandIo, flags: StartingFlags, { client, server, handle, of }: StartedRun): Promise<number> {
+  const { runId } = handle;
+  const ui = await findUi(server, io.terminal.env);
+  const link = ui === undefined ? undefined : runLink(ui, server.namespace, runId);
+  if (!flags.wait && flags.waitTimeout === undefined) return announce(io, flags, { runId, of, link });
+  io.output.note(`Run ${runId}${link === undefined ? '' : `\n${link}`}`);
+  return await waitForResult(io, client, handle, { flags, ...(flags.waitTimeout === undefined ? {} : { timeout: flags.waitTimeout }) });
+}
+
+function announce(
+  { output }: CommandIo,
+  flags: StartingFlags,
+  { runId, of, link }: Pick<StartedRun, 'of'> & { runId: string; link: string | undefined },
+): number {
   if (output.json) {
     const taskQueue = flags.taskQueue ?? DEFAULT_TASK_QUEUE;
-    output.printJson({ runId, agent: flags.agent, taskQueue, ...(link === undefined ? {} : { uiUrl: link }) });
+    output.printJson({ runId, ...of, taskQueue, ...(link === undefined ? {} : { uiUrl: link }) });
     return 0;
   }
   output.print(runId);
@@ -57,21 +66,13 @@ function announce({ output }: CommandIo, flags: StartFlags, { runId, link }: { r
 }
 
 function startOptions(flags: StartFlags, opening: RunOpening): StartOptions {
-  const { deps, runId, ifExists, model, settings, tag, memo, priority, fairnessKey } = flags;
-  const limits = limitOptions(flags);
+  const { model, settings } = flags;
   return {
     ...opening,
-    ifExists,
-    ...(deps === undefined ? {} : { deps }),
-    ...(runId === undefined ? {} : { runId }),
+    ...sharedStartOptions(flags),
     // Like the input: checked by the client.
     ...(model === undefined ? {} : { model: model as ModelName }),
     ...(settings === undefined ? {} : { settings }),
-    ...(tag === undefined ? {} : { tags: tag }),
-    ...(memo === undefined ? {} : { memo }),
-    ...(priority === undefined ? {} : { priority }),
-    ...(fairnessKey === undefined ? {} : { fairnessKey }),
-    ...(Object.keys(limits).length === 0 ? {} : { limits }),
   };
 }
 

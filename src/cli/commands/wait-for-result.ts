@@ -1,4 +1,5 @@
 import type { RunHandle } from '../../client/run-handle.ts';
+import { ProgramResult } from '../../core/domain/run/program-result.ts';
 import type { RunResult } from '../../core/domain/run/result.ts';
 import { shellCommand } from '../../core/hints/shell-command.ts';
 import type { CommandIo, ServerFlags } from '../program/command.ts';
@@ -6,6 +7,7 @@ import { exitCodeOfRun } from '../exit-codes.ts';
 import { Interruption } from '../interruption.ts';
 import { printable } from '../../core/domain/content/printable.ts';
 import type { Output } from '../output.ts';
+import { unitStatus } from '../render/facts.ts';
 import { resultLine } from '../render/result-line.ts';
 import { serverOptions } from '../program/server-options.ts';
 import { stepLines } from '../timeline/step-lines.ts';
@@ -53,7 +55,17 @@ function printResult(output: Output, result: RunResult<unknown>): void {
   }
   if (result.outputText !== '') output.print(printable(result.outputText));
   output.note(printable(resultLine(result)));
+  if (result instanceof ProgramResult) for (const line of unfinishedUnits(result)) output.note(line);
   if (result.error !== null)
     output.note(`error${result.errorCode === undefined ? '' : ` (${result.errorCode})`}: ${printable(result.error)}`);
   if (result.cancelReason !== undefined) output.note(`cancelled: ${printable(result.cancelReason)}`);
+}
+
+/** Returns a line for each unit of a program that has not completed. The failure of one is also the error of the run. */
+function unfinishedUnits({ units }: ProgramResult<unknown>): string[] {
+  return units
+    .filter(({ status }) => status !== 'completed')
+    .map(({ name, status, reason }) =>
+      printable(`unit ${name}: ${unitStatus({ status }, { isOver: true })}${reason === undefined ? '' : `: ${reason}`}`),
+    );
 }

@@ -51,7 +51,7 @@ function addApprovals(program: Command, run: RunCommand): void {
       'Prints the calls, questions and limits that wait for a decision, with arguments, deadline, and the commands that decide them.\n' +
         'For one run, also its remembered decisions.',
     )
-    .option('--agent <name>', 'only those of runs of this agent')
+    .option('--agent <name>', 'only those of runs of this agent or program')
     .option('--tool <name>', 'only calls of this tool')
     .option('--limit <number>', 'at most this many', wholeNumber(1))
     .option('-f, --follow', 'go on with later ones as they begin to wait; with a run, until it ends')

@@ -4,6 +4,7 @@ import type { RunCommand } from './command.ts';
 import { addDecisionCommands } from './decision-commands.ts';
 import { exitCodesText } from '../exit-codes.ts';
 import { Output, showsColour } from '../output.ts';
+import { addProgramCommands } from './program-commands.ts';
 import { addRecordCommands } from './record-commands.ts';
 import { addRunCommands } from './run-commands.ts';
 import { addServeCommands } from './serve-commands.ts';
@@ -46,6 +47,7 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
     .addHelpText('after', `\n${exitCodesText()}`);
   addServeCommands(program, run);
   addRunCommands(program, run);
+  addProgramCommands(program, run);
   addDecisionCommands(program, run);
   addTalkCommands(program, run);
   addRecordCommands(program, run);

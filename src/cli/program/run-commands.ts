@@ -1,13 +1,12 @@
 import { type Command, Option } from 'commander';
-import { IF_EXISTS } from '../../client/start/if-exists.ts';
 import { TERMINAL_STATUSES } from '../../core/domain/run/status.ts';
-import { ifExists, jsonObject, jsonValue, oneMore, someSeconds, wholeNumber } from './argument-parsers.ts';
+import { jsonObject, jsonValue, someSeconds, wholeNumber } from './argument-parsers.ts';
 import type { RunCommand } from './command.ts';
 import type { EventsFlags } from '../commands/events.ts';
-import { addLimitOptions } from './limit-flags.ts';
 import type { ListFlags } from '../commands/list.ts';
 import type { ResultFlags } from '../commands/result.ts';
 import type { ShowFlags } from '../commands/show.ts';
+import { addStartOptions } from './start-flags.ts';
 import type { StartFlags } from '../commands/start.ts';
 
 const STATUSES = [...TERMINAL_STATUSES, 'running', 'pending_confirmation', 'paused'];
@@ -27,24 +26,11 @@ function addStart(program: Command, run: RunCommand): void {
     .summary('start a run')
     .description('Starts a run and prints its id. With --wait, prints the answer once the run has ended.')
     .option('--input-json <json>', 'the input as JSON: a text, or parts such as [{"type":"image","url":"…"}]', jsonValue)
-    .option('--messages-json <json>', 'the conversation before the input, as JSON: a list of messages, tool calls and results', jsonValue)
-    .option('--deps <json>', "the run's data for instructions and tools: a JSON object", jsonObject)
-    .option('--run-id <id>', 'the id of the run; the same id twice is one run (default: the agent and a UUID)')
-    .addOption(
-      new Option('--if-exists <choice>', 'if the run id is taken: fail, go on with that run, or start it again if it has failed')
-        .choices(IF_EXISTS)
-        .argParser(ifExists)
-        .default('fail'),
-    );
-  addLimitOptions(start)
+    .option('--messages-json <json>', 'the conversation before the input, as JSON: a list of messages, tool calls and results', jsonValue);
+  addStartOptions(start, { idOf: 'agent', depsFor: 'instructions and tools' })
     .option('--model <provider/model>', "the model, instead of the agent's own")
     .option('--settings <json>', "settings of the model, each instead of the agent's own: a JSON object", jsonObject)
-    .option('--tag <tag>', 'a word that the run is found by; may be repeated', oneMore)
-    .option('--memo <json>', 'data that Temporal shows with the run: a JSON object', jsonObject)
-    .option('--priority <number>', 'if the task queue has a backlog, runs with a lower number go first', wholeNumber(1))
-    .option('--fairness-key <key>', 'if the task queue has a backlog, each key gets an equal share')
     .option('--wait', 'wait for the end and print the answer; the exit code says how the run ended')
-    .option('--wait-timeout <seconds>', 'wait, but no longer than this', someSeconds)
     .addHelpText('after', '\nIf no worker takes the run, --wait reports that within 5 seconds.')
     .action(async (agent: string, input: string | undefined, _options: unknown, command: Command) => {
       const flags = { ...command.optsWithGlobals<StartFlags>(), agent, ...(input === undefined ? {} : { input }) };
@@ -59,7 +45,8 @@ function addReading(program: Command, run: RunCommand): void {
     .summary('show what a run has done')
     .description(
       'Prints status, usage against limits, pending approvals, the steps with their tool calls, and the decisions and messages between\n' +
-        'them, output and error. Works while the run goes on and after it has ended.',
+        'them, output and error; for a program, its units with their steps, attempts and violations. Works while the run goes on\n' +
+        'and after it has ended.',
     )
     .action(async (runId: string, _options: unknown, command: Command) => {
       await run(async () => (await import('../commands/show.ts')).show, { ...command.optsWithGlobals<ShowFlags>(), runId });
@@ -91,7 +78,7 @@ function addList(program: Command, run: RunCommand): void {
     .command('list')
     .summary('list runs')
     .description('Lists the runs of the namespace, newest first.')
-    .option('--agent <name>', 'only runs of this agent')
+    .option('--agent <name>', 'only runs of this agent or program')
     .addOption(new Option('--status <status>', 'only runs with this status').choices(STATUSES))
     .option('--tag <tag>', 'only runs that were started with this tag')
     .option('--waiting [tool]', 'only runs that wait for a decision; with a tool, on a call of it')

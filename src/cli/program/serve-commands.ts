@@ -9,15 +9,16 @@ import type { WorkerFlags } from '../serve/worker.ts';
 
 const AGENTS_HELP = `
 The agents module exports "agents" (a list made with defineAgent), or agents under any name, or a list as default.
-Beside them it may export "providers" (model clients by name) and "resources" (objects for your tools). Without
-"providers" there is one, "openai", which uses OPENAI_API_KEY and OPENAI_BASE_URL.`;
+Programs (made with defineProgram) are found in the same way, with "programs" as the list; "tools", "anchors" and "memory"
+are there for them. Beside them it may export "providers" (model clients by name) and "resources" (objects for your
+tools). Without "providers" there is one, "openai", which uses OPENAI_API_KEY and OPENAI_BASE_URL.`;
 
 /** Adds the commands that run until they are interrupted. */
 export function addServeCommands(program: Command, run: RunCommand): void {
   addLogFlags(program.command('dev'))
     .summary('run a local Temporal server and a worker')
     .description(
-      'Finds or provides a local Temporal server, starts it with its UI, and starts a worker with your agents.\n' +
+      'Finds or provides a local Temporal server, starts it with its UI, and starts a worker with your agents and programs.\n' +
         'Ctrl-C drains the worker, then ends the server; a second Ctrl-C ends both at once.',
     )
     .option('-a, --agents <module>', 'the module of your agents; without it only the server runs')

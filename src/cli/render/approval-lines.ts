@@ -28,7 +28,7 @@ export interface ApprovalDisplay {
  * that decide.
  */
 export function approvalLines(waiting: ApprovalView, { output, runId, flags, form = false }: ApprovalDisplay): string[] {
-  const { toolName, callId, step, requestedAt, reason, deadlineAt, onDeadline, notified } = waiting;
+  const { toolName, callId, at, step, requestedAt, reason, deadlineAt, onDeadline, notified } = waiting;
   const facts: [string, string][] = [
     ...(reason === undefined ? [] : [['why', printableLine(reason)] satisfies [string, string]]),
     ['since', pointInTime(requestedAt)],
@@ -38,7 +38,7 @@ export function approvalLines(waiting: ApprovalView, { output, runId, flags, for
     ...(notified === false ? [['notice', 'not sent: "notify" failed'] satisfies [string, string]] : []),
   ];
   return [
-    `${output.look('yellow', printableLine(toolName))} ${output.look('dim', `· call ${printableLine(callId)} · step ${step} of run ${printableLine(runId)}`)}`,
+    `${output.look('yellow', printableLine(toolName))} ${output.look('dim', `· call ${printableLine(callId)} · step ${at === undefined ? step : printableLine(at)} of run ${printableLine(runId)}`)}`,
     ...indented(argumentsText(waiting)),
     ...facts.map(([name, value]) => `  ${output.look('dim', name.padEnd(6))} ${value}`),
     ...decisionHints(runId, waiting, { options: serverOptions(flags), program: output.program }).map(

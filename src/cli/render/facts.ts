@@ -1,4 +1,6 @@
-import type { RunStatus } from '../../core/domain/run/status.ts';
+import { isTerminal, type RunStatus } from '../../core/domain/run/status.ts';
+import { DEFAULT_MODEL_CALLS } from '../../core/domain/program/document.ts';
+import type { UnitResult } from '../../core/domain/program/unit-result.ts';
 import type { RunLimits } from '../../core/domain/agent/limits.ts';
 import type { AggregatedUsage } from '../../core/domain/model/usage.ts';
 import { dollars } from '../../core/domain/model/dollars.ts';
@@ -15,9 +17,9 @@ export function runFacts(run: RunView, link: string | undefined, output: Pick<Ou
   const more = run.stopReason === null || ['final_answer', run.status].includes(run.stopReason) ? '' : ` (${run.stopReason})`;
   const facts: [string, string][] = [
     ['Run', printable(run.runId)],
-    ['Agent', printable(run.agentName) || '?'],
+    [run.units === null ? 'Agent' : 'Program', printable(run.agentName) || '?'],
     ['Status', `${status}${more}`],
-    ['Steps', `${run.stepsUsed} of at most ${run.maxIterations}, with ${callsText(run)}`],
+    ...progressFacts(run),
     ['Tokens', tokensText(run.usage, run.limits ?? {})],
     ...costFacts(run.usage, run.limits ?? {}),
     ['Started', run.startTime ?? '?'],
@@ -29,6 +31,30 @@ export function runFacts(run: RunView, link: string | undefined, output: Pick<Ou
     ...(link === undefined ? [] : [['UI', link] satisfies [string, string]]),
   ];
   return facts.map(([name, value]) => `${output.look('dim', name.padEnd(9))} ${value}`);
+}
+
+/** Returns what the run has done of what it may do. */
+function progressFacts(run: RunView): [string, string][] {
+  const { units, stepsUsed, maxIterations } = run;
+  if (units === null) return [['Steps', `${stepsUsed} of at most ${maxIterations}, with ${callsText(run)}`]];
+  // No author has chosen the default, and a run seldom comes near it.
+  const limit = maxIterations === DEFAULT_MODEL_CALLS ? undefined : maxIterations;
+  return [
+    ['Units', unitsText(units, { isOver: isTerminal(run.status) })],
+    ['Calls', `${counted(stepsUsed, 'model call')}${atMost(limit)}, ${callsText(run)}`],
+  ];
+}
+
+/** Returns the number of units by their status: `2 completed, 1 running`. */
+export function unitsText(units: readonly Pick<UnitResult, 'status'>[], run: { isOver: boolean }): string {
+  const counts = new Map<string, number>();
+  for (const unit of units) counts.set(unitStatus(unit, run), (counts.get(unitStatus(unit, run)) ?? 0) + 1);
+  return [...counts].map(([status, count]) => `${count} ${status}`).join(', ') || 'none has begun';
+}
+
+/** Returns the status of a unit in words. One that ran when the run ended does not run any more. */
+export function unitStatus({ status }: Pick<UnitResult, 'status'>, { isOver }: { isOver: boolean }): string {
+  return isOver && status === 'running' ? 'not finished' : status.replace('_', ' ');
 }
 
 const LOOKS: Record<RunStatus, Look> = {

@@ -9,6 +9,8 @@ const EVERY_MS = 1_000;
 
 /** The texts for calls that never report progress. */
 const WITHOUT_PROGRESS: Partial<Record<string, string>> = {
+  [ACTIVITIES.askStep]: 'a step asks the model',
+  [ACTIVITIES.useMemory]: 'a step uses the memory',
   [ACTIVITIES.archiveEvents]: 'sends events to the archive',
   [ACTIVITIES.notifyWaiting]: 'sends the notice of a pending decision',
   [ACTIVITIES.notifyEnded]: 'sends the notice that the run has ended',

@@ -1,5 +1,6 @@
+import { ProgramResult } from '../../core/domain/run/program-result.ts';
 import type { RunResult } from '../../core/domain/run/result.ts';
-import { counted } from './facts.ts';
+import { counted, unitsText } from './facts.ts';
 
 /**
  * Returns a result as one line: `[completed] clerk | 2/10 steps | 1 tool call (look_up_order ×1) | 30 tokens |
@@ -10,7 +11,9 @@ export function resultLine(result: RunResult<unknown>): string {
   const calls = Object.entries(toolCallsByName).map(([name, count]) => `${name} ×${count}`);
   return [
     `[${status}] ${agentName}`,
-    `${stepsUsed}/${maxIterations} steps`,
+    ...(result instanceof ProgramResult
+      ? [`units: ${unitsText(result.units, { isOver: true })}`, counted(stepsUsed, 'model call')]
+      : [`${stepsUsed}/${maxIterations} steps`]),
     `${counted(toolCallsTotal, 'tool call')}${calls.length === 0 ? '' : ` (${calls.join(', ')})`}`,
     counted(usage.totalTokens, 'token'),
     ...(durationSeconds === null ? [] : [`${durationSeconds.toFixed(2)}s`]),

@@ -8,9 +8,10 @@ import { UsageError } from '../../core/domain/errors/error.ts';
 import type { ModelClient } from '../../core/domain/model/model.ts';
 import { importProblem } from './import-problem.ts';
 import { moduleKindProblem } from './module-kind.ts';
+import { type ProgramParts, readProgramParts } from './program-parts.ts';
 
 /** The exports of a module of agents that a worker uses. */
-export interface AgentsModule {
+export interface AgentsModule extends ProgramParts {
   agents: AnyAgent[];
   /** Undefined if the module exports none: the command then provides defaults. */
   providers: Record<string, ModelClient> | undefined;
@@ -49,15 +50,17 @@ async function importModule(path: string, file: string): Promise<Record<string, 
 
 function readExports(path: string, exported: Record<string, unknown>): AgentsModule {
   const agents = agentsIn(path, exported);
-  if (agents.length === 0) {
+  const parts = readProgramParts(path, exported);
+  if (agents.length + parts.programs.length + parts.tools.length === 0) {
     const names = Object.keys(exported).map((name) => `"${name}"`);
     throw new UsageError(
-      `The agents module "${path}" exports no agents (it exports: ${names.join(', ') || 'nothing'}): ` +
-        'write export const agents = [...], with agents made by defineAgent',
+      `The agents module "${path}" exports no agents and no programs (it exports: ${names.join(', ') || 'nothing'}): ` +
+        'write export const agents = [...], with agents made by defineAgent, or programs = [...], made by defineProgram',
     );
   }
   return {
     agents,
+    ...parts,
     providers: providersIn(path, exported['providers']),
     resources: resourcesIn(path, exported['resources']),
     payloadStore: payloadStoreIn(path, exported['payloadStore']),

@@ -31,6 +31,7 @@ export interface DevWorkerLocation {
 export interface DevWorkerReady {
   taskQueue: string;
   agents: string[];
+  programs: string[];
 }
 
 const DEFAULT_GRACE_MS = 10_000;
@@ -63,7 +64,12 @@ export async function serveDevWorker(
       ...(flags.taskQueue === undefined ? {} : { taskQueue: flags.taskQueue }),
       ...(bundleFile === undefined ? ofUser : { worker: { workflowBundle: await bundleAt(bundleFile, { ...ofUser, codec }) } }),
       graceMs: flags.grace ?? DEFAULT_GRACE_MS,
-      ready: (taskQueue) => ready({ taskQueue, agents: agentsModule.agents.map((agent) => agent.name) }),
+      ready: (taskQueue) =>
+        ready({
+          taskQueue,
+          agents: agentsModule.agents.map((agent) => agent.name),
+          programs: agentsModule.programs.map((program) => program.name),
+        }),
     });
   } finally {
     // A worker that failed may still use the connection; the process ends in any case.

@@ -48,7 +48,7 @@ export async function dev(io: CommandIo, flags: DevFlags): Promise<number> {
     try {
       const session: Session = { server, codecServer };
       if (agents !== undefined) return await work(io, { ...session, flags: { ...flags, agents } });
-      await announce(io, { ...session, taskQueue: flags.taskQueue ?? DEFAULT_TASK_QUEUE, agents: [] });
+      await announce(io, { ...session, taskQueue: flags.taskQueue ?? DEFAULT_TASK_QUEUE, agents: [], programs: [] });
       await untilAborted(io.terminal.signal);
       return EXIT_CODES.ok.code;
     } finally {
@@ -122,25 +122,34 @@ async function work(io: CommandIo, { flags, server, codecServer }: Session & { f
 
 interface Ready extends Session, DevWorkerReady {}
 
-async function announce({ terminal, output }: CommandIo, { server, codecServer, taskQueue, agents }: Ready): Promise<void> {
+async function announce({ terminal, output }: CommandIo, { server, codecServer, taskQueue, agents, programs }: Ready): Promise<void> {
   const { address, namespace } = server;
   const uiUrl = server.uiUrl ?? (await findUi(server, terminal.env));
   codecServer.allow(uiUrl);
   const { endpoint: codecEndpoint } = codecServer;
   const found = { ...(uiUrl === undefined ? {} : { uiUrl }), ...(codecEndpoint === undefined ? {} : { codecEndpoint }) };
-  if (output.json) return output.printJson({ address, namespace, taskQueue, ...found, agents });
+  if (output.json) return output.printJson({ address, namespace, taskQueue, ...found, agents, programs });
   const facts = [
     ['Temporal', `${address} (namespace "${namespace}")`],
     ['UI', uiUrl ?? 'unknown'],
     ...(codecEndpoint === undefined ? [] : [['Codec', `${codecEndpoint}, for the UI and temporal --codec-endpoint`] as const]),
     ['Task queue', taskQueue],
-    ['Agents', agents.join(', ') || `none: start a worker with ${output.program} worker --agents <module>`],
+    ...(agents.length === 0 && programs.length > 0
+      ? []
+      : [['Agents', agents.join(', ') || `none: start a worker with ${output.program} worker --agents <module>`] as const]),
+    ...(programs.length === 0 ? [] : [['Programs', programs.join(', ')] as const]),
   ] as const;
   for (const [name, value] of facts) output.print(`${output.look('dim', name.padEnd(11))} ${value}`);
-  const [first] = agents;
+  const [agent] = agents;
+  const [program] = programs;
   const keys = terminal.env[KEYS_VARIABLE] ? `, with the same ${KEYS_VARIABLE}` : '';
-  if (first !== undefined)
-    output.print(`\nIn another terminal${keys}:\n  ${output.program} start ${first} "…" --wait${await addressFlag(address)}`);
+  const commands = [
+    ...(agent === undefined ? [] : [`start ${agent} "…" --wait`]),
+    ...(program === undefined ? [] : [`run ${program} --input-json '{…}'`]),
+  ];
+  const flag = await addressFlag(address);
+  if (commands.length > 0)
+    output.print(`\nIn another terminal${keys}:\n${commands.map((command) => `  ${output.program} ${command}${flag}`).join('\n')}`);
   output.print('\nCtrl-C ends it.');
 }
 

@@ -7,7 +7,7 @@ const TYPESCRIPT = ['.ts', '.mts', '.cts', '.tsx'];
 /** Returns the line that explains why a module could not be loaded and, if known, how to fix it. */
 export function importProblem(path: string, extension: string, error: unknown): string {
   const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
-  const message = errorMessage(error).split('\n').slice(0, 3).join(' ').trim();
+  const message = messageOf(error);
   if (code === 'ERR_UNKNOWN_FILE_EXTENSION' && TYPESCRIPT.includes(extension)) return noTypeScript(path, extension);
   if (code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX') {
     return (
@@ -18,6 +18,12 @@ export function importProblem(path: string, extension: string, error: unknown): 
   return (
     importedKindProblem(path, error, failedFile(error)) ?? `The agents module "${path}" cannot be loaded: ${message}${locationText(error)}`
   );
+}
+
+/** Returns the message of an error. A definition lists all its problems; the other lines of a parser's message say nothing more. */
+function messageOf(error: unknown): string {
+  const message = errorMessage(error);
+  return error instanceof Error && error.name === 'UsageError' ? message : message.split('\n').slice(0, 3).join(' ').trim();
 }
 
 function noTypeScript(path: string, extension: string): string {

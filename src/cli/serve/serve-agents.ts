@@ -6,7 +6,7 @@ import { EXIT_CODES } from '../exit-codes.ts';
 import type { ModelClient } from '../../core/domain/model/model.ts';
 import type { Output } from '../output.ts';
 
-/** The options of a worker that a command runs: its agents, and the server and task queue that it polls. */
+/** The options of a worker that a command runs: its agents and programs, and the server and task queue that it polls. */
 export interface ServeOptions extends Pick<
   CreateWorkerOptions,
   'connection' | 'address' | 'namespace' | 'taskQueue' | 'codec' | 'versioning' | 'workflowsPath' | 'worker'
@@ -28,6 +28,10 @@ export async function serveAgents({ terminal, output }: CommandIo, options: Serv
   const worker = await createWorker({
     ...workerOptions,
     agents: agentsModule.agents,
+    programs: agentsModule.programs,
+    tools: agentsModule.tools,
+    anchors: agentsModule.anchors,
+    ...(agentsModule.memory === undefined ? {} : { memory: agentsModule.memory }),
     providers: agentsModule.providers ?? (await defaultProviders(output, terminal.env)),
     resources: agentsModule.resources,
     ...agentsModule.more,

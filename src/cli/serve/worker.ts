@@ -38,11 +38,13 @@ export async function worker(io: CommandIo, flags: WorkerFlags): Promise<number>
     graceMs: flags.grace ?? DEFAULT_GRACE_MS,
     ready: (taskQueue) => {
       const agents = agentsModule.agents.map((agent) => agent.name);
-      if (output.json) output.printJson({ ...server, taskQueue, agents });
-      else
-        output.print(
-          `Polling task queue "${taskQueue}" at ${server.address} (namespace "${server.namespace}") with agents: ${agents.join(', ')}`,
-        );
+      const programs = agentsModule.programs.map((program) => program.name);
+      if (output.json) return output.printJson({ ...server, taskQueue, agents, programs });
+      const served = [
+        ...(agents.length === 0 && programs.length > 0 ? [] : [`agents: ${agents.join(', ')}`]),
+        ...(programs.length === 0 ? [] : [`programs: ${programs.join(', ')}`]),
+      ];
+      output.print(`Polling task queue "${taskQueue}" at ${server.address} (namespace "${server.namespace}") with ${served.join('; ')}`);
     },
   });
 }

@@ -1,5 +1,6 @@
 import type { Event } from '../../core/domain/record/event.ts';
 import { decidedText, raisedText, refusedText } from '../render/decision-text.ts';
+import { noteText } from '../render/note-text.ts';
 import type { Look } from '../output.ts';
 
 /**
@@ -13,6 +14,8 @@ export function eventHeadline({
   interrupted,
   failed,
   partial,
+  step,
+  timestamp,
 }: Event): { text: string; look: Look } | undefined {
   if (decision !== undefined) return { text: decidedText(decision), look: decision.type === 'reject' ? 'red' : 'green' };
   if (refused !== undefined) return { text: refusedText(refused), look: 'yellow' };
@@ -20,5 +23,5 @@ export function eventHeadline({
   if (failed !== undefined) return { text: `(the model call failed: ${failed.code})`, look: 'red' };
   if (interrupted) return { text: '(interrupted)', look: 'yellow' };
   if (partial) return { text: '(other calls of the same answer wait for a decision)', look: 'dim' };
-  return undefined;
+  return noteText({ timestamp, ...(step === undefined ? {} : { step }) });
 }

@@ -26,7 +26,8 @@ export function timelineLines(
   });
 }
 
-function eventLine(event: Event, output: Pick<Output, 'look'>): string {
+/** Returns an event as one line. */
+export function eventLine(event: Event, output: Pick<Output, 'look'>): string {
   const headline = eventHeadline(event);
   const author = event.decision === undefined ? event.author : decider(event.decision);
   const items = event.content.map(itemText).join(' ');

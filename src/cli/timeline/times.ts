@@ -4,17 +4,26 @@ import { failIfUnreachable } from '../../temporal/server-reachability.ts';
 import { checkRunId } from '../../temporal/run-id.ts';
 import { runNotFound } from '../../temporal/run-outcome.ts';
 import { withoutMemos } from '../../temporal/without-memos.ts';
+import { PROGRAM_RUN } from '../../core/protocol.ts';
+
+/** The times of a run, and the kind of run. */
+export interface RunTimes {
+  start: Date;
+  close: Date | undefined;
+  /** True for the run of a program. */
+  isProgram: boolean;
+}
 
 /**
  * Returns the start of a run's workflow and, if it has closed, its end. Throws `run_not_found`, and `not_a_run` for a
  * workflow of the user's own.
  */
-export async function runTimes({ temporal }: LonghaulClient, runId: string): Promise<{ start: Date; close: Date | undefined }> {
+export async function runTimes({ temporal }: LonghaulClient, runId: string): Promise<RunTimes> {
   return failIfUnreachable(temporal, async () => {
     try {
       const { startTime, closeTime, type } = await withoutMemos(temporal).workflow.getHandle(checkRunId(runId)).describe();
       requireRun(temporal, runId, type);
-      return { start: startTime, close: closeTime };
+      return { start: startTime, close: closeTime, isProgram: type === PROGRAM_RUN };
     } catch (error) {
       if (error instanceof Error && error.name === 'WorkflowNotFoundError') throw runNotFound(temporal, runId);
       throw error;

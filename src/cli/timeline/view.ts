@@ -6,18 +6,22 @@ import type { JsonValue } from '../../core/domain/json/json.ts';
 import type { LimitRaise, RunLimits } from '../../core/domain/agent/limits.ts';
 import type { Missing } from '../../core/domain/errors/missing.ts';
 import type { Archiving, NotArchived } from '../../core/domain/record/not-archived.ts';
+import type { UnitResult } from '../../core/domain/program/unit-result.ts';
 import type { RunRecord } from '../../core/domain/record/run-record.ts';
+import { ProgramResult } from '../../core/domain/run/program-result.ts';
 import type { RunStatus, StopReason } from '../../core/domain/run/status.ts';
 import type { StepResult } from '../../core/domain/record/step.ts';
 import type { AggregatedUsage } from '../../core/domain/model/usage.ts';
 import type { RunningCall, StatusView } from '../../core/protocol.ts';
 import { runRecords } from './records.ts';
-import { runTimes } from './times.ts';
+import { type RunTimes, runTimes } from './times.ts';
+import { unitsSoFar } from './units-so-far.ts';
 
 /** A run as `longhaul show` prints it, live or ended: a RunResult with its steps, in which unknown fields are null. */
 export interface RunView {
   version: 1;
   runId: string;
+  /** The name of the agent or the program. */
   agentName: string;
   status: RunStatus;
   stopReason: StopReason | null;
@@ -57,12 +61,19 @@ export interface RunView {
   raised: LimitRaise[];
   /** Events and steps, in order. */
   records: RunRecord[];
+  /** The units of a program; of a run that goes on, those that have begun. Null for an agent. */
+  units: readonly UnitResult[] | null;
 }
 
 /** Reads a run. Throws `run_not_found`. */
 export async function runView(client: LonghaulClient, runId: string): Promise<RunView> {
   const handle = client.handle<JsonValue>(runId);
-  const { start, close } = await runTimes(client, runId);
+  const { start, close, isProgram } = await runTimes(client, runId);
+  const view = await readView(handle, { start, close });
+  return isProgram ? { ...view, units: view.units ?? unitsSoFar(view.records) } : view;
+}
+
+async function readView(handle: RunHandle<JsonValue>, { start, close }: Pick<RunTimes, 'start' | 'close'>): Promise<RunView> {
   if (close === undefined) return await liveView(handle);
   try {
     return await endedView(handle);
@@ -87,6 +98,7 @@ async function endedView(handle: RunHandle<JsonValue>): Promise<RunView> {
     ...viewOfStatus(status, records),
     ...fields,
     steps: stepsOf(records),
+    units: result instanceof ProgramResult ? result.units : null,
     errorCode: fields.errorCode ?? null,
     cancelReason: fields.cancelReason ?? null,
     notArchived: fields.notArchived ?? [],
@@ -138,6 +150,7 @@ function viewOfStatus(status: StatusView, records: RunRecord[]): RunView {
     refused: events.flatMap(({ refused }) => (refused === undefined ? [] : [refused])),
     raised: events.flatMap(({ raised }) => (raised === undefined ? [] : [raised])),
     records,
+    units: null,
   };
 }
 

@@ -8,6 +8,7 @@ import { withoutMemos } from '../../temporal/without-memos.ts';
 
 /** The runs to list. */
 export interface ListFilter {
+  /** The name of the agent or the program. */
   agent?: string;
   status?: RunStatus;
   /** Only runs that were started with this tag, possibly among others. */
@@ -23,7 +24,9 @@ export interface ListFilter {
 /** A run in a list. */
 export interface RunListEntry {
   runId: string;
-  /** Undefined if the namespace lacks Longhaul's search attributes. */
+  /** The kind of run: of an agent or of a program. */
+  kind: 'agent' | 'program';
+  /** The name of the agent or the program. Undefined if the namespace lacks Longhaul's search attributes. */
   agentName: string | undefined;
   /** Undefined for a run that closed as Completed in such a namespace: it completed, or a limit ended it. */
   status: RunStatus | undefined;
@@ -108,6 +111,7 @@ function entry(info: WorkflowExecutionInfo): RunListEntry {
   const waitingFor = info.status.name === 'RUNNING' ? attributes.get(SEARCH_ATTRIBUTES.waitingFor) : undefined;
   return {
     runId: info.workflowId,
+    kind: info.type === PROGRAM_RUN ? 'program' : 'agent',
     agentName: typeof agentName === 'string' ? agentName : undefined,
     status: runStatus(info, attributes.get(SEARCH_ATTRIBUTES.status)),
     waitingFor: Array.isArray(waitingFor) ? waitingFor.map(String) : [],

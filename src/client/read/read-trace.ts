@@ -10,11 +10,11 @@ import type { ReadBackRun } from '../../history/read-back.ts';
 export interface TraceSource {
   runId: string;
   /** Returns the answer of the run's newest execution; undefined if no worker answers. */
-  page(from: number): Promise<TracePage | undefined>;
+  page: (from: number) => Promise<TracePage | undefined>;
   /** Yields all events of the run. */
-  events(): AsyncGenerator<Event>;
+  events: () => AsyncGenerator<Event>;
   /** Reads the newest execution from history. */
-  newest(): Promise<ReadBackRun>;
+  newest: () => Promise<ReadBackRun>;
 }
 
 /** Returns the trace of a program: by query as long as one execution has all of it, otherwise from the events. */

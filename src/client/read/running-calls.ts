@@ -13,7 +13,14 @@ export async function runningCalls(client: Client, { raw }: Pick<WorkflowExecuti
 }
 
 /** Longhaul's own activities that depend on something outside: on the model, and on what the worker's options name. */
-const SHOWN: readonly string[] = [ACTIVITIES.callModel, ACTIVITIES.archiveEvents, ACTIVITIES.notifyWaiting, ACTIVITIES.notifyEnded];
+const SHOWN: readonly string[] = [
+  ACTIVITIES.callModel,
+  ACTIVITIES.askStep,
+  ACTIVITIES.useMemory,
+  ACTIVITIES.archiveEvents,
+  ACTIVITIES.notifyWaiting,
+  ACTIVITIES.notifyEnded,
+];
 
 /** True for those activities, and for tools. */
 function isCall(name: string | null | undefined): boolean {

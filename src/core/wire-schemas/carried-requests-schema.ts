@@ -19,6 +19,7 @@ const PENDING: JsonObject = {
     digest: TEXT,
     key: TEXT,
     step: COUNT,
+    at: TEXT,
     requestedAt: MOMENT,
     deadlineAt: MOMENT,
     onDeadline: DEADLINE_ACTION,

@@ -76,7 +76,9 @@ function checkedDocument(owner: string, given: object, { tools, agents, programs
   const known = { tools, agents, programs: programs.map(({ document }) => document), isPartial: true };
   const { problems, document } = checkProgram(given, known);
   if (document !== undefined) return document;
-  throw new UsageError(`${owner} has ${problems.length === 1 ? 'a problem' : 'problems'}:\n${problems.map(problemLine).join('\n')}`);
+  throw new UsageError(`${owner} has ${problems.length === 1 ? 'a problem' : 'problems'}:\n${problems.map(problemLine).join('\n')}`, {
+    cause: { problems },
+  });
 }
 
 function problemLine({ path, message }: Problem): string {

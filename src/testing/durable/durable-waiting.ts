@@ -37,10 +37,20 @@ export async function driveApprovals(run: RunHandle<unknown>, driver: ApprovalDr
 function isIdle(events: readonly Event[], pending: readonly ApprovalView[]): boolean {
   if (pending.length === 0) return false;
   if (pending.some(({ kind }) => kind === 'limit')) return true;
+  // In a program each call has an event of its own, and several may be open.
+  const isProgram = events.some(({ step }) => step !== undefined);
   const response = events.findLastIndex(({ content }) => content.some(isToolCall));
+  if (isProgram) return openCalls(events) === pending.length;
   const calls = events[response]?.content.filter(isToolCall).length ?? 0;
   const results = events.slice(response + 1).flatMap(({ content }) => content.filter(({ type }) => type === 'tool_result')).length;
   return calls - results === pending.length;
+}
+
+/** Returns the number of calls that have no result yet. */
+function openCalls(events: readonly Event[]): number {
+  const items = events.flatMap(({ content }) => content);
+  const ended = new Set(items.flatMap((item) => (item.type === 'tool_result' ? [item.toolCallId] : [])));
+  return items.filter((item) => isToolCall(item) && !ended.has(item.toolCallId)).length;
 }
 
 /** Rejects unless the run has a deadline, which would end the wait too. */

@@ -5,7 +5,7 @@ test('help goes to stdout, names every command, and has the exit codes', async (
   const { exitCode, stdout, stderr } = await callCli(['--help']);
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
   const talking = ['approvals', 'approve', 'reject', 'respond', 'revoke', 'send', 'pause', 'resume', 'raise', 'cancel', 'retry'];
-  for (const command of ['dev', 'worker', 'start', 'show', 'events', 'result', 'list', 'codec-server', ...talking]) {
+  for (const command of ['dev', 'worker', 'start', 'check', 'run', 'show', 'events', 'result', 'list', 'codec-server', ...talking]) {
     expect(stdout).toMatch(new RegExp(`^  ${command} `, 'm'));
   }
   expect(stdout).toContain('7    no Temporal server answers');
@@ -73,6 +73,18 @@ test.each([
   [['revoke', 'r'], "missing required argument 'decision'"],
   [['worker'], "required option '-a, --agents <module>' not specified"],
   [['dev', '--ui-port', '70000'], 'Write a port from 1 to 65535'],
+  [['check'], "missing required argument 'file'"],
+  [['check', './nowhere/program.json'], 'The program "./nowhere/program.json" cannot be read'],
+  [['check', './nowhere/program.ts'], 'does not exist'],
+  [['check', 'test/cli/fixtures/scripted-agents.ts'], 'exports no programs'],
+  [['run'], "missing required argument 'program'"],
+  [['run', 'triage', '--input-json', '[1]'], 'Write a JSON object'],
+  [['run', 'triage', '--input-json', '{}', '--input-file', 'a.json'], 'There are two inputs'],
+  [['run', 'triage', '--input-file', './nowhere/input.json'], 'The input "./nowhere/input.json" cannot be read'],
+  [['run', 'triage', '--program', 'other'], '"triage" is the name of a program: leave it out'],
+  [['run', '-', '--input-file', '-'], 'Both the program and the input are to be read from stdin'],
+  [['run', 'test/cli/fixtures/two-programs.ts'], 'has several programs ("sort", "reply"): choose one with --program <name>'],
+  [['run', 'test/cli/fixtures/two-programs.ts', '--program', 'srt'], 'has no program "srt" (it has: "sort", "reply")'],
   [['dev', '--namespace', 'other'], 'has the namespace "default" only'],
 ])('longhaul %j is a usage error', async (args, message) => {
   const { exitCode, stdout, stderr } = await callCli(args);

@@ -43,6 +43,7 @@ const view: RunView = {
   refused: [],
   raised: [],
   records: [],
+  units: null,
 };
 
 function steps(...all: StepResult[]): RunRecord[] {
@@ -162,7 +163,14 @@ test('the columns of a table are as wide as their cells', () => {
 });
 
 test('a list of runs has a column for pending calls, if a run has any', () => {
-  const run = { runId: 'clerk-1', agentName: 'clerk', status: 'pending_confirmation' as const, startTime: AT, endTime: null };
+  const run = {
+    runId: 'clerk-1',
+    kind: 'agent' as const,
+    agentName: 'clerk',
+    status: 'pending_confirmation' as const,
+    startTime: AT,
+    endTime: null,
+  };
   const [header, waits, goesOn] = listLines(
     [
       { ...run, waitingFor: ['mail', 'refund'] },
@@ -174,10 +182,19 @@ test('a list of runs has a column for pending calls, if a run has any', () => {
   expect(waits).toMatch(/Z +mail, refund$/);
   expect(goesOn).toMatch(/Z$/);
   expect(listLines([{ ...run, waitingFor: [] }], plain)[0]).toMatch(/DURATION$/);
+  expect(listLines([{ ...run, kind: 'program', waitingFor: [] }], plain)[0]).toMatch(/^RUN +AGENT OR PROGRAM +STATUS/);
 });
 
 test('a list of runs has a column for tags, if a run has any', () => {
-  const run = { runId: 'clerk-1', agentName: 'clerk', status: 'completed' as const, startTime: AT, endTime: null, waitingFor: [] };
+  const run = {
+    runId: 'clerk-1',
+    kind: 'agent' as const,
+    agentName: 'clerk',
+    status: 'completed' as const,
+    startTime: AT,
+    endTime: null,
+    waitingFor: [],
+  };
   const [header, tagged, untagged] = listLines([{ ...run, tags: ['acme', 'nightly'] }, run], plain);
   expect(header).toMatch(/DURATION +TAGS$/);
   expect(tagged).toMatch(/Z +acme, nightly$/);

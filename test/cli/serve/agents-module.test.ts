@@ -75,6 +75,44 @@ test('with providers, resources and a payload store; without providers, the comm
   expect(Object.keys(more)).toEqual(['secrets', 'authorize', 'prices']);
 });
 
+describe('programs are found', () => {
+  const PROGRAM = (name: string): string =>
+    `({ kind: 'longhaul.program', name: '${name}', document: {}, tools: [], agents: [], programs: [] })`;
+  const programs = async (code: string): Promise<string[]> => (await loadAgentsModule(await write(code))).programs.map(({ name }) => name);
+
+  test('under any name, each once, and in the list "programs", which says it all', async () => {
+    expect(await programs(`export const p = ${PROGRAM('p')}; export default [p];`)).toEqual(['p']);
+    expect(await programs(`export const programs = [${PROGRAM('a')}]; export const other = ${PROGRAM('c')};`)).toEqual(['a']);
+  });
+
+  test('with tools, anchors and a memory from the exports of these names alone', async () => {
+    const tool = "({ kind: 'longhaul.tool', name: 't' })";
+    const anchor = "({ name: 'NoPrices', onViolation: 'raise', check: () => [] })";
+    const memory = '({ store() {}, retrieve() {}, clear() {} })';
+    const whole = await loadAgentsModule(
+      await write(`export const tools = [${tool}]; export const anchors = [${anchor}]; export const memory = ${memory};`),
+    );
+    expect(whole).toMatchObject({ agents: [], programs: [], tools: [{ name: 't' }], anchors: [{ name: 'NoPrices' }] });
+    expect(whole.memory).toBeDefined();
+    const alone = await loadAgentsModule(
+      await write(`export const p = ${PROGRAM('p')}; export const t = ${tool}; export const a = ${anchor};`),
+    );
+    expect(alone).toMatchObject({ tools: [], anchors: [] });
+    expect(alone.memory).toBeUndefined();
+  });
+
+  test('and not if they are something else', async () => {
+    const agent = `export const agents = [${AGENT('a')}];`;
+    expect(await problem(`${agent} export const programs = 3;`)).toContain('"programs" of the agents module "PATH" is not a list');
+    expect(await problem(`${agent} export const programs = [{}];`)).toContain('"programs[0]" of the agents module "PATH" is not a program');
+    expect(await problem(`${agent} export const tools = [() => 1];`)).toContain('"tools[0]" of the agents module "PATH" is not a tool');
+    expect(await problem(`${agent} export const anchors = ['NoPrices'];`)).toContain(
+      '"anchors[0]" of the agents module "PATH" is not an anchor',
+    );
+    expect(await problem(`${agent} export const memory = new Map();`)).toContain('"memory" of the agents module "PATH" is not a memory');
+  });
+});
+
 describe('a module that cannot be served is refused with the reason', () => {
   test('if it does not exist, or is a directory', async () => {
     await expect(loadAgentsModule('./nowhere/agents.ts')).rejects.toThrow(
@@ -85,10 +123,11 @@ describe('a module that cannot be served is refused with the reason', () => {
 
   test('if it exports no agents', async () => {
     expect(await problem('export const tools = []; export const x = 1;')).toBe(
-      'The agents module "PATH" exports no agents (it exports: "tools", "x"): write export const agents = [...], with agents made by defineAgent',
+      'The agents module "PATH" exports no agents and no programs (it exports: "tools", "x"): write export const agents = [...], with ' +
+        'agents made by defineAgent, or programs = [...], made by defineProgram',
     );
     expect(await problem('')).toContain('(it exports: nothing)');
-    expect(await problem('export const agents = [];')).toContain('exports no agents');
+    expect(await problem('export const agents = [];')).toContain('exports no agents and no programs');
   });
 
   test('if its "agents" are not a list of agents', async () => {

@@ -66,6 +66,7 @@ export function waitingCarry(): JsonObject {
     digest: 'of c1',
     key: 'event-1/0',
     step: 3,
+    at: 'write.Letter',
     requestedAt: NOW - 1_000,
     deadlineAt: NOW + 59_000,
     onDeadline: 'reject',

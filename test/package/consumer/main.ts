@@ -5,6 +5,7 @@ import { callTool, say, scriptedModel, structured } from 'longhaul/testing';
 import { createWorker, LonghaulPlugin } from 'longhaul/worker';
 import { fileURLToPath } from 'node:url';
 import { planner, surveyor } from './agents.ts';
+import { sorting } from './programs.ts';
 import type { journey } from './workflows.ts';
 
 const [address = '', namespace = ''] = process.argv.slice(2);
@@ -17,15 +18,17 @@ const scripted = scriptedModel([
   callTool('convert_miles', { miles: 100 }),
   say('160.9 km'),
   structured({ days: 4 }),
+  structured({ kind: 'refund' }),
 ]);
 
-const worker = await createWorker({ address, namespace, taskQueue, agents, providers: { scripted }, workflowsPath });
+const worker = await createWorker({ address, namespace, taskQueue, agents, programs: [sorting], providers: { scripted }, workflowsPath });
 const client = await connect({ address, namespace, taskQueue });
 const running = worker.run();
 
 const run = await client.run(surveyor, { input: 'How far are 100 miles?', steps: true });
 const host = await client.temporal.workflow.start<typeof journey>('journey', { taskQueue, workflowId: taskQueue, args: ['the coast'] });
 const outcome = await host.result();
+const sorted = await client.runProgram(sorting, { input: { ticket: 'Money back!' } });
 const histories = [
   historyToJSON(await host.fetchHistory()),
   historyToJSON(await client.temporal.workflow.getHandle(run.runId).fetchHistory()),
@@ -54,4 +57,4 @@ const replays = {
   tampered: await replay(runHistory.replaceAll('"convert_miles"', '"convert_leagues"')),
 };
 scripted.assertUsedUp();
-console.log(JSON.stringify({ summary: run.summary(), toolCallsByName: run.toolCallsByName, outcome, replays }));
+console.log(JSON.stringify({ summary: run.summary(), toolCallsByName: run.toolCallsByName, sorted: sorted.output, outcome, replays }));

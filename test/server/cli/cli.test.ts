@@ -122,6 +122,7 @@ test('list finds runs by agent and status, as a table and as JSON Lines', async 
     return found.length === 2;
   }, 'both runs in the list');
   const entry = {
+    kind: 'agent',
     agentName: 'assistant',
     status: 'completed',
     waitingFor: [],

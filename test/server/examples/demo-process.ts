@@ -8,13 +8,13 @@ export interface EndedDemo {
   exitCode: number | null;
 }
 
-/** Runs the demo in a process of its own, and sends it a SIGINT as soon as its output matches. */
+/** Runs a demo in a process of its own, and sends it a SIGINT as soon as its output matches. */
 export async function demo(
   env: Record<string, string>,
-  { flags = [], interruptAt }: { flags?: string[]; interruptAt?: RegExp },
+  { script = 'kipchoge', flags = [], interruptAt }: { script?: string; flags?: string[]; interruptAt?: RegExp },
 ): Promise<EndedDemo> {
   const clean = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(OPENAI|TEMPORAL)_/.test(name)));
-  const child = spawn(process.execPath, ['examples/kipchoge/demo.ts', ...flags], {
+  const child = spawn(process.execPath, [`examples/${script}/demo.ts`, ...flags], {
     env: { ...clean, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

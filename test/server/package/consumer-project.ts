@@ -100,6 +100,7 @@ export async function typeCheck({ path }: ConsumerProject): Promise<{ stdout: st
 export const ALL_RAN = {
   summary: expect.stringContaining('surveyor') as string,
   toolCallsByName: { convert_miles: 1 },
+  sorted: 'refund',
   outcome: { distance: '160.9 km', days: 4, statuses: ['completed', 'completed'] },
   replays: { host: 'replayed', run: 'replayed', tampered: 'DeterminismViolationError' },
 };

@@ -209,9 +209,10 @@ const LIMITS: readonly ProgramScenario[] = [
   ),
   programScenario(
     'the deadline ends the wait before the next attempt',
-    one([ask('A', 'a', { refine: { maxAttempts: 9, backoff: 'exponential' } })], { limits: { deadline: 1500 } }),
+    one([ask('A', 'a', { refine: { maxAttempts: 9, backoff: 'exponential' } })], { limits: { deadline: 2500 } }),
     {
-      script: [failWith('model_error', 'one'), failWith('model_error', 'two')],
+      script: [failWith('model_error', 'down')],
+      repeatLast: true,
       course: { status: 'max_iterations_reached', stopReason: 'deadline' },
     },
   ),

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { defineTool } from '../../../src/define/define-tool.ts';
 import { ask, recall, sleep, tool, unit } from '../../../src/define/program/index.ts';
@@ -16,8 +17,10 @@ const broken = defineTool({
 
 const slow = defineTool({ name: 'slow', description: 'Hangs.', parameters: z.object({}), maxAttempts: 1, execute: never });
 
-function never(): Promise<never> {
-  return Promise.withResolvers<never>().promise;
+/** Fails long after every time-out, so that the worker of the test can shut down. */
+async function never(): Promise<never> {
+  await delay(1_000);
+  throw new Error('too late');
 }
 
 const down = failWith('model_error', 'down');

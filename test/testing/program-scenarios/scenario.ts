@@ -37,19 +37,25 @@ export interface ProgramScenario {
 /** The options of a scenario, and its course. */
 export interface ProgramScenarioParts extends Omit<Partial<ProgramTestOptions>, 'model' | 'input'> {
   script: readonly ScriptEntry[];
+  /** The last entry of the script answers every further call. */
+  repeatLast?: boolean;
   input?: Record<string, JsonValue>;
   course: ProgramCourse;
 }
 
 /** Makes a scenario. */
-export function programScenario(name: string, program: AnyProgram, { script, course, ...options }: ProgramScenarioParts): ProgramScenario {
+export function programScenario(
+  name: string,
+  program: AnyProgram,
+  { script, repeatLast = false, course, ...options }: ProgramScenarioParts,
+): ProgramScenario {
   return {
     name,
     program,
     options: () => {
       const given: ProgramTestOptions<ProgramDefinition<unknown, never, Record<string, JsonValue>>> = {
         ...options,
-        model: scriptedModel(script),
+        model: scriptedModel(script, { repeatLast }),
       };
       return given;
     },

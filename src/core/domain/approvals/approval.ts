@@ -40,8 +40,10 @@ export interface PendingApproval {
   digest: string;
   /** Unique in the run, and the same in every notification about this approval. */
   key: string;
-  /** The step that is waiting. 1-based. */
+  /** The step that is waiting. 1-based. In the run of a program it counts model calls, and `at` is the step. */
   step: number;
+  /** In the run of a program: the unit and the name of the step that is waiting, such as `write.Letter`. */
+  at?: string;
   /** Milliseconds since the epoch. */
   requestedAt: number;
   /** Milliseconds since the epoch. */

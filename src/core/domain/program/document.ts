@@ -258,3 +258,6 @@ export function isBlock(step: StepDocument): boolean {
 
 /** The limits of a document. */
 export const PROGRAM_LIMITS = { bytes: 400_000, steps: 1_000, levels: 16, items: 10_000, atOnce: 100, defaultAtOnce: 8 } as const;
+
+/** The most model calls of a program that sets no limit of steps. */
+export const DEFAULT_MODEL_CALLS = 10_000;

@@ -48,7 +48,7 @@ export interface StatusView {
 /** A call of a tool, the model, the archive or a hook of the worker that is in progress or waits for its next attempt. */
 export interface RunningCall {
   /**
-   * The name of the tool; `callModel` for the model, `archiveEvents` for the archive, `notifyWaiting` for `notify`, `notifyEnded`
+   * The name of the tool; `callModel` for the model, `askStep` and `useMemory` for steps of a program, `archiveEvents` for the archive, `notifyWaiting` for `notify`, `notifyEnded`
    * for the hook of that name.
    */
   name: string;

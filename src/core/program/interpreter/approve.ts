@@ -21,7 +21,9 @@ export async function approve(run: ProgramRun, running: RunningStep, step: StepD
   const name = `${address.unit}.${address.step}`;
   const shown = resolveValue(shownOf(step), lookupAt(run.program, address), { lenient: run.program.document.lenient });
   const args = shown.ok && isJsonObject(shown.value) ? shown.value : {};
-  const call = state.progress?.call ?? recordCall(run, running, { name, arguments: args });
+  // The question of the step itself is a call of its own.
+  const suffix = step.human === undefined ? {} : { suffix: '.approval' };
+  const call = state.progress?.call ?? recordCall(run, running, { name, arguments: args, ...suffix });
   const decision = await decide(run, { kind: 'tool', call, toolName: name, deadline: step.approval });
   if (decision === undefined) return { type: 'stopped' };
   if (decision.type === 'reject') {

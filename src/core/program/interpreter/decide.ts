@@ -22,6 +22,8 @@ export function decide(run: ProgramRun, { kind, call, toolName, deadline, requir
   const { state, ports } = run;
   const now = ports.now();
   const { digest = `${call.eventId}/0`, reason, ...ownDeadline } = requirement ?? {};
+  // The author of an event of a step is the address of the step.
+  const at = state.window.events.findLast(({ id }) => id === call.eventId)?.author;
   const waiting: PendingApproval = {
     kind,
     callId: call.callId,
@@ -29,6 +31,7 @@ export function decide(run: ProgramRun, { kind, call, toolName, deadline, requir
     digest,
     key: `${call.eventId}/0`,
     step: state.context.currentStep + 1,
+    ...(at === undefined ? {} : { at }),
     requestedAt: now,
     ...deadlineOf({ ...state.snapshot.approvals, ...ownDeadline, ...plainDeadline(deadline) }, now),
     ...(reason === undefined ? {} : { reason }),

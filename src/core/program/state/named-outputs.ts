@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../domain/json/json.ts';
+import type { JsonObject } from '../../domain/json/json.ts';
 import { allSteps } from '../../domain/program/all-steps.ts';
 import { isBlock, type ProgramDocument, type StepDocument } from '../../domain/program/document.ts';
 import { nestedLists } from '../../domain/program/nested-lists.ts';

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { emptyAnswerFailure } from '../../../../src/core/program/errors/step-failures.ts';
 import { describe, expect, it } from 'vitest';
 import { ERROR_CODES, type ErrorCode } from '../../../../src/core/domain/errors/error.ts';
 import type { JsonValue } from '../../../../src/core/domain/json/json.ts';
@@ -59,10 +60,16 @@ describe('the text of a failure', () => {
     );
   });
 
+  it('is the message alone for an error that has a name and no level', () => {
+    expect(formatError(emptyAnswerFailure({ step: 'Read', unit: 'Review' }))).toBe('Message content must not be empty');
+    expect(seedNameOf('empty_answer')).toBe('ValueError');
+  });
+
   it('has a level and a name for every code of the table', () => {
-    for (const code of Object.keys(ERROR_CODES) as ErrorCode[]) {
+    const codes = (Object.keys(ERROR_CODES) as ErrorCode[]).filter((code) => code !== 'empty_answer');
+    for (const code of codes) {
       expect(errorLevel(code)).toBeGreaterThan(0);
-      if (code !== 'empty_answer') expect(formatError(newStepError(code, 'm'))).toBe(`[L${errorLevel(code)}] ${seedNameOf(code)}: m`);
+      expect(formatError(newStepError(code, 'm'))).toBe(`[L${errorLevel(code)}] ${seedNameOf(code)}: m`);
     }
     expect(formatError(newStepError('model_rate_limited', 'm'))).toBe('[L5] AxonRuntimeError: m');
   });

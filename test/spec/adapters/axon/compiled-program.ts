@@ -1,5 +1,5 @@
 import { type AnyProgram, defineProgram, type StepDocument, type UnitDocument } from '../../../../src/define/program/index.ts';
-import type { JsonObject, JsonValue } from '../../../../src/core/domain/json/json.ts';
+import type { JsonValue } from '../../../../src/core/domain/json/json.ts';
 import { failWith, malformed, type ScriptEntry } from '../../../../src/testing/index.ts';
 import { list, number, object, only, said, text } from '../fields.ts';
 import { refineOf } from './retry.ts';

@@ -1,0 +1,85 @@
+// npm run demo:program: runs a program on a Temporal server, tells what happens as it happens, and decides as its reviewer.
+import type { ProgramHandle, ProgramResult } from 'longhaul/client';
+import { openai } from 'longhaul/worker';
+import { untilInterrupted } from '../../src/cli/interruption.ts';
+import { eventLines } from '../../src/cli/render/print-event.ts';
+import { reportError } from '../../src/cli/report-error.ts';
+import { programLines } from '../../src/cli/timeline/program-lines.ts';
+import { programTimelineOf } from '../../src/cli/timeline/program-timeline.ts';
+import { runRecords } from '../../src/cli/timeline/records.ts';
+import { DemoSession, quietly } from '../demo/session.ts';
+import { CONTRACTS } from './contracts.ts';
+import { anchors, renewals } from './renewals.ts';
+import { scriptedModel } from './scripted-model.ts';
+
+/** Real models take longer to answer; without any pause there would be nothing to watch. */
+const PAUSE_MS = 300;
+const POLL_MS = 200;
+
+const session = new DemoSession('renewals-demo');
+const { terminal, output } = session;
+const { signal, env, stdout } = terminal;
+
+async function demo(): Promise<number> {
+  let run: Run | undefined;
+  let result: ProgramResult<unknown> | undefined;
+  try {
+    const { OPENAI_API_KEY: apiKey } = env;
+    output.print(apiKey ? 'OPENAI_API_KEY is set: using OpenAI' : 'No OPENAI_API_KEY: a scripted model answers');
+    const provider = apiKey ? openai({ apiKey }) : scriptedModel({ pauseMs: PAUSE_MS });
+    const client = await session.start({ agents: [], programs: [renewals], anchors, providers: { openai: provider } });
+    run = await client.startProgram(renewals, { input: { contracts: CONTRACTS } });
+    output.print(`Run "${run.runId}" of program "renewals" has begun: three contracts are read at once\n`);
+    const reading = Promise.all([printEvents(run), review(run)]);
+    await untilInterrupted(signal, Promise.race([session.failed, reading]));
+    result = await run.result({ signal });
+    await printResult(run, result);
+    return result.success ? 0 : 1;
+  } catch (error) {
+    return reportError(error, terminal);
+  } finally {
+    if (result === undefined) await quietly(run?.cancel('the demo was ended').then(() => undefined));
+    await session.end();
+  }
+}
+
+type Run = ProgramHandle<unknown>;
+
+async function printEvents(run: Run): Promise<void> {
+  let begin: number | undefined;
+  for await (const event of run.events({ follow: true, signal })) {
+    const startedAt = (begin ??= event.timestamp);
+    const width = stdout.isTTY === true ? stdout.columns : undefined;
+    const options = { startedAt, look: output.look.bind(output), maxLines: 4, ...(width === undefined ? {} : { width }) };
+    // The input is long, and every step has an event of its beginning.
+    if (event.author === 'user' || (event.step?.type === 'start' && event.content.length === 0)) continue;
+    for (const line of eventLines(event, options)) output.print(line);
+  }
+}
+
+/** Decides about the letter as a careful reviewer: the first draft lacks something, and the next one is accepted. */
+async function review(run: Run): Promise<void> {
+  let drafts = 0;
+  for (;;) {
+    const { pending, status } = await run.approvals();
+    if (!['running', 'pending_confirmation'].includes(status)) return;
+    for (const letter of pending) {
+      drafts += 1;
+      if (drafts === 1) await run.reject(letter, { by: 'ann', reason: 'Name the date on which the contract ends' });
+      else await run.approve(letter, { by: 'ann' });
+    }
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+}
+
+async function printResult(run: Run, result: ProgramResult<unknown>): Promise<void> {
+  const items = programTimelineOf(await runRecords(run, { live: false })).filter(({ type }) => type === 'unit');
+  output.print(`\n${output.look('bold', 'The same run, unit by unit')}`);
+  for (const line of programLines(items, output, { isOver: true })) output.print(line);
+  const text = result.error === null ? JSON.stringify(result.output, null, 2) : output.look('red', result.error);
+  output.print(`\n${text}\n\n${result.summary()}`);
+}
+
+const exitCode = await demo();
+await new Promise<void>((resolve) => process.stdout.write('', () => resolve()));
+process.exit(exitCode);

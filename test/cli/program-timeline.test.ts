@@ -1,0 +1,141 @@
+import { expect, test } from 'vitest';
+import { eventLines } from '../../src/cli/render/print-event.ts';
+import { programLines } from '../../src/cli/timeline/program-lines.ts';
+import { programTimelineOf } from '../../src/cli/timeline/program-timeline.ts';
+import { unitsSoFar } from '../../src/cli/timeline/units-so-far.ts';
+import type { ContentItem } from '../../src/core/domain/content/content.ts';
+import type { StepNote } from '../../src/core/domain/program/step-note.ts';
+import type { Event } from '../../src/core/domain/record/event.ts';
+import type { RunRecord } from '../../src/core/domain/record/run-record.ts';
+import { commandIo } from './command-io.ts';
+import { decision } from './pending-approvals.ts';
+
+const plain = commandIo().io.output;
+const START = 1_700_000_000;
+
+function note(at: string, kind: string, type: StepNote['type'], more: Partial<StepNote> = {}): Event {
+  const { startedAt, ...rest } = more;
+  const timestamp = START + (startedAt === undefined ? 0 : startedAt + 0.5);
+  const step: StepNote = { at, kind, type, ...rest, ...(startedAt === undefined ? {} : { startedAt: START + startedAt }) };
+  return { id: 'e', executionId: 'run', timestamp, author: at, content: [], step };
+}
+
+function ended(at: string, kind: string, more: Partial<StepNote> = {}): Event {
+  return note(at, kind, 'end', { status: 'completed', startedAt: 1, ...more });
+}
+
+function answer(at: string, text: string, more: Partial<StepNote> = {}): Event {
+  const content: ContentItem[] = [{ type: 'message', role: 'assistant', content: text }];
+  const usage = { promptTokens: 10, completionTokens: 5, totalTokens: 15 };
+  return { ...note(at, 'ask', 'attempt', { attempt: 1, ...more }), content, usage };
+}
+
+function records(...events: Event[]): RunRecord[] {
+  return events.map((event, offset) => ({ type: 'event', offset, ...event }));
+}
+
+const breach = {
+  verdict: { anchors: { passed: false, checked: [], breaches: [{ anchor: 'A', violations: ['no source'] }], warnings: [], excused: [] } },
+  error: { code: 'anchor_breach', message: 'breach', context: {} },
+} as const satisfies Partial<StepNote>;
+
+test('a program is told unit by unit, with steps, attempts, violations, decisions and durations', () => {
+  const call: ContentItem = {
+    type: 'tool_call',
+    toolCallId: 'write.Letter.review#2',
+    name: 'write.Letter.review',
+    arguments: { output: 'B' },
+  };
+  const accepted: ContentItem = {
+    type: 'tool_result',
+    toolCallId: 'write.Letter.review#2',
+    name: 'write.Letter.review',
+    status: 'success',
+    content: ['accepted'],
+  };
+  const told = programLines(
+    programTimelineOf(
+      records(
+        { id: 'e', executionId: 'run', timestamp: START, author: 'user', content: [{ type: 'message', role: 'user', content: '{"n":1}' }] },
+        note('write', 'unit', 'start'),
+        note('write.Letter', 'ask', 'start'),
+        answer('write.Letter', 'A', breach),
+        answer('write.Letter', 'B', { attempt: 2 }),
+        { ...note('write.Letter', 'ask', 'start', { attempt: 2 }), content: [call] },
+        {
+          id: 'e',
+          executionId: 'run',
+          timestamp: START,
+          author: 'ann',
+          content: [],
+          decision: decision({ callId: 'write.Letter.review#2' }),
+        },
+        { ...note('write.Letter', 'ask', 'attempt', { attempt: 2 }), content: [accepted] },
+        ended('write.Letter', 'ask'),
+        ended('write', 'unit'),
+        note('send', 'unit', 'start'),
+        ended('send', 'unit', { status: 'skipped', reason: 'the condition on "Letter" does not hold' }),
+      ),
+    ),
+    plain,
+    { isOver: true },
+  );
+  expect(told.join('\n')).toBe(
+    `
+user · {"n":1}
+
+Unit write · completed in 0.50s
+  Letter · ask · 2 attempts · 30 tokens · completed in 0.50s
+    A
+    ✗ A: no source
+    attempt 2
+    B
+    → write.Letter.review {"output":"B"}
+    ✓ approved by ann
+    ← accepted
+
+Unit send · skipped: the condition on "Letter" does not hold`,
+  );
+});
+
+test('what has not ended runs, or is not finished if the run is over', () => {
+  const items = programTimelineOf(records(note('sort', 'unit', 'start'), note('sort.Kind', 'ask', 'start')));
+  expect(programLines(items, plain, { isOver: false })).toEqual(['', 'Unit sort · running', '  Kind · ask · running']);
+  expect(programLines(items, plain, { isOver: true })).toEqual(['', 'Unit sort · not finished', '  Kind · ask · not finished']);
+});
+
+test('of many items, those with something to tell are shown, and the rest is counted', () => {
+  const items = Array.from({ length: 50 }, (_, index) => `fan.Sum[${index}]`);
+  const events = items.flatMap((at, index) => [
+    note(at, 'ask', 'start'),
+    ...(index === 40 ? [answer(at, 'A', breach), answer(at, 'B', { attempt: 2 })] : [answer(at, 'fine')]),
+    ended(at, 'ask'),
+  ]);
+  const told = programLines(programTimelineOf(records(note('fan', 'unit', 'start'), ...events)), plain, { isOver: false });
+  expect(told.filter((line) => line.includes('Sum['))).toHaveLength(11);
+  expect(told).toContain('    Sum[40] · ask · 2 attempts · 30 tokens · completed in 0.50s');
+  expect(told.at(-1)).toBe('  and 39 more of Sum, completed');
+});
+
+test('the units so far have the form of the result', () => {
+  const units = unitsSoFar(records(note('sort', 'unit', 'start'), note('sort.Kind', 'ask', 'start'), answer('sort.Kind', 'A', breach)));
+  expect(units).toEqual([
+    {
+      name: 'sort',
+      status: 'running',
+      steps: [{ name: 'Kind', kind: 'ask', status: 'running', attempts: 1, violations: ['A: no source'] }],
+    },
+  ]);
+});
+
+test('events of a program say what begins, what failed and why, and what ended', () => {
+  const told = (event: Event): string[] => eventLines(event, { startedAt: START }).map((line) => line.replace(/^.{27}/, ''));
+  expect(told(note('sort', 'unit', 'start'))).toEqual(['(unit begins)']);
+  expect(told(answer('sort.Kind', 'A', breach))).toEqual(['A', '✗ attempt 1: A: no source', '15 tokens (10 in; 5 out)']);
+  const violations = [{ rule: 'type_mismatch', message: 'odd', expected: '', actual: '', severity: 'warning' } as const];
+  expect(told(answer('sort.Kind', 'A', { verdict: { violations } }))).toContain('warning: odd');
+  expect(told(ended('sort.Kind', 'ask'))).toEqual(['(ask completed in 0.50s)']);
+  const error = { code: 'step_failed', message: 'no', context: {} } as const;
+  expect(told(ended('sort', 'unit', { status: 'failed', error }))).toEqual(['(unit failed in 0.50s: no)']);
+  expect(told(ended('sort', 'unit', { status: 'skipped', reason: 'it needs "a"' }))).toEqual(['(unit skipped: it needs "a")']);
+});

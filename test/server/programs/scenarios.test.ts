@@ -1,0 +1,14 @@
+import { describe, expect, inject, test } from 'vitest';
+import { durableTest } from '../../../src/testing/index.ts';
+import { PROGRAM_SCENARIOS } from '../../testing/program-scenarios/index.ts';
+import { courseOf } from '../../testing/program-scenarios/scenario.ts';
+
+const server = { address: inject('temporalAddress'), namespace: inject('temporalNamespace') };
+const worker = { workflowBundle: { codePath: inject('workflowBundlePath') } };
+
+describe.concurrent('a program on a server takes the same course as in memory', () => {
+  test.each(PROGRAM_SCENARIOS)('$name', { timeout: 120_000 }, async ({ program, options, course }) => {
+    const tested = await durableTest(program, { ...options(), ...server, worker, timeout: '90s' });
+    expect(courseOf(tested, course)).toEqual(course);
+  });
+});
