@@ -12,11 +12,9 @@ export function addActivity(execution: RecordedExecution, activity: NamedActivit
     case ACTIVITIES.requestCancel:
     case ACTIVITIES.checkParent:
       return;
-    case ACTIVITIES.readResult: {
-      const read = activity as RecordedActivity<ReadResultInput, unknown>;
-      childOf(execution, read.input.runId).reads.push(read);
+    case ACTIVITIES.readResult:
+      addRead(execution, activity as RecordedActivity<ReadResultInput, unknown>);
       return;
-    }
     case ACTIVITIES.callModel:
       execution.modelCalls.push(activity as RecordedExecution['modelCalls'][number]);
       return;
@@ -55,6 +53,11 @@ export function addActivity(execution: RecordedExecution, activity: NamedActivit
     default:
       setByAddress(execution.toolCalls, activity);
   }
+}
+
+/** Adds the reading of the result of a child. */
+function addRead(execution: RecordedExecution, read: RecordedActivity<ReadResultInput, unknown>): void {
+  childOf(execution, read.input.runId).reads.push(read);
 }
 
 /** Stores an activity that concerns a tool call under the address of that call. */
