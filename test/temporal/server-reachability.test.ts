@@ -151,7 +151,7 @@ describe('a workflow of the user', () => {
       expect(error).toMatchObject({
         code: 'not_a_run',
         message:
-          '"report-1" in namespace "default" is a workflow of type "report", and no run of an agent: "npx longhaul show report-1" lists the runs that it has started',
+          '"report-1" in namespace "default" is a workflow of type "report", and no run of an agent or a program: "npx longhaul show report-1" lists the runs that it has started',
       });
     },
   );

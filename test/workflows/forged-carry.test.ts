@@ -126,6 +126,9 @@ function twice(carry: JsonObject, path: string): JsonValue {
   return [first, ...(list as JsonValue[])];
 }
 
+/** The queries that refuse a run of an agent, or need an argument. */
+const NOT_FOR_EVERY_RUN: ReadonlySet<string> = new Set(['callArguments', 'decision', 'transcript', 'trace', 'stepValues', 'program']);
+
 /** The number of model calls after which a run counts as endless. */
 const MANY = 60;
 
@@ -168,7 +171,7 @@ async function end(checked: CheckedStart & { ok: true }): Promise<RunResultField
   }));
   if (calls > MANY || waits > MANY) throw new Error(`the run made ${calls} calls and ${waits} waits`);
   for (const name of Object.keys(QUERY_KINDS) as (keyof typeof QUERY_KINDS)[]) {
-    if (name !== 'callArguments' && name !== 'decision' && name !== 'transcript') answerQuery(run, name, undefined);
+    if (!NOT_FOR_EVERY_RUN.has(name)) answerQuery(run, name, undefined);
   }
   return ended.type === 'finished' ? ended.result : 'continued';
 }

@@ -3,6 +3,7 @@ import { isTooDeep, MAX_CHECKED_DEPTH } from '../domain/json/json-depth.ts';
 import { isJsonObject, type JsonObject } from '../domain/json/json.ts';
 import { STATE_VERSION, type ContinueAsNewState } from '../loop/state/continue-as-new-state.ts';
 import { AMOUNT, AT_LEAST_ONE, COUNT, MOMENT } from './bounded-number.ts';
+import { CARRIED_PROGRAM_SCHEMA } from './carried-program-schema.ts';
 import { CARRIED_POSITION_SCHEMA, USAGE } from './carried-position-schema.ts';
 import { APPROVALS_SCHEMA, CARRIED_INBOX_SCHEMA } from './carried-requests-schema.ts';
 import { CARRIED_WINDOW_SCHEMA } from './carried-window-schema.ts';
@@ -63,6 +64,7 @@ const CONTINUE_AS_NEW_STATE_SCHEMA: JsonObject = {
     lastError: TEXT,
     notArchived: NOT_ARCHIVED,
     parent: PARENT_SCHEMA,
+    program: CARRIED_PROGRAM_SCHEMA,
   },
   required: [
     'runId',

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../domain/json/json.ts';
 import { AMOUNT, AT_LEAST_ONE, ATTEMPTS, COUNT, DURATION, SUMMAND } from './bounded-number.ts';
+import { PINNED_PROGRAM_SCHEMA } from './pinned-program.ts';
 import { LIMITS_SCHEMA } from './limits-schema.ts';
 import { propertiesOf } from '../json-schema/json-schema.ts';
 
@@ -100,7 +101,7 @@ export const SNAPSHOT_SCHEMA: JsonObject = {
     limits: RUN_LIMITS_SCHEMA,
     timing: {
       type: 'object',
-      properties: { heartbeatMs: DURATION, modelTimeoutMs: DURATION, modelMaxAttempts: ATTEMPTS },
+      properties: { heartbeatMs: DURATION, modelTimeoutMs: DURATION, modelMaxAttempts: ATTEMPTS, childCheckMs: DURATION },
       required: ['heartbeatMs', 'modelTimeoutMs', 'modelMaxAttempts'],
     },
     approvals: APPROVAL_DEADLINE,
@@ -120,6 +121,7 @@ export const SNAPSHOT_SCHEMA: JsonObject = {
     waitingForAttribute: { const: true },
     tags: TEXTS,
     tagAttribute: { const: true },
+    program: PINNED_PROGRAM_SCHEMA,
   },
   required: ['name', 'instructions', 'model', 'digest', 'tools', 'limits', 'timing'],
 };

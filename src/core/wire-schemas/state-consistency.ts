@@ -1,4 +1,7 @@
 import { isToolCall } from '../domain/content/content.ts';
+import { allSteps } from '../domain/program/all-steps.ts';
+import { kindOf } from '../domain/program/document.ts';
+import { pinnedStepsProblem } from './pinned-program.ts';
 import type { ContinueAsNewState } from '../loop/state/continue-as-new-state.ts';
 
 /**
@@ -6,7 +9,14 @@ import type { ContinueAsNewState } from '../loop/state/continue-as-new-state.ts'
  * on the absence of such contradictions, and no run writes one.
  */
 export function inconsistency(state: ContinueAsNewState): string | undefined {
-  return windowProblem(state) ?? countProblem(state) ?? positionProblem(state) ?? snapshotProblem(state) ?? repeatedRequest(state);
+  return (
+    windowProblem(state) ??
+    countProblem(state) ??
+    positionProblem(state) ??
+    snapshotProblem(state) ??
+    programProblem(state) ??
+    repeatedRequest(state)
+  );
 }
 
 function windowProblem({ window: { events, through } }: ContinueAsNewState): string | undefined {
@@ -49,6 +59,23 @@ function snapshotProblem({ snapshot: { tools } }: ContinueAsNewState): string | 
   if (twice !== undefined) return `snapshot.tools: two tools have the name "${twice}"`;
   const shrinking = tools.find(({ backoff }) => backoff !== undefined && backoff.maxMs < backoff.initialMs);
   return shrinking === undefined ? undefined : `snapshot.tools: the longest wait of "${shrinking.name}" is shorter than its first`;
+}
+
+/** Checks that a program has its document and its state, and that every unit and step in the state belongs to the document. */
+function programProblem({ snapshot, program }: ContinueAsNewState): string | undefined {
+  if (snapshot.program === undefined) return program === undefined ? undefined : 'program: the snapshot has no program';
+  if (program === undefined) return 'program: the state of the program is missing';
+  for (const document of [snapshot.program, ...(program.earlier === undefined ? [] : [program.earlier.document])]) {
+    const problem = document.units.map(({ steps: list }) => pinnedStepsProblem(list)).find(isThere);
+    if (problem !== undefined) return `program "${document.name}": ${problem}`;
+  }
+  const steps = new Map(allSteps(snapshot.program).map(({ unit, step }) => [`${unit.name}.${step.name}`, kindOf(step)]));
+  const unknown =
+    program.units.find(([name]) => !snapshot.program?.units.some((unit) => unit.name === name)) ??
+    program.steps.find(([at, { kind }]) => steps.get(at.replace(/(\[\d+\])+$/, '')) !== kind);
+  if (unknown !== undefined) return `program: "${unknown[0]}" is not in the document`;
+  const twice = repeated(program.units.map(([name]) => name)) ?? repeated(program.steps.map(([at]) => at));
+  return twice === undefined ? undefined : `program: "${twice}" is there twice`;
 }
 
 function repeatedRequest({ approvals, inbox }: ContinueAsNewState): string | undefined {

@@ -1,6 +1,6 @@
 import { canonicalJson, type JsonObject, type JsonValue } from '../../domain/json/json.ts';
 import { allSteps } from '../../domain/program/all-steps.ts';
-import type { ProgramDocument, UnitDocument } from '../../domain/program/document.ts';
+import type { ProgramDocument } from '../../domain/program/document.ts';
 import type { ProgramState } from '../../domain/program/program-state.ts';
 import type { Lookup } from '../references/interpolate.ts';
 import { readReference, type Reference } from '../references/reference.ts';
@@ -46,7 +46,7 @@ function definitionOf({ model, lenient }: ProgramDocument, { unit, step }: Index
 
 /** Returns the references in the step and in the texts of its unit, with those that are written without braces. */
 function referencesOf({ unit, step }: IndexedStep): Reference[] {
-  const { persona, context, instructions } = unit as UnitDocument;
+  const { persona, context, instructions } = unit;
   const texts: JsonValue = [persona ?? '', context ?? '', instructions ?? ''];
   const plain = JSON.parse(JSON.stringify(step)) as JsonObject;
   return [...referencesIn([...texts, plain]).map(({ reference }) => reference), ...bareReferences(plain)];

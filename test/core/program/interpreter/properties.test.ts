@@ -66,7 +66,7 @@ const generated: fc.Arbitrary<Generated> = fc.integer({ min: 1, max: 5 }).chain(
 
 /** Decides from the name of a step alone how many of its attempts fail. */
 function fails({ failures }: Generated, address: string): number {
-  const sum = [...address].reduce((total, character) => total + character.charCodeAt(0), 0);
+  const sum = Array.from(address, (character) => character.charCodeAt(0)).reduce((total, code) => total + code, 0);
   return Math.max(0, (failures[sum % failures.length] ?? 0) - 1);
 }
 
