@@ -80,11 +80,11 @@ function usageLines(state: RunState): string[] {
   return lines;
 }
 
-/** Returns the steps of an agent, or the model calls of a program, whose default limit no author has chosen. */
-function stepsLine({ program, limits }: RunState, steps: number): string {
+/** Returns the steps of an agent, or the model calls of a program with those of its children, whose default limit no author has chosen. */
+function stepsLine({ program, limits, usage }: RunState, steps: number): string {
   const { maxIterations } = limits;
   if (program === undefined) return `- **Step** ${steps} of ${maxIterations}`;
-  return `- **Model calls** ${steps}${maxIterations === DEFAULT_MODEL_CALLS ? '' : ` of ${maxIterations}`}`;
+  return `- **Model calls** ${maxIterations === DEFAULT_MODEL_CALLS ? usage.llmCalls : `${steps} of ${maxIterations}`}`;
 }
 
 /** Returns the newest calls whose tool was asked for the outcome. */

@@ -59,7 +59,8 @@ function stepText({ status, attempts, rounds, error, progress }: StepState): str
   const round = rounds === undefined ? '' : `, round ${rounds}`;
   const failure = error ?? progress?.failure?.error;
   const why = failure === undefined ? '' : `: ${status === 'running' ? 'the attempt before failed: ' : ''}${shown(failure.message)}`;
-  return `${status}${attempt}${round}${why}`;
+  const child = status !== 'running' || progress?.child === undefined ? '' : `, run \`${progress.child.runId}\``;
+  return `${status}${attempt}${round}${child}${why}`;
 }
 
 function seconds(ms: number): string {

@@ -105,7 +105,7 @@ async function waitingCall(run: DecidableRun, digest: string | undefined): Promi
     const calls = pending.map(({ callId, toolName }) => `"${callId}" (${toolName})`).join(', ');
     throw new UsageError(`${pending.length} calls of run "${run.runId}" wait for a decision: name one of ${calls}`);
   }
-  return { callId: only.callId, digest: digest ?? only.digest };
+  return { callId: only.callId, digest: digest ?? only.digest, ...(only.runId === undefined ? {} : { runId: only.runId }) };
 }
 
 function report({ output }: CommandIo, runId: string, receipt: DecisionReceipt, flags: ServerFlags): void {

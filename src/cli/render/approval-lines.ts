@@ -27,7 +27,9 @@ export interface ApprovalDisplay {
  * Returns the lines for a pending decision: the call with its arguments, the reason, the deadline, and the commands
  * that decide.
  */
-export function approvalLines(waiting: ApprovalView, { output, runId, flags, form = false }: ApprovalDisplay): string[] {
+export function approvalLines(waiting: ApprovalView, { output, runId: listedBy, flags, form = false }: ApprovalDisplay): string[] {
+  // A call of a run below the one that lists it is decided in the run that waits.
+  const { runId = listedBy } = waiting;
   const { toolName, callId, at, step, requestedAt, reason, deadlineAt, onDeadline, notified } = waiting;
   const facts: [string, string][] = [
     ...(reason === undefined ? [] : [['why', printableLine(reason)] satisfies [string, string]]),

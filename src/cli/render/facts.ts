@@ -35,13 +35,13 @@ export function runFacts(run: RunView, link: string | undefined, output: Pick<Ou
 
 /** Returns what the run has done of what it may do. */
 function progressFacts(run: RunView): [string, string][] {
-  const { units, stepsUsed, maxIterations } = run;
+  const { units, stepsUsed, maxIterations, usage } = run;
   if (units === null) return [['Steps', `${stepsUsed} of at most ${maxIterations}, with ${callsText(run)}`]];
   // No author has chosen the default, and a run seldom comes near it.
   const limit = maxIterations === DEFAULT_MODEL_CALLS ? undefined : maxIterations;
   return [
     ['Units', unitsText(units, { isOver: isTerminal(run.status) })],
-    ['Calls', `${counted(stepsUsed, 'model call')}${atMost(limit)}, ${callsText(run)}`],
+    ['Calls', `${counted(limit === undefined ? usage.llmCalls : stepsUsed, 'model call')}${atMost(limit)}, ${callsText(run)}`],
   ];
 }
 

@@ -9,6 +9,7 @@ export const STATUS_LOOKS = { completed: 'green', failed: 'red', skipped: 'yello
 export function noteText({ step: note, timestamp }: Pick<Event, 'step' | 'timestamp'>): { text: string; look: Look } | undefined {
   switch (note?.type) {
     case 'start':
+      if (note.child !== undefined) return { text: `→ run ${note.child}`, look: 'cyan' };
       return note.attempt === undefined ? { text: `(${note.kind} begins)`, look: 'dim' } : undefined;
     case 'attempt':
       return attemptText(note);
@@ -22,7 +23,8 @@ export function noteText({ step: note, timestamp }: Pick<Event, 'step' | 'timest
 function attemptText(note: StepNote): { text: string; look: Look } | undefined {
   const problems = attemptProblems(note).join('; ');
   if (note.error !== undefined) return { text: `✗ attempt ${note.attempt ?? 1}: ${problems}`, look: 'red' };
-  return problems === '' ? undefined : { text: `warning: ${problems}`, look: 'yellow' };
+  if (problems !== '') return { text: `warning: ${problems}`, look: 'yellow' };
+  return note.child === undefined ? undefined : { text: `← run ${note.child}`, look: 'dim' };
 }
 
 /** Returns what the checks of an attempt found, warnings included, else its failure; nothing for one that passed them all. */

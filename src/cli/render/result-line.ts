@@ -12,7 +12,7 @@ export function resultLine(result: RunResult<unknown>): string {
   return [
     `[${status}] ${agentName}`,
     ...(result instanceof ProgramResult
-      ? [`units: ${unitsText(result.units, { isOver: true })}`, counted(stepsUsed, 'model call')]
+      ? [`units: ${unitsText(result.units, { isOver: true })}`, counted(usage.llmCalls, 'model call')]
       : [`${stepsUsed}/${maxIterations} steps`]),
     `${counted(toolCallsTotal, 'tool call')}${calls.length === 0 ? '' : ` (${calls.join(', ')})`}`,
     counted(usage.totalTokens, 'token'),

@@ -99,7 +99,9 @@ function partLines(part: StepPart, { output, waiting }: Context): string[] {
   const { content, note } = part;
   const problems = attemptProblems(note);
   const look = note.error === undefined ? 'yellow' : 'red';
+  const child = note.type === 'start' ? note.child : undefined;
   const lines = [
+    ...(child === undefined ? [] : [`→ run ${output.look('cyan', printableLine(child))}`]),
     ...content.flatMap((item) => itemLines(item, output, waiting)),
     ...problems.map((problem) => `${note.error === undefined ? '!' : '✗'} ${output.look(look, shown(problem))}`),
   ];

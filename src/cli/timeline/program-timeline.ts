@@ -93,7 +93,8 @@ function addNote(step: StepItem, note: StepNote, event: Event): void {
   step.attempts = Math.max(step.attempts, attempt);
   step.tokens += event.usage?.totalTokens ?? event.estimated?.totalTokens ?? 0;
   if (note.type === 'end') step.end = endOf(note, event);
-  if (event.content.length > 0 || (note.type === 'attempt' && note.error !== undefined))
+  const begunChild = note.type === 'start' && note.child !== undefined;
+  if (event.content.length > 0 || begunChild || (note.type === 'attempt' && note.error !== undefined))
     step.parts.push({ type: 'content', content: event.content, note, ...begins });
 }
 

@@ -39,6 +39,14 @@ refund · call c9 · step 2 of run clerk-2
 `);
 });
 
+test('a call that waits in a run below is decided in that run', async () => {
+  const { io, stdout } = commandIo();
+  const run = { runId: 'outer-1', approvals: () => Promise.resolve(runApprovals([waiting({ runId: 'outer-1/u.Letter' })])) };
+  await approvalsOfRun(io, run, {});
+  expect(stdout()).toContain('refund · call c1 · step 2 of run outer-1/u.Letter\n');
+  expect(stdout()).toContain('  npx longhaul approve outer-1/u.Letter c1\n');
+});
+
 test('with --json, each approval is a line; if there are none, only the text form says so', async () => {
   const machine = commandIo({ json: true });
   await approvalsOfAll(machine.io, clientWith({ runId: 'clerk-1', ...waiting() }), {});

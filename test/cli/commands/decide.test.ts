@@ -30,6 +30,12 @@ function fakeRun(pending: ApprovalView[], status: DecisionReceipt['status'] = 'd
 const LISTED = { callId: 'c1', digest: 'digest of c1' };
 const ID = expect.stringMatching(/^[0-9a-f-]{36}$/) as string;
 
+test('without a call id, the only pending call may be that of a run below', async () => {
+  const { run, sent } = fakeRun([waiting({ runId: 'clerk-1/u.Letter' })]);
+  await approveCall(commandIo().io, run, { runId: 'clerk-1', by: 'ann' });
+  expect(sent).toEqual([['approve', { ...LISTED, runId: 'clerk-1/u.Letter' }, { id: ID, by: 'ann' }]]);
+});
+
 test('without a call id, the only pending call is decided, by the digest of its listing', async () => {
   const { run, sent } = fakeRun([waiting()]);
   const { io, stdout } = commandIo();

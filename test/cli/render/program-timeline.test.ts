@@ -98,6 +98,13 @@ Unit send · skipped: the condition on "Letter" does not hold`,
   );
 });
 
+test('a step that runs an agent or a program names its run', () => {
+  const begun = note('u.Letter', 'agent', 'start', { attempt: 1, child: 'o1/u.Letter' });
+  const items = programTimelineOf(records(note('u', 'unit', 'start'), note('u.Letter', 'agent', 'start'), begun));
+  expect(programLines(items, plain, { isOver: false })).toContain('    → run o1/u.Letter');
+  expect(eventLines(begun, { startedAt: START })[0]).toMatch(/→ run o1\/u\.Letter$/);
+});
+
 test('what has not ended runs, or is not finished if the run is over', () => {
   const items = programTimelineOf(records(note('sort', 'unit', 'start'), note('sort.Kind', 'ask', 'start')));
   expect(programLines(items, plain, { isOver: false })).toEqual(['', 'Unit sort · running', '  Kind · ask · running']);
