@@ -24,6 +24,7 @@ const MATRICES = {
     'test/server/archive/failing-sinks.test.ts',
     'test/server/archive/forgotten-history.test.ts',
     'test/server/testing/kits.test.ts',
+    'test/server/programs/children-across-executions.test.ts',
     'test/server/programs/scenarios.test.ts',
     'test/server/messages/many-messages.test.ts',
     'test/server/package/package-installed.test.ts',
