@@ -5,8 +5,8 @@ import { defineConfig } from 'vitest/config';
 process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(new URL('node_modules/.cache/compiled', import.meta.url));
 
 /**
- * Matrices: one behaviour at every place, every change of a kind, or everything anew. They take minutes, and have a command
- * of their own.
+ * Matrices: one behaviour at every place, every change of a kind, or everything anew; and tests that wait for many executions,
+ * processes or deploys. They take minutes, and have a command of their own.
  */
 const MATRICES = {
   unit: [
@@ -16,20 +16,32 @@ const MATRICES = {
   ],
   server: [
     'test/server/approvals/approved-without-the-tool.test.ts',
-    'test/server/limits/byte-budgets.test.ts',
-    'test/server/cancel/cancel-matrix.test.ts',
-    'test/server/worker/crash.test.ts',
-    'test/server/worker/crowd.test.ts',
-    'test/server/examples/demo-interrupted.test.ts',
+    'test/server/archive/delete.test.ts',
+    'test/server/archive/export.test.ts',
     'test/server/archive/failing-sinks.test.ts',
     'test/server/archive/forgotten-history.test.ts',
-    'test/server/testing/kits.test.ts',
-    'test/server/programs/children-across-executions.test.ts',
-    'test/server/programs/scenarios.test.ts',
+    'test/server/cancel/cancel-matrix.test.ts',
+    'test/server/cli/cli-processes.test.ts',
+    'test/server/cli/dev-watch.test.ts',
+    'test/server/client/chain.test.ts',
+    'test/server/client/decisions-from-history.test.ts',
+    'test/server/deploys/deploy-replay.test.ts',
+    'test/server/deploys/versioning.test.ts',
+    'test/server/examples/demo-interrupted.test.ts',
+    'test/server/examples/testing-example.test.ts',
+    'test/server/limits/byte-budgets.test.ts',
+    'test/server/limits/unreadable-payloads.test.ts',
     'test/server/messages/many-messages.test.ts',
     'test/server/package/package-installed.test.ts',
+    'test/server/package/package.test.ts',
+    'test/server/programs/children-across-executions.test.ts',
+    'test/server/programs/continue-as-new.test.ts',
+    'test/server/programs/scenarios.test.ts',
     'test/server/queries/queries-storm.test.ts',
-    'test/server/limits/unreadable-payloads.test.ts',
+    'test/server/queries/queries.test.ts',
+    'test/server/testing/kits.test.ts',
+    'test/server/worker/crash.test.ts',
+    'test/server/worker/crowd.test.ts',
   ],
 };
 
