@@ -117,7 +117,7 @@ export interface RefineDocument {
   fallback?: string;
 }
 
-/** One model call. Its output is the text of the answer, or the value that fits `output`. */
+/** One model call, without tools: a model that needs them is an `agent` step. The output is the text of the answer, or the value that fits `output`. */
 export interface AskDocument {
   prompt: string;
   /** Default: the model of the program. */
@@ -138,8 +138,6 @@ export interface AskDocument {
   effort?: string;
   /** Settings of the model call. */
   settings?: JsonObject;
-  /** Names of tools that the model may call. An `ask` with tools is an agent of its own. */
-  tools?: string[];
 }
 
 /** One call of a tool. Its output is what the tool returns. */

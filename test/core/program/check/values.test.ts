@@ -41,7 +41,7 @@ describe('what the worker has', () => {
       { name: 'B', agent: { name: 'dsk', input: 'x' } },
       { name: 'C', program: { name: 'othr' } },
       { name: 'D', recall: { query: 'q' } },
-      ask('E', 'Go.', { model: 'scriptd/x', tools: ['finds'], anchors: ['NoHalucination'] }),
+      ask('E', 'Go.', { model: 'scriptd/x', anchors: ['NoHalucination'] }),
     ];
     expect(problemsOf(withSteps(...steps), KNOWN)).toEqual([
       'units[0].steps[0].tool.name: no tool is named "fnd". Did you mean "find"?',
@@ -50,9 +50,12 @@ describe('what the worker has', () => {
       'units[0].steps[3].recall: the worker has no memory: give it one with the option "memory"',
       'units[0].steps[4].ask.model: no provider of models is named "scriptd". Did you mean "scripted"?',
       'units[0].steps[4].ask.anchors[0]: no anchor is named "NoHalucination". Did you mean "NoHallucination"?',
-      'units[0].steps[4].ask.tools[0]: no tool is named "finds". Did you mean "find"?',
     ]);
     expect(problemsOf(withSteps(...steps))).toEqual([]);
+  });
+
+  test('cannot be a list of tools for an ask, which calls none', () => {
+    expect(problemsOf(withSteps(ask('A', 'Go.', { tools: ['find'] })), KNOWN)).toEqual(['units[0].steps[0].ask: unknown field "tools"']);
   });
 
   test('lacks anchors of a lenient program only with a warning', () => {

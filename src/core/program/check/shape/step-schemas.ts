@@ -33,7 +33,6 @@ export const KIND_SCHEMAS: Readonly<Record<StepKind, JsonObject>> = {
       anchors: NAMES,
       effort: TEXT,
       settings: OBJECT,
-      tools: NAMES,
     },
   ),
   tool: fields({ name: TEXT }, { arguments: OBJECT }),

@@ -40,7 +40,6 @@ class KnownCheck {
         if (!hasModel && !('model' in body)) this.#problems.add(at, 'there is no model: write "model" here or at the program');
         this.model(textAt(body, 'model'), `${at}.model`);
         this.anchors(body, at);
-        for (const { text, index } of textsAt(body, 'tools')) this.#find(this.#tools, 'tool', { text, path: `${at}.tools[${index}]` });
         return;
       case 'tool':
         return checkArguments(
