@@ -1,13 +1,13 @@
 import { measureCrowd } from './crowd.ts';
-import { measureEndless } from './endless.ts';
+import { measureEndless } from './endless/endless.ts';
 import { measureHistories } from './history.ts';
 import { measureLatency } from './latency.ts';
 import { latencyReport } from './latency-report.ts';
 import { type BenchOptions, parseOptions, USAGE } from './options.ts';
-import { comparePeers } from './peers.ts';
+import { comparePeers } from './comparison/peers.ts';
 import { measureProgram } from './program/measure.ts';
-import { measureTuning } from './tuning.ts';
-import { type Surroundings, withSurroundings } from './surroundings.ts';
+import { measureTuning } from './tuning/tuning.ts';
+import { type Surroundings, withSurroundings } from './sides/surroundings.ts';
 
 /** `npm run bench`: measures, reports its progress on stderr, and prints one JSON object as its last line. */
 

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
-import { SIDE_NAMES, type SideName } from './peer-sides.ts';
-import { type Codec, CODECS, type Tier, TIERS } from './side.ts';
+import { SIDE_NAMES, type SideName } from './comparison/peer-sides.ts';
+import { type Codec, CODECS, type Tier, TIERS } from './sides/side.ts';
 
 /** The options of a command line, checked. */
 export type BenchOptions =

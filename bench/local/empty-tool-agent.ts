@@ -3,7 +3,7 @@ import type { AnyAgent } from '../../src/define/agent-definition.ts';
 import { defineAgent } from '../../src/define/define-agent.ts';
 import { defineTool } from '../../src/define/define-tool.ts';
 import type { ModelName } from '../../src/core/domain/agent/model-name.ts';
-import { INSTRUCTIONS, TOOL_DESCRIPTION, TOOL_NAME } from '../scripted-run.ts';
+import { INSTRUCTIONS, TOOL_DESCRIPTION, TOOL_NAME } from '../script/scripted-run.ts';
 
 /**
  * An agent whose local tool has no arguments, does nothing and returns nothing, like the empty activity: the time between two

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type OpenAI from 'openai';
-import { pageText } from '../scripted-run.ts';
+import { pageText } from '../script/scripted-run.ts';
 import { askOpenAI } from './ask-openai.ts';
 import type { AskModelInput, LoopEvent, ReadPageInput } from './protocol.ts';
 import { Transcripts } from './transcripts.ts';

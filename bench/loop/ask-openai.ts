@@ -1,5 +1,5 @@
 import type OpenAI from 'openai';
-import { type AssistantMessage, INSTRUCTIONS, PAGE_PARAMETERS, TOOL_DESCRIPTION, TOOL_NAME } from '../scripted-run.ts';
+import { type AssistantMessage, INSTRUCTIONS, PAGE_PARAMETERS, TOOL_DESCRIPTION, TOOL_NAME } from '../script/scripted-run.ts';
 import type { LoopMessage } from './protocol.ts';
 
 const TOOL = {

@@ -1,4 +1,4 @@
-import type { AssistantMessage, PageCall } from '../scripted-run.ts';
+import type { AssistantMessage, PageCall } from '../script/scripted-run.ts';
 
 /** A message of the conversation, in the form of Chat Completions. */
 export type LoopMessage = { role: 'user'; content: string } | AssistantMessage | { role: 'tool'; tool_call_id: string; content: string };

@@ -1,5 +1,5 @@
 import { defineQuery, proxyActivities, proxyLocalActivities, setHandler } from '@temporalio/workflow';
-import type { Tier } from '../side.ts';
+import type { Tier } from '../sides/side.ts';
 import type { LoopActivities } from './activities.ts';
 import { EVENTS_QUERY, type LoopEvent, type Reference } from './protocol.ts';
 

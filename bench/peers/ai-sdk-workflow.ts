@@ -1,7 +1,7 @@
 import { temporalProvider } from '@temporalio/ai-sdk/workflow';
 import { proxyActivities } from '@temporalio/workflow';
 import { generateText, jsonSchema, stepCountIs, tool } from 'ai';
-import { INSTRUCTIONS, PAGE_PARAMETERS, TOOL_DESCRIPTION, TOOL_NAME } from '../scripted-run.ts';
+import { INSTRUCTIONS, PAGE_PARAMETERS, TOOL_DESCRIPTION, TOOL_NAME } from '../script/scripted-run.ts';
 
 interface Page {
   page: number;

@@ -3,8 +3,8 @@ import { AiSdkPlugin } from '@temporalio/ai-sdk';
 import { Client, Connection } from '@temporalio/client';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { fileURLToPath } from 'node:url';
-import { pageText, promptFor, TOOL_NAME } from '../scripted-run.ts';
-import { serveSide } from '../side-process.ts';
+import { pageText, promptFor, TOOL_NAME } from '../script/scripted-run.ts';
+import { serveSide } from '../sides/side-process.ts';
 
 const TASK_QUEUE = 'bench-ai-sdk';
 

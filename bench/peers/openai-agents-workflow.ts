@@ -1,6 +1,6 @@
 import { Agent } from '@openai/agents-core';
 import { activityAsTool, TemporalOpenAIRunner } from '@temporalio/openai-agents/workflow';
-import { INSTRUCTIONS, PAGE_PARAMETERS, TOOL_DESCRIPTION, TOOL_NAME } from '../scripted-run.ts';
+import { INSTRUCTIONS, PAGE_PARAMETERS, TOOL_DESCRIPTION, TOOL_NAME } from '../script/scripted-run.ts';
 
 /** An agent of the OpenAI Agents SDK with one tool, run by the plugin's runner. */
 export async function openaiAgentsRun(prompt: string, steps: number): Promise<string | undefined> {

@@ -4,8 +4,8 @@ import { Client, Connection } from '@temporalio/client';
 import { OpenAIAgentsPlugin } from '@temporalio/openai-agents';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { fileURLToPath } from 'node:url';
-import { pageText, promptFor, TOOL_NAME } from '../scripted-run.ts';
-import { serveSide } from '../side-process.ts';
+import { pageText, promptFor, TOOL_NAME } from '../script/scripted-run.ts';
+import { serveSide } from '../sides/side-process.ts';
 
 const TASK_QUEUE = 'bench-openai-agents';
 

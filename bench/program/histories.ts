@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import proto from '@temporalio/proto';
 import { type HistoryEvent, runHistory } from '../../src/history/history-events.ts';
-import { sum } from '../statistics.ts';
+import { sum } from '../figures/statistics.ts';
 
 const { HistoryEvent: EncodedEvent } = proto.temporal.api.history.v1;
 

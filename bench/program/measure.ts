@@ -4,17 +4,17 @@ import { connect, type LonghaulClient } from '../../src/client/index.ts';
 import { ACTIVITIES } from '../../src/core/protocol.ts';
 import { startDevServer } from '../../src/dev-server/index.ts';
 import { createWorker } from '../../worker/index.ts';
-import { AS_PUBLISHED } from '../as-published.ts';
-import { weighChain } from '../chain-history.ts';
-import { edges } from '../encoded-history.ts';
-import { describeMachine } from '../machine.ts';
-import { readerAgent } from '../reader-agent.ts';
-import { sequenceModel } from '../sequence-model.ts';
-import { mean, median, rounded } from '../statistics.ts';
+import { AS_PUBLISHED } from '../sides/as-published.ts';
+import { weighChain } from '../figures/chain-history.ts';
+import { edges } from '../figures/encoded-history.ts';
+import { describeMachine } from '../figures/machine.ts';
+import { readerAgent } from '../sides/reader-agent.ts';
+import { sequenceModel } from '../script/sequence-model.ts';
+import { mean, median, rounded } from '../figures/statistics.ts';
 import { activityTurns, executionBytes } from './histories.ts';
 import { chainProgram, fanOutProgram, textModel } from './measured-program.ts';
 import type { ProgramOptions } from '../options.ts';
-import { promptFor } from '../scripted-run.ts';
+import { promptFor } from '../script/scripted-run.ts';
 
 const TASK_QUEUE = 'bench-program';
 

@@ -1,6 +1,6 @@
 import type OpenAI from 'openai';
 import { askOpenAI } from '../loop/ask-openai.ts';
-import { pageText } from '../scripted-run.ts';
+import { pageText } from '../script/scripted-run.ts';
 import type { ValueActivities } from './protocol.ts';
 
 /** Makes the activities of the loop by value. `resultChars` is the length of a tool result. */

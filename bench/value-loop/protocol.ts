@@ -1,4 +1,4 @@
-import type { AssistantMessage, PageCall } from '../scripted-run.ts';
+import type { AssistantMessage, PageCall } from '../script/scripted-run.ts';
 import type { LoopMessage } from '../loop/protocol.ts';
 
 /** The workflow type of the loop by value. */

@@ -1,4 +1,5 @@
 // The parts of every demo: a Temporal server, a worker and a client.
+import { parseArgs } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { connect, LonghaulClient } from 'longhaul/client';
@@ -62,6 +63,12 @@ export class DemoSession {
     return ui === undefined ? undefined : runLink(ui, server?.namespace ?? '', runId);
   }
 
+  /** Keeps the server and its UI until Ctrl-C. Rejects with an `Interruption` then. */
+  async stayUp(): Promise<void> {
+    this.output.print('\nThe server and its UI stay up. Ctrl-C ends them.');
+    await untilInterrupted(this.terminal.signal, this.failed);
+  }
+
   /** Ends the worker and the client, then what the demo has besides them, and the server last, so that the worker can report. */
   async end(besides?: () => Promise<void>): Promise<void> {
     await quietly(this.#worker && untilInterrupted(AbortSignal.timeout(DRAIN_MS), this.#worker.drain()));
@@ -98,6 +105,18 @@ export class DemoSession {
 /** Returns true if the demo started the server: TLS and keys of the environment and of the Temporal CLI's profile are then ignored. */
 function startedHere(server: DevServer): boolean {
   return server.cliPath !== undefined;
+}
+
+/** Reads the flags of a demo; undefined, with the usage on stderr, if the command line has anything else. */
+export function demoFlags(command: string): { exit: boolean } | undefined {
+  try {
+    return parseArgs({ options: { exit: { type: 'boolean', default: false } } }).values;
+  } catch {
+    process.stderr.write(
+      `Usage: npm run ${command} [-- --exit]\n  --exit   ends after the run, instead of staying up for the Temporal UI\n`,
+    );
+    return undefined;
+  }
 }
 
 /** Ends a resource. If that fails, the resource ends with the process: the others must still be ended. */

@@ -1,11 +1,10 @@
 // npm run demo [-- --exit]: provides a Temporal server, runs a worker, starts a run, and prints its events as they happen.
-import { parseArgs } from 'node:util';
 import type { RunHandle, RunResult } from 'longhaul/client';
 import { EXIT_CODES } from '../../src/cli/exit-codes.ts';
 import { Interruption, untilInterrupted } from '../../src/cli/interruption.ts';
 import { eventLines } from '../../src/cli/render/print-event.ts';
 import { reportError } from '../../src/cli/report-error.ts';
-import { DemoSession, quietly } from '../demo/session.ts';
+import { demoFlags, DemoSession, quietly } from '../demo/session.ts';
 import { type DemoModel, demoModel } from './demo-model.ts';
 import { QUESTION } from './scripted-model.ts';
 
@@ -28,7 +27,7 @@ async function demo({ exit }: { exit: boolean }): Promise<number> {
   try {
     const result = await runAgent(started);
     await printResult(result, started);
-    if (!exit) await stayUp();
+    if (!exit) await session.stayUp();
     return result.success ? 0 : 1;
   } catch (error) {
     return error instanceof Interruption && started.result?.success ? 0 : reportError(error, terminal);
@@ -65,11 +64,6 @@ async function printResult(result: RunResult, { run }: Started): Promise<void> {
   if (link !== undefined) output.print(`In the Temporal UI: ${output.look('cyan', link)}`);
 }
 
-async function stayUp(): Promise<void> {
-  output.print('\nThe server and its UI stay up. Ctrl-C ends them.');
-  await untilInterrupted(signal, session.failed);
-}
-
 /** Ends the run first, so that nothing is in flight. */
 async function endAll({ run, result, model }: Started): Promise<void> {
   if (signal.aborted) output.print(output.look('dim', '\nEnding what was started. Ctrl-C again ends it at once.'));
@@ -82,17 +76,7 @@ async function cancelRun(run: RunHandle): Promise<void> {
   await run.result();
 }
 
-/** The flags, or undefined if the command line has anything else. */
-function flags(): { exit: boolean } | undefined {
-  try {
-    return parseArgs({ options: { exit: { type: 'boolean', default: false } } }).values;
-  } catch {
-    process.stderr.write('Usage: npm run demo [-- --exit]\n  --exit   ends after the run, instead of staying up for the Temporal UI\n');
-    return undefined;
-  }
-}
-
-const given = flags();
+const given = demoFlags('demo');
 const exitCode = given === undefined ? EXIT_CODES.usage.code : await demo(given);
 await new Promise<void>((resolve) => process.stdout.write('', () => resolve()));
 process.exit(exitCode);

@@ -1,11 +1,12 @@
-// npm run demo:program: runs a program on a Temporal server, tells what happens as it happens, and decides as its reviewer.
+// npm run demo:program [-- --exit]: runs a program on a Temporal server, tells what happens as it happens, and decides as its reviewer.
 import type { ProgramHandle, ProgramResult } from 'longhaul/client';
 import { openai } from 'longhaul/worker';
-import { untilInterrupted } from '../../src/cli/interruption.ts';
+import { EXIT_CODES } from '../../src/cli/exit-codes.ts';
+import { Interruption, untilInterrupted } from '../../src/cli/interruption.ts';
 import { eventLines } from '../../src/cli/render/print-event.ts';
 import { reportError } from '../../src/cli/report-error.ts';
 import { traceLines } from '../../src/cli/render/trace-lines.ts';
-import { DemoSession, quietly } from '../demo/session.ts';
+import { demoFlags, DemoSession, quietly } from '../demo/session.ts';
 import { CONTRACTS } from './contracts.ts';
 import { anchors, renewals } from './renewals.ts';
 import { scriptedModel } from './scripted-model.ts';
@@ -18,7 +19,7 @@ const session = new DemoSession('renewals-demo');
 const { terminal, output } = session;
 const { signal, env, stdout } = terminal;
 
-async function demo(): Promise<number> {
+async function demo({ exit }: { exit: boolean }): Promise<number> {
   let run: Run | undefined;
   let result: ProgramResult<unknown> | undefined;
   try {
@@ -32,9 +33,11 @@ async function demo(): Promise<number> {
     await untilInterrupted(signal, Promise.race([session.failed, reading]));
     result = await run.result({ signal });
     await printResult(run, result);
+    // Without a terminal there is no reader of the UI, and no Ctrl-C.
+    if (!exit && stdout.isTTY === true) await session.stayUp();
     return result.success ? 0 : 1;
   } catch (error) {
-    return reportError(error, terminal);
+    return error instanceof Interruption && result?.success ? 0 : reportError(error, terminal);
   } finally {
     if (result === undefined) await quietly(run?.cancel('the demo was ended').then(() => undefined));
     await session.end();
@@ -75,8 +78,11 @@ async function printResult(run: Run, result: ProgramResult<unknown>): Promise<vo
   for (const line of traceLines(await run.trace(), output)) output.print(line);
   const text = result.error === null ? JSON.stringify(result.output, null, 2) : output.look('red', result.error);
   output.print(`\n${text}\n\n${result.summary()}`);
+  const link = await session.link(run.runId);
+  if (link !== undefined) output.print(`In the Temporal UI: ${output.look('cyan', link)}`);
 }
 
-const exitCode = await demo();
+const given = demoFlags('demo:program');
+const exitCode = given === undefined ? EXIT_CODES.usage.code : await demo(given);
 await new Promise<void>((resolve) => process.stdout.write('', () => resolve()));
 process.exit(exitCode);

@@ -38,7 +38,7 @@ describe('the project', () => {
   });
 
   test('has folders with few entries', () => {
-    expect(crowdedFolders(new Map([...tree].filter(([path]) => !/^(bench|examples)\//.test(path))))).toEqual([]);
+    expect(crowdedFolders(new Map([...tree].filter(([path]) => !path.startsWith('examples/'))))).toEqual([]);
   });
 
   test(`has small files: half of them have ${median} lines or fewer, and the limit is 100`, () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { crowdModel, runsThatDiffer } from '../../bench/crowd-model.ts';
-import { promptFor } from '../../bench/scripted-run.ts';
+import { crowdModel, runsThatDiffer } from '../../bench/script/crowd-model.ts';
+import { promptFor } from '../../bench/script/scripted-run.ts';
 import type { ModelRequest } from '../../src/core/domain/model/model.ts';
 
 const signal = new AbortController().signal;

@@ -1,6 +1,6 @@
 import proto from '@temporalio/proto';
 import { describe, expect, it } from 'vitest';
-import { edges, measureHistory } from '../../bench/encoded-history.ts';
+import { edges, measureHistory } from '../../bench/figures/encoded-history.ts';
 import type { HistoryEvent } from '../../src/history/history-events.ts';
 
 const { HistoryEvent: Encoded } = proto.temporal.api.history.v1;

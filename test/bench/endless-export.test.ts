@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { checkExport, type CheckedExport } from '../../bench/endless-export.ts';
-import { pageText, scriptedAnswer } from '../../bench/scripted-run.ts';
+import { checkExport, type CheckedExport } from '../../bench/endless/endless-export.ts';
+import { pageText, scriptedAnswer } from '../../bench/script/scripted-run.ts';
 import type { ExportLine } from '../../src/client/export/export-line.ts';
 import type { StepResult } from '../../src/core/domain/record/step.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { roundFigures } from '../../bench/latency.ts';
-import { mean, median, percentile } from '../../bench/statistics.ts';
+import { mean, median, percentile } from '../../bench/figures/statistics.ts';
 
 describe('percentiles', () => {
   it('are values of the sample, in any order of it', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { inTurn } from '../../bench/in-turn.ts';
+import { inTurn } from '../../bench/figures/in-turn.ts';
 import { parseOptions, type PeersOptions } from '../../bench/options.ts';
-import { needsPlugins, phasesOf } from '../../bench/peer-phases.ts';
+import { needsPlugins, phasesOf } from '../../bench/comparison/peer-phases.ts';
 
 const optionsOf = (...args: string[]): PeersOptions => {
   const options = parseOptions(['peers', ...args]);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { reportOf } from '../../bench/peer-report.ts';
-import { peerTable } from '../../bench/peer-table.ts';
-import { contentBytes } from '../../bench/scripted-run.ts';
+import { reportOf } from '../../bench/comparison/peer-report.ts';
+import { peerTable } from '../../bench/comparison/peer-table.ts';
+import { contentBytes } from '../../bench/script/scripted-run.ts';
 import { historyOf, latencyOf, phaseOf, sampleOf } from './peer-samples.ts';
 
 const killed = { type: 'killed', step: 2, reason: 'too long' } as const;

@@ -1,7 +1,7 @@
 import type { LatencyFigures } from '../../bench/latency.ts';
-import type { Phase, PhaseName } from '../../bench/peer-phases.ts';
-import type { PhaseSamples, Sample } from '../../bench/peer-samples.ts';
-import type { SideName } from '../../bench/peer-sides.ts';
+import type { Phase, PhaseName } from '../../bench/comparison/peer-phases.ts';
+import type { PhaseSamples, Sample } from '../../bench/comparison/peer-samples.ts';
+import type { SideName } from '../../bench/comparison/peer-sides.ts';
 
 /** Latency figures that are all equal, except for those that are named. */
 export function latencyOf(ms: number, figures: Partial<LatencyFigures> = {}): LatencyFigures {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { answerTo } from '../../bench/scripted-request.ts';
-import { promptFor, scriptedAnswer } from '../../bench/scripted-run.ts';
+import { answerTo } from '../../bench/script/scripted-request.ts';
+import { promptFor, scriptedAnswer } from '../../bench/script/scripted-run.ts';
 
 const prompt = { role: 'user', content: promptFor(3) };
 const page = (results: number): object[] => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { contentBytes, pageText, promptFor, scriptedAnswer, stepsAskedFor } from '../../bench/scripted-run.ts';
+import { contentBytes, pageText, promptFor, scriptedAnswer, stepsAskedFor } from '../../bench/script/scripted-run.ts';
 
 describe('the script of a run', () => {
   it('asks for one page a step, then answers', () => {

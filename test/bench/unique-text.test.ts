@@ -1,6 +1,6 @@
 import { zstdCompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { uniqueText } from '../../bench/unique-text.ts';
+import { uniqueText } from '../../bench/script/unique-text.ts';
 
 describe('unique text', () => {
   it('has the requested length, in printable ASCII', () => {

@@ -1,4 +1,4 @@
-import { percentile, rounded } from '../../bench/statistics.ts';
+import { percentile, rounded } from '../../bench/figures/statistics.ts';
 
 /** Durations in milliseconds. */
 export interface Timings {

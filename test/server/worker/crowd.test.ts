@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { type CrowdModel, crowdModel } from '../../../bench/crowd-model.ts';
-import { readerAgent } from '../../../bench/reader-agent.ts';
-import { promptFor } from '../../../bench/scripted-run.ts';
+import { type CrowdModel, crowdModel } from '../../../bench/script/crowd-model.ts';
+import { readerAgent } from '../../../bench/sides/reader-agent.ts';
+import { promptFor } from '../../../bench/script/scripted-run.ts';
 import type { CreateWorkerOptions } from '../../../worker/index.ts';
 import { Testbed } from '../testbed/testbed.ts';
 

@@ -1,7 +1,7 @@
 import { Client, Connection } from '@temporalio/client';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { bundleToFile } from '../../../bench/workflow-bundle.ts';
+import { bundleToFile } from '../../../bench/sides/workflow-bundle.ts';
 import type { ExecutionHistory } from '../../../src/history/execution-history.ts';
 import { LonghaulClient } from '../../../src/client/index.ts';
 import { UPDATE_RETRY } from '../../../src/temporal/update-retry.ts';

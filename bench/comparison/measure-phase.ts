@@ -1,0 +1,105 @@
+import { connect, type LonghaulClient } from '../../src/client/index.ts';
+import { startDevServer } from '../../src/dev-server/index.ts';
+import { weighChain } from '../figures/chain-history.ts';
+import { startFakeProvider } from '../script/fake-provider.ts';
+import { inTurn } from '../figures/in-turn.ts';
+import { describeMachine } from '../figures/machine.ts';
+import type { Phase } from './peer-phases.ts';
+import type { PhaseSamples } from './peer-samples.ts';
+import { callsMadeBy, PEER_SIDES, type SideName } from './peer-sides.ts';
+import { takeTurn, type Turn } from './peer-turn.ts';
+import { SideHandle } from '../sides/side-handle.ts';
+
+type Say = (line: string) => void;
+
+/** The environment of a set-up. */
+interface Stage {
+  client: LonghaulClient;
+  handles: Map<SideName, SideHandle>;
+}
+
+const MODEL_CLIENT = 'Chat Completions: streamed by Longhaul and the loops, whole by the plugins';
+
+/** Runs that are not measured: they load and compile code, and open connections. */
+const WARM_UP_RUNS = 4;
+const WARM_UP_STEPS = 50;
+
+/**
+ * Measures one set-up: starts a tuned dev server, a fake provider and one process for each side; then does rounds in which the
+ * sides take turns, so that other load of the machine falls on all of them.
+ */
+export async function measurePhase(phase: Phase, say: Say): Promise<PhaseSamples> {
+  const server = await startDevServer({ say, env: { ...process.env, TEMPORAL_ADDRESS: '' } });
+  const provider = await startFakeProvider();
+  const { address, namespace } = server;
+  const client = await connect({ address, namespace });
+  const handles = new Map<SideName, SideHandle>();
+  try {
+    for (const side of phase.sides) {
+      const { resultChars, codec } = phase;
+      const setting = {
+        address,
+        namespace,
+        baseURL: provider.baseURL,
+        resultChars,
+        codec,
+        tier: 'remote' as const,
+        calls: callsMadeBy(side),
+      };
+      handles.set(side, await SideHandle.start(PEER_SIDES[side].program, setting));
+    }
+    const machine = { ...(await describeMachine(client.temporal)), codec: phase.codec, modelClient: MODEL_CLIENT };
+    const stage = { client, handles };
+    if (phase.timed) await warmUp(phase, stage);
+    return { phase, machine, ...(await measureRounds(phase, stage, say)) };
+  } finally {
+    await Promise.all([...handles.values()].map((handle) => handle.stop()));
+    await client.close();
+    provider.stop();
+    await server.stop();
+  }
+}
+
+async function warmUp({ steps, sides, atOnce }: Phase, stage: Stage): Promise<void> {
+  for (let runs = 0; runs < WARM_UP_RUNS; runs += atOnce) {
+    for (const side of sides) await turnOf(stage, { side, steps: Math.min(steps, WARM_UP_STEPS), atOnce });
+  }
+}
+
+async function measureRounds(phase: Phase, stage: Stage, say: Say): Promise<Pick<PhaseSamples, 'samples' | 'retries'>> {
+  const samples: PhaseSamples['samples'] = {};
+  const retries: PhaseSamples['retries'] = {};
+  for (let round = 1; round <= phase.rounds; round += 1) {
+    for (const side of inTurn(phase.sides, round)) {
+      const { steps, atOnce } = phase;
+      const turn = await persistently(say, () => turnOf(stage, { side, steps, atOnce }));
+      if (phase.weighed) turn.sample.history = await weighChain(stage.client.temporal, turn.runId, PEER_SIDES[side].modelActivity);
+      (samples[side] ??= []).push(turn.sample);
+      retries[side] = turn.retries;
+      say(`${phase.name}, round ${round} of ${phase.rounds}: ${turnLine(side, turn)}`);
+    }
+  }
+  return { samples, retries };
+}
+
+async function turnOf({ client, handles }: Stage, plan: { side: SideName; steps: number; atOnce: number }): Promise<Turn> {
+  const handle = handles.get(plan.side);
+  if (handle === undefined) throw new RangeError(`Nothing was started for "${plan.side}"`);
+  return takeTurn(handle, client.temporal, plan);
+}
+
+/** If the machine is busy for a moment, the earlier measurements must not be lost: a failed turn is repeated once. */
+async function persistently(say: Say, take: () => Promise<Turn>): Promise<Turn> {
+  try {
+    return await take();
+  } catch (error) {
+    say(`${error instanceof Error ? error.message : String(error)}; once more`);
+    return take();
+  }
+}
+
+function turnLine(side: SideName, { sample: { ending, latency, cpuMsPerCall, history } }: Turn): string {
+  const stored = history === undefined ? '' : `, ${history.bytes} bytes in ${history.events} events`;
+  const end = ending.type === 'killed' ? `, killed at step ${ending.step} (${ending.reason})` : '';
+  return `${side}: p50 ${latency.msPerCallP50} ms, ${latency.callsPerSecond} calls/s, CPU ${cpuMsPerCall} ms per call${stored}${end}`;
+}
