@@ -43,8 +43,7 @@ export function firstState(start: FirstStart, beginning: BeginningOfRun, clock: 
 /** Returns the parent that the input of a run names. It is checked for the first time after the time between two checks. */
 export function parentOfStart({ input: { parent } }: FirstStart, startedAt: number): ParentRun | undefined {
   if (parent === undefined) return undefined;
-  const { runId, depth, checkMs } = parent;
-  return { runId, depth, checkMs, checkAt: startedAt + checkMs };
+  return { ...parent, checkAt: startedAt + parent.checkMs };
 }
 
 /** Returns the name of the agent or the program that a run names. */

@@ -2,7 +2,7 @@ import type { ApprovalDeadline, ApprovalPolicy } from '../approvals/approval.ts'
 import type { WindowPolicy } from './compaction.ts';
 import type { ContinueAsNewThresholds } from '../run/continue-as-new.ts';
 import type { JsonObject } from '../json/json.ts';
-import type { RunLimits } from './limits.ts';
+import type { LimitChanges, RunLimits } from './limits.ts';
 import type { ModelPrice } from '../model/price.ts';
 import type { ProgramDocument } from '../program/document.ts';
 import type { ToolPolicy } from './tool-policy.ts';
@@ -73,6 +73,12 @@ export interface ActivityTiming {
   childCheckMs?: number;
 }
 
+/** The limits of agents and programs, by their name. A final attempt counts as a step. */
+export interface ChildLimits {
+  agents: Record<string, LimitChanges>;
+  programs: Record<string, LimitChanges>;
+}
+
 /** The agent as plain JSON, resolved by the run's first activity and pinned for the whole run. */
 export interface AgentSnapshot {
   version: 1;
@@ -119,6 +125,8 @@ export interface AgentSnapshot {
   tagAttribute?: true;
   /** The document, if the run is that of a program. Its other fields are then those that every step of it shares. */
   program?: ProgramDocument;
+  /** The limits of the agents and programs that steps of the program run, by their name. Absent: the run shares no limit with them. */
+  childLimits?: ChildLimits;
   /** The beginning of the SHA-256 of the canonical JSON of all other fields, in base64url. */
   digest: string;
 }

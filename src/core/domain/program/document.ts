@@ -17,8 +17,10 @@ export interface ProgramDocument {
   units: UnitDocument[];
   /** The output of the program, with references. Absent: the output of the last step of the last unit. */
   output?: JsonValue;
-  /** The limits of the whole run. `steps` counts model calls. */
+  /** The limits of the whole run. `steps` counts model calls, also those of the runs that its steps start. */
   limits?: LimitOptions;
+  /** `ask`: at a limit, a person is asked to raise it. Default `stop`: the run ends. */
+  onLimit?: 'stop' | 'ask';
   /**
    * True: as in AXON, unknown references stay as written, unknown anchors are ignored, and a step whose tool is unknown fails once it
    * is reached. An answer without the declared form is taken as it is: the validator alone judges it, and only if the step declares

@@ -15,10 +15,9 @@ export interface ParentRun {
   checkMs: number;
   /** The time of the next check, in milliseconds since the epoch. Absent in the input of a run. */
   checkAt?: number;
+  /** The part of the limits of the parent that the child has been given. Its own limits are no higher, and are not raised above it. */
+  left?: LimitChanges;
 }
 
 /** The parent as the input of a child names it. */
-export interface ParentInput extends Omit<ParentRun, 'checkAt'> {
-  /** The amounts that are left of the limits of the parent. The limits of the child are no higher. */
-  left?: LimitChanges;
-}
+export type ParentInput = Omit<ParentRun, 'checkAt'>;

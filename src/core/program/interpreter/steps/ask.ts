@@ -35,7 +35,7 @@ export async function askOnce(run: ProgramRun, running: RunningStep, step: StepD
     ...(step.timeout === undefined ? {} : { timeoutMs: milliseconds(step.timeout, `step "${at}": "timeout"`) }),
     model,
   });
-  program.asksInFlight -= 1;
+  run.endModelCall();
   const note: StepNote = { at, kind: 'ask', type: 'attempt', attempt: state.attempts, startedAt };
   switch (outcome.type) {
     case 'cancelled':

@@ -7,7 +7,6 @@ import { isJsonObject } from '../../../domain/json/json.ts';
 import type { StepDocument } from '../../../domain/program/document.ts';
 import { milliseconds } from '../../../domain/run/duration.ts';
 import { DEFAULT_CHILD_CHECK_MS, MAX_RUN_DEPTH, type ParentInput } from '../../../domain/run/parent-run.ts';
-import { limitsLeft } from '../../../loop/limits/limits-left.ts';
 import { formatError } from '../../errors/format-error.ts';
 import { interpolate, resolveValue } from '../../references/interpolate.ts';
 import type { ChildStart } from '../program-ports.ts';
@@ -21,15 +20,15 @@ const MAX_ID = 1_000;
 /** A child to start, or the reason why it cannot start. */
 export type MadeStart = { ok: true; runId: string; start: ChildStart } | { ok: false; problem: string };
 
-/** Makes the input of the child of a step: its references resolved, as edited by a person, with what is left of the limits of the run. */
-export function childStart(run: ProgramRun, running: RunningStep, step: StepDocument): MadeStart {
+/** Makes the input of the child of a step: its references resolved, as edited by a person, with the part of the limits of the run that it is `given`. */
+export function childStart(run: ProgramRun, running: RunningStep, step: StepDocument, given: LimitChanges): MadeStart {
   const { depth = 0 } = run.state.parent ?? {};
   if (depth >= MAX_RUN_DEPTH) return refused(`the limit of ${MAX_RUN_DEPTH} runs inside of each other is reached`);
   const { at, state } = running;
   const runId = `${run.state.runId}/${at}${state.attempts > 1 ? `#${state.attempts}` : ''}`;
   if (runId.length > MAX_ID) return refused(`its run id would have more than ${MAX_ID} characters: start the program with a shorter one`);
   try {
-    const parent = parentOf(run, step, depth + 1);
+    const parent = parentOf(run, step, { depth: depth + 1, given });
     const made = step.agent === undefined ? programStart(run, running, step, parent) : agentStart(run, running, step, parent);
     return made.ok ? { ...made, runId } : made;
   } catch (error) {
@@ -93,8 +92,14 @@ function common<Limits extends LimitChanges>(
   return { ...(Object.keys(limits).length === 0 ? {} : { limits }), ...(tags.length === 0 ? {} : { tags: [...tags] }), parent };
 }
 
-function parentOf({ state, ports }: ProgramRun, { name, timeout }: StepDocument, depth: number): ParentInput {
-  const left = limitsLeft(state, ports.now());
+function parentOf(
+  { state, ports }: ProgramRun,
+  { name, timeout }: StepDocument,
+  { depth, given }: { depth: number; given: LimitChanges },
+): ParentInput {
+  const { limits, startedAt } = state;
+  const left = { ...given };
+  if (limits.deadlineMs !== undefined) left.deadlineMs = Math.max(1, startedAt + limits.deadlineMs - ports.now());
   if (timeout !== undefined) left.deadlineMs = Math.min(left.deadlineMs ?? Infinity, milliseconds(timeout, `step "${name}": "timeout"`));
   const { childCheckMs = DEFAULT_CHILD_CHECK_MS } = state.snapshot.timing;
   return { runId: state.runId, depth, checkMs: childCheckMs, ...(Object.keys(left).length === 0 ? {} : { left }) };
