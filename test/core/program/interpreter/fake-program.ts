@@ -1,4 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
+import type { ChildLimits } from '../../../../src/core/domain/agent/agent-snapshot.ts';
+import type { LimitChanges, RunLimits } from '../../../../src/core/domain/agent/limits.ts';
 import type { JsonObject } from '../../../../src/core/domain/json/json.ts';
 import type { ProgramDocument } from '../../../../src/core/domain/program/document.ts';
 import type { RunResultFields } from '../../../../src/core/domain/run/result.ts';
@@ -21,6 +23,19 @@ export interface FakeProgram {
   continueDue?: () => boolean;
   /** Returns the number of turns that a child takes. Default 1. */
   childTurns?: (runId: string) => number;
+  /** The limits of the run, and those of the agents that it runs. */
+  limits?: Partial<RunLimits>;
+  childLimits?: ChildLimits;
+  /** Returns what a child uses of the limits that it has been given, and how it ends. Default: nothing; it completes. */
+  childUse?: (runId: string, left: LimitChanges) => ChildUse;
+}
+
+/** The use of a child, and its end. `lost`: it ends without a result. */
+export interface ChildUse {
+  steps: number;
+  toolCalls: number;
+  tokens: number;
+  end: 'completed' | 'error' | 'lost';
 }
 
 /** The outcome of a program with fake ports. */
@@ -31,6 +46,12 @@ export interface FakeProgramRun {
   executions: number;
   /** The ids of the children that were started, in order. */
   children: string[];
+  /** The most children that ran at once. */
+  atOnce: number;
+  /** The amounts that children have used, also those without a result. */
+  used: { steps: number; toolCalls: number; tokens: number };
+  /** The amounts that each child was given. */
+  given: LimitChanges[];
 }
 
 const MOST_EXECUTIONS = 200;
@@ -42,11 +63,21 @@ export async function runFakeProgram({
   answer,
   continueDue = () => false,
   childTurns = () => 1,
+  limits = {},
+  childLimits,
+  childUse = () => ({ steps: 0, toolCalls: 0, tokens: 0, end: 'completed' }),
 }: FakeProgram): Promise<FakeProgramRun> {
   const calls: string[] = [];
   let [ids, now, executions] = [0, 1_800_000_000_000, 1];
   const clock = { now: () => now, uuid: () => `id-${++ids}` };
-  const snapshot = { ...testSnapshot({ limits: { maxIterations: 10_000, finalAttempt: false } }), program: document };
+  const snapshot = {
+    ...testSnapshot({ limits: { maxIterations: 10_000, finalAttempt: false, ...limits } }),
+    program: document,
+    ...(childLimits === undefined ? {} : { childLimits }),
+  };
+  const used = { steps: 0, toolCalls: 0, tokens: 0 };
+  const given: LimitChanges[] = [];
+  let [running, atOnce] = [0, 0];
   let state: RunState = beginProgram({ runId: 'run-1', snapshot, input, startedAt: now }, clock);
   let hasActed = false;
   const ask = async (call: AskCall): Promise<AskOutcome> => {
@@ -63,16 +94,31 @@ export async function runFakeProgram({
   };
   /** The turns that are left of each child, which goes on while no execution waits for it. */
   const children = new Map<string, number>();
+  const uses = new Map<string, ChildUse>();
   const runChild = async ({ runId, start, isLeft }: ChildCall): Promise<ChildOutcome> => {
     if (start !== undefined && children.has(runId)) throw new Error(`The child "${runId}" was started twice`);
-    if (start !== undefined) children.set(runId, childTurns(runId));
+    if (start !== undefined) {
+      children.set(runId, childTurns(runId));
+      given.push(start.input.parent?.left ?? {});
+      uses.set(runId, childUse(runId, start.input.parent?.left ?? {}));
+      running += 1;
+      atOnce = Math.max(atOnce, running);
+    }
     for (let left = children.get(runId) ?? 0; left > 0; children.set(runId, (left -= 1))) {
       if (isLeft()) return { type: 'left', seenAt: now };
       await setImmediate();
     }
     hasActed = true;
-    const ending = { status: 'completed' as const, stopReason: 'final_answer' as const, output: `output of ${runId}` };
-    return { type: 'ended', result: closeUnstarted({ runId, agentName: 'a', startedAt: now }, clock, ending) };
+    running -= 1;
+    const { steps, toolCalls, tokens, end } = uses.get(runId) ?? { steps: 0, toolCalls: 0, tokens: 0, end: 'lost' };
+    used.steps += steps;
+    used.toolCalls += toolCalls;
+    used.tokens += tokens;
+    if (end === 'lost') return { type: 'failed', code: 'run_terminated', message: 'an operator terminated it' };
+    const ending = { status: end, stopReason: end === 'error' ? end : ('final_answer' as const), output: `output of ${runId}` };
+    const result = closeUnstarted({ runId, agentName: 'a', startedAt: now }, clock, ending);
+    const usage = { ...result.usage, llmCalls: steps, promptTokens: tokens, totalTokens: tokens };
+    return { type: 'ended', result: { ...result, stepsUsed: steps, usage, toolCallsTotal: toolCalls, toolCallsByName: { t: toolCalls } } };
   };
   for (;;) {
     hasActed = false;
@@ -98,7 +144,7 @@ export async function runFakeProgram({
     const { program } = state;
     if (program === undefined) throw new TypeError('The state has no program');
     const end = await runProgram(state, program, ports);
-    if (end.type === 'finished') return { result: end.result, calls, executions, children: [...children.keys()] };
+    if (end.type === 'finished') return { result: end.result, calls, executions, children: [...children.keys()], atOnce, used, given };
     executions += 1;
     const carried = toContinueAsNewState(state, end.position, { executions, inbox: ports.inbox.carried() });
     state = fromContinueAsNewState(JSON.parse(JSON.stringify(carried)) as typeof carried).state;
