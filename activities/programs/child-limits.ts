@@ -1,6 +1,6 @@
-import type { ChildLimits } from '../../src/core/domain/agent/agent-snapshot.ts';
+import type { ChildLimits, OwnLimits } from '../../src/core/domain/agent/agent-snapshot.ts';
 import { plainLimits } from '../../src/core/domain/agent/limit-options.ts';
-import type { LimitChanges, RunLimits } from '../../src/core/domain/agent/limits.ts';
+import type { RunLimits } from '../../src/core/domain/agent/limits.ts';
 import { allSteps } from '../../src/core/domain/program/all-steps.ts';
 import { DEFAULT_MODEL_CALLS, type ProgramDocument } from '../../src/core/domain/program/document.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
@@ -32,8 +32,8 @@ export function childLimits(program: ProgramDocument, limits: RunLimits, { agent
 }
 
 /** Returns the limits of an agent. It needs no calls of the limited tools that it does not have. */
-function ofAgent({ limits, tools, mcp = [] }: AnyAgent, limitedTools: readonly string[]): LimitChanges {
-  const { finalAttempt, onLimit: _, maxIterations, ...others } = limits;
+function ofAgent({ limits, tools, mcp = [] }: AnyAgent, limitedTools: readonly string[]): OwnLimits {
+  const { finalAttempt, maxIterations, ...others } = limits;
   const lacking = mcp.length > 0 ? [] : limitedTools.filter((tool) => tools.every(({ name }) => name !== tool));
   const byName = { ...others.toolCallsByName, ...Object.fromEntries(lacking.map((tool) => [tool, 0])) };
   return withoutDeadline({
@@ -43,10 +43,10 @@ function ofAgent({ limits, tools, mcp = [] }: AnyAgent, limitedTools: readonly s
   });
 }
 
-function ofProgram({ name, limits = {} }: ProgramDocument): LimitChanges {
-  return plainLimits(`program "${name}"`, limits);
+function ofProgram({ name, limits = {}, onLimit }: ProgramDocument): OwnLimits {
+  return { ...plainLimits(`program "${name}"`, limits), ...(onLimit === 'ask' ? { onLimit } : {}) };
 }
 
-function withoutDeadline({ deadlineMs: _, ...limits }: LimitChanges): LimitChanges {
+function withoutDeadline({ deadlineMs: _, ...limits }: OwnLimits): OwnLimits {
   return limits;
 }

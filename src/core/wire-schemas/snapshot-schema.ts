@@ -28,7 +28,9 @@ export const RUN_LIMITS_SCHEMA: JsonObject = {
   required: ['maxIterations'],
 };
 
-const LIMITS_BY_NAME: JsonObject = { type: 'object', additionalProperties: GIVEN_SCHEMA };
+const OWN_LIMITS: JsonObject = { ...GIVEN_SCHEMA, properties: { ...propertiesOf(GIVEN_SCHEMA), onLimit: { const: 'ask' } } };
+
+const LIMITS_BY_NAME: JsonObject = { type: 'object', additionalProperties: OWN_LIMITS };
 
 const TOOL: JsonObject = {
   type: 'object',

@@ -73,10 +73,13 @@ export interface ActivityTiming {
   childCheckMs?: number;
 }
 
-/** The limits of agents and programs, by their name. A final attempt counts as a step. */
+/** The limits that a child has of its own. A final attempt counts as a step. */
+export type OwnLimits = LimitChanges & Pick<RunLimits, 'onLimit'>;
+
+/** The limits of agents and programs, by their name. */
 export interface ChildLimits {
-  agents: Record<string, LimitChanges>;
-  programs: Record<string, LimitChanges>;
+  agents: Record<string, OwnLimits>;
+  programs: Record<string, OwnLimits>;
 }
 
 /** The agent as plain JSON, resolved by the run's first activity and pinned for the whole run. */

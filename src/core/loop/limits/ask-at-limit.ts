@@ -56,7 +56,11 @@ function refused(state: RunState, ports: RunPorts, { stopReason }: LimitReached)
 }
 
 /** Returns the pending approval that asks a person to raise a limit. */
-export function limitApproval({ window, snapshot, context }: RunState, ports: RunPorts, { message, proposal }: LimitReached): PendingApproval {
+export function limitApproval(
+  { window, snapshot, context }: RunState,
+  ports: RunPorts,
+  { message, proposal }: LimitReached,
+): PendingApproval {
   const callId = `limit-${window.through}`;
   return {
     kind: 'limit',

@@ -1,6 +1,6 @@
 // Programs: the part of the limits of a run that a child is given.
 
-import type { LimitChanges } from '../../domain/agent/limits.ts';
+import type { OwnLimits } from '../../domain/agent/agent-snapshot.ts';
 import { DEFAULT_MODEL_CALLS } from '../../domain/program/document.ts';
 import type { RunState } from '../../loop/state/run-state.ts';
 import { type Amounts, amountsOf, isOfTool, usedOf } from './amounts.ts';
@@ -14,13 +14,14 @@ export interface ShareTerms {
   /** The number of lists of steps that run side by side and have not been given a part, the one of this child included. */
   lanes: number;
   /** The limits that the child has of its own. */
-  own: LimitChanges;
+  own: OwnLimits;
 }
 
 /**
  * Returns the amounts that a child is given; undefined if it waits until another one ends. A child with a limit of its own gets
  * that, all of it, or what is left once nothing else holds any of it. A child without one gets an equal part of what is free, so that
- * the steps beside it have theirs. Must be called before a limit is reached.
+ * the steps beside it have theirs. A child that asks a person at its limits gets the
+ * larger of the two, so that there is something to raise them by. Must be called before a limit is reached.
  */
 export function shareOf(state: RunState, { held, unreported, lanes, own }: ShareTerms): Amounts | undefined {
   const spent = usedOf(state);
@@ -30,9 +31,10 @@ export function shareOf(state: RunState, { held, unreported, lanes, own }: Share
     const heldNow = held.get(name) ?? 0;
     const free = limit - (spent.get(name) ?? 0) - (unreported.get(name) ?? 0) - heldNow;
     const most = wanted.get(name) ?? (isOfTool(name) ? wanted.get('toolCalls') : undefined);
-    const part = most ?? equalPart(name, free, lanes);
+    const equal = equalPart(name, free, lanes);
+    const part = most ?? equal;
     if (most === 0) given.set(name, 0);
-    else if (part > 0 && free >= part) given.set(name, part);
+    else if (part > 0 && free >= part) given.set(name, own.onLimit === 'ask' ? Math.max(part, equal) : part);
     else if (heldNow > 0) return undefined;
     else given.set(name, Math.max(0, free));
   }

@@ -1,5 +1,6 @@
 // Programs: the amounts that running children have been given.
 
+import type { OwnLimits } from '../../domain/agent/agent-snapshot.ts';
 import type { LimitChanges, LimitReached } from '../../domain/agent/limits.ts';
 import type { ProgramState } from '../../domain/program/program-state.ts';
 import { limitReached, reserveCalls } from '../../loop/limits/limits.ts';
@@ -21,7 +22,8 @@ export class ChildBudget {
   constructor(state: RunState, program: ProgramState) {
     this.#state = state;
     this.#program = program;
-    for (const [at, { progress }] of program.steps) if (progress?.child !== undefined) this.#keep(at, amountsOf(progress.child.given ?? {}));
+    for (const [at, { progress }] of program.steps)
+      if (progress?.child !== undefined) this.#keep(at, amountsOf(progress.child.given ?? {}));
   }
 
   /** Runs lists of steps side by side. */
@@ -61,7 +63,7 @@ export class ChildBudget {
   }
 
   /** Returns the verdict on the start of a child, which keeps what it is given until `release`. */
-  onChild(at: string, own: LimitChanges, now: number): Verdict<LimitChanges> {
+  onChild(at: string, own: OwnLimits, now: number): Verdict<LimitChanges> {
     const reached = limitReached(this.#used(), now, { final: false });
     if (reached !== undefined) return { type: 'limit', reached };
     const given = shareOf(this.#state, {

@@ -1,6 +1,7 @@
 // Programs: the run that the steps of a program share.
 
 import { type Decision, type PendingApproval, RAISE_LIMITS } from '../../domain/approvals/approval.ts';
+import type { OwnLimits } from '../../domain/agent/agent-snapshot.ts';
 import type { LimitChanges, LimitReached } from '../../domain/agent/limits.ts';
 import { settleDecisions, settleRemembered } from '../../loop/approvals/settle-decisions.ts';
 import { nearestDeadline, requestDecision, showWaiting, WAITING } from '../../loop/approvals/wait-for-decisions.ts';
@@ -105,7 +106,7 @@ export class ProgramRun {
   }
 
   /** Waits in the same way for the part of the limits that a child is given. Undefined if the run stops first. */
-  async giveChild(at: string, own: LimitChanges): Promise<LimitChanges | undefined> {
+  async giveChild(at: string, own: OwnLimits): Promise<LimitChanges | undefined> {
     const { budget, ports } = this;
     return this.#admit(() => budget.onChild(at, own, ports.now()), { isChild: true });
   }

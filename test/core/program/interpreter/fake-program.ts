@@ -5,7 +5,7 @@ import type { JsonObject } from '../../../../src/core/domain/json/json.ts';
 import type { ProgramDocument } from '../../../../src/core/domain/program/document.ts';
 import type { RunResultFields } from '../../../../src/core/domain/run/result.ts';
 import { closeUnstarted } from '../../../../src/core/loop/close-run.ts';
-import { Inbox } from '../../../../src/core/loop/state/inbox.ts';
+import { type CarriedInbox, Inbox } from '../../../../src/core/loop/state/inbox.ts';
 import { fromContinueAsNewState, toContinueAsNewState } from '../../../../src/core/loop/state/continue-as-new-state.ts';
 import type { RunState } from '../../../../src/core/loop/state/run-state.ts';
 import { beginProgram } from '../../../../src/core/program/begin.ts';
@@ -28,6 +28,8 @@ export interface FakeProgram {
   childLimits?: ChildLimits;
   /** Returns what a child uses of the limits that it has been given, and how it ends. Default: nothing; it completes. */
   childUse?: (runId: string, left: LimitChanges) => ChildUse;
+  /** Approves each request to raise a limit, this many turns after it was made. */
+  approvesAfter?: number;
 }
 
 /** The use of a child, and its end. `lost`: it ends without a result. */
@@ -52,6 +54,8 @@ export interface FakeProgramRun {
   used: { steps: number; toolCalls: number; tokens: number };
   /** The amounts that each child was given. */
   given: LimitChanges[];
+  /** The ids of the requests to raise a limit, as often as they were seen. */
+  requests: string[];
 }
 
 const MOST_EXECUTIONS = 200;
@@ -66,6 +70,7 @@ export async function runFakeProgram({
   limits = {},
   childLimits,
   childUse = () => ({ steps: 0, toolCalls: 0, tokens: 0, end: 'completed' }),
+  approvesAfter = Infinity,
 }: FakeProgram): Promise<FakeProgramRun> {
   const calls: string[] = [];
   let [ids, now, executions] = [0, 1_800_000_000_000, 1];
@@ -77,9 +82,23 @@ export async function runFakeProgram({
   };
   const used = { steps: 0, toolCalls: 0, tokens: 0 };
   const given: LimitChanges[] = [];
+  const requests: string[] = [];
+  const approved = new Set<string>();
+  const approveLimit = (inbox: Inbox): void => {
+    const waiting = state.approvals.pending.find(({ kind }) => kind === 'limit');
+    if (waiting === undefined || approved.has(waiting.callId)) return;
+    requests.push(waiting.callId);
+    if (requests.filter((id) => id === waiting.callId).length <= approvesAfter) return;
+    approved.add(waiting.callId);
+    const { callId, toolName, digest, proposal = {} } = waiting;
+    const by = { by: null, source: 'update' as const, at: new Date(now).toISOString() };
+    inbox.decide({ id: callId, type: 'approve', callId, toolName, digest, arguments: { ...proposal }, ...by });
+    inbox.countUpdate();
+  };
   let [running, atOnce] = [0, 0];
   let state: RunState = beginProgram({ runId: 'run-1', snapshot, input, startedAt: now }, clock);
   let hasActed = false;
+  let carriedInbox: CarriedInbox | undefined;
   const ask = async (call: AskCall): Promise<AskOutcome> => {
     const name = `${call.address}#${call.attempt}`;
     calls.push(`+${name}`);
@@ -122,10 +141,11 @@ export async function runFakeProgram({
   };
   for (;;) {
     hasActed = false;
+    const inbox = new Inbox(carriedInbox);
     const ports: ProgramPorts = {
       ...quietPorts(),
       ...clock,
-      inbox: new Inbox(),
+      inbox,
       callModel: () => Promise.resolve({ type: 'failed', code: 'internal', message: 'a program calls no model of an agent' }),
       runTool: () => Promise.resolve({ type: 'lost', reason: 'no tool runs here' }),
       ask,
@@ -135,6 +155,7 @@ export async function runFakeProgram({
       until: async (isMet, deadline) => {
         for (let turns = 0; !isMet() && turns < 5_000; turns += 1) {
           await setImmediate();
+          approveLimit(ports.inbox);
           if (deadline !== undefined && turns > 20) now = Math.max(now, deadline.at);
           if (deadline !== undefined && deadline.at <= now) return;
         }
@@ -144,9 +165,11 @@ export async function runFakeProgram({
     const { program } = state;
     if (program === undefined) throw new TypeError('The state has no program');
     const end = await runProgram(state, program, ports);
-    if (end.type === 'finished') return { result: end.result, calls, executions, children: [...children.keys()], atOnce, used, given };
+    if (end.type === 'finished')
+      return { result: end.result, calls, executions, children: [...children.keys()], atOnce, used, given, requests };
     executions += 1;
     const carried = toContinueAsNewState(state, end.position, { executions, inbox: ports.inbox.carried() });
+    carriedInbox = ports.inbox.carried();
     state = fromContinueAsNewState(JSON.parse(JSON.stringify(carried)) as typeof carried).state;
   }
 }

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { ChildLimits } from '../../../../src/core/domain/agent/agent-snapshot.ts';
 import type { LimitChanges } from '../../../../src/core/domain/agent/limits.ts';
 import { agent, ask, defineProgram, forEach, parallel, unit } from '../../../../src/define/program/index.ts';
 import { type ChildUse, type FakeProgram, type FakeProgramRun, runFakeProgram } from './fake-program.ts';
@@ -12,7 +13,7 @@ const each = (atOnce: number, more: Parameters<typeof agent>[3] = {}): FakeProgr
   }).document;
 
 const items = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
-const agents = (limits: LimitChanges): FakeProgram['childLimits'] => ({ agents: { a: limits }, programs: {} });
+const agents = (limits: LimitChanges): ChildLimits => ({ agents: { a: limits }, programs: {} });
 
 /** A child that uses three steps of those it was given. */
 const three = (_: string, { maxIterations = Infinity }: LimitChanges): ChildUse => ({
@@ -180,5 +181,36 @@ describe('any program with any limits', () => {
       { numRuns: 150 },
     );
     expect(waited).toBeGreaterThan(20);
+  });
+});
+
+describe('a program that asks at its limits', () => {
+  it('has the same result if it continues as new while it waits for a person, who approves each limit once', async () => {
+    let executionsSeen = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.infiniteStream(fc.boolean()),
+        fc.nat(30),
+        fc.integer({ min: 1, max: 20 }),
+        async (dues, approvesAfter, maxIterations) => {
+          const { result, requests, executions } = await run({
+            document: each(5),
+            input: { items: items(12) },
+            limits: { maxIterations, onLimit: 'ask' },
+            childLimits: agents({ maxIterations: 3 }),
+            childUse: (_, { maxIterations: given = 0 }) => ({ steps: Math.min(2, given), toolCalls: 0, tokens: 0, end: 'completed' }),
+            continueDue: () => dues.next().value === true,
+            approvesAfter,
+          });
+          executionsSeen += executions;
+          expect(result.status).toBe('completed');
+          expect(result.units?.[0]?.steps[0]?.output).toHaveLength(12);
+          // Each approval adds the size of the limit.
+          expect(new Set(requests).size).toBeLessThanOrEqual(Math.ceil(24 / maxIterations));
+        },
+      ),
+      { numRuns: 100 },
+    );
+    expect(executionsSeen).toBeGreaterThan(200);
   });
 });
