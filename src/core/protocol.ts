@@ -43,6 +43,7 @@ export type {
   CheckParentOutput,
   ChildEndedInput,
   ChildWaitingInput,
+  PausedAboveInput,
   ReadResultInput,
   ReportEndInput,
 } from './domain/run/child-messages.ts';
@@ -146,6 +147,7 @@ export const SIGNALS = {
   reportEnd: 'reportEnd',
   childEnded: 'childEnded',
   childWaiting: 'childWaiting',
+  pausedAbove: 'pausedAbove',
 } as const;
 
 /** The names of Longhaul's own activities. The name of every other activity of a run is that of its tool. */

@@ -19,6 +19,7 @@ import { AGENT_RUN, PROGRAM_RUN, type ReportEndInput, SIGNALS } from '../../src/
 import type { LiveRun } from '../run/live-run.ts';
 import { scheduleActivity } from '../run/schedule-activity.ts';
 import { cancelRun, signalRun } from './other-runs.ts';
+import { noteStarted } from './pause-children.ts';
 
 type RunWorkflow = (input: object) => Promise<RunResultFields>;
 
@@ -55,6 +56,7 @@ function childEffects(run: LiveRun, runId: string, isCancelled: () => boolean): 
           (result) => (end = { type: 'ended', result }),
           (error: unknown) => (end = endOfFailure(error)),
         );
+        noteStarted(run, runId);
         return undefined;
       } catch (error) {
         return errorMessage(error);

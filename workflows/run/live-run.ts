@@ -45,6 +45,8 @@ export interface LiveRun {
   state?: RunState;
   /** True if the agent could not be resolved, and the worker has `notifyEnded`. */
   notifiesEnd?: true;
+  /** Ids of children that have started while the run was paused. */
+  startedPaused?: string[];
   /** Set when the run has ended and `notifyEnded` is called. */
   result?: RunResultFields;
 }

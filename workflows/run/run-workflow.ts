@@ -16,6 +16,7 @@ import type { RunState } from '../../src/core/loop/state/run-state.ts';
 import type { LonghaulSinks } from '../interceptors/cancellation-sinks.ts';
 import { reportEnd, tellsWaiting, watchParent } from '../children/parent-link.ts';
 import { parentOfStart } from '../../src/core/first-start.ts';
+import { pauseChildren } from '../children/pause-children.ts';
 import { close } from './closing.ts';
 import { currentDetails } from '../visibility/current-details.ts';
 import { executeRun, failedResult, type RunObserver, type RunStart } from './execute-run.ts';
@@ -47,6 +48,7 @@ export async function runWorkflow(rawInput: unknown, readInput: ReadInput): Prom
     return close(refused);
   }
   const { start } = checked;
+  pauseChildren(run);
   watchParent(run, start.type === 'carry' ? run.state?.parent : parentOfStart(start, run.startedAt));
   const searchAttributes = new SearchAttributePublisher(wasWaiting(start) || hasStaleStatus(start));
   const end = await executeRun(run, start, observer(run, searchAttributes));
@@ -58,7 +60,10 @@ export async function runWorkflow(rawInput: unknown, readInput: ReadInput): Prom
 
 /** True if the previous execution ended with the run paused or waiting for a decision. */
 function wasWaiting(start: RunStart): boolean {
-  return start.type === 'carry' && (start.carry.inbox.paused || (start.carry.approvals?.pending.length ?? 0) > 0);
+  return (
+    start.type === 'carry' &&
+    (start.carry.inbox.paused || start.carry.inbox.pausedAbove === true || (start.carry.approvals?.pending.length ?? 0) > 0)
+  );
 }
 
 /**

@@ -26,6 +26,11 @@ export interface ChildWaitingInput {
   waiting: boolean;
 }
 
+/** Argument of the Signal `pausedAbove`. */
+export interface PausedAboveInput {
+  paused: boolean;
+}
+
 /** Input of `checkParent`. */
 export interface CheckParentInput {
   runId: string;

@@ -185,7 +185,7 @@ export class ProgramRun {
       for (const decision of await settleDecisions(state, ports)) this.#decide(decision);
       const { changes } = this.#admission;
       if (this.#stop === undefined) this.#admission.settle();
-      if (!ports.inbox.paused) showWaiting(state, ports);
+      this.#showStatus();
       const isWaiting = state.approvals.pending.length > 0;
       if (isWaiting && this.#stop === undefined && state.limits.onLimit !== 'ask') {
         const reached = limitReached(state, ports.now(), { final: true });
@@ -205,6 +205,16 @@ export class ProgramRun {
         isWaiting && stop === undefined ? nearestDeadline(state, ports.now()) : undefined,
       );
     }
+  }
+
+  #showStatus(): void {
+    const { state, ports } = this;
+    if (!ports.inbox.paused) return showWaiting(state, ports);
+    // Its children are paused with it: nothing goes on.
+    const isPaused = this.children > 0 && this.program.asksInFlight === 0;
+    if (!isPaused || state.status === 'paused') return;
+    state.status = 'paused';
+    ports.recorded?.(state);
   }
 
   #decide(decision: Decision): void {
