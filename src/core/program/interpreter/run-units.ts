@@ -26,7 +26,8 @@ export async function runUnits(run: ProgramRun): Promise<void> {
 async function runUnit(run: ProgramRun, unit: UnitDocument, needed: readonly string[]): Promise<void> {
   const known = run.program.units.get(unit.name);
   if (known !== undefined && known.status !== 'running') return;
-  if (run.stop !== undefined) return;
+  // A unit may hold a child that is running: its end is waited for also if the run stops.
+  if (run.stop !== undefined && known === undefined) return;
   run.budget.lanes += 1;
   await runOpenUnit(run, unit, { needed, known });
   run.budget.lanes -= 1;
