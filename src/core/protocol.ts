@@ -44,6 +44,7 @@ export type {
   ChildEndedInput,
   ChildWaitingInput,
   PausedAboveInput,
+  StartedAgainInput,
   ReadResultInput,
   ReportEndInput,
 } from './domain/run/child-messages.ts';
@@ -148,6 +149,7 @@ export const SIGNALS = {
   childEnded: 'childEnded',
   childWaiting: 'childWaiting',
   pausedAbove: 'pausedAbove',
+  startedAgain: 'startedAgain',
 } as const;
 
 /** The names of Longhaul's own activities. The name of every other activity of a run is that of its tool. */

@@ -9,6 +9,7 @@ export const PARENT_SCHEMA: JsonObject = {
   description: 'The run that started this one as its child.',
   properties: {
     runId: { type: 'string', minLength: 1, maxLength: 1_000 },
+    firstRunId: { type: 'string', minLength: 1, maxLength: 1_000 },
     depth: { type: 'integer', minimum: 1, maximum: MAX_RUN_DEPTH },
     checkMs: DURATION,
     checkAt: MOMENT,

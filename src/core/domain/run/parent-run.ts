@@ -9,6 +9,8 @@ export const DEFAULT_CHILD_CHECK_MS = 3_600_000;
 /** The run that started a run as its child. */
 export interface ParentRun {
   runId: string;
+  /** The Temporal run id of its first execution: another run may have the same id later. Absent if no workflow started the child. */
+  firstRunId?: string;
   /** The number of runs above the child, from 1. */
   depth: number;
   /** Milliseconds between two checks of the parent, in case that it ended without cancelling its children. */
