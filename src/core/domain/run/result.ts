@@ -142,7 +142,7 @@ export class EndedRun<Output> {
     const calls = Object.entries(this.toolCallsByName).map(([name, count]) => `${name}x${count}`);
     const line = [
       `[${this.status}] ${this.agentName}`,
-      `${this.stepsUsed}/${this.maxIterations} steps`,
+      ...this.progress(),
       `${this.toolCallsTotal} tool call${this.toolCallsTotal === 1 ? '' : 's'} (${calls.join(', ') || 'none'})`,
       `${this.usage.totalTokens} tokens${this.#estimated()}`,
       this.#duration(),
@@ -159,7 +159,7 @@ export class EndedRun<Output> {
       `Run:      ${this.runId}`,
       `Agent:    ${this.agentName}`,
       `Status:   ${this.status}${this.status === 'max_iterations_reached' ? ` (${this.stopReason})` : ''}`,
-      `Steps:    ${this.stepsUsed}/${this.maxIterations}`,
+      ...this.progressLines(),
       `Tools:    ${this.toolCallsTotal}${calls.length > 0 ? ` (${calls.join(', ')})` : ''}`,
       `Tokens:   ${totalTokens} (prompt=${promptTokens}, completion=${completionTokens})${this.#estimated()}`,
       `Duration: ${this.#duration()}`,
@@ -198,6 +198,16 @@ export class EndedRun<Output> {
       hasMedia: this.hasMedia,
       mediaTypes: this.mediaTypes,
     };
+  }
+
+  /** Returns the parts of the summary that say how far the run came. */
+  protected progress(): string[] {
+    return [`${this.stepsUsed}/${this.maxIterations} steps`];
+  }
+
+  /** Returns the same as lines. */
+  protected progressLines(): string[] {
+    return [`Steps:    ${this.stepsUsed}/${this.maxIterations}`];
   }
 
   /** Shows the usage that no provider reported, which is not part of the other counts. */
