@@ -58,12 +58,12 @@ export async function runWorkflow(rawInput: unknown, readInput: ReadInput): Prom
   return close(end.result, run.inbox.cancelReason);
 }
 
-/** True if the previous execution ended with the run paused or waiting for a decision. */
+/** True if the previous execution ended with the run paused or waiting for a decision, of its own or of a child. */
 function wasWaiting(start: RunStart): boolean {
-  return (
-    start.type === 'carry' &&
-    (start.carry.inbox.paused || start.carry.inbox.pausedAbove === true || (start.carry.approvals?.pending.length ?? 0) > 0)
-  );
+  if (start.type !== 'carry') return false;
+  const { inbox, approvals } = start.carry;
+  const { paused, pausedAbove = false, waitingChildren = [] } = inbox;
+  return paused || pausedAbove || waitingChildren.length > 0 || (approvals?.pending.length ?? 0) > 0;
 }
 
 /**
@@ -82,7 +82,7 @@ function observer(run: LiveRun, searchAttributes: SearchAttributePublisher): Run
     resolved: ({ snapshot }) => searchAttributes.publishStart(snapshot),
     recorded: (state) => {
       details(state);
-      if (!isTerminal(state.status)) searchAttributes.publishChanges(state);
+      if (!isTerminal(state.status)) searchAttributes.publishChanges(state, run.inbox.waitingChildren);
       tellParent(state);
     },
     noted: details,

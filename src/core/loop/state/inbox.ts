@@ -251,6 +251,11 @@ export class Inbox {
     return this.#awaited.size;
   }
 
+  /** The ids of the children that wait for a person. */
+  get waitingChildren(): readonly string[] {
+    return [...this.#waitingChildren];
+  }
+
   /** True if a child waits for a person. */
   get hasWaitingChild(): boolean {
     return this.#waitingChildren.size > 0;
