@@ -83,4 +83,6 @@ test('a child that is paused ends with its parent', async () => {
   await until(async () => (await statusOf(testbed, below)) === 'paused', 'the pause of the child', 40);
   await testbed.client.temporal.workflow.getHandle(handle.runId).terminate('operator');
   await until(async () => (await executionStatus(testbed, below)) === 'CANCELLED', 'the end of the child', 40);
+  const ended = await testbed.client.handle(below).result();
+  expect(ended.cancelReason).toContain(`The run "${handle.runId}", which started this one, has ended`);
 }, 60_000);

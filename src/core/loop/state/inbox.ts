@@ -6,6 +6,7 @@ import { cutText } from '../../domain/content/cut-content.ts';
 import type { LimitRaise } from '../../domain/agent/limits.ts';
 import { jsonBytes } from '../../domain/json/payload-limit.ts';
 import type { QueuedMessage } from '../../domain/record/queued-message.ts';
+import type { CarriedInbox } from './carried-inbox.ts';
 import { newest } from '../../domain/json/newest.ts';
 
 /**
@@ -31,34 +32,6 @@ export type Verdict = { type: 'decided'; decision: Decision } | { type: 'refused
 interface Awaited {
   waiting: number;
   verdict: Verdict | undefined;
-}
-
-/** The requests of callers that a run carries into its next execution. */
-export interface CarriedInbox {
-  /** Accepted messages that are not yet recorded, in order. */
-  messages: QueuedMessage[];
-  /** Ids of accepted messages, the newest last, to recognise a message that is sent again. */
-  seen: string[];
-  paused: boolean;
-  /** The reason for a cancellation, if a caller gave it before the request to cancel. */
-  cancelReason?: string;
-  /** A caller has asked for a cancellation by Signal. */
-  cancelAsked?: true;
-  /** Decisions that were accepted and not yet applied. */
-  decisions?: Decision[];
-  raises?: LimitRaise[];
-  /** Refused requests that are not yet recorded. */
-  refused?: RefusedRequest[];
-  /** The run that is told of the end of this one. */
-  reportTo?: string;
-  /** Ids of children that have told of their end. */
-  endedChildren?: string[];
-  /** Ids of children that wait for a person. */
-  waitingChildren?: string[];
-  /** The run above has paused this one. */
-  pausedAbove?: true;
-  /** The children have been told to pause, and not to go on. */
-  childrenPaused?: true;
 }
 
 /** The requests of callers to a run. Handlers only write into it; the loop reads it between two steps, and while it waits. */

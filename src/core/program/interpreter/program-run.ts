@@ -10,8 +10,8 @@ import { takeRequests } from '../../loop/messages.ts';
 import type { Growth } from '../../loop/ports.ts';
 import type { RunState } from '../../loop/state/run-state.ts';
 import type { ProgramState } from '../../domain/program/program-state.ts';
-import { Admission, type Verdict } from './admission.ts';
-import { ChildBudget } from './child-budget.ts';
+import { Admission, type Verdict } from '../budget/admission.ts';
+import { ChildBudget } from '../budget/child-budget.ts';
 import type { StepList, StepsEnd } from './ends.ts';
 import type { ProgramPorts } from './program-ports.ts';
 

@@ -5,8 +5,8 @@ import type { LimitChanges, LimitReached } from '../../domain/agent/limits.ts';
 import type { ProgramState } from '../../domain/program/program-state.ts';
 import { limitReached, reserveCalls } from '../../loop/limits/limits.ts';
 import type { RunState } from '../../loop/state/run-state.ts';
-import { type Amounts, amountsOf, limitsOf, sumOf, withMore } from '../budget/amounts.ts';
-import { shareOf } from '../budget/share.ts';
+import { type Amounts, amountsOf, limitsOf, sumOf, withMore } from './amounts.ts';
+import { shareOf } from './share.ts';
 import type { Verdict } from './admission.ts';
 
 /** The limits of a run as its steps and its children share them. */
