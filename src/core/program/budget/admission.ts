@@ -27,6 +27,8 @@ export class Admission {
   readonly #atLimit = new Map<object, LimitReached | undefined>();
   /** The steps that wait to start a child, in their order. */
   readonly #children: object[] = [];
+  /** A person has refused to raise a limit. */
+  #isRefused = false;
   /** The limits that the waiting steps have seen. */
   #limits: RunLimits;
 
@@ -39,6 +41,11 @@ export class Admission {
   /** The limit at which the first of the waiting steps waits. */
   get reached(): LimitReached | undefined {
     return [...this.#atLimit.values()].find((one) => one !== undefined);
+  }
+
+  /** True if a person is asked at limits, and has not refused to raise one. */
+  get #isAsked(): boolean {
+    return this.#state.limits.onLimit === 'ask' && !this.#isRefused;
   }
 
   /** Lets the waiting steps look again: a child or a call has ended. */
@@ -62,7 +69,7 @@ export class Admission {
         const turn = this.#turn;
         const found: Verdict<Granted> = isChild && this.#children[0] !== step ? { type: 'held' } : verdict();
         if (found.type === 'start') return found;
-        const raise = found.type === 'limit' && this.#state.limits.onLimit === 'ask' ? raisable(this.#state, found.reached) : undefined;
+        const raise = found.type === 'limit' && this.#isAsked ? raisable(this.#state, found.reached) : undefined;
         if (found.type === 'limit' && raise === undefined) return found;
         this.#note(step, raise);
         await this.#ports.until(() => this.#turn > turn || isOver());
@@ -87,9 +94,12 @@ export class Admission {
     if (place >= 0 && this.#children.length > 0) this.#turn += 1;
   }
 
-  /** Applies an approval at a limit. Returns the limit that ends the run if it was rejected. */
+  /** Applies a decision about a limit. Returns the limit that ends the run if it was rejected and a step waits there already. */
   decide(decision: Decision): LimitReached | undefined {
-    if (decision.type === 'reject') return this.reached;
+    if (decision.type === 'reject') {
+      this.#isRefused = true;
+      return this.reached;
+    }
     this.#state.limits = raised(this.#state.limits, decision.arguments as LimitChanges);
     return undefined;
   }
@@ -99,6 +109,7 @@ export class Admission {
     const { limits, approvals } = this.#state;
     if (limits !== this.#limits) {
       this.#limits = limits;
+      this.#isRefused = false;
       if (this.#atLimit.size === 0) this.#dropRequest();
       for (const step of this.#atLimit.keys()) this.#atLimit.set(step, undefined);
       this.#turn += 1;

@@ -29,8 +29,9 @@ export interface FakeProgram {
   childLimits?: ChildLimits;
   /** Returns what a child uses of the limits that it has been given, and how it ends. Default: nothing; it completes. */
   childUse?: (runId: string, left: LimitChanges) => ChildUse;
-  /** Approves each request to raise a limit, this many turns after it was made. */
+  /** Approves each request to raise a limit, this many turns after it was made; or rejects it. */
   approvesAfter?: number;
+  rejects?: boolean;
 }
 
 /** The use of a child, and its end. `lost`: it ends without a result. */
@@ -72,6 +73,7 @@ export async function runFakeProgram({
   childLimits,
   childUse = () => ({ steps: 0, toolCalls: 0, tokens: 0, end: 'completed' }),
   approvesAfter = Infinity,
+  rejects = false,
 }: FakeProgram): Promise<FakeProgramRun> {
   const calls: string[] = [];
   let [ids, now, executions] = [0, 1_800_000_000_000, 1];
@@ -93,7 +95,7 @@ export async function runFakeProgram({
     approved.add(waiting.callId);
     const { callId, toolName, digest, proposal = {} } = waiting;
     const by = { by: null, source: 'update' as const, at: new Date(now).toISOString() };
-    inbox.decide({ id: callId, type: 'approve', callId, toolName, digest, arguments: { ...proposal }, ...by });
+    inbox.decide({ id: callId, type: rejects ? 'reject' : 'approve', callId, toolName, digest, arguments: { ...proposal }, ...by });
     inbox.countUpdate();
   };
   let [running, atOnce] = [0, 0];

@@ -178,6 +178,27 @@ describe('any program with any limits', () => {
 });
 
 describe('a program that asks at its limits', () => {
+  it('ends after a rejection, also if it continues as new between the two', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.infiniteStream(fc.boolean()), fc.nat(30), async (dues, approvesAfter) => {
+        const { result, requests, children } = await run({
+          document: each(2),
+          input: { items: items(9) },
+          limits: { maxIterations: 4, onLimit: 'ask' },
+          childLimits: agents({ maxIterations: 2 }),
+          childUse: () => ({ steps: 2, toolCalls: 0, tokens: 0, end: 'completed' }),
+          continueDue: () => dues.next().value === true,
+          approvesAfter,
+          rejects: true,
+        });
+        expect(result).toMatchObject({ status: 'max_iterations_reached', stopReason: 'step_limit', stepsUsed: 4 });
+        expect(children).toHaveLength(2);
+        expect(new Set(requests).size).toBe(1);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
   it('has the same result if it continues as new while it waits for a person, who approves each limit once', async () => {
     let executionsSeen = 0;
     await fc.assert(
