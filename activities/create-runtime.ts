@@ -131,7 +131,7 @@ export function createRuntime(options: RuntimeOptions, context: RuntimeContext):
   const secrets = new SecretVault(options.secrets);
   const resourcePool = workerResources(options.resources ?? {}, { agents, secrets, log });
   return {
-    registry: new AgentRegistry(agents, options.providers, (name) => programs.tool(name)),
+    registry: new AgentRegistry(agents, options.providers, programs),
     programs,
     anchors: new AnchorRegistry(options.anchors ?? []),
     memory: options.memory,

@@ -46,7 +46,7 @@ const PROGRESS: JsonObject = {
     held: { type: 'object', properties: { id: TEXT }, required: ['output', 'id'] },
     child: {
       type: 'object',
-      properties: { runId: { type: 'string', minLength: 1, maxLength: 1_000 }, startedAt: MOMENT, seenAt: MOMENT },
+      properties: { runId: { type: 'string', minLength: 1, maxLength: 1_000 }, startedAt: MOMENT, seenAt: MOMENT, promptLength: COUNT },
       required: ['runId', 'startedAt', 'seenAt'],
     },
     taken: { type: 'integer', minimum: -1, maximum: Number.MAX_SAFE_INTEGER },

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../domain/json/json.ts';
+import { ANSWER_RULES_SCHEMA } from './agent-document-schema.ts';
 import { AMOUNT, AT_LEAST_ONE, ATTEMPTS, COUNT, DURATION, SUMMAND } from './bounded-number.ts';
 import { PINNED_PROGRAM_SCHEMA } from './pinned-program.ts';
 import { LIMITS_SCHEMA } from './limits-schema.ts';
@@ -122,6 +123,7 @@ export const SNAPSHOT_SCHEMA: JsonObject = {
     tags: TEXTS,
     tagAttribute: { const: true },
     program: PINNED_PROGRAM_SCHEMA,
+    checks: ANSWER_RULES_SCHEMA,
   },
   required: ['name', 'instructions', 'model', 'digest', 'tools', 'limits', 'timing'],
 };

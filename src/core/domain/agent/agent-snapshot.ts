@@ -5,6 +5,7 @@ import type { JsonObject } from '../json/json.ts';
 import type { RunLimits } from './limits.ts';
 import type { ModelPrice } from '../model/price.ts';
 import type { ProgramDocument } from '../program/document.ts';
+import type { AnswerRules } from '../program/answer-rules.ts';
 import type { ToolPolicy } from './tool-policy.ts';
 
 /** The description of a tool that the model receives. `parameters` is the JSON Schema sent to the provider. */
@@ -119,6 +120,8 @@ export interface AgentSnapshot {
   tagAttribute?: true;
   /** The document, if the run is that of a program. Its other fields are then those that every step of it shares. */
   program?: ProgramDocument;
+  /** The checks of the answer, if the agent is an `ask` with tools. */
+  checks?: AnswerRules;
   /** The beginning of the SHA-256 of the canonical JSON of all other fields, in base64url. */
   digest: string;
 }

@@ -93,6 +93,8 @@ export interface RunningChild {
   startedAt: number;
   /** The last time at which it was known to be alive, in milliseconds since the epoch. */
   seenAt: number;
+  /** For an `ask` with tools: the number of characters of its prompt. */
+  promptLength?: number;
 }
 
 /** A call in the record. */

@@ -1,4 +1,4 @@
-// Programs: one attempt of an `agent` or `program` step, which is a run of its own.
+// Programs: one attempt of an `agent` or `program` step, or of an `ask` with tools, which is a run of its own.
 
 import type { StepDocument } from '../../../domain/program/document.ts';
 import type { AttemptEnd } from '../ends.ts';
@@ -17,8 +17,10 @@ export async function runChildOnce(run: ProgramRun, running: RunningStep, step: 
     if (!made.ok) return notStarted(run, running, made.problem);
     start = made.start;
     const startedAt = run.ports.now();
-    state.progress = { ...state.progress, child: { runId: made.runId, startedAt, seenAt: startedAt } };
-    recordNote(run, { at: running.at, kind: state.kind, type: 'start', attempt: state.attempts, child: made.runId });
+    const { runId, promptLength } = made;
+    const child = { runId, startedAt, seenAt: startedAt, ...(promptLength === undefined ? {} : { promptLength }) };
+    state.progress = { ...state.progress, child };
+    recordNote(run, { at: running.at, kind: state.kind, type: 'start', attempt: state.attempts, child: runId });
   }
   const { child } = state.progress ?? {};
   if (child === undefined) throw new TypeError(`Step "${running.at}" has no child`);
