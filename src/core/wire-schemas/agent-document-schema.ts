@@ -1,5 +1,4 @@
 import type { JsonObject } from '../domain/json/json.ts';
-import { OVERRIDES } from './overrides-schema.ts';
 
 const TEXT: JsonObject = { type: 'string' };
 const TEXTS: JsonObject = { type: 'array', items: TEXT };
@@ -25,7 +24,7 @@ export const AGENT_DOCUMENT_SCHEMA: JsonObject = {
   description: 'The agent itself, if it is a step of the program that starts the run.',
   properties: {
     ...RULES,
-    model: OVERRIDES['model'] ?? TEXT,
+    model: { type: 'string', pattern: '^[^/]+/.', maxLength: 1_000 },
     instructions: TEXTS,
     tools: { type: 'array', items: NAME, minItems: 1, uniqueItems: true },
     settings: { type: 'object' },

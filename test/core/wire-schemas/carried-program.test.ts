@@ -36,7 +36,7 @@ function programCarry(): JsonObject {
       failure: { error, id: 'event-1' },
       wakeAt: NOW + 1_000,
       call: { callId: 'c1', eventId: 'event-2', offset: 2 },
-      child: { runId: 'run-1/u.Sum#1', startedAt: NOW, seenAt: NOW },
+      child: { runId: 'run-1/u.Sum#1', startedAt: NOW, seenAt: NOW, promptLength: 12 },
     },
   });
   const surroundings = { executions: 2, inbox: { messages: [], seen: [], paused: false } };
@@ -77,6 +77,7 @@ describe('the carried state of a program', () => {
     ['program/steps/1/1/progress/wakeAt', 1e300],
     ['program/steps/1/1/progress/call/offset', -1],
     ['program/steps/1/1/progress/child/runId', ''],
+    ['program/steps/1/1/progress/child/promptLength', -1],
     ['program/steps/1/1/progress/failure/error/code', 'whim'],
     ['program/steps/0/1/items', [1]],
     ['snapshot/program/units', []],

@@ -1,5 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { JsonObject } from '../../../../src/core/domain/json/json.ts';
+import type { AnswerVerdict } from '../../../../src/core/domain/program/verdict.ts';
+import type { Event } from '../../../../src/core/domain/record/event.ts';
 import type { ProgramDocument } from '../../../../src/core/domain/program/document.ts';
 import type { RunResultFields } from '../../../../src/core/domain/run/result.ts';
 import { closeUnstarted } from '../../../../src/core/loop/close-run.ts';
@@ -7,7 +9,14 @@ import { Inbox } from '../../../../src/core/loop/state/inbox.ts';
 import { fromContinueAsNewState, toContinueAsNewState } from '../../../../src/core/loop/state/continue-as-new-state.ts';
 import type { RunState } from '../../../../src/core/loop/state/run-state.ts';
 import { beginProgram } from '../../../../src/core/program/begin.ts';
-import type { AskCall, AskOutcome, ChildCall, ChildOutcome, ProgramPorts } from '../../../../src/core/program/interpreter/program-ports.ts';
+import type {
+  AskCall,
+  AskOutcome,
+  ChildCall,
+  ChildOutcome,
+  ChildStart,
+  ProgramPorts,
+} from '../../../../src/core/program/interpreter/program-ports.ts';
 import { runProgram } from '../../../../src/core/program/interpreter/run-program.ts';
 import { quietPorts } from '../../loop/fakes/quiet-ports.ts';
 import { testSnapshot } from '../../loop/fakes/snapshot.ts';
@@ -21,6 +30,8 @@ export interface FakeProgram {
   continueDue?: () => boolean;
   /** Returns the number of turns that a child takes. Default 1. */
   childTurns?: (runId: string) => number;
+  /** Returns the verdict on the answer of a child that is an `ask` with tools. */
+  childVerdict?: (runId: string) => AnswerVerdict | undefined;
 }
 
 /** The outcome of a program with fake ports. */
@@ -31,6 +42,10 @@ export interface FakeProgramRun {
   executions: number;
   /** The ids of the children that were started, in order. */
   children: string[];
+  /** Their inputs. */
+  starts: ChildStart[];
+  /** The events of all executions. */
+  events: Event[];
 }
 
 const MOST_EXECUTIONS = 200;
@@ -42,6 +57,7 @@ export async function runFakeProgram({
   answer,
   continueDue = () => false,
   childTurns = () => 1,
+  childVerdict = () => undefined,
 }: FakeProgram): Promise<FakeProgramRun> {
   const calls: string[] = [];
   let [ids, now, executions] = [0, 1_800_000_000_000, 1];
@@ -63,16 +79,23 @@ export async function runFakeProgram({
   };
   /** The turns that are left of each child, which goes on while no execution waits for it. */
   const children = new Map<string, number>();
+  const starts: ChildStart[] = [];
+  const events: Event[] = [];
   const runChild = async ({ runId, start, isLeft }: ChildCall): Promise<ChildOutcome> => {
     if (start !== undefined && children.has(runId)) throw new Error(`The child "${runId}" was started twice`);
-    if (start !== undefined) children.set(runId, childTurns(runId));
+    if (start !== undefined) {
+      children.set(runId, childTurns(runId));
+      starts.push(start);
+    }
     for (let left = children.get(runId) ?? 0; left > 0; children.set(runId, (left -= 1))) {
       if (isLeft()) return { type: 'left', seenAt: now };
       await setImmediate();
     }
     hasActed = true;
+    const verdict = childVerdict(runId);
     const ending = { status: 'completed' as const, stopReason: 'final_answer' as const, output: `output of ${runId}` };
-    return { type: 'ended', result: closeUnstarted({ runId, agentName: 'a', startedAt: now }, clock, ending) };
+    const ended = closeUnstarted({ runId, agentName: 'a', startedAt: now }, clock, { ...ending, ...(verdict && { verdict }) });
+    return { type: 'ended', result: { ...ended, stepsUsed: verdict === undefined ? 0 : 2 } };
   };
   for (;;) {
     hasActed = false;
@@ -98,7 +121,8 @@ export async function runFakeProgram({
     const { program } = state;
     if (program === undefined) throw new TypeError('The state has no program');
     const end = await runProgram(state, program, ports);
-    if (end.type === 'finished') return { result: end.result, calls, executions, children: [...children.keys()] };
+    events.push(...state.context.events);
+    if (end.type === 'finished') return { result: end.result, calls, executions, children: [...children.keys()], starts, events };
     executions += 1;
     const carried = toContinueAsNewState(state, end.position, { executions, inbox: ports.inbox.carried() });
     state = fromContinueAsNewState(JSON.parse(JSON.stringify(carried)) as typeof carried).state;
