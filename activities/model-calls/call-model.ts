@@ -8,7 +8,7 @@ import type { Folded, Window, WindowEvent } from '../../src/core/domain/record/w
 import { interpretResponse } from '../../src/model/interpret-response.ts';
 import { type CallModelInput, type CallModelOutput, type OfRun, QUERIES, type TranscriptAnswer } from '../../src/core/protocol.ts';
 import { approvalRequirements, requirePredicate } from './approval-requirements.ts';
-import { checkedAnswer } from './checked-answer.ts';
+import { answerCheck } from './answer-check.ts';
 import { modelActivity, askModel } from './ask-model.ts';
 import { buildRequest } from './build-request.ts';
 import { limitResponseSize } from './limit-response-size.ts';
@@ -30,6 +30,7 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput): Promi
   const client = runtime.registry.provider(snapshot.model);
   // Before anything is paid for. The final attempt runs no tools.
   if (!input.final) for (const tool of snapshot.tools) requirePredicate(runtime, input, snapshot, tool);
+  const checkAnswer = answerCheck(runtime, snapshot);
   const window = await runtime.transcripts.load(key, input, fetchTranscript(input));
   const request = buildRequest(snapshot, conversationOf(window.events), input.final === true);
   const { heartbeatMs } = snapshot.timing;
@@ -42,7 +43,7 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput): Promi
       uuid: randomUUID,
     });
     // The final attempt runs no tools, even if the model calls one, and its answer ends the run at the limit in any case.
-    const checked = input.final ? interpreted : await checkedAnswer(runtime, snapshot, { interpreted, answer });
+    const checked = input.final ? interpreted : await checkAnswer(interpreted, answer);
     const response = limitResponseSize(checked, snapshot.model);
     const approvals = input.final ? undefined : await approvalRequirements({ runtime, run: input, snapshot, signal }, response);
     return approvals === undefined ? response : limitResponseSize({ ...response, approvals }, snapshot.model);

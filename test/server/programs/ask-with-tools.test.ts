@@ -1,14 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { expect, test } from 'vitest';
+import { expect, inject, test } from 'vitest';
 import { z } from 'zod';
-import type { ProgramHandle } from '../../../src/client/run-handle.ts';
+import type { ProgramHandle, RunHandle } from '../../../src/client/run-handle.ts';
 import { ask, defineProgram, unit } from '../../../src/define/program/index.ts';
 import type { ProgramDocument } from '../../../src/core/domain/program/document.ts';
+import type { ProgramResult } from '../../../src/core/domain/run/program-result.ts';
 import type { Event } from '../../../src/core/domain/record/event.ts';
 import type { AnyProgram } from '../../../src/define/program/program-definition.ts';
 import { defineAnchor } from '../../../src/index.ts';
 import { approve, callTool, say, scriptedModel, type ScriptEntry, structured, testProgram } from '../../../src/testing/index.ts';
-import { withoutIdsAndTimes } from '../../../src/testing/comparable.ts';
+import { Replayer } from '../../../worker/index.ts';
 import { historyOf, Testbed } from '../testbed/testbed.ts';
 import { expectSameReadBack, guarded, waitingBelow } from './programs-with-children.ts';
 
@@ -57,6 +58,13 @@ async function eventsOf(handle: ProgramHandle<unknown>): Promise<Event[]> {
   return events;
 }
 
+/** The events and steps of a run. */
+async function recordOf(handle: RunHandle<unknown>): Promise<unknown[]> {
+  const record: unknown[] = await handle.steps();
+  for await (const event of handle.events()) record.push(event);
+  return record;
+}
+
 test('an ask with tools runs as in memory, and its tool is decided through the program', async () => {
   await using testbed = await Testbed.open();
   const scripted = scriptedModel(SCRIPT);
@@ -74,21 +82,22 @@ test('an ask with tools runs as in memory, and its tool is decided through the p
     anchors: [noThreats],
     decide: () => approve(),
   });
-  const [actual, expected] = [{ result, events: await eventsOf(handle) }, memory].map((run) =>
-    withoutIdsAndTimes({ ...run, steps: [], deps: {} }),
-  );
-  expect(timeless(actual?.result)).toEqual(timeless(expected?.result));
-  expect(kinds(actual?.events)).toEqual(kinds(expected?.events));
+  expect(comparable({ result, events: await eventsOf(handle) })).toEqual(comparable(memory));
   expect(scripted.requests).toEqual(memory.requests);
   expect((await handle.trace()).toJSON()).toMatchObject({ program_name: 'desk' });
 
   const child = testbed.client.handle(below);
   expect((await child.result()).verdict).toMatchObject({ anchors: { passed: true } });
   expect((await testbed.client.handle(`${handle.runId}/reply.Letter`).result()).verdict).toMatchObject({ anchors: { passed: false } });
-  const stored = (await historyOf(testbed, below)).flatMap(texts);
-  expect(stored.filter((text) => text.includes(PERSONA))).toHaveLength(1);
+  const history = await historyOf(testbed, below);
+  expect(history.flatMap(texts).filter((text) => text.includes(PERSONA))).toHaveLength(1);
+  const replayer = new Replayer({ worker: { workflowBundle: { codePath: inject('workflowBundlePath') } } });
+  expect(await replayer.replay(below, history)).toEqual({ type: 'ok' });
+  expect(await replayer.replay(handle.runId, await historyOf(testbed, handle.runId))).toEqual({ type: 'ok' });
+  await replayer.close();
+  const told = await recordOf(child);
   await expectSameReadBack(testbed, handle);
-  expect((await child.result()).output).toEqual({ letter: 'Dear Ann' });
+  expect(await recordOf(child)).toEqual(told);
 }, 60_000);
 
 /** All bytes in a value, as text. */
@@ -97,13 +106,14 @@ function texts(value: unknown): string[] {
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(texts) : [];
 }
 
-function timeless(result: unknown): unknown {
-  return JSON.parse(JSON.stringify(result, (key, value: unknown) => (key === 'durationMs' ? 0 : value)));
+/** Returns the result and the events of a run without ids and times. */
+function comparable({ result, events }: { result: ProgramResult<unknown>; events: readonly Event[] }): unknown {
+  const kept = events.map(({ author, content, step, usage }) => ({ author, content, step, usage }));
+  const timeless = (key: string, value: unknown): unknown => (TIMES.has(key) ? 0 : value);
+  return JSON.parse(JSON.stringify({ result, kept }, timeless).replaceAll(result.runId, 'the run'));
 }
 
-function kinds(events: unknown): unknown {
-  return (events as Event[]).map(({ author, content, step, usage }) => [author, content, step?.type, step?.child, step?.verdict, usage]);
-}
+const TIMES: ReadonlySet<string> = new Set(['startedAt', 'durationMs', 'durationSeconds', 'startTime', 'endTime']);
 
 test('an ask with tools is taken over from an earlier run if nothing about it has changed', async () => {
   await using testbed = await Testbed.open();

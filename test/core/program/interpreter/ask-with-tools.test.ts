@@ -76,8 +76,8 @@ test('a program that continues as new at any point starts each run once, and jud
   const attemptsOf = ({ events }: { events: typeof undisturbed.events }): unknown[] =>
     events
       .flatMap(({ step }) => (step?.type === 'attempt' && step.child !== undefined ? [step] : []))
-      .map(({ at, child, verdict, promptLength, error }) => [at, child, verdict, promptLength, error])
-      .toSorted((one, other) => String(one[1]).localeCompare(String(other[1])));
+      .toSorted((one, other) => (one.child ?? '').localeCompare(other.child ?? ''))
+      .map(({ at, child, verdict, promptLength, error }) => [at, child, verdict, promptLength, error]);
   expect(attemptsOf(undisturbed)).toHaveLength(6);
   await fc.assert(
     fc.asyncProperty(fc.infiniteStream(fc.boolean()), fc.array(fc.nat(30), { minLength: 5, maxLength: 5 }), async (dues, turns) => {

@@ -8,21 +8,23 @@ import { asGiven } from '../programs/as-given.ts';
 import { verdictOn } from '../programs/verdict-on.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 
+/** Returns a response with the verdict on its answer, if it is one. */
+type CheckAnswer = (interpreted: RecordedResponse, answer: ModelResponse) => Promise<RecordedResponse>;
+
 /**
- * Checks the answer of an `ask` with tools, and returns the response with the verdict. A response that only calls tools, or one of
- * any other agent, stays as it is.
+ * Returns the function that checks the answer of an `ask` with tools. It is called before the model is paid: an anchor that this
+ * worker lacks is an error. Responses that only call tools, and those of all other agents, stay as they are.
  */
-export async function checkedAnswer(
-  { anchors }: ActivityRuntime,
-  { checks, output }: AgentSnapshot,
-  { interpreted, answer }: { interpreted: RecordedResponse; answer: ModelResponse },
-): Promise<RecordedResponse> {
-  if (checks === undefined || !isAnswer(interpreted, output)) return interpreted;
+export function answerCheck({ anchors }: ActivityRuntime, { checks, output }: AgentSnapshot): CheckAnswer {
+  if (checks === undefined) return (interpreted) => Promise.resolve(interpreted);
   const { step, anchors: names = [], lenient = false, ...rules } = checks;
-  const response = lenient ? asGiven(interpreted, answer) : interpreted;
   const ask = { ...rules, ...(output === undefined ? {} : { output: output.schema }) };
-  const verdict = await verdictOn(response, { ask, anchors: anchors.named(names, { lenient }), lenient, step }, new UnitContext());
-  return { ...response, verdict };
+  const known = { ask, anchors: anchors.named(names, { lenient }), lenient, step };
+  return async (interpreted, answer) => {
+    if (!isAnswer(interpreted, output)) return interpreted;
+    const response = lenient ? asGiven(interpreted, answer) : interpreted;
+    return { ...response, verdict: await verdictOn(response, known, new UnitContext()) };
+  };
 }
 
 /** True for a response without tool calls, and for one that calls the tool of the structured answer. */
