@@ -36,6 +36,8 @@ export interface LiveRun {
   missing: Missing[];
   /** Called when `missing` has changed. */
   showMissing?: () => void;
+  /** Bytes of the inputs of children that are being started. */
+  startingBytes?: number;
   /** The model call in flight, which a message may interrupt. */
   modelCall?: CancellationScope;
   /** The scope of model calls. */
