@@ -9,7 +9,6 @@ import {
 import { childProblem, endOfFailure, readChildRequest } from '../../src/core/activity-requests/child-requests.ts';
 import { summaryText } from '../../src/core/domain/content/summary-text.ts';
 import { errorMessage } from '../../src/core/domain/errors/error.ts';
-import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
 import { openingText } from '../../src/core/domain/run/opening.ts';
 import { DEFAULT_CHILD_CHECK_MS } from '../../src/core/domain/run/parent-run.ts';
 import type { RunResultFields } from '../../src/core/domain/run/result.ts';
@@ -20,6 +19,7 @@ import { AGENT_RUN, PROGRAM_RUN, type ReportEndInput, SIGNALS } from '../../src/
 import type { LiveRun } from '../run/live-run.ts';
 import { scheduleActivity } from '../run/schedule-activity.ts';
 import { cancelRun, signalRun } from './other-runs.ts';
+import { startInTurn } from './start-in-turn.ts';
 
 type RunWorkflow = (input: object) => Promise<RunResultFields>;
 
@@ -73,23 +73,6 @@ function childEffects(run: LiveRun, runId: string, isCancelled: () => boolean): 
     },
     now: () => Date.now(),
   };
-}
-
-/** Bytes of the inputs of children that one workflow task may start: its commands are one message of at most 4 MB. */
-const MAX_STARTING_BYTES = 1_500_000;
-
-/** Starts a child once there is room for its input among those that are being started. */
-async function startInTurn<Child>(run: LiveRun, { input }: ChildStart, start: () => Promise<Child>): Promise<Child> {
-  const bytes = jsonBytes(input);
-  const hasRoom = (): boolean => (run.startingBytes ?? 0) === 0 || (run.startingBytes ?? 0) + bytes <= MAX_STARTING_BYTES;
-  // Several may wait, and each start takes room from the others.
-  while (!hasRoom()) await condition(hasRoom);
-  run.startingBytes = (run.startingBytes ?? 0) + bytes;
-  try {
-    return await start();
-  } finally {
-    run.startingBytes -= bytes;
-  }
 }
 
 /**

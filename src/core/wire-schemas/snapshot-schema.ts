@@ -97,6 +97,7 @@ export const SNAPSHOT_SCHEMA: JsonObject = {
     parallel: FLAG,
     settings: OBJECT,
     output: OUTPUT,
+    checks: ANSWER_RULES_SCHEMA,
     deps: OBJECT,
     onUnknownOutcome: { const: 'ask' },
     limits: RUN_LIMITS_SCHEMA,
@@ -123,7 +124,6 @@ export const SNAPSHOT_SCHEMA: JsonObject = {
     tags: TEXTS,
     tagAttribute: { const: true },
     program: PINNED_PROGRAM_SCHEMA,
-    checks: ANSWER_RULES_SCHEMA,
   },
   required: ['name', 'instructions', 'model', 'digest', 'tools', 'limits', 'timing'],
 };

@@ -86,6 +86,8 @@ export interface AgentSnapshot {
   parallel: boolean;
   settings: ModelSettings;
   output?: OutputSnapshot;
+  /** The checks of the answer, if the agent is an `ask` with tools. */
+  checks?: AnswerRules;
   /** The schema of deps, which each update is checked against. Absent: deps are not checked. */
   deps?: JsonObject;
   /** A person is asked about the outcome of a call whose result was lost. Absent: the model is told that it is unknown. */
@@ -120,8 +122,6 @@ export interface AgentSnapshot {
   tagAttribute?: true;
   /** The document, if the run is that of a program. Its other fields are then those that every step of it shares. */
   program?: ProgramDocument;
-  /** The checks of the answer, if the agent is an `ask` with tools. */
-  checks?: AnswerRules;
   /** The beginning of the SHA-256 of the canonical JSON of all other fields, in base64url. */
   digest: string;
 }

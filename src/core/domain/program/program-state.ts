@@ -91,10 +91,10 @@ export interface RunningChild {
   runId: string;
   /** Milliseconds since the epoch. */
   startedAt: number;
-  /** The last time at which it was known to be alive, in milliseconds since the epoch. */
-  seenAt: number;
   /** For an `ask` with tools: the number of characters of its prompt. */
   promptLength?: number;
+  /** The last time at which it was known to be alive, in milliseconds since the epoch. */
+  seenAt: number;
 }
 
 /** A call in the record. */

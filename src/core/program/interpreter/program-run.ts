@@ -19,9 +19,6 @@ export type Stop =
   /** The history of this execution is full. */
   | { type: 'continue' };
 
-/** The call that a step is about to begin. `models`: model calls that are made in a child, and count as steps once it has ended. */
-export type StartedCall = 'model' | 'models' | 'tool' | 'other';
-
 /** One activity: three events of its own and three of the workflow task. */
 const ACTIVITY: Growth = { events: 6, bytes: 3_000 };
 
@@ -88,7 +85,7 @@ export class ProgramRun {
   }
 
   /** Waits while the run is paused. Returns true if a step may start: there is room in the history and within the limits. */
-  async mayStart(call: StartedCall): Promise<boolean> {
+  async mayStart(call: 'model' | 'tool' | 'other'): Promise<boolean> {
     const { state, ports } = this;
     takeRequests(state, ports);
     if (ports.inbox.paused) await this.#waitWhilePaused();
@@ -103,11 +100,10 @@ export class ProgramRun {
   }
 
   /** Returns the limit that keeps a call from starting. Model calls in flight count as steps. */
-  #limitReached(call: StartedCall): LimitReached | undefined {
+  #limitReached(call: 'model' | 'tool' | 'other'): LimitReached | undefined {
     const { state, program, ports } = this;
-    const countsSteps = call === 'model' || call === 'models';
-    const inFlight = countsSteps ? program.asksInFlight : 0;
-    if (inFlight === 0) return limitReached(state, ports.now(), { final: !countsSteps });
+    const inFlight = call === 'model' ? program.asksInFlight : 0;
+    if (inFlight === 0 || call !== 'model') return limitReached(state, ports.now(), { final: call !== 'model' });
     const { context } = state;
     return limitReached({ ...state, context: { ...context, currentStep: context.currentStep + inFlight } }, ports.now(), { final: false });
   }

@@ -2,7 +2,7 @@
 
 import type { StepDocument } from '../../domain/program/document.ts';
 import { approve } from './approve.ts';
-import type { ProgramRun, StartedCall } from './program-run.ts';
+import type { ProgramRun } from './program-run.ts';
 import type { RunningStep } from './record.ts';
 import { review } from './review.ts';
 import type { AttemptEnd } from './ends.ts';
@@ -22,17 +22,15 @@ export async function runOnce(run: ProgramRun, running: RunningStep, step: StepD
   return end.type === 'done' ? review(run, running, step, end) : end;
 }
 
-/** Returns the kind of call that a step begins with. The model calls of an `ask` with tools are made in a run of its own. */
-function callOf({ ask }: StepDocument): StartedCall {
-  if (ask === undefined) return 'other';
-  return ask.tools === undefined ? 'model' : 'models';
-}
-
 async function act(run: ProgramRun, running: RunningStep, step: StepDocument): Promise<AttemptEnd> {
   // A child that is running is waited for also if no further step may start.
   const isRunning = running.state.progress?.child !== undefined;
-  if (!isRunning && !(await run.mayStart(callOf(step)))) return { type: 'stopped' };
-  if (step.ask?.tools !== undefined) return runChildOnce(run, running, step);
+  if (!isRunning && !(await run.mayStart(step.ask === undefined ? 'other' : 'model'))) return { type: 'stopped' };
+  if (step.ask?.tools !== undefined) {
+    // Its model calls are made in a run of its own: none is in flight here.
+    if (!isRunning) run.program.asksInFlight -= 1;
+    return runChildOnce(run, running, step);
+  }
   if (step.ask !== undefined) return askOnce(run, running, step);
   if (step.tool !== undefined) return callTool(run, running, step);
   if (step.human !== undefined) return askHuman(run, running, step.human);
