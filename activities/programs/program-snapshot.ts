@@ -13,8 +13,9 @@ import { LonghaulError } from '../../src/core/domain/errors/error.ts';
 import { type ChildDefinitions, childLimits } from './child-limits.ts';
 import { type CommonInputs, commonFields, snapshotDigest, toolSnapshot } from '../agents/build-snapshot.ts';
 
-const MODEL_TIMEOUT_MS = 600_000;
-const MODEL_ATTEMPTS = 5;
+/** The longest time of one attempt of a model call of a program, and the number of its attempts. */
+export const ASK_TIMEOUT_MS = 600_000;
+export const ASK_ATTEMPTS = 5;
 
 /** Everything that the snapshot of a program needs besides its document. */
 export interface ProgramSnapshotInputs extends CommonInputs {
@@ -46,8 +47,8 @@ export function programSnapshot(program: ProgramDocument, inputs: ProgramSnapsho
     limits,
     timing: {
       heartbeatMs: inputs.heartbeatMs,
-      modelTimeoutMs: MODEL_TIMEOUT_MS,
-      modelMaxAttempts: MODEL_ATTEMPTS,
+      modelTimeoutMs: ASK_TIMEOUT_MS,
+      modelMaxAttempts: ASK_ATTEMPTS,
       childCheckMs: inputs.childCheckMs,
     },
     ...(prices === undefined ? {} : { prices }),

@@ -31,6 +31,7 @@ export type {
   AskTermsInput,
   CallUsage,
   DataInput,
+  DataView,
   NotifyEndedInput,
   OfRun,
   RunToolInput,
@@ -185,6 +186,8 @@ export interface CarriedInput {
 /** Input of `resolveAgent`. Deps above 1 kB are read from the run by query. */
 export interface ResolveAgentInput extends OfRun, RunOverrides {
   agent: string;
+  /** The agent came as a document with the input of the run: the activity queries it. */
+  ofDocument?: true;
   deps?: JsonObject;
   depsByReference?: true;
   maxIterations?: number;
@@ -286,12 +289,6 @@ export interface DecisionQuestion {
 
 /** Answer of the `decision` query. */
 export type DecisionContent = Pick<Decision, 'arguments' | 'content'>;
-
-/** Answer of the `data` query. */
-export interface DataView {
-  deps: JsonObject;
-  state: JsonObject;
-}
 
 /** Bytes of JSON up to which arguments and deps are part of the input of a tool's activity. */
 export const INLINE_BYTES = 1_000;

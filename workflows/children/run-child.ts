@@ -22,6 +22,7 @@ import type { LiveRun } from '../run/live-run.ts';
 import { scheduleActivity } from '../run/schedule-activity.ts';
 import { cancelRun, signalRun } from './other-runs.ts';
 import { noteStarted } from './pause-children.ts';
+import { startInTurn } from './start-in-turn.ts';
 
 type RunWorkflow = (input: object) => Promise<RunResultFields>;
 
@@ -94,7 +95,7 @@ async function startAlone(
   const { firstExecutionRunId: firstRunId } = workflowInfo();
   for (let waitMs = ID_WAIT_MS.first; ; waitMs *= 2) {
     try {
-      return await startRun(runId, withFirstRun(start, firstRunId));
+      return await startInTurn(run, start, () => startRun(runId, withFirstRun(start, firstRunId)));
     } catch (error) {
       if (!(error instanceof WorkflowExecutionAlreadyStartedError) || waitMs > ID_WAIT_MS.last) throw error;
     }

@@ -47,7 +47,13 @@ const PROGRESS: JsonObject = {
     held: { type: 'object', properties: { id: TEXT }, required: ['output', 'id'] },
     child: {
       type: 'object',
-      properties: { runId: { type: 'string', minLength: 1, maxLength: 1_000 }, startedAt: MOMENT, seenAt: MOMENT, given: GIVEN_SCHEMA },
+      properties: {
+        runId: { type: 'string', minLength: 1, maxLength: 1_000 },
+        startedAt: MOMENT,
+        seenAt: MOMENT,
+        promptLength: COUNT,
+        given: GIVEN_SCHEMA,
+      },
       required: ['runId', 'startedAt', 'seenAt'],
     },
     taken: { type: 'integer', minimum: -1, maximum: Number.MAX_SAFE_INTEGER },

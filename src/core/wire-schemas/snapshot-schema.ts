@@ -1,4 +1,5 @@
 import type { JsonObject } from '../domain/json/json.ts';
+import { ANSWER_RULES_SCHEMA } from './agent-document-schema.ts';
 import { AMOUNT, AT_LEAST_ONE, ATTEMPTS, COUNT, DURATION, SUMMAND } from './bounded-number.ts';
 import { PINNED_PROGRAM_SCHEMA } from './pinned-program.ts';
 import { GIVEN_SCHEMA, LIMITS_SCHEMA } from './limits-schema.ts';
@@ -100,6 +101,7 @@ export const SNAPSHOT_SCHEMA: JsonObject = {
     parallel: FLAG,
     settings: OBJECT,
     output: OUTPUT,
+    checks: ANSWER_RULES_SCHEMA,
     deps: OBJECT,
     onUnknownOutcome: { const: 'ask' },
     limits: RUN_LIMITS_SCHEMA,

@@ -37,7 +37,7 @@ function programCarry(): JsonObject {
       failure: { error, id: 'event-1' },
       wakeAt: NOW + 1_000,
       call: { callId: 'c1', eventId: 'event-2', offset: 2 },
-      child: { runId: 'run-1/u.Sum#1', startedAt: NOW, seenAt: NOW, given: { maxIterations: 5, costUsd: 0.1 } },
+      child: { runId: 'run-1/u.Sum#1', startedAt: NOW, seenAt: NOW, promptLength: 12, given: { maxIterations: 5, costUsd: 0.1 } },
     },
   });
   if (state.program !== undefined) state.program.unreported = { totalTokens: 100 };
@@ -81,6 +81,7 @@ describe('the carried state of a program', () => {
     ['program/steps/1/1/progress/wakeAt', 1e300],
     ['program/steps/1/1/progress/call/offset', -1],
     ['program/steps/1/1/progress/child/runId', ''],
+    ['program/steps/1/1/progress/child/promptLength', -1],
     ['program/steps/1/1/progress/failure/error/code', 'whim'],
     ['program/steps/0/1/items', [1]],
     ['snapshot/program/units', []],

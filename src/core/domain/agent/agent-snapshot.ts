@@ -5,6 +5,7 @@ import type { JsonObject } from '../json/json.ts';
 import type { LimitChanges, RunLimits } from './limits.ts';
 import type { ModelPrice } from '../model/price.ts';
 import type { ProgramDocument } from '../program/document.ts';
+import type { AnswerRules } from '../program/answer-rules.ts';
 import type { ToolPolicy } from './tool-policy.ts';
 
 /** The description of a tool that the model receives. `parameters` is the JSON Schema sent to the provider. */
@@ -94,6 +95,8 @@ export interface AgentSnapshot {
   parallel: boolean;
   settings: ModelSettings;
   output?: OutputSnapshot;
+  /** The checks of the answer, if the agent is an `ask` with tools. */
+  checks?: AnswerRules;
   /** The schema of deps, which each update is checked against. Absent: deps are not checked. */
   deps?: JsonObject;
   /** A person is asked about the outcome of a call whose result was lost. Absent: the model is told that it is unknown. */

@@ -119,7 +119,7 @@ export interface RefineDocument {
   fallback?: string;
 }
 
-/** One model call, without tools: a model that needs them is an `agent` step. The output is the text of the answer, or the value that fits `output`. */
+/** One model call, or with `tools` the calls of a model that uses them, as a run of its own. The output is the text of the answer, or the value that fits `output`. */
 export interface AskDocument {
   prompt: string;
   /** Default: the model of the program. */
@@ -140,6 +140,10 @@ export interface AskDocument {
   effort?: string;
   /** Settings of the model call. */
   settings?: JsonObject;
+  /** Names of tools of the worker that the model may call, as often as it needs, before it answers. */
+  tools?: string[];
+  /** With `tools`: the limits of one attempt. `steps` counts its model calls (default 10). */
+  limits?: LimitOptions;
 }
 
 /** One call of a tool. Its output is what the tool returns. */

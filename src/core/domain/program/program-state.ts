@@ -94,6 +94,8 @@ export interface RunningChild {
   runId: string;
   /** Milliseconds since the epoch. */
   startedAt: number;
+  /** For an `ask` with tools: the number of characters of its prompt. */
+  promptLength?: number;
   /** The last time at which it was known to be alive, in milliseconds since the epoch. */
   seenAt: number;
   /** The part of the limits of the run that it has been given. Absent if the run shares no limit with it. */

@@ -4,6 +4,7 @@ import { eventsText, type NotArchived } from '../record/not-archived.ts';
 import { outputText, mediaTypes } from '../content/output-text.ts';
 import type { StopReason, TerminalStatus } from './status.ts';
 import type { StepResult } from '../record/step.ts';
+import type { AnswerVerdict } from '../program/verdict.ts';
 import type { UnitResult } from '../program/unit-result.ts';
 import type { AggregatedUsage } from '../model/usage.ts';
 
@@ -43,6 +44,8 @@ export interface RunResultFields<Output = JsonValue> {
   units?: UnitResult[];
   /** True: units were left out to fit into the closing event. */
   unitsCut?: true;
+  /** The checks of the answer, if the run is that of an `ask` with tools. */
+  verdict?: AnswerVerdict;
 }
 
 /** A RunResult as JSON: its fields and the values derived from them. */
@@ -95,6 +98,8 @@ export class EndedRun<Output> {
   readonly cancelReason: string | undefined;
   readonly maxIterations: number;
   readonly notArchived: NotArchived[] | undefined;
+  /** The checks of the answer, if the run is that of an `ask` with tools: the step has failed if they found a violation. */
+  readonly verdict: AnswerVerdict | undefined;
 
   constructor(fields: RunResultFields<Output>) {
     this.runId = fields.runId;
@@ -115,6 +120,7 @@ export class EndedRun<Output> {
     this.cancelReason = fields.cancelReason;
     this.maxIterations = fields.maxIterations;
     this.notArchived = fields.notArchived;
+    this.verdict = fields.verdict;
   }
 
   /** True only for status `completed`: no limit, no error and no cancellation is a success. */
@@ -193,6 +199,7 @@ export class EndedRun<Output> {
       ...(this.cancelReason === undefined ? {} : { cancelReason: this.cancelReason }),
       maxIterations: this.maxIterations,
       ...(this.notArchived === undefined ? {} : { notArchived: this.notArchived }),
+      ...(this.verdict === undefined ? {} : { verdict: this.verdict }),
       success: this.success,
       outputText: this.outputText,
       hasMedia: this.hasMedia,

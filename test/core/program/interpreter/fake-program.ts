@@ -2,6 +2,8 @@ import { setImmediate } from 'node:timers/promises';
 import type { ChildLimits } from '../../../../src/core/domain/agent/agent-snapshot.ts';
 import type { LimitChanges, RunLimits } from '../../../../src/core/domain/agent/limits.ts';
 import type { JsonObject } from '../../../../src/core/domain/json/json.ts';
+import type { AnswerVerdict } from '../../../../src/core/domain/program/verdict.ts';
+import type { Event } from '../../../../src/core/domain/record/event.ts';
 import type { ProgramDocument } from '../../../../src/core/domain/program/document.ts';
 import type { RunResultFields } from '../../../../src/core/domain/run/result.ts';
 import { closeUnstarted } from '../../../../src/core/loop/close-run.ts';
@@ -10,7 +12,14 @@ import { Inbox } from '../../../../src/core/loop/state/inbox.ts';
 import { fromContinueAsNewState, toContinueAsNewState } from '../../../../src/core/loop/state/continue-as-new-state.ts';
 import type { RunState } from '../../../../src/core/loop/state/run-state.ts';
 import { beginProgram } from '../../../../src/core/program/begin.ts';
-import type { AskCall, AskOutcome, ChildCall, ChildOutcome, ProgramPorts } from '../../../../src/core/program/interpreter/program-ports.ts';
+import type {
+  AskCall,
+  AskOutcome,
+  ChildCall,
+  ChildOutcome,
+  ChildStart,
+  ProgramPorts,
+} from '../../../../src/core/program/interpreter/program-ports.ts';
 import { runProgram } from '../../../../src/core/program/interpreter/run-program.ts';
 import { quietPorts } from '../../loop/fakes/quiet-ports.ts';
 import { testSnapshot } from '../../loop/fakes/snapshot.ts';
@@ -24,6 +33,8 @@ export interface FakeProgram {
   continueDue?: () => boolean;
   /** Returns the number of turns that a child takes. Default 1. */
   childTurns?: (runId: string) => number;
+  /** Returns the verdict on the answer of a child that is an `ask` with tools. */
+  childVerdict?: (runId: string) => AnswerVerdict | undefined;
   /** The limits of the run, and those of the agents that it runs. */
   limits?: Partial<RunLimits>;
   childLimits?: ChildLimits;
@@ -58,6 +69,10 @@ export interface FakeProgramRun {
   given: LimitChanges[];
   /** The ids of the requests to raise a limit, as often as they were seen. */
   requests: string[];
+  /** Their inputs. */
+  starts: ChildStart[];
+  /** The events of all executions. */
+  events: Event[];
 }
 
 const MOST_EXECUTIONS = 200;
@@ -74,6 +89,7 @@ export async function runFakeProgram({
   childUse = () => ({ steps: 0, toolCalls: 0, tokens: 0, end: 'completed' }),
   approvesAfter = Infinity,
   rejects = false,
+  childVerdict = () => undefined,
 }: FakeProgram): Promise<FakeProgramRun> {
   const calls: string[] = [];
   let [ids, now, executions] = [0, 1_800_000_000_000, 1];
@@ -117,6 +133,8 @@ export async function runFakeProgram({
   /** The turns that are left of each child, which goes on while no execution waits for it. */
   const children = new Map<string, number>();
   const uses = new Map<string, ChildUse>();
+  const starts: ChildStart[] = [];
+  const events: Event[] = [];
   const runChild = async ({ runId, start, isLeft }: ChildCall): Promise<ChildOutcome> => {
     if (start !== undefined && children.has(runId)) throw new Error(`The child "${runId}" was started twice`);
     if (start !== undefined) {
@@ -125,6 +143,7 @@ export async function runFakeProgram({
       uses.set(runId, childUse(runId, start.input.parent?.left ?? {}));
       running += 1;
       atOnce = Math.max(atOnce, running);
+      starts.push(start);
     }
     for (let left = children.get(runId) ?? 0; left > 0; children.set(runId, (left -= 1))) {
       if (isLeft()) return { type: 'left', seenAt: now };
@@ -138,9 +157,19 @@ export async function runFakeProgram({
     used.tokens += tokens;
     if (end === 'lost') return { type: 'failed', code: 'run_terminated', message: 'an operator terminated it' };
     const ending = { status: end, stopReason: end === 'error' ? end : ('final_answer' as const), output: `output of ${runId}` };
-    const result = closeUnstarted({ runId, agentName: 'a', startedAt: now }, clock, ending);
+    const verdict = childVerdict(runId);
+    const result = closeUnstarted({ runId, agentName: 'a', startedAt: now }, clock, { ...ending, ...(verdict && { verdict }) });
     const usage = { ...result.usage, llmCalls: steps, promptTokens: tokens, totalTokens: tokens };
-    return { type: 'ended', result: { ...result, stepsUsed: steps, usage, toolCallsTotal: toolCalls, toolCallsByName: { t: toolCalls } } };
+    return {
+      type: 'ended',
+      result: {
+        ...result,
+        stepsUsed: verdict === undefined ? steps : 2,
+        usage,
+        toolCallsTotal: toolCalls,
+        toolCallsByName: { t: toolCalls },
+      },
+    };
   };
   for (;;) {
     hasActed = false;
@@ -168,8 +197,9 @@ export async function runFakeProgram({
     const { program } = state;
     if (program === undefined) throw new TypeError('The state has no program');
     const end = await runProgram(state, program, ports);
+    events.push(...state.context.events);
     if (end.type === 'finished')
-      return { result: end.result, calls, executions, children: [...children.keys()], atOnce, used, given, requests };
+      return { result: end.result, calls, executions, children: [...children.keys()], starts, events, atOnce, used, given, requests };
     executions += 1;
     const carried = toContinueAsNewState(state, end.position, { executions, inbox: ports.inbox.carried() });
     carriedInbox = ports.inbox.carried();

@@ -1,4 +1,4 @@
-// Programs: one attempt of an `agent` or `program` step, which is a run of its own.
+// Programs: one attempt of an `agent` or `program` step, or of an `ask` with tools, which is a run of its own.
 
 import type { StepDocument } from '../../../domain/program/document.ts';
 import type { RunningChild } from '../../../domain/program/program-state.ts';
@@ -26,9 +26,11 @@ export async function runChildOnce(run: ProgramRun, running: RunningStep, step: 
     }
     start = made.start;
     const startedAt = run.ports.now();
+    const { runId, promptLength } = made;
     const shared = Object.keys(given).length === 0 ? {} : { given };
-    state.progress = { ...state.progress, child: { runId: made.runId, startedAt, seenAt: startedAt, ...shared } };
-    recordNote(run, { at: running.at, kind: state.kind, type: 'start', attempt: state.attempts, child: made.runId });
+    const child = { runId, startedAt, seenAt: startedAt, ...(promptLength === undefined ? {} : { promptLength }), ...shared };
+    state.progress = { ...state.progress, child };
+    recordNote(run, { at: running.at, kind: state.kind, type: 'start', attempt: state.attempts, child: runId });
   }
   const { child } = state.progress ?? {};
   if (child === undefined) throw new TypeError(`Step "${running.at}" has no child`);
