@@ -39,6 +39,8 @@ const MATRICES = {
     'test/server/package/package.test.ts',
     'test/server/programs/children-across-executions.test.ts',
     'test/server/programs/continue-as-new.test.ts',
+    'test/server/programs/orphans.test.ts',
+    'test/server/programs/pause.test.ts',
     'test/server/programs/scenarios.test.ts',
     'test/server/queries/queries-storm.test.ts',
     'test/server/queries/queries.test.ts',

@@ -126,12 +126,12 @@ const DEFAULT_TRANSCRIPT_CACHE_SIZE = 64_000_000;
 export function createRuntime(options: RuntimeOptions, context: RuntimeContext): ActivityRuntime {
   const programs = new ProgramRegistry(options.programs ?? [], options.tools ?? []);
   const agents = programs.withAgents(options.agents);
-  requireStore({ ...options, agents });
+  requireStore({ ...options, agents, tools: programs.tools });
   const { log, searchAttributes, upgradeOnContinueAsNew } = context;
   const secrets = new SecretVault(options.secrets);
-  const resourcePool = workerResources(options.resources ?? {}, { agents, secrets, log });
+  const resourcePool = workerResources(options.resources ?? {}, { agents, programTools: programs.tools, secrets, log });
   return {
-    registry: new AgentRegistry(agents, options.providers, (name) => programs.tool(name)),
+    registry: new AgentRegistry(agents, options.providers, programs),
     programs,
     anchors: new AnchorRegistry(options.anchors ?? []),
     memory: options.memory,
@@ -184,18 +184,24 @@ function thresholds(overrides: Partial<ContinueAsNewThresholds> | undefined): Co
  * Throws a UsageError for a tool that spills without a store: discovered at run time, the missing store would cost the
  * result.
  */
-function requireStore({ agents, payloadStore }: RuntimeOptions): void {
+function requireStore({ agents, tools = [], payloadStore }: RuntimeOptions): void {
   if (payloadStore !== undefined) return;
+  const ofProgram = tools.find(({ overflow }) => overflow === 'spill');
+  if (ofProgram !== undefined) throw spillsNowhere(`tool "${ofProgram.name}" of programs`);
   for (const agent of agents) {
     const spilling = [
       ...agent.tools.map((tool) => ({ what: `tool "${tool.name}"`, overflow: tool.overflow })),
       ...(agent.mcp ?? []).map((server) => ({ what: `MCP server "${server.name}"`, overflow: server.overflow })),
     ].find(({ overflow }) => overflow === 'spill');
     if (spilling === undefined) continue;
-    throw new UsageError(
-      `${spilling.what} of agent "${agent.name}" has "overflow": "spill", but the worker has no "payloadStore": give it one, such as fileStore({directory})`,
-    );
+    throw spillsNowhere(`${spilling.what} of agent "${agent.name}"`);
   }
+}
+
+function spillsNowhere(tool: string): UsageError {
+  return new UsageError(
+    `${tool} has "overflow": "spill", but the worker has no "payloadStore": give it one, such as fileStore({directory})`,
+  );
 }
 
 /** Creates the pool of MCP connections. The protocol's client is loaded with the first connection: most workers need none. */

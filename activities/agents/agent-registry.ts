@@ -5,20 +5,27 @@ import { parseDeps } from '../../src/define/options/parse-deps.ts';
 import { type ErrorCode, UsageError } from '../../src/core/domain/errors/error.ts';
 import type { JsonObject } from '../../src/core/domain/json/json.ts';
 import { knownText, type MissingThing } from '../../src/core/domain/errors/missing.ts';
+import type { ToolOwner } from '../../src/core/domain/agent/tool-owner.ts';
 import type { ModelClient } from '../../src/core/domain/model/model.ts';
 import { MissingOnWorkerError } from '../attempts/missing-on-worker.ts';
+
+/** The tools that a worker has for programs. */
+interface ProgramTools {
+  toolNames: readonly string[];
+  tool(name: string): AnyTool | undefined;
+}
 
 /** The agents and model providers of a worker, by name. */
 export class AgentRegistry {
   readonly #agents = new Map<string, AnyAgent>();
   readonly #providers: Map<string, ModelClient>;
-  readonly #programTools: (name: string) => AnyTool | undefined;
+  readonly #programTools: ProgramTools;
 
   /** Throws a UsageError for two agents of one name and for an agent whose provider is missing. */
   constructor(
     agents: readonly AnyAgent[],
     providers: Readonly<Record<string, ModelClient>>,
-    programTools: (name: string) => AnyTool | undefined = () => undefined,
+    programTools: ProgramTools = { toolNames: [], tool: () => undefined },
   ) {
     this.#programTools = programTools;
     this.#providers = new Map(Object.entries(providers));
@@ -73,13 +80,10 @@ export class AgentRegistry {
     throw missing('unknown_provider', `No provider "${thing.name}" for model "${model}" in this worker`, thing);
   }
 
-  /**
-   * Returns a tool as this worker has it, or undefined if the agent or the tool has been removed since the run began. A
-   * name that is no agent's is that of a program.
-   */
-  tool(agentName: string, toolName: string): AnyTool | undefined {
-    if (!this.#agents.has(agentName)) return this.#programTools(toolName);
-    return this.#agents.get(agentName)?.tools.find((tool) => tool.name === toolName);
+  /** Returns a tool as this worker has it, or undefined if its agent or the tool has been removed since the run began. */
+  tool(owner: ToolOwner, toolName: string): AnyTool | undefined {
+    if (owner.ofProgram) return this.#programTools.tool(toolName);
+    return this.#agentOf(owner)?.tools.find((tool) => tool.name === toolName);
   }
 
   /**
@@ -91,23 +95,33 @@ export class AgentRegistry {
   }
 
   /** Returns the failure of a call whose tool or MCP server this worker does not have. */
-  missingTool(agentName: string, toolName: string, serverName?: string): MissingOnWorkerError {
-    const agent = this.#agents.get(agentName);
-    const known = serverName === undefined ? agent?.tools.map(({ name }) => name) : agent?.mcp?.map(({ name }) => name);
+  missingTool(owner: ToolOwner, toolName: string, serverName?: string): MissingOnWorkerError {
+    const agent = this.#agentOf(owner);
+    const tools = owner.ofProgram ? this.#programTools.toolNames : agent?.tools.map(({ name }) => name);
+    const known = serverName === undefined ? tools : agent?.mcp?.map(({ name }) => name);
     const kind = serverName === undefined ? 'tool' : 'MCP server';
     const name = serverName ?? toolName;
-    return missing('unknown_tool', `No ${kind} "${name}" of agent "${agentName}" in this worker`, { kind, name, known: known ?? [] });
+    return missing('unknown_tool', `No ${kind} "${name}" of ${owner.ofProgram ? 'program' : 'agent'} "${owner.agentName}" in this worker`, {
+      kind,
+      name,
+      known: [...(known ?? [])],
+    });
   }
 
   /** Returns deps as the agent's schema parses them (defaults filled in), or unchanged if this worker lacks the agent. */
-  deps(agentName: string, deps: JsonObject): unknown {
-    const agent = this.#agents.get(agentName);
+  deps(owner: ToolOwner, deps: JsonObject): unknown {
+    const agent = this.#agentOf(owner);
     return agent === undefined ? deps : parseDeps(agent, deps);
   }
 
   /** Returns the zod schema of the agent's output, if this worker has the agent. */
-  outputZod(agentName: string): NonNullable<AnyAgent['output']>['zod'] | undefined {
-    return this.#agents.get(agentName)?.output?.zod;
+  outputZod(owner: ToolOwner): NonNullable<AnyAgent['output']>['zod'] | undefined {
+    return this.#agentOf(owner)?.output?.zod;
+  }
+
+  /** Returns the agent that owns the tools of a run, if this worker has it. */
+  #agentOf({ agentName, ofProgram }: ToolOwner): AnyAgent | undefined {
+    return ofProgram ? undefined : this.#agents.get(agentName);
   }
 }
 

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
 import type { AnyTool } from '../../src/define/tool-definition.ts';
+import type { AnswerRules } from '../../src/core/domain/program/answer-rules.ts';
 import type { AgentSnapshot, OutputSnapshot, ToolSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
 import type { ContinueAsNewThresholds } from '../../src/core/domain/run/continue-as-new.ts';
 import { canonicalJson, type JsonValue } from '../../src/core/domain/json/json.ts';
@@ -46,6 +47,8 @@ export interface SnapshotInputs extends CommonInputs, LimitOverrides {
   mcpTools?: readonly ToolSnapshot[];
   /** Prices of the worker, which take precedence over the list. */
   prices?: PriceTable | undefined;
+  /** The checks of the answer, for an `ask` with tools. */
+  checks?: AnswerRules;
 }
 
 /**
@@ -76,6 +79,7 @@ export function buildSnapshot(agent: AnyAgent, inputs: SnapshotInputs): AgentSna
     ...(agent.approvals === undefined ? {} : { approvals: agent.approvals }),
     ...(prices === undefined ? {} : { prices }),
     window: windowPolicy(agent, capabilities),
+    ...(inputs.checks === undefined ? {} : { checks: inputs.checks }),
     ...commonFields(inputs),
   };
   return { ...content, digest: snapshotDigest(content) };

@@ -1,3 +1,5 @@
+import { anchorInstruction } from '../../src/anchors/anchor-instruction.ts';
+import { type AgentDocument, rulesOf, withoutDocument } from '../../src/core/domain/agent/agent-document.ts';
 import type { AgentSnapshot, ToolSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
 import { depsProblem } from '../../src/core/domain/record/deps-problem.ts';
 import { errorMessage, LonghaulError } from '../../src/core/domain/errors/error.ts';
@@ -8,6 +10,7 @@ import { RESERVED_NAMES } from '../../src/define/options/reserved-names.ts';
 import { type DataView, QUERIES, type ResolveAgentInput } from '../../src/core/protocol.ts';
 import { attempt } from '../attempts/attempt.ts';
 import { buildSnapshot } from './build-snapshot.ts';
+import { documentAgent } from './document-agent.ts';
 import { checkSnapshotSize } from './check-snapshot-size.ts';
 import { failingAs } from '../failures/failure.ts';
 import { listMcpTools } from '../mcp/list-tools.ts';
@@ -30,15 +33,18 @@ export function resolveAgentActivity(runtime: ActivityRuntime): (input: ResolveA
 }
 
 async function resolveAgent(runtime: ActivityRuntime, input: ResolveAgentInput, signal: AbortSignal): Promise<AgentSnapshot> {
-  const agent = applyOverrides(runtime.registry.agent(input.agent), input);
-  const deps = input.depsByReference ? (await queryRun<DataView>(input, QUERIES.data, null)).deps : (input.deps ?? {});
+  const isQueried = input.depsByReference === true || input.ofDocument === true;
+  const { deps, document } = isQueried ? await queryRun<DataView>(input, QUERIES.data, null) : { deps: input.deps ?? {} };
+  const known = document === undefined ? runtime.registry.agent(input.agent) : documentAgent(runtime, input.agent, document);
+  const agent = applyOverrides(known, input);
   // The client refuses such deps before the start; runs that start in another way are checked here.
   const problem = depsProblem(deps);
   if (problem !== undefined) throw new LonghaulError('invalid_input', `The run cannot start: ${problem}`);
   const searchAttributes = await runtime.searchAttributes();
   const mcpTools = await toolsOfServers(runtime, agent, signal);
   const snapshot = buildSnapshot(agent, {
-    instructions: await resolveInstructions(agent, parseDeps(agent, deps)),
+    instructions: [...(await resolveInstructions(agent, parseDeps(agent, deps))), ...anchorTexts(runtime, document)],
+    ...(document === undefined ? {} : { checks: rulesOf(document) }),
     capabilities: runtime.registry.provider(agent.model).capabilities,
     heartbeatMs: runtime.heartbeatMs,
     searchAttributes: searchAttributes.agentAndStatus,
@@ -59,7 +65,13 @@ async function resolveAgent(runtime: ActivityRuntime, input: ResolveAgentInput, 
   });
   checkSnapshotSize(snapshot);
   runtime.snapshots.add(snapshot);
-  return snapshot;
+  return document === undefined ? snapshot : withoutDocument(snapshot, document);
+}
+
+/** Returns the texts of the anchors that a document names. */
+function anchorTexts({ anchors }: ActivityRuntime, document: AgentDocument | undefined): string[] {
+  const { anchors: names = [], lenient } = document ?? {};
+  return anchors.named(names, { lenient: lenient === true }).map(anchorInstruction);
 }
 
 /** Returns the agent with the overrides of this run. Throws `invalid_input` for overrides that are not valid. */

@@ -4,6 +4,7 @@ import { type ApprovalContext, requirementFrom } from '../../src/define/options/
 import type { AnyTool } from '../../src/define/tool-definition.ts';
 import type { AgentSnapshot, ToolSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
 import type { ApprovalRequirement } from '../../src/core/domain/approvals/approval.ts';
+import { toolOwner } from '../../src/core/domain/agent/tool-owner.ts';
 import { isToolCall, type ToolCall } from '../../src/core/domain/content/content.ts';
 import { cutText } from '../../src/core/domain/content/cut-content.ts';
 import { errorMessage } from '../../src/core/domain/errors/error.ts';
@@ -75,21 +76,22 @@ export function callDigest({ name, arguments: args }: ToolCall): string {
 export function requirePredicate(
   runtime: ActivityRuntime,
   run: OfRun,
-  { name: agentName }: AgentSnapshot,
+  snapshot: AgentSnapshot,
   { name, approval, mcp }: ToolSnapshot,
 ): void {
   if (approval?.when !== 'predicate') return;
-  if (findTool(runtime, { agentName, ...(mcp === undefined ? {} : { mcp }) }, name) !== undefined) return;
+  const owner = toolOwner(snapshot);
+  if (findTool(runtime, { ...owner, ...(mcp === undefined ? {} : { mcp }) }, name) !== undefined) return;
   const key = `${runKey(run).chain}/${name}`;
   if (isWaitOver()) runtime.missingNames.add(key);
-  if (!runtime.missingNames.has(key)) throw runtime.registry.missingTool(agentName, name, mcp?.server);
+  if (!runtime.missingNames.has(key)) throw runtime.registry.missingTool(owner, name, mcp?.server);
 }
 
 /** Asks the predicate of a call, with the deps and the state that `data` returns. */
 export async function askPredicate(scope: PredicateScope, call: ToolCall, data: () => Promise<DataView>): Promise<Terms | undefined> {
   const { runtime, snapshot, signal } = scope;
   const mcp = snapshot.tools.find(({ name }) => name === call.name)?.mcp;
-  const tool = findTool(runtime, { agentName: snapshot.name, ...(mcp === undefined ? {} : { mcp }) }, call.name);
+  const tool = findTool(runtime, { ...toolOwner(snapshot), ...(mcp === undefined ? {} : { mcp }) }, call.name);
   const when = tool?.approval?.when;
   if (tool === undefined || typeof when !== 'function')
     return { reason: 'This worker lacks the predicate that decides whether the call needs approval' };
@@ -127,7 +129,7 @@ async function ask(
   if (!parsed.success) return { reason: 'The arguments do not fit the tool' };
   const { deps, state } = await data();
   const context: ApprovalContext<unknown> = {
-    deps: Object.freeze(structuredClone(runtime.registry.deps(snapshot.name, deps))),
+    deps: Object.freeze(structuredClone(runtime.registry.deps(toolOwner(snapshot), deps))),
     resources: await runtime.resourcePool.use(),
     state: Object.freeze(structuredClone(state)),
     agent: snapshot.name,

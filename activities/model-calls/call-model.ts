@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { isToolCall } from '../../src/core/domain/content/content.ts';
 import type { AgentSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
+import { toolOwner } from '../../src/core/domain/agent/tool-owner.ts';
 import type { ConversationEvent, ModelCallContext } from '../../src/core/domain/model/model.ts';
 import type { RecordedResponse } from '../../src/core/domain/model/recorded-response.ts';
 import type { Folded, Window, WindowEvent } from '../../src/core/domain/record/window.ts';
 import { interpretResponse } from '../../src/model/interpret-response.ts';
 import { type CallModelInput, type CallModelOutput, type OfRun, QUERIES, type TranscriptAnswer } from '../../src/core/protocol.ts';
 import { approvalRequirements, requirePredicate } from './approval-requirements.ts';
+import { answerCheck } from './answer-check.ts';
 import { modelActivity, askModel } from './ask-model.ts';
 import { buildRequest } from './build-request.ts';
 import { limitResponseSize } from './limit-response-size.ts';
@@ -28,6 +30,7 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput): Promi
   const client = runtime.registry.provider(snapshot.model);
   // Before anything is paid for. The final attempt runs no tools.
   if (!input.final) for (const tool of snapshot.tools) requirePredicate(runtime, input, snapshot, tool);
+  const checkAnswer = answerCheck(runtime, snapshot);
   const window = await runtime.transcripts.load(key, input, fetchTranscript(input));
   const request = buildRequest(snapshot, conversationOf(window.events), input.final === true);
   const { heartbeatMs } = snapshot.timing;
@@ -35,12 +38,13 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput): Promi
   const outcome = await askModel(runtime.aborts, options, async (answer, signal) => {
     const interpreted = interpretResponse(answer, {
       snapshot,
-      outputZod: runtime.registry.outputZod(snapshot.name),
+      outputZod: runtime.registry.outputZod(toolOwner(snapshot)),
       knownCallIds: callIds(window),
       uuid: randomUUID,
     });
-    const response = limitResponseSize(interpreted, snapshot.model);
-    // The final attempt runs no tools, even if the model calls one.
+    // The final attempt runs no tools, even if the model calls one, and its answer ends the run at the limit in any case.
+    const checked = input.final ? interpreted : await checkAnswer(interpreted, answer);
+    const response = limitResponseSize(checked, snapshot.model);
     const approvals = input.final ? undefined : await approvalRequirements({ runtime, run: input, snapshot, signal }, response);
     return approvals === undefined ? response : limitResponseSize({ ...response, approvals }, snapshot.model);
   });

@@ -3,9 +3,8 @@ import type { AgentSnapshot } from '../../src/core/domain/agent/agent-snapshot.t
 import { LonghaulError } from '../../src/core/domain/errors/error.ts';
 import type { BriefResponse } from '../../src/core/domain/program/messages.ts';
 import type { RecordedResponse } from '../../src/core/domain/model/recorded-response.ts';
-import type { AskDocument, UnitDocument } from '../../src/core/domain/program/document.ts';
-import { answerOf } from '../../src/core/program/prompt/answer.ts';
-import { renderAsk } from '../../src/core/program/prompt/ask-prompt.ts';
+import { answerOf } from '../../src/core/loop/state/answer-of.ts';
+import { anchorNames, renderAsk } from '../../src/core/program/prompt/ask-prompt.ts';
 import type { AskStepInput, AskStepOutput } from '../../src/core/protocol.ts';
 import { interpretResponse } from '../../src/model/interpret-response.ts';
 import { askModel, modelActivity } from '../model-calls/ask-model.ts';
@@ -79,8 +78,4 @@ async function askStep(runtime: ActivityRuntime, input: AskStepInput): Promise<A
 /** Leaves out the finish reason that goes without saying. */
 function brief({ finishReason, ...response }: RecordedResponse): BriefResponse {
   return finishReason === 'stop' ? response : { ...response, finishReason };
-}
-
-function anchorNames({ anchors: ofUnit = [] }: UnitDocument, { anchors = [] }: AskDocument): string[] {
-  return [...new Set([...ofUnit, ...anchors])];
 }

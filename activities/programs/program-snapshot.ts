@@ -10,15 +10,19 @@ import { allSteps, modelsOf } from '../../src/core/domain/program/all-steps.ts';
 import type { AnyTool } from '../../src/define/tool-definition.ts';
 import { priceOf, type PriceTable } from '../../src/model/prices.ts';
 import { LonghaulError } from '../../src/core/domain/errors/error.ts';
+import { type ChildDefinitions, childLimits } from './child-limits.ts';
 import { type CommonInputs, commonFields, snapshotDigest, toolSnapshot } from '../agents/build-snapshot.ts';
 
-const MODEL_TIMEOUT_MS = 600_000;
-const MODEL_ATTEMPTS = 5;
+/** The longest time of one attempt of a model call of a program, and the number of its attempts. */
+export const ASK_TIMEOUT_MS = 600_000;
+export const ASK_ATTEMPTS = 5;
 
 /** Everything that the snapshot of a program needs besides its document. */
 export interface ProgramSnapshotInputs extends CommonInputs {
   /** Returns a tool of the worker. */
   tool: (name: string) => AnyTool | undefined;
+  /** The agents and programs of the worker. */
+  definitions: ChildDefinitions;
   limits?: LimitChanges | undefined;
   /** The amounts that are left of the limits of the parent. */
   left?: LimitChanges | undefined;
@@ -31,6 +35,7 @@ export interface ProgramSnapshotInputs extends CommonInputs {
 export function programSnapshot(program: ProgramDocument, inputs: ProgramSnapshotInputs): AgentSnapshot {
   const limits = narrowLimits(limitsOf(program, inputs.limits), inputs.left);
   const prices = pricesOf(program, limits, inputs.prices);
+  const shared = childLimits(program, limits, inputs.definitions);
   const content: Omit<AgentSnapshot, 'digest'> = {
     version: 1,
     name: program.name,
@@ -42,12 +47,13 @@ export function programSnapshot(program: ProgramDocument, inputs: ProgramSnapsho
     limits,
     timing: {
       heartbeatMs: inputs.heartbeatMs,
-      modelTimeoutMs: MODEL_TIMEOUT_MS,
-      modelMaxAttempts: MODEL_ATTEMPTS,
+      modelTimeoutMs: ASK_TIMEOUT_MS,
+      modelMaxAttempts: ASK_ATTEMPTS,
       childCheckMs: inputs.childCheckMs,
     },
     ...(prices === undefined ? {} : { prices }),
     ...commonFields(inputs),
+    ...(shared === undefined ? {} : { childLimits: shared }),
     program,
   };
   return { ...content, digest: snapshotDigest(content) };
@@ -58,6 +64,7 @@ function limitsOf(program: ProgramDocument, overrides: LimitChanges | undefined)
     maxIterations: DEFAULT_MODEL_CALLS,
     finalAttempt: false,
     ...plainLimits(`program "${program.name}"`, program.limits ?? {}),
+    ...(program.onLimit === 'ask' ? { onLimit: 'ask' as const } : {}),
     ...overrides,
   };
 }

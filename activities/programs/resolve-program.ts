@@ -31,6 +31,7 @@ async function resolveProgram(runtime: ActivityRuntime, input: ResolveProgramInp
   const known = await runtime.searchAttributes();
   const snapshot = programSnapshot(document, {
     tool: (name) => runtime.programs.tool(name),
+    definitions: { agents: runtime.registry.agents, programs: runtime.programs.documents },
     limits: input.limits,
     left: input.left,
     childCheckMs: runtime.childCheckMs ?? DEFAULT_CHILD_CHECK_MS,

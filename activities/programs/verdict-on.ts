@@ -1,24 +1,29 @@
 import type { Anchor } from '../../src/anchors/anchor.ts';
 import { checkAnchors } from '../../src/anchors/check-anchors.ts';
+import { isToolCall } from '../../src/core/domain/content/content.ts';
+import { FINAL_ANSWER } from '../../src/core/domain/content/tool-text.ts';
 import type { JsonValue } from '../../src/core/domain/json/json.ts';
 import type { RecordedResponse } from '../../src/core/domain/model/recorded-response.ts';
 import type { AskDocument } from '../../src/core/domain/program/document.ts';
 import type { AnswerVerdict } from '../../src/core/domain/program/verdict.ts';
 import { thoughtOf } from '../../src/core/loop/state/thought.ts';
-import { answerOf } from '../../src/core/program/prompt/answer.ts';
+import { answerOf } from '../../src/core/loop/state/answer-of.ts';
 import { insertedText } from '../../src/core/program/references/interpolate.ts';
 import { ContextError, type UnitContext } from '../../src/core/program/state/unit-context.ts';
 import { validateAnswer } from '../../src/core/program/validation/validate-answer.ts';
 
 /** The checks of the answers of a step. */
 export interface AnswerChecks {
-  ask: AskDocument;
+  /** The form of the answer, and its rules. */
+  ask: DeclaredAnswer;
   anchors: readonly Anchor[];
   /** The document is lenient: an answer without the declared form is taken as it is. */
   lenient: boolean;
   /** The name of the step. */
   step: string;
 }
+
+type DeclaredAnswer = Pick<AskDocument, 'output' | 'type' | 'confidenceFloor' | 'requiredFields' | 'range'>;
 
 /**
  * Adds an answer to the conversation and checks it: all anchors, then its form, then its type, confidence, fields and range. An
@@ -29,13 +34,20 @@ export async function verdictOn(response: RecordedResponse, checks: AnswerChecks
   const text = thoughtOf(response.content) ?? '';
   const refused = response.refusal === undefined ? {} : { misfit: `the model refused to answer: ${response.refusal}` };
   const output = answerOf(response, ask) ?? (lenient ? text : undefined);
-  if (refused.misfit === undefined && !isAppended(context, text === '' && output !== undefined ? insertedText(output) : text))
-    return { empty: true };
+  const shown = text === '' ? structuredText(response, output) : text;
+  if (refused.misfit === undefined && !isAppended(context, shown)) return { empty: true };
   const checked = anchors.length === 0 ? undefined : await checkAnchors(text, anchors, { step });
   const verdict: AnswerVerdict = { ...(checked === undefined ? {} : { anchors: checked }), ...refused };
   if (checked?.passed === false || refused.misfit !== undefined) return verdict;
   if (output === undefined) return { ...verdict, misfit: problemOf(response) };
   return isValidated(ask, lenient) ? { ...verdict, ...validated(output, ask) } : verdict;
+}
+
+/** Returns an answer without text as text: its value, or what the model gave instead of one. */
+function structuredText({ content }: RecordedResponse, output: JsonValue | undefined): string {
+  if (output !== undefined) return insertedText(output);
+  const call = content.filter(isToolCall).find(({ name }) => name === FINAL_ANSWER);
+  return call === undefined ? '' : insertedText(call.arguments);
 }
 
 /** Adds the answer to the conversation. False if it is empty, which no conversation takes. */
@@ -53,7 +65,7 @@ function problemOf({ output }: RecordedResponse): string {
   return output?.type === 'problem' ? output.problem : 'the answer has no value of that form';
 }
 
-function validated(answer: JsonValue, { type, confidenceFloor, requiredFields, range }: AskDocument): AnswerVerdict {
+function validated(answer: JsonValue, { type, confidenceFloor, requiredFields, range }: DeclaredAnswer): AnswerVerdict {
   const { violations, confidence } = validateAnswer(answer, {
     ...(type === undefined ? {} : { type }),
     ...(confidenceFloor === undefined ? {} : { confidenceFloor }),
@@ -64,7 +76,7 @@ function validated(answer: JsonValue, { type, confidenceFloor, requiredFields, r
 }
 
 /** True if the answer is to be validated: the step declares anything about it; in a lenient program, its form or its type. */
-function isValidated({ output, type, confidenceFloor, requiredFields, range }: AskDocument, lenient: boolean): boolean {
+function isValidated({ output, type, confidenceFloor, requiredFields, range }: DeclaredAnswer, lenient: boolean): boolean {
   const rules = lenient ? [output, type] : [output, type, confidenceFloor, requiredFields, range];
   return rules.some((rule) => rule !== undefined);
 }

@@ -4,6 +4,7 @@ import { failingAs } from '../failures/failure.ts';
 import { hasEnded } from './has-ended.ts';
 
 /** Reports if the parent of a run has ended. */
-export const checkParent: (input: CheckParentInput) => Promise<CheckParentOutput> = failingAs('server_unreachable', async ({ runId }) => ({
-  ended: await hasEnded(getClient(), runId),
-}));
+export const checkParent: (input: CheckParentInput) => Promise<CheckParentOutput> = failingAs(
+  'server_unreachable',
+  async ({ runId, firstRunId }) => ({ ended: await hasEnded(getClient(), runId, firstRunId) }),
+);

@@ -54,7 +54,7 @@ export interface Call {
 async function runTool(runtime: ActivityRuntime, input: RunToolInput): Promise<RunToolOutput> {
   const name = activityInfo().activityType;
   const tool = findTool(runtime, input, name);
-  if (tool === undefined) throw runtime.registry.missingTool(input.agentName, name, input.mcp?.server);
+  if (tool === undefined) throw runtime.registry.missingTool(input, name, input.mcp?.server);
   const output = await attempt(runtime.aborts, { heartbeatMs: runtime.heartbeatMs, details: lastDetails }, async (current) => {
     // Heartbeats continue meanwhile: a slow answer of the run, or reopening a resource, may take longer than the
     // heartbeat timeout, and a call that the server has timed out must not begin.
@@ -77,7 +77,7 @@ async function runAttempt(runtime: ActivityRuntime, call: Call, current: Attempt
   try {
     const context = toolContext(runtime, input, {
       ...call,
-      deps: runtime.registry.deps(input.agentName, call.deps),
+      deps: runtime.registry.deps(input, call.deps),
       changes,
       attempt: current,
     });

@@ -69,7 +69,7 @@ function updateProblem({ registry, secrets }: ActivityRuntime, { input, deps }: 
   if (leak !== undefined)
     return `${leak} has a secret in it: deps are in the history of the run. Keep its name, and read it with context.secret`;
   try {
-    registry.deps(input.agentName, updated.deps);
+    registry.deps(input, updated.deps);
     return undefined;
   } catch (error) {
     return errorMessage(error);

@@ -19,9 +19,9 @@ export function verifyCallActivity(runtime: ActivityRuntime): (input: VerifyCall
 }
 
 async function verifyCall(runtime: ActivityRuntime, input: VerifyCallInput): Promise<VerifyCallOutput> {
-  const { tool: name, agentName } = input;
+  const { tool: name } = input;
   const tool = findTool(runtime, input, name);
-  if (tool === undefined) throw runtime.registry.missingTool(agentName, name, input.mcp?.server);
+  if (tool === undefined) throw runtime.registry.missingTool(input, name, input.mcp?.server);
   const verify = verifierOf(tool);
   return attempt(runtime.aborts, { heartbeatMs: runtime.heartbeatMs }, async (current) => {
     const limit = startTimeLimit(name, input.timeoutMs ?? 60_000, (reason) => current.abort(reason));
@@ -46,10 +46,10 @@ async function askVerifier(
   input: VerifyCallInput,
   { tool, verify, attempt: current }: Verification,
 ): Promise<VerifyCallOutput> {
-  const { tool: name, agentName } = input;
+  const { tool: name } = input;
   const { deps, state } = await dataFor(input);
   const resources = await runtime.resourcePool.use(tool.resources);
-  const parts = { deps: runtime.registry.deps(agentName, deps), state, resources, changes: new Map(), attempt: current };
+  const parts = { deps: runtime.registry.deps(input, deps), state, resources, changes: new Map(), attempt: current };
   const context = toolContext(runtime, input, parts);
   current.throwIfAborted();
   const found = requireClearAnswer(name, await verify(context.idempotencyKey, context as never));

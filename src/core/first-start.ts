@@ -1,6 +1,7 @@
 import type { ActivityRequest } from './activity-requests/activity-request.ts';
 import { resolveProgramRequest } from './activity-requests/program-requests.ts';
 import { type Resolved, resolveRequest } from './activity-requests/resolve-request.ts';
+import type { AgentDocument } from './domain/agent/agent-document.ts';
 import type { AgentSnapshot } from './domain/agent/agent-snapshot.ts';
 import type { JsonObject } from './domain/json/json.ts';
 import type { RunClock } from './loop/state/clock.ts';
@@ -43,8 +44,7 @@ export function firstState(start: FirstStart, beginning: BeginningOfRun, clock: 
 /** Returns the parent that the input of a run names. It is checked for the first time after the time between two checks. */
 export function parentOfStart({ input: { parent } }: FirstStart, startedAt: number): ParentRun | undefined {
   if (parent === undefined) return undefined;
-  const { runId, depth, checkMs } = parent;
-  return { runId, depth, checkMs, checkAt: startedAt + checkMs };
+  return { ...parent, checkAt: startedAt + parent.checkMs };
 }
 
 /** Returns the name of the agent or the program that a run names. */
@@ -54,9 +54,17 @@ export function nameOfStart(start: FirstStart): string {
   return typeof program === 'string' ? program : program.name;
 }
 
-/** Returns the input of a program as its first activity queries it; undefined for an agent. */
-export function programInputOf(start: FirstStart): StepValuesAnswer['program'] {
-  if (start.type === 'input') return undefined;
+/** The part of the input of a run that its first activity queries. */
+export interface QueriedInput {
+  /** For a program. */
+  programInput?: NonNullable<StepValuesAnswer['program']>;
+  /** For an agent that comes as a document. */
+  document?: AgentDocument;
+}
+
+/** Returns the part of the input of a run that its first activity queries. */
+export function queriedInput(start: FirstStart): QueriedInput {
+  if (start.type === 'input') return start.input.document === undefined ? {} : { document: start.input.document };
   const { program, input = {} } = start.input;
-  return { input, ...(typeof program === 'string' ? {} : { document: program }) };
+  return { programInput: { input, ...(typeof program === 'string' ? {} : { document: program }) } };
 }

@@ -31,6 +31,7 @@ export type {
   AskTermsInput,
   CallUsage,
   DataInput,
+  DataView,
   NotifyEndedInput,
   OfRun,
   RunToolInput,
@@ -43,6 +44,8 @@ export type {
   CheckParentOutput,
   ChildEndedInput,
   ChildWaitingInput,
+  PausedAboveInput,
+  StartedAgainInput,
   ReadResultInput,
   ReportEndInput,
 } from './domain/run/child-messages.ts';
@@ -146,6 +149,8 @@ export const SIGNALS = {
   reportEnd: 'reportEnd',
   childEnded: 'childEnded',
   childWaiting: 'childWaiting',
+  pausedAbove: 'pausedAbove',
+  startedAgain: 'startedAgain',
 } as const;
 
 /** The names of Longhaul's own activities. The name of every other activity of a run is that of its tool. */
@@ -181,6 +186,8 @@ export interface CarriedInput {
 /** Input of `resolveAgent`. Deps above 1 kB are read from the run by query. */
 export interface ResolveAgentInput extends OfRun, RunOverrides {
   agent: string;
+  /** The agent came as a document with the input of the run: the activity queries it. */
+  ofDocument?: true;
   deps?: JsonObject;
   depsByReference?: true;
   maxIterations?: number;
@@ -282,12 +289,6 @@ export interface DecisionQuestion {
 
 /** Answer of the `decision` query. */
 export type DecisionContent = Pick<Decision, 'arguments' | 'content'>;
-
-/** Answer of the `data` query. */
-export interface DataView {
-  deps: JsonObject;
-  state: JsonObject;
-}
 
 /** Bytes of JSON up to which arguments and deps are part of the input of a tool's activity. */
 export const INLINE_BYTES = 1_000;

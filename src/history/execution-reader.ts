@@ -4,6 +4,7 @@ import { type ChildAnswer, type ChildPart, childAnswer, childOf, childRequest } 
 import { childFailure } from './child-failure.ts';
 import { decodeArrayFromPayloads, decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { markingConverter } from '../codec/marking-converter.ts';
+import { withDocument } from '../core/domain/agent/agent-document.ts';
 import type { AgentSnapshot } from '../core/domain/agent/agent-snapshot.ts';
 import { LonghaulError } from '../core/domain/errors/error.ts';
 import { isJsonObject, type JsonObject } from '../core/domain/json/json.ts';
@@ -206,7 +207,8 @@ export class ExecutionReader {
 
   /** Adds the document that came with the input of the run. */
   #withDocument(snapshot: AgentSnapshot): AgentSnapshot {
-    const { program } = this.execution.program ?? {};
+    const { input, program: { program } = {} } = this.execution;
+    if (input?.document !== undefined) return withDocument(snapshot, input.document);
     return program === undefined || typeof program === 'string' ? snapshot : { ...snapshot, program };
   }
 

@@ -15,6 +15,7 @@ export function recordedChildEffects(recorded: RecordedExecution, tasks: Recorde
       const problem = childProblem(start);
       if (problem !== undefined) return problem;
       const { failure } = await tasks.endOf(child.started, { ...waited, isNeverRefused: true });
+      if (failure === undefined) tasks.inbox.forgetChild(runId);
       return failure === undefined ? undefined : errorMessage(failure);
     },
     end: () => {

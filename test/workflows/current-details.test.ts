@@ -70,3 +70,25 @@ test('the details of a program show its units, and the steps of each that run or
     '- **send** not started',
   ]);
 });
+
+test('the details of a program name the child that waits for a person', () => {
+  const state = newRunState({ runId: 'r', input: 'Q', snapshot: testSnapshot(), startedAt: 0 }, { now: () => 0, uuid: () => 'id' });
+  const child = (runId: string): StepState => ({
+    kind: 'agent',
+    status: 'running',
+    startedAt: 0,
+    attempts: 1,
+    progress: { child: { runId, startedAt: 0, seenAt: 0 } },
+  });
+  state.program = {
+    ...newProgramState({ version: 1, name: 'p', units: [{ name: 'u', steps: [{ name: 'A', agent: { name: 'a', input: 'Go' } }] }] }, {}),
+    units: new Map([['u', { status: 'running', startedAt: 0 }]]),
+    steps: new Map([
+      ['u.A[0]', child('r/u.A[0]')],
+      ['u.A[1]', child('r/u.A[1]')],
+    ]),
+  };
+  const lines = currentDetails(state, { agentName: 'p', missing: [], inbox: { waitingChildren: ['r/u.A[1]'] } }).split('\n');
+  expect(lines).toContain('  - `A[0]` running, run `r/u.A[0]`');
+  expect(lines).toContain('  - `A[1]` running, run `r/u.A[1]` waits for a person');
+});

@@ -1,23 +1,35 @@
 import { CancellationScope, condition } from '@temporalio/workflow';
+import { readChildRequest } from '../../src/core/activity-requests/child-requests.ts';
 import { childrenOf } from '../../src/core/domain/program/children-of.ts';
+import type { RunResultFields } from '../../src/core/domain/run/result.ts';
+import { spendChild } from '../../src/core/loop/state/child-spending.ts';
+import type { ReadChild } from '../../src/core/program/children/child-effects.ts';
 import { END_WAIT_MS } from '../../src/core/program/children/follow-child.ts';
 import { type ReportEndInput, SIGNALS } from '../../src/core/protocol.ts';
 import type { LiveRun } from '../run/live-run.ts';
+import { scheduleActivity } from '../run/schedule-activity.ts';
 import { cancelRun, signalRun } from './other-runs.ts';
 
 /**
  * Cancels the children that no step waits for any more, because the run ends first, and waits for their ends, for a bounded
- * time: a run was cancelled just before it would have continued as new, for instance.
+ * time: the run could not be carried into its next execution, for instance. Returns the result of the run with their usage.
  */
-export async function cancelChildren(run: LiveRun): Promise<void> {
-  const left = childrenOf(run.state?.program);
-  if (left.length === 0) return;
-  await CancellationScope.nonCancellable(() => Promise.all(left.map((runId) => cancelChild(run, runId))));
+export async function cancelChildren(run: LiveRun, result: RunResultFields): Promise<RunResultFields> {
+  const { state } = run;
+  const left = childrenOf(state?.program);
+  if (state === undefined || left.length === 0) return result;
+  const ends = await CancellationScope.nonCancellable(() => Promise.all(left.map((runId) => cancelChild(run, runId))));
+  for (const end of ends) if (end.type === 'ended') spendChild(state, end.result);
+  const { usage, toolCallsTotal, toolCallsByName, context } = state;
+  return { ...result, usage, stepsUsed: context.currentStep, toolCallsTotal, toolCallsByName: Object.fromEntries(toolCallsByName) };
 }
 
-async function cancelChild(run: LiveRun, runId: string): Promise<void> {
+async function cancelChild(run: LiveRun, runId: string): Promise<ReadChild> {
   const isTold = await signalRun<ReportEndInput>(runId, SIGNALS.reportEnd, { to: run.runId });
-  if (!isTold) return;
-  await cancelRun(runId);
-  await condition(() => run.inbox.hasChildEnded(runId), END_WAIT_MS);
+  if (isTold) {
+    await cancelRun(runId);
+    const hasEnded = await condition(() => run.inbox.hasChildEnded(runId), END_WAIT_MS);
+    if (!hasEnded) return { type: 'running' };
+  }
+  return scheduleActivity(run, readChildRequest({ runId }));
 }

@@ -44,7 +44,7 @@ async function checkUntilEnded(run: LiveRun, parent: ParentRun): Promise<void> {
   for (let checkAt = parent.checkAt ?? 0; ; checkAt = Date.now() + parent.checkMs) {
     if (run.state?.parent !== undefined) run.state.parent.checkAt = checkAt;
     await sleep(Math.max(1, checkAt - Date.now()), { summary: 'next check that the parent is alive' });
-    const ended = await performActivity(run, checkParentRequest(parent.runId), { start: startActivity, ended: () => undefined });
+    const ended = await performActivity(run, checkParentRequest(parent), { start: startActivity, ended: () => undefined });
     if (!ended) continue;
     run.inbox.cancelReason ??= `The run "${parent.runId}", which started this one, has ended`;
     run.inbox.cancelAsked = true;

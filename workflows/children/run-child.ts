@@ -1,3 +1,4 @@
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import {
   CancellationScope,
   ChildWorkflowCancellationType,
@@ -5,6 +6,7 @@ import {
   condition,
   ParentClosePolicy,
   startChild,
+  workflowInfo,
 } from '@temporalio/workflow';
 import { childProblem, endOfFailure, readChildRequest } from '../../src/core/activity-requests/child-requests.ts';
 import { summaryText } from '../../src/core/domain/content/summary-text.ts';
@@ -15,10 +17,12 @@ import type { RunResultFields } from '../../src/core/domain/run/result.ts';
 import type { ChildEffects, ChildEnd } from '../../src/core/program/children/child-effects.ts';
 import { followChild } from '../../src/core/program/children/follow-child.ts';
 import type { ChildCall, ChildOutcome, ChildStart } from '../../src/core/program/interpreter/program-ports.ts';
-import { AGENT_RUN, PROGRAM_RUN, type ReportEndInput, SIGNALS } from '../../src/core/protocol.ts';
+import { AGENT_RUN, PROGRAM_RUN, type ReportEndInput, SIGNALS, type StartedAgainInput } from '../../src/core/protocol.ts';
 import type { LiveRun } from '../run/live-run.ts';
 import { scheduleActivity } from '../run/schedule-activity.ts';
 import { cancelRun, signalRun } from './other-runs.ts';
+import { noteStarted } from './pause-children.ts';
+import { startInTurn } from './start-in-turn.ts';
 
 type RunWorkflow = (input: object) => Promise<RunResultFields>;
 
@@ -50,14 +54,17 @@ function childEffects(run: LiveRun, runId: string, isCancelled: () => boolean): 
       const problem = childProblem(start);
       if (problem !== undefined) return problem;
       try {
-        const child = await startRun(runId, start);
+        const child = await startAlone(run, { runId, start, isCancelled });
         child.result().then(
           (result) => (end = { type: 'ended', result }),
           (error: unknown) => (end = endOfFailure(error)),
         );
+        noteStarted(run, runId);
+        // An earlier run of the same id may have told of itself.
+        run.inbox.forgetChild(runId);
         return undefined;
       } catch (error) {
-        return errorMessage(error);
+        return error instanceof WorkflowExecutionAlreadyStartedError ? takenProblem(runId) : errorMessage(error);
       }
     },
     end: () => end,
@@ -72,6 +79,42 @@ function childEffects(run: LiveRun, runId: string, isCancelled: () => boolean): 
     },
     now: () => Date.now(),
   };
+}
+
+/** The first wait for the end of a run that has the id of a child, and the longest. Each one is twice as long as the one before. */
+const ID_WAIT_MS = { first: 1_000, last: 32_000 };
+
+/**
+ * Starts a child. A run that has its id already may be the child of a run that was terminated and started again under the same
+ * id: it is told so, cancels itself, and is waited for. Throws WorkflowExecutionAlreadyStartedError if it goes on.
+ */
+async function startAlone(
+  run: LiveRun,
+  { runId, start, isCancelled }: { runId: string; start: ChildStart; isCancelled: () => boolean },
+): Promise<ChildWorkflowHandle<RunWorkflow>> {
+  const { firstExecutionRunId: firstRunId } = workflowInfo();
+  for (let waitMs = ID_WAIT_MS.first; ; waitMs *= 2) {
+    try {
+      return await startInTurn(run, start, () => startRun(runId, withFirstRun(start, firstRunId)));
+    } catch (error) {
+      if (!(error instanceof WorkflowExecutionAlreadyStartedError) || waitMs > ID_WAIT_MS.last) throw error;
+    }
+    await signalRun<StartedAgainInput>(runId, SIGNALS.startedAgain, { runId: run.runId, firstRunId });
+    await condition(isCancelled, waitMs, { summary: 'end of an earlier run with the id of the child' });
+    if (isCancelled()) throw new TypeError('the run was cancelled before its child could start');
+  }
+}
+
+function withFirstRun(start: ChildStart, firstRunId: string): ChildStart {
+  const { parent } = start.input;
+  if (parent === undefined) return start;
+  const named = { ...parent, firstRunId };
+  if (start.kind === 'agent') return { ...start, input: { ...start.input, parent: named } };
+  return { ...start, input: { ...start.input, parent: named } };
+}
+
+function takenProblem(runId: string): string {
+  return `a run "${runId}" goes on already, which another run than this one started: cancel it, or start this one under another run id`;
 }
 
 /**

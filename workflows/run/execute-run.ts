@@ -51,7 +51,7 @@ export async function executeRun(run: LiveRun, start: RunStart, observer: RunObs
   }
   const runEnd: RunEnd =
     end.type === 'finished' ? { ...end, result: withNotArchived(end.result, run.state) } : carryOver(run, end.position);
-  if (runEnd.type === 'finished') await cancelChildren(run);
+  if (runEnd.type === 'finished') runEnd.result = await cancelChildren(run, runEnd.result);
   if (runEnd.type === 'finished') await notifyEnded(run, runEnd.result, (state) => observer.noted(state));
   return runEnd;
 }

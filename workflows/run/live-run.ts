@@ -1,5 +1,6 @@
 import type { CancellationScope } from '@temporalio/workflow';
 import type { Decision } from '../../src/core/domain/approvals/approval.ts';
+import type { AgentDocument } from '../../src/core/domain/agent/agent-document.ts';
 import type { AgentSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
 import type { JsonObject } from '../../src/core/domain/json/json.ts';
 import type { Missing } from '../../src/core/domain/errors/missing.ts';
@@ -35,16 +36,22 @@ export interface LiveRun {
   missing: Missing[];
   /** Called when `missing` has changed. */
   showMissing?: () => void;
+  /** Bytes of the inputs of children that are being started. */
+  startingBytes?: number;
   /** The model call in flight, which a message may interrupt. */
   modelCall?: CancellationScope;
   /** The scope of model calls. */
   modelScope?: CancellationScope;
   /** The input of a program, which its first activity queries. */
   programInput?: NonNullable<StepValuesAnswer['program']>;
+  /** The agent that came with the input, which the first activity queries. */
+  document?: AgentDocument;
   snapshot?: AgentSnapshot;
   state?: RunState;
   /** True if the agent could not be resolved, and the worker has `notifyEnded`. */
   notifiesEnd?: true;
+  /** Ids of children that have started while the run was paused. */
+  startedPaused?: string[];
   /** Set when the run has ended and `notifyEnded` is called. */
   result?: RunResultFields;
 }

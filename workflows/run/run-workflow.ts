@@ -16,6 +16,7 @@ import type { RunState } from '../../src/core/loop/state/run-state.ts';
 import type { LonghaulSinks } from '../interceptors/cancellation-sinks.ts';
 import { reportEnd, tellsWaiting, watchParent } from '../children/parent-link.ts';
 import { parentOfStart } from '../../src/core/first-start.ts';
+import { pauseChildren } from '../children/pause-children.ts';
 import { close } from './closing.ts';
 import { currentDetails } from '../visibility/current-details.ts';
 import { executeRun, failedResult, type RunObserver, type RunStart } from './execute-run.ts';
@@ -47,6 +48,7 @@ export async function runWorkflow(rawInput: unknown, readInput: ReadInput): Prom
     return close(refused);
   }
   const { start } = checked;
+  pauseChildren(run);
   watchParent(run, start.type === 'carry' ? run.state?.parent : parentOfStart(start, run.startedAt));
   const searchAttributes = new SearchAttributePublisher(wasWaiting(start) || hasStaleStatus(start));
   const end = await executeRun(run, start, observer(run, searchAttributes));
@@ -56,9 +58,12 @@ export async function runWorkflow(rawInput: unknown, readInput: ReadInput): Prom
   return close(end.result, run.inbox.cancelReason);
 }
 
-/** True if the previous execution ended with the run paused or waiting for a decision. */
+/** True if the previous execution ended with the run paused or waiting for a decision, of its own or of a child. */
 function wasWaiting(start: RunStart): boolean {
-  return start.type === 'carry' && (start.carry.inbox.paused || (start.carry.approvals?.pending.length ?? 0) > 0);
+  if (start.type !== 'carry') return false;
+  const { inbox, approvals } = start.carry;
+  const { paused, pausedAbove = false, waitingChildren = [] } = inbox;
+  return paused || pausedAbove || waitingChildren.length > 0 || (approvals?.pending.length ?? 0) > 0;
 }
 
 /**
@@ -77,7 +82,7 @@ function observer(run: LiveRun, searchAttributes: SearchAttributePublisher): Run
     resolved: ({ snapshot }) => searchAttributes.publishStart(snapshot),
     recorded: (state) => {
       details(state);
-      if (!isTerminal(state.status)) searchAttributes.publishChanges(state);
+      if (!isTerminal(state.status)) searchAttributes.publishChanges(state, run.inbox.waitingChildren);
       tellParent(state);
     },
     noted: details,

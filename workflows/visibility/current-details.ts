@@ -33,8 +33,11 @@ const SHOWN_RANGES = 3;
 /** The panel of the UI is two lines shorter than its content, so the last lines are blank (a no-break space). */
 const BLANK_LINE = '\u00a0';
 
+/** The parts of a run that the details show besides its state. */
+type DetailedRun = Pick<LiveRun, 'agentName' | 'missing'> & { inbox?: Pick<LiveRun['inbox'], 'waitingChildren'> };
+
 /** Returns the Markdown that the Temporal UI shows under "Current Details". Without a state the agent is not known yet. */
-export function currentDetails(state: RunState | undefined, run: Pick<LiveRun, 'agentName' | 'missing'>): string {
+export function currentDetails(state: RunState | undefined, run: DetailedRun): string {
   const lacking = missingLines(run);
   if (state === undefined) return [`### ${shown(run.agentName, ERROR_BYTES)}: running`, '', ...lacking, '', BLANK_LINE].join('\n');
   const { snapshot, status, lastError, program } = state;
@@ -47,7 +50,7 @@ export function currentDetails(state: RunState | undefined, run: Pick<LiveRun, '
     ...lacking,
     ...verifiedLines(state),
     ...archiveLines(state),
-    ...(program === undefined ? [] : unitLines(program)),
+    ...(program === undefined ? [] : unitLines(program, run.inbox?.waitingChildren ?? [])),
     ...approvalLines(state),
   ];
   if (thought !== '') lines.push('', '**Last thought**', '', shown(thought, THOUGHT_BYTES));

@@ -8,8 +8,8 @@ const ERROR_BYTES = 300;
 const SHOWN_UNITS = 20;
 const SHOWN_STEPS = 5;
 
-/** Returns the units of a program, with the steps of each that run or have failed. */
-export function unitLines({ document, units, steps }: ProgramState): string[] {
+/** Returns the units of a program, with the steps of each that run or have failed, and the children that wait for a person. */
+export function unitLines({ document, units, steps }: ProgramState, waitingChildren: readonly string[]): string[] {
   const open = openSteps(steps);
   // The first units that have not begun say little: those that have come first.
   const begun = document.units.filter(({ name }) => units.has(name));
@@ -20,7 +20,7 @@ export function unitLines({ document, units, steps }: ProgramState): string[] {
     '',
     '**Units**',
     '',
-    ...listed.flatMap(({ name }) => [unitLine(name, units.get(name)), ...stepLines(open.get(name) ?? [])]),
+    ...listed.flatMap(({ name }) => [unitLine(name, units.get(name)), ...stepLines(open.get(name) ?? [], waitingChildren)]),
     ...(hidden === 0 ? [] : [`- and ${hidden} more`]),
   ];
 }
@@ -46,21 +46,25 @@ function unitLine(name: string, state: UnitState | undefined): string {
   return `- **${name}** ${status}${took}${reason === undefined ? '' : `: ${shown(reason)}`}`;
 }
 
-function stepLines(steps: readonly [name: string, StepState][]): string[] {
+function stepLines(steps: readonly [name: string, StepState][], waitingChildren: readonly string[]): string[] {
   const hidden = steps.length - SHOWN_STEPS;
   return [
-    ...steps.slice(0, SHOWN_STEPS).map(([name, state]) => `  - \`${name}\` ${stepText(state)}`),
+    ...steps.slice(0, SHOWN_STEPS).map(([name, state]) => `  - \`${name}\` ${stepText(state, waitingChildren)}`),
     ...(hidden <= 0 ? [] : [`  - and ${hidden} more`]),
   ];
 }
 
-function stepText({ status, attempts, rounds, error, progress }: StepState): string {
+function stepText({ status, attempts, rounds, error, progress }: StepState, waitingChildren: readonly string[]): string {
   const attempt = attempts > 1 ? `, attempt ${attempts}` : '';
   const round = rounds === undefined ? '' : `, round ${rounds}`;
   const failure = error ?? progress?.failure?.error;
   const why = failure === undefined ? '' : `: ${status === 'running' ? 'the attempt before failed: ' : ''}${shown(failure.message)}`;
-  const child = status !== 'running' || progress?.child === undefined ? '' : `, run \`${progress.child.runId}\``;
+  const child = status !== 'running' || progress?.child === undefined ? '' : childText(progress.child.runId, waitingChildren);
   return `${status}${attempt}${round}${child}${why}`;
+}
+
+function childText(runId: string, waitingChildren: readonly string[]): string {
+  return `, run \`${runId}\`${waitingChildren.includes(runId) ? ' waits for a person' : ''}`;
 }
 
 function seconds(ms: number): string {

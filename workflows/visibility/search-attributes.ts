@@ -3,6 +3,7 @@ import { upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 import type { AgentSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
 import type { RunStatus } from '../../src/core/domain/run/status.ts';
 import type { RunState } from '../../src/core/loop/state/run-state.ts';
+import { waitingSteps } from '../../src/core/program/state/waiting-steps.ts';
 import { SEARCH_ATTRIBUTES } from '../../src/core/protocol.ts';
 
 const AGENT = defineSearchAttributeKey(SEARCH_ATTRIBUTES.agent, SearchAttributeType.KEYWORD);
@@ -46,10 +47,10 @@ export class SearchAttributePublisher {
     this.#publish(snapshot, status, this.#waiting(snapshot, []));
   }
 
-  /** Publishes the changes since the last call. */
-  publishChanges({ snapshot, status, approvals }: RunState): void {
+  /** Publishes the changes since the last call. A run also waits for the steps whose children wait for a person. */
+  publishChanges({ snapshot, status, approvals, program }: RunState, waitingChildren: readonly string[]): void {
     const names = approvals.pending.map(({ toolName }) => toolName);
-    const waiting = this.#waiting(snapshot, names);
+    const waiting = this.#waiting(snapshot, [...names, ...waitingSteps(program, waitingChildren)]);
     if (status !== this.#status || waiting.length > 0) this.#publish(snapshot, status, waiting);
   }
 

@@ -10,6 +10,7 @@ import type { ProgramDocument } from '../../core/domain/program/document.ts';
 import { PROGRAM_RUN, type ProgramInput } from '../../core/protocol.ts';
 import { checkProgramInput } from '../../core/wire-schemas/program-input-schema.ts';
 import { requireKnown } from '../../define/options/option-checks.ts';
+import { parseProgramInput } from '../../define/program/parse-input.ts';
 import type { AnyProgram, GivenInputOf, ProgramOutputOf } from '../../define/program/program-definition.ts';
 import { startWorkflow, type WorkflowOptions } from './start-workflow.ts';
 
@@ -24,7 +25,7 @@ export type StartedOutputOf<Program> = Program extends AnyProgram ? ProgramOutpu
 
 /** The options of the start of a program. */
 export interface ProgramOptions<Input = JsonObject> extends WorkflowOptions {
-  /** The input of the program, as its schema has it. */
+  /** The input of the program, as its schema has it. Defaults of a zod schema are filled in before it is sent. */
   input?: Input;
   /** Data of the run for its tools. */
   deps?: JsonObject;
@@ -81,9 +82,11 @@ export async function startProgram(
 export function programInput(program: StartedProgram, options: ProgramOptions): ProgramInput {
   const owner = `program "${nameOf(program)}" cannot start`;
   const limits = plainLimits(owner, limitsWithDeadline(owner, options) ?? {});
-  const { input, deps, tags, resume } = options;
+  const { deps, tags, resume } = options;
   const problem = deps === undefined ? undefined : depsProblem(deps);
   if (problem !== undefined) throw new LonghaulError('invalid_input', `The run cannot start: ${problem}`);
+  if (typeof program !== 'string') requireChecked(program);
+  const input = isDefinition(program) ? parseProgramInput(program, options.input) : options.input;
   if (typeof program !== 'string') requireFits(program, input ?? {});
   const plain: unknown = JSON.parse(
     JSON.stringify({
@@ -100,16 +103,24 @@ export function programInput(program: StartedProgram, options: ProgramOptions): 
   return checked.input;
 }
 
-/** Throws for a document with problems, and for an input that does not fit. */
+/** Throws for a document with problems. */
+function requireChecked(program: Exclude<StartedProgram, string>): void {
+  const { document, problems } = checkProgram(documentOf(program));
+  if (document !== undefined) return;
+  const lines = problems.map(({ path, message }) => `  ${path}: ${message}`);
+  throw new LonghaulError('invalid_program', `Program "${nameOf(program)}" cannot run:\n${lines.join('\n')}`);
+}
+
+/** Throws for an input that does not fit. */
 function requireFits(program: Exclude<StartedProgram, string>, input: JsonObject): void {
-  const checked = checkProgram(isDefinition(program) ? program.toJSON() : program);
-  if (checked.document === undefined) {
-    const lines = checked.problems.map(({ path, message }) => `  ${path}: ${message}`);
-    throw new LonghaulError('invalid_program', `Program "${nameOf(program)}" cannot run:\n${lines.join('\n')}`);
-  }
-  const problems = checked.document.input === undefined ? [] : checkJson(checked.document.input, input);
+  const { input: schema } = documentOf(program);
+  const problems = schema === undefined ? [] : checkJson(schema, input);
   if (problems.length === 0) return;
   throw new LonghaulError('invalid_input', `The input of program "${nameOf(program)}" does not fit: ${problemsText(problems)}`);
+}
+
+function documentOf(program: Exclude<StartedProgram, string>): ProgramDocument {
+  return isDefinition(program) ? program.toJSON() : program;
 }
 
 function isDefinition(program: StartedProgram): program is AnyProgram {

@@ -58,12 +58,12 @@ export function readChildFailure(error: unknown): ReadChild {
 }
 
 /** Asks if the parent of a run has ended without cancelling it. A check that fails says nothing. */
-export function checkParentRequest(runId: string): ActivityRequest<CheckParentInput, CheckParentOutput, boolean> {
+export function checkParentRequest({ runId, firstRunId }: CheckParentInput): ActivityRequest<CheckParentInput, CheckParentOutput, boolean> {
   return {
     name: ACTIVITIES.checkParent,
     tier: 'remote',
     options: { ...OPTIONS, summary: 'checks that the parent is alive' },
-    input: { runId },
+    input: { runId, ...(firstRunId === undefined ? {} : { firstRunId }) },
     returned: (output) => isJsonObject(output) && output.ended,
     failed: () => false,
   };

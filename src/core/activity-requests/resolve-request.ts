@@ -1,5 +1,6 @@
 import { type ActivityOptions, ApplicationFailure } from '@temporalio/common';
 import { activityCause, activityProblem } from './activity-outcome.ts';
+import { withDocument } from '../domain/agent/agent-document.ts';
 import type { AgentSnapshot } from '../domain/agent/agent-snapshot.ts';
 import type { ErrorCode } from '../domain/errors/error.ts';
 import { isJsonObject } from '../domain/json/json.ts';
@@ -25,7 +26,7 @@ export type Resolved =
 
 /** Asks a worker for the agent, as it is pinned for the whole run. */
 export function resolveRequest(run: { key?: string }, input: RunInput): ActivityRequest<ResolveAgentInput, AgentSnapshot, Resolved> {
-  const { agent, maxIterations, limits, deps, parent } = input;
+  const { agent, document, maxIterations, limits, deps, parent } = input;
   return {
     name: ACTIVITIES.resolveAgent,
     tier: 'remote',
@@ -33,13 +34,14 @@ export function resolveRequest(run: { key?: string }, input: RunInput): Activity
     input: {
       ...runReference(run),
       agent,
+      ...(document === undefined ? {} : { ofDocument: true }),
       ...(maxIterations === undefined ? {} : { maxIterations }),
       ...(limits === undefined ? {} : { limits }),
       ...(parent?.left === undefined ? {} : { left: parent.left }),
       ...overridesIn(input),
       ...(deps === undefined ? {} : fits(deps) ? { deps } : { depsByReference: true }),
     },
-    returned: (snapshot) => ({ type: 'resolved', snapshot }),
+    returned: (snapshot) => ({ type: 'resolved', snapshot: document === undefined ? snapshot : withDocument(snapshot, document) }),
     failed: (error) => unresolved(`Agent "${agent}"`, error),
   };
 }

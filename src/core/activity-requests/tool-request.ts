@@ -1,6 +1,7 @@
 import { ActivityCancellationType, type ActivityOptions } from '@temporalio/common';
 import { toolFailure, toolOutcome, verifiedOutcome, verifyFailure } from './activity-outcome.ts';
 import type { ToolSnapshot } from '../domain/agent/agent-snapshot.ts';
+import { toolOwner } from '../domain/agent/tool-owner.ts';
 import { attemptsOf, backoffOf, MISSED_HEARTBEATS } from '../domain/agent/tool-policy.ts';
 import type { ToolInvocation, ToolOutcome } from '../loop/ports.ts';
 import { thoughtOf } from '../loop/state/thought.ts';
@@ -148,7 +149,7 @@ function localInput(run: RequestingRun, invocation: ToolInvocation): RunToolInpu
 function positionInput(run: RequestingRun, { call, tool, step, offset, index, eventId }: ToolInvocation): RunToolInput {
   return {
     ...runReference(run),
-    agentName: run.snapshot.name,
+    ...toolOwner(run.snapshot),
     callId: call.toolCallId,
     step,
     at: [offset, index],

@@ -1,6 +1,6 @@
 import { isJsonObject } from '../domain/json/json.ts';
 import { childrenOf } from '../domain/program/children-of.ts';
-import type { ChildEndedInput, ChildWaitingInput, ReportEndInput } from '../protocol.ts';
+import type { ChildEndedInput, ChildWaitingInput, PausedAboveInput, ReportEndInput, StartedAgainInput } from '../protocol.ts';
 import { invalidRequest, type MessageReceiver, type RequestKind } from './message-receiver.ts';
 
 /** The most characters of the id of a run. */
@@ -30,6 +30,30 @@ export const childWaiting: RequestKind<ChildWaitingInput, void> = {
   refusal: (run, input) => idProblem(run, 'childWaiting', input, 'runId'),
   take(run, { runId, waiting }) {
     if (isChild(run, runId)) run.inbox.childWaiting(runId, waiting);
+  },
+};
+
+/** Pauses the run with the one that started it, or lets it go on with that. A caller's own pause of this run stays. */
+export const pausedAbove: RequestKind<PausedAboveInput, void> = {
+  description: 'Between runs: the run above is paused, or goes on: {"paused"}',
+  refusal: (run, input) =>
+    isJsonObject(input) && typeof input['paused'] === 'boolean'
+      ? undefined
+      : invalidRequest(run, 'pausedAbove', '"paused" must be true or false'),
+  take({ inbox }, { paused }) {
+    inbox.pausedAbove = paused;
+  },
+};
+
+/** Cancels a run whose parent was terminated and has been started again under the same id: the new one starts its own children. */
+export const startedAgain: RequestKind<StartedAgainInput, void> = {
+  description: 'Between runs: the run that started this one has ended, and was started again: {"runId", "firstRunId"}',
+  refusal: (run, input) => idProblem(run, 'startedAgain', input, 'runId') ?? idProblem(run, 'startedAgain', input, 'firstRunId'),
+  take({ state, inbox }, { runId, firstRunId }) {
+    const { parent } = state ?? {};
+    if (parent?.runId !== runId || parent.firstRunId === undefined || parent.firstRunId === firstRunId) return;
+    inbox.cancelReason ??= `The run "${runId}", which started this one, was started again`;
+    inbox.cancelAsked = true;
   },
 };
 

@@ -4,6 +4,7 @@ import { BYTE_BUDGETS } from '../domain/json/byte-budget.ts';
 import type { JsonObject, JsonValue } from '../domain/json/json.ts';
 import { jsonBytes } from '../domain/json/payload-limit.ts';
 import { decidedOf, noApprovals, pendingOf, withoutContent } from '../loop/approvals/approvals.ts';
+import { abovePart } from '../loop/limits/part-of-parent.ts';
 import type { ApproveInput, DecisionReceipt, RejectInput, RespondInput } from '../protocol.ts';
 import { checkJson, problemsText } from '../json-schema/check-json-schema.ts';
 import { LIMIT_CHANGES_SCHEMA } from '../wire-schemas/limits-schema.ts';
@@ -126,7 +127,7 @@ function contentRefusal(run: MessageReceiver, waiting: PendingApproval, type: De
 function limitsRefusal({ state }: MessageReceiver, limits: JsonObject, refused: (problem: string) => Refusal): Refusal | undefined {
   const problems = checkJson(LIMIT_CHANGES_SCHEMA, limits);
   if (problems.length > 0) return refused(`arguments: ${problemsText(problems)}`);
-  const lowered = state === undefined ? undefined : loweredLimit(state.limits, limits);
+  const lowered = state === undefined ? undefined : (loweredLimit(state.limits, limits) ?? abovePart(state, limits));
   return lowered === undefined ? undefined : refused(lowered);
 }
 

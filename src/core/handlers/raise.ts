@@ -1,5 +1,6 @@
 import type { LimitChanges, RunLimits } from '../domain/agent/limits.ts';
 import { raised } from '../loop/limits/limits.ts';
+import { abovePart } from '../loop/limits/part-of-parent.ts';
 import type { RaiseInput, RaiseReceipt } from '../protocol.ts';
 import { raiseProblem } from '../wire-schemas/request-schema.ts';
 import { invalidRequest, noRoomForRequest, type RequestKind, unavailable } from './message-receiver.ts';
@@ -17,7 +18,7 @@ export const raise: RequestKind<RaiseInput, RaiseReceipt> = {
     if (run.state === undefined)
       return { code: 'busy', message: `Run "${run.runId}" has not resolved its agent yet: send it again in a moment` };
     if (run.inbox.has(id)) return undefined;
-    const lowered = loweredLimit(run.state.limits, limits);
+    const lowered = loweredLimit(run.state.limits, limits) ?? abovePart(run.state, limits);
     return lowered === undefined ? noRoomForRequest(input, run) : invalidRequest(run, 'raise', lowered);
   },
   take(run, { id, limits, by }, { now }) {

@@ -5,7 +5,7 @@ import { isJsonObject } from '../domain/json/json.ts';
 import { revoke as revokeDecision } from '../loop/approvals/approvals.ts';
 import type { CancelInput, CancelReasonInput, PauseReceipt, RevokeInput, RevokeReceipt, SIGNALS, UPDATES } from '../protocol.ts';
 import { cancelProblem, revokeProblem } from '../wire-schemas/request-schema.ts';
-import { childEnded, childWaiting, reportEnd } from './children.ts';
+import { childEnded, childWaiting, pausedAbove, reportEnd, startedAgain } from './children.ts';
 import { approve, reject, respond } from './decision.ts';
 import { raise } from './raise.ts';
 import {
@@ -33,7 +33,7 @@ function pausing(paused: boolean, description: string): RequestKind<unknown, Pau
     description,
     refusal: (run) => unavailable(run, 'messages'),
     take({ inbox }) {
-      inbox.paused = paused;
+      inbox.pause(paused);
       return { version: 1, paused };
     },
   };
@@ -86,6 +86,8 @@ export const SIGNAL_KINDS: Readonly<Record<keyof typeof SIGNALS, AnyKind>> = {
   reportEnd,
   childEnded,
   childWaiting,
+  pausedAbove,
+  startedAgain,
 };
 
 /** Returns why an Update is refused; undefined if it is accepted. */

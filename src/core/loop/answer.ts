@@ -4,13 +4,15 @@ import type { JsonValue } from '../domain/json/json.ts';
 import type { RecordedResponse } from '../domain/model/recorded-response.ts';
 import { endFailed, endAtLimit } from './endings.ts';
 import { takeMessages } from './messages.ts';
-import type { NextStep } from './next-step.ts';
+import type { Ending, NextStep } from './next-step.ts';
 import type { RunPorts } from './ports.ts';
 import { recordEvent, type RunState } from './state/run-state.ts';
+import { answerOf } from './state/answer-of.ts';
 import { thoughtOf } from './state/thought.ts';
 
 /** Handles a response without tool calls: it is the answer of the run, unless it was withheld or does not fit the output schema. */
 export function answer(state: RunState, ports: RunPorts, response: RecordedResponse, final: boolean): NextStep {
+  if (response.verdict !== undefined) return finishChecked(state, ports, response, final);
   if (response.refusal !== undefined) return endFailed(state, 'model_refusal', `The model refused to answer: ${response.refusal}`);
   if (response.finishReason === 'content_filter') {
     return endFailed(state, 'content_filter', `The provider of "${state.snapshot.model}" withheld the answer (content filter)`);
@@ -26,6 +28,12 @@ export function answer(state: RunState, ports: RunPorts, response: RecordedRespo
   if (verdict.type !== 'problem')
     return finish(state, ports, { output: verdict.type === 'parsed' ? verdict.value : JSON.parse(text), final });
   return retryOutput(state, ports, verdict.problem, final);
+}
+
+/** Ends the run with an answer that was checked, and its verdict: the step of the program judges by that, also if the answer lacks its form. */
+export function finishChecked(state: RunState, ports: RunPorts, response: RecordedResponse, final: boolean): NextStep {
+  const output = answerOf(response, state.snapshot) ?? thoughtOf(response.content) ?? '';
+  return finish(state, ports, { output, final, ...(response.verdict === undefined ? {} : { verdict: response.verdict }) });
 }
 
 /** Sends an answer that does not fit back to the model, as often as the agent allows. */
@@ -45,15 +53,20 @@ export function mayRetryOutput(state: RunState): boolean {
   return state.outputRetries <= (state.snapshot.output?.maxRetries ?? 0);
 }
 
+/** An answer that ends a run. */
+interface Answered extends Pick<Ending, 'output' | 'verdict'> {
+  final: boolean;
+}
+
 /**
  * Ends the run with `output`. After the step limit, the status still says that the limit ended it. Messages that the run accepted
  * before the answer arrived are answered first, so that no accepted message stays without an answer.
  */
-export function finish(state: RunState, ports: RunPorts, { output, final }: { output: JsonValue; final: boolean }): NextStep {
-  if (final) return { type: 'finish', ending: { status: 'max_iterations_reached', stopReason: 'step_limit', output } };
+export function finish(state: RunState, ports: RunPorts, { final, ...answered }: Answered): NextStep {
+  if (final) return { type: 'finish', ending: { status: 'max_iterations_reached', stopReason: 'step_limit', ...answered } };
   if (takeMessages(state, ports)) return { type: 'call_model', final: false };
-  state.context.finalResult = output;
-  return { type: 'finish', ending: { status: 'completed', stopReason: 'final_answer', output } };
+  state.context.finalResult = answered.output;
+  return { type: 'finish', ending: { status: 'completed', stopReason: 'final_answer', ...answered } };
 }
 
 /** Returns the output of a response: its parts if it contains media, otherwise its text. */

@@ -39,7 +39,7 @@ export function noteNotifyEndedFailure(state: RunState, message: string): void {
 export function closeUnstarted(
   { runId, agentName, startedAt }: UnstartedRun,
   clock: Pick<RunClock, 'now'>,
-  { output, status, stopReason, error }: Ending,
+  { output, status, stopReason, error, verdict }: Ending,
 ): RunResultFields {
   const endedAt = clock.now();
   return {
@@ -60,5 +60,6 @@ export function closeUnstarted(
     error: error?.message ?? null,
     ...(error === undefined ? {} : { errorCode: error.code }),
     maxIterations: 0,
+    ...(verdict === undefined ? {} : { verdict }),
   };
 }

@@ -2,6 +2,7 @@
 
 import type { JsonValue } from '../domain/json/json.ts';
 import type { RecordedResponse } from '../domain/model/recorded-response.ts';
+import type { AnswerVerdict } from '../domain/program/verdict.ts';
 import type { StopReason, TerminalStatus } from '../domain/run/status.ts';
 import type { ToolOutcome } from './ports.ts';
 
@@ -11,6 +12,8 @@ export interface Ending {
   stopReason: StopReason;
   output: JsonValue;
   error?: { code: string; message: string };
+  /** The checks of the answer of an `ask` with tools. */
+  verdict?: AnswerVerdict;
 }
 
 /** The position of the loop: plain data, so that a run can go on from it in another execution. */

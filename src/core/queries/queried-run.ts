@@ -1,3 +1,4 @@
+import type { AgentDocument } from '../domain/agent/agent-document.ts';
 import type { AgentSnapshot } from '../domain/agent/agent-snapshot.ts';
 import type { Decision } from '../domain/approvals/approval.ts';
 import type { JsonObject } from '../domain/json/json.ts';
@@ -24,6 +25,8 @@ export interface QueriedRun {
   readonly missing?: readonly Missing[];
   /** The input of a program, and its document if it is part of the input. Present in the first execution of its run. */
   readonly programInput?: NonNullable<StepValuesAnswer['program']>;
+  /** The agent that came with the input of the run. Present in its first execution. */
+  readonly document?: AgentDocument;
   /** Undefined until the agent is resolved, like the state. */
   readonly snapshot?: AgentSnapshot;
   readonly state?: RunState;

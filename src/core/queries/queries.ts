@@ -73,8 +73,9 @@ function ending({ result }: QueriedRun): RunResultFields | null {
   return result ?? null;
 }
 
-function dataView({ state, deps }: QueriedRun): DataView {
-  return { deps: state?.deps ?? deps, state: state?.context.state ?? {} };
+function dataView({ state, deps, document }: QueriedRun): DataView {
+  const data = { deps: state?.deps ?? deps, state: state?.context.state ?? {} };
+  return state === undefined && document !== undefined ? { ...data, document } : data;
 }
 
 /** Returns the edited arguments of a call. Throws if there are none, so that the call does not run with empty arguments. */

@@ -17,6 +17,7 @@ export function statusView(run: QueriedRun): StatusView {
     status: state?.status ?? 'running',
     ...progressOf(state),
     ...shownChildren(state),
+    ...(inbox.hasWaitingChild ? { waitingChildren: [...inbox.waitingChildren] } : {}),
     ...(missing.length === 0 ? {} : { missing: missing.map(shownMissing) }),
     executions,
     queued: inbox.queued,

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../domain/json/json.ts';
 import { AMOUNT, COUNT, SUMMAND } from './bounded-number.ts';
+import { VERDICT_SCHEMA } from './verdict-schema.ts';
 import { REQUIREMENT_SCHEMA } from './carried-requests-schema.ts';
 
 const TEXT: JsonObject = { type: 'string' };
@@ -72,6 +73,7 @@ const RESPONSE: JsonObject = {
       properties: { type: { enum: ['fits', 'parsed', 'problem'] }, problem: TEXT },
       required: ['type'],
     },
+    verdict: VERDICT_SCHEMA,
     refusal: TEXT,
     confidence: { type: 'number' },
   },

@@ -2,6 +2,7 @@ import { ERROR_CODES } from '../domain/errors/error.ts';
 import type { JsonObject } from '../domain/json/json.ts';
 import { STEP_KINDS } from '../domain/program/document.ts';
 import { COUNT, MOMENT } from './bounded-number.ts';
+import { GIVEN_SCHEMA } from './limits-schema.ts';
 import { PINNED_PROGRAM_SCHEMA } from './pinned-program.ts';
 
 const TEXT: JsonObject = { type: 'string' };
@@ -46,7 +47,13 @@ const PROGRESS: JsonObject = {
     held: { type: 'object', properties: { id: TEXT }, required: ['output', 'id'] },
     child: {
       type: 'object',
-      properties: { runId: { type: 'string', minLength: 1, maxLength: 1_000 }, startedAt: MOMENT, seenAt: MOMENT },
+      properties: {
+        runId: { type: 'string', minLength: 1, maxLength: 1_000 },
+        startedAt: MOMENT,
+        seenAt: MOMENT,
+        promptLength: COUNT,
+        given: GIVEN_SCHEMA,
+      },
       required: ['runId', 'startedAt', 'seenAt'],
     },
     taken: { type: 'integer', minimum: -1, maximum: Number.MAX_SAFE_INTEGER },
@@ -86,6 +93,7 @@ export const CARRIED_PROGRAM_SCHEMA: JsonObject = {
     input: OBJECT,
     units: namedListOf(UNIT),
     steps: namedListOf(STEP),
+    unreported: GIVEN_SCHEMA,
     resume: {
       type: 'object',
       properties: { run: { type: 'string', minLength: 1 }, from: TEXT },

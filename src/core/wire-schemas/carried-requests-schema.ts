@@ -105,6 +105,8 @@ export const CARRIED_INBOX_SCHEMA: JsonObject = {
     reportTo: TEXT,
     endedChildren: listOf(TEXT),
     waitingChildren: listOf(TEXT),
+    pausedAbove: { const: true },
+    childrenPaused: { const: true },
   },
   required: ['messages', 'seen', 'paused'],
 };

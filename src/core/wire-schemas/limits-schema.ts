@@ -19,6 +19,12 @@ export const LIMITS_SCHEMA: JsonObject = {
   additionalProperties: false,
 };
 
+/** The JSON Schema of the amounts that a child is given of the limits of its parent. */
+export const GIVEN_SCHEMA: JsonObject = {
+  ...LIMITS_SCHEMA,
+  properties: { maxIterations: AT_LEAST_ONE, ...(LIMITS_SCHEMA['properties'] as JsonObject) },
+};
+
 /** The JSON Schema of the same limits with the limit of steps. */
 export const LIMIT_CHANGES_SCHEMA: JsonObject = {
   ...LIMITS_SCHEMA,

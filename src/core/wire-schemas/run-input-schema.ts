@@ -4,6 +4,7 @@ import { isJsonObject, type JsonObject } from '../domain/json/json.ts';
 import { jsonBytes } from '../domain/json/payload-limit.ts';
 import { needsResponse } from '../domain/record/needs-response.ts';
 import type { RunInput } from '../protocol.ts';
+import { AGENT_DOCUMENT_SCHEMA } from './agent-document-schema.ts';
 import { AT_LEAST_ONE } from './bounded-number.ts';
 import { CONTENT_ITEM, mediaProblems, MESSAGE_CONTENT } from './content-item-schema.ts';
 import { conversationProblems } from './conversation-problems.ts';
@@ -17,6 +18,7 @@ export const RUN_INPUT_SCHEMA: JsonObject = {
   type: 'object',
   properties: {
     agent: { type: 'string', minLength: 1, description: 'The name of the agent.' },
+    document: AGENT_DOCUMENT_SCHEMA,
     input: {
       description: 'What the user says: text, or parts where media is involved.',
       anyOf: [...MESSAGE_CONTENT],
@@ -61,6 +63,11 @@ export function checkRunInput(value: unknown): RunInputCheck {
   if (problems.length === 0 && isRunInput(value)) {
     const { input = '', messages = [], tags = [] } = value;
     problems.push(...mediaProblems(input, 'input'), ...conversationProblems(messages, 'messages'), ...tagProblems(tags));
+    if (value.document !== undefined && value.parent === undefined)
+      problems.push({
+        path: 'document',
+        message: 'expected the name of an agent alone: only a program starts an agent that it has itself',
+      });
     if (problems.length === 0) return checkOpening(value) ?? checkSizes(value);
   }
   return { ok: false, code: 'invalid_input', problem: problemsText(bounded(problems)) };
@@ -97,6 +104,11 @@ function checkSizes(input: RunInput): RunInputCheck {
   if (depsBytes > BYTE_BUDGETS.deps) {
     problems.push(`deps: ${depsBytes} bytes of JSON, over ${BYTE_BUDGETS.deps}: pass ids, and let tools look up the rest`);
   }
+  const documentBytes = input.document === undefined ? 0 : jsonBytes(input.document);
+  if (documentBytes > BYTE_BUDGETS.snapshot)
+    problems.push(
+      `document: ${documentBytes} bytes of JSON, over ${BYTE_BUDGETS.snapshot}: shorten the instructions and the schema of the answer`,
+    );
   const limitsBytes = input.limits === undefined ? 0 : jsonBytes(input.limits);
   if (limitsBytes > LIMITS_BYTES) problems.push(`limits: ${limitsBytes} bytes of JSON, over ${LIMITS_BYTES}: name fewer tools`);
   const settingsBytes = input.settings === undefined ? 0 : jsonBytes(input.settings);

@@ -1,7 +1,8 @@
 import type { JsonObject } from '../domain/json/json.ts';
+import { ANSWER_RULES_SCHEMA } from './agent-document-schema.ts';
 import { AMOUNT, AT_LEAST_ONE, ATTEMPTS, COUNT, DURATION, SUMMAND } from './bounded-number.ts';
 import { PINNED_PROGRAM_SCHEMA } from './pinned-program.ts';
-import { LIMITS_SCHEMA } from './limits-schema.ts';
+import { GIVEN_SCHEMA, LIMITS_SCHEMA } from './limits-schema.ts';
 import { propertiesOf } from '../json-schema/json-schema.ts';
 
 const TEXT: JsonObject = { type: 'string' };
@@ -27,6 +28,10 @@ export const RUN_LIMITS_SCHEMA: JsonObject = {
   properties: { ...propertiesOf(LIMITS_SCHEMA), maxIterations: COUNT, finalAttempt: FLAG, onLimit: { const: 'ask' } },
   required: ['maxIterations'],
 };
+
+const OWN_LIMITS: JsonObject = { ...GIVEN_SCHEMA, properties: { ...propertiesOf(GIVEN_SCHEMA), onLimit: { const: 'ask' } } };
+
+const LIMITS_BY_NAME: JsonObject = { type: 'object', additionalProperties: OWN_LIMITS };
 
 const TOOL: JsonObject = {
   type: 'object',
@@ -96,6 +101,7 @@ export const SNAPSHOT_SCHEMA: JsonObject = {
     parallel: FLAG,
     settings: OBJECT,
     output: OUTPUT,
+    checks: ANSWER_RULES_SCHEMA,
     deps: OBJECT,
     onUnknownOutcome: { const: 'ask' },
     limits: RUN_LIMITS_SCHEMA,
@@ -122,6 +128,11 @@ export const SNAPSHOT_SCHEMA: JsonObject = {
     tags: TEXTS,
     tagAttribute: { const: true },
     program: PINNED_PROGRAM_SCHEMA,
+    childLimits: {
+      type: 'object',
+      properties: { agents: LIMITS_BY_NAME, programs: LIMITS_BY_NAME },
+      required: ['agents', 'programs'],
+    },
   },
   required: ['name', 'instructions', 'model', 'digest', 'tools', 'limits', 'timing'],
 };

@@ -1,6 +1,6 @@
 import { UsageError } from '../../core/domain/errors/error.ts';
 import { type LimitOptions, plainLimits } from '../../core/domain/agent/limit-options.ts';
-import type { RunLimits } from '../../core/domain/agent/limits.ts';
+import { DEFAULT_STEPS, type RunLimits } from '../../core/domain/agent/limits.ts';
 import { wholeNumber } from './option-checks.ts';
 
 /** The options of an agent that concern its limits. */
@@ -9,9 +9,6 @@ export interface AgentLimitOptions {
   limits?: LimitOptions;
   onLimit?: 'stop' | 'ask';
 }
-
-/** The limit of steps for an agent that sets none. */
-const DEFAULT_STEPS = 10;
 
 /** The limits of tokens. None of them can be 0: the run could not call its model once. */
 const TOKENS = ['inputTokens', 'outputTokens', 'totalTokens'] as const;

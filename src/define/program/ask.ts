@@ -1,21 +1,33 @@
 import type { AskDocument } from '../../core/domain/program/document.ts';
+import type { AnyTool } from '../tool-definition.ts';
+import { definitionName } from './definition-name.ts';
 import { type SchemaOption, toJsonSchema } from './output-schema.ts';
 import { type CommonOptions, makeStep, type ProgramStep, splitOptions } from './program-step.ts';
+import { NO_USES } from './program-uses.ts';
 
 /** The options of `ask`. */
-export interface AskOptions extends CommonOptions, Omit<AskDocument, 'prompt' | 'output'> {
+export interface AskOptions extends CommonOptions, Omit<AskDocument, 'prompt' | 'output' | 'tools'> {
   /** The schema of the answer. Without it the answer is text. */
   output?: SchemaOption;
+  /** Tools that the model may call before it answers: tools of `defineTool`, or names of tools that the worker has. */
+  tools?: readonly (AnyTool | string)[];
 }
 
-/** Makes a step that asks a model once. Its output is the text of the answer, or the value that fits `output`. */
+/** Makes a step that asks a model: once, or with `tools` until it answers. Its output is the text of the answer, or the value that fits `output`. */
 export function ask(name: string, prompt: string, options: AskOptions = {}): ProgramStep {
-  const { output, ...rest } = options;
+  const { output, tools, ...rest } = options;
   const { common, own } = splitOptions(rest);
   const body: AskDocument = {
     prompt,
     ...own,
     ...(output === undefined ? {} : { output: toJsonSchema(`step "${name}": output`, output) }),
+    ...(tools === undefined ? {} : { tools: toolNames(name, tools) }),
   };
-  return makeStep(name, { kind: 'ask', body, common });
+  const given = Array.isArray(tools) ? tools.filter((tool: AnyTool | string) => typeof tool !== 'string') : [];
+  return makeStep(name, { kind: 'ask', body, common, uses: given.length === 0 ? [] : [{ ...NO_USES, tools: given }] });
+}
+
+/** Returns the names of tools. A value that is no list stays as it is, so that the check of the program finds it. */
+function toolNames(name: string, tools: readonly (AnyTool | string)[]): string[] {
+  return Array.isArray(tools) ? tools.map((tool: AnyTool | string) => definitionName(`step "${name}"`, 'tool', tool)) : (tools as string[]);
 }

@@ -23,6 +23,8 @@ export interface ProgramOptions<Input extends z.ZodType | JsonObject> {
   output?: JsonValue;
   /** The limits of a run. `steps` counts model calls. */
   limits?: LimitOptions;
+  /** `ask`: at a limit, a person is asked to raise it. Default `stop`: the run ends. */
+  onLimit?: 'stop' | 'ask';
   /** True: unknown references stay as written and unknown anchors are ignored. Default false. */
   lenient?: boolean;
 }

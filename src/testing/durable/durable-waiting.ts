@@ -12,20 +12,28 @@ const LONGEST_INTERVAL_MS = 250;
 /** Ends driving the approvals of a run. */
 export interface DrivingEnd {
   signal: AbortSignal;
+  /** Returns a child of the run, whose decisions the test makes too. */
+  child: (runId: string) => RunHandle<unknown>;
   /** Called if the run waits for a decision that the test does not make. Always rejects. */
   undecided: (pending: readonly ApprovalView[]) => Promise<never>;
 }
 
-/** Makes the test's decisions in a run on a server until the signal is aborted. */
-export async function driveApprovals(run: RunHandle<unknown>, driver: ApprovalDriver, { signal, undecided }: DrivingEnd): Promise<void> {
+/** Makes the test's decisions in a run on a server, and in its children, until the signal is aborted. */
+export async function driveApprovals(
+  run: RunHandle<unknown>,
+  driver: ApprovalDriver,
+  { signal, child, undecided }: DrivingEnd,
+): Promise<void> {
   const events: Event[] = [];
+  const waitingRuns = new Map<string, Event[]>();
   let intervalMs = SHORTEST_INTERVAL_MS;
   while (!signal.aborted) {
     // Events are read before pending calls: a result that is missing here may have arrived before the pending calls
     // are read.
-    for await (const event of run.events({ from: events.length })) events.push(event);
+    await readOn(run, events);
+    for (const [runId, ofChild] of waitingRuns) await readOn(child(runId), ofChild);
     const { pending } = await run.approvals();
-    const waitsIdly = isIdle(events, pending);
+    const waitsIdly = pending.length > 0 && areIdle(pending, { events, waitingRuns });
     if (waitsIdly && (await driver.decideNext(pending))) intervalMs = SHORTEST_INTERVAL_MS;
     else if (waitsIdly && pending.every(({ deadlineAt }) => deadlineAt === undefined)) await requireDeadline(run, () => undecided(pending));
     await sleep(intervalMs);
@@ -33,9 +41,28 @@ export async function driveApprovals(run: RunHandle<unknown>, driver: ApprovalDr
   }
 }
 
-/** True if a decision is pending and nothing else is running: all other calls of the response have results. */
+async function readOn(run: RunHandle<unknown>, events: Event[]): Promise<void> {
+  for await (const event of run.events({ from: events.length })) events.push(event);
+}
+
+/** The events of a run, and of its children in which decisions are pending. */
+interface ReadEvents {
+  events: readonly Event[];
+  waitingRuns: Map<string, Event[]>;
+}
+
+/** True if nothing is running in the run and in those below it that wait. A child that has just begun to wait is read first. */
+function areIdle(pending: readonly ApprovalView[], { events, waitingRuns }: ReadEvents): boolean {
+  const waiting = new Set(pending.flatMap(({ runId }) => runId ?? []));
+  const isKnown = [...waiting].every((runId) => waitingRuns.has(runId));
+  for (const runId of waiting) if (!waitingRuns.has(runId)) waitingRuns.set(runId, []);
+  for (const runId of waitingRuns.keys()) if (!waiting.has(runId)) waitingRuns.delete(runId);
+  const of = (run: string | undefined): ApprovalView[] => pending.filter(({ runId }) => runId === run);
+  return isKnown && isIdle(events, of(undefined)) && [...waitingRuns].every(([runId, ofChild]) => isIdle(ofChild, of(runId)));
+}
+
+/** True if nothing is running beside the pending decisions: all other calls of the response have results. */
 function isIdle(events: readonly Event[], pending: readonly ApprovalView[]): boolean {
-  if (pending.length === 0) return false;
   if (pending.some(({ kind }) => kind === 'limit')) return true;
   // In a program each call has an event of its own, and several may be open.
   const isProgram = events.some(({ step }) => step !== undefined);

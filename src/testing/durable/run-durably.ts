@@ -118,7 +118,11 @@ async function resultWithDecisions(
   const undecided = async (pending: readonly ApprovalView[]): Promise<never> => {
     throw new UndecidedRun(pending, await recordOf(harness, client, run));
   };
-  const driving = driveApprovals(run, new ApprovalDriver(harness, access, decide), { signal: over.signal, undecided });
+  const driving = driveApprovals(run, new ApprovalDriver(harness, access, decide), {
+    signal: over.signal,
+    child: (runId) => client.handle<unknown>(runId),
+    undecided,
+  });
   driving.catch((error: unknown) => harness.fail(error));
   try {
     return await run.result();

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
+import { z } from 'zod';
 import { AgentRegistry } from '../../../activities/agents/agent-registry.ts';
-import { defineAgent } from '../../../src/index.ts';
+import { ProgramRegistry } from '../../../activities/programs/program-registry.ts';
+import { defineAgent, defineTool } from '../../../src/index.ts';
 import { scriptedModel } from '../../../src/testing/index.ts';
 
 const provider = scriptedModel([]);
@@ -27,4 +29,21 @@ test('an unknown agent or provider is named in the error, with those that exist'
   expect(registry.provider('p/a/b')).toBe(provider);
   expect(() => registry.provider('q/m')).toThrow(expect.objectContaining({ code: 'unknown_provider' }));
   expect(() => registry.provider('m')).toThrow(expect.objectContaining({ code: 'unknown_provider' }));
+});
+
+test('tools of programs and those of an agent of the same name are two', () => {
+  const [ofAgent, ofProgram] = ['An agent has it.', 'Programs have it.'].map((description) =>
+    defineTool({ name: 'find', description, parameters: z.object({}), execute: () => null }),
+  );
+  if (ofAgent === undefined || ofProgram === undefined) throw new Error('two tools');
+  const desk = defineAgent({ name: 'desk', model: 'p/m', deps: z.object({ user: z.string() }), tools: [ofAgent] });
+  const registry = new AgentRegistry([desk], { p: provider }, new ProgramRegistry([], [ofProgram]));
+  expect(registry.tool({ agentName: 'desk' }, 'find')).toBe(ofAgent);
+  expect(registry.tool({ agentName: 'desk', ofProgram: true }, 'find')).toBe(ofProgram);
+  expect(registry.tool({ agentName: 'removed' }, 'find')).toBeUndefined();
+  expect(registry.deps({ agentName: 'desk', ofProgram: true }, { any: 1 })).toEqual({ any: 1 });
+  expect(() => registry.deps({ agentName: 'desk' }, { any: 1 })).toThrow('user');
+  expect(registry.missingTool({ agentName: 'desk', ofProgram: true }, 'fnd').message).toBe(
+    'No tool "fnd" of program "desk" in this worker. It has: "find". Did you mean "find"?',
+  );
 });

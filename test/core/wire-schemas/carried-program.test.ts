@@ -20,7 +20,8 @@ const DOCUMENT: ProgramDocument = {
 
 /** The carried state of a program with nearly every field. */
 function programCarry(): JsonObject {
-  const snapshot = { ...testSnapshot(), program: DOCUMENT };
+  const childLimits = { agents: { a: { maxIterations: 5, onLimit: 'ask' as const } }, programs: {} };
+  const snapshot = { ...testSnapshot(), program: DOCUMENT, childLimits };
   const input = { items: [1, 2] };
   const state = beginProgram({ runId: 'run-1', snapshot, input, startedAt: NOW }, { now: () => NOW, uuid: () => 'event-1' });
   const error = { code: 'model_bad_request' as const, message: 'no', context: { step: 'Sum', unit: 'u', attempt: 1 } };
@@ -36,10 +37,13 @@ function programCarry(): JsonObject {
       failure: { error, id: 'event-1' },
       wakeAt: NOW + 1_000,
       call: { callId: 'c1', eventId: 'event-2', offset: 2 },
-      child: { runId: 'run-1/u.Sum#1', startedAt: NOW, seenAt: NOW },
+      child: { runId: 'run-1/u.Sum#1', startedAt: NOW, seenAt: NOW, promptLength: 12, given: { maxIterations: 5, costUsd: 0.1 } },
     },
   });
-  const surroundings = { executions: 2, inbox: { messages: [], seen: [], paused: false } };
+  if (state.program !== undefined) state.program.unreported = { totalTokens: 100 };
+  state.parent = { runId: 'above', firstRunId: 'first', depth: 1, checkMs: 1_000, left: { maxIterations: 8, deadlineMs: 1_000 } };
+  const pauses = { paused: false, pausedAbove: true as const, childrenPaused: true as const };
+  const surroundings = { executions: 2, inbox: { messages: [], seen: [], ...pauses } };
   return JSON.parse(JSON.stringify(toContinueAsNewState(state, BEGINNING, surroundings))) as JsonObject;
 }
 
@@ -77,11 +81,20 @@ describe('the carried state of a program', () => {
     ['program/steps/1/1/progress/wakeAt', 1e300],
     ['program/steps/1/1/progress/call/offset', -1],
     ['program/steps/1/1/progress/child/runId', ''],
+    ['program/steps/1/1/progress/child/promptLength', -1],
     ['program/steps/1/1/progress/failure/error/code', 'whim'],
     ['program/steps/0/1/items', [1]],
     ['snapshot/program/units', []],
     ['snapshot/program/units/0/steps', {}],
     ['snapshot/timing/childCheckMs', 0],
+    ['snapshot/childLimits/agents/a', { maxIterations: 0 }],
+    ['snapshot/childLimits/agents/a/onLimit', 'stop'],
+    ['program/steps/1/1/progress/child/given/maxIterations', 0],
+    ['program/unreported', { totalTokens: -1 }],
+    ['parent/left/maxIterations', 0.5],
+    ['parent/firstRunId', ''],
+    ['inbox/pausedAbove', 'yes'],
+    ['inbox/childrenPaused', false],
   ])('with a forged %s is refused', (path, value) => {
     expect(forged(path, value)).not.toBe('fits');
   });

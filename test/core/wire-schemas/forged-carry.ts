@@ -26,6 +26,7 @@ export function waitingCarry(): JsonObject {
     prices: { 'scripted/model': { input: 1, output: 2 } },
     continueAsNew: { events: 1_000, bytes: 1_000_000, updates: 100 },
     approvals: { deadlineMs: 60_000 },
+    checks: { step: 'Letter', anchors: ['SafeOutput'], range: { max: 5 } },
     limits: { maxIterations: 10, finalAttempt: true, toolCalls: 50, toolCallsByName: { pay: 5 }, costUsd: 5, deadlineMs: 600_000 },
   });
   const state = newRunState({ runId: 'run-1', snapshot, input: 'Q', deps: { user: 7 }, startedAt: NOW - 5_000 }, CLOCK);
@@ -97,6 +98,10 @@ export function waitingCarry(): JsonObject {
     content: [],
     finishReason: 'tool_calls',
     usage: { promptTokens: 1, completionTokens: 1, totalTokens: 2 },
+    verdict: {
+      anchors: { passed: true, checked: ['SafeOutput'], breaches: [], warnings: [], excused: [] },
+      violations: [{ rule: 'range_above_max' as const, message: 'm', expected: 'e', actual: 'a', severity: 'error' as const }],
+    },
   };
   const done = {
     type: 'result' as const,

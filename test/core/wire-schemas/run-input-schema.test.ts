@@ -108,3 +108,28 @@ function limitsOf(bytes: number): object {
   const others = '{"toolCallsByName":{"":1}}'.length;
   return { toolCallsByName: { ['x'.repeat(bytes - others)]: 1 } };
 }
+
+const DOCUMENT = { step: 'Letter', model: 'p/m', instructions: ['A persona.'], tools: ['find'] };
+const PARENT = { runId: 'run-1', depth: 1, checkMs: 1_000 };
+
+test('the run of a step with tools has its agent in its input', () => {
+  const rules = { anchors: ['A'], type: 'T', confidenceFloor: 0.5, requiredFields: ['f'], range: { min: 0 }, lenient: true };
+  const document = { ...DOCUMENT, ...rules, settings: { temperature: 0 }, output: { type: 'object' } };
+  const value = { agent: 'shop/u.Letter', input: 'x', parent: PARENT, document };
+  expect(checkRunInput(value)).toEqual({ ok: true, input: value });
+});
+
+test.each([
+  [undefined, DOCUMENT, 'document: expected the name of an agent alone: only a program starts an agent that it has itself'],
+  [PARENT, { ...DOCUMENT, tools: [] }, 'document.tools: expected at least 1 item, got 0'],
+  [PARENT, { ...DOCUMENT, tools: ['find', 'find'] }, 'document.tools: Duplicate items at indexes 0 and 1'],
+  [PARENT, { ...DOCUMENT, model: 'm' }, 'document.model: expected text that matches'],
+  [PARENT, { ...DOCUMENT, instructions: 'x' }, 'document.instructions: expected array, got string'],
+  [PARENT, { ...DOCUMENT, lenient: false }, 'document.lenient: expected true, got false'],
+  [PARENT, { ...DOCUMENT, range: { least: 1 } }, 'document.range: unknown field "least"'],
+  [PARENT, { ...DOCUMENT, mcp: [] }, 'document: unknown field "mcp"'],
+  [PARENT, { ...DOCUMENT, instructions: ['x'.repeat(BYTE_BUDGETS.snapshot)] }, `over ${BYTE_BUDGETS.snapshot}`],
+])('the run of a step with a forged document is refused (%#)', (parent, document, problem) => {
+  const value = { agent: 'a', input: 'x', document, ...(parent === undefined ? {} : { parent }) };
+  expect(checkRunInput(value)).toMatchObject({ ok: false, problem: expect.stringContaining(problem) as string });
+});

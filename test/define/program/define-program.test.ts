@@ -143,7 +143,7 @@ describe('a program', () => {
 
   test('can have every kind of step', () => {
     const steps = [
-      ask('Ask', 'Go.', { effort: 'low' }),
+      ask('Ask', 'Go.', { effort: 'low', tools: [findOrder, 'other'] }),
       tool('Tool', findOrder, { ticket: 'x' }),
       agent('Agent', 'clerk', 'Go.', { limits: { steps: 3 }, timeout: '1m' }),
       program('Program', 'another'),
@@ -159,7 +159,7 @@ describe('a program', () => {
     const { document } = defineProgram({ name: 'all', model: 'scripted/model', units: [unit('u', {}, steps)] });
     const made = document.units[0]?.steps ?? [];
     expect(made.map((step) => STEP_KINDS.find((kind) => kind in step))).toEqual(STEP_KINDS);
-    expect(made[0]?.ask).toEqual({ prompt: 'Go.', effort: 'low' });
+    expect(made[0]?.ask).toEqual({ prompt: 'Go.', effort: 'low', tools: ['find_order', 'other'] });
     expect(made[2]).toEqual({ name: 'Agent', agent: { name: 'clerk', input: 'Go.', limits: { steps: 3 } }, timeout: '1m' });
     expect(made[4]?.human).toEqual({ question: 'Yes?', output: { type: 'boolean' }, deadline: '1d', onDeadline: 'approve' });
   });

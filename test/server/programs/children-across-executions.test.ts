@@ -80,6 +80,38 @@ test('a child that continues as new itself still reports its end to the next exe
   await expectSameReadBack(testbed, handle);
 }, 90_000);
 
+test('an ask with tools that continues as new, like its program, is judged by its verdict in a later execution', async () => {
+  await using testbed = await Testbed.open();
+  const parent = scriptedModel([say('yes')], { repeatLast: true });
+  const calls = Array.from({ length: 10 }, (_, n) => callTool('free', { n }));
+  const child = scriptedModel([callTool('guarded', { id: '7' }), ...calls, say('Long letter'), say('Long letter [1]')]);
+  const both = defineProgram({
+    name: 'both',
+    model: 'parent/model',
+    units: [
+      unit('all', { anchors: ['RequiresCitation'] }, [
+        ask('Letter', 'Write', { model: 'child/model', tools: [guarded, free], limits: { steps: 20 }, refine: { maxAttempts: 2 } }),
+      ]),
+      unit(
+        'busy',
+        { needs: [] },
+        Array.from({ length: 8 }, (_, index) => ask(`Ask${index}`, `Question ${index}`)),
+      ),
+    ],
+    output: '{{all.Letter}}',
+  });
+  await testbed.work({ agents: [], programs: [both], providers: { child, parent }, continueAsNew: { events: 40 } });
+  const handle = await begun(testbed, both);
+  const waiting = await waitingBelow(handle);
+  await until(async () => (await handle.status()).executions > 1 && parent.requests.length === 8, 'the next execution', 40);
+  await handle.approve(waiting);
+  const result = await handle.result();
+  expect(result).toMatchObject({ status: 'completed', output: 'Long letter [1]', toolCallsTotal: 11 });
+  expect(result.units[0]?.steps[0]).toMatchObject({ attempts: 2 });
+  expect((await testbed.client.handle(`${handle.runId}/all.Letter`).status()).executions).toBeGreaterThan(1);
+  await expectSameReadBack(testbed, handle);
+}, 90_000);
+
 test('twenty children outlive the switches of their parent, and each result is taken once', async () => {
   await using testbed = await Testbed.open();
   const items = Array.from({ length: 20 }, (_, index) => index);

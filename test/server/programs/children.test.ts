@@ -1,10 +1,11 @@
+import { randomBytes } from 'node:crypto';
 import { expect, inject, test } from 'vitest';
-import { agent, ask, defineProgram, sleep, unit } from '../../../src/define/program/index.ts';
+import { agent, ask, defineProgram, forEach, parallel, sleep, unit } from '../../../src/define/program/index.ts';
 import { defineAgent } from '../../../src/index.ts';
 import { callTool, say, scriptedModel, structured } from '../../../src/testing/index.ts';
 import { killProcess, resultsIn, startToolServer, startWorkerProcess, startWorkingModel } from '../testbed/other-processes.ts';
 import { executionStatus, historyOf, Testbed, until } from '../testbed/testbed.ts';
-import { begun, expectSameReadBack, letters, outer, retried, waitingBelow } from './programs-with-children.ts';
+import { begun, expectSameReadBack, guarded, letters, outer, retried, waitingBelow } from './programs-with-children.ts';
 
 test('a program runs a program that runs an agent, and the root decides what waits below', async () => {
   await using testbed = await Testbed.open();
@@ -64,6 +65,29 @@ test('an output that is too large for the closing event of a child arrives whole
   const handle = await begun(testbed, one);
   expect(await handle.result()).toMatchObject({ status: 'completed', output: 'short' });
   expect(JSON.stringify(parent.requests[0]?.conversation)).toContain(text);
+  await expectSameReadBack(testbed, handle);
+}, 60_000);
+
+test('children whose inputs are too large for one workflow task together are started in turn', async () => {
+  await using testbed = await Testbed.open();
+  const plain = defineAgent({ name: 'plain', instructions: 'You answer.', model: 'child/model' });
+  const items = Array.from({ length: 20 }, (_, index) => index);
+  const many = defineProgram({
+    name: 'many',
+    model: 'child/model',
+    units: [
+      unit('u', {}, [
+        forEach('Each', '{{input.items}}', { as: 'n', atOnce: 20 }, [
+          parallel('Both', [[agent('A', plain, '{{n}} {{input.text}}')], [ask('B', '{{n}} {{input.text}}', { tools: [guarded] })]]),
+        ]),
+      ]),
+    ],
+  });
+  await testbed.work({ agents: [], programs: [many], providers: { child: scriptedModel([say('Done')], { repeatLast: true }) } });
+  // Text that no codec makes much smaller.
+  const input = { items, text: randomBytes(90_000).toString('base64') };
+  const handle = await testbed.client.startProgram(many, { input, taskQueue: testbed.taskQueue });
+  expect(await handle.result()).toMatchObject({ status: 'completed', output: items.map(() => ['Done', 'Done']) });
   await expectSameReadBack(testbed, handle);
 }, 60_000);
 

@@ -1,3 +1,4 @@
+import { ASKS_WITH_TOOLS } from './ask-with-tools.ts';
 import { BLOCKS } from './blocks.ts';
 import { INTERRUPTIONS } from './decisions.ts';
 import { FAILURES } from './failures.ts';
@@ -5,4 +6,4 @@ import type { ProgramScenario } from './scenario.ts';
 import { STEPS } from './steps.ts';
 
 /** Runs of programs whose course is the same in memory and on a server. */
-export const PROGRAM_SCENARIOS: readonly ProgramScenario[] = [...STEPS, ...FAILURES, ...BLOCKS, ...INTERRUPTIONS];
+export const PROGRAM_SCENARIOS: readonly ProgramScenario[] = [...STEPS, ...ASKS_WITH_TOOLS, ...FAILURES, ...BLOCKS, ...INTERRUPTIONS];

@@ -2,9 +2,10 @@ import type { ApprovalDeadline, ApprovalPolicy } from '../approvals/approval.ts'
 import type { WindowPolicy } from './compaction.ts';
 import type { ContinueAsNewThresholds } from '../run/continue-as-new.ts';
 import type { JsonObject } from '../json/json.ts';
-import type { RunLimits } from './limits.ts';
+import type { LimitChanges, RunLimits } from './limits.ts';
 import type { ModelPrice } from '../model/price.ts';
 import type { ProgramDocument } from '../program/document.ts';
+import type { AnswerRules } from '../program/answer-rules.ts';
 import type { ToolPolicy } from './tool-policy.ts';
 
 /** The description of a tool that the model receives. `parameters` is the JSON Schema sent to the provider. */
@@ -73,6 +74,15 @@ export interface ActivityTiming {
   childCheckMs?: number;
 }
 
+/** The limits that a child has of its own. A final attempt counts as a step. */
+export type OwnLimits = LimitChanges & Pick<RunLimits, 'onLimit'>;
+
+/** The limits of agents and programs, by their name. */
+export interface ChildLimits {
+  agents: Record<string, OwnLimits>;
+  programs: Record<string, OwnLimits>;
+}
+
 /** The agent as plain JSON, resolved by the run's first activity and pinned for the whole run. */
 export interface AgentSnapshot {
   version: 1;
@@ -85,6 +95,8 @@ export interface AgentSnapshot {
   parallel: boolean;
   settings: ModelSettings;
   output?: OutputSnapshot;
+  /** The checks of the answer, if the agent is an `ask` with tools. */
+  checks?: AnswerRules;
   /** The schema of deps, which each update is checked against. Absent: deps are not checked. */
   deps?: JsonObject;
   /** A person is asked about the outcome of a call whose result was lost. Absent: the model is told that it is unknown. */
@@ -119,6 +131,8 @@ export interface AgentSnapshot {
   tagAttribute?: true;
   /** The document, if the run is that of a program. Its other fields are then those that every step of it shares. */
   program?: ProgramDocument;
+  /** The limits of the agents and programs that steps of the program run, by their name. Absent: the run shares no limit with them. */
+  childLimits?: ChildLimits;
   /** The beginning of the SHA-256 of the canonical JSON of all other fields, in base64url. */
   digest: string;
 }

@@ -24,6 +24,9 @@ export interface RunLimits {
   onLimit?: 'ask';
 }
 
+/** The limit of steps for an agent that sets none. */
+export const DEFAULT_STEPS = 10;
+
 /** Limits that can be changed while a run goes on. */
 export type LimitChanges = Partial<Omit<RunLimits, 'finalAttempt' | 'onLimit'>>;
 

@@ -1,6 +1,7 @@
 import type { ApprovalRequirement } from '../approvals/approval.ts';
 import type { ContentItem } from '../content/content.ts';
 import type { JsonValue } from '../json/json.ts';
+import type { AnswerVerdict } from '../program/verdict.ts';
 import type { FinishReason } from '../record/step.ts';
 import type { Spent, UsageStats } from './usage.ts';
 
@@ -28,6 +29,8 @@ export interface RecordedResponse {
   /** The cost of the failed attempts before this response. */
   failedAttempts?: Spent;
   output?: OutputVerdict;
+  /** The checks of the answer of an `ask` with tools. Absent for a response with further tool calls. */
+  verdict?: AnswerVerdict;
   refusal?: string;
   confidence?: number;
   providerItems?: JsonValue[];

@@ -10,15 +10,16 @@ export function newProgramState(document: ProgramDocument, input: JsonObject, re
 }
 
 /** Converts the state of a program to the form that is carried. */
-export function toCarriedProgram({ input, units, steps, resume, earlier }: ProgramState): CarriedProgram {
+export function toCarriedProgram({ input, units, steps, resume, earlier, unreported }: ProgramState): CarriedProgram {
   const resuming = { ...(resume === undefined ? {} : { resume }), ...(earlier === undefined ? {} : { earlier }) };
-  return { input, units: [...units], steps: [...steps], ...resuming };
+  return { input, units: [...units], steps: [...steps], ...resuming, ...(unreported === undefined ? {} : { unreported }) };
 }
 
 /** Restores the state of a program. */
-export function fromCarriedProgram(document: ProgramDocument, { input, units, steps, resume, earlier }: CarriedProgram): ProgramState {
+export function fromCarriedProgram(document: ProgramDocument, carried: CarriedProgram): ProgramState {
+  const { input, units, steps, resume, earlier, unreported } = carried;
   const state = { ...newProgramState(document, input, resume), units: new Map(units), steps: new Map(steps) };
-  return earlier === undefined ? state : { ...state, earlier };
+  return { ...state, ...(earlier === undefined ? {} : { earlier }), ...(unreported === undefined ? {} : { unreported }) };
 }
 
 /** Names the step with the largest output, for a person who has to make it smaller. */

@@ -17,8 +17,10 @@ export interface ProgramDocument {
   units: UnitDocument[];
   /** The output of the program, with references. Absent: the output of the last step of the last unit. */
   output?: JsonValue;
-  /** The limits of the whole run. `steps` counts model calls. */
+  /** The limits of the whole run. `steps` counts model calls, also those of the runs that its steps start. */
   limits?: LimitOptions;
+  /** `ask`: at a limit, a person is asked to raise it. Default `stop`: the run ends. */
+  onLimit?: 'stop' | 'ask';
   /**
    * True: as in AXON, unknown references stay as written, unknown anchors are ignored, and a step whose tool is unknown fails once it
    * is reached. An answer without the declared form is taken as it is: the validator alone judges it, and only if the step declares
@@ -117,7 +119,7 @@ export interface RefineDocument {
   fallback?: string;
 }
 
-/** One model call, without tools: a model that needs them is an `agent` step. The output is the text of the answer, or the value that fits `output`. */
+/** One model call, or with `tools` the calls of a model that uses them, as a run of its own. The output is the text of the answer, or the value that fits `output`. */
 export interface AskDocument {
   prompt: string;
   /** Default: the model of the program. */
@@ -138,6 +140,10 @@ export interface AskDocument {
   effort?: string;
   /** Settings of the model call. */
   settings?: JsonObject;
+  /** Names of tools of the worker that the model may call, as often as it needs, before it answers. */
+  tools?: string[];
+  /** With `tools`: the limits of one attempt. `steps` counts its model calls (default 10). */
+  limits?: LimitOptions;
 }
 
 /** One call of a tool. Its output is what the tool returns. */

@@ -1,3 +1,4 @@
+import type { LimitChanges } from '../agent/limits.ts';
 import type { JsonObject, JsonValue } from '../json/json.ts';
 import type { ProgramDocument, StepKind } from './document.ts';
 import type { Resume } from './messages.ts';
@@ -15,6 +16,8 @@ export interface ProgramState {
   resume?: Resume;
   /** The results of that run, once they are read. */
   earlier?: EarlierRun;
+  /** The amounts given to children whose use is not known, because they were terminated for instance. They count as used. */
+  unreported?: LimitChanges;
   /** The number of model calls in flight. They count against the limit of steps before they have ended. */
   asksInFlight: number;
 }
@@ -91,8 +94,12 @@ export interface RunningChild {
   runId: string;
   /** Milliseconds since the epoch. */
   startedAt: number;
+  /** For an `ask` with tools: the number of characters of its prompt. */
+  promptLength?: number;
   /** The last time at which it was known to be alive, in milliseconds since the epoch. */
   seenAt: number;
+  /** The part of the limits of the run that it has been given. Absent if the run shares no limit with it. */
+  given?: LimitChanges;
 }
 
 /** A call in the record. */
@@ -104,7 +111,7 @@ export interface RecordedCall {
 }
 
 /** The state of a program as it is carried into the next execution. The snapshot of the run has the document. */
-export interface CarriedProgram extends Pick<ProgramState, 'resume' | 'earlier'> {
+export interface CarriedProgram extends Pick<ProgramState, 'resume' | 'earlier' | 'unreported'> {
   input: JsonObject;
   units: [unit: string, UnitState][];
   steps: [address: string, StepState][];

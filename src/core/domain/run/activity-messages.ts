@@ -1,3 +1,4 @@
+import type { AgentDocument } from '../agent/agent-document.ts';
 import type { SpilledContent } from '../content/content.ts';
 import type { ContextOperation } from '../record/context-update.ts';
 import type { JsonObject, JsonValue } from '../json/json.ts';
@@ -22,12 +23,22 @@ export interface DataInput {
   dataByReference?: true;
 }
 
+/** Answer of the `data` query. */
+export interface DataView {
+  deps: JsonObject;
+  state: JsonObject;
+  /** The agent that came with the input of the run, until it is resolved. */
+  document?: AgentDocument;
+}
+
 /**
  * Input of a tool's activity. `arguments` and `deps` of up to 1 kB are included, so that the Temporal UI shows them; larger ones go
  * by reference.
  */
 export interface RunToolInput extends OfRun, DataInput {
   agentName: string;
+  /** The tool is one that the worker has for programs, and `agentName` that of a program or of a step: no agent has it. */
+  ofProgram?: true;
   callId: string;
   step: number;
   /** The position of the call: offset of its event, and index in the content of the event. */

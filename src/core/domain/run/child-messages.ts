@@ -26,9 +26,24 @@ export interface ChildWaitingInput {
   waiting: boolean;
 }
 
+/** Argument of the Signal `pausedAbove`. */
+export interface PausedAboveInput {
+  paused: boolean;
+}
+
+/** Argument of the Signal `startedAgain`. */
+export interface StartedAgainInput {
+  /** The id of the run that was started again. */
+  runId: string;
+  /** The Temporal run id of its first execution. */
+  firstRunId: string;
+}
+
 /** Input of `checkParent`. */
 export interface CheckParentInput {
   runId: string;
+  /** The Temporal run id of its first execution. A later run of the same id is not the parent. */
+  firstRunId?: string;
 }
 
 /** Result of `checkParent`. */

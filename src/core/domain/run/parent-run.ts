@@ -9,16 +9,17 @@ export const DEFAULT_CHILD_CHECK_MS = 3_600_000;
 /** The run that started a run as its child. */
 export interface ParentRun {
   runId: string;
+  /** The Temporal run id of its first execution: another run may have the same id later. Absent if no workflow started the child. */
+  firstRunId?: string;
   /** The number of runs above the child, from 1. */
   depth: number;
   /** Milliseconds between two checks of the parent, in case that it ended without cancelling its children. */
   checkMs: number;
   /** The time of the next check, in milliseconds since the epoch. Absent in the input of a run. */
   checkAt?: number;
+  /** The part of the limits of the parent that the child has been given. Its own limits are no higher, and are not raised above it. */
+  left?: LimitChanges;
 }
 
 /** The parent as the input of a child names it. */
-export interface ParentInput extends Omit<ParentRun, 'checkAt'> {
-  /** The amounts that are left of the limits of the parent. The limits of the child are no higher. */
-  left?: LimitChanges;
-}
+export type ParentInput = Omit<ParentRun, 'checkAt'>;

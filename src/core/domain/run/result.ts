@@ -4,6 +4,7 @@ import { eventsText, type NotArchived } from '../record/not-archived.ts';
 import { outputText, mediaTypes } from '../content/output-text.ts';
 import type { StopReason, TerminalStatus } from './status.ts';
 import type { StepResult } from '../record/step.ts';
+import type { AnswerVerdict } from '../program/verdict.ts';
 import type { UnitResult } from '../program/unit-result.ts';
 import type { AggregatedUsage } from '../model/usage.ts';
 
@@ -43,6 +44,8 @@ export interface RunResultFields<Output = JsonValue> {
   units?: UnitResult[];
   /** True: units were left out to fit into the closing event. */
   unitsCut?: true;
+  /** The checks of the answer, if the run is that of an `ask` with tools. */
+  verdict?: AnswerVerdict;
 }
 
 /** A RunResult as JSON: its fields and the values derived from them. */
@@ -95,6 +98,8 @@ export class EndedRun<Output> {
   readonly cancelReason: string | undefined;
   readonly maxIterations: number;
   readonly notArchived: NotArchived[] | undefined;
+  /** The checks of the answer, if the run is that of an `ask` with tools: the step has failed if they found a violation. */
+  readonly verdict: AnswerVerdict | undefined;
 
   constructor(fields: RunResultFields<Output>) {
     this.runId = fields.runId;
@@ -115,6 +120,7 @@ export class EndedRun<Output> {
     this.cancelReason = fields.cancelReason;
     this.maxIterations = fields.maxIterations;
     this.notArchived = fields.notArchived;
+    this.verdict = fields.verdict;
   }
 
   /** True only for status `completed`: no limit, no error and no cancellation is a success. */
@@ -142,7 +148,7 @@ export class EndedRun<Output> {
     const calls = Object.entries(this.toolCallsByName).map(([name, count]) => `${name}x${count}`);
     const line = [
       `[${this.status}] ${this.agentName}`,
-      `${this.stepsUsed}/${this.maxIterations} steps`,
+      ...this.progress(),
       `${this.toolCallsTotal} tool call${this.toolCallsTotal === 1 ? '' : 's'} (${calls.join(', ') || 'none'})`,
       `${this.usage.totalTokens} tokens${this.#estimated()}`,
       this.#duration(),
@@ -159,7 +165,7 @@ export class EndedRun<Output> {
       `Run:      ${this.runId}`,
       `Agent:    ${this.agentName}`,
       `Status:   ${this.status}${this.status === 'max_iterations_reached' ? ` (${this.stopReason})` : ''}`,
-      `Steps:    ${this.stepsUsed}/${this.maxIterations}`,
+      ...this.progressLines(),
       `Tools:    ${this.toolCallsTotal}${calls.length > 0 ? ` (${calls.join(', ')})` : ''}`,
       `Tokens:   ${totalTokens} (prompt=${promptTokens}, completion=${completionTokens})${this.#estimated()}`,
       `Duration: ${this.#duration()}`,
@@ -193,11 +199,22 @@ export class EndedRun<Output> {
       ...(this.cancelReason === undefined ? {} : { cancelReason: this.cancelReason }),
       maxIterations: this.maxIterations,
       ...(this.notArchived === undefined ? {} : { notArchived: this.notArchived }),
+      ...(this.verdict === undefined ? {} : { verdict: this.verdict }),
       success: this.success,
       outputText: this.outputText,
       hasMedia: this.hasMedia,
       mediaTypes: this.mediaTypes,
     };
+  }
+
+  /** Returns the parts of the summary that say how far the run came. */
+  protected progress(): string[] {
+    return [`${this.stepsUsed}/${this.maxIterations} steps`];
+  }
+
+  /** Returns the same as lines. */
+  protected progressLines(): string[] {
+    return [`Steps:    ${this.stepsUsed}/${this.maxIterations}`];
   }
 
   /** Shows the usage that no provider reported, which is not part of the other counts. */

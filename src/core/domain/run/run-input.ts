@@ -1,3 +1,4 @@
+import type { AgentDocument } from '../agent/agent-document.ts';
 import type { LimitChanges } from '../agent/limits.ts';
 import type { JsonObject } from '../json/json.ts';
 import type { RunOpening } from './opening.ts';
@@ -11,6 +12,8 @@ export type RunInput = RunTerms & RunOpening;
 export interface RunTerms extends RunOverrides {
   /** The name of the agent. */
   agent: string;
+  /** The agent itself, if it is a step of the program that starts the run. */
+  document?: AgentDocument;
   deps?: JsonObject;
   /** Overrides the agent's step limit. */
   maxIterations?: number;

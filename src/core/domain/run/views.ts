@@ -29,6 +29,8 @@ export interface StatusView {
   limits?: RunLimits;
   /** The ids of the children that the run waits for. Absent if there are none. */
   children?: string[];
+  /** The ids of those of them that wait for a person. Absent if there are none. */
+  waitingChildren?: string[];
   /** The number of tool calls that have started: limits count these. */
   toolCallsStarted: number;
   /** The newest error of a tool, an activity or a request. */

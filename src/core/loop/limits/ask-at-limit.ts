@@ -5,6 +5,7 @@ import type { LimitChanges, LimitReached } from '../../domain/agent/limits.ts';
 import { deadlineOf } from '../approvals/approvals.ts';
 import { endAtLimit } from '../endings.ts';
 import { raised } from './limits.ts';
+import { raisable } from './part-of-parent.ts';
 import { takeRequests } from '../messages.ts';
 import type { NextStep, Position } from '../next-step.ts';
 import type { RunPorts } from '../ports.ts';
@@ -32,11 +33,12 @@ export async function askAtLimit(
     const reached = currentLimit();
     if (reached === undefined || ports.cancelRequested()) break;
     if (decision?.type === 'reject') return refused(state, ports, reached);
-    if (state.limits.onLimit !== 'ask') return endAtLimit(state, reached.stopReason);
+    const raise = raisable(state, reached);
+    if (state.limits.onLimit !== 'ask' || raise === undefined) return endAtLimit(state, reached.stopReason);
     // The limit was raised and another one is reached: the pending approval is replaced.
     if (state.approvals.pending[0]?.reason !== reached.message) {
       state.approvals.pending = [];
-      requestDecision(state, ports, limitApproval(state, ports, reached));
+      requestDecision(state, ports, limitApproval(state, ports, raise));
     }
     showWaiting(state, ports);
     if (ports.continueDue(WAITING) && fitsContinueAsNew(state)) return { type: 'continue', position };
@@ -53,7 +55,12 @@ function refused(state: RunState, ports: RunPorts, { stopReason }: LimitReached)
   return endAtLimit(state, stopReason);
 }
 
-function limitApproval({ window, snapshot, context }: RunState, ports: RunPorts, { message, proposal }: LimitReached): PendingApproval {
+/** Returns the pending approval that asks a person to raise a limit. */
+export function limitApproval(
+  { window, snapshot, context }: RunState,
+  ports: RunPorts,
+  { message, proposal }: LimitReached,
+): PendingApproval {
   const callId = `limit-${window.through}`;
   return {
     kind: 'limit',

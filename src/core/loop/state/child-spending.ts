@@ -5,8 +5,9 @@ import { addRunUsage } from '../../domain/model/usage.ts';
 import type { RunResultFields } from '../../domain/run/result.ts';
 import { countToolCalls, type RunState } from './run-state.ts';
 
-/** Adds the usage and the tool calls of a child that has ended to those of the run, and returns its usage for the event. */
-export function spendChild(state: RunState, { usage, toolCallsByName }: RunResultFields): Pick<Event, 'usage' | 'estimated'> {
+/** Adds the steps, the usage and the tool calls of a child that has ended to those of the run, and returns its usage for the event. */
+export function spendChild(state: RunState, { stepsUsed, usage, toolCallsByName }: RunResultFields): Pick<Event, 'usage' | 'estimated'> {
+  state.context.currentStep += stepsUsed;
   state.usage = addRunUsage(state.usage, usage);
   for (const [name, calls] of Object.entries(toolCallsByName)) {
     const counted = countToolCalls(state, name, calls);

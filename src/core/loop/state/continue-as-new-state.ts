@@ -12,7 +12,7 @@ import type { AggregatedUsage } from '../../domain/model/usage.ts';
 import type { Window } from '../../domain/record/window.ts';
 import { type Approvals, noApprovals } from '../approvals/approvals.ts';
 import type { Position, ToolsPosition } from '../next-step.ts';
-import type { CarriedInbox } from './inbox.ts';
+import type { CarriedInbox } from './carried-inbox.ts';
 import { recordedResults, withoutRecorded } from '../tool-phase/results-in-window.ts';
 import type { CarriedProgram } from '../../domain/program/program-state.ts';
 import { fromCarriedProgram, toCarriedProgram } from '../../domain/program/carried-program.ts';

@@ -6,6 +6,7 @@ import { cutText } from '../../domain/content/cut-content.ts';
 import type { LimitRaise } from '../../domain/agent/limits.ts';
 import { jsonBytes } from '../../domain/json/payload-limit.ts';
 import type { QueuedMessage } from '../../domain/record/queued-message.ts';
+import type { CarriedInbox } from './carried-inbox.ts';
 import { newest } from '../../domain/json/newest.ts';
 
 /**
@@ -33,37 +34,18 @@ interface Awaited {
   verdict: Verdict | undefined;
 }
 
-/** The requests of callers that a run carries into its next execution. */
-export interface CarriedInbox {
-  /** Accepted messages that are not yet recorded, in order. */
-  messages: QueuedMessage[];
-  /** Ids of accepted messages, the newest last, to recognise a message that is sent again. */
-  seen: string[];
-  paused: boolean;
-  /** The reason for a cancellation, if a caller gave it before the request to cancel. */
-  cancelReason?: string;
-  /** A caller has asked for a cancellation by Signal. */
-  cancelAsked?: true;
-  /** Decisions that were accepted and not yet applied. */
-  decisions?: Decision[];
-  raises?: LimitRaise[];
-  /** Refused requests that are not yet recorded. */
-  refused?: RefusedRequest[];
-  /** The run that is told of the end of this one. */
-  reportTo?: string;
-  /** Ids of children that have told of their end. */
-  endedChildren?: string[];
-  /** Ids of children that wait for a person. */
-  waitingChildren?: string[];
-}
-
 /** The requests of callers to a run. Handlers only write into it; the loop reads it between two steps, and while it waits. */
 export class Inbox {
   /** The number of Updates that this execution has accepted. */
   updates = 0;
   /** The number of requests that this execution has received. */
   received = 0;
-  paused: boolean;
+  /** True once the run above has paused this one. */
+  pausedAbove: boolean;
+  /** True if the children were told to pause, and not told to go on. */
+  childrenPaused: boolean;
+  /** A caller has paused this run itself. */
+  #pausedItself: boolean;
   /** The reason for a cancellation, if a caller gave it before the request to cancel. */
   cancelReason: string | undefined;
   /** True once a caller has asked for a cancellation by Signal. */
@@ -90,9 +72,22 @@ export class Inbox {
     this.#endedChildren = new Set(carried.endedChildren);
     this.#waitingChildren = new Set(carried.waitingChildren);
     this.reportTo = carried.reportTo;
-    this.paused = carried.paused;
+    this.#pausedItself = carried.paused;
+    this.pausedAbove = carried.pausedAbove === true;
+    this.childrenPaused = carried.childrenPaused === true;
     this.cancelReason = carried.cancelReason;
     this.cancelAsked = carried.cancelAsked === true;
+  }
+
+  /** True while the run is paused, by a caller or by the run above. */
+  get paused(): boolean {
+    return this.#pausedItself || this.pausedAbove;
+  }
+
+  /** Pauses the run itself, or resumes it, also if the run above has paused it. */
+  pause(paused: boolean): void {
+    this.#pausedItself = paused;
+    if (!paused) this.pausedAbove = false;
   }
 
   /** The number of messages that are not yet recorded. */
@@ -229,6 +224,11 @@ export class Inbox {
     return this.#awaited.size;
   }
 
+  /** The ids of the children that wait for a person. */
+  get waitingChildren(): readonly string[] {
+    return [...this.#waitingChildren];
+  }
+
   /** True if a child waits for a person. */
   get hasWaitingChild(): boolean {
     return this.#waitingChildren.size > 0;
@@ -259,11 +259,11 @@ export class Inbox {
 
   /** Returns the requests that the next execution needs. */
   carried(): CarriedInbox {
-    const { paused, cancelReason } = this;
+    const { cancelReason } = this;
     return {
       messages: this.#messages,
       seen: newest([...this.#seen], REMEMBERED_IDS),
-      paused,
+      paused: this.#pausedItself,
       ...(cancelReason === undefined ? {} : { cancelReason }),
       ...(this.cancelAsked ? { cancelAsked: true as const } : {}),
       ...(this.#decisions.length === 0 ? {} : { decisions: this.#decisions }),
@@ -272,6 +272,8 @@ export class Inbox {
       ...(this.reportTo === undefined ? {} : { reportTo: this.reportTo }),
       ...(this.#endedChildren.size === 0 ? {} : { endedChildren: [...this.#endedChildren] }),
       ...(this.#waitingChildren.size === 0 ? {} : { waitingChildren: [...this.#waitingChildren] }),
+      ...(this.pausedAbove ? { pausedAbove: true as const } : {}),
+      ...(this.childrenPaused ? { childrenPaused: true as const } : {}),
     };
   }
 }

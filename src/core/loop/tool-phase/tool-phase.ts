@@ -1,7 +1,7 @@
 // Tool phase: its steps in order.
 
 import { isToolCall } from '../../domain/content/content.ts';
-import { finish, mayRetryOutput } from '../answer.ts';
+import { finish, finishChecked, mayRetryOutput } from '../answer.ts';
 import { isAskedAbout } from '../approvals/approvals.ts';
 import { askAtLimit } from '../limits/ask-at-limit.ts';
 import { endCancelled, endFailed, endAtLimit } from '../endings.ts';
@@ -80,6 +80,7 @@ function namesToStart({ state, response, calls }: Acting, { outcomes }: ToolsPos
 
 function afterTools({ state, response, calls, final }: Acting, ports: RunPorts, isOverLimit: boolean): NextStep {
   if (final) return endAtLimit(state);
+  if (response.verdict !== undefined) return finishChecked(state, ports, response, final);
   const answers = calls.filter((call) => isFinalAnswer(state, call));
   const valid = answers.find((call) => problemOf(response, call) === undefined);
   if (valid !== undefined) return finish(state, ports, { output: finalOutput(response, valid), final: false });

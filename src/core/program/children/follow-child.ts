@@ -17,7 +17,7 @@ export function followChild(effects: ChildEffects, call: ChildCall, checkMs: num
  */
 async function followNew(effects: ChildEffects, { isLeft }: ChildCall, start: ChildStart): Promise<ChildOutcome> {
   const problem = await effects.start(start);
-  if (problem !== undefined) return { type: 'failed', code: 'child_failed', message: problem };
+  if (problem !== undefined) return { type: 'failed', code: 'child_failed', message: problem, unstarted: true };
   const hasEnded = (): boolean => effects.end() !== undefined;
   await effects.wait(() => hasEnded() || effects.isCancelled() || isLeft());
   if (!hasEnded() && effects.isCancelled()) return cancelled(effects, hasEnded);

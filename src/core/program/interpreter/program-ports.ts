@@ -71,8 +71,8 @@ export interface ChildCall extends RunningChild {
 export type ChildOutcome =
   /** The child has ended, with any status. */
   | { type: 'ended'; result: RunResultFields }
-  /** The child did not start, or has ended without a result. */
-  | { type: 'failed'; code: ErrorCode; message: string }
+  /** The child did not start (`unstarted`), or has ended without a result. */
+  | { type: 'failed'; code: ErrorCode; message: string; unstarted?: true }
   /** The run was cancelled, and the child with it. The result is absent if the child has not ended in time. */
   | { type: 'cancelled'; result?: RunResultFields }
   /** The child goes on, and the next execution waits for it. */

@@ -1,7 +1,8 @@
 // Programs: the run that the steps of a program share.
 
-import type { Decision, PendingApproval } from '../../domain/approvals/approval.ts';
-import type { LimitReached } from '../../domain/agent/limits.ts';
+import { type Decision, type PendingApproval, RAISE_LIMITS } from '../../domain/approvals/approval.ts';
+import type { OwnLimits } from '../../domain/agent/agent-snapshot.ts';
+import type { LimitChanges, LimitReached } from '../../domain/agent/limits.ts';
 import { settleDecisions, settleRemembered } from '../../loop/approvals/settle-decisions.ts';
 import { nearestDeadline, requestDecision, showWaiting, WAITING } from '../../loop/approvals/wait-for-decisions.ts';
 import { limitReached } from '../../loop/limits/limits.ts';
@@ -9,6 +10,8 @@ import { takeRequests } from '../../loop/messages.ts';
 import type { Growth } from '../../loop/ports.ts';
 import type { RunState } from '../../loop/state/run-state.ts';
 import type { ProgramState } from '../../domain/program/program-state.ts';
+import { Admission, type Verdict } from '../budget/admission.ts';
+import { ChildBudget } from '../budget/child-budget.ts';
 import type { StepList, StepsEnd } from './ends.ts';
 import type { ProgramPorts } from './program-ports.ts';
 
@@ -31,6 +34,9 @@ export class ProgramRun {
   localBytes = 0;
   /** The number of children that steps wait for. */
   children = 0;
+  /** The limits of the run as its steps and its children share them. */
+  readonly budget: ChildBudget;
+  readonly #admission: Admission;
   #stop: Stop | undefined;
   /** The steps that wait for a decision, by call id. */
   readonly #waiting = new Map<string, (decision: Decision | undefined) => void>();
@@ -48,6 +54,8 @@ export class ProgramRun {
     this.state = state;
     this.program = program;
     this.ports = ports;
+    this.budget = new ChildBudget(state, program);
+    this.#admission = new Admission(state, ports);
   }
 
   /** Runs a list of steps. */
@@ -71,10 +79,10 @@ export class ProgramRun {
     return this.#stop?.type === 'continue';
   }
 
-  /** The deadline of the run, in milliseconds since the epoch; Infinity without one. */
+  /** The deadline that ends the run, in milliseconds since the epoch; Infinity without one, and if a person is asked at limits. */
   get deadline(): number {
     const { limits, startedAt } = this.state;
-    return limits.deadlineMs === undefined ? Infinity : startedAt + limits.deadlineMs;
+    return limits.deadlineMs === undefined || limits.onLimit === 'ask' ? Infinity : startedAt + limits.deadlineMs;
   }
 
   /** Lets no further step start, and releases steps that wait for a decision. A cancellation replaces any other reason. */
@@ -84,28 +92,52 @@ export class ProgramRun {
     this.#waiting.clear();
   }
 
-  /** Waits while the run is paused. Returns true if a step may start: there is room in the history and within the limits. */
-  async mayStart(call: 'model' | 'tool' | 'other'): Promise<boolean> {
+  /**
+   * Waits while the run is paused, and until there is room within the limits. Returns true if a step may start, which it must do at
+   * once: a model call then counts as one in flight. `tool`: the name of the tool that the step calls.
+   */
+  async mayStart(call: 'model' | 'other' | { tool: string }): Promise<boolean> {
+    const { budget, ports } = this;
+    const verdict = (): Verdict<true> => {
+      if (call === 'model') return budget.onModelCall(ports.now());
+      return call === 'other' ? budget.onOther(ports.now()) : budget.onToolCall(call.tool, ports.now());
+    };
+    return (await this.#admit(verdict)) === true;
+  }
+
+  /** Waits in the same way for the part of the limits that a child is given. Undefined if the run stops first. */
+  async giveChild(at: string, own: OwnLimits): Promise<LimitChanges | undefined> {
+    const { budget, ports } = this;
+    return this.#admit(() => budget.onChild(at, own, ports.now()), { isChild: true });
+  }
+
+  /** Takes back the part of a child that has ended. */
+  takeBack(at: string, { isUnreported = false } = {}): void {
+    this.budget.release(at, { isUnreported });
+    this.#admission.lookAgain();
+  }
+
+  /** Notes that a model call has ended. */
+  endModelCall(): void {
+    this.program.asksInFlight -= 1;
+    this.#admission.lookAgain();
+  }
+
+  async #admit<Granted>(verdict: () => Verdict<Granted>, { isChild = false } = {}): Promise<Granted | undefined> {
+    const isOver = (): boolean => this.isStopped;
+    const ready = (): Promise<boolean> => this.#isReady();
+    const found = await this.#admission.wait(verdict, { isChild, isOver, ready });
+    if (found?.type === 'limit') this.stopBecause({ type: 'limit', reached: found.reached });
+    return found?.type === 'start' ? found.granted : undefined;
+  }
+
+  /** Waits while the run is paused. Returns true if a step may start as far as the run and its history are concerned. */
+  async #isReady(): Promise<boolean> {
     const { state, ports } = this;
     takeRequests(state, ports);
     if (ports.inbox.paused) await this.#waitWhilePaused();
-    if (this.stop !== undefined) return false;
-    const reached = this.#limitReached(call);
-    if (reached !== undefined) this.stopBecause({ type: 'limit', reached });
-    else if (ports.continueDue(ACTIVITY)) this.stopBecause({ type: 'continue' });
-    if (this.#stop !== undefined) return false;
-    // Counted at once: other steps ask before this call has begun.
-    if (call === 'model') this.program.asksInFlight += 1;
-    return true;
-  }
-
-  /** Returns the limit that keeps a call from starting. Model calls in flight count as steps. */
-  #limitReached(call: 'model' | 'tool' | 'other'): LimitReached | undefined {
-    const { state, program, ports } = this;
-    const inFlight = call === 'model' ? program.asksInFlight : 0;
-    if (inFlight === 0 || call !== 'model') return limitReached(state, ports.now(), { final: call !== 'model' });
-    const { context } = state;
-    return limitReached({ ...state, context: { ...context, currentStep: context.currentStep + inFlight } }, ports.now(), { final: false });
+    if (this.stop === undefined && ports.continueDue(ACTIVITY)) this.stopBecause({ type: 'continue' });
+    return this.#stop === undefined;
   }
 
   async #waitWhilePaused(): Promise<void> {
@@ -151,9 +183,11 @@ export class ProgramRun {
       const requested = this.#requested;
       takeRequests(state, ports);
       for (const decision of await settleDecisions(state, ports)) this.#decide(decision);
-      if (!ports.inbox.paused) showWaiting(state, ports);
+      const { changes } = this.#admission;
+      if (this.#stop === undefined) this.#admission.settle();
+      this.#showStatus();
       const isWaiting = state.approvals.pending.length > 0;
-      if (isWaiting && this.#stop === undefined) {
+      if (isWaiting && this.#stop === undefined && state.limits.onLimit !== 'ask') {
         const reached = limitReached(state, ports.now(), { final: true });
         if (reached !== undefined) this.stopBecause({ type: 'limit', reached });
       }
@@ -162,13 +196,33 @@ export class ProgramRun {
       if (isIdle && this.#stop === undefined && ports.continueDue(WAITING)) this.stopBecause({ type: 'continue' });
       const stop = this.#stop;
       await ports.until(
-        () => isDone() || ports.inbox.received > received || this.#requested > requested || this.#stop !== stop,
+        () =>
+          isDone() ||
+          ports.inbox.received > received ||
+          this.#requested > requested ||
+          this.#admission.changes > changes ||
+          this.#stop !== stop,
         isWaiting && stop === undefined ? nearestDeadline(state, ports.now()) : undefined,
       );
     }
   }
 
+  #showStatus(): void {
+    const { state, ports } = this;
+    if (!ports.inbox.paused) return showWaiting(state, ports);
+    // Its children are paused with it: nothing goes on.
+    const isPaused = this.children > 0 && this.program.asksInFlight === 0;
+    if (!isPaused || state.status === 'paused') return;
+    state.status = 'paused';
+    ports.recorded?.(state);
+  }
+
   #decide(decision: Decision): void {
+    if (decision.toolName === RAISE_LIMITS) {
+      const reached = this.#admission.decide(decision);
+      if (reached !== undefined) this.stopBecause({ type: 'limit', reached });
+      return;
+    }
     const release = this.#waiting.get(decision.callId);
     this.#waiting.delete(decision.callId);
     release?.(decision);

@@ -23,14 +23,13 @@ export async function runOnce(run: ProgramRun, running: RunningStep, step: StepD
 }
 
 async function act(run: ProgramRun, running: RunningStep, step: StepDocument): Promise<AttemptEnd> {
-  // A child that is running is waited for also if no further step may start.
-  const isRunning = running.state.progress?.child !== undefined;
-  if (!isRunning && !(await run.mayStart(step.ask === undefined ? 'other' : 'model'))) return { type: 'stopped' };
+  // A child starts with its part of the limits. One that is running is waited for also if no further step may start.
+  if (step.agent !== undefined || step.program !== undefined || step.ask?.tools !== undefined) return runChildOnce(run, running, step);
+  if (!(await run.mayStart(step.ask === undefined ? 'other' : 'model'))) return { type: 'stopped' };
   if (step.ask !== undefined) return askOnce(run, running, step);
   if (step.tool !== undefined) return callTool(run, running, step);
   if (step.human !== undefined) return askHuman(run, running, step.human);
   if (step.sleep !== undefined) return sleepOnce(run, running, step.sleep);
   if (step.remember !== undefined || step.recall !== undefined) return useMemoryOnce(run, running, step);
-  if (step.agent !== undefined || step.program !== undefined) return runChildOnce(run, running, step);
   throw new TypeError(`Step "${running.at}" is of no kind that this release runs`);
 }

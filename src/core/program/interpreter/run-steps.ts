@@ -30,10 +30,12 @@ interface ListedStep {
 /** Runs one step. A step that is skipped counts as completed: the steps after it run. */
 export async function runStep(run: ProgramRun, { unit, step, indexes }: ListedStep): Promise<StepsEnd> {
   const address = { unit, step: step.name, indexes };
-  const known = run.program.steps.get(addressText(address))?.status;
-  if (known === 'failed') return 'failed';
-  if (known === 'completed' || known === 'skipped') return 'completed';
-  if (run.stop !== undefined) return 'stopped';
+  const known = run.program.steps.get(addressText(address));
+  if (known?.status === 'failed') return 'failed';
+  if (known?.status === 'completed' || known?.status === 'skipped') return 'completed';
+  // A child that is running is waited for also if the run stops.
+  const mayHoldChild = known !== undefined && (isBlock(step) || known.progress?.child !== undefined);
+  if (run.stop !== undefined && !mayHoldChild) return 'stopped';
   const running = beginStep(run, address);
   if (running.state.attempts === 0 && step.when !== undefined && !conditionHolds(step.when, lookupAt(run.program, address))) {
     endStep(run, running, { status: 'skipped', reason: `the condition on "${step.when.of}" does not hold` });

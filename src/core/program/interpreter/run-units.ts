@@ -24,10 +24,21 @@ export async function runUnits(run: ProgramRun): Promise<void> {
 }
 
 async function runUnit(run: ProgramRun, unit: UnitDocument, needed: readonly string[]): Promise<void> {
-  const { program, ports } = run;
-  const known = program.units.get(unit.name);
+  const known = run.program.units.get(unit.name);
   if (known !== undefined && known.status !== 'running') return;
-  if (run.stop !== undefined) return;
+  // A unit may hold a child that is running: its end is waited for also if the run stops.
+  if (run.stop !== undefined && known === undefined) return;
+  run.budget.lanes += 1;
+  await runOpenUnit(run, unit, { needed, known });
+  run.budget.lanes -= 1;
+}
+
+async function runOpenUnit(
+  run: ProgramRun,
+  unit: UnitDocument,
+  { needed, known }: { needed: readonly string[]; known: UnitState | undefined },
+): Promise<void> {
+  const { program, ports } = run;
   const state: UnitState = known ?? { status: 'running', startedAt: ports.now() };
   if (known === undefined) {
     program.units.set(unit.name, state);

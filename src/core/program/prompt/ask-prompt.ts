@@ -10,6 +10,11 @@ export function askTexts(
   return { system: system.filter((text) => text !== ''), prompt };
 }
 
+/** Returns the names of the anchors of an `ask`: those of its unit, and its own. */
+export function anchorNames({ anchors: ofUnit = [] }: UnitDocument, { anchors = [] }: AskDocument): string[] {
+  return [...new Set([...ofUnit, ...anchors])];
+}
+
 /** The texts of one model call of a program. */
 export interface AskPrompt {
   /** The parts of the system prompt: persona, context, instructions, and the texts of the anchors. */

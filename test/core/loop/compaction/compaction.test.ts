@@ -275,7 +275,7 @@ describe('a paused run', () => {
       model: [called(...Array.from({ length: 200 }, (_, index) => call(`c${index + 1}`, 't')))],
       tools: {
         t: (_, { inbox }) => {
-          inbox.paused = true;
+          inbox.pause(true);
           return returned(letters(50_000));
         },
       },

@@ -37,7 +37,7 @@ describe('the inbox of a run', () => {
 
   it('carries its contents, and the state of a pause', () => {
     const inbox = new Inbox();
-    inbox.paused = true;
+    inbox.pause(true);
     inbox.add(message('m1'));
     const next = carriedOver(inbox);
     expect(next.paused).toBe(true);

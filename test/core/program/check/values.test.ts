@@ -54,8 +54,27 @@ describe('what the worker has', () => {
     expect(problemsOf(withSteps(...steps))).toEqual([]);
   });
 
-  test('cannot be a list of tools for an ask, which calls none', () => {
-    expect(problemsOf(withSteps(ask('A', 'Go.', { tools: ['find'] })), KNOWN)).toEqual(['units[0].steps[0].ask: unknown field "tools"']);
+  test('can be tools of an ask, each with its own problem', () => {
+    expect(problemsOf(withSteps(ask('A', 'Go.', { tools: ['find'], limits: { steps: 3 } })), KNOWN)).toEqual([]);
+    expect(problemsOf(withSteps(ask('A'), ask('B', 'Go.', { tools: ['finds', 'find', 'find'] })), KNOWN)).toEqual([
+      'units[0].steps[1].ask.tools[2]: the tool "find" is there twice',
+      'units[0].steps[1].ask.tools[0]: no tool is named "finds". Did you mean "find"?',
+    ]);
+    expect(problemsOf(withSteps(ask('A', 'Go.', { tools: ['finds'] })))).toEqual([]);
+  });
+
+  test('lacks tools of a lenient program only with a warning', () => {
+    const document = { ...withSteps(ask('A', 'Go.', { tools: ['finds'] })), lenient: true };
+    expect(problemsOf(document, KNOWN)).toEqual([]);
+    expect(warningsOf(document, KNOWN)).toEqual(['units[0].steps[0].ask.tools[0]: no tool is named "finds". Did you mean "find"?']);
+  });
+
+  test('is an ask with a list of at least one tool, or none', () => {
+    expect(problemsOf(withSteps(ask('A', 'Go.', { tools: [] })))).toEqual(['units[0].steps[0].ask.tools: expected at least 1 item, got 0']);
+    expect(problemsOf(withSteps(ask('A', 'Go.', { tools: 'find' })))).toEqual(['units[0].steps[0].ask.tools: expected array, got string']);
+    expect(problemsOf(withSteps(ask('A', 'Go.', { limits: { steps: 3 } })))).toEqual([
+      'units[0].steps[0].ask.limits: one model call has no limits of its own: write them with "tools", or "limits" of the program',
+    ]);
   });
 
   test('lacks anchors of a lenient program only with a warning', () => {

@@ -20,7 +20,7 @@ const TEMPLATE_FIELDS: Readonly<Record<string, readonly string[]>> = {
 
 /** The fields that are taken as they are, although an author may expect references to be resolved there. */
 const LITERAL_FIELDS: Readonly<Record<string, readonly string[]>> = {
-  ask: ['model', 'type', 'effort'],
+  ask: ['model', 'type', 'effort', 'tools'],
   tool: ['name'],
   agent: ['name'],
   program: ['name'],

@@ -27,7 +27,7 @@ export const STEP_SCHEMA: JsonObject = {
 export const PROGRAM_SCHEMA: JsonObject = {
   ...fields(
     { version: { const: 1 }, name: TEXT, units: { type: 'array', items: { $ref: '#/$defs/unit' } } },
-    { model: TEXT, input: SCHEMA, output: {}, limits: LIMITS, lenient: { type: 'boolean' } },
+    { model: TEXT, input: SCHEMA, output: {}, limits: LIMITS, onLimit: { enum: ['stop', 'ask'] }, lenient: { type: 'boolean' } },
   ),
   $defs: { unit: UNIT_SCHEMA, step: STEP_SCHEMA },
 };

@@ -33,6 +33,8 @@ export const KIND_SCHEMAS: Readonly<Record<StepKind, JsonObject>> = {
       anchors: NAMES,
       effort: TEXT,
       settings: OBJECT,
+      tools: { ...NAMES, minItems: 1 },
+      limits: LIMITS,
     },
   ),
   tool: fields({ name: TEXT }, { arguments: OBJECT }),

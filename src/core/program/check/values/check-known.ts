@@ -40,6 +40,7 @@ class KnownCheck {
         if (!hasModel && !('model' in body)) this.#problems.add(at, 'there is no model: write "model" here or at the program');
         this.model(textAt(body, 'model'), `${at}.model`);
         this.anchors(body, at);
+        this.tools(body, at);
         return;
       case 'tool':
         return checkArguments(
@@ -82,6 +83,12 @@ class KnownCheck {
   anchors(value: OutlineStep['value'], path: string): void {
     for (const { text, index } of textsAt(value, 'anchors')) {
       this.#find(this.#anchors, 'anchor', { text, path: `${path}.anchors[${index}]`, lenient: true });
+    }
+  }
+
+  tools(body: OutlineStep['body'], path: string): void {
+    for (const { text, index } of textsAt(body, 'tools')) {
+      this.#find(this.#tools, 'tool', { text, path: `${path}.tools[${index}]`, lenient: true });
     }
   }
 

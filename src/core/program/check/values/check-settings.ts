@@ -2,7 +2,7 @@ import { errorMessage } from '../../../domain/errors/error.ts';
 import type { JsonObject, JsonValue } from '../../../domain/json/json.ts';
 import { type Duration, milliseconds } from '../../../domain/run/duration.ts';
 import { BLOCKS } from '../../../domain/program/document.ts';
-import { allSteps, objectAt, type Outline, type OutlineStep, textAt } from '../outline.ts';
+import { allSteps, objectAt, type Outline, type OutlineStep, textAt, textsAt } from '../outline.ts';
 import { type Problems, quoted } from '../problems.ts';
 
 /** Options that a block cannot have: its steps have them. */
@@ -29,9 +29,9 @@ function checkStep(step: OutlineStep, problems: Problems): void {
   const inside = { path: `${path}.${kind}`, problems };
   if (kind === 'human') checkDuration(body, 'deadline', inside);
   if (kind === 'sleep' && !textAt(body, 'for').includes('{{')) checkDuration(body, 'for', inside);
-  if (kind === 'agent' || kind === 'program')
+  if (kind === 'agent' || kind === 'program' || kind === 'ask')
     checkDuration(objectAt(body, 'limits'), 'deadline', { path: `${path}.${kind}.limits`, problems });
-  if (kind === 'ask') checkRange(objectAt(body, 'range'), `${path}.ask.range`, problems);
+  if (kind === 'ask') checkAsk(body, `${path}.ask`, problems);
   for (const list of lists) if (list.steps.length === 0) problems.add(list.path, 'the list has no step');
   if (isBlock(kind)) {
     for (const option of NOT_FOR_BLOCKS) {
@@ -40,6 +40,18 @@ function checkStep(step: OutlineStep, problems: Problems): void {
     }
   }
   checkFallback(step, problems);
+}
+
+function checkAsk(body: JsonObject, path: string, problems: Problems): void {
+  checkRange(objectAt(body, 'range'), `${path}.range`, problems);
+  const names = textsAt(body, 'tools');
+  for (const { text, index } of names) {
+    const first = names.findIndex((one) => one.text === text);
+    if (first < index) problems.add(`${path}.tools[${index}]`, `the tool ${quoted(text)} is there twice`);
+  }
+  if ('limits' in body && !('tools' in body)) {
+    problems.add(`${path}.limits`, 'one model call has no limits of its own: write them with "tools", or "limits" of the program');
+  }
 }
 
 function checkFallback({ value, name, path, list }: OutlineStep, problems: Problems): void {

@@ -40,7 +40,7 @@ export async function runForEach(run: ProgramRun, running: RunningStep, block: F
     }
   };
   const atOnce = Math.min(block.atOnce ?? PROGRAM_LIMITS.defaultAtOnce, list.length);
-  await Promise.all(Array.from({ length: atOnce }, runItems));
+  await run.budget.sideBySide(Array.from({ length: atOnce }, () => runItems));
   const end = endBlock(run, running, ends, () => list.map((_, index) => items[index] ?? null));
   if (end !== 'stopped') delete state.items;
   return end;

@@ -9,6 +9,6 @@ import { endBlock, lastOutput } from './block-end.ts';
 /** Runs the branches side by side. If one fails, the others still end. */
 export async function runParallel(run: ProgramRun, running: RunningStep, { branches }: ParallelDocument): Promise<StepsEnd> {
   const { address } = running;
-  const ends = await Promise.all(branches.map((steps) => run.runSteps({ ...address, steps })));
+  const ends = await run.budget.sideBySide(branches.map((steps) => () => run.runSteps({ ...address, steps })));
   return endBlock(run, running, ends, () => branches.map((steps) => lastOutput(run.program, steps, address)));
 }

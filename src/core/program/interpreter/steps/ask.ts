@@ -10,7 +10,7 @@ import { thoughtOf } from '../../../loop/state/thought.ts';
 import { modelCallFailure, timeoutFailure } from '../../errors/step-failures.ts';
 import { verdictError, violationMessages } from '../../validation/verdict-error.ts';
 import type { AskDocument, StepDocument } from '../../../domain/program/document.ts';
-import { answerOf } from '../../prompt/answer.ts';
+import { answerOf } from '../../../loop/state/answer-of.ts';
 import { askTexts } from '../../prompt/ask-prompt.ts';
 import type { AskOutcome } from '../program-ports.ts';
 import type { ProgramRun } from '../program-run.ts';
@@ -35,7 +35,7 @@ export async function askOnce(run: ProgramRun, running: RunningStep, step: StepD
     ...(step.timeout === undefined ? {} : { timeoutMs: milliseconds(step.timeout, `step "${at}": "timeout"`) }),
     model,
   });
-  program.asksInFlight -= 1;
+  run.endModelCall();
   const note: StepNote = { at, kind: 'ask', type: 'attempt', attempt: state.attempts, startedAt };
   switch (outcome.type) {
     case 'cancelled':

@@ -11,18 +11,20 @@ import type { RunResultFields } from '../../../domain/run/result.ts';
 import { spendChild } from '../../../loop/state/child-spending.ts';
 import { noteError } from '../../../loop/state/run-state.ts';
 import { insertedText } from '../../references/interpolate.ts';
+import { modelCallFailure } from '../../errors/step-failures.ts';
 import type { AttemptEnd } from '../ends.ts';
 import type { ProgramRun } from '../program-run.ts';
 import { failedAtOnce, recordNote, type RunningStep } from '../record.ts';
 import { stepFailure } from '../step-failure.ts';
+import { type AnsweredChild, askAnswered } from './ask-answered.ts';
 
 /** Bytes of the partial answer of a child in the details of a failure. */
 const PARTIAL_BYTES = 4_000;
 
 /** Records that a child did not start. */
 export function notStarted(run: ProgramRun, running: RunningStep, problem: string): AttemptEnd {
-  const { address, state } = running;
-  const message = `The ${state.kind} of step '${address.step}' could not start: ${problem}`;
+  const { address } = running;
+  const message = `The ${nounOf(running)} of step '${address.step}' could not start: ${problem}`;
   return failedAtOnce(run, running, stepFailure(running, 'child_failed', message, problem));
 }
 
@@ -32,6 +34,7 @@ export function childEnded(
   running: RunningStep,
   { step, child, result }: { step: StepDocument; child: RunningChild; result: RunResultFields },
 ): AttemptEnd {
+  if (isAnswered(result)) return askAnswered(run, running, { child, note: noteOf(running, child), result });
   const spent = spendChild(run.state, result);
   if (result.status !== 'completed') return failed(run, running, { child, error: failureOf(running, step, result), spent });
   const { output } = result;
@@ -47,7 +50,7 @@ export function childFailed(
   { code, message }: { code: ErrorCode; message: string },
   child: RunningChild,
 ): AttemptEnd {
-  const text = `The ${running.state.kind} of step '${running.address.step}' ended without a result: ${message}`;
+  const text = `The ${nounOf(running)} of step '${running.address.step}' ended without a result: ${message}`;
   return failed(run, running, { child, error: stepFailure(running, 'child_failed', text, `${code}: ${message}`) });
 }
 
@@ -61,14 +64,15 @@ export function childStopped(run: ProgramRun, running: RunningStep, child: Runni
 /** Returns the failure of an attempt whose child ended otherwise than completed. Its details hold the partial answer. */
 function failureOf(running: RunningStep, { timeout }: StepDocument, result: RunResultFields): StepError {
   const { step } = running.address;
-  const { status, stopReason, error, output, agentName } = result;
+  const { status, stopReason, error, errorCode = '', output, agentName } = result;
   const partial = output === null || output === '' ? '' : `Partial answer: ${cutText(insertedText(output), PARTIAL_BYTES)}`;
   const details = [error ?? '', partial].filter((text) => text !== '').join('\n');
   if (stopReason === 'deadline' && timeout !== undefined) {
     return stepFailure(running, 'step_timeout', `Step '${step}' timed out after ${timeout}`, details);
   }
+  if (running.state.kind === 'ask' && isModelFailure(errorCode)) return modelCallFailure(error ?? '', running.address);
   const reason = status === stopReason ? status : `${status} (${stopReason})`;
-  return stepFailure(running, 'child_failed', `The ${running.state.kind} '${agentName}' of step '${step}' ended with ${reason}`, details);
+  return stepFailure(running, 'child_failed', `The ${nounOf(running)} '${agentName}' of step '${step}' ended with ${reason}`, details);
 }
 
 function failed(
@@ -79,6 +83,21 @@ function failed(
   noteError(run.state, error.message);
   recordNote(run, { ...noteOf(running, child), error }, spent);
   return { type: 'failed', error, id: run.state.window.lastEventId };
+}
+
+/** Returns what the child of a step is. */
+function nounOf({ state: { kind } }: RunningStep): string {
+  return kind === 'ask' ? 'agent' : kind;
+}
+
+/** True if a run has an answer that was checked. Only that of an `ask` with tools has. */
+function isAnswered(result: RunResultFields): result is AnsweredChild {
+  return result.status === 'completed' && result.verdict !== undefined;
+}
+
+/** True for the code of a run that a model call ended. */
+function isModelFailure(code: string): boolean {
+  return code.startsWith('model_') || code === 'context_length_exceeded' || code === 'unknown_provider';
 }
 
 function noteOf({ at, state }: RunningStep, { runId, startedAt }: RunningChild): StepNote {

@@ -1,36 +1,36 @@
 // Programs: the input of a child.
 
-import type { LimitChanges } from '../../../domain/agent/limits.ts';
+import { DEFAULT_STEPS, type LimitChanges } from '../../../domain/agent/limits.ts';
 import { type LimitOptions, plainLimits } from '../../../domain/agent/limit-options.ts';
 import { errorMessage } from '../../../domain/errors/error.ts';
 import { isJsonObject } from '../../../domain/json/json.ts';
-import type { StepDocument } from '../../../domain/program/document.ts';
+import type { AskDocument, StepDocument } from '../../../domain/program/document.ts';
 import { milliseconds } from '../../../domain/run/duration.ts';
 import { DEFAULT_CHILD_CHECK_MS, MAX_RUN_DEPTH, type ParentInput } from '../../../domain/run/parent-run.ts';
-import { limitsLeft } from '../../../loop/limits/limits-left.ts';
 import { formatError } from '../../errors/format-error.ts';
 import { interpolate, resolveValue } from '../../references/interpolate.ts';
 import type { ChildStart } from '../program-ports.ts';
 import type { ProgramRun } from '../program-run.ts';
 import type { RunningStep } from '../record.ts';
 import { lookupAt } from '../values.ts';
+import { askAgent } from './ask-agent.ts';
 
 /** The most characters of the id of a workflow. */
 const MAX_ID = 1_000;
 
 /** A child to start, or the reason why it cannot start. */
-export type MadeStart = { ok: true; runId: string; start: ChildStart } | { ok: false; problem: string };
+export type MadeStart = { ok: true; runId: string; start: ChildStart; promptLength?: number } | { ok: false; problem: string };
 
-/** Makes the input of the child of a step: its references resolved, as edited by a person, with what is left of the limits of the run. */
-export function childStart(run: ProgramRun, running: RunningStep, step: StepDocument): MadeStart {
+/** Makes the input of the child of a step: its references resolved, as edited by a person, with the part of the limits of the run that it is `given`. */
+export function childStart(run: ProgramRun, running: RunningStep, step: StepDocument, given: LimitChanges): MadeStart {
   const { depth = 0 } = run.state.parent ?? {};
   if (depth >= MAX_RUN_DEPTH) return refused(`the limit of ${MAX_RUN_DEPTH} runs inside of each other is reached`);
   const { at, state } = running;
   const runId = `${run.state.runId}/${at}${state.attempts > 1 ? `#${state.attempts}` : ''}`;
   if (runId.length > MAX_ID) return refused(`its run id would have more than ${MAX_ID} characters: start the program with a shorter one`);
   try {
-    const parent = parentOf(run, step, depth + 1);
-    const made = step.agent === undefined ? programStart(run, running, step, parent) : agentStart(run, running, step, parent);
+    const parent = parentOf(run, step, { depth: depth + 1, given });
+    const made = startOf(run, running, step, parent);
     return made.ok ? { ...made, runId } : made;
   } catch (error) {
     // A limit or a time-out that is no duration, which a lenient document may have.
@@ -38,7 +38,20 @@ export function childStart(run: ProgramRun, running: RunningStep, step: StepDocu
   }
 }
 
-type Made = { ok: true; start: ChildStart } | Extract<MadeStart, { ok: false }>;
+type Made = { ok: true; start: ChildStart; promptLength?: number } | Extract<MadeStart, { ok: false }>;
+
+function startOf(run: ProgramRun, running: RunningStep, step: StepDocument, parent: ParentInput): Made {
+  if (step.ask !== undefined) return askStart(run, running, step, parent);
+  return step.agent === undefined ? programStart(run, running, step, parent) : agentStart(run, running, step, parent);
+}
+
+function askStart(run: ProgramRun, running: RunningStep, step: StepDocument & { ask: AskDocument }, parent: ParentInput): Made {
+  const { maxIterations, ...others } = plain(running.at, step.ask.limits);
+  const asked = askAgent(run, running, step);
+  if (!asked.ok) return refused(asked.problem);
+  const input = { ...asked.input, maxIterations: maxIterations ?? DEFAULT_STEPS, ...common(run, others, parent) };
+  return { ok: true, start: { kind: 'agent', input }, promptLength: asked.promptLength };
+}
 
 function agentStart(run: ProgramRun, running: RunningStep, { agent, refine }: StepDocument, parent: ParentInput): Made {
   const { program } = run;
@@ -93,8 +106,14 @@ function common<Limits extends LimitChanges>(
   return { ...(Object.keys(limits).length === 0 ? {} : { limits }), ...(tags.length === 0 ? {} : { tags: [...tags] }), parent };
 }
 
-function parentOf({ state, ports }: ProgramRun, { name, timeout }: StepDocument, depth: number): ParentInput {
-  const left = limitsLeft(state, ports.now());
+function parentOf(
+  { state, ports }: ProgramRun,
+  { name, timeout }: StepDocument,
+  { depth, given }: { depth: number; given: LimitChanges },
+): ParentInput {
+  const { limits, startedAt } = state;
+  const left = { ...given };
+  if (limits.deadlineMs !== undefined) left.deadlineMs = Math.max(1, startedAt + limits.deadlineMs - ports.now());
   if (timeout !== undefined) left.deadlineMs = Math.min(left.deadlineMs ?? Infinity, milliseconds(timeout, `step "${name}": "timeout"`));
   const { childCheckMs = DEFAULT_CHILD_CHECK_MS } = state.snapshot.timing;
   return { runId: state.runId, depth, checkMs: childCheckMs, ...(Object.keys(left).length === 0 ? {} : { left }) };

@@ -1,24 +1,36 @@
-// Programs: one attempt of an `agent` or `program` step, which is a run of its own.
+// Programs: one attempt of an `agent` or `program` step, or of an `ask` with tools, which is a run of its own.
 
 import type { StepDocument } from '../../../domain/program/document.ts';
+import type { RunningChild } from '../../../domain/program/program-state.ts';
 import type { AttemptEnd } from '../ends.ts';
-import type { ChildStart } from '../program-ports.ts';
+import type { ChildOutcome, ChildStart } from '../program-ports.ts';
 import type { ProgramRun } from '../program-run.ts';
 import { recordNote, type RunningStep } from '../record.ts';
 import { childEnded, childFailed, childStopped, notStarted } from './child-end.ts';
 import { childStart } from './child-start.ts';
+import { ownLimits } from './own-limits.ts';
 
 /** Starts a child and waits for its end, or waits for one that an earlier execution has started. */
 export async function runChildOnce(run: ProgramRun, running: RunningStep, step: StepDocument): Promise<AttemptEnd> {
   const { state } = running;
   let start: ChildStart | undefined;
   if (state.progress?.child === undefined) {
-    const made = childStart(run, running, step);
-    if (!made.ok) return notStarted(run, running, made.problem);
+    const own = ownLimits(run, running, step);
+    if (!own.ok) return notStarted(run, running, own.problem);
+    const given = await run.giveChild(running.at, own.limits);
+    if (given === undefined) return { type: 'stopped' };
+    const made = childStart(run, running, step, given);
+    if (!made.ok) {
+      run.takeBack(running.at);
+      return notStarted(run, running, made.problem);
+    }
     start = made.start;
     const startedAt = run.ports.now();
-    state.progress = { ...state.progress, child: { runId: made.runId, startedAt, seenAt: startedAt } };
-    recordNote(run, { at: running.at, kind: state.kind, type: 'start', attempt: state.attempts, child: made.runId });
+    const { runId, promptLength } = made;
+    const shared = Object.keys(given).length === 0 ? {} : { given };
+    const child = { runId, startedAt, seenAt: startedAt, ...(promptLength === undefined ? {} : { promptLength }), ...shared };
+    state.progress = { ...state.progress, child };
+    recordNote(run, { at: running.at, kind: state.kind, type: 'start', attempt: state.attempts, child: runId });
   }
   const { child } = state.progress ?? {};
   if (child === undefined) throw new TypeError(`Step "${running.at}" has no child`);
@@ -31,6 +43,13 @@ export async function runChildOnce(run: ProgramRun, running: RunningStep, step: 
   }
   delete state.progress?.child;
   run.ports.inbox.forgetChild(child.runId);
+  const end = childEnd(run, running, { step, child, outcome });
+  // After the use of the child was counted: no step starts in between.
+  run.takeBack(running.at, { isUnreported: outcome.type === 'failed' && !outcome.unstarted });
+  return end;
+}
+
+function childEnd(run: ProgramRun, running: RunningStep, { step, child, outcome }: EndedChild): AttemptEnd {
   switch (outcome.type) {
     case 'failed':
       return childFailed(run, running, outcome, child);
@@ -39,4 +58,11 @@ export async function runChildOnce(run: ProgramRun, running: RunningStep, step: 
     case 'ended':
       return childEnded(run, running, { step, child, result: outcome.result });
   }
+}
+
+/** A child that has ended, or was cancelled with the run. */
+interface EndedChild {
+  step: StepDocument;
+  child: RunningChild;
+  outcome: Exclude<ChildOutcome, { type: 'left' }>;
 }

@@ -7,7 +7,6 @@ import type { RecordedCall } from '../../../domain/program/program-state.ts';
 import { milliseconds } from '../../../domain/run/duration.ts';
 import { resultText, unknownTool } from '../../../domain/content/tool-text.ts';
 import { checkJson, problemsText } from '../../../json-schema/check-json-schema.ts';
-import { reserveCalls } from '../../../loop/limits/limits.ts';
 import type { ToolInvocation, ToolOutcome } from '../../../loop/ports.ts';
 import { countToolCall, noteError } from '../../../loop/state/run-state.ts';
 import { applyChanges } from '../../../loop/tool-phase/apply-changes.ts';
@@ -41,12 +40,7 @@ export async function callTool(
   const invocation = invocationOf(run, timed(tool, step), { call, arguments: args.value });
   const decided = await decideOnCall(run, running, { step, invocation, call });
   if (decided.type !== 'approved') return decided;
-  if (!(await run.mayStart('tool'))) return { type: 'stopped' };
-  const { reached } = reserveCalls(state, [name]);
-  if (reached !== undefined) {
-    run.stopBecause({ type: 'limit', reached });
-    return { type: 'stopped' };
-  }
+  if (!(await run.mayStart({ tool: name }))) return { type: 'stopped' };
   const made = decided.arguments === undefined ? invocation : withArguments(invocation, decided.arguments);
   const startedAt = run.ports.now() / 1000;
   return conclude(run, running, { step, invocation: made, call, startedAt, outcome: await start(run, made) });

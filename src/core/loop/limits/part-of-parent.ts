@@ -1,0 +1,54 @@
+// Shared state: the part of the limits of its parent that a run has been given. No raise exceeds it.
+
+import type { LimitChanges, LimitReached, RunLimits } from '../../domain/agent/limits.ts';
+import type { RunState } from '../state/run-state.ts';
+
+type OfParent = Pick<RunState, 'limits' | 'parent'>;
+
+/** Returns why changes of the limits would exceed the part that the run has been given; undefined if they do not. */
+export function abovePart(state: OfParent, changes: LimitChanges): string | undefined {
+  const { limits, parent } = state;
+  const within = withinPart(state, changes);
+  for (const [name, most] of numbersOf(within)) {
+    if (most === numbersOf(changes).get(name)) continue;
+    const shown = name === 'maxIterations' ? 'steps' : name;
+    return (
+      `limit "${shown}" is ${numbersOf(limits).get(name) ?? most}, and the run has been given ${most} of the limit of run "${parent?.runId}", ` +
+      `which started it: a child keeps its part. Start it again with a larger one, by "limits" of its step or of the run above`
+    );
+  }
+  return undefined;
+}
+
+/** Returns a reached limit with a proposal within that part; undefined if the limit cannot be raised. */
+export function raisable(state: OfParent, reached: LimitReached): LimitReached | undefined {
+  if (state.parent?.left === undefined) return reached;
+  const proposal = withinPart(state, reached.proposal);
+  const now = numbersOf(state.limits);
+  return [...numbersOf(proposal)].some(([name, value]) => value > (now.get(name) ?? Infinity)) ? { ...reached, proposal } : undefined;
+}
+
+/** Returns changes of which none exceeds the part. */
+function withinPart({ limits, parent }: OfParent, { toolCallsByName, ...changes }: LimitChanges): LimitChanges {
+  const most = numbersOf(parent?.left ?? {});
+  const bound = (name: string, value: number): number => {
+    // The final attempt is one of the steps that the run has been given.
+    const final = name === 'maxIterations' && limits.finalAttempt ? 1 : 0;
+    return Math.min(value, (most.get(name) ?? Infinity) - final);
+  };
+  const byTool = Object.entries(toolCallsByName ?? {}).map(([tool, value]) => [tool, bound(BY_TOOL + tool, value)]);
+  return {
+    ...Object.fromEntries(Object.entries(changes).map(([name, value]) => [name, bound(name, value)])),
+    ...(toolCallsByName === undefined ? {} : { toolCallsByName: Object.fromEntries(byTool) }),
+  };
+}
+
+const BY_TOOL = 'toolCallsByName.';
+
+/** Returns limits by their names; those of single tools by `toolCallsByName.<tool>`. */
+function numbersOf({ toolCallsByName = {}, ...limits }: LimitChanges | RunLimits): Map<string, number> {
+  const numbers = new Map<string, number>();
+  for (const [name, value] of Object.entries(limits)) if (typeof value === 'number') numbers.set(name, value);
+  for (const [tool, value] of Object.entries(toolCallsByName)) numbers.set(BY_TOOL + tool, value);
+  return numbers;
+}

@@ -1,0 +1,33 @@
+// Shared state: requests from outside, as they are carried into the next execution.
+
+import type { Decision, RefusedRequest } from '../../domain/approvals/approval.ts';
+import type { LimitRaise } from '../../domain/agent/limits.ts';
+import type { QueuedMessage } from '../../domain/record/queued-message.ts';
+
+/** The requests of callers that a run carries into its next execution. */
+export interface CarriedInbox {
+  /** Accepted messages that are not yet recorded, in order. */
+  messages: QueuedMessage[];
+  /** Ids of accepted messages, the newest last, to recognise a message that is sent again. */
+  seen: string[];
+  paused: boolean;
+  /** The reason for a cancellation, if a caller gave it before the request to cancel. */
+  cancelReason?: string;
+  /** A caller has asked for a cancellation by Signal. */
+  cancelAsked?: true;
+  /** Decisions that were accepted and not yet applied. */
+  decisions?: Decision[];
+  raises?: LimitRaise[];
+  /** Refused requests that are not yet recorded. */
+  refused?: RefusedRequest[];
+  /** The run that is told of the end of this one. */
+  reportTo?: string;
+  /** Ids of children that have told of their end. */
+  endedChildren?: string[];
+  /** Ids of children that wait for a person. */
+  waitingChildren?: string[];
+  /** The run above has paused this one. */
+  pausedAbove?: true;
+  /** The children have been told to pause, and not to go on. */
+  childrenPaused?: true;
+}

@@ -1,0 +1,22 @@
+import { LonghaulError } from '../../core/domain/errors/error.ts';
+import { isJsonObject, type JsonObject } from '../../core/domain/json/json.ts';
+import type { AnyProgram } from './program-definition.ts';
+
+/**
+ * Returns the input of a program parsed by its zod schema, defaults filled in, as plain JSON. Throws `invalid_input` with the path
+ * of each value that does not fit. An input without such a schema stays as it is.
+ */
+export function parseProgramInput({ name, input: schema }: AnyProgram, input: JsonObject | undefined): JsonObject | undefined {
+  if (schema === undefined) return input;
+  const parsed = schema.safeParse(input ?? {});
+  if (!parsed.success) {
+    const problems = parsed.error.issues.map((issue) => `${['input', ...issue.path].join('.')}: ${issue.message}`);
+    throw new LonghaulError('invalid_input', `The input does not fit program "${name}": ${problems.join('; ')}`);
+  }
+  const plain: unknown = JSON.parse(JSON.stringify(parsed.data) ?? 'null');
+  if (isJsonObject(plain)) return plain;
+  throw new LonghaulError(
+    'invalid_input',
+    `The input does not fit program "${name}": input: its schema does not give an object of JSON values`,
+  );
+}

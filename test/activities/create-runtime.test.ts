@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { createRuntime, type RuntimeOptions } from '../../activities/create-runtime.ts';
+import { ask, defineProgram, tool, unit } from '../../src/define/program/index.ts';
+import { defineTool } from '../../src/index.ts';
+import { scriptedModel } from '../../src/testing/index.ts';
+
+const lacking = { description: 'Acts.', parameters: z.object({}), execute: () => null };
+const pay = defineTool({ ...lacking, name: 'pay', resources: ['ledger'] });
+const dump = defineTool({ ...lacking, name: 'dump', overflow: 'spill' });
+
+function runtime(options: Partial<RuntimeOptions>): () => unknown {
+  const context = { log: () => undefined, searchAttributes: () => Promise.resolve({ agentAndStatus: false, waitingFor: false }) };
+  const given = { agents: [], providers: { scripted: scriptedModel([]) }, ...options };
+  return () => createRuntime(given, { ...context, upgradeOnContinueAsNew: false });
+}
+
+test.each([
+  ['the worker', { tools: [pay] }, { tools: [dump] }],
+  ['a step', { programs: [programOf(tool('A', pay))] }, { programs: [programOf(tool('A', dump))] }],
+  ['an ask', { programs: [programOf(ask('A', 'Go', { tools: [pay] }))] }, { programs: [programOf(ask('A', 'Go', { tools: [dump] }))] }],
+])('a worker without what a tool of %s needs cannot be created', (_, withPay, withDump) => {
+  expect(runtime(withPay)).toThrow('tool "pay" of programs needs the resource "ledger", but the worker has none of that name');
+  expect(runtime({ ...withPay, resources: { ledger: {} } })).not.toThrow();
+  expect(runtime(withDump)).toThrow('tool "dump" of programs has "overflow": "spill", but the worker has no "payloadStore"');
+});
+
+function programOf(step: ReturnType<typeof tool>) {
+  return defineProgram({ name: 'p', model: 'scripted/model', units: [unit('u', {}, [step])] });
+}

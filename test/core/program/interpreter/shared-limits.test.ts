@@ -1,0 +1,230 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { ChildLimits } from '../../../../src/core/domain/agent/agent-snapshot.ts';
+import type { LimitChanges } from '../../../../src/core/domain/agent/limits.ts';
+import { agent, ask, defineProgram, forEach, parallel, unit } from '../../../../src/define/program/index.ts';
+import { type ChildUse, type FakeProgram, type FakeProgramRun, runFakeProgram } from './fake-program.ts';
+
+const each = (atOnce: number, more: Parameters<typeof agent>[3] = {}): FakeProgram['document'] =>
+  defineProgram({
+    name: 'each',
+    input: { type: 'object' },
+    units: [unit('all', {}, [forEach('Each', '{{input.items}}', { as: 'item', atOnce }, [agent('One', 'a', '{{item}}', more)])])],
+  }).document;
+
+const items = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
+const agents = (limits: LimitChanges): ChildLimits => ({ agents: { a: limits }, programs: {} });
+
+/** A child that uses three steps of those it was given. */
+const three = (_: string, { maxIterations = Infinity }: LimitChanges): ChildUse => ({
+  steps: Math.min(3, maxIterations),
+  toolCalls: 0,
+  tokens: 0,
+  end: maxIterations < 3 ? 'error' : 'completed',
+});
+
+const run = (more: Partial<FakeProgram>): Promise<FakeProgramRun> =>
+  runFakeProgram({ document: each(100), input: { items: items(100) }, answer: () => 'text', ...more });
+
+describe('children that run side by side', () => {
+  it('each hold the steps of their agent, and wait for one that ends once there are no more', async () => {
+    const limits = { maxIterations: 500 };
+    const { result, atOnce, given, used } = await run({ limits, childLimits: agents({ maxIterations: 10 }), childUse: three });
+    expect(result).toMatchObject({ status: 'completed', stepsUsed: 300 });
+    expect(used.steps).toBe(300);
+    expect(atOnce).toBe(50);
+    expect(given.every(({ maxIterations }) => maxIterations === 10)).toBe(true);
+  });
+
+  it('get equal parts of an amount that their agent does not limit', async () => {
+    const { result, atOnce, given } = await run({ limits: { totalTokens: 1_000_000 } });
+    expect(result.status).toBe('completed');
+    expect(atOnce).toBe(100);
+    expect(given.every(({ totalTokens }) => totalTokens === 10_000)).toBe(true);
+  });
+
+  it('get the limits of their step before those of their agent', async () => {
+    const { atOnce } = await run({
+      document: each(100, { limits: { steps: 100 } }),
+      limits: { maxIterations: 500 },
+      childLimits: agents({ maxIterations: 10 }),
+      childUse: three,
+    });
+    expect(atOnce).toBe(5);
+  });
+
+  it('get what is left if nothing else holds any of it', async () => {
+    const { result, given } = await run({
+      input: { items: [1] },
+      limits: { maxIterations: 5, toolCalls: 0 },
+      childLimits: agents({ maxIterations: 10, toolCalls: 4 }),
+      childUse: three,
+    });
+    expect(given).toEqual([{ maxIterations: 5, toolCalls: 0 }]);
+    expect(result.status).toBe('completed');
+  });
+
+  it('do not wait for calls of a limited tool that they do not have', async () => {
+    const { atOnce, given } = await run({
+      limits: { toolCallsByName: { refund: 2 } },
+      childLimits: agents({ maxIterations: 10, toolCallsByName: { refund: 0 } }),
+    });
+    expect(atOnce).toBe(100);
+    expect(given[0]).toEqual({ toolCallsByName: { refund: 0 } });
+  });
+
+  it('share no limit of steps that no author has chosen', async () => {
+    expect((await run({})).given[0]).toEqual({});
+  });
+
+  it('do not start once their sum has reached the limit', async () => {
+    const { result, children } = await run({
+      document: each(1),
+      limits: { maxIterations: 7 },
+      childLimits: agents({ maxIterations: 3 }),
+      childUse: (_, { maxIterations = 0 }) => ({ steps: maxIterations, toolCalls: 0, tokens: 0, end: 'completed' }),
+    });
+    expect(result).toMatchObject({ status: 'max_iterations_reached', stopReason: 'step_limit', stepsUsed: 7 });
+    expect(children).toHaveLength(3);
+  });
+
+  it('leave the steps beside them their part, and model calls wait for what a child gives back', async () => {
+    const { document } = defineProgram({
+      name: 'beside',
+      model: 'p/m',
+      units: [unit('all', {}, [parallel('Both', [[agent('One', 'a', 'Go')], items(6).map((index) => ask(`Ask${index}`, 'Why?'))])])],
+    });
+    const { result, given } = await runFakeProgram({
+      document,
+      answer: () => 'text',
+      limits: { maxIterations: 9 },
+      childUse: () => ({ steps: 2, toolCalls: 0, tokens: 0, end: 'completed' }),
+      childTurns: () => 400,
+    });
+    expect(given).toEqual([{ maxIterations: 4 }]);
+    expect(result).toMatchObject({ status: 'completed', stepsUsed: 8 });
+  });
+
+  it('count as having used all that they were given if their use is not known', async () => {
+    const { result, children } = await run({
+      document: each(1, { refine: { maxAttempts: 5 } }),
+      limits: { maxIterations: 10 },
+      childLimits: agents({ maxIterations: 5 }),
+      childUse: () => ({ steps: 1, toolCalls: 0, tokens: 0, end: 'lost' }),
+      continueDue: () => true,
+    });
+    expect(result).toMatchObject({ status: 'max_iterations_reached', stopReason: 'step_limit', stepsUsed: 0 });
+    expect(children).toHaveLength(2);
+  });
+});
+
+const amount = fc.integer({ min: 1, max: 60 });
+const optional = fc.record(
+  { maxIterations: amount, toolCalls: fc.nat(40), totalTokens: fc.integer({ min: 1, max: 5_000 }) },
+  { requiredKeys: [] },
+);
+
+const anyUse = fc.record({
+  part: fc.float({ min: 0, max: 1, noNaN: true }),
+  turns: fc.nat(20),
+  end: fc.constantFrom<ChildUse['end'][]>('completed', 'completed', 'error', 'lost'),
+});
+
+const anyRun = fc.record({
+  limits: optional,
+  own: optional,
+  dues: fc.infiniteStream(fc.boolean()),
+  uses: fc.array(anyUse, { minLength: 3, maxLength: 9 }),
+  atOnce: fc.integer({ min: 1, max: 8 }),
+});
+
+describe('any program with any limits', () => {
+  it('ends, and its children never use more than its limits together, however it is divided into executions', async () => {
+    let waited = 0;
+    await fc.assert(
+      fc.asyncProperty(anyRun, async ({ limits, own, dues, uses, atOnce }) => {
+        let index = 0;
+        const childUse = (_: string, left: LimitChanges): ChildUse => {
+          const { part, end } = uses[(index += 1) % uses.length] ?? { part: 1, end: 'completed' };
+          const of = (most: number | undefined): number => Math.floor((most ?? 30) * part);
+          return { steps: of(left.maxIterations), toolCalls: of(left.toolCalls), tokens: of(left.totalTokens), end };
+        };
+        const {
+          result,
+          used,
+          given,
+          atOnce: ran,
+        } = await run({
+          document: each(atOnce, { refine: { maxAttempts: 2, onExhaustion: 'skip' } }),
+          input: { items: items(20) },
+          limits,
+          childLimits: agents(own),
+          childUse,
+          childTurns: (runId) => uses[runId.length % uses.length]?.turns ?? 1,
+          continueDue: () => dues.next().value === true,
+        });
+        const { maxIterations = Infinity, toolCalls = Infinity, totalTokens = Infinity } = limits;
+        expect(['completed', 'max_iterations_reached']).toContain(result.status);
+        expect(used.steps).toBeLessThanOrEqual(maxIterations);
+        expect(used.toolCalls).toBeLessThanOrEqual(toolCalls);
+        expect(used.tokens).toBeLessThanOrEqual(totalTokens);
+        expect(given.every((one) => (one.maxIterations ?? 1) >= 1 && (one.totalTokens ?? 1) >= 1)).toBe(true);
+        if (ran < atOnce) waited += 1;
+      }),
+      { numRuns: 100 },
+    );
+    expect(waited).toBeGreaterThan(20);
+  });
+});
+
+describe('a program that asks at its limits', () => {
+  it('ends after a rejection, also if it continues as new between the two', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.infiniteStream(fc.boolean()), fc.nat(30), async (dues, approvesAfter) => {
+        const { result, requests, children } = await run({
+          document: each(2),
+          input: { items: items(9) },
+          limits: { maxIterations: 4, onLimit: 'ask' },
+          childLimits: agents({ maxIterations: 2 }),
+          childUse: () => ({ steps: 2, toolCalls: 0, tokens: 0, end: 'completed' }),
+          continueDue: () => dues.next().value === true,
+          approvesAfter,
+          rejects: true,
+        });
+        expect(result).toMatchObject({ status: 'max_iterations_reached', stopReason: 'step_limit', stepsUsed: 4 });
+        expect(children).toHaveLength(2);
+        expect(new Set(requests).size).toBe(1);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('has the same result if it continues as new while it waits for a person, who approves each limit once', async () => {
+    let executionsSeen = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.infiniteStream(fc.boolean()),
+        fc.nat(30),
+        fc.integer({ min: 1, max: 20 }),
+        async (dues, approvesAfter, maxIterations) => {
+          const { result, requests, executions } = await run({
+            document: each(5),
+            input: { items: items(12) },
+            limits: { maxIterations, onLimit: 'ask' },
+            childLimits: agents({ maxIterations: 3 }),
+            childUse: (_, { maxIterations: given = 0 }) => ({ steps: Math.min(2, given), toolCalls: 0, tokens: 0, end: 'completed' }),
+            continueDue: () => dues.next().value === true,
+            approvesAfter,
+          });
+          executionsSeen += executions;
+          expect(result.status).toBe('completed');
+          expect(result.units?.[0]?.steps[0]?.output).toHaveLength(12);
+          // Each approval adds the size of the limit.
+          expect(new Set(requests).size).toBeLessThanOrEqual(Math.ceil(24 / maxIterations));
+        },
+      ),
+      { numRuns: 100 },
+    );
+    expect(executionsSeen).toBeGreaterThan(200);
+  });
+});

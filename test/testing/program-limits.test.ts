@@ -1,0 +1,112 @@
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { agent, ask, defineProgram, forEach, sleep, tool, unit } from '../../src/define/program/index.ts';
+import { defineAgent, defineTool } from '../../src/index.ts';
+import { approve, callTool, raiseLimits, reject, say, scriptedModel, testProgram, type Waiting } from '../../src/testing/index.ts';
+
+const model = (): ReturnType<typeof scriptedModel> => scriptedModel([say('text')], { repeatLast: true });
+
+/** A program of three model calls side by side, of which the limit allows one. */
+const three = defineProgram({
+  name: 'three',
+  model: 'scripted/model',
+  input: z.object({ items: z.array(z.number()) }),
+  limits: { steps: 1 },
+  onLimit: 'ask',
+  units: [unit('all', {}, [forEach('Each', '{{input.items}}', { as: 'item', atOnce: 3 }, [ask('One', 'About {{item}}')])])],
+});
+
+const input = { items: [1, 2, 3] };
+
+describe('a program that asks at its limits', () => {
+  test('requests one approval, however many steps wait, and goes on with the proposal', async () => {
+    const waits: Waiting[] = [];
+    const { result } = await testProgram(three, {
+      input,
+      model: model(),
+      decide: (waiting) => {
+        waits.push(waiting);
+        return approve(waits.length === 1 ? { arguments: { maxIterations: 2 } } : {});
+      },
+    });
+    expect(result).toMatchObject({ status: 'completed', output: ['text', 'text', 'text'], stepsUsed: 3 });
+    expect(waits.map(({ kind, toolName, reason, proposal }) => ({ kind, toolName, reason, proposal }))).toEqual([
+      { kind: 'limit', toolName: 'raise_limits', reason: '1 of 1 steps are used', proposal: { maxIterations: 2 } },
+      { kind: 'limit', toolName: 'raise_limits', reason: '2 of 2 steps are used', proposal: { maxIterations: 3 } },
+    ]);
+  });
+
+  test('ends at the limit after a rejection, and keeps what has ended', async () => {
+    const { result, requests } = await testProgram(three, { input, model: model(), decide: () => reject('enough') });
+    expect(result).toMatchObject({ status: 'max_iterations_reached', stopReason: 'step_limit' });
+    expect(requests).toHaveLength(1);
+  });
+
+  test('withdraws its request once the limit was raised', async () => {
+    const { result, events } = await testProgram(three, {
+      input,
+      model: model(),
+      meanwhile: [raiseLimits({ steps: 10 }, { step: 2, waiting: 'raise_limits' })],
+    });
+    expect(result).toMatchObject({ status: 'completed', stepsUsed: 3 });
+    expect(events.filter(({ decision }) => decision !== undefined)).toEqual([]);
+  });
+
+  test('asks before a tool call, and at the deadline before the next step', async () => {
+    const look = defineTool({ name: 'look', description: 'Looks', parameters: z.object({}), execute: () => 'seen' });
+    const program = defineProgram({
+      name: 'late',
+      limits: { toolCalls: 0, deadline: '1m' },
+      onLimit: 'ask',
+      units: [unit('all', {}, [tool('Look', look, {}), sleep('Nap', '90s'), tool('Again', look, {})])],
+    });
+    const reasons: (string | undefined)[] = [];
+    const { result } = await testProgram(program, {
+      model: scriptedModel([]),
+      decide: ({ reason }) => {
+        reasons.push(reason);
+        return approve();
+      },
+    });
+    expect(result).toMatchObject({ status: 'completed', toolCallsTotal: 2 });
+    expect(reasons).toEqual([
+      '1 of 1 tool calls that the model asks for are over the limit of tool calls',
+      'the deadline of 60 s from the start is over',
+      '1 of 1 tool calls that the model asks for are over the limit of tool calls',
+    ]);
+  });
+});
+
+const look = defineTool({ name: 'look', description: 'Looks', parameters: z.object({}), approval: 'always', execute: () => 'seen' });
+const asking = defineAgent({ name: 'asking', model: 'scripted/model', tools: [look], limits: { steps: 1 }, onLimit: 'ask' });
+
+/** Runs a program with an agent that asks at its limit of one step. */
+async function runAbove(steps?: number): ReturnType<typeof testProgram> {
+  const program = defineProgram({
+    name: 'above',
+    ...(steps === undefined ? {} : { limits: { steps } }),
+    units: [unit('all', {}, [agent('One', asking, 'Go')])],
+  });
+  return testProgram(program, {
+    model: scriptedModel([callTool('look', {}), ...(steps === 1 ? [] : [say('done')])]),
+    decide: () => approve(),
+  });
+}
+
+describe('a child at its limit', () => {
+  test('asks a person if its parent shares no limit with it', async () => {
+    const { result } = await runAbove();
+    expect(result).toMatchObject({ status: 'completed', output: 'done', stepsUsed: 2 });
+  });
+
+  test('asks a person if it was given more than that limit', async () => {
+    const { result } = await runAbove(5);
+    expect(result).toMatchObject({ status: 'completed', output: 'done', stepsUsed: 2 });
+  });
+
+  test('ends if it was given no more, and its steps count as those of the parent', async () => {
+    const { result } = await runAbove(1);
+    expect(result).toMatchObject({ status: 'error', errorCode: 'child_failed', stepsUsed: 1 });
+    expect(result.error).toContain('step_limit');
+  });
+});
