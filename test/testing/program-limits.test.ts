@@ -109,4 +109,16 @@ describe('a child at its limit', () => {
     expect(result).toMatchObject({ status: 'error', errorCode: 'child_failed', stepsUsed: 1 });
     expect(result.error).toContain('step_limit');
   });
+
+  test('ends at the deadline of its parent, also if it would ask a person at its own', async () => {
+    const patient = defineAgent({ name: 'patient', model: 'scripted/model', tools: [look], onLimit: 'ask' });
+    const program = defineProgram({
+      name: 'hurried',
+      limits: { deadline: '1m' },
+      units: [unit('all', {}, [agent('One', patient, 'Go')])],
+    });
+    const { result } = await testProgram(program, { model: scriptedModel([callTool('look', {})]) });
+    expect(result.error).toContain('deadline');
+    expect(result.usage.llmCalls).toBe(1);
+  });
 });

@@ -1,6 +1,7 @@
 // Shared state: waits for decisions, for calls (tool phase) and for limits (both phases).
 
 import type { PendingApproval } from '../../domain/approvals/approval.ts';
+import { hasFixedDeadline } from '../limits/part-of-parent.ts';
 import type { RunPorts, WaitDeadline } from '../ports.ts';
 import { noteError, type RunState } from '../state/run-state.ts';
 
@@ -71,7 +72,7 @@ export function nearestDeadline(state: RunState, now: number): WaitDeadline | un
   const deadlines: WaitDeadline[] = approvals.pending.flatMap(({ deadlineAt, toolName }) =>
     deadlineAt === undefined ? [] : [{ at: deadlineAt, summary: `deadline of the decision on ${toolName}` }],
   );
-  if (limits.deadlineMs !== undefined && limits.onLimit !== 'ask') {
+  if (limits.deadlineMs !== undefined && hasFixedDeadline(state)) {
     deadlines.push({ at: startedAt + limits.deadlineMs, summary: 'deadline of the run' });
   }
   return deadlines.filter(({ at }) => at > now).toSorted((a, b) => a.at - b.at)[0];

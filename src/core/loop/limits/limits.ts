@@ -2,6 +2,7 @@
 
 import { dollars } from '../../domain/model/dollars.ts';
 import type { LimitChanges, LimitReached, RunLimits } from '../../domain/agent/limits.ts';
+import { hasFixedDeadline } from './part-of-parent.ts';
 import type { RunState } from '../state/run-state.ts';
 
 /** The amounts that are compared with the limits of a run. */
@@ -60,11 +61,11 @@ function isOver({ limits, startedAt }: RunState, now: number): boolean {
 }
 
 /**
- * True once the deadline ends the run. If the agent asks a person at limits, the deadline is handled before the next model call
+ * True once the deadline ends the run. If a person can be asked to raise it, the deadline is handled before the next model call
  * instead.
  */
 export function endsByDeadline(state: RunState, now: number): boolean {
-  return state.limits.onLimit !== 'ask' && isOver(state, now);
+  return hasFixedDeadline(state) && isOver(state, now);
 }
 
 /** Returns the deadline of the run as a reached limit. */

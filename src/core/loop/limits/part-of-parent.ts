@@ -28,6 +28,11 @@ export function raisable(state: OfParent, reached: LimitReached): LimitReached |
   return [...numbersOf(proposal)].some(([name, value]) => value > (now.get(name) ?? Infinity)) ? { ...reached, proposal } : undefined;
 }
 
+/** True if no person can be asked to raise the deadline of the run: the run does not ask, or has the deadline of the run above. */
+export function hasFixedDeadline({ limits, parent }: OfParent): boolean {
+  return limits.onLimit !== 'ask' || (parent?.left?.deadlineMs ?? Infinity) <= (limits.deadlineMs ?? Infinity);
+}
+
 /** Returns changes of which none exceeds the part. */
 function withinPart({ limits, parent }: OfParent, { toolCallsByName, ...changes }: LimitChanges): LimitChanges {
   const most = numbersOf(parent?.left ?? {});

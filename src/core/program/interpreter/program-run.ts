@@ -5,7 +5,8 @@ import type { OwnLimits } from '../../domain/agent/agent-snapshot.ts';
 import type { LimitChanges, LimitReached } from '../../domain/agent/limits.ts';
 import { settleDecisions, settleRemembered } from '../../loop/approvals/settle-decisions.ts';
 import { nearestDeadline, requestDecision, showWaiting, WAITING } from '../../loop/approvals/wait-for-decisions.ts';
-import { limitReached } from '../../loop/limits/limits.ts';
+import { endsByDeadline, limitReached } from '../../loop/limits/limits.ts';
+import { hasFixedDeadline } from '../../loop/limits/part-of-parent.ts';
 import { takeRequests } from '../../loop/messages.ts';
 import type { Growth } from '../../loop/ports.ts';
 import type { RunState } from '../../loop/state/run-state.ts';
@@ -82,7 +83,7 @@ export class ProgramRun {
   /** The deadline that ends the run, in milliseconds since the epoch; Infinity without one, and if a person is asked at limits. */
   get deadline(): number {
     const { limits, startedAt } = this.state;
-    return limits.deadlineMs === undefined || limits.onLimit === 'ask' ? Infinity : startedAt + limits.deadlineMs;
+    return limits.deadlineMs === undefined || !hasFixedDeadline(this.state) ? Infinity : startedAt + limits.deadlineMs;
   }
 
   /** Lets no further step start, and releases steps that wait for a decision. A cancellation replaces any other reason. */
@@ -187,9 +188,10 @@ export class ProgramRun {
       if (this.#stop === undefined) this.#admission.settle();
       this.#showStatus();
       const isWaiting = state.approvals.pending.length > 0;
-      if (isWaiting && this.#stop === undefined && state.limits.onLimit !== 'ask') {
+      if (isWaiting && this.#stop === undefined) {
         const reached = limitReached(state, ports.now(), { final: true });
-        if (reached !== undefined) this.stopBecause({ type: 'limit', reached });
+        const ends = state.limits.onLimit !== 'ask' || endsByDeadline(state, ports.now());
+        if (reached !== undefined && ends) this.stopBecause({ type: 'limit', reached });
       }
       // A child may run for days. Calls in flight belong to this execution: a step continues the run once they have ended.
       const isIdle = isWaiting || (this.children > 0 && this.program.asksInFlight === 0);

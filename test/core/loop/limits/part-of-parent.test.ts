@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { RunLimits } from '../../../../src/core/domain/agent/limits.ts';
-import { abovePart, raisable } from '../../../../src/core/loop/limits/part-of-parent.ts';
+import { abovePart, hasFixedDeadline, raisable } from '../../../../src/core/loop/limits/part-of-parent.ts';
 
 const limits: RunLimits = { maxIterations: 5, finalAttempt: false, totalTokens: 100, toolCallsByName: { t: 1, u: 1 } };
 const parent = { runId: 'above', depth: 1, checkMs: 1, left: { maxIterations: 8, totalTokens: 100, toolCallsByName: { t: 2 } } };
@@ -20,6 +20,14 @@ describe('a raise of the limits of a child', () => {
 
   test('leaves room for the final attempt', () => {
     expect(abovePart({ limits: { ...limits, finalAttempt: true }, parent }, { maxIterations: 8 })).toContain('given 7');
+  });
+
+  test('does not move a deadline that is the one of the run above', () => {
+    const left = { ...parent, left: { deadlineMs: 60 } };
+    expect(hasFixedDeadline({ limits: { ...limits, onLimit: 'ask', deadlineMs: 60 }, parent: left })).toBe(true);
+    expect(hasFixedDeadline({ limits: { ...limits, onLimit: 'ask', deadlineMs: 50 }, parent: left })).toBe(false);
+    expect(hasFixedDeadline({ limits: { ...limits, onLimit: 'ask', deadlineMs: 60 } })).toBe(false);
+    expect(hasFixedDeadline({ limits })).toBe(true);
   });
 
   test('is proposed within that part, and not at all if nothing is left of it', () => {
