@@ -51,12 +51,17 @@ export type { TranscriptAnswer, TranscriptPage, TranscriptQuestion } from './dom
 export type {
   AskStepInput,
   AskStepOutput,
+  LoadOutputInput,
+  LoadOutputOutput,
   ProgramInput,
   ReadProgramInput,
   ResolveProgramInput,
   Resume,
   StepValuesAnswer,
   StepValuesQuestion,
+  StoredOutput,
+  StoreOutputsInput,
+  StoreOutputsOutput,
   UseMemoryInput,
   UseMemoryOutput,
 } from './domain/program/messages.ts';
@@ -166,6 +171,8 @@ export const ACTIVITIES = {
   useMemory: 'useMemory',
   checkParent: 'checkParent',
   readProgram: 'readProgram',
+  storeOutputs: 'storeOutputs',
+  loadOutput: 'loadOutput',
 } as const;
 
 /** Returns the name of a handler of a run. A run inside a workflow of the user puts its key before the name. */

@@ -1,6 +1,13 @@
-import { ACTIVITIES, type AskStepInput, type NotifyEndedInput, type ReadResultInput } from '../core/protocol.ts';
+import {
+  ACTIVITIES,
+  type AskStepInput,
+  type LoadOutputInput,
+  type LoadOutputOutput,
+  type NotifyEndedInput,
+  type ReadResultInput,
+} from '../core/protocol.ts';
 import { childOf } from './recorded-child.ts';
-import { attemptAddress, callAddress, type RecordedActivity, type RecordedExecution } from './recorded-execution.ts';
+import { attemptAddress, callAddress, loadAddress, type RecordedActivity, type RecordedExecution } from './recorded-execution.ts';
 import type { NamedActivity } from './rescheduled-activity.ts';
 
 /** Adds an activity to the record of its execution, by its name. */
@@ -27,6 +34,15 @@ export function addActivity(execution: RecordedExecution, activity: NamedActivit
     case ACTIVITIES.readProgram:
       execution.earlierRead = activity as NonNullable<RecordedExecution['earlierRead']>;
       return;
+    case ACTIVITIES.storeOutputs:
+      execution.storings.push(activity as RecordedExecution['storings'][number]);
+      execution.decidedIn ??= scheduledIn;
+      return;
+    case ACTIVITIES.loadOutput: {
+      const load = activity as RecordedActivity<LoadOutputInput, LoadOutputOutput>;
+      execution.loads.set(loadAddress(load.input), load);
+      return;
+    }
     case ACTIVITIES.summarise:
       execution.summaries.push(activity as RecordedExecution['summaries'][number]);
       return;

@@ -1,5 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
-import type { JsonObject } from '../../../../src/core/domain/json/json.ts';
+import type { SpilledContent } from '../../../../src/core/domain/content/content.ts';
+import type { JsonObject, JsonValue } from '../../../../src/core/domain/json/json.ts';
+import { jsonBytes } from '../../../../src/core/domain/json/payload-limit.ts';
 import type { ProgramDocument } from '../../../../src/core/domain/program/document.ts';
 import type { RunResultFields } from '../../../../src/core/domain/run/result.ts';
 import { closeUnstarted } from '../../../../src/core/loop/close-run.ts';
@@ -8,7 +10,9 @@ import { fromContinueAsNewState, toContinueAsNewState } from '../../../../src/co
 import type { RunState } from '../../../../src/core/loop/state/run-state.ts';
 import { beginProgram } from '../../../../src/core/program/begin.ts';
 import type { AskCall, AskOutcome, ChildCall, ChildOutcome, ProgramPorts } from '../../../../src/core/program/interpreter/program-ports.ts';
+import { MAX_CARRIED_OUTPUT_BYTES } from '../../../../src/core/program/interpreter/outputs/spill-outputs.ts';
 import { runProgram } from '../../../../src/core/program/interpreter/run-program.ts';
+import { stepValues } from '../../../../src/core/queries/step-values.ts';
 import { quietPorts } from '../../loop/fakes/quiet-ports.ts';
 import { testSnapshot } from '../../loop/fakes/snapshot.ts';
 
@@ -18,6 +22,8 @@ export interface FakeProgram {
   input?: JsonObject;
   /** Returns the answer to a call; undefined if the call fails. */
   answer: (call: AskCall) => string | undefined;
+  /** The payload store: values by id. Default: an empty one. Null: there is none. */
+  store?: Map<string, JsonValue> | null;
   continueDue?: () => boolean;
   /** Returns the number of turns that a child takes. Default 1. */
   childTurns?: (runId: string) => number;
@@ -31,6 +37,10 @@ export interface FakeProgramRun {
   executions: number;
   /** The ids of the children that were started, in order. */
   children: string[];
+  /** The outputs that each model call had, and the start of each child, by name: what activities and children are given. */
+  given: Record<string, JsonValue>;
+  /** The outputs that were stored and loaded, in order: `+read.Big`, `-read.Big`, each with the number of the execution. */
+  moved: string[];
 }
 
 const MOST_EXECUTIONS = 200;
@@ -42,6 +52,7 @@ export async function runFakeProgram({
   answer,
   continueDue = () => false,
   childTurns = () => 1,
+  store = new Map<string, JsonValue>(),
 }: FakeProgram): Promise<FakeProgramRun> {
   const calls: string[] = [];
   let [ids, now, executions] = [0, 1_800_000_000_000, 1];
@@ -49,10 +60,14 @@ export async function runFakeProgram({
   const snapshot = { ...testSnapshot({ limits: { maxIterations: 10_000, finalAttempt: false } }), program: document };
   let state: RunState = beginProgram({ runId: 'run-1', snapshot, input, startedAt: now }, clock);
   let hasActed = false;
+  const given: Record<string, JsonValue> = {};
+  const moved: string[] = [];
+  const read = (outputs: Record<string, string>) => readOutputs(state, store ?? new Map<string, JsonValue>(), outputs);
   const ask = async (call: AskCall): Promise<AskOutcome> => {
     const name = `${call.address}#${call.attempt}`;
     calls.push(`+${name}`);
     hasActed = true;
+    given[name] = read(call.outputs);
     // Calls end in another order than they began.
     for (let turns = name.length % 3; turns >= 0; turns -= 1) await setImmediate();
     calls.push(`-${name}`);
@@ -66,6 +81,7 @@ export async function runFakeProgram({
   const runChild = async ({ runId, start, isLeft }: ChildCall): Promise<ChildOutcome> => {
     if (start !== undefined && children.has(runId)) throw new Error(`The child "${runId}" was started twice`);
     if (start !== undefined) children.set(runId, childTurns(runId));
+    if (start !== undefined) given[runId] = JSON.parse(JSON.stringify(start.input.input ?? null)) as JsonValue;
     for (let left = children.get(runId) ?? 0; left > 0; children.set(runId, (left -= 1))) {
       if (isLeft()) return { type: 'left', seenAt: now };
       await setImmediate();
@@ -86,6 +102,25 @@ export async function runFakeProgram({
       runChild,
       useMemory: () => Promise.resolve({ type: 'failed', code: 'memory_missing', message: 'no memory' }),
       readEarlier: () => Promise.resolve({ type: 'cancelled' }),
+      storeOutputs: async (outputs) => {
+        await setImmediate();
+        if (store === null) return { type: 'failed', message: 'this worker has no payload store' };
+        const stored: Record<string, SpilledContent> = {};
+        for (const [address, value] of Object.entries(read(outputs))) {
+          const id = outputs[address] ?? '';
+          moved.push(`+${address} in ${executions}`);
+          store.set(id, JSON.parse(JSON.stringify(value)) as JsonValue);
+          stored[address] = { store: 'memory', claim: { id }, bytes: jsonBytes(value), sha256: '0'.repeat(64) };
+        }
+        return { type: 'stored', stored };
+      },
+      loadOutput: async ({ address, id }) => {
+        await setImmediate();
+        moved.push(`-${address} in ${executions}`);
+        const value = store?.get(id);
+        if (value !== undefined) return { type: 'loaded', value };
+        return { type: 'failed', code: 'spilled_unavailable', message: `Store "memory" has no "${address}"` };
+      },
       until: async (isMet, deadline) => {
         for (let turns = 0; !isMet() && turns < 5_000; turns += 1) {
           await setImmediate();
@@ -98,9 +133,31 @@ export async function runFakeProgram({
     const { program } = state;
     if (program === undefined) throw new TypeError('The state has no program');
     const end = await runProgram(state, program, ports);
-    if (end.type === 'finished') return { result: end.result, calls, executions, children: [...children.keys()] };
+    if (end.type === 'finished') return { result: end.result, calls, executions, children: [...children.keys()], given, moved };
     executions += 1;
+    if (jsonBytes([...program.steps].map(([, { output, items }]) => [output, items])) > MAX_CARRIED_OUTPUT_BYTES + 100_000)
+      throw new Error('The outputs that are carried are over their budget');
     const carried = toContinueAsNewState(state, end.position, { executions, inbox: ports.inbox.carried() });
     state = fromContinueAsNewState(JSON.parse(JSON.stringify(carried)) as typeof carried).state;
   }
+}
+
+/** Reads outputs as an activity does: it asks the run by query, and then the payload store. */
+function readOutputs(state: RunState, store: ReadonlyMap<string, JsonValue>, outputs: Record<string, string>): Record<string, JsonValue> {
+  const { runId, startedAt, deps } = state;
+  const run = { runId, agentName: 'p', deps, startedAt, executions: 1, inbox: new Inbox(), authorizing: new Map(), state };
+  const read = Object.entries(outputs).map(([address, id]): [string, JsonValue] => {
+    const answer = stepValues(run, { outputs: [address] });
+    if (answer.long?.includes(address)) return [address, wholeOf((from) => stepValues(run, { piece: { address, from } }).piece)];
+    const value = answer.outputs?.[address] ?? (answer.spilled?.[address] === undefined ? undefined : store.get(id));
+    if (value === undefined) throw new Error(`An activity does not find the output of "${address}"`);
+    return [address, value];
+  });
+  return Object.fromEntries(read);
+}
+
+function wholeOf(read: (from: number) => { text: string } | undefined): JsonValue {
+  let text = '';
+  for (let more = read(0)?.text ?? ''; more !== ''; more = read(text.length)?.text ?? '') text += more;
+  return JSON.parse(text) as JsonValue;
 }

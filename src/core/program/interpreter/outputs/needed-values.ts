@@ -1,0 +1,33 @@
+// Programs: the values that the run itself needs. Activities find those of prompts and of the memory by themselves.
+
+import type { JsonValue } from '../../../domain/json/json.ts';
+import type { StepDocument } from '../../../domain/program/document.ts';
+import type { ProgramState, StepProgress } from '../../../domain/program/program-state.ts';
+import { addressText, type StepAddress } from '../../state/address.ts';
+import { indexOf } from '../../state/program-index.ts';
+import { comparedValues } from '../../state/reusable.ts';
+
+/** Returns a value with the references that decide if a step runs at all: those of its condition, and all if an earlier run has its output. */
+export function neededBefore({ document, earlier }: ProgramState, address: StepAddress, { when }: StepDocument): JsonValue {
+  const at = addressText(address);
+  const isCompared = earlier?.outputs.some(([text]) => text === at) === true;
+  return [
+    when === undefined ? null : { of: when.of },
+    isCompared ? comparedValues(indexOf(document).get(address.unit, address.step)) : null,
+  ];
+}
+
+/** Returns a value with the references that the run resolves for a step, in the present position of the step. */
+export function neededByRun(step: StepDocument, { held, child, approved }: StepProgress = {}): JsonValue {
+  if (held !== undefined || child !== undefined) return null;
+  const { ask, tool, agent, program, human, sleep, remember, recall, branch, forEach } = step;
+  // A person is shown what is about to happen.
+  const shown = step.approval !== undefined && approved === undefined;
+  if (ask !== undefined) return shown ? ask.prompt : null;
+  if (remember !== undefined || recall !== undefined) return shown ? { ...remember, ...recall } : null;
+  if (branch !== undefined) return branch.cases.map(({ when }) => ({ of: when.of }));
+  if (forEach !== undefined) return { in: forEach.in };
+  if (tool !== undefined) return tool.arguments ?? null;
+  if (agent !== undefined) return [agent.input, agent.deps ?? null];
+  return program?.input ?? human?.question ?? sleep?.for ?? null;
+}
