@@ -1,6 +1,6 @@
 import { jsonPiece, WHOLE_BYTES } from '../../src/core/domain/json/json-piece.ts';
 import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
-import type { LoadOutputInput, LoadOutputOutput } from '../../src/core/protocol.ts';
+import type { LoadOutputInput, LoadOutputOutput } from '../../src/core/domain/program/messages.ts';
 import { attempt } from '../attempts/attempt.ts';
 import { failingAs } from '../failures/failure.ts';
 import type { ActivityRuntime } from '../runtime.ts';

@@ -2,7 +2,7 @@ import { activityInfo, getClient } from '@temporalio/activity';
 import type { SpilledContent } from '../../src/core/domain/content/content.ts';
 import { errorCode, errorMessage, LonghaulError } from '../../src/core/domain/errors/error.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
-import type { StoredOutput } from '../../src/core/protocol.ts';
+import type { StoredOutput } from '../../src/core/domain/program/messages.ts';
 import type { PayloadStore, StoredRun } from '../../src/payload-store/payload-store.ts';
 import { readSpilled, spill } from '../../src/payload-store/spill.ts';
 

@@ -2,7 +2,8 @@ import { LRUCache } from 'lru-cache';
 import type { JsonObject, JsonValue } from '../../src/core/domain/json/json.ts';
 import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
 import { joinPieces, type JsonPiece } from '../../src/core/domain/json/json-piece.ts';
-import { type OfRun, QUERIES, type StepValuesAnswer, type StepValuesQuestion, type StoredOutput } from '../../src/core/protocol.ts';
+import { type OfRun, QUERIES, type StepValuesAnswer, type StepValuesQuestion } from '../../src/core/protocol.ts';
+import type { StoredOutput } from '../../src/core/domain/program/messages.ts';
 import { queryRun, runKey } from '../run-queries/access.ts';
 import { OutputStore } from './output-store.ts';
 

@@ -1,5 +1,5 @@
 import type { SpilledContent } from '../../src/core/domain/content/content.ts';
-import type { StoreOutputsInput, StoreOutputsOutput } from '../../src/core/protocol.ts';
+import type { StoreOutputsInput, StoreOutputsOutput } from '../../src/core/domain/program/messages.ts';
 import { attempt } from '../attempts/attempt.ts';
 import { failingAs } from '../failures/failure.ts';
 import type { ActivityRuntime } from '../runtime.ts';

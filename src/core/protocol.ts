@@ -51,17 +51,12 @@ export type { TranscriptAnswer, TranscriptPage, TranscriptQuestion } from './dom
 export type {
   AskStepInput,
   AskStepOutput,
-  LoadOutputInput,
-  LoadOutputOutput,
   ProgramInput,
   ReadProgramInput,
   ResolveProgramInput,
   Resume,
   StepValuesAnswer,
   StepValuesQuestion,
-  StoredOutput,
-  StoreOutputsInput,
-  StoreOutputsOutput,
   UseMemoryInput,
   UseMemoryOutput,
 } from './domain/program/messages.ts';

@@ -1,6 +1,6 @@
 import { loadFailure, loadOutput, storeFailure, storeOutcome } from '../core/activity-requests/output-requests.ts';
 import type { LoadOutcome, ProgramPorts, StoreOutcome } from '../core/program/interpreter/program-ports.ts';
-import type { StoredOutput } from '../core/protocol.ts';
+import type { StoredOutput } from '../core/domain/program/messages.ts';
 import { loadAddress, type RecordedExecution } from './recorded-execution.ts';
 import type { RecordedTasks } from './recorded-tasks.ts';
 

@@ -34,13 +34,11 @@ import type {
   ChildCall,
   ChildOutcome,
   EarlierOutcome,
-  LoadOutcome,
   MemoryCall,
   MemoryOutcome,
   ProgramPorts,
-  StoreOutcome,
 } from '../core/program/interpreter/program-ports.ts';
-import type { AskStepOutput, StoredOutput, UseMemoryOutput } from '../core/protocol.ts';
+import type { AskStepOutput, UseMemoryOutput } from '../core/protocol.ts';
 import type { RunState } from '../core/loop/state/run-state.ts';
 import { derivedEventId } from './event-ids.ts';
 import { recordedChildEffects } from './recorded-child-effects.ts';
@@ -150,13 +148,8 @@ export class RecordedPorts implements ProgramPorts {
     return ended.failure === undefined ? { type: 'read', earlier: ended.output } : earlierFailure(ended.failure);
   }
 
-  storeOutputs(): Promise<StoreOutcome> {
-    return this.#outputs.storeOutputs();
-  }
-
-  loadOutput(stored: StoredOutput): Promise<LoadOutcome> {
-    return this.#outputs.loadOutput(stored);
-  }
+  readonly storeOutputs: ProgramPorts['storeOutputs'] = () => this.#outputs.storeOutputs();
+  readonly loadOutput: ProgramPorts['loadOutput'] = (stored) => this.#outputs.loadOutput(stored);
 
   async #stepAttempt<Output>(step: string, attempt: number): Promise<Ended<Output>> {
     const recorded = this.#recorded.stepAttempts.get(attemptAddress({ step, attempt }));

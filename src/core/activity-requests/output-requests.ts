@@ -3,14 +3,8 @@ import { summaryText } from '../domain/content/summary-text.ts';
 import { joinPieces } from '../domain/json/json-piece.ts';
 import type { JsonValue } from '../domain/json/json.ts';
 import type { LoadOutcome, ProgramPorts, StoreOutcome } from '../program/interpreter/program-ports.ts';
-import {
-  ACTIVITIES,
-  type LoadOutputInput,
-  type LoadOutputOutput,
-  type StoredOutput,
-  type StoreOutputsInput,
-  type StoreOutputsOutput,
-} from '../protocol.ts';
+import type { LoadOutputInput, LoadOutputOutput, StoredOutput, StoreOutputsInput, StoreOutputsOutput } from '../domain/program/messages.ts';
+import { ACTIVITIES } from '../protocol.ts';
 import { activityProblem } from './activity-outcome.ts';
 import type { ScheduleActivity } from './activity-ports.ts';
 import { type ActivityRequest, HEARTBEAT_TIMEOUT, type RequestingRun, runReference, SCHEDULE_TO_CLOSE } from './activity-request.ts';
