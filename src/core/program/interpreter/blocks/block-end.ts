@@ -3,6 +3,7 @@
 import type { JsonValue } from '../../../domain/json/json.ts';
 import type { StepDocument } from '../../../domain/program/document.ts';
 import type { StepError } from '../../../domain/program/step-error.ts';
+import { namedOutputs } from '../../state/needed-outputs.ts';
 import { indexOf } from '../../state/program-index.ts';
 import { addressText, type StepAddress } from '../../state/address.ts';
 import type { ProgramState } from '../../../domain/program/program-state.ts';
@@ -46,11 +47,23 @@ export async function endBlock(run: ProgramRun, running: RunningStep, ends: read
     return 'failed';
   }
   if (ends.includes('stopped')) return 'stopped';
+  const { unit, step } = running.address;
+  const outputId = run.ports.uuid();
+  if (!namedOutputs(run.program.document).has(`${unit}.${step}`) && output.of.some((at) => isOnlyStored(run.program, at))) {
+    endStep(run, running, { status: 'completed', outputForgotten: true, outputId });
+    return 'completed';
+  }
   const loading = loadOutputs(run, running.address, output.of);
   const unloaded = loading === undefined ? undefined : await loading;
   if (unloaded !== undefined) return notLoaded(run, running, unloaded);
-  endStep(run, running, { status: 'completed', output: output.make(), outputId: run.ports.uuid() });
+  endStep(run, running, { status: 'completed', output: output.make(), outputId });
   return 'completed';
+}
+
+/** True for an output that the run would have to load. */
+function isOnlyStored({ steps }: ProgramState, address: string): boolean {
+  const { output, spilled } = steps.get(address) ?? {};
+  return output === undefined && spilled !== undefined;
 }
 
 /** Returns the error of the first step inside of a block that has one. */

@@ -3,6 +3,7 @@
 import type { JsonValue } from '../../../domain/json/json.ts';
 import type { StepDocument } from '../../../domain/program/document.ts';
 import type { ProgramState, StepProgress } from '../../../domain/program/program-state.ts';
+import { shownOf } from '../approve.ts';
 import { addressText, type StepAddress } from '../../state/address.ts';
 import { indexOf } from '../../state/program-index.ts';
 import { comparedValues } from '../../state/reusable.ts';
@@ -20,14 +21,12 @@ export function neededBefore({ document, earlier }: ProgramState, address: StepA
 /** Returns a value with the references that the run resolves for a step, in the present position of the step. */
 export function neededByRun(step: StepDocument, { held, child, approved }: StepProgress = {}): JsonValue {
   if (held !== undefined || child !== undefined) return null;
-  const { ask, tool, agent, program, human, sleep, remember, recall, branch, forEach } = step;
   // A person is shown what is about to happen.
-  const shown = step.approval !== undefined && approved === undefined;
-  if (ask !== undefined) return shown ? ask.prompt : null;
-  if (remember !== undefined || recall !== undefined) return shown ? { ...remember, ...recall } : null;
+  const shown = step.approval !== undefined && approved === undefined ? shownOf(step) : null;
+  const { tool, agent, program, human, sleep, branch, forEach } = step;
   if (branch !== undefined) return branch.cases.map(({ when }) => ({ of: when.of }));
   if (forEach !== undefined) return { in: forEach.in };
   if (tool !== undefined) return tool.arguments ?? null;
-  if (agent !== undefined) return [agent.input, agent.deps ?? null];
-  return program?.input ?? human?.question ?? sleep?.for ?? null;
+  if (agent !== undefined) return [agent.input, agent.deps ?? null, shown];
+  return [program?.input ?? human?.question ?? sleep?.for ?? null, shown];
 }

@@ -141,6 +141,39 @@ describe('a program with outputs over 1 MB that continues as new', () => {
   });
 });
 
+describe('the items of a forEach whose outputs are over 1 MB together', () => {
+  const document: ProgramDocument = {
+    version: 1,
+    name: 'p',
+    model: 'p/m',
+    units: [
+      {
+        name: 'u',
+        steps: [
+          { name: 'Each', forEach: { in: 'input.items', atOnce: 2, steps: [ask('Note'), ask('Sum', '{{Note}}')] } },
+          ask('All', 'all {{Each}}'),
+          { name: 'Again', forEach: { in: '{{Each}}', as: 'one', atOnce: 3, steps: [ask('Of', 'of {{one}}')] } },
+          ask('End', 'end {{Again[7]}}'),
+        ],
+      },
+    ],
+  };
+  const program: FakeProgram = {
+    document,
+    input: { items: Array.from({ length: 9 }, (_, index) => index) },
+    answer: ({ address }) => `${address} ${'x'.repeat(260_000)}`,
+  };
+
+  it('are stored execution by execution, and make the list at the end', async () => {
+    const whole = await runFakeProgram(program);
+    const split = await runFakeProgram({ ...program, continueDue: often });
+    expect(split.result.status).toBe('completed');
+    expect(split.given).toEqual(whole.given);
+    expect(split.result.output).toEqual(whole.result.output);
+    expect(split.moved.filter((move) => move.startsWith('+u.Each.items')).length).toBeGreaterThan(1);
+  });
+});
+
 describe('without a payload store, a program', () => {
   it('ends with the name of the step with the largest output, and what to do', async () => {
     const { result } = await run([700_000, 600_000], { continueDue: often, store: null });
