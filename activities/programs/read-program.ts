@@ -1,11 +1,11 @@
 import { getClient } from '@temporalio/activity';
 import { LonghaulError } from '../../src/core/domain/errors/error.ts';
+import type { StoredOutput } from '../../src/core/domain/program/messages.ts';
 import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
 import type { JsonValue } from '../../src/core/domain/json/json.ts';
-import type { EarlierRun, StepState } from '../../src/core/domain/program/program-state.ts';
+import type { EarlierRun, ProgramState } from '../../src/core/domain/program/program-state.ts';
 import type { ReadProgramInput } from '../../src/core/protocol.ts';
 import { readExecution } from '../../src/history/read-run.ts';
-import type { StoredRun } from '../../src/payload-store/payload-store.ts';
 import { failingAs } from '../failures/failure.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 import type { OutputStore } from './output-store.ts';
@@ -24,27 +24,25 @@ async function read(store: OutputStore, { runId }: ReadProgramInput): Promise<Ea
   const program = (await readExecution(client, runId, executionId))?.run.state?.program;
   if (program === undefined)
     throw new LonghaulError('invalid_input', `Run "${runId}" cannot be resumed: it is no run of a program, or it never began`);
-  const ended = [...program.steps].filter(([, { status }]) => status === 'completed');
+  return earlierRun(runId, program, (stored) => store.get(stored, { namespace: client.options.namespace, runId }));
+}
+
+/** Returns what a run takes over of an earlier one. `load` loads an output from the payload store. */
+export async function earlierRun(
+  runId: string,
+  { document, input, steps }: Pick<ProgramState, 'document' | 'input' | 'steps'>,
+  load: (stored: StoredOutput) => Promise<JsonValue>,
+): Promise<EarlierRun> {
+  const ended = [...steps].filter(([, { status }]) => status === 'completed');
   const stored = ended.reduce((sum, [, { output, spilled }]) => sum + (output === undefined ? (spilled?.bytes ?? 0) : 0), 0);
-  const earlier: EarlierRun = { document: program.document, input: program.input, outputs: [] };
+  const earlier: EarlierRun = { document, input, outputs: [] };
   requireFitting(runId, stored + jsonBytes(earlier));
-  for (const [address, state] of ended) {
-    const output = await outputOf(store, { namespace: client.options.namespace, runId }, address, state);
+  for (const [address, { output, spilled, outputId: id }] of ended) {
     if (output !== undefined) earlier.outputs.push([address, output]);
+    else if (spilled !== undefined && id !== undefined) earlier.outputs.push([address, await load({ address, id, spilled })]);
   }
   requireFitting(runId, jsonBytes(earlier));
   return earlier;
-}
-
-/** Returns the output of a step, from the payload store if it is only there. */
-async function outputOf(
-  store: OutputStore,
-  run: StoredRun,
-  address: string,
-  { output, spilled, outputId: id }: StepState,
-): Promise<JsonValue | undefined> {
-  if (output !== undefined || spilled === undefined || id === undefined) return output;
-  return store.get({ address, id, spilled }, run);
 }
 
 function requireFitting(runId: string, bytes: number): void {

@@ -8,6 +8,7 @@ import type { ProgramHandle } from '../../../src/client/index.ts';
 import { ask, branch, defineProgram, forEach, human, tool, unit } from '../../../src/define/program/index.ts';
 import { defineTool } from '../../../src/index.ts';
 import { fileStore } from '../../../src/payload-store/file-store.ts';
+import type { PayloadStore } from '../../../src/payload-store/payload-store.ts';
 import { say, type ScriptedModel, scriptedModel } from '../../../src/testing/index.ts';
 import { Testbed, until } from '../testbed/testbed.ts';
 import { expectSameReadBack } from './programs-with-children.ts';
@@ -128,5 +129,26 @@ test('without a payload store the run ends, and names the step with the largest 
   expect(result).toMatchObject({ status: 'error', errorCode: 'payload_too_large' });
   expect(result.error).toContain('this worker has no payload store');
   expect(result.error).toMatch(/The largest is that of step "read\.\w+", with \d+ bytes: give createWorker a payload store/);
+  await expectSameReadBack(testbed, handle);
+}, 120_000);
+
+test('a run that is cancelled while its outputs are being stored ends as cancelled', async () => {
+  await using testbed = await Testbed.open();
+  const files = fileStore({ directory: path.join(root, 'slow') });
+  let isStoring = false;
+  const slow: PayloadStore = {
+    ...files,
+    store: () => {
+      isStoring = true;
+      return Promise.withResolvers<never>().promise;
+    },
+  };
+  const options = { agents: [], programs: [large], providers: { scripted: longAnswers() }, payloadStore: slow };
+  await testbed.work({ ...options, continueAsNew: { events: 25 } });
+  const handle = await testbed.client.startProgram(large, { input: { items: ['x', 'y', 'z'] }, taskQueue: testbed.taskQueue });
+  await until(() => isStoring, 'the store', 60);
+  expect((await handle.status()).running).toMatchObject([{ name: 'storeOutputs', attempt: 1 }]);
+  await handle.cancel('enough');
+  expect(await handle.result()).toMatchObject({ status: 'cancelled', cancelReason: 'enough' });
   await expectSameReadBack(testbed, handle);
 }, 120_000);

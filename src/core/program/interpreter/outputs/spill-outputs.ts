@@ -7,6 +7,7 @@ import { BEGINNING } from '../../../loop/run-loop.ts';
 import { toContinueAsNewState } from '../../../loop/state/continue-as-new-state.ts';
 import { type CarriedOutput, carriedOutputs, ITEMS } from '../../state/carried-outputs.ts';
 import type { ProgramRun } from '../program-run.ts';
+import { MAX_LOADED_BYTES } from './load-outputs.ts';
 import { forgetUnnamed, forgetUsed, totalBytes } from './forget-unnamed.ts';
 
 /** The most bytes of JSON of the outputs that a run carries. */
@@ -18,11 +19,16 @@ const RESERVED_BYTES = 300_000;
 /** Bytes of JSON of an output that is never stored: its reference would be as long. */
 const REFERENCE_BYTES = 1_000;
 
+interface Problem {
+  code: ErrorCode;
+  message: string;
+}
+
 /**
  * Brings the outputs that are carried into the next execution within their budget: forgets those that nothing needs, and moves the
  * largest others to the payload store. Returns the reason why that is not possible.
  */
-export async function spillOutputs(run: ProgramRun): Promise<{ code: ErrorCode; message: string } | undefined> {
+export async function spillOutputs(run: ProgramRun): Promise<Problem | undefined> {
   const { program, ports } = run;
   forgetUnnamed(program);
   const room = roomForOutputs(run);
@@ -45,6 +51,17 @@ export async function spillOutputs(run: ProgramRun): Promise<{ code: ErrorCode; 
     const spilled = outcome.stored[address];
     if (spilled === undefined) return { code: 'payload_too_large', message: problemText(run, outputs, `"${address}" was not stored`) };
     replace(output, output.id, spilled);
+  }
+  return longListProblem(run);
+}
+
+/** Describes the items of a `forEach` that can never become one list: the run would go on in vain. */
+function longListProblem({ program }: ProgramRun): Problem | undefined {
+  for (const [at, { spilledItems = [] }] of program.steps) {
+    const bytes = spilledItems.reduce((sum, { spilled }) => sum + spilled.bytes, 0);
+    if (bytes <= MAX_LOADED_BYTES) continue;
+    const message = `The outputs of the items of step "${at}" have ${bytes} bytes, over ${MAX_LOADED_BYTES}, and cannot become one list: make them smaller`;
+    return { code: 'payload_too_large', message };
   }
   return undefined;
 }

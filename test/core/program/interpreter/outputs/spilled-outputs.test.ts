@@ -207,6 +207,11 @@ describe('an output that the payload store has lost', () => {
     ['a condition', { name: 'Use', when: { of: 'Big', is: {} }, ask: { prompt: 'x' } }, 'Step "u.Use"'],
     ['a list', { name: 'Use', forEach: { in: 'Big', steps: [ask('One')] } }, 'Step "u.Use"'],
     ['a question', { name: 'Use', human: { question: '{{Big}}' } }, 'Step "u.Use"'],
+    ['a tool', { name: 'Use', tool: { name: 't', arguments: { text: '{{Big}}' } } }, 'Step "u.Use"'],
+    ['a wait', { name: 'Use', sleep: { for: '{{Big}}' as never } }, 'Step "u.Use"'],
+    ['what an approver is shown', { name: 'Use', approval: true, ask: { prompt: '{{Big}}' } }, 'Step "u.Use"'],
+    ['a case', { name: 'Use', branch: { cases: [{ when: { of: 'Big', is: {} }, steps: [ask('One')] }] } }, 'Step "u.Use"'],
+    ['a repetition', { name: 'Use', repeat: { atMost: 2, until: { of: 'Big', is: {} }, steps: [ask('One')] } }, 'Step "u.Use"'],
   ])('fails the step that needs it: %s', async (_, step, name) => {
     const document: ProgramDocument = {
       version: 1,
@@ -220,6 +225,28 @@ describe('an output that the payload store has lost', () => {
     const { result } = await runFakeProgram({ document, store, answer: () => 'x'.repeat(1_100_000), continueDue: often });
     expect(result).toMatchObject({ status: 'error', errorCode: 'spilled_unavailable' });
     expect(result.error).toContain(`${name} lacks an output that it refers to: Store "memory" has no "u.Big"`);
+  });
+
+  it('fails the unit whose condition names it', async () => {
+    const document: ProgramDocument = {
+      version: 1,
+      name: 'p',
+      model: 'p/m',
+      units: [
+        { name: 'u', steps: [ask('Big'), ask('Next')] },
+        { name: 'v', when: { of: 'u.Big', is: {} }, steps: [ask('Last')] },
+      ],
+      output: 'over',
+    };
+    const store = new Map<string, JsonValue>();
+    store.set = () => store;
+    const { result } = await runFakeProgram({ document, store, answer: () => 'x'.repeat(1_100_000), continueDue: often });
+    expect(result).toMatchObject({
+      status: 'error',
+      errorCode: 'spilled_unavailable',
+      units: [{ status: 'completed' }, { status: 'failed' }],
+    });
+    expect(result.error).toContain('Unit "v" lacks an output that it refers to');
   });
 
   it('fails the run if its output names it', async () => {
