@@ -3,6 +3,7 @@ import type { SpilledContent } from '../../../../src/core/domain/content/content
 import type { JsonObject, JsonValue } from '../../../../src/core/domain/json/json.ts';
 import { jsonBytes } from '../../../../src/core/domain/json/payload-limit.ts';
 import type { ProgramDocument } from '../../../../src/core/domain/program/document.ts';
+import type { EarlierRun } from '../../../../src/core/domain/program/program-state.ts';
 import type { RunResultFields } from '../../../../src/core/domain/run/result.ts';
 import { closeUnstarted } from '../../../../src/core/loop/close-run.ts';
 import { Inbox } from '../../../../src/core/loop/state/inbox.ts';
@@ -24,6 +25,8 @@ export interface FakeProgram {
   answer: (call: AskCall) => string | undefined;
   /** The payload store: values by id. Default: an empty one. Null: there is none. */
   store?: Map<string, JsonValue> | null;
+  /** The earlier run whose results are taken over. */
+  earlier?: EarlierRun;
   continueDue?: () => boolean;
   /** Returns the number of turns that a child takes. Default 1. */
   childTurns?: (runId: string) => number;
@@ -52,6 +55,7 @@ export async function runFakeProgram({
   answer,
   continueDue = () => false,
   childTurns = () => 1,
+  earlier,
   store = new Map<string, JsonValue>(),
 }: FakeProgram): Promise<FakeProgramRun> {
   const calls: string[] = [];
@@ -59,6 +63,7 @@ export async function runFakeProgram({
   const clock = { now: () => now, uuid: () => `id-${++ids}` };
   const snapshot = { ...testSnapshot({ limits: { maxIterations: 10_000, finalAttempt: false } }), program: document };
   let state: RunState = beginProgram({ runId: 'run-1', snapshot, input, startedAt: now }, clock);
+  if (earlier !== undefined && state.program !== undefined) state.program.resume = { run: 'earlier' };
   let hasActed = false;
   const given: Record<string, JsonValue> = {};
   const moved: string[] = [];
@@ -101,7 +106,7 @@ export async function runFakeProgram({
       ask,
       runChild,
       useMemory: () => Promise.resolve({ type: 'failed', code: 'memory_missing', message: 'no memory' }),
-      readEarlier: () => Promise.resolve({ type: 'cancelled' }),
+      readEarlier: () => Promise.resolve(earlier === undefined ? { type: 'cancelled' } : { type: 'read', earlier }),
       storeOutputs: async (outputs) => {
         await setImmediate();
         if (store === null) return { type: 'failed', message: 'this worker has no payload store' };
