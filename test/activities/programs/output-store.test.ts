@@ -1,8 +1,8 @@
 import type { Client } from '@temporalio/client';
-import { defaultPayloadConverter, type Payload } from '@temporalio/common';
+import { defaultPayloadConverter, type Payload, type PayloadCodec } from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -21,10 +21,18 @@ const converter = { payloadConverter: defaultPayloadConverter, payloadCodecs: []
 afterAll(() => rm(directory, { recursive: true }));
 
 /** Does something in an activity of a run. */
-function inRun<Result>(runId: string, work: () => Promise<Result>, namespace = 'default'): Promise<Result> {
+function inRun<Result>(
+  runId: string,
+  work: () => Promise<Result>,
+  { namespace = 'default', codecs = [] }: { namespace?: string; codecs?: PayloadCodec[] } = {},
+): Promise<Result> {
   const run = (_: unknown, inside: () => unknown): unknown => inside();
   // The only parts of a client that the store uses.
-  const client = { options: { loadedDataConverter: converter }, withDeadline: run, withAbortSignal: run } as unknown as Client;
+  const client = {
+    options: { loadedDataConverter: { ...converter, payloadCodecs: codecs } },
+    withDeadline: run,
+    withAbortSignal: run,
+  } as unknown as Client;
   const info = { workflowExecution: { workflowId: runId, runId: 'e' }, workflowNamespace: namespace };
   return new MockActivityEnvironment(info, { client, logger: new DefaultLogger('ERROR') }).run(work) as Promise<Result>;
 }
@@ -46,11 +54,21 @@ describe('an output in the payload store', () => {
     ['another namespace', 'r1', 'id-1', 'other'],
   ])('is not read by %s, although the location is right', async (_, runId, id, namespace) => {
     const spilled = await put('r1', 'id-1', 'secret');
-    const reading = inRun(runId, () => store.get({ address: 'u.A', id, spilled }), namespace);
+    const reading = inRun(runId, () => store.get({ address: 'u.A', id, spilled }), { namespace });
     await expect(reading).rejects.toMatchObject({
       code: 'spilled_unavailable',
       message: expect.stringContaining('not of this step and run') as string,
     });
+  });
+
+  test('goes through the codecs of the worker', async () => {
+    const inverted = (payloads: Payload[]): Promise<Payload[]> =>
+      Promise.resolve(payloads.map((payload) => ({ ...payload, data: (payload.data ?? new Uint8Array()).map((byte) => byte ^ 0xff) })));
+    const codecs = [{ encode: inverted, decode: inverted }];
+    const spilled = await inRun('r3', () => store.put('id-1', 'a plain secret'), { codecs });
+    const [file = ''] = (await readdir(directory, { recursive: true })).filter((name) => name.endsWith(spilled.claim['sha256'] ?? ''));
+    expect((await readFile(path.join(directory, file))).includes('secret')).toBe(false);
+    expect(await inRun('r3', () => store.get({ address: 'u.A', id: 'id-1', spilled }), { codecs })).toBe('a plain secret');
   });
 
   test('is not read from the result of a tool that another run has spilled', async () => {

@@ -46,6 +46,7 @@ export async function runProgram(state: RunState, program: ProgramState, ports: 
 async function continueAsNew(run: ProgramRun): Promise<LoopEnd> {
   const error = await spillOutputs(run);
   if (error === undefined) return { type: 'continue', position: BEGINNING };
+  takeRequests(run.state, run.ports);
   return { type: 'finished', result: closeRun(run.state, run.ports, { status: 'error', stopReason: 'error', output: null, error }) };
 }
 
