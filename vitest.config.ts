@@ -40,6 +40,7 @@ const MATRICES = {
     'test/server/programs/children-across-executions.test.ts',
     'test/server/programs/continue-as-new.test.ts',
     'test/server/programs/scenarios.test.ts',
+    'test/server/programs/spilled-outputs.test.ts',
     'test/server/queries/queries-storm.test.ts',
     'test/server/queries/queries.test.ts',
     'test/server/testing/kits.test.ts',

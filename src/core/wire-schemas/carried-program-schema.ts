@@ -2,6 +2,7 @@ import { ERROR_CODES } from '../domain/errors/error.ts';
 import type { JsonObject } from '../domain/json/json.ts';
 import { STEP_KINDS } from '../domain/program/document.ts';
 import { COUNT, MOMENT } from './bounded-number.ts';
+import { SPILLED } from './content-item-schema.ts';
 import { PINNED_PROGRAM_SCHEMA } from './pinned-program.ts';
 
 const TEXT: JsonObject = { type: 'string' };
@@ -69,6 +70,15 @@ const STEP: JsonObject = {
     violations: { type: 'array', items: TEXT },
     rounds: COUNT,
     items: OBJECT,
+    spilled: SPILLED,
+    spilledItems: {
+      type: 'array',
+      items: {
+        type: 'object',
+        properties: { id: TEXT, indexes: { type: 'array', items: COUNT }, spilled: SPILLED },
+        required: ['id', 'indexes', 'spilled'],
+      },
+    },
     progress: PROGRESS,
   },
   required: ['kind', 'status', 'startedAt', 'attempts'],

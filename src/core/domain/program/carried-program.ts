@@ -21,7 +21,7 @@ export function fromCarriedProgram(document: ProgramDocument, { input, units, st
   return earlier === undefined ? state : { ...state, earlier };
 }
 
-/** Names the step with the largest output, for a person who has to make it smaller. */
+/** Names the step with the largest output of those that are carried, for a person who has to make it smaller. */
 export function tooLargeText({ steps }: Pick<ProgramState, 'steps'>): string {
   const sizes = [...steps].map(([at, { output = null, items = {} }]) => ({ at, bytes: jsonBytes(output) + jsonBytes(items) }));
   const [largest] = sizes.toSorted((a, b) => b.bytes - a.bytes);

@@ -10,7 +10,7 @@ import type { Growth } from '../../loop/ports.ts';
 import type { RunState } from '../../loop/state/run-state.ts';
 import type { ProgramState } from '../../domain/program/program-state.ts';
 import type { StepList, StepsEnd } from './ends.ts';
-import type { ProgramPorts } from './program-ports.ts';
+import type { LoadOutcome, ProgramPorts } from './program-ports.ts';
 
 /** The reason why no further step starts: steps that are running end first. */
 export type Stop =
@@ -29,6 +29,9 @@ export class ProgramRun {
   readonly ports: ProgramPorts;
   /** Bytes that the local tool calls in flight may produce. */
   localBytes = 0;
+  /** The outputs that this execution has loaded from the payload store, by id, and their bytes. */
+  readonly loads = new Map<string, Promise<LoadOutcome>>();
+  loadedBytes = 0;
   /** The number of children that steps wait for. */
   children = 0;
   #stop: Stop | undefined;

@@ -2,9 +2,13 @@
 
 import { conditionHolds } from '../references/condition-holds.ts';
 import { isBlock, type StepDocument } from '../../domain/program/document.ts';
+import { indexOf } from '../state/program-index.ts';
 import { addressText } from '../state/address.ts';
 import { runBlock } from './blocks/run-block.ts';
 import type { StepList, StepsEnd } from './ends.ts';
+import { loadNeeded } from './outputs/load-outputs.ts';
+import { neededBefore, neededByRun } from './outputs/needed-values.ts';
+import { notLoaded } from './outputs/not-loaded.ts';
 import type { ProgramRun } from './program-run.ts';
 import { beginStep, endStep } from './record.ts';
 import { reuse } from './reuse.ts';
@@ -35,10 +39,22 @@ export async function runStep(run: ProgramRun, { unit, step, indexes }: ListedSt
   if (known === 'completed' || known === 'skipped') return 'completed';
   if (run.stop !== undefined) return 'stopped';
   const running = beginStep(run, address);
-  if (running.state.attempts === 0 && step.when !== undefined && !conditionHolds(step.when, lookupAt(run.program, address))) {
-    endStep(run, running, { status: 'skipped', reason: `the condition on "${step.when.of}" does not hold` });
-    return 'completed';
+  if (running.state.attempts === 0) {
+    const before = loadNeeded(run, address, neededBefore(run.program, address, step));
+    const unloaded = before === undefined ? undefined : await before;
+    if (unloaded !== undefined) return notLoaded(run, running, unloaded);
+    if (step.when !== undefined && !conditionHolds(step.when, lookupAt(run.program, address))) {
+      endStep(run, running, { status: 'skipped', reason: `the condition on "${step.when.of}" does not hold` });
+      return 'completed';
+    }
+    if (reuse(run, running)) return 'completed';
   }
-  if (running.state.attempts === 0 && reuse(run, running)) return 'completed';
+  const loading = loadNeeded(
+    run,
+    address,
+    neededByRun(indexOf(run.program.document).get(unit, step.name).unit, step, running.state.progress),
+  );
+  const unloaded = loading === undefined ? undefined : await loading;
+  if (unloaded !== undefined) return notLoaded(run, running, unloaded);
   return isBlock(step) ? runBlock(run, running, step) : runAttempts(run, running, step);
 }

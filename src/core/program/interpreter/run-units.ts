@@ -3,6 +3,8 @@
 import type { UnitDocument } from '../../domain/program/document.ts';
 import { conditionHolds } from '../references/condition-holds.ts';
 import type { UnitState } from '../../domain/program/program-state.ts';
+import type { StepError } from '../../domain/program/step-error.ts';
+import { loadNeeded } from './outputs/load-outputs.ts';
 import type { ProgramRun } from './program-run.ts';
 import { recordNote } from './record.ts';
 import { lookupAt } from './values.ts';
@@ -28,6 +30,10 @@ async function runUnit(run: ProgramRun, unit: UnitDocument, needed: readonly str
   const known = program.units.get(unit.name);
   if (known !== undefined && known.status !== 'running') return;
   if (run.stop !== undefined) return;
+  if (known === undefined && unit.when !== undefined && needed.every((name) => program.units.get(name)?.status === 'completed')) {
+    const unloaded = await loadNeeded(run, { unit: unit.name, step: '', indexes: [] }, { of: unit.when.of });
+    if (unloaded !== undefined) return unloaded.type === 'stopped' ? undefined : failToBegin(run, unit, unloaded.error);
+  }
   const state: UnitState = known ?? { status: 'running', startedAt: ports.now() };
   if (known === undefined) {
     program.units.set(unit.name, state);
@@ -42,6 +48,14 @@ async function runUnit(run: ProgramRun, unit: UnitDocument, needed: readonly str
       ? unit.steps.map(({ name }) => program.steps.get(`${unit.name}.${name}`)).find((step) => step?.status === 'failed')?.error
       : undefined;
   endUnit(run, unit, state, { status: end, ...(error === undefined ? {} : { error }) });
+}
+
+/** Records the failure of a unit whose condition refers to an output that could not be loaded. */
+function failToBegin(run: ProgramRun, unit: UnitDocument, error: StepError): void {
+  const state: UnitState = { status: 'running', startedAt: run.ports.now() };
+  run.program.units.set(unit.name, state);
+  recordNote(run, { at: unit.name, kind: 'unit', type: 'start' });
+  endUnit(run, unit, state, { status: 'failed', error });
 }
 
 /** Returns the reason why a unit is skipped: one that it needs has not completed, or its condition does not hold. */
