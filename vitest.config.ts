@@ -42,6 +42,7 @@ const MATRICES = {
     'test/server/programs/orphans.test.ts',
     'test/server/programs/pause.test.ts',
     'test/server/programs/scenarios.test.ts',
+    'test/server/programs/spilled-outputs.test.ts',
     'test/server/queries/queries-storm.test.ts',
     'test/server/queries/queries.test.ts',
     'test/server/testing/kits.test.ts',

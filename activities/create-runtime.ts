@@ -24,6 +24,7 @@ import { checkPrices } from './agents/check-prices.ts';
 import { McpPool } from './mcp/mcp-pool.ts';
 import { DEFAULT_NOTIFY_ENDED_MS } from './hooks/notify-ended.ts';
 import { AnchorRegistry } from './programs/anchor-registry.ts';
+import { OutputStore } from './programs/output-store.ts';
 import { ProgramRegistry } from './programs/program-registry.ts';
 import { StepValuesCache } from './programs/step-values.ts';
 import { SnapshotCache } from './run-queries/snapshot.ts';
@@ -57,7 +58,10 @@ export interface RuntimeOptions {
    * in `CRM_TOKEN`.
    */
   secrets?: SecretSource | readonly SecretSource[];
-  /** Stores results that are too large for the conversation, for tools with `overflow: 'spill'`. */
+  /**
+   * Stores results that are too large for the conversation, for tools with `overflow: 'spill'`, and the outputs of steps
+   * of programs that are too large to be carried when a run continues as new.
+   */
   payloadStore?: PayloadStore;
   /**
    * Keeps the events and steps of runs, so that they outlive the server's retention period. Applies to runs that begin
@@ -135,7 +139,7 @@ export function createRuntime(options: RuntimeOptions, context: RuntimeContext):
     programs,
     anchors: new AnchorRegistry(options.anchors ?? []),
     memory: options.memory,
-    stepValues: new StepValuesCache(),
+    stepValues: new StepValuesCache(new OutputStore(options.payloadStore)),
     resourcePool,
     secrets,
     mcp: mcpPool(secrets, log),

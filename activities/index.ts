@@ -15,8 +15,10 @@ import { resolveAgentActivity } from './agents/resolve-agent.ts';
 import { runToolActivity } from './tool-calls/run-tool.ts';
 import { askRequirementActivity } from './tool-calls/ask-requirement.ts';
 import { askStepActivity } from './programs/ask-step.ts';
-import { readProgram } from './programs/read-program.ts';
+import { loadOutputActivity } from './programs/load-output.ts';
+import { readProgramActivity } from './programs/read-program.ts';
 import { resolveProgramActivity } from './programs/resolve-program.ts';
+import { storeOutputsActivity } from './programs/store-outputs.ts';
 import { useMemoryActivity } from './programs/use-memory.ts';
 import { summariseActivity } from './model-calls/summarise.ts';
 import { verifyCallActivity } from './tool-calls/verify-call.ts';
@@ -53,7 +55,9 @@ export function createActivities(runtime: ActivityRuntime, existing?: DefaultAct
     [ACTIVITIES.askStep]: checked(askStepActivity(runtime)),
     [ACTIVITIES.checkParent]: checked(checkParent),
     [ACTIVITIES.useMemory]: checked(useMemoryActivity(runtime)),
-    [ACTIVITIES.readProgram]: checked(readProgram),
+    [ACTIVITIES.readProgram]: checked(readProgramActivity(runtime)),
+    [ACTIVITIES.storeOutputs]: checked(storeOutputsActivity(runtime)),
+    [ACTIVITIES.loadOutput]: checked(loadOutputActivity(runtime)),
   };
   for (const name of new Set([...runtime.registry.toolNames, ...runtime.programs.toolNames])) {
     if (Object.hasOwn(activities, name)) throw new UsageError(`tool "${name}" has the name of an activity of Longhaul: rename the tool`);

@@ -29,7 +29,7 @@ export interface ActivityRuntime {
   mcp: McpPool;
   /** Names of the worker's own activities, which no tool of an MCP server may get. */
   otherActivities: Set<string>;
-  /** Stores results that are too large, for tools that spill. */
+  /** Stores results that are too large, for tools that spill. Large outputs of programs are stored by `stepValues`. */
   payloadStore: PayloadStore | undefined;
   /** Keeps the events and steps of runs. */
   archive: ArchiveSink | undefined;

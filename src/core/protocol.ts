@@ -171,6 +171,8 @@ export const ACTIVITIES = {
   useMemory: 'useMemory',
   checkParent: 'checkParent',
   readProgram: 'readProgram',
+  storeOutputs: 'storeOutputs',
+  loadOutput: 'loadOutput',
 } as const;
 
 /** Returns the name of a handler of a run. A run inside a workflow of the user puts its key before the name. */

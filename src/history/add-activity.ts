@@ -1,6 +1,7 @@
+import type { LoadOutputInput, LoadOutputOutput } from '../core/domain/program/messages.ts';
 import { ACTIVITIES, type AskStepInput, type NotifyEndedInput, type ReadResultInput } from '../core/protocol.ts';
 import { childOf } from './recorded-child.ts';
-import { attemptAddress, callAddress, type RecordedActivity, type RecordedExecution } from './recorded-execution.ts';
+import { attemptAddress, callAddress, loadAddress, type RecordedActivity, type RecordedExecution } from './recorded-execution.ts';
 import type { NamedActivity } from './rescheduled-activity.ts';
 
 /** Adds an activity to the record of its execution, by its name. */
@@ -19,14 +20,11 @@ export function addActivity(execution: RecordedExecution, activity: NamedActivit
       execution.modelCalls.push(activity as RecordedExecution['modelCalls'][number]);
       return;
     case ACTIVITIES.askStep:
-    case ACTIVITIES.useMemory: {
-      const attempt = activity as RecordedActivity<AskStepInput, unknown>;
-      execution.stepAttempts.set(attemptAddress(attempt.input), attempt);
-      return;
-    }
+    case ACTIVITIES.useMemory:
     case ACTIVITIES.readProgram:
-      execution.earlierRead = activity as NonNullable<RecordedExecution['earlierRead']>;
-      return;
+    case ACTIVITIES.storeOutputs:
+    case ACTIVITIES.loadOutput:
+      return addOfProgram(execution, activity);
     case ACTIVITIES.summarise:
       execution.summaries.push(activity as RecordedExecution['summaries'][number]);
       return;
@@ -52,6 +50,28 @@ export function addActivity(execution: RecordedExecution, activity: NamedActivit
       return;
     default:
       setByAddress(execution.toolCalls, activity);
+  }
+}
+
+/** Adds an activity of a program. */
+function addOfProgram(execution: RecordedExecution, activity: NamedActivity): void {
+  switch (activity.name) {
+    case ACTIVITIES.readProgram:
+      execution.earlierRead = activity as NonNullable<RecordedExecution['earlierRead']>;
+      return;
+    case ACTIVITIES.storeOutputs:
+      execution.storings.push(activity as RecordedExecution['storings'][number]);
+      execution.decidedIn ??= activity.scheduledIn;
+      return;
+    case ACTIVITIES.loadOutput: {
+      const load = activity as RecordedActivity<LoadOutputInput, LoadOutputOutput>;
+      execution.loads.set(loadAddress(load.input), load);
+      return;
+    }
+    default: {
+      const attempt = activity as RecordedActivity<AskStepInput, unknown>;
+      execution.stepAttempts.set(attemptAddress(attempt.input), attempt);
+    }
   }
 }
 

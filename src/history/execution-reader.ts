@@ -60,6 +60,8 @@ export class ExecutionReader {
       summaries: [],
       toolCalls: new Map(),
       stepAttempts: new Map(),
+      storings: [],
+      loads: new Map(),
       children: new Map(),
       localCalls: [],
       authorizations: [],

@@ -23,7 +23,13 @@ import type {
   VerifyCallInput,
   VerifyCallOutput,
 } from '../core/protocol.ts';
-import type { ReadProgramInput } from '../core/domain/program/messages.ts';
+import type {
+  LoadOutputInput,
+  LoadOutputOutput,
+  ReadProgramInput,
+  StoreOutputsInput,
+  StoreOutputsOutput,
+} from '../core/domain/program/messages.ts';
 import type { EarlierRun } from '../core/domain/program/program-state.ts';
 import type { LocalActivity } from './recorded-markers.ts';
 
@@ -102,6 +108,10 @@ export interface RecordedExecution {
   stepAttempts: Map<string, RecordedActivity<AskStepInput | UseMemoryInput, unknown>>;
   /** The children of a program, by run id. */
   children: Map<string, RecordedChild>;
+  /** Outputs of a program that were moved to the payload store. */
+  storings: RecordedActivity<StoreOutputsInput, StoreOutputsOutput>[];
+  /** Outputs that were loaded from it, or pieces of them, by their ids: see `loadAddress`. */
+  loads: Map<string, RecordedActivity<LoadOutputInput, LoadOutputOutput>>;
   /** The activity that read the results of an earlier run of a program. */
   earlierRead?: RecordedActivity<ReadProgramInput, EarlierRun>;
   authorizations: RecordedActivity<AuthorizeDecisionInput, AuthorizeDecisionOutput>[];
@@ -131,6 +141,11 @@ export interface RecordedExecution {
 /** Returns the address of an attempt of a step of a program. */
 export function attemptAddress({ step, attempt = 1 }: Pick<AskStepInput, 'step' | 'attempt'>): string {
   return `${step}#${attempt}`;
+}
+
+/** Returns the address of the loading of an output, or of a piece of it. */
+export function loadAddress({ id, from = 0 }: Pick<LoadOutputInput, 'id' | 'from'>): string {
+  return `${id}#${from}`;
 }
 
 /** Returns the address of a tool call in the record: the offset of its event, and its index in that event. */

@@ -42,6 +42,7 @@ import type { AskStepOutput, UseMemoryOutput } from '../core/protocol.ts';
 import type { RunState } from '../core/loop/state/run-state.ts';
 import { derivedEventId } from './event-ids.ts';
 import { recordedChildEffects } from './recorded-child-effects.ts';
+import { RecordedOutputs } from './recorded-outputs.ts';
 import type { Ended, RecordedTasks } from './recorded-tasks.ts';
 import { attemptAddress, callAddress, type RecordedActivity, type RecordedExecution } from './recorded-execution.ts';
 
@@ -72,6 +73,7 @@ export class RecordedPorts implements ProgramPorts {
   #stepsRunning = 0;
   /** Children that the program has not started yet, or not waited for. */
   readonly #childrenLeft: Set<string>;
+  readonly #outputs: RecordedOutputs;
 
   constructor(recorded: RecordedExecution, tasks: RecordedTasks, ids: ReadonlyMap<number, string>) {
     this.#recorded = recorded;
@@ -81,6 +83,7 @@ export class RecordedPorts implements ProgramPorts {
     this.#localCallsLeft = new Set(recorded.localCalls);
     this.#stepAttemptsLeft = new Set(recorded.stepAttempts.keys());
     this.#childrenLeft = new Set(recorded.children.keys());
+    this.#outputs = new RecordedOutputs(recorded, tasks);
     for (const { scheduledIn } of recorded.toolCalls.values()) this.#countToolCall(scheduledIn, 1);
   }
 
@@ -144,6 +147,9 @@ export class RecordedPorts implements ProgramPorts {
     const ended = await this.#tasks.endOf(this.#recorded.earlierRead, { isWaitedFor: true });
     return ended.failure === undefined ? { type: 'read', earlier: ended.output } : earlierFailure(ended.failure);
   }
+
+  readonly storeOutputs: ProgramPorts['storeOutputs'] = () => this.#outputs.storeOutputs();
+  readonly loadOutput: ProgramPorts['loadOutput'] = (stored) => this.#outputs.loadOutput(stored);
 
   async #stepAttempt<Output>(step: string, attempt: number): Promise<Ended<Output>> {
     const recorded = this.#recorded.stepAttempts.get(attemptAddress({ step, attempt }));
@@ -213,10 +219,10 @@ export class RecordedPorts implements ProgramPorts {
    * later did not see a full history.
    */
   #programContinues(): boolean {
-    const { end, archivings, decidedIn = Infinity, timers } = this.#recorded;
-    if ((end?.type !== 'continued' && archivings.length === 0) || this.#stepAttemptsLeft.size > 0 || this.#toolCallsLeft.size > 0)
-      return false;
-    if (this.#childrenLeft.size > 0) return false;
+    const { end, archivings, storings, decidedIn = Infinity, timers } = this.#recorded;
+    if (end?.type !== 'continued' && archivings.length + storings.length === 0) return false;
+    if (this.#stepAttemptsLeft.size > 0 || this.#toolCallsLeft.size > 0) return false;
+    if (this.#childrenLeft.size > 0 || this.#outputs.left > 0) return false;
     const task = this.#tasks.number;
     // A run that continues tells its children in the same task.
     const tells = [...this.#recorded.children.values()].flatMap(({ told }) => told?.scheduledIn ?? []);

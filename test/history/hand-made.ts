@@ -29,6 +29,8 @@ export class HandMade {
       modelCalls: [],
       summaries: [],
       stepAttempts: new Map(),
+      storings: [],
+      loads: new Map(),
       verifications: new Map(),
       termsRequests: new Map(),
       toolCalls: new Map(),

@@ -1,5 +1,6 @@
 import { CancellationScope, condition, patched, uuid4 } from '@temporalio/workflow';
 import { activityPorts } from '../../src/core/activity-requests/activity-ports.ts';
+import { outputPorts } from '../../src/core/activity-requests/output-requests.ts';
 import { programPorts } from '../../src/core/activity-requests/program-requests.ts';
 import type { RunPorts, WaitDeadline } from '../../src/core/loop/ports.ts';
 import type { ProgramPorts } from '../../src/core/program/interpreter/program-ports.ts';
@@ -7,7 +8,7 @@ import { runChild } from '../children/run-child.ts';
 import { continueDue } from './continue-due.ts';
 import { interruptibleModelCall } from './interruptible-model-call.ts';
 import type { ResolvedRun } from './live-run.ts';
-import { scheduleActivity } from './schedule-activity.ts';
+import { performActivity, scheduleActivity, startActivity } from './schedule-activity.ts';
 
 /** Returns the loop's ports on Temporal: every effect is an activity; time and ids come from the workflow. */
 export function temporalPorts(run: ResolvedRun, observer: Required<Pick<RunPorts, 'recorded' | 'noted'>>): ProgramPorts {
@@ -15,6 +16,8 @@ export function temporalPorts(run: ResolvedRun, observer: Required<Pick<RunPorts
   return {
     ...activityPorts(run, (call) => scheduleActivity(run, call)),
     ...programPorts(run, (call) => scheduleActivity(run, call)),
+    // Outputs that are loaded are no progress: an execution that only loads must not continue as new.
+    ...outputPorts(run, (call) => performActivity(run, call, { start: startActivity, ended: () => undefined })),
     runChild: (call) => runChild(run, call),
     inbox: run.inbox,
     now: () => Date.now(),

@@ -11,6 +11,8 @@ const EVERY_MS = 1_000;
 const WITHOUT_PROGRESS: Partial<Record<string, string>> = {
   [ACTIVITIES.askStep]: 'a step asks the model',
   [ACTIVITIES.useMemory]: 'a step uses the memory',
+  [ACTIVITIES.storeOutputs]: 'stores large outputs of steps',
+  [ACTIVITIES.loadOutput]: 'loads a large output of a step',
   [ACTIVITIES.archiveEvents]: 'sends events to the archive',
   [ACTIVITIES.notifyWaiting]: 'sends the notice of a pending decision',
   [ACTIVITIES.notifyEnded]: 'sends the notice that the run has ended',

@@ -17,6 +17,8 @@ const SHOWN: readonly string[] = [
   ACTIVITIES.callModel,
   ACTIVITIES.askStep,
   ACTIVITIES.useMemory,
+  ACTIVITIES.storeOutputs,
+  ACTIVITIES.loadOutput,
   ACTIVITIES.archiveEvents,
   ACTIVITIES.notifyWaiting,
   ACTIVITIES.notifyEnded,

@@ -2,6 +2,7 @@ import { ERROR_CODES } from '../domain/errors/error.ts';
 import type { JsonObject } from '../domain/json/json.ts';
 import { STEP_KINDS } from '../domain/program/document.ts';
 import { COUNT, MOMENT } from './bounded-number.ts';
+import { SPILLED } from './content-item-schema.ts';
 import { GIVEN_SCHEMA } from './limits-schema.ts';
 import { PINNED_PROGRAM_SCHEMA } from './pinned-program.ts';
 
@@ -76,6 +77,15 @@ const STEP: JsonObject = {
     violations: { type: 'array', items: TEXT },
     rounds: COUNT,
     items: OBJECT,
+    spilled: SPILLED,
+    spilledItems: {
+      type: 'array',
+      items: {
+        type: 'object',
+        properties: { id: TEXT, indexes: { type: 'array', items: COUNT }, spilled: SPILLED },
+        required: ['id', 'indexes', 'spilled'],
+      },
+    },
     progress: PROGRESS,
   },
   required: ['kind', 'status', 'startedAt', 'attempts'],

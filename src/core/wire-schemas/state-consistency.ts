@@ -74,6 +74,8 @@ function programProblem({ snapshot, program }: ContinueAsNewState): string | und
     program.units.find(([name]) => !snapshot.program?.units.some((unit) => unit.name === name)) ??
     program.steps.find(([at, { kind }]) => steps.get(at.replace(/(\[\d+\])+$/, '')) !== kind);
   if (unknown !== undefined) return `program: "${unknown[0]}" is not in the document`;
+  const unnamed = program.steps.find(([, { spilled, outputId }]) => spilled !== undefined && outputId === undefined);
+  if (unnamed !== undefined) return `program: the stored output of "${unnamed[0]}" has no id`;
   const twice = repeated(program.units.map(([name]) => name)) ?? repeated(program.steps.map(([at]) => at));
   return twice === undefined ? undefined : `program: "${twice}" is there twice`;
 }

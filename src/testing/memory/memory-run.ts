@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { activityPorts } from '../../core/activity-requests/activity-ports.ts';
 import { endedRequest } from '../../core/activity-requests/ended-request.ts';
 import { modelRequest } from '../../core/activity-requests/model-request.ts';
+import { outputPorts } from '../../core/activity-requests/output-requests.ts';
 import { programPorts } from '../../core/activity-requests/program-requests.ts';
 import type { AgentSnapshot } from '../../core/domain/agent/agent-snapshot.ts';
 import type { Decision } from '../../core/domain/approvals/approval.ts';
@@ -119,6 +120,7 @@ export class MemoryRun {
     return {
       ...activityPorts(Object.assign(this, { snapshot }), activities.perform),
       ...programPorts(Object.assign(this, { snapshot }), activities.perform),
+      ...outputPorts(Object.assign(this, { snapshot }), activities.perform),
       runChild: (call) => this.#runChild(call),
       inbox: this.inbox,
       now: () => time.now(),

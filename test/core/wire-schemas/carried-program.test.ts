@@ -25,8 +25,17 @@ function programCarry(): JsonObject {
   const input = { items: [1, 2] };
   const state = beginProgram({ runId: 'run-1', snapshot, input, startedAt: NOW }, { now: () => NOW, uuid: () => 'event-1' });
   const error = { code: 'model_bad_request' as const, message: 'no', context: { step: 'Sum', unit: 'u', attempt: 1 } };
+  const spilled = { store: 'files', claim: { key: 'k' }, bytes: 9, sha256: 'ab' };
   state.program?.units.set('u', { status: 'running', startedAt: NOW });
-  state.program?.steps.set('u.Each', { kind: 'forEach', status: 'running', startedAt: NOW, attempts: 1, items: { 0: 'one' } });
+  state.program?.steps.set('u.Each', {
+    kind: 'forEach',
+    status: 'running',
+    startedAt: NOW,
+    attempts: 1,
+    items: { 0: 'one' },
+    spilledItems: [{ id: 'i1', indexes: [2, 3], spilled }],
+  });
+  state.program?.steps.set('u.Sum[0]', { kind: 'ask', status: 'completed', startedAt: NOW, attempts: 1, outputId: 'o1', spilled });
   state.program?.steps.set('u.Sum[1]', {
     kind: 'ask',
     status: 'running',
@@ -73,17 +82,23 @@ describe('the carried state of a program', () => {
     ['program/units/0/1/status', 'lost'],
     ['program/units/0/1/startedAt', -1],
     ['program/steps/0/0', 'u.Other'],
-    ['program/steps/1/0', 'u.Sum[x]'],
-    ['program/steps/1/0', 'u.Each'],
-    ['program/steps/1/1/kind', 'tool'],
-    ['program/steps/1/1/attempts', 0.5],
-    ['program/steps/1/1/violations', 'many'],
-    ['program/steps/1/1/progress/wakeAt', 1e300],
-    ['program/steps/1/1/progress/call/offset', -1],
-    ['program/steps/1/1/progress/child/runId', ''],
-    ['program/steps/1/1/progress/child/promptLength', -1],
-    ['program/steps/1/1/progress/failure/error/code', 'whim'],
+    ['program/steps/2/0', 'u.Sum[x]'],
+    ['program/steps/2/0', 'u.Each'],
+    ['program/steps/2/1/kind', 'tool'],
+    ['program/steps/2/1/attempts', 0.5],
+    ['program/steps/2/1/violations', 'many'],
+    ['program/steps/2/1/progress/wakeAt', 1e300],
+    ['program/steps/2/1/progress/call/offset', -1],
+    ['program/steps/2/1/progress/child/runId', ''],
+    ['program/steps/2/1/progress/child/promptLength', -1],
+    ['program/steps/2/1/progress/failure/error/code', 'whim'],
     ['program/steps/0/1/items', [1]],
+    ['program/steps/0/1/spilledItems/0/indexes', [-1]],
+    ['program/steps/0/1/spilledItems/0/spilled/claim', 'k'],
+    ['program/steps/1/1/spilled/claim', { key: 7 }],
+    ['program/steps/1/1/spilled/bytes', -1],
+    ['program/steps/1/1/spilled', { store: 'files' }],
+    ['program/steps/1/1/outputId', undefined as unknown as JsonValue],
     ['snapshot/program/units', []],
     ['snapshot/program/units/0/steps', {}],
     ['snapshot/timing/childCheckMs', 0],

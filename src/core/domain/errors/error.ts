@@ -57,6 +57,7 @@ export const ERROR_CODES = {
   namespace_not_found: { retryable: false, description: 'The Temporal server has no namespace of that name.' },
   server_unreachable: { retryable: true, description: 'No Temporal server answers at that address, or it does not answer any more.' },
   archive_failed: { retryable: true, description: 'The archive could not keep or read what a run has recorded.' },
+  payload_store_failed: { retryable: true, description: 'The payload store could not keep or read what a run has spilled.' },
   spilled_unavailable: { retryable: false, description: 'The payload store does not have what was spilled to it.' },
   wait_timeout: { retryable: true, description: 'The wait ended before the run did. The run goes on.' },
   // A payload cannot be encoded or read.

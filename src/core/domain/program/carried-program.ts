@@ -22,7 +22,7 @@ export function fromCarriedProgram(document: ProgramDocument, carried: CarriedPr
   return { ...state, ...(earlier === undefined ? {} : { earlier }), ...(unreported === undefined ? {} : { unreported }) };
 }
 
-/** Names the step with the largest output, for a person who has to make it smaller. */
+/** Names the step with the largest output of those that are carried, for a person who has to make it smaller. */
 export function tooLargeText({ steps }: Pick<ProgramState, 'steps'>): string {
   const sizes = [...steps].map(([at, { output = null, items = {} }]) => ({ at, bytes: jsonBytes(output) + jsonBytes(items) }));
   const [largest] = sizes.toSorted((a, b) => b.bytes - a.bytes);

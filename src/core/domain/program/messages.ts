@@ -1,4 +1,6 @@
 import type { LimitChanges } from '../agent/limits.ts';
+import type { SpilledContent } from '../content/content.ts';
+import type { JsonPiece } from '../json/json-piece.ts';
 import type { JsonObject, JsonValue } from '../json/json.ts';
 import type { RecordedResponse } from '../model/recorded-response.ts';
 import type { AnswerVerdict } from './verdict.ts';
@@ -85,6 +87,35 @@ export interface UseMemoryOutput {
   output: JsonValue;
 }
 
+/** Input of `storeOutputs`: references to outputs, never the outputs. */
+export interface StoreOutputsInput extends OfRun {
+  /** The ids of the outputs, by their address. The address of a `forEach` that ends in `.items` stands for the outputs of its items. */
+  outputs: Record<string, string>;
+}
+
+/** Result of `storeOutputs`: the locations by address. */
+export interface StoreOutputsOutput {
+  stored: Record<string, SpilledContent>;
+}
+
+/** Input of `loadOutput`. */
+export interface LoadOutputInput extends OfRun, StoredOutput {
+  /** The index of the first character of the piece, for the further pieces of a long output. */
+  from?: number;
+}
+
+/** An output in the payload store. */
+export interface StoredOutput {
+  /** The address, as in the input of `storeOutputs`. */
+  address: string;
+  /** The id under which it was stored. */
+  id: string;
+  spilled: SpilledContent;
+}
+
+/** Result of `loadOutput`: the output, or a piece of its JSON if it is too long for one payload. */
+export type LoadOutputOutput = { value: JsonValue } | { piece: JsonPiece };
+
 /** A response whose finish reason is left out if it is `stop`. */
 export type BriefResponse = Omit<RecordedResponse, 'finishReason'> & Partial<Pick<RecordedResponse, 'finishReason'>>;
 
@@ -96,13 +127,20 @@ export interface StepValuesQuestion {
   outputs?: string[];
   /** The step whose last failure or edited prompt is asked for. */
   step?: string;
+  /** The output of which a piece is asked for, because it is too long for one answer. */
+  piece?: { address: string; from: number };
 }
 
 /** Answer of the `stepValues` query. */
 export interface StepValuesAnswer {
   program?: { input: JsonObject; document?: ProgramDocument };
-  /** By address. At least one of those asked for, and as many as fit into a page. */
+  /** By address. At least one of those asked for in these three fields together, and as many as fit into a page. */
   outputs?: Record<string, JsonValue>;
+  /** The locations of outputs that are only in the payload store, by address. */
+  spilled?: Record<string, SpilledContent>;
+  /** The addresses of outputs that are too long for one answer: they are asked for in pieces. */
+  long?: string[];
+  piece?: JsonPiece;
   /** The formatted error of the attempt before. */
   failure?: string;
   /** The arguments as a person has edited them. */

@@ -1,4 +1,5 @@
 import type { LimitChanges } from '../agent/limits.ts';
+import type { SpilledContent } from '../content/content.ts';
 import type { JsonObject, JsonValue } from '../json/json.ts';
 import type { ProgramDocument, StepKind } from './document.ts';
 import type { Resume } from './messages.ts';
@@ -52,8 +53,10 @@ export interface StepState {
   reused?: true;
   /** The number of attempts that have begun. */
   attempts: number;
-  /** The output. Absent unless the step has completed, or once no later step can refer to it. */
+  /** The output. Absent unless the step has completed; also once no later step can refer to it, or while it is only in the payload store. */
   output?: JsonValue;
+  /** The location of the output in the payload store: it was too large to be carried. Once it is loaded, `output` has it too. */
+  spilled?: SpilledContent;
   /** The output is no longer in the state: nothing refers to it. The record of events has it. */
   outputForgotten?: true;
   /** The id under which workers keep the output. */
@@ -67,8 +70,19 @@ export interface StepState {
   rounds?: number;
   /** For `forEach`: the outputs of the items that have ended, by their index. Their steps are forgotten. */
   items?: Record<string, JsonValue>;
+  /** For `forEach`: the outputs of further items that have ended, in the payload store. */
+  spilledItems?: SpilledItems[];
   /** The part of a running step that it needs to go on in the next execution. */
   progress?: StepProgress;
+}
+
+/** Outputs of items of a `forEach` that were too large to be carried: one value in the payload store. */
+export interface SpilledItems {
+  /** The id under which they are stored. */
+  id: string;
+  /** The indexes of the items. */
+  indexes: number[];
+  spilled: SpilledContent;
 }
 
 /** The position of a running step between two effects. */

@@ -18,13 +18,13 @@ export function unitResults({ document, units, steps }: Pick<ProgramState, 'docu
 }
 
 function stepResult(name: string, state: StepState): ProgramStepResult {
-  const { kind, status, output, outputForgotten, reused, attempts, violations = [], error, reason } = state;
+  const { kind, status, output, outputForgotten, spilled, reused, attempts, violations = [], error, reason } = state;
   return {
     name,
     kind,
     status,
     ...(output === undefined ? {} : { output }),
-    ...(outputForgotten ? { outputCut: true as const } : {}),
+    ...(output === undefined && (outputForgotten === true || spilled !== undefined) ? { outputCut: true as const } : {}),
     attempts,
     ...(reused ? { reused } : {}),
     ...(violations.length === 0 ? {} : { violations }),

@@ -40,7 +40,7 @@ export async function approve(run: ProgramRun, running: RunningStep, step: StepD
 }
 
 /** Returns what a person is shown of a step, with references: the part of it that may be edited. */
-function shownOf({ ask, agent, program, human, sleep, remember, recall }: StepDocument): JsonObject {
+export function shownOf({ ask, agent, program, human, sleep, remember, recall }: StepDocument): JsonObject {
   if (ask !== undefined) return { prompt: ask.prompt };
   return { ...(agent ?? program ?? human ?? sleep ?? remember ?? recall) } as JsonObject;
 }

@@ -37,11 +37,17 @@ async function takeFallback(run: ProgramRun, running: RunningStep, name: string)
   const { step } = indexOf(run.program.document).get(unit, name);
   const end = await run.runSteps({ unit, steps: [step], indexes });
   if (end === 'stopped') return 'stopped';
-  const { output, outputId, error } = run.program.steps.get(addressText({ unit, step: name, indexes })) ?? {};
-  if (end === 'failed' || output === undefined) {
+  const { output, spilled, outputId, error } = run.program.steps.get(addressText({ unit, step: name, indexes })) ?? {};
+  if (end === 'failed' || (output === undefined && spilled === undefined)) {
     endStep(run, running, { status: 'failed', ...(error === undefined ? {} : { error }) });
     return 'failed';
   }
-  endStep(run, running, { status: 'completed', output, ...(outputId === undefined ? {} : { outputId }), reason: `taken from "${name}"` });
+  endStep(run, running, {
+    status: 'completed',
+    ...(output === undefined ? {} : { output }),
+    ...(spilled === undefined ? {} : { spilled }),
+    ...(outputId === undefined ? {} : { outputId }),
+    reason: `taken from "${name}"`,
+  });
   return 'completed';
 }

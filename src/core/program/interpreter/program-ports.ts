@@ -11,6 +11,8 @@ import type { AnswerVerdict } from '../../domain/program/verdict.ts';
 import type { RunResultFields } from '../../domain/run/result.ts';
 import type { RunInput } from '../../domain/run/run-input.ts';
 import type { RunningChild } from '../../domain/program/program-state.ts';
+import type { SpilledContent } from '../../domain/content/content.ts';
+import type { StoredOutput } from '../../domain/program/messages.ts';
 
 /** One attempt of an `ask`, by reference: the activity renders the prompt from the program and the results that it names. */
 export interface AskCall {
@@ -84,6 +86,18 @@ export type EarlierOutcome =
   | { type: 'failed'; code: ErrorCode; message: string }
   | { type: 'cancelled' };
 
+/** The outcome of moving outputs to the payload store: their locations by address. */
+export type StoreOutcome =
+  | { type: 'stored'; stored: Record<string, SpilledContent> }
+  | { type: 'failed'; message: string }
+  | { type: 'cancelled' };
+
+/** The outcome of loading an output from the payload store. */
+export type LoadOutcome =
+  | { type: 'loaded'; value: JsonValue }
+  | { type: 'failed'; code: ErrorCode; message: string }
+  | { type: 'cancelled' };
+
 /** The effects of a program: those of every run, and some of its own. Ports must not reject: what goes wrong is an outcome. */
 export interface ProgramPorts extends RunPorts {
   ask(call: AskCall): Promise<AskOutcome>;
@@ -91,4 +105,8 @@ export interface ProgramPorts extends RunPorts {
   runChild(call: ChildCall): Promise<ChildOutcome>;
   /** Reads the results of an earlier run. */
   readEarlier(runId: string): Promise<EarlierOutcome>;
+  /** Moves outputs to the payload store, given by their ids by address (see `StoreOutputsInput`). */
+  storeOutputs(outputs: Record<string, string>): Promise<StoreOutcome>;
+  /** Loads an output from the payload store. It is not counted as progress of the execution. */
+  loadOutput(output: StoredOutput): Promise<LoadOutcome>;
 }

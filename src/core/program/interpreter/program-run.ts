@@ -14,7 +14,7 @@ import type { ProgramState } from '../../domain/program/program-state.ts';
 import { Admission, type Verdict } from '../budget/admission.ts';
 import { ChildBudget } from '../budget/child-budget.ts';
 import type { StepList, StepsEnd } from './ends.ts';
-import type { ProgramPorts } from './program-ports.ts';
+import type { LoadOutcome, ProgramPorts } from './program-ports.ts';
 
 /** The reason why no further step starts: steps that are running end first. */
 export type Stop =
@@ -33,6 +33,9 @@ export class ProgramRun {
   readonly ports: ProgramPorts;
   /** Bytes that the local tool calls in flight may produce. */
   localBytes = 0;
+  /** The outputs that this execution has loaded from the payload store, by id, and their bytes. */
+  readonly loads = new Map<string, Promise<LoadOutcome>>();
+  loadedBytes = 0;
   /** The number of children that steps wait for. */
   children = 0;
   /** The limits of the run as its steps and its children share them. */

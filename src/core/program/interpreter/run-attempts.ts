@@ -7,8 +7,9 @@ import { failedAttempt } from '../refine/failed-attempt.ts';
 import { refine } from '../refine/refine.ts';
 import { resolveRefine } from '../refine/refine-config.ts';
 import type { ProgramRun } from './program-run.ts';
-import type { RunningStep } from './record.ts';
+import { failedAtOnce, type RunningStep } from './record.ts';
 import { concludeStep } from './conclude-step.ts';
+import { loadForRun } from './outputs/load-for-run.ts';
 import { runOnce } from './run-once.ts';
 import type { AttemptEnd, StepsEnd } from './ends.ts';
 import { sleepUntilWoken } from './steps/sleep.ts';
@@ -29,7 +30,7 @@ export async function runAttempts(run: ProgramRun, running: RunningStep, step: S
     },
     attempt: async (_, number) => {
       state.attempts = number;
-      last = await runOnce(run, running, step);
+      last = await loadAndRun(run, running, step);
       if (last.type === 'stopped') return last;
       if (last.type === 'done') return { type: 'succeeded', result: last.output };
       if (last.isFinal) return { type: 'stopped' };
@@ -47,4 +48,12 @@ export async function runAttempts(run: ProgramRun, running: RunningStep, step: S
     },
   });
   return concludeStep(run, running, step, last);
+}
+
+/** Makes one attempt, once the run has the outputs that it resolves for it: a failed child has needed none of them. */
+async function loadAndRun(run: ProgramRun, running: RunningStep, step: StepDocument): Promise<AttemptEnd> {
+  const loading = loadForRun(run, running, step);
+  const unloaded = loading === undefined ? undefined : await loading;
+  if (unloaded === undefined) return runOnce(run, running, step);
+  return unloaded.type === 'stopped' ? unloaded : { ...failedAtOnce(run, running, unloaded.error), isFinal: true };
 }

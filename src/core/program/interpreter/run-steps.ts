@@ -5,6 +5,10 @@ import { isBlock, type StepDocument } from '../../domain/program/document.ts';
 import { addressText } from '../state/address.ts';
 import { runBlock } from './blocks/run-block.ts';
 import type { StepList, StepsEnd } from './ends.ts';
+import { loadForRun } from './outputs/load-for-run.ts';
+import { loadNeeded } from './outputs/load-outputs.ts';
+import { neededBefore } from './outputs/needed-values.ts';
+import { notLoaded } from './outputs/not-loaded.ts';
 import type { ProgramRun } from './program-run.ts';
 import { beginStep, endStep } from './record.ts';
 import { reuse } from './reuse.ts';
@@ -37,10 +41,18 @@ export async function runStep(run: ProgramRun, { unit, step, indexes }: ListedSt
   const mayHoldChild = known !== undefined && (isBlock(step) || known.progress?.child !== undefined);
   if (run.stop !== undefined && !mayHoldChild) return 'stopped';
   const running = beginStep(run, address);
-  if (running.state.attempts === 0 && step.when !== undefined && !conditionHolds(step.when, lookupAt(run.program, address))) {
-    endStep(run, running, { status: 'skipped', reason: `the condition on "${step.when.of}" does not hold` });
-    return 'completed';
+  if (running.state.attempts === 0) {
+    const before = loadNeeded(run, address, neededBefore(run.program, address, step));
+    const unloaded = before === undefined ? undefined : await before;
+    if (unloaded !== undefined) return notLoaded(run, running, unloaded);
+    if (step.when !== undefined && !conditionHolds(step.when, lookupAt(run.program, address))) {
+      endStep(run, running, { status: 'skipped', reason: `the condition on "${step.when.of}" does not hold` });
+      return 'completed';
+    }
+    if (reuse(run, running)) return 'completed';
   }
-  if (running.state.attempts === 0 && reuse(run, running)) return 'completed';
-  return isBlock(step) ? runBlock(run, running, step) : runAttempts(run, running, step);
+  if (!isBlock(step)) return runAttempts(run, running, step);
+  const loading = loadForRun(run, running, step);
+  const unloaded = loading === undefined ? undefined : await loading;
+  return unloaded === undefined ? runBlock(run, running, step) : notLoaded(run, running, unloaded);
 }

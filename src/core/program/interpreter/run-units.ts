@@ -3,6 +3,8 @@
 import type { UnitDocument } from '../../domain/program/document.ts';
 import { conditionHolds } from '../references/condition-holds.ts';
 import type { UnitState } from '../../domain/program/program-state.ts';
+import type { StepError } from '../../domain/program/step-error.ts';
+import { loadNeeded } from './outputs/load-outputs.ts';
 import type { ProgramRun } from './program-run.ts';
 import { recordNote } from './record.ts';
 import { lookupAt } from './values.ts';
@@ -39,6 +41,10 @@ async function runOpenUnit(
   { needed, known }: { needed: readonly string[]; known: UnitState | undefined },
 ): Promise<void> {
   const { program, ports } = run;
+  if (known === undefined && unit.when !== undefined && needed.every((name) => program.units.get(name)?.status === 'completed')) {
+    const unloaded = await loadNeeded(run, { unit: unit.name, step: '', indexes: [] }, { of: unit.when.of });
+    if (unloaded !== undefined) return unloaded.type === 'stopped' ? undefined : failToBegin(run, unit, unloaded.error);
+  }
   const state: UnitState = known ?? { status: 'running', startedAt: ports.now() };
   if (known === undefined) {
     program.units.set(unit.name, state);
@@ -53,6 +59,14 @@ async function runOpenUnit(
       ? unit.steps.map(({ name }) => program.steps.get(`${unit.name}.${name}`)).find((step) => step?.status === 'failed')?.error
       : undefined;
   endUnit(run, unit, state, { status: end, ...(error === undefined ? {} : { error }) });
+}
+
+/** Records the failure of a unit whose condition refers to an output that could not be loaded. */
+function failToBegin(run: ProgramRun, unit: UnitDocument, error: StepError): void {
+  const state: UnitState = { status: 'running', startedAt: run.ports.now() };
+  run.program.units.set(unit.name, state);
+  recordNote(run, { at: unit.name, kind: 'unit', type: 'start' });
+  endUnit(run, unit, state, { status: 'failed', error });
 }
 
 /** Returns the reason why a unit is skipped: one that it needs has not completed, or its condition does not hold. */

@@ -6,6 +6,7 @@ import { readReference, type Reference } from '../references/reference.ts';
 import { referencesIn } from '../references/references-in.ts';
 import { outputAt, valueAt } from '../references/value-at.ts';
 import { indexOf } from '../state/program-index.ts';
+import { bareReferences } from '../state/reusable.ts';
 import type { ProgramDocument } from '../../domain/program/document.ts';
 import { addressText, parseAddress, type StepAddress } from '../state/address.ts';
 import type { ProgramState } from '../../domain/program/program-state.ts';
@@ -37,23 +38,36 @@ export function resolveReference(program: Values, reference: string, at: StepAdd
   return resolveList(scopeOf(program), reference, at);
 }
 
-/**
- * Returns the ids of the outputs that the references of a value need, by the address of their step: an activity finds
- * the outputs by them. The list of a `forEach` is needed for its item.
- */
+/** Returns the ids of the outputs that the references of a value need, by the address of their step: an activity finds the outputs by them. */
 export function outputIds(program: Values, at: StepAddress, value: JsonValue): Record<string, string> {
-  const values = scopeOf(program);
-  const ids: Record<string, string> = {};
+  const references = referencesIn(value).map(({ reference }) => reference);
+  return Object.fromEntries(
+    addressesOf(program, at, references).flatMap((address) => {
+      const id = program.steps.get(address)?.outputId;
+      return id === undefined ? [] : [[address, id]];
+    }),
+  );
+}
+
+/** Returns the addresses of the steps whose outputs the references of a value need, with those that are written without braces. */
+export function neededAddresses(program: Values, at: StepAddress, value: JsonValue): string[] {
+  return addressesOf(program, at, [...referencesIn(value).map(({ reference }) => reference), ...bareReferences(value)]);
+}
+
+/** Returns the addresses of the steps to whose outputs references lead. The list of a `forEach` is needed for its item. */
+function addressesOf(program: Values, at: StepAddress, references: readonly Reference[]): string[] {
+  // Addresses do not depend on values, which may be in the payload store.
+  const values: ScopeValues = { ...scopeOf(program), outputOf: () => null };
+  const addresses = new Set<string>();
   const add = (reference: Reference, from: StepAddress): void => {
     const loop: ListLoop | undefined = loopOfItem(values.index, from, reference.path[0]);
     const list = loop === undefined ? undefined : readReference(loop.in);
     if (loop !== undefined && list !== undefined) return add(list, loop.at);
     const address = rootOf(values, from, reference.path)?.address;
-    const id = address === undefined ? undefined : program.steps.get(address)?.outputId;
-    if (address !== undefined && id !== undefined) ids[address] = id;
+    if (address !== undefined) addresses.add(address);
   };
-  for (const { reference } of referencesIn(value)) add(reference, at);
-  return ids;
+  for (const reference of references) add(reference, at);
+  return [...addresses];
 }
 
 /** The variable of a context that holds the input of the program. */
@@ -100,7 +114,11 @@ export function scopeOf({ document, input, steps }: Values): ScopeValues {
   const values: ScopeValues = {
     index: indexOf(document),
     input,
-    outputOf: (address) => steps.get(address)?.output,
+    outputOf: (address) => {
+      const { output, spilled } = steps.get(address) ?? {};
+      if (output === undefined && spilled !== undefined) throw new TypeError(`The output of step "${address}" was not loaded`);
+      return output;
+    },
     roundsOf: (address) => steps.get(address)?.rounds ?? 0,
     resolve: (reference, at) => resolveList(values, reference, at),
   };

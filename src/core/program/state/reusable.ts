@@ -45,11 +45,15 @@ function definitionOf({ model, lenient }: ProgramDocument, { unit, step }: Index
 }
 
 /** Returns the references in the step and in the texts of its unit, with those that are written without braces. */
-function referencesOf({ unit, step }: IndexedStep): Reference[] {
+function referencesOf(indexed: IndexedStep): Reference[] {
+  const values = comparedValues(indexed);
+  return [...referencesIn(values).map(({ reference }) => reference), ...bareReferences(values)];
+}
+
+/** Returns the parts of a program whose references must have equal values in both runs: the step and the texts of its unit. */
+export function comparedValues({ unit, step }: IndexedStep): JsonValue {
   const { persona, context, instructions } = unit;
-  const texts: JsonValue = [persona ?? '', context ?? '', instructions ?? ''];
-  const plain = JSON.parse(JSON.stringify(step)) as JsonObject;
-  return [...referencesIn([...texts, plain]).map(({ reference }) => reference), ...bareReferences(plain)];
+  return [persona ?? '', context ?? '', instructions ?? '', JSON.parse(JSON.stringify(step)) as JsonObject];
 }
 
 /** Returns the references without braces: those of conditions and of lists. */

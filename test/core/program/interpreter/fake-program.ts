@@ -1,10 +1,13 @@
 import { setImmediate } from 'node:timers/promises';
 import type { ChildLimits } from '../../../../src/core/domain/agent/agent-snapshot.ts';
+import type { JsonObject, JsonValue } from '../../../../src/core/domain/json/json.ts';
 import type { LimitChanges, RunLimits } from '../../../../src/core/domain/agent/limits.ts';
-import type { JsonObject } from '../../../../src/core/domain/json/json.ts';
+import type { SpilledContent } from '../../../../src/core/domain/content/content.ts';
+import { jsonBytes } from '../../../../src/core/domain/json/payload-limit.ts';
 import type { AnswerVerdict } from '../../../../src/core/domain/program/verdict.ts';
 import type { Event } from '../../../../src/core/domain/record/event.ts';
 import type { ProgramDocument } from '../../../../src/core/domain/program/document.ts';
+import type { EarlierRun } from '../../../../src/core/domain/program/program-state.ts';
 import type { RunResultFields } from '../../../../src/core/domain/run/result.ts';
 import { closeUnstarted } from '../../../../src/core/loop/close-run.ts';
 import type { CarriedInbox } from '../../../../src/core/loop/state/carried-inbox.ts';
@@ -20,7 +23,9 @@ import type {
   ChildStart,
   ProgramPorts,
 } from '../../../../src/core/program/interpreter/program-ports.ts';
+import { MAX_CARRIED_OUTPUT_BYTES } from '../../../../src/core/program/interpreter/outputs/spill-outputs.ts';
 import { runProgram } from '../../../../src/core/program/interpreter/run-program.ts';
+import { stepValues } from '../../../../src/core/queries/step-values.ts';
 import { quietPorts } from '../../loop/fakes/quiet-ports.ts';
 import { testSnapshot } from '../../loop/fakes/snapshot.ts';
 
@@ -30,6 +35,10 @@ export interface FakeProgram {
   input?: JsonObject;
   /** Returns the answer to a call; undefined if the call fails. */
   answer: (call: AskCall) => string | undefined;
+  /** The payload store: values by id. Default: an empty one. Null: there is none. */
+  store?: Map<string, JsonValue> | null;
+  /** The earlier run whose results are taken over. */
+  earlier?: EarlierRun;
   continueDue?: () => boolean;
   /** Returns the number of turns that a child takes. Default 1. */
   childTurns?: (runId: string) => number;
@@ -73,6 +82,10 @@ export interface FakeProgramRun {
   starts: ChildStart[];
   /** The events of all executions. */
   events: Event[];
+  /** The outputs that each model call had, and the start of each child, by name: what activities and children are given. */
+  inputs: Record<string, JsonValue>;
+  /** The outputs that were stored and loaded, in order: `+read.Big`, `-read.Big`, each with the number of the execution. */
+  moved: string[];
 }
 
 const MOST_EXECUTIONS = 200;
@@ -90,6 +103,8 @@ export async function runFakeProgram({
   approvesAfter = Infinity,
   rejects = false,
   childVerdict = () => undefined,
+  earlier,
+  store = new Map<string, JsonValue>(),
 }: FakeProgram): Promise<FakeProgramRun> {
   const calls: string[] = [];
   let [ids, now, executions] = [0, 1_800_000_000_000, 1];
@@ -101,6 +116,7 @@ export async function runFakeProgram({
   };
   const used = { steps: 0, toolCalls: 0, tokens: 0 };
   const given: LimitChanges[] = [];
+  const inputs: Record<string, JsonValue> = {};
   const requests: string[] = [];
   const approved = new Set<string>();
   const approveLimit = (inbox: Inbox): void => {
@@ -116,12 +132,16 @@ export async function runFakeProgram({
   };
   let [running, atOnce] = [0, 0];
   let state: RunState = beginProgram({ runId: 'run-1', snapshot, input, startedAt: now }, clock);
+  if (earlier !== undefined && state.program !== undefined) state.program.resume = { run: 'earlier' };
   let hasActed = false;
   let carriedInbox: CarriedInbox | undefined;
+  const moved: string[] = [];
+  const read = (outputs: Record<string, string>) => readOutputs(state, store ?? new Map<string, JsonValue>(), outputs);
   const ask = async (call: AskCall): Promise<AskOutcome> => {
     const name = `${call.address}#${call.attempt}`;
     calls.push(`+${name}`);
     hasActed = true;
+    inputs[name] = read(call.outputs);
     // Calls end in another order than they began.
     for (let turns = name.length % 3; turns >= 0; turns -= 1) await setImmediate();
     calls.push(`-${name}`);
@@ -140,6 +160,7 @@ export async function runFakeProgram({
     if (start !== undefined) {
       children.set(runId, childTurns(runId));
       given.push(start.input.parent?.left ?? {});
+      inputs[runId] = JSON.parse(JSON.stringify(start.input.input ?? null)) as JsonValue;
       uses.set(runId, childUse(runId, start.input.parent?.left ?? {}));
       running += 1;
       atOnce = Math.max(atOnce, running);
@@ -183,7 +204,26 @@ export async function runFakeProgram({
       ask,
       runChild,
       useMemory: () => Promise.resolve({ type: 'failed', code: 'memory_missing', message: 'no memory' }),
-      readEarlier: () => Promise.resolve({ type: 'cancelled' }),
+      readEarlier: () => Promise.resolve(earlier === undefined ? { type: 'cancelled' } : { type: 'read', earlier }),
+      storeOutputs: async (outputs) => {
+        await setImmediate();
+        if (store === null) return { type: 'failed', message: 'this worker has no payload store' };
+        const stored: Record<string, SpilledContent> = {};
+        for (const [address, value] of Object.entries(read(outputs))) {
+          const id = outputs[address] ?? '';
+          moved.push(`+${address} in ${executions}`);
+          store.set(id, JSON.parse(JSON.stringify(value)) as JsonValue);
+          stored[address] = { store: 'memory', claim: { id }, bytes: jsonBytes(value), sha256: '0'.repeat(64) };
+        }
+        return { type: 'stored', stored };
+      },
+      loadOutput: async ({ address, id }) => {
+        await setImmediate();
+        moved.push(`-${address} in ${executions}`);
+        const value = store?.get(id);
+        if (value !== undefined) return { type: 'loaded', value };
+        return { type: 'failed', code: 'spilled_unavailable', message: `Store "memory" has no "${address}"` };
+      },
       until: async (isMet, deadline) => {
         for (let turns = 0; !isMet() && turns < 5_000; turns += 1) {
           await setImmediate();
@@ -199,10 +239,45 @@ export async function runFakeProgram({
     const end = await runProgram(state, program, ports);
     events.push(...state.context.events);
     if (end.type === 'finished')
-      return { result: end.result, calls, executions, children: [...children.keys()], starts, events, atOnce, used, given, requests };
+      return {
+        result: end.result,
+        calls,
+        executions,
+        children: [...children.keys()],
+        starts,
+        events,
+        inputs,
+        atOnce,
+        used,
+        given,
+        requests,
+        moved,
+      };
     executions += 1;
+    if (jsonBytes([...program.steps].map(([, { output, items }]) => [output, items])) > MAX_CARRIED_OUTPUT_BYTES + 100_000)
+      throw new Error('The outputs that are carried are over their budget');
     const carried = toContinueAsNewState(state, end.position, { executions, inbox: ports.inbox.carried() });
     carriedInbox = ports.inbox.carried();
     state = fromContinueAsNewState(JSON.parse(JSON.stringify(carried)) as typeof carried).state;
   }
+}
+
+/** Reads outputs as an activity does: it asks the run by query, and then the payload store. */
+function readOutputs(state: RunState, store: ReadonlyMap<string, JsonValue>, outputs: Record<string, string>): Record<string, JsonValue> {
+  const { runId, startedAt, deps } = state;
+  const run = { runId, agentName: 'p', deps, startedAt, executions: 1, inbox: new Inbox(), authorizing: new Map(), state };
+  const read = Object.entries(outputs).map(([address, id]): [string, JsonValue] => {
+    const answer = stepValues(run, { outputs: [address] });
+    if (answer.long?.includes(address)) return [address, wholeOf((from) => stepValues(run, { piece: { address, from } }).piece)];
+    const value = answer.outputs?.[address] ?? (answer.spilled?.[address] === undefined ? undefined : store.get(id));
+    if (value === undefined) throw new Error(`An activity does not find the output of "${address}"`);
+    return [address, value];
+  });
+  return Object.fromEntries(read);
+}
+
+function wholeOf(read: (from: number) => { text: string } | undefined): JsonValue {
+  let text = '';
+  for (let more = read(0)?.text ?? ''; more !== ''; more = read(text.length)?.text ?? '') text += more;
+  return JSON.parse(text) as JsonValue;
 }

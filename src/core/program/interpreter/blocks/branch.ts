@@ -6,7 +6,7 @@ import type { ProgramRun } from '../program-run.ts';
 import type { RunningStep } from '../record.ts';
 import type { StepsEnd } from '../ends.ts';
 import { lookupAt } from '../values.ts';
-import { endBlock, lastOutput } from './block-end.ts';
+import { endBlock, outputOfList } from './block-end.ts';
 
 const ELSE = -1;
 
@@ -18,5 +18,5 @@ export async function runBranch(run: ProgramRun, running: RunningStep, block: Br
   state.progress = { taken };
   const steps: readonly StepDocument[] = (taken === ELSE ? block.else : block.cases[taken]?.steps) ?? [];
   const end = await run.runSteps({ ...address, steps });
-  return endBlock(run, running, [end], () => lastOutput(run.program, steps, address));
+  return endBlock(run, running, [end], outputOfList(run.program, steps, address));
 }

@@ -16,6 +16,7 @@ import type { AskOutcome } from '../program-ports.ts';
 import type { ProgramRun } from '../program-run.ts';
 import { recordNote, type RunningStep } from '../record.ts';
 import type { AttemptEnd } from '../ends.ts';
+import { stepFailure } from '../step-failure.ts';
 import { outputIds } from '../values.ts';
 import { indexOf } from '../../state/program-index.ts';
 
@@ -86,7 +87,10 @@ function answered(run: ProgramRun, { address, state }: RunningStep, ask: AskDocu
 }
 
 /** Returns the failure of an attempt whose model call failed, or took longer than the step allows. */
-function callFailure({ address }: RunningStep, { timeout }: StepDocument, { code, message }: AskOutcome & { type: 'failed' }): StepError {
+function callFailure(running: RunningStep, { timeout }: StepDocument, { code, message }: AskOutcome & { type: 'failed' }): StepError {
+  const { address } = running;
+  // The prompt quotes an output that is not in the payload store any more.
+  if (code === 'spilled_unavailable' || code === 'payload_store_failed') return stepFailure(running, code, message);
   if (code !== 'model_timeout' || timeout === undefined) return modelCallFailure(message, address);
   return timeoutFailure(timeout, address);
 }

@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest';
+import { earlierRun } from '../../../activities/programs/read-program.ts';
+import type { JsonValue } from '../../../src/core/domain/json/json.ts';
+import type { ProgramState, StepState } from '../../../src/core/domain/program/program-state.ts';
+
+const document = { version: 1 as const, name: 'p', units: [{ name: 'u', steps: [{ name: 'A', ask: { prompt: 'a' } }] }] };
+
+function programOf(steps: Record<string, Partial<StepState>>): Pick<ProgramState, 'document' | 'input' | 'steps'> {
+  const entries = Object.entries(steps).map(([at, step]): [string, StepState] => [
+    at,
+    { kind: 'ask', status: 'completed', startedAt: 1, attempts: 1, ...step },
+  ]);
+  return { document, input: {}, steps: new Map(entries) };
+}
+
+const stored = (bytes: number): Partial<StepState> => ({
+  outputId: 'id-1',
+  spilled: { store: 'files', claim: { key: 'k' }, bytes, sha256: 'ab' },
+});
+
+test('a run takes over the outputs of completed steps, with those in the payload store', async () => {
+  const loaded: string[] = [];
+  const program = programOf({ 'u.A': { output: 'a' }, 'u.B': stored(9), 'u.C': { status: 'failed' }, 'u.D': { outputForgotten: true } });
+  const { outputs } = await earlierRun('r', program, ({ address, id }): Promise<JsonValue> => {
+    loaded.push(`${address} ${id}`);
+    return Promise.resolve('b');
+  });
+  expect(outputs).toEqual([
+    ['u.A', 'a'],
+    ['u.B', 'b'],
+  ]);
+  expect(loaded).toEqual(['u.B id-1']);
+});
+
+test('outputs over 1 MB together are refused before any is loaded', async () => {
+  const program = programOf({ 'u.A': { output: 'a' }, 'u.B': stored(600_000), 'u.C': stored(600_000) });
+  await expect(earlierRun('r', program, () => Promise.reject(new Error('loaded')))).rejects.toMatchObject({
+    code: 'payload_too_large',
+    message: expect.stringContaining('The results of run "r" are 12') as string,
+  });
+});
