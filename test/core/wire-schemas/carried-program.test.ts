@@ -104,7 +104,7 @@ describe('the carried state of a program', () => {
     ['snapshot/timing/childCheckMs', 0],
     ['snapshot/childLimits/agents/a', { maxIterations: 0 }],
     ['snapshot/childLimits/agents/a/onLimit', 'stop'],
-    ['program/steps/1/1/progress/child/given/maxIterations', 0],
+    ['program/steps/2/1/progress/child/given/maxIterations', 0],
     ['program/unreported', { totalTokens: -1 }],
     ['parent/left/maxIterations', 0.5],
     ['parent/firstRunId', ''],

@@ -84,7 +84,7 @@ export interface FakeProgramRun {
   events: Event[];
   /** The outputs that each model call had, and the start of each child, by name: what activities and children are given. */
   inputs: Record<string, JsonValue>;
-  /** The outputs that were stored and loaded, in order: `+read.Big`, `-read.Big`, each with the number of the execution. */
+  /** The outputs that were stored and loaded, in order: `+read.Big`, `-read.Big`, each with the number of the execution, and loaded ones with their id. */
   moved: string[];
 }
 
@@ -219,7 +219,7 @@ export async function runFakeProgram({
       },
       loadOutput: async ({ address, id }) => {
         await setImmediate();
-        moved.push(`-${address} in ${executions}`);
+        moved.push(`-${address} in ${executions}: ${id}`);
         const value = store?.get(id);
         if (value !== undefined) return { type: 'loaded', value };
         return { type: 'failed', code: 'spilled_unavailable', message: `Store "memory" has no "${address}"` };
