@@ -27,7 +27,7 @@ export function toProgram(units: JsonValue | undefined, tools: ReadonlyMap<strin
 
 function freeName(flow: string, taken: ReadonlyMap<string, string>): string {
   if (flow !== '' && !taken.has(flow)) return flow;
-  for (let number = taken.size + 1; ; number += 1) if (!taken.has(`${flow}#${number}`)) return `${flow}#${number}`;
+  for (let count = taken.size + 1; ; count += 1) if (!taken.has(`${flow}#${count}`)) return `${flow}#${count}`;
 }
 
 function toUnit(name: string, { system_prompt, effort, anchors, steps }: JsonObject, tools: ReadonlyMap<string, AnyTool>): AnyUnit {

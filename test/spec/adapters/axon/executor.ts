@@ -53,8 +53,8 @@ async function run({ units, model, registered }: JsonObject): Promise<unknown> {
 }
 
 /** Returns the text of an error with the flows of the case in place of the names of units. AXON leaves an empty flow out. */
-function withFlows(text: string, flows: ReadonlyMap<string, string>): string {
-  return text.replaceAll(/\n {2}flow: (.*)/g, (line, unit: string) => {
+function withFlows(error: string, flows: ReadonlyMap<string, string>): string {
+  return error.replaceAll(/\n {2}flow: (.*)/g, (line, unit: string) => {
     const flow = flows.get(unit);
     return flow === undefined ? line : flow === '' ? '' : `\n  flow: ${flow}`;
   });
