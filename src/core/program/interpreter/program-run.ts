@@ -11,6 +11,7 @@ import type { RunState } from '../../loop/state/run-state.ts';
 import type { ProgramState } from '../../domain/program/program-state.ts';
 import type { StepList, StepsEnd } from './ends.ts';
 import type { ProgramPorts } from './program-ports.ts';
+import { StepTurns } from './steps/step-turns.ts';
 
 /** The reason why no further step starts: steps that are running end first. */
 export type Stop =
@@ -31,6 +32,7 @@ export class ProgramRun {
   localBytes = 0;
   /** The number of children that steps wait for. */
   children = 0;
+  readonly turns = new StepTurns();
   #stop: Stop | undefined;
   /** The steps that wait for a decision, by call id. */
   readonly #waiting = new Map<string, (decision: Decision | undefined) => void>();

@@ -34,6 +34,8 @@ export async function runStep(run: ProgramRun, { unit, step, indexes }: ListedSt
   if (known === 'failed') return 'failed';
   if (known === 'completed' || known === 'skipped') return 'completed';
   if (run.stop !== undefined) return 'stopped';
+  const turn = run.turns.next(run);
+  if (turn !== undefined && !(await turn)) return 'stopped';
   const running = beginStep(run, address);
   if (running.state.attempts === 0 && step.when !== undefined && !conditionHolds(step.when, lookupAt(run.program, address))) {
     endStep(run, running, { status: 'skipped', reason: `the condition on "${step.when.of}" does not hold` });

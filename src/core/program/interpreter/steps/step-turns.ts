@@ -1,0 +1,50 @@
+// Programs: the length of workflow tasks, and of an execution.
+
+import type { LimitReached } from '../../../domain/agent/limits.ts';
+import type { ProgramPorts } from '../program-ports.ts';
+
+/** The most steps that begin while the run waits for nothing. */
+const STEPS_AT_ONCE = 1_000;
+
+/** The most steps that begin in one execution, whose worker has the record of them all in its memory. */
+const MAX_STEPS = 100_000;
+
+/** The part of a run that is stopped or waits. */
+interface StoppableRun {
+  readonly ports: ProgramPorts;
+  readonly stop: object | undefined;
+  readonly isStopped: boolean;
+  mayStart(call: 'other'): Promise<boolean>;
+  stopBecause(stop: { type: 'limit'; reached: LimitReached }): void;
+}
+
+/**
+ * Lets the workflow task end after many steps, and stops a run that begins too many of them. Steps that are skipped, reused or blocks
+ * need no activity, so that neither a wait nor the size of the history bounds their number: a task that begins too many takes longer
+ * than the server allows, and would be repeated for ever.
+ */
+export class StepTurns {
+  #begun = 0;
+  #sinceWait = 0;
+  #wait: Promise<boolean> | undefined;
+
+  /** Counts a step. Returns undefined if it may begin at once; otherwise it may begin once the promise is true, and not at all if that is false. */
+  next(run: StoppableRun): Promise<boolean> | undefined {
+    this.#begun += 1;
+    this.#sinceWait += 1;
+    if (this.#sinceWait > STEPS_AT_ONCE) this.#wait ??= this.#waitFor(run);
+    return this.#wait;
+  }
+
+  async #waitFor(run: StoppableRun): Promise<boolean> {
+    const { ports } = run;
+    const message = `${MAX_STEPS} steps have begun in one execution`;
+    const mayStart = await run.mayStart('other');
+    if (mayStart && this.#begun > MAX_STEPS)
+      run.stopBecause({ type: 'limit', reached: { stopReason: 'step_limit', message, proposal: {} } });
+    else if (mayStart) await ports.until(() => run.isStopped, { at: ports.now() + 1, summary: `pause after ${STEPS_AT_ONCE} steps` });
+    this.#sinceWait = 0;
+    this.#wait = undefined;
+    return run.stop === undefined;
+  }
+}
