@@ -254,8 +254,19 @@ export function isBlock(step: StepDocument): boolean {
   return BLOCKS.some((kind) => kind in step);
 }
 
-/** The limits of a document. */
-export const PROGRAM_LIMITS = { bytes: 400_000, steps: 1_000, levels: 16, items: 10_000, atOnce: 100, defaultAtOnce: 8 } as const;
+/**
+ * The limits of a document. `levels` are those of blocks; `jsonLevels` those of lists and objects, which are more than blocks in the
+ * deepest program need.
+ */
+export const PROGRAM_LIMITS = {
+  bytes: 400_000,
+  steps: 1_000,
+  levels: 16,
+  jsonLevels: 112,
+  items: 10_000,
+  atOnce: 100,
+  defaultAtOnce: 8,
+} as const;
 
 /** The most model calls of a program that sets no limit of steps. */
 export const DEFAULT_MODEL_CALLS = 10_000;

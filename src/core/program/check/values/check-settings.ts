@@ -32,7 +32,7 @@ function checkStep(step: OutlineStep, problems: Problems): void {
   if (kind === 'agent' || kind === 'program')
     checkDuration(objectAt(body, 'limits'), 'deadline', { path: `${path}.${kind}.limits`, problems });
   if (kind === 'ask') checkRange(objectAt(body, 'range'), `${path}.ask.range`, problems);
-  for (const list of lists) if (list.steps.length === 0) problems.add(list.path, 'the list has no step');
+  for (const list of lists) if (list.isGiven && list.steps.length === 0) problems.add(list.path, 'the list has no step');
   if (isBlock(kind)) {
     for (const option of NOT_FOR_BLOCKS) {
       if (option in value)
