@@ -145,6 +145,26 @@ describe('settings', () => {
     ]);
   });
 
+  test('may name a fallback that is no step, or none, in a lenient program', () => {
+    const falls = (fallback?: string): object => ({ onExhaustion: 'fallback', ...(fallback === undefined ? {} : { fallback }) });
+    const document = {
+      ...withSteps(
+        { ...ask('A'), refine: falls('Other flow') },
+        { ...ask('B'), refine: falls() },
+        { ...ask('C'), refine: { fallback: 'A' } },
+      ),
+      lenient: true,
+    };
+    expect(problemsOf(document)).toEqual([]);
+    expect(warningsOf(document)).toEqual([
+      'units[0].steps[0].refine.fallback: no step of the same list is named "Other flow"',
+      'units[0].steps[1].refine: "onExhaustion" is "fallback": name a step in "fallback"',
+      'units[0].steps[2].refine.fallback: the fallback is never taken: write "onExhaustion": "fallback" too',
+    ]);
+    const inside = { name: 'P', parallel: { branches: [[ask('Q')]] } };
+    expect(problemsOf({ ...withSteps({ ...ask('A'), refine: falls('Q') }, inside), lenient: true })).toHaveLength(1);
+  });
+
   test('name a fallback in the same list, which does not lead back', () => {
     const falls = (name: string, fallback: string): object => ({ ...ask(name), refine: { onExhaustion: 'fallback', fallback } });
     expect(problemsOf(withSteps({ ...falls('A', 'Bb') }, { ...ask('B'), refine: { onExhaustion: 'fallback' } }))).toEqual([
