@@ -1,6 +1,7 @@
 import { type AnyProgram, type AnyStep, type AnyUnit, defineProgram, tool, unit } from '../../../../src/define/program/index.ts';
 import type { AnyTool } from '../../../../src/define/tool-definition.ts';
 import type { JsonObject, JsonValue } from '../../../../src/core/domain/json/json.ts';
+import { isReferenceName } from '../../../../src/core/program/references/reference.ts';
 import { failWith, malformed, type ScriptEntry } from '../../../../src/testing/index.ts';
 import { list, number, object, only, said, text } from '../fields.ts';
 import { refineOf } from './retry.ts';
@@ -15,7 +16,7 @@ export interface CompiledProgram {
   flows: ReadonlyMap<string, string>;
 }
 
-/** Translates the units of a compiled program. Their flows may have one name, or none: the product wants a name of its own for each unit. */
+/** Translates the units of a compiled program. Their flows may have one name, none, or any: the product wants a name of its own for each unit, without dots. */
 export function toProgram(units: JsonValue | undefined, tools: ReadonlyMap<string, AnyTool>): CompiledProgram {
   const compiled = list(units).map((one) => only('A unit', one, UNIT));
   const flows = new Map<string, string>();
@@ -26,8 +27,8 @@ export function toProgram(units: JsonValue | undefined, tools: ReadonlyMap<strin
 }
 
 function freeName(flow: string, taken: ReadonlyMap<string, string>): string {
-  if (flow !== '' && !taken.has(flow)) return flow;
-  for (let count = taken.size + 1; ; count += 1) if (!taken.has(`${flow}#${count}`)) return `${flow}#${count}`;
+  if (isReferenceName(flow) && !taken.has(flow)) return flow;
+  for (let count = taken.size + 1; ; count += 1) if (!taken.has(`flow#${count}`)) return `flow#${count}`;
 }
 
 function toUnit(name: string, { system_prompt, effort, anchors, steps }: JsonObject, tools: ReadonlyMap<string, AnyTool>): AnyUnit {
