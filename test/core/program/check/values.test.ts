@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { JsonObject } from '../../../../src/core/domain/json/json.ts';
 import type { KnownNames } from '../../../../src/core/program/check/values/known-names.ts';
 import { ask, problemsOf, warningsOf, withSteps, withUnits } from './programs.ts';
 
@@ -146,7 +147,7 @@ describe('settings', () => {
   });
 
   test('may name a fallback that is no step, or none, in a lenient program', () => {
-    const falls = (fallback?: string): object => ({ onExhaustion: 'fallback', ...(fallback === undefined ? {} : { fallback }) });
+    const falls = (fallback?: string): JsonObject => ({ onExhaustion: 'fallback', ...(fallback === undefined ? {} : { fallback }) });
     const document = {
       ...withSteps(
         { ...ask('A'), refine: falls('Other flow') },
