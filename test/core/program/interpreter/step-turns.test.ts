@@ -66,15 +66,15 @@ async function run(steps: StepDocument[], { cancelAfter = Infinity, items = 0 } 
 
 describe('steps that need no activity', () => {
   it('are begun in one task if they are few', async () => {
-    const { result, timers } = await run([repeated('Rounds', 300, [skipped])]);
+    const { result, timers } = await run([repeated('Rounds', 150, [skipped])]);
     expect(result.status).toBe('completed');
     expect(timers).toEqual([]);
   });
 
-  it('are divided into tasks of a thousand', async () => {
-    const { result, timers } = await run([{ name: 'Each', forEach: { in: 'input.list', atOnce: 50, steps: [skipped] } }], { items: 4_500 });
+  it('are divided into tasks of two hundred', async () => {
+    const { result, timers } = await run([{ name: 'Each', forEach: { in: 'input.list', atOnce: 2, steps: [skipped] } }], { items: 900 });
     expect(result.status).toBe('completed');
-    expect(timers).toEqual(Array.from({ length: 4 }, () => 'pause after 1000 steps'));
+    expect(timers).toEqual(Array.from({ length: 4 }, () => 'pause after 200 steps'));
   });
 
   it('end with a limit if they are too many for one execution', async () => {

@@ -3,8 +3,8 @@
 import type { LimitReached } from '../../../domain/agent/limits.ts';
 import type { ProgramPorts } from '../program-ports.ts';
 
-/** The most steps that begin while the run waits for nothing. */
-const STEPS_AT_ONCE = 1_000;
+/** The most steps that begin while the run waits for nothing. The condition of each one may take some milliseconds. */
+const STEPS_AT_ONCE = 200;
 
 /** The most steps that begin in one execution, whose worker has the record of them all in its memory. */
 const MAX_STEPS = 100_000;
