@@ -21,8 +21,9 @@ export interface ProgramDocument {
   limits?: LimitOptions;
   /**
    * True: as in AXON, unknown references stay as written, unknown anchors are ignored, a step whose tool is unknown fails once it is
-   * reached, and one whose fallback is no step is skipped after its attempts. An answer without the declared form is taken as it is: the validator alone judges it, and only if the step declares
-   * its form or its type. A failed `ask` reports that its attempts are used up.
+   * reached, and one whose fallback is no step is skipped after its attempts. An answer without the declared form is taken as it is:
+   * the validator alone judges it, and only if the step declares its form or its type. A failed `ask` reports that its attempts are
+   * used up.
    */
   lenient?: boolean;
 }
