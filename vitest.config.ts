@@ -13,6 +13,7 @@ const MATRICES = {
     'test/activities/hostile/thrown-by-hooks.test.ts',
     'test/replay/mutations.test.ts',
     'test/core/json-schema/bounded-checks.test.ts',
+    'test/core/program/mutants/ten-thousand-mutants.test.ts',
   ],
   server: [
     'test/server/approvals/approved-without-the-tool.test.ts',

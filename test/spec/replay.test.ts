@@ -130,6 +130,11 @@ describe('an unknown key', () => {
     ['nous.runtime', 'run.loop', { model: [{ text: 'x' }], approval: { edited: {} } }, 'edited'],
     ['nous.context_update', 'runner.deps_after_turns', { turns: [[[{ op: 'set', key: 'a', values: 1 }]]] }, 'values'],
     ['nous.context_update', 'context_update.apply', { operations: [{ op: 'set', key: 'a', values: 1 }] }, 'values'],
+    ['axon.retry_engine', 'retry.execute', { behaviour: [{ throws: {} }] }, 'throws'],
+    ['axon.retry_engine', 'retry.execute', { config: { attempts: 2 }, behaviour: [] }, 'attempts'],
+    ['axon.support', 'memory.run', { do: [{ store: { key: 'k', values: 1 } }] }, 'values'],
+    ['axon.support', 'memory.run', { do: [{ forget: {} }] }, 'forget'],
+    ['axon.support', 'errors.format', { type: 'ValidationError', message: 'm', context: { step: 's' } }, 'step'],
     ['nous.patch_dangling_tool_calls', 'context.patch_dangling', { messages: [{ role: 'user', text: 'x' }] }, 'text'],
   ])('fails a case of %s %s at any depth: %j', async (suite, op, input, key) => {
     const [replayed] = await replayFile({ type: 'cases', path: 'x.json', suite, cases: [specCase(op, either(true), input)] }, findSuite);

@@ -1,3 +1,4 @@
+import { memberPath } from '../domain/json/json-path.ts';
 import type { JsonObject, JsonValue } from '../domain/json/json.ts';
 import { narrowed } from './expectations.ts';
 import { keywordValue, leafOf, type Leaf, shortName, type ValidatorError } from './problem-text.ts';
@@ -59,10 +60,7 @@ function messageOf({ expected, got, text }: Leaf): string {
   return `expected ${alternatives}, got ${got ?? 'something else'}`;
 }
 
-/** Formats a path: `list`, `0`, `when` as `list[0].when`. */
+/** Formats a path: `list`, `0`, `when`, `a b` as `list[0].when["a b"]`. */
 function pathText(at: readonly string[]): string {
-  return at
-    .map(shortName)
-    .map((token, index) => (/^\d+$/.test(token) ? `[${token}]` : `${index === 0 ? '' : '.'}${token}`))
-    .join('');
+  return at.map(shortName).reduce((path, token) => (/^\d+$/.test(token) ? `${path}[${token}]` : memberPath(path, token)), '');
 }

@@ -1,9 +1,10 @@
-import { depthProblem } from '../domain/json/json-depth.ts';
+import { depthProblem, isTooDeep } from '../domain/json/json-depth.ts';
 import { isJsonObject, type JsonObject } from '../domain/json/json.ts';
 import { jsonBytes } from '../domain/json/payload-limit.ts';
 import { BYTE_BUDGETS } from '../domain/json/byte-budget.ts';
 import { checkJson, problemsText } from '../json-schema/check-json-schema.ts';
 import { propertiesOf } from '../json-schema/json-schema.ts';
+import { PROGRAM_LIMITS } from '../domain/program/document.ts';
 import type { ProgramInput } from '../domain/program/messages.ts';
 import { AT_LEAST_ONE } from './bounded-number.ts';
 import { LIMITS_SCHEMA } from './limits-schema.ts';
@@ -55,7 +56,7 @@ export type ProgramInputCheck =
 
 /** Checks the input of a program's run, which any Temporal client may have started. Works in the workflow sandbox and never throws. */
 export function checkProgramInput(value: unknown): ProgramInputCheck {
-  const tooDeep = depthProblem(value);
+  const tooDeep = inputDepthProblem(value);
   if (tooDeep !== undefined) return { ok: false, code: 'invalid_input', problem: tooDeep };
   const problems = checkJson(PROGRAM_INPUT_SCHEMA, value);
   if (problems.length > 0 || !isProgramInput(value)) return { ok: false, code: 'invalid_input', problem: problemsText(problems) };
@@ -67,6 +68,15 @@ export function checkProgramInput(value: unknown): ProgramInputCheck {
   const over = sizes.find(([, bytes, budget]) => bytes > budget);
   if (over === undefined) return { ok: true, input: value };
   return { ok: false, code: 'payload_too_large', problem: `"${over[0]}" is ${over[1]} bytes of JSON, over ${over[2]}` };
+}
+
+/** Describes the first member of an input that is nested too deeply. A document may be nested deeper than other values. */
+function inputDepthProblem(value: unknown): string | undefined {
+  if (!isJsonObject(value)) return depthProblem(value);
+  const { program, ...others } = value;
+  const { jsonLevels } = PROGRAM_LIMITS;
+  if (isTooDeep(program, jsonLevels)) return `program: nested deeper than ${jsonLevels} levels`;
+  return depthProblem(others);
 }
 
 function isProgramInput(value: unknown): value is ProgramInput {

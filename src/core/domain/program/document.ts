@@ -22,9 +22,10 @@ export interface ProgramDocument {
   /** `ask`: at a limit, a person is asked to raise it. Default `stop`: the run ends. */
   onLimit?: 'stop' | 'ask';
   /**
-   * True: as in AXON, unknown references stay as written, unknown anchors are ignored, and a step whose tool is unknown fails once it
-   * is reached. An answer without the declared form is taken as it is: the validator alone judges it, and only if the step declares
-   * its form or its type. A failed `ask` reports that its attempts are used up.
+   * True: as in AXON, unknown references stay as written, unknown anchors are ignored, a step whose tool is unknown fails once it is
+   * reached, and one whose fallback is no step is skipped after its attempts. An answer without the declared form is taken as it is:
+   * the validator alone judges it, and only if the step declares its form or its type. A failed `ask` reports that its attempts are
+   * used up.
    */
   lenient?: boolean;
 }
@@ -260,8 +261,19 @@ export function isBlock(step: StepDocument): boolean {
   return BLOCKS.some((kind) => kind in step);
 }
 
-/** The limits of a document. */
-export const PROGRAM_LIMITS = { bytes: 400_000, steps: 1_000, levels: 16, items: 10_000, atOnce: 100, defaultAtOnce: 8 } as const;
+/**
+ * The limits of a document. `levels` are those of blocks; `jsonLevels` those of lists and objects, which are more than blocks in the
+ * deepest program need.
+ */
+export const PROGRAM_LIMITS = {
+  bytes: 400_000,
+  steps: 1_000,
+  levels: 16,
+  jsonLevels: 112,
+  items: 10_000,
+  atOnce: 100,
+  defaultAtOnce: 8,
+} as const;
 
 /** The most model calls of a program that sets no limit of steps. */
 export const DEFAULT_MODEL_CALLS = 10_000;

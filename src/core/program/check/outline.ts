@@ -38,6 +38,8 @@ export interface OutlineStep {
 /** A list of steps. */
 export interface OutlineList {
   path: string;
+  /** False: the document has no list there. */
+  isGiven: boolean;
   steps: OutlineStep[];
   /** The block that has the list; undefined for the list of a unit. */
   block: OutlineStep | undefined;
@@ -97,12 +99,13 @@ class OutlineReader {
     return units.slice(0, PROGRAM_LIMITS.steps).flatMap((unit, index) => {
       if (!isJsonObject(unit)) return [];
       const path = `units[${index}]`;
-      const steps = this.#list({ path: `${path}.steps`, steps: [], block: undefined }, unit['steps'], 1).steps;
+      const { steps } = this.#list({ path: `${path}.steps`, block: undefined }, unit['steps'], 1);
       return [{ path, name: textAt(unit, 'name'), index, value: unit, steps }];
     });
   }
 
-  #list(list: OutlineList, value: JsonValue | undefined, level: number): OutlineList {
+  #list(place: Omit<OutlineList, 'steps' | 'isGiven'>, value: JsonValue | undefined, level: number): OutlineList {
+    const list: OutlineList = { ...place, steps: [], isGiven: Array.isArray(value) };
     const values = Array.isArray(value) ? value : [];
     if (level > PROGRAM_LIMITS.levels) {
       if (values.length > 0) this.#problems.add(list.path, `the steps are nested deeper than ${PROGRAM_LIMITS.levels} levels`);
@@ -124,7 +127,7 @@ class OutlineReader {
     const body = kind === undefined ? {} : objectAt(value, kind);
     const step: OutlineStep = { path, name: textAt(value, 'name'), value, kind, body, lists: [], order: this.#steps, list };
     for (const nested of nestedLists(step)) {
-      step.lists.push(this.#list({ path: nested.path, steps: [], block: step, when: nested.when }, nested.steps, level + 1));
+      step.lists.push(this.#list({ path: nested.path, block: step, when: nested.when }, nested.steps, level + 1));
     }
     return step;
   }

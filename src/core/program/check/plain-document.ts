@@ -4,16 +4,14 @@ import { isTooDeep } from '../../domain/json/json-depth.ts';
 import { isJsonObject, type JsonObject } from '../../domain/json/json.ts';
 import { PROGRAM_LIMITS } from '../../domain/program/document.ts';
 
-/** The levels of lists and objects that a document may have: more than blocks in the deepest program need. */
-const MAX_LEVELS = 112;
-
 /** A document as plain JSON, or the reason why it is none. */
 export type PlainDocument = { ok: true; document: JsonObject } | { ok: false; message: string };
 
 /** Copies a document as the JSON that will be stored. Refuses what is no JSON object, too large or nested too deeply. Never throws. */
 export function plainDocument(value: unknown): PlainDocument {
   try {
-    if (isTooDeep(value, MAX_LEVELS)) return refused(`the document is nested deeper than ${MAX_LEVELS} levels`);
+    const { jsonLevels } = PROGRAM_LIMITS;
+    if (isTooDeep(value, jsonLevels)) return refused(`the document is nested deeper than ${jsonLevels} levels`);
     const text = JSON.stringify(value);
     if (text === undefined) return refused(`expected an object, got ${typeof value}`);
     const bytes = utf8Length(text);

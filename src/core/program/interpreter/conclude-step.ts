@@ -18,12 +18,16 @@ export async function concludeStep(run: ProgramRun, running: RunningStep, step: 
     return 'completed';
   }
   const { onExhaustion = 'fail', fallback } = step.refine ?? {};
-  if (onExhaustion === 'skip') {
-    endStep(run, running, { status: 'skipped', error: last.error, reason: 'its attempts are used up' });
+  const { unit, step: name } = running.address;
+  const isFallback = onExhaustion === 'fallback' && fallback !== undefined;
+  // Only a lenient program may name a fallback that it does not have.
+  const isMissing = isFallback && indexOf(run.program.document).find(unit, fallback) === undefined;
+  if (onExhaustion === 'skip' || isMissing) {
+    const reason = isMissing ? `its attempts are used up, and there is no step "${fallback}"` : 'its attempts are used up';
+    endStep(run, running, { status: 'skipped', error: last.error, reason });
     return 'completed';
   }
-  if (onExhaustion === 'fallback' && fallback !== undefined) return takeFallback(run, running, fallback);
-  const { unit, step: name } = running.address;
+  if (isFallback) return takeFallback(run, running, fallback);
   // AXON reports used-up attempts even for a model call that has only one.
   const isExhausted = step.refine !== undefined || (run.program.document.lenient === true && step.ask !== undefined);
   const error = isExhausted ? exhaustionFailure(running.state.attempts, formatError(last.error), { step: name, unit }) : last.error;

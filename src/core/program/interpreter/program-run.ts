@@ -15,6 +15,7 @@ import { Admission, type Verdict } from '../budget/admission.ts';
 import { ChildBudget } from '../budget/child-budget.ts';
 import type { StepList, StepsEnd } from './ends.ts';
 import type { LoadOutcome, ProgramPorts } from './program-ports.ts';
+import { StepTurns } from './steps/step-turns.ts';
 
 /** The reason why no further step starts: steps that are running end first. */
 export type Stop =
@@ -41,6 +42,7 @@ export class ProgramRun {
   /** The limits of the run as its steps and its children share them. */
   readonly budget: ChildBudget;
   readonly #admission: Admission;
+  readonly turns = new StepTurns();
   #stop: Stop | undefined;
   /** The steps that wait for a decision, by call id. */
   readonly #waiting = new Map<string, (decision: Decision | undefined) => void>();

@@ -40,6 +40,8 @@ export async function runStep(run: ProgramRun, { unit, step, indexes }: ListedSt
   // A child that is running is waited for also if the run stops.
   const mayHoldChild = known !== undefined && (isBlock(step) || known.progress?.child !== undefined);
   if (run.stop !== undefined && !mayHoldChild) return 'stopped';
+  const turn = mayHoldChild ? undefined : run.turns.next(run);
+  if (turn !== undefined && !(await turn)) return 'stopped';
   const running = beginStep(run, address);
   if (running.state.attempts === 0) {
     const before = loadNeeded(run, address, neededBefore(run.program, address, step));

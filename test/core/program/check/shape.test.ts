@@ -72,6 +72,37 @@ describe('the shape of a document', () => {
   });
 });
 
+describe('the path of a problem', () => {
+  test('leads into the document also where a list is missing', () => {
+    const when = { of: 'input.x', is: {} };
+    const branch = { cases: ['text', { when }, { when, steps: 'A' }, { when, steps: [] }] };
+    expect(problemsOf(withSteps({ name: 'B', branch }))).toEqual([
+      'units[0].steps[0].branch.cases[2].steps: expected array, got string',
+      'units[0].steps[0].branch.cases[0]: expected object, got string',
+      'units[0].steps[0].branch.cases[1]: missing required field "steps"',
+      'units[0].steps[0].branch.cases[3].steps: the list has no step',
+    ]);
+  });
+
+  test('has keys in quotes that are no identifiers', () => {
+    const output = { type: 'object', properties: { 'a.b': 5, 日本: 'x', plain: 7 } };
+    expect(problemsOf(withSteps(ask('A', 'Go.', { output })))).toEqual([
+      'units[0].steps[0].ask.output.properties["a.b"]: expected object or boolean, got number',
+      'units[0].steps[0].ask.output.properties["日本"]: expected object or boolean, got string',
+      'units[0].steps[0].ask.output.properties.plain: expected object or boolean, got number',
+    ]);
+  });
+});
+
+test('a number that is too large to be exact is refused', () => {
+  const limits = { steps: 1e21, toolCalls: 2 ** 53, costUsd: 1e21 };
+  expect(problemsOf({ ...withSteps(ask('A'), { name: 'R', recall: { query: 'x', topK: 1e308 } }), limits })).toEqual([
+    'limits.steps: expected a number <= 9007199254740991, got 1e+21',
+    'limits.toolCalls: expected a number <= 9007199254740991, got 9007199254740992',
+    'units[0].steps[1].recall.topK: expected a number <= 9007199254740991, got 1e+308',
+  ]);
+});
+
 describe('the size of a document', () => {
   test('is bounded in bytes', () => {
     expect(problemsOf(withSteps(ask('A', 'x'.repeat(400_000))))[0]).toMatch(

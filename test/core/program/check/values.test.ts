@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { JsonObject } from '../../../../src/core/domain/json/json.ts';
 import type { KnownNames } from '../../../../src/core/program/check/values/known-names.ts';
 import { ask, problemsOf, warningsOf, withSteps, withUnits } from './programs.ts';
 
@@ -162,6 +163,26 @@ describe('settings', () => {
       'units[0].steps[0].refine: a block of the kind "parallel" cannot have "refine": write it at its steps',
       'units[0].steps[0].timeout: a block of the kind "parallel" cannot have "timeout": write it at its steps',
     ]);
+  });
+
+  test('may name a fallback that is no step, or none, in a lenient program', () => {
+    const falls = (fallback?: string): JsonObject => ({ onExhaustion: 'fallback', ...(fallback === undefined ? {} : { fallback }) });
+    const document = {
+      ...withSteps(
+        { ...ask('A'), refine: falls('Other flow') },
+        { ...ask('B'), refine: falls() },
+        { ...ask('C'), refine: { fallback: 'A' } },
+      ),
+      lenient: true,
+    };
+    expect(problemsOf(document)).toEqual([]);
+    expect(warningsOf(document)).toEqual([
+      'units[0].steps[0].refine.fallback: no step of the same list is named "Other flow"',
+      'units[0].steps[1].refine: "onExhaustion" is "fallback": name a step in "fallback"',
+      'units[0].steps[2].refine.fallback: the fallback is never taken: write "onExhaustion": "fallback" too',
+    ]);
+    const inside = { name: 'P', parallel: { branches: [[ask('Q')]] } };
+    expect(problemsOf({ ...withSteps({ ...ask('A'), refine: falls('Q') }, inside), lenient: true })).toHaveLength(1);
   });
 
   test('name a fallback in the same list, which does not lead back', () => {

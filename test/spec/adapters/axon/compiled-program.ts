@@ -1,32 +1,57 @@
-import { type AnyProgram, defineProgram, type StepDocument, type UnitDocument } from '../../../../src/define/program/index.ts';
-import type { JsonValue } from '../../../../src/core/domain/json/json.ts';
+import { type AnyProgram, type AnyStep, type AnyUnit, defineProgram, tool, unit } from '../../../../src/define/program/index.ts';
+import type { AnyTool } from '../../../../src/define/tool-definition.ts';
+import type { JsonObject, JsonValue } from '../../../../src/core/domain/json/json.ts';
+import { isReferenceName } from '../../../../src/core/program/references/reference.ts';
 import { failWith, malformed, type ScriptEntry } from '../../../../src/testing/index.ts';
 import { list, number, object, only, said, text } from '../fields.ts';
 import { refineOf } from './retry.ts';
 
 const UNIT = ['flow', 'system_prompt', 'effort', 'anchors', 'steps'];
 const STEP = ['name', 'prompt', 'output_schema', 'metadata'];
-const METADATA = ['refine', 'output_type', 'confidence_floor', 'required_fields'];
+const METADATA = ['refine', 'output_type', 'confidence_floor', 'required_fields', 'use_tool'];
 
-/** Translates the units of a compiled program. */
-export function toProgram(units: JsonValue | undefined): AnyProgram {
-  return defineProgram({ name: 'program', model: 'scripted/model', lenient: true, units: list(units).map(toUnit) });
+/** A compiled program as one of the product, and the flow of each unit, by the name that the unit has in the product. */
+export interface CompiledProgram {
+  program: AnyProgram;
+  flows: ReadonlyMap<string, string>;
 }
 
-function toUnit(unit: JsonValue): UnitDocument {
-  const { flow, system_prompt, effort, anchors, steps } = only('A unit', unit, UNIT);
-  return {
-    name: text(flow),
+/** Translates the units of a compiled program. Their flows may have one name, none, or any: the product wants a name of its own for each unit, without dots. */
+export function toProgram(units: JsonValue | undefined, tools: ReadonlyMap<string, AnyTool>): CompiledProgram {
+  const compiled = list(units).map((one) => only('A unit', one, UNIT));
+  const flows = new Map<string, string>();
+  for (const { flow } of compiled) flows.set(freeName(text(flow), flows), text(flow));
+  const names = [...flows.keys()];
+  const made = compiled.map((one, index) => toUnit(names[index] ?? '', one, tools));
+  return { program: defineProgram({ name: 'program', model: 'scripted/model', lenient: true, units: made }), flows };
+}
+
+function freeName(flow: string, taken: ReadonlyMap<string, string>): string {
+  if (isReferenceName(flow) && !taken.has(flow)) return flow;
+  for (let count = taken.size + 1; ; count += 1) if (!taken.has(`flow#${count}`)) return `flow#${count}`;
+}
+
+function toUnit(name: string, { system_prompt, effort, anchors, steps }: JsonObject, tools: ReadonlyMap<string, AnyTool>): AnyUnit {
+  const options = {
     ...given('instructions', system_prompt, text),
     ...given('effort', effort, text),
     ...given('anchors', anchors, texts),
-    steps: list(steps).map(toStep),
   };
+  return unit(
+    name,
+    options,
+    list(steps).map((step) => toStep(step, tools)),
+  );
 }
 
-function toStep(step: JsonValue): StepDocument {
+function toStep(step: JsonValue, tools: ReadonlyMap<string, AnyTool>): AnyStep {
   const { name, prompt, output_schema, metadata } = only('A step', step, STEP);
-  const { refine, output_type, confidence_floor, required_fields } = only('The metadata of a step', metadata ?? {}, METADATA);
+  const { refine, output_type, confidence_floor, required_fields, use_tool } = only('The metadata of a step', metadata ?? {}, METADATA);
+  if (use_tool !== undefined) {
+    // AXON calls the tool with the prompt, and makes no further attempt.
+    const called = text(only('"use_tool"', use_tool, ['tool_name'])['tool_name']);
+    return tool(text(name), tools.get(called) ?? called, { query: text(prompt) });
+  }
   return {
     name: text(name),
     ask: {

@@ -15,7 +15,7 @@ const LONGEST_MS = 100;
 
 /** Operation `dispatch.run`: a program with one tool step. */
 export async function dispatch({ registered, tool, argument }: JsonObject): Promise<unknown> {
-  const definitions = Object.entries(object(registered)).map(([name, one]): Registered => ({ ...only('A tool', one, REGISTERED), name }));
+  const definitions = readRegistered(registered);
   const name = text(tool);
   const definition = definitions.find((one) => one.name === name);
   const step = toolStep('call', definition === undefined ? name : toTool(name, definition), { query: text(argument) });
@@ -35,9 +35,16 @@ export async function dispatch({ registered, tool, argument }: JsonObject): Prom
   return { success: result.success, data: null, error, metadata: { tool_name: name, ...timeOut } };
 }
 
-type Registered = JsonObject & { name: string };
+/** A tool of a case. */
+export type Registered = JsonObject & { name: string };
 
-function toTool(name: string, { returns, throws, hangs, timeout_s }: JsonObject): AnyTool {
+/** Reads the tools of a case. */
+export function readRegistered(registered: JsonValue | undefined): Registered[] {
+  return Object.entries(object(registered)).map(([name, one]) => ({ ...only('A tool', one, REGISTERED), name }));
+}
+
+/** Translates a tool of a case. */
+export function toTool(name: string, { returns, throws, hangs, timeout_s }: JsonObject): AnyTool {
   const timeoutMs = Math.min(number(timeout_s, 30) * 1000, LONGEST_MS);
   return defineTool({
     name,
@@ -70,9 +77,12 @@ function worded(
   { message, context: { details = '' } }: StepError,
   { name, definition, names }: { name: string; definition: Registered | undefined; names: string[] },
 ): string {
-  if (details === unknownTool(name)) {
-    return `Tool not found: "Tool '${name}' not registered. Available: ${names.toSorted().join(', ') || '(none)'}"`;
-  }
+  if (details === unknownTool(name)) return notRegistered(name, names);
   if (details.startsWith(`Tool '${name}' timed out`)) return `Tool '${name}' timed out after ${number(definition?.['timeout_s'], 30)}s`;
   return isResult(definition?.['returns']) ? details : message;
+}
+
+/** AXON's words for a tool that is not registered. */
+export function notRegistered(name: string, registered: readonly string[]): string {
+  return `Tool not found: "Tool '${name}' not registered. Available: ${registered.toSorted().join(', ') || '(none)'}"`;
 }

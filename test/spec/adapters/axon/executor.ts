@@ -1,6 +1,8 @@
+import { unknownTool } from '../../../../src/core/domain/content/tool-text.ts';
 import type { Event } from '../../../../src/core/domain/record/event.ts';
-import type { JsonObject, JsonValue } from '../../../../src/core/domain/json/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../../src/core/domain/json/json.ts';
 import type { ModelRequest } from '../../../../src/core/domain/model/model.ts';
+import type { StepError } from '../../../../src/core/domain/program/step-error.ts';
 import type { UnitResult } from '../../../../src/core/domain/program/unit-result.ts';
 import { thoughtOf } from '../../../../src/core/loop/state/thought.ts';
 import { formatError } from '../../../../src/core/program/errors/format-error.ts';
@@ -13,35 +15,64 @@ import { scriptedModel, testProgram } from '../../../../src/testing/index.ts';
 import type { Operation } from '../adapter.ts';
 import { list, object, text } from '../fields.ts';
 import { toAxonAnswer, toProgram } from './compiled-program.ts';
+import { notRegistered, readRegistered, toTool } from './dispatch.ts';
 
 /** Suite `axon.executor`: programs. */
 export const axonExecutorOperations: Readonly<Record<string, Operation>> = {
   'executor.run': {
-    input: ['units', 'model'],
+    input: ['units', 'model', 'registered'],
     expect: ['success', 'unit_success', 'unit_errors', 'step_contents', 'prompts', 'failure_contexts', 'events', 'attempts'],
     perform: run,
   },
   interpolate: { input: ['prompt', 'results'], expect: [], perform: interpolatePrompt },
 };
 
-async function run({ units, model }: JsonObject): Promise<unknown> {
-  const program = toProgram(units);
+async function run({ units, model, registered }: JsonObject): Promise<unknown> {
+  const tools = registered === undefined ? undefined : readRegistered(registered);
+  const { program, flows } = toProgram(units, new Map(tools?.map((one) => [one.name, toTool(one.name, one)])));
   const script = scriptedModel(list(model).map(toAxonAnswer), { repeatLast: true });
   // A case may give more answers than its program asks for.
   const client = { capabilities: script.capabilities, call: script.call };
   const { result, requests, events } = await testProgram(program, { model: client });
   const [first] = result.units;
   const [span] = traceOf(program.document, events).spans;
+  const words: ToolWords = {
+    called: program.document.units.flatMap(({ steps }) => steps.flatMap(({ tool }) => tool?.name ?? [])),
+    registered: tools?.map(({ name }) => name),
+  };
   return {
     success: result.success,
     unit_success: result.units.map(({ status }) => status === 'completed'),
-    unit_errors: result.units.map(({ error }) => (error === undefined ? '' : formatError(error))),
+    unit_errors: result.units.map(({ error }) => (error === undefined ? '' : withFlows(formatError(worded(error, words)), flows))),
     step_contents: result.units.map((unit) => stepsOf(unit).map(({ name }) => contentOf(events, `${unit.name}.${name}`))),
     prompts: requests.map((request) => promptOf(request)[0]),
-    failure_contexts: requests.map((request) => promptOf(request)[1] ?? ''),
+    failure_contexts: requests.map((request) => withFlows(promptOf(request)[1] ?? '', flows)),
     events: span === undefined ? [] : typesOf(span),
     attempts: first === undefined ? [] : stepsOf(first).map(({ attempts }) => attempts),
   };
+}
+
+/** Returns the text of an error with the flows of the case in place of the names of units. AXON leaves an empty flow out. */
+function withFlows(error: string, flows: ReadonlyMap<string, string>): string {
+  return error.replaceAll(/\n {2}flow: (.*)/g, (line, unit: string) => {
+    const flow = flows.get(unit);
+    return flow === undefined ? line : flow === '' ? '' : `\n  flow: ${flow}`;
+  });
+}
+
+/** The tools that the steps of a program call, and those of its dispatcher, if there is one. */
+interface ToolWords {
+  called: readonly string[];
+  registered: readonly string[] | undefined;
+}
+
+/** Puts the failure of a step whose tool is unknown in AXON's words. */
+function worded(error: StepError, { called, registered }: ToolWords): StepError {
+  const { details, ...context } = error.context;
+  const tool = called.find((name) => details === unknownTool(name));
+  if (tool === undefined) return error;
+  const missing = `Step '${context.step}' requires a tool ('${tool}') but no ToolDispatcher was provided to the Executor.`;
+  return { ...error, context, message: registered === undefined ? missing : `Tool '${tool}' failed: ${notRegistered(tool, registered)}` };
 }
 
 /** AXON lists the steps that ended without an error. */
@@ -54,7 +85,23 @@ function contentOf(events: readonly Event[], at: string): string | null {
   const ended = events.find(({ step }) => step?.at === at && step.type === 'end');
   if (ended?.step?.status !== 'completed') return null;
   const answer = events.findLast(({ step }) => step?.at === at && step.type === 'attempt' && step.error === undefined);
-  return answer === undefined ? null : thoughtOf(answer.content);
+  if (answer === undefined) return null;
+  const result = answer.content.find((item) => item.type === 'tool_result');
+  return result?.type === 'tool_result' ? jsonText(result.content[0] ?? null) : thoughtOf(answer.content);
+}
+
+/** The data of a tool as AXON writes it: as JSON with blanks; nothing for data that is empty. */
+function jsonText(data: JsonValue): string {
+  const isEmpty = !data || (typeof data === 'object' && Object.keys(data).length === 0);
+  return isEmpty ? '' : jsonWithBlanks(data);
+}
+
+function jsonWithBlanks(value: JsonValue): string {
+  if (Array.isArray(value)) return `[${value.map(jsonWithBlanks).join(', ')}]`;
+  if (!isJsonObject(value)) return JSON.stringify(value);
+  return `{${Object.entries(value)
+    .map(([key, member]) => `${JSON.stringify(key)}: ${jsonWithBlanks(member)}`)
+    .join(', ')}}`;
 }
 
 /** AXON hands the failure context over beside the prompt, and the product appends it. */

@@ -9,6 +9,7 @@ import { type AttemptOutcome, refine } from '../../../../src/core/program/refine
 import { resolveRefine } from '../../../../src/core/program/refine/refine-config.ts';
 import type { SuiteAdapter } from '../adapter.ts';
 import { list, number, only, text } from '../fields.ts';
+import { mapTexts } from '../wording.ts';
 import { namedError } from './named-error.ts';
 
 const CONFIG = ['max_attempts', 'pass_failure_context', 'backoff', 'on_exhaustion', 'on_exhaustion_target'];
@@ -29,7 +30,7 @@ export const axonRetrySuite: Omit<SuiteAdapter, 'withoutCounterpart'> = {
     },
   },
   // The product names its own fields.
-  normalise: (expect) => JSON.parse(JSON.stringify(expect).replaceAll('max_attempts must', 'maxAttempts must')) as JsonValue,
+  normalise: (expect) => mapTexts(expect, (said) => said.replace(/^max_attempts must/, 'maxAttempts must')),
 };
 
 function config(input: JsonObject): JsonObject {

@@ -15,9 +15,9 @@ export const OBJECT: JsonObject = { type: 'object' };
 /** Milliseconds, or a text such as `30s`. */
 export const DURATION: JsonObject = { type: ['number', 'string'] };
 
-/** A whole number from `least` to `most`. */
-export function wholeNumber(least: number, most?: number): JsonObject {
-  return { type: 'integer', minimum: least, ...(most === undefined ? {} : { maximum: most }) };
+/** A whole number from `least` to `most`; without `most`, up to the largest one that is exact. */
+export function wholeNumber(least: number, most: number = Number.MAX_SAFE_INTEGER): JsonObject {
+  return { type: 'integer', minimum: least, maximum: most };
 }
 
 /** An object with these fields and no others. */

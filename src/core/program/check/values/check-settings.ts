@@ -2,7 +2,7 @@ import { errorMessage } from '../../../domain/errors/error.ts';
 import type { JsonObject, JsonValue } from '../../../domain/json/json.ts';
 import { type Duration, milliseconds } from '../../../domain/run/duration.ts';
 import { BLOCKS } from '../../../domain/program/document.ts';
-import { allSteps, objectAt, type Outline, type OutlineStep, textAt, textsAt } from '../outline.ts';
+import { allSteps, objectAt, type Outline, type OutlineList, type OutlineStep, textAt, textsAt } from '../outline.ts';
 import { type Problems, quoted } from '../problems.ts';
 
 /** Options that a block cannot have: its steps have them. */
@@ -32,7 +32,7 @@ function checkStep(step: OutlineStep, problems: Problems): void {
   if (kind === 'agent' || kind === 'program' || kind === 'ask')
     checkDuration(objectAt(body, 'limits'), 'deadline', { path: `${path}.${kind}.limits`, problems });
   if (kind === 'ask') checkAsk(body, `${path}.ask`, problems);
-  for (const list of lists) if (list.steps.length === 0) problems.add(list.path, 'the list has no step');
+  for (const list of lists) if (list.isGiven && list.steps.length === 0) problems.add(list.path, 'the list has no step');
   if (isBlock(kind)) {
     for (const option of NOT_FOR_BLOCKS) {
       if (option in value)
@@ -58,16 +58,28 @@ function checkFallback({ value, name, path, list }: OutlineStep, problems: Probl
   const refine = objectAt(value, 'refine');
   const fallback = textAt(refine, 'fallback');
   const isFallback = refine['onExhaustion'] === 'fallback';
-  if (isFallback && !('fallback' in refine)) problems.add(`${path}.refine`, '"onExhaustion" is "fallback": name a step in "fallback"');
+  if (isFallback && !('fallback' in refine))
+    problems.addUnlessLenient(`${path}.refine`, '"onExhaustion" is "fallback": name a step in "fallback"');
   if (fallback === '') return;
   const at = `${path}.refine.fallback`;
-  if (!isFallback) problems.add(at, 'the fallback is never taken: write "onExhaustion": "fallback" too');
+  if (!isFallback) problems.addUnlessLenient(at, 'the fallback is never taken: write "onExhaustion": "fallback" too');
   const target = list.steps.find((step) => step.name === fallback);
   if (fallback === name) problems.add(at, 'a step cannot be its own fallback');
   else if (target === undefined) {
     const known = list.steps.map((step) => step.name);
-    problems.unknownName(at, `no step of the same list is named ${quoted(fallback)}`, { written: fallback, known });
+    problems.unknownName(at, `no step of the same list is named ${quoted(fallback)}`, {
+      written: fallback,
+      known,
+      lenient: !isStepOfUnit(list, fallback),
+    });
   } else if (fallbacksFrom(target).includes(name)) problems.add(at, `${quoted(fallback)} falls back to this step in turn`);
+}
+
+/** True if any list of the unit of a list has a step of that name. */
+function isStepOfUnit(list: OutlineList, name: string): boolean {
+  let outermost = list;
+  while (outermost.block !== undefined) outermost = outermost.block.list;
+  return [...allSteps(outermost.steps)].some((step) => step.name === name);
 }
 
 /** Lists the names of the fallbacks of a step, each the fallback of the one before. */
