@@ -1,9 +1,11 @@
 import { getClient } from '@temporalio/activity';
+import { WorkflowNotFoundError } from '@temporalio/common';
 import { LonghaulError } from '../../src/core/domain/errors/error.ts';
 import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
 import type { EarlierRun } from '../../src/core/domain/program/program-state.ts';
 import type { ReadProgramInput } from '../../src/core/protocol.ts';
 import { readExecution } from '../../src/history/read-run.ts';
+import { runNotFound } from '../../src/temporal/run-outcome.ts';
 import { failingAs } from '../failures/failure.ts';
 
 /** The most bytes of results that a run takes over: they are carried until the steps that need them have begun. */
@@ -14,7 +16,12 @@ export const readProgram: (input: ReadProgramInput) => Promise<EarlierRun> = fai
 
 async function read({ runId }: ReadProgramInput): Promise<EarlierRun> {
   const client = getClient();
-  const { runId: executionId } = await client.workflow.getHandle(runId).describe();
+  const { runId: executionId } = await client.workflow
+    .getHandle(runId)
+    .describe()
+    .catch((error: unknown) => {
+      throw error instanceof WorkflowNotFoundError ? runNotFound(client, runId) : error;
+    });
   const program = (await readExecution(client, runId, executionId))?.run.state?.program;
   if (program === undefined)
     throw new LonghaulError('invalid_input', `Run "${runId}" cannot be resumed: it is no run of a program, or it never began`);

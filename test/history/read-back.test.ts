@@ -4,6 +4,7 @@ import { readBack, type ReadBackRun } from '../../src/history/read-back.ts';
 import type { HistoryEvent } from '../../src/history/history-events.ts';
 import { isRunResult, type RunResultFields } from '../../src/core/domain/run/result.ts';
 import { fromContinueAsNewState } from '../../src/core/loop/state/continue-as-new-state.ts';
+import type { RunState } from '../../src/core/loop/state/run-state.ts';
 import { type RecordedChainLink, recordedChains } from './recorded-histories.ts';
 
 const chains = await recordedChains();
@@ -42,6 +43,11 @@ async function readChain(runId: string, links: readonly RecordedChainLink[]): Pr
   return runs;
 }
 
+/** The number of steps in an execution: an agent's are in its record, those of a program are its model calls. */
+function stepsIn({ context, program, steps }: RunState): number {
+  return program === undefined ? steps.length : context.events.filter(({ step }) => step?.promptLength !== undefined).length;
+}
+
 describe.each([...chains])('%s', (runId, links) => {
   test('ends with the result with which its history closes', async () => {
     const runs = await readChain(runId, links);
@@ -63,7 +69,7 @@ describe.each([...chains])('%s', (runId, links) => {
       expect(state.firstOffset).toBe(offset);
       expect(state.steps.map(({ step }) => step)).toEqual(state.steps.map((_, index) => steps + index + 1));
       offset += state.context.events.length;
-      steps += state.steps.length;
+      steps += stepsIn(state);
       const carry = links[place + 1]?.recorded.carry;
       if (carry === undefined) continue;
       const {

@@ -1,0 +1,291 @@
+import type { BrokenChange } from './replay-mutated.ts';
+
+const INTERPRETER = 'src/core/program/interpreter';
+
+/** The order of units and steps. */
+const ORDER: readonly BrokenChange[] = [
+  {
+    what: 'runs the units of a graph one after the other',
+    file: `${INTERPRETER}/run-units.ts`,
+    find: 'const end = isGraph ?',
+    replace: 'const end = !isGraph && isGraph ?',
+    history: 'program-as-a-graph-of-units',
+    caught: { step: null, expected: '', actual: '' },
+  },
+  {
+    what: 'begins a unit before those that it needs have ended',
+    file: `${INTERPRETER}/run-units.ts`,
+    find: 'Promise.all(needed.map(async (name) => ends.get(name)))',
+    replace: 'Promise.all(needed.slice(1).map(async (name) => ends.get(name)))',
+    history: 'program-as-a-graph-of-units',
+    caught: { step: null, expected: '', actual: '' },
+  },
+  {
+    what: 'runs a unit although one that it needs has failed',
+    file: `${INTERPRETER}/run-units.ts`,
+    find: "?.status !== 'completed');",
+    replace: "?.status === 'skipped');",
+    history: 'program-as-a-graph-of-units',
+    caught: { step: null, expected: '', actual: '' },
+  },
+  {
+    what: 'looks values up before it stores them',
+    file: `${INTERPRETER}/run-steps.ts`,
+    find: 'for (const step of steps) {',
+    replace: 'for (const step of steps.toSorted((a, b) => (a.remember && b.recall ? 1 : 0))) {',
+    history: 'program-with-every-kind-of-step',
+    caught: { step: null, expected: '', actual: '' },
+  },
+  {
+    what: 'runs a step whose condition does not hold',
+    file: `${INTERPRETER}/run-steps.ts`,
+    find: 'step.when !== undefined && !conditionHolds',
+    replace: 'step.when === undefined && step.when && !conditionHolds',
+    history: 'program-with-blocks',
+    caught: { step: null, expected: '', actual: '' },
+  },
+  {
+    what: 'inverts conditions',
+    file: 'src/core/program/references/condition-holds.ts',
+    find: 'found?.found === true && checkJson(is, found.value).length === 0',
+    replace: '!(found?.found === true && checkJson(is, found.value).length === 0)',
+    history: 'program-given-as-a-document',
+    caught: { step: null, expected: '', actual: '' },
+  },
+];
+
+/** Blocks. */
+const BLOCKS: readonly BrokenChange[] = [
+  {
+    what: 'runs the branches of a parallel block one after the other',
+    file: `${INTERPRETER}/blocks/parallel.ts`,
+    find: 'await Promise.all(branches.map((steps) => run.runSteps({ ...address, steps })));',
+    replace:
+      'await branches.reduce<Promise<StepsEnd[]>>(async (ends, steps) => [...(await ends), await run.runSteps({ ...address, steps })], Promise.resolve([]));',
+    history: 'program-with-blocks',
+    caught: { step: null, expected: '', actual: '' },
+  },
+  {
+    what: 'runs more items of a list at once',
+    file: `${INTERPRETER}/blocks/for-each.ts`,
+    find: 'block.atOnce ?? PROGRAM_LIMITS.defaultAtOnce',
+    replace: '(block.atOnce ?? 0) + PROGRAM_LIMITS.defaultAtOnce',
+    history: 'program-with-blocks',
+    caught: { step: null, expected: '', actual: '' },
+  },
+  {
+    what: 'runs the items of a list from the last to the first',
+    file: `${INTERPRETER}/blocks/for-each.ts`,
+    find: 'const index = next;',
+    replace: 'const index = list.length - 1 - next;',
+    history: 'program-with-blocks',
+    caught: { step: null, expected: '', actual: '' },
+  },
+  {
+    what: 'begins further items after one has failed',
+    file: `${INTERPRETER}/blocks/for-each.ts`,
+    find: 'isEnding = true;',
+    replace: '',
+    history: 'program-with-a-failing-item',
+    caught: { step: null, expected: '', actual: '' },
+  },
+  {
+    what: 'takes the last case of a branch that holds',
+    file: `${INTERPRETER}/blocks/branch.ts`,
+    find: 'block.cases.findIndex(',
+    replace: 'block.cases.findLastIndex(',
+    history: 'program-with-blocks',
+    caught: { step: null, expected: '', actual: '' },
+  },
+  {
+    what: 'runs a round more than a block allows',
+    file: `${INTERPRETER}/blocks/repeat.ts`,
+    find: 'round + 1 >= block.atMost',
+    replace: 'round >= block.atMost',
+    history: 'program-with-blocks',
+    caught: { step: null, expected: '', actual: '' },
+  },
+];
+
+/** Attempts and waits. */
+const ATTEMPTS: readonly BrokenChange[] = [
+  {
+    what: 'does not wait between two attempts',
+    file: 'src/core/program/refine/refine.ts',
+    find: 'waitMs = delayAfter(number, config.backoff);',
+    replace: 'waitMs = delayAfter(number, config.backoff) * 0;',
+    history: 'program-with-further-attempts',
+    caught: { step: null, expected: '', actual: '' },
+  },
+  {
+    what: 'waits longer between two attempts',
+    file: 'src/core/program/refine/backoff.ts',
+    find: 'EXPONENTIAL_MS * 2 ** attempt',
+    replace: 'EXPONENTIAL_MS * 3 ** attempt',
+    history: 'program-with-further-attempts',
+    caught: { step: null, expected: '', actual: '' },
+  },
+  {
+    what: 'makes one attempt less',
+    file: 'src/core/program/refine/refine.ts',
+    find: 'number <= config.maxAttempts;',
+    replace: 'number < Math.max(2, config.maxAttempts);',
+    history: 'program-with-further-attempts',
+    caught: { step: null, expected: '', actual: '' },
+  },
+  {
+    what: 'takes an answer that breaches an anchor',
+    file: `${INTERPRETER}/steps/ask.ts`,
+    find: "if (error !== undefined) return { type: 'failed', error, id };",
+    replace: '',
+    history: 'program-with-further-attempts',
+    caught: { step: null, expected: '', actual: '' },
+  },
+  {
+    what: 'does not run the fallback of a step',
+    file: `${INTERPRETER}/conclude-step.ts`,
+    find: "if (onExhaustion === 'fallback' &&",
+    replace: "if (onExhaustion !== 'fallback' &&",
+    history: 'program-with-further-attempts',
+    caught: { step: null, expected: '', actual: '' },
+  },
+  {
+    what: 'sleeps for whole seconds',
+    file: `${INTERPRETER}/steps/sleep.ts`,
+    find: 'milliseconds(duration.value as Duration, `step "${at}": "sleep"`)',
+    replace: 'Math.ceil(milliseconds(duration.value as Duration, at) / 1_000) * 1_000',
+    history: 'program-with-every-kind-of-step',
+    caught: { step: null, expected: '', actual: '' },
+  },
+];
+
+/** People. */
+const PEOPLE: readonly BrokenChange[] = [
+  {
+    what: 'asks for the approval after the step was paid',
+    file: `${INTERPRETER}/run-once.ts`,
+    find: 'const decided = await approve(run, running, step);\n  const end = decided ?? (await act(run, running, step));',
+    replace: 'const acted = await act(run, running, step);\n  const end = (await approve(run, running, step)) ?? acted;',
+    history: 'program-decided-in-every-way',
+    caught: { step: null, expected: '', actual: '' },
+  },
+  {
+    what: 'takes an output without the review',
+    file: `${INTERPRETER}/review.ts`,
+    find: 'if (step.review === undefined) return done;',
+    replace: 'if (step.review === undefined || step.ask !== undefined) return done;',
+    history: 'program-decided-in-every-way',
+    caught: { step: null, expected: '', actual: '' },
+  },
+  {
+    what: 'tries a rejected step again',
+    file: `${INTERPRETER}/approve.ts`,
+    find: ', isFinal: true };',
+    replace: ' };',
+    history: 'program-with-rejected-steps',
+    caught: { step: null, expected: '', actual: '' },
+  },
+  {
+    what: 'does not ask the tool which calls wait',
+    file: `${INTERPRETER}/steps/tool-decision.ts`,
+    find: 'run.ports.askTerms(invocation)',
+    replace: 'Promise.resolve({ digest: `${eventId}/0` })',
+    history: 'program-decided-in-every-way',
+    caught: { step: null, expected: '', actual: '' },
+  },
+  {
+    what: 'forgets the deadline of a step',
+    file: `${INTERPRETER}/decide.ts`,
+    find: 'if (deadline === true) return {};',
+    replace: 'if (deadline !== undefined) return {};',
+    history: 'program-decided-by-its-deadlines',
+    caught: { step: null, expected: '', actual: '' },
+  },
+];
+
+/** Ends, executions, children and earlier runs. */
+const EXECUTIONS: readonly BrokenChange[] = [
+  {
+    what: 'does an extra activity before it closes',
+    file: `${INTERPRETER}/run-program.ts`,
+    find: 'takeRequests(state, ports);\n  const ending',
+    replace: 'await ports.readEarlier(state.runId);\n  takeRequests(state, ports);\n  const ending',
+    history: 'program-given-as-a-document',
+    caught: { step: null, expected: '', actual: '' },
+  },
+  {
+    what: 'goes on beyond a limit',
+    file: `${INTERPRETER}/program-run.ts`,
+    find: "const inFlight = call === 'model' ? program.asksInFlight : 0;",
+    replace: "const inFlight = 0;\n    if (call === 'model') return undefined;",
+    history: 'program-at-its-limit',
+    caught: { step: null, expected: '', actual: '' },
+  },
+  {
+    what: 'does not wait while the run is paused',
+    file: `${INTERPRETER}/program-run.ts`,
+    find: 'if (ports.inbox.paused) await',
+    replace: 'if (!ports.inbox.paused) await',
+    history: 'program-paused-and-raised',
+    caught: { step: null, expected: '', actual: '' },
+  },
+  {
+    what: 'never continues as new before a step',
+    file: `${INTERPRETER}/program-run.ts`,
+    find: 'else if (ports.continueDue(ACTIVITY))',
+    replace: 'else if (false && ports.continueDue(ACTIVITY))',
+    history: 'program-over-executions',
+    caught: { step: null, expected: '', actual: '' },
+  },
+  {
+    what: 'names its children differently',
+    file: `${INTERPRETER}/steps/child-start.ts`,
+    find: 'const runId = `${run.state.runId}/${at}',
+    replace: 'const runId = `${run.state.runId}/child/${at}',
+    history: 'program-with-descendants',
+    caught: { step: null, expected: '', actual: '' },
+  },
+  {
+    what: 'does not tell a child to report to the next execution',
+    file: 'src/core/program/children/follow-child.ts',
+    find: 'if (!hasEnded() && !(await effects.tell()))',
+    replace: 'if (!hasEnded() && !isLeft())',
+    history: 'program-with-a-child-across-executions',
+    caught: { step: null, expected: '', actual: '' },
+  },
+  {
+    what: 'leaves its child running if it is cancelled',
+    file: 'src/core/program/children/follow-child.ts',
+    find: 'await effects.cancel();',
+    replace: '',
+    history: 'program-cancelled-with-its-child',
+    caught: { step: null, expected: '', actual: '' },
+  },
+  {
+    what: 'does not read the result of a child of an earlier execution',
+    file: 'src/core/program/children/follow-child.ts',
+    find: 'if (hasReported()) return readEnded(effects);',
+    replace: "if (hasReported()) return { type: 'failed', code: 'child_failed', message: '' };",
+    history: 'program-with-a-child-across-executions-2',
+    caught: { step: null, expected: '', actual: '' },
+  },
+  {
+    what: 'takes over nothing of an earlier run',
+    file: `${INTERPRETER}/reuse.ts`,
+    find: 'if (earlier === undefined) return false;',
+    replace: 'if (earlier !== undefined) return false;',
+    history: 'program-resumed-from-an-earlier-run',
+    caught: { step: null, expected: '', actual: '' },
+  },
+  {
+    what: 'takes over results of the step from which it starts again',
+    file: 'src/core/program/state/reusable.ts',
+    find: 'if (from === undefined) return true;',
+    replace: 'if (from !== step) return true;',
+    history: 'program-resumed-from-a-step',
+    caught: { step: null, expected: '', actual: '' },
+  },
+];
+
+/** Changes of programs. */
+export const PROGRAM_CHANGES: readonly BrokenChange[] = [...ORDER, ...BLOCKS, ...ATTEMPTS, ...PEOPLE, ...EXECUTIONS];
