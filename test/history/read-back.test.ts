@@ -48,6 +48,12 @@ function stepsIn({ context, program, steps }: RunState): number {
   return program === undefined ? steps.length : context.events.filter(({ step }) => step?.promptLength !== undefined).length;
 }
 
+/** The state without what only the workflow knew: ids of outputs that no event has, and the next look at the parent. */
+function asTold<State extends Partial<RunState>>({ program, parent, ...state }: State): object {
+  const steps = program && new Map([...program.steps].map(([at, { outputId: _, ...step }]) => [at, step]));
+  return { ...state, ...(program && { program: { ...program, steps } }), ...(parent && { parent: { ...parent, checkAt: undefined } }) };
+}
+
 describe.each([...chains])('%s', (runId, links) => {
   test('ends with the result with which its history closes', async () => {
     const runs = await readChain(runId, links);
@@ -83,7 +89,7 @@ describe.each([...chains])('%s', (runId, links) => {
       } = fromContinueAsNewState(carry).state;
       // Older carried states, written before calls were counted at their start, lack this field.
       expect(carry.toolCallsStarted === undefined ? toolCallsStarted : state.toolCallsStarted).toEqual(toolCallsStarted);
-      expect(state).toMatchObject({ ...carried, context: { currentStep: context.currentStep, state: context.state } });
+      expect(asTold(state)).toMatchObject({ ...asTold(carried), context: { currentStep: context.currentStep, state: context.state } });
     }
     expect(runs.at(-1)?.result?.stepsUsed ?? 0).toBe(steps);
   });

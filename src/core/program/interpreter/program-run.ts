@@ -27,8 +27,10 @@ export class ProgramRun {
   readonly state: RunState;
   readonly program: ProgramState;
   readonly ports: ProgramPorts;
-  /** Bytes that the local tool calls in flight may produce. */
+  /** Bytes that local tool calls may have produced since the last call that was made remote instead. */
   localBytes = 0;
+  /** The number of lists of steps that blocks run side by side, beyond the first of each. */
+  listsBeside = 0;
   /** The number of children that steps wait for. */
   children = 0;
   #stop: Stop | undefined;
@@ -69,6 +71,13 @@ export class ProgramRun {
   /** True once the run goes on in its next execution. For conditions, which must not change anything. */
   get isContinuing(): boolean {
     return this.#stop?.type === 'continue';
+  }
+
+  /** True if another step may run at the same time as the one that asks. */
+  get isSideBySide(): boolean {
+    if (this.listsBeside > 0) return true;
+    const running = [...this.program.units.values()].filter(({ status }) => status === 'running');
+    return running.length > 1;
   }
 
   /** The deadline of the run, in milliseconds since the epoch; Infinity without one. */

@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import type { ToolSnapshot } from '../../../../src/core/domain/agent/agent-snapshot.ts';
 import type { JsonObject } from '../../../../src/core/domain/json/json.ts';
 import type { ProgramDocument } from '../../../../src/core/domain/program/document.ts';
 import type { RunResultFields } from '../../../../src/core/domain/run/result.ts';
@@ -21,6 +22,8 @@ export interface FakeProgram {
   continueDue?: () => boolean;
   /** Returns the number of turns that a child takes. Default 1. */
   childTurns?: (runId: string) => number;
+  /** The tools of the run, all of which succeed. */
+  tools?: ToolSnapshot[];
 }
 
 /** The outcome of a program with fake ports. */
@@ -31,6 +34,8 @@ export interface FakeProgramRun {
   executions: number;
   /** The ids of the children that were started, in order. */
   children: string[];
+  /** The tool calls, in the order in which they were made: `sort.Look`, or `sort.Look local`. */
+  toolCalls: string[];
 }
 
 const MOST_EXECUTIONS = 200;
@@ -42,11 +47,13 @@ export async function runFakeProgram({
   answer,
   continueDue = () => false,
   childTurns = () => 1,
+  tools = [],
 }: FakeProgram): Promise<FakeProgramRun> {
   const calls: string[] = [];
+  const toolCalls: string[] = [];
   let [ids, now, executions] = [0, 1_800_000_000_000, 1];
   const clock = { now: () => now, uuid: () => `id-${++ids}` };
-  const snapshot = { ...testSnapshot({ limits: { maxIterations: 10_000, finalAttempt: false } }), program: document };
+  const snapshot = { ...testSnapshot({ tools, limits: { maxIterations: 10_000, finalAttempt: false } }), program: document };
   let state: RunState = beginProgram({ runId: 'run-1', snapshot, input, startedAt: now }, clock);
   let hasActed = false;
   const ask = async (call: AskCall): Promise<AskOutcome> => {
@@ -81,7 +88,11 @@ export async function runFakeProgram({
       ...clock,
       inbox: new Inbox(),
       callModel: () => Promise.resolve({ type: 'failed', code: 'internal', message: 'a program calls no model of an agent' }),
-      runTool: () => Promise.resolve({ type: 'lost', reason: 'no tool runs here' }),
+      runTool: ({ call, tool }) => {
+        toolCalls.push(`${call.toolCallId}${tool.tier === 'local' ? ' local' : ''}`);
+        hasActed = true;
+        return setImmediate({ type: 'result', status: 'success', content: ['done'], durationMs: 1 });
+      },
       ask,
       runChild,
       useMemory: () => Promise.resolve({ type: 'failed', code: 'memory_missing', message: 'no memory' }),
@@ -98,7 +109,7 @@ export async function runFakeProgram({
     const { program } = state;
     if (program === undefined) throw new TypeError('The state has no program');
     const end = await runProgram(state, program, ports);
-    if (end.type === 'finished') return { result: end.result, calls, executions, children: [...children.keys()] };
+    if (end.type === 'finished') return { result: end.result, calls, executions, children: [...children.keys()], toolCalls };
     executions += 1;
     const carried = toContinueAsNewState(state, end.position, { executions, inbox: ports.inbox.carried() });
     state = fromContinueAsNewState(JSON.parse(JSON.stringify(carried)) as typeof carried).state;

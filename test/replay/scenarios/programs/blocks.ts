@@ -4,7 +4,7 @@ import { defineProgram } from '../../../../src/index.ts';
 import { say } from '../../../../src/testing/index.ts';
 import { search } from '../../../server/testbed/agents.ts';
 import type { ProgramScenario } from '../../scenario.ts';
-import { odd, tenfold } from './definitions.ts';
+import { odd, slowly, tenfold } from './definitions.ts';
 
 const everyBlock = defineProgram({
   name: 'blocks',
@@ -61,6 +61,25 @@ const failing = defineProgram({
   ],
 });
 
+const locals = defineProgram({
+  name: 'locals',
+  units: [
+    unit('all', {}, [
+      // The shorter branch has two calls before its remote one, and still comes first.
+      parallel('Both', [
+        [tool('Slow', slowly, { ms: 300 }), tool('AfterSlow', search, { query: 'slow' })],
+        [
+          tool('One', tenfold, { n: 1 }),
+          parallel('Nested', [[parallel('Inside', [[tool('Two', tenfold, { n: '{{One}}' })]])]]),
+          tool('AfterTwo', odd, { n: 3 }),
+        ],
+      ]),
+      tool('Alone', tenfold, { n: 4 }),
+      tool('Last', search, { query: 'last' }),
+    ]),
+  ],
+});
+
 /** Blocks. */
 export const blocks: Record<string, ProgramScenario> = {
   'program-with-blocks': {
@@ -68,5 +87,6 @@ export const blocks: Record<string, ProgramScenario> = {
     start: { input: { items: ['ask', 'look', 'sleep', 'look', 'ask'], numbers: [1, 2, 3, 4], rows: [[1, 2], [3]] } },
     script: [say('x'), say('x'), say('x'), say('x'), say('no'), say('ok')],
   },
+  'program-with-local-tools-side-by-side': { program: locals, script: [] },
   'program-with-a-failing-item': { program: failing, start: { input: { numbers: [1, 2, 3, 5, 7] } }, script: [] },
 };

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { ask, tool, unit } from '../../../../src/define/program/index.ts';
 import { defineAgent, defineProgram, defineTool } from '../../../../src/index.ts';
@@ -9,6 +10,18 @@ export const tenfold = defineTool({
   tier: 'local',
   parameters: z.object({ n: z.number() }),
   execute: ({ n }) => n * 10,
+});
+
+/** A local tool that takes longer than the other. */
+export const slowly = defineTool({
+  name: 'slowly',
+  description: 'Takes its time',
+  tier: 'local',
+  parameters: z.object({ ms: z.number() }),
+  execute: async ({ ms }, { signal }) => {
+    await sleep(ms, undefined, { signal });
+    return ms;
+  },
 });
 
 /** Refuses even numbers. */

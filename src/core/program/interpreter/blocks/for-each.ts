@@ -40,7 +40,10 @@ export async function runForEach(run: ProgramRun, running: RunningStep, block: F
     }
   };
   const atOnce = Math.min(block.atOnce ?? PROGRAM_LIMITS.defaultAtOnce, list.length);
+  const beside = Math.max(0, atOnce - 1);
+  run.listsBeside += beside;
   await Promise.all(Array.from({ length: atOnce }, runItems));
+  run.listsBeside -= beside;
   const end = endBlock(run, running, ends, () => list.map((_, index) => items[index] ?? null));
   if (end !== 'stopped') delete state.items;
   return end;
