@@ -2,6 +2,7 @@ import { defaultPayloadConverter } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
 import { readBack, type ReadBackRun } from '../../src/history/read-back.ts';
 import type { HistoryEvent } from '../../src/history/history-events.ts';
+import type { StepState } from '../../src/core/domain/program/program-state.ts';
 import { isRunResult, type RunResultFields } from '../../src/core/domain/run/result.ts';
 import { fromContinueAsNewState } from '../../src/core/loop/state/continue-as-new-state.ts';
 import type { RunState } from '../../src/core/loop/state/run-state.ts';
@@ -48,10 +49,15 @@ function stepsIn({ context, program, steps }: RunState): number {
   return program === undefined ? steps.length : context.events.filter(({ step }) => step?.promptLength !== undefined).length;
 }
 
-/** The state without what only the workflow knew: ids of outputs that no event has, and the next look at the parent. */
+/** The state without what only the workflow knew: ids of outputs and events that no activity names, and the next look at the parent. */
 function asTold<State extends Partial<RunState>>({ program, parent, ...state }: State): object {
-  const steps = program && new Map([...program.steps].map(([at, { outputId: _, ...step }]) => [at, step]));
+  const steps = program && new Map([...program.steps].map(([at, step]) => [at, withoutIds(step)]));
   return { ...state, ...(program && { program: { ...program, steps } }), ...(parent && { parent: { ...parent, checkAt: undefined } }) };
+}
+
+function withoutIds({ outputId: _, progress, ...step }: StepState): object {
+  const failure = progress?.failure && { ...progress.failure, id: undefined };
+  return { ...step, ...(progress && { progress: { ...progress, ...(failure && { failure }) } }) };
 }
 
 describe.each([...chains])('%s', (runId, links) => {

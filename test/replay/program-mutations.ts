@@ -10,7 +10,7 @@ const ORDER: readonly BrokenChange[] = [
     find: 'const end = isGraph ?',
     replace: 'const end = !isGraph && isGraph ?',
     history: 'program-as-a-graph-of-units',
-    caught: { step: null, expected: '', actual: '' },
+    caught: { step: 1, expected: 'activity "search"', actual: 'nothing more in this task' },
   },
   {
     what: 'begins a unit before those that it needs have ended',
@@ -18,7 +18,7 @@ const ORDER: readonly BrokenChange[] = [
     find: 'Promise.all(needed.map(async (name) => ends.get(name)))',
     replace: 'Promise.all(needed.slice(1).map(async (name) => ends.get(name)))',
     history: 'program-as-a-graph-of-units',
-    caught: { step: null, expected: '', actual: '' },
+    caught: { step: 1, expected: 'activity "odd"', actual: 'nothing more in this task' },
   },
   {
     what: 'runs a unit although one that it needs has failed',
@@ -26,15 +26,15 @@ const ORDER: readonly BrokenChange[] = [
     find: "?.status !== 'completed');",
     replace: "?.status === 'skipped');",
     history: 'program-as-a-graph-of-units',
-    caught: { step: null, expected: '', actual: '' },
+    caught: { step: 1, expected: 'nothing more in this task', actual: 'activity "askStep"' },
   },
   {
     what: 'looks values up before it stores them',
     file: `${INTERPRETER}/run-steps.ts`,
     find: 'for (const step of steps) {',
-    replace: 'for (const step of steps.toSorted((a, b) => (a.remember && b.recall ? 1 : 0))) {',
+    replace: 'for (const step of steps.toSorted((a, b) => (a.remember && b.recall ? 1 : a.recall && b.remember ? -1 : 0))) {',
     history: 'program-with-every-kind-of-step',
-    caught: { step: null, expected: '', actual: '' },
+    caught: { step: 2, expected: 'activity "search"', actual: 'activity "askStep"' },
   },
   {
     what: 'runs a step whose condition does not hold',
@@ -42,7 +42,7 @@ const ORDER: readonly BrokenChange[] = [
     find: 'step.when !== undefined && !conditionHolds',
     replace: 'step.when === undefined && step.when && !conditionHolds',
     history: 'program-with-blocks',
-    caught: { step: null, expected: '', actual: '' },
+    caught: { step: 7, expected: 'activity "search"', actual: 'activity "askStep"' },
   },
   {
     what: 'inverts conditions',
@@ -50,7 +50,7 @@ const ORDER: readonly BrokenChange[] = [
     find: 'found?.found === true && checkJson(is, found.value).length === 0',
     replace: '!(found?.found === true && checkJson(is, found.value).length === 0)',
     history: 'program-given-as-a-document',
-    caught: { step: null, expected: '', actual: '' },
+    caught: { step: 2, expected: 'activity "search"', actual: 'activity "askStep"' },
   },
 ];
 
@@ -63,7 +63,7 @@ const BLOCKS: readonly BrokenChange[] = [
     replace:
       'await branches.reduce<Promise<StepsEnd[]>>(async (ends, steps) => [...(await ends), await run.runSteps({ ...address, steps })], Promise.resolve([]));',
     history: 'program-with-blocks',
-    caught: { step: null, expected: '', actual: '' },
+    caught: { step: null, expected: 'a timer', actual: 'nothing more in this task' },
   },
   {
     what: 'runs more items of a list at once',
@@ -71,7 +71,7 @@ const BLOCKS: readonly BrokenChange[] = [
     find: 'block.atOnce ?? PROGRAM_LIMITS.defaultAtOnce',
     replace: '(block.atOnce ?? 0) + PROGRAM_LIMITS.defaultAtOnce',
     history: 'program-with-blocks',
-    caught: { step: null, expected: '', actual: '' },
+    caught: { step: 3, expected: 'activity "search"', actual: 'a timer' },
   },
   {
     what: 'runs the items of a list from the last to the first',
@@ -79,7 +79,7 @@ const BLOCKS: readonly BrokenChange[] = [
     find: 'const index = next;',
     replace: 'const index = list.length - 1 - next;',
     history: 'program-with-blocks',
-    caught: { step: null, expected: '', actual: '' },
+    caught: { step: 7, expected: 'activity "search"', actual: 'nothing more in this task' },
   },
   {
     what: 'begins further items after one has failed',
@@ -87,7 +87,7 @@ const BLOCKS: readonly BrokenChange[] = [
     find: 'isEnding = true;',
     replace: '',
     history: 'program-with-a-failing-item',
-    caught: { step: null, expected: '', actual: '' },
+    caught: { step: 1, expected: 'activity "search"', actual: 'activity "odd"' },
   },
   {
     what: 'takes the last case of a branch that holds',
@@ -95,7 +95,7 @@ const BLOCKS: readonly BrokenChange[] = [
     find: 'block.cases.findIndex(',
     replace: 'block.cases.findLastIndex(',
     history: 'program-with-blocks',
-    caught: { step: null, expected: '', actual: '' },
+    caught: { step: 3, expected: 'activity "askStep"', actual: 'activity "search"' },
   },
   {
     what: 'runs a round more than a block allows',
@@ -103,7 +103,7 @@ const BLOCKS: readonly BrokenChange[] = [
     find: 'round + 1 >= block.atMost',
     replace: 'round >= block.atMost',
     history: 'program-with-blocks',
-    caught: { step: null, expected: '', actual: '' },
+    caught: { step: 7, expected: 'nothing more in this task', actual: 'activity "search"' },
   },
 ];
 
@@ -115,7 +115,7 @@ const ATTEMPTS: readonly BrokenChange[] = [
     find: 'waitMs = delayAfter(number, config.backoff);',
     replace: 'waitMs = delayAfter(number, config.backoff) * 0;',
     history: 'program-with-further-attempts',
-    caught: { step: null, expected: '', actual: '' },
+    caught: { step: null, expected: 'a timer', actual: 'activity "askStep"' },
   },
   {
     what: 'waits longer between two attempts',
@@ -123,7 +123,7 @@ const ATTEMPTS: readonly BrokenChange[] = [
     find: 'EXPONENTIAL_MS * 2 ** attempt',
     replace: 'EXPONENTIAL_MS * 3 ** attempt',
     history: 'program-with-further-attempts',
-    caught: { step: null, expected: '', actual: '' },
+    caught: { step: null, expected: 'activity "askStep"', actual: 'a timer' },
   },
   {
     what: 'makes one attempt less',
@@ -131,7 +131,7 @@ const ATTEMPTS: readonly BrokenChange[] = [
     find: 'number <= config.maxAttempts;',
     replace: 'number < Math.max(2, config.maxAttempts);',
     history: 'program-with-further-attempts',
-    caught: { step: null, expected: '', actual: '' },
+    caught: { step: null, expected: 'a timer', actual: 'activity "askStep"' },
   },
   {
     what: 'takes an answer that breaches an anchor',
@@ -139,7 +139,7 @@ const ATTEMPTS: readonly BrokenChange[] = [
     find: "if (error !== undefined) return { type: 'failed', error, id };",
     replace: '',
     history: 'program-with-further-attempts',
-    caught: { step: null, expected: '', actual: '' },
+    caught: { step: null, expected: 'a timer', actual: 'activity "askStep"' },
   },
   {
     what: 'does not run the fallback of a step',
@@ -147,7 +147,7 @@ const ATTEMPTS: readonly BrokenChange[] = [
     find: "if (onExhaustion === 'fallback' &&",
     replace: "if (onExhaustion !== 'fallback' &&",
     history: 'program-with-further-attempts',
-    caught: { step: null, expected: '', actual: '' },
+    caught: { step: 8, expected: 'activity "odd"', actual: 'a change of search attributes' },
   },
   {
     what: 'sleeps for whole seconds',
@@ -155,7 +155,7 @@ const ATTEMPTS: readonly BrokenChange[] = [
     find: 'milliseconds(duration.value as Duration, `step "${at}": "sleep"`)',
     replace: 'Math.ceil(milliseconds(duration.value as Duration, at) / 1_000) * 1_000',
     history: 'program-with-every-kind-of-step',
-    caught: { step: null, expected: '', actual: '' },
+    caught: { step: 2, expected: 'activity "useMemory"', actual: 'a timer' },
   },
 ];
 
@@ -167,7 +167,7 @@ const PEOPLE: readonly BrokenChange[] = [
     find: 'const decided = await approve(run, running, step);\n  const end = decided ?? (await act(run, running, step));',
     replace: 'const acted = await act(run, running, step);\n  const end = (await approve(run, running, step)) ?? acted;',
     history: 'program-decided-in-every-way',
-    caught: { step: null, expected: '', actual: '' },
+    caught: { step: null, expected: 'a change of search attributes', actual: 'activity "askStep"' },
   },
   {
     what: 'takes an output without the review',
@@ -175,7 +175,7 @@ const PEOPLE: readonly BrokenChange[] = [
     find: 'if (step.review === undefined) return done;',
     replace: 'if (step.review === undefined || step.ask !== undefined) return done;',
     history: 'program-decided-in-every-way',
-    caught: { step: null, expected: '', actual: '' },
+    caught: { step: 2, expected: 'a change of search attributes', actual: 'activity "askStep"' },
   },
   {
     what: 'tries a rejected step again',
@@ -183,7 +183,7 @@ const PEOPLE: readonly BrokenChange[] = [
     find: ', isFinal: true };',
     replace: ' };',
     history: 'program-with-rejected-steps',
-    caught: { step: null, expected: '', actual: '' },
+    caught: { step: null, expected: 'the end as Failed', actual: 'nothing more in this task' },
   },
   {
     what: 'does not ask the tool which calls wait',
@@ -191,7 +191,7 @@ const PEOPLE: readonly BrokenChange[] = [
     find: 'run.ports.askTerms(invocation)',
     replace: 'Promise.resolve({ digest: `${eventId}/0` })',
     history: 'program-decided-in-every-way',
-    caught: { step: null, expected: '', actual: '' },
+    caught: { step: 2, expected: 'activity "askTerms"', actual: 'a change of search attributes' },
   },
   {
     what: 'forgets the deadline of a step',
@@ -199,7 +199,7 @@ const PEOPLE: readonly BrokenChange[] = [
     find: 'if (deadline === true) return {};',
     replace: 'if (deadline !== undefined) return {};',
     history: 'program-decided-by-its-deadlines',
-    caught: { step: null, expected: '', actual: '' },
+    caught: { step: null, expected: 'a timer', actual: 'nothing more in this task' },
   },
 ];
 
@@ -211,7 +211,7 @@ const EXECUTIONS: readonly BrokenChange[] = [
     find: 'takeRequests(state, ports);\n  const ending',
     replace: 'await ports.readEarlier(state.runId);\n  takeRequests(state, ports);\n  const ending',
     history: 'program-given-as-a-document',
-    caught: { step: null, expected: '', actual: '' },
+    caught: { step: 2, expected: 'a change of search attributes', actual: 'activity "readProgram"' },
   },
   {
     what: 'goes on beyond a limit',
@@ -219,7 +219,7 @@ const EXECUTIONS: readonly BrokenChange[] = [
     find: "const inFlight = call === 'model' ? program.asksInFlight : 0;",
     replace: "const inFlight = 0;\n    if (call === 'model') return undefined;",
     history: 'program-at-its-limit',
-    caught: { step: null, expected: '', actual: '' },
+    caught: { step: 3, expected: 'a change of search attributes', actual: 'activity "askStep"' },
   },
   {
     what: 'does not wait while the run is paused',
@@ -227,7 +227,7 @@ const EXECUTIONS: readonly BrokenChange[] = [
     find: 'if (ports.inbox.paused) await',
     replace: 'if (!ports.inbox.paused) await',
     history: 'program-paused-and-raised',
-    caught: { step: null, expected: '', actual: '' },
+    caught: { step: null, expected: 'a change of search attributes', actual: 'activity "search"' },
   },
   {
     what: 'never continues as new before a step',
@@ -235,7 +235,7 @@ const EXECUTIONS: readonly BrokenChange[] = [
     find: 'else if (ports.continueDue(ACTIVITY))',
     replace: 'else if (false && ports.continueDue(ACTIVITY))',
     history: 'program-over-executions',
-    caught: { step: null, expected: '', actual: '' },
+    caught: { step: 1, expected: 'the cancellation of a timer', actual: 'activity "tenfold"' },
   },
   {
     what: 'names its children differently',
@@ -243,7 +243,7 @@ const EXECUTIONS: readonly BrokenChange[] = [
     find: 'const runId = `${run.state.runId}/${at}',
     replace: 'const runId = `${run.state.runId}/child/${at}',
     history: 'program-with-descendants',
-    caught: { step: null, expected: '', actual: '' },
+    caught: 'Child workflow id of scheduled event',
   },
   {
     what: 'does not tell a child to report to the next execution',
@@ -251,7 +251,7 @@ const EXECUTIONS: readonly BrokenChange[] = [
     find: 'if (!hasEnded() && !(await effects.tell()))',
     replace: 'if (!hasEnded() && !isLeft())',
     history: 'program-with-a-child-across-executions',
-    caught: { step: null, expected: '', actual: '' },
+    caught: { step: null, expected: 'signal "reportEnd"', actual: 'continue-as-new' },
   },
   {
     what: 'leaves its child running if it is cancelled',
@@ -259,7 +259,7 @@ const EXECUTIONS: readonly BrokenChange[] = [
     find: 'await effects.cancel();',
     replace: '',
     history: 'program-cancelled-with-its-child',
-    caught: { step: null, expected: '', actual: '' },
+    caught: { step: null, expected: 'the cancellation of another workflow', actual: 'a change of search attributes' },
   },
   {
     what: 'does not read the result of a child of an earlier execution',
@@ -267,7 +267,7 @@ const EXECUTIONS: readonly BrokenChange[] = [
     find: 'if (hasReported()) return readEnded(effects);',
     replace: "if (hasReported()) return { type: 'failed', code: 'child_failed', message: '' };",
     history: 'program-with-a-child-across-executions-2',
-    caught: { step: null, expected: '', actual: '' },
+    caught: { step: null, expected: 'activity "readResult"', actual: 'a change of search attributes' },
   },
   {
     what: 'takes over nothing of an earlier run',
@@ -275,15 +275,15 @@ const EXECUTIONS: readonly BrokenChange[] = [
     find: 'if (earlier === undefined) return false;',
     replace: 'if (earlier !== undefined) return false;',
     history: 'program-resumed-from-an-earlier-run',
-    caught: { step: null, expected: '', actual: '' },
+    caught: { step: null, expected: 'a change of search attributes', actual: 'activity "askStep"' },
   },
   {
     what: 'takes over results of the step from which it starts again',
     file: 'src/core/program/state/reusable.ts',
     find: 'if (from === undefined) return true;',
     replace: 'if (from !== step) return true;',
-    history: 'program-resumed-from-a-step',
-    caught: { step: null, expected: '', actual: '' },
+    history: 'program-resumed-from-a-step-2',
+    caught: { step: 1, expected: 'continue-as-new', actual: 'a change of search attributes' },
   },
 ];
 

@@ -1,3 +1,4 @@
+import { expect } from 'vitest';
 import { Replayer, type ReplayVerdict } from '../../worker/index.ts';
 import { recordedHistories } from './histories.ts';
 import { bundleMutated, type Mutation } from './mutated-bundle.ts';
@@ -7,7 +8,14 @@ export interface BrokenChange extends Mutation {
   what: string;
   /** The name of the history. */
   history: string;
-  caught: { step: number | null; expected: string; actual: string };
+  /** A text is the beginning of the message for a command whose type and name are those of the history. */
+  caught: { step: number | null; expected: string; actual: string } | string;
+}
+
+/** Returns the verdict on a history that a change breaks. */
+export function verdictOn({ caught }: Pick<BrokenChange, 'caught'>): object {
+  if (typeof caught === 'string') return { type: 'diverged', message: expect.stringMatching(`^${caught}`) as string, divergence: null };
+  return { type: 'diverged', divergence: { ...caught, eventId: expect.any(Number) as number } };
 }
 
 /** Replays histories with changed code, or with a copy of the present code: those of these names, or all. */
