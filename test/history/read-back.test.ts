@@ -110,3 +110,9 @@ test('the recorded runs cover every form', () => {
   expect(Math.max(...executions)).toBeGreaterThan(3);
   expect(executions.length).toBeGreaterThan(8);
 });
+
+test('the closing event of a recorded program, with which it is compared, has the results of its units', () => {
+  const programs = [...chains.values()].filter(([first]) => first?.recorded.resolved?.snapshot.program !== undefined);
+  expect(programs.length).toBeGreaterThan(30);
+  for (const links of programs) expect(closingResult(links.at(-1)?.events ?? [])?.units).not.toHaveLength(0);
+});
