@@ -81,9 +81,8 @@ function start(run: ProgramRun, invocation: ToolInvocation): Promise<ToolOutcome
   const { tier, ...remote } = invocation.tool;
   if (tier !== 'local') return startTool(run.state, run.ports, invocation);
   const bytes = (remote.maxResultBytes ?? BYTE_BUDGETS.toolResult) + BYTE_BUDGETS.localChanges;
-  const fits = run.localBytes + bytes <= MAX_LOCAL_BYTES;
-  run.localBytes = fits ? run.localBytes + bytes : 0;
-  const isLocal = fits && !run.isSideBySide;
+  const isLocal = !run.isSideBySide && run.localBytes + bytes <= MAX_LOCAL_BYTES;
+  run.localBytes = isLocal ? run.localBytes + bytes : 0;
   return startTool(run.state, run.ports, isLocal ? invocation : { ...invocation, tool: remote });
 }
 
