@@ -78,6 +78,20 @@ describe('the recorded programs', () => {
     expect(programs.some(has)).toBe(true);
   });
 
+  // The record is what the worker answers after a replay, and the calls are in the history as they were made before.
+  test('have each call at the same place in the record, before a replay and after it', () => {
+    const places = programs.flatMap(({ events, links }) =>
+      links.flatMap(({ recorded: { toolCalls, localCalls } }) =>
+        [...[...toolCalls.values()].map(({ input }) => input.at), ...localCalls.map(({ output }) => output?.at)].map((at) => {
+          const [offset = -1, index = -1] = at ?? [];
+          return events[offset]?.content[index]?.type;
+        }),
+      ),
+    );
+    expect(places.length).toBeGreaterThan(30);
+    expect(new Set(places)).toEqual(new Set(['tool_call']));
+  });
+
   test('have agents that programs have started', async () => {
     const parents = [...(await recordedChains()).values()].map(([first]) => first?.recorded.input?.parent);
     expect(parents.some((parent) => parent !== undefined)).toBe(true);
