@@ -17,4 +17,4 @@ describe('a change of the interpreter without a patch is detected where the run 
 test('a copy of the workflows without a change breaks no run', async () => {
   const verdicts = await replayMutated(undefined);
   expect(Object.values(verdicts).filter(({ type }) => type !== 'ok')).toEqual([]);
-});
+}, 120_000);

@@ -107,6 +107,26 @@ const BLOCKS: readonly BrokenChange[] = [
   },
 ];
 
+/** Local tools. */
+const LOCAL_TOOLS: readonly BrokenChange[] = [
+  {
+    what: 'makes local calls beside other steps',
+    file: `${INTERPRETER}/steps/tool.ts`,
+    find: '!run.isSideBySide && ',
+    replace: '',
+    history: 'program-with-local-tools-side-by-side',
+    caught: { step: 1, expected: 'activity "slowly"', actual: 'local activity "slowly"' },
+  },
+  {
+    what: 'makes no local call',
+    file: `${INTERPRETER}/steps/tool.ts`,
+    find: '!run.isSideBySide && ',
+    replace: 'run.isSideBySide && ',
+    history: 'program-with-every-kind-of-step',
+    caught: { step: 2, expected: 'local activity "tenfold"', actual: 'activity "tenfold"' },
+  },
+];
+
 /** Attempts and waits. */
 const ATTEMPTS: readonly BrokenChange[] = [
   {
@@ -288,4 +308,4 @@ const EXECUTIONS: readonly BrokenChange[] = [
 ];
 
 /** Changes of programs. */
-export const PROGRAM_CHANGES: readonly BrokenChange[] = [...ORDER, ...BLOCKS, ...ATTEMPTS, ...PEOPLE, ...EXECUTIONS];
+export const PROGRAM_CHANGES: readonly BrokenChange[] = [...ORDER, ...BLOCKS, ...LOCAL_TOOLS, ...ATTEMPTS, ...PEOPLE, ...EXECUTIONS];
