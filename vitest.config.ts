@@ -12,6 +12,7 @@ const MATRICES = {
   unit: [
     'test/activities/hostile/thrown-by-hooks.test.ts',
     'test/replay/mutations.test.ts',
+    'test/replay/program-mutations.test.ts',
     'test/core/json-schema/bounded-checks.test.ts',
     'test/core/program/mutants/ten-thousand-mutants.test.ts',
   ],

@@ -99,7 +99,8 @@ function questions(program: ProgramDocument): ToolSnapshot[] {
     const name = `${unit.name}.${step.name}`;
     const asked: ToolSnapshot[] = [];
     if (step.human !== undefined) asked.push(question(name, { answer: step.human.output ?? { type: 'string' } }));
-    if (step.approval !== undefined && step.tool === undefined) asked.push(question(name, {}));
+    // A question and its approval have one name: what is answered in place of the question is an answer to it.
+    else if (step.approval !== undefined && step.tool === undefined) asked.push(question(name, {}));
     if (step.review !== undefined) asked.push(question(`${name}${REVIEW}`, { schema: { type: 'object', required: ['output'] } }));
     return asked;
   });

@@ -1,4 +1,5 @@
 import { getClient } from '@temporalio/activity';
+import { WorkflowNotFoundError } from '@temporalio/common';
 import { LonghaulError } from '../../src/core/domain/errors/error.ts';
 import type { StoredOutput } from '../../src/core/domain/program/messages.ts';
 import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
@@ -6,6 +7,7 @@ import type { JsonValue } from '../../src/core/domain/json/json.ts';
 import type { EarlierRun, ProgramState } from '../../src/core/domain/program/program-state.ts';
 import type { ReadProgramInput } from '../../src/core/protocol.ts';
 import { readExecution } from '../../src/history/read-run.ts';
+import { runNotFound } from '../../src/temporal/run-outcome.ts';
 import { failingAs } from '../failures/failure.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 import type { OutputStore } from './output-store.ts';
@@ -20,7 +22,12 @@ export function readProgramActivity({ stepValues }: ActivityRuntime): (input: Re
 
 async function read(store: OutputStore, { runId }: ReadProgramInput): Promise<EarlierRun> {
   const client = getClient();
-  const { runId: executionId } = await client.workflow.getHandle(runId).describe();
+  const { runId: executionId } = await client.workflow
+    .getHandle(runId)
+    .describe()
+    .catch((error: unknown) => {
+      throw error instanceof WorkflowNotFoundError ? runNotFound(client, runId) : error;
+    });
   const program = (await readExecution(client, runId, executionId))?.run.state?.program;
   if (program === undefined)
     throw new LonghaulError('invalid_input', `Run "${runId}" cannot be resumed: it is no run of a program, or it never began`);

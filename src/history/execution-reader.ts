@@ -15,8 +15,10 @@ import type { RecordedInboundMessage, RecordedExecution } from './recorded-execu
 import { localActivityOf, type Marker, patchOf } from './recorded-markers.ts';
 import { addActivity } from './add-activity.ts';
 import { rescheduledActivity, type NamedActivity } from './rescheduled-activity.ts';
+import type { TaskSize } from './full-history.ts';
 import { type HistoryEvent, runHistory } from './history-events.ts';
 
+type TaskStart = NonNullable<HistoryEvent['workflowTaskStartedEventAttributes']>;
 type Payloads = { payloads?: object[] | null } | null | undefined;
 
 /** The activities that pin what a run needs of its worker. */
@@ -48,7 +50,7 @@ export class ExecutionReader {
   readonly #admitted = new Map<string, { name: string; argument: unknown }>();
   /** Events since the last workflow task began, which the next task sees. */
   #unseen: Unseen[] = [];
-  #started: { time: number; sees: Unseen[] } | undefined;
+  #started: { time: number; size: TaskSize; sees: Unseen[] } | undefined;
 
   constructor(executionId: string, converter: LoadedDataConverter) {
     this.#converter = converter;
@@ -120,11 +122,13 @@ export class ExecutionReader {
    * events.
    */
   #readTask(event: HistoryEvent): boolean {
-    if (event.workflowTaskStartedEventAttributes) {
-      this.#started = { time: milliseconds(event), sees: this.#unseen };
+    const start = event.workflowTaskStartedEventAttributes;
+    if (start) {
+      this.#started = { time: milliseconds(event), size: sizeAt(event, start), sees: this.#unseen };
       this.#unseen = [];
     } else if (event.workflowTaskCompletedEventAttributes) {
       const task = this.execution.taskTimes.push(this.#started?.time ?? milliseconds(event));
+      if (this.#started !== undefined) (this.execution.taskSizes ??= [])[task - 1] = this.#started.size;
       for (const unseen of this.#started?.sees ?? []) unseen.see(task);
       this.#started = undefined;
     } else if (event.workflowTaskFailedEventAttributes ?? event.workflowTaskTimedOutEventAttributes) {
@@ -275,6 +279,11 @@ export class ExecutionReader {
 /** Returns the time of an event in whole milliseconds, as the clock of a workflow shows it. */
 function milliseconds({ eventTime }: HistoryEvent): number {
   return Number(eventTime?.seconds ?? 0) * 1000 + Math.floor((eventTime?.nanos ?? 0) / 1_000_000);
+}
+
+/** Returns the size of a history at the event with which a task starts. */
+function sizeAt({ eventId }: HistoryEvent, { historySizeBytes, suggestContinueAsNew }: TaskStart): TaskSize {
+  return { events: Number(eventId), bytes: Number(historySizeBytes ?? 0), isSuggested: suggestContinueAsNew ?? false };
 }
 
 /** Returns the key of a request about a child: its start and its end have the same event. */

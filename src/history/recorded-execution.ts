@@ -31,6 +31,7 @@ import type {
   StoreOutputsOutput,
 } from '../core/domain/program/messages.ts';
 import type { EarlierRun } from '../core/domain/program/program-state.ts';
+import type { TaskSize } from './full-history.ts';
 import type { LocalActivity } from './recorded-markers.ts';
 
 /**
@@ -126,6 +127,8 @@ export interface RecordedExecution {
   timers: Set<number>;
   /** The start of each task, in milliseconds since the epoch. */
   taskTimes: number[];
+  /** The size of the history at the start of each task. */
+  taskSizes?: TaskSize[];
   /** The task in which the loop ended in this execution. */
   decidedIn?: number;
   /**

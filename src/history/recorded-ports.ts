@@ -17,6 +17,7 @@ import { LonghaulError } from '../core/domain/errors/error.ts';
 import type { Inbox } from '../core/loop/state/inbox.ts';
 import type {
   Authorization,
+  Growth,
   LoopChange,
   ModelCall,
   ModelCallOutcome,
@@ -40,7 +41,9 @@ import type {
 } from '../core/program/interpreter/program-ports.ts';
 import type { AskStepOutput, UseMemoryOutput } from '../core/protocol.ts';
 import type { RunState } from '../core/loop/state/run-state.ts';
+import { DEFAULT_THRESHOLDS } from '../core/domain/run/continue-as-new.ts';
 import { derivedEventId } from './event-ids.ts';
+import { isFull } from './full-history.ts';
 import { recordedChildEffects } from './recorded-child-effects.ts';
 import { RecordedOutputs } from './recorded-outputs.ts';
 import type { Ended, RecordedTasks } from './recorded-tasks.ts';
@@ -71,6 +74,8 @@ export class RecordedPorts implements ProgramPorts {
   /** Attempts of steps that the program has not made yet. */
   readonly #stepAttemptsLeft: Set<string>;
   #stepsRunning = 0;
+  /** The number of children whose results are being read. */
+  #childrenRead = 0;
   /** Children that the program has not started yet, or not waited for. */
   readonly #childrenLeft: Set<string>;
   readonly #outputs: RecordedOutputs;
@@ -140,7 +145,14 @@ export class RecordedPorts implements ProgramPorts {
   async runChild(call: ChildCall): Promise<ChildOutcome> {
     const { childCheckMs = DEFAULT_CHILD_CHECK_MS } = this.#state?.snapshot.timing ?? {};
     this.#childrenLeft.delete(call.runId);
-    return followChild(recordedChildEffects(this.#recorded, this.#tasks, call.runId), call, childCheckMs);
+    const effects = recordedChildEffects(this.#recorded, this.#tasks, call.runId);
+    const read: typeof effects.read = async () => {
+      this.#childrenRead += 1;
+      const child = await effects.read();
+      this.#childrenRead -= 1;
+      return child;
+    };
+    return followChild({ ...effects, read }, call, childCheckMs);
   }
 
   async readEarlier(): Promise<EarlierOutcome> {
@@ -201,12 +213,12 @@ export class RecordedPorts implements ProgramPorts {
    * True exactly when history continues in the next execution. If this task requested a call, continuing was not due;
    * if calls were running and another one was not requested, it was left to the next execution.
    */
-  continueDue(): boolean {
+  continueDue(growth: Growth): boolean {
     const { end, archivings, decidedIn = Infinity, modelCalls, summaries } = this.#recorded;
     // A local call runs as soon as it is requested. One that is left will be requested in this execution.
     if (this.#localCallsLeft.size > 0) return false;
     if (this.#toolCallsLeft.has(this.#tasks.number) || modelCalls[this.#modelCalls]?.scheduledIn === this.#tasks.number) return false;
-    if (this.#state?.program !== undefined) return this.#programContinues();
+    if (this.#state?.program !== undefined) return this.#programContinues(growth);
     if (this.#toolsRunning > 0) return true;
     if ((end?.type !== 'continued' && archivings.length === 0) || this.#modelCalls < modelCalls.length || this.#toolCallsLeft.size > 0)
       return false;
@@ -218,7 +230,7 @@ export class RecordedPorts implements ProgramPorts {
    * True if the program continues in the next execution and starts nothing more in this one: steps that history starts
    * later did not see a full history.
    */
-  #programContinues(): boolean {
+  #programContinues(growth: Growth): boolean {
     const { end, archivings, storings, decidedIn = Infinity, timers } = this.#recorded;
     if (end?.type !== 'continued' && archivings.length + storings.length === 0) return false;
     if (this.#stepAttemptsLeft.size > 0 || this.#toolCallsLeft.size > 0) return false;
@@ -228,7 +240,10 @@ export class RecordedPorts implements ProgramPorts {
     const tells = [...this.#recorded.children.values()].flatMap(({ told }) => told?.scheduledIn ?? []);
     if (tells.length > 0) return task >= Math.min(...tells);
     const isDraining = this.#stepsRunning + this.#toolsRunning > 0 && [...timers].every((timer) => timer <= task);
-    return task >= decidedIn || isDraining;
+    // A program that reads the result of a child may continue before it has that result, and may go on if there is room.
+    const limit = this.#state?.snapshot.continueAsNew ?? DEFAULT_THRESHOLDS;
+    const isReading = this.#childrenRead > 0 && isFull(this.#recorded.taskSizes?.[task - 1], growth, limit);
+    return task >= decidedIn || isDraining || isReading;
   }
 
   recorded({ approvals }: RunState): void {

@@ -1,4 +1,4 @@
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -27,8 +27,16 @@ beforeAll(async () => {
 afterAll(async () => rm(folder, { recursive: true }));
 
 test('a folder of histories is replayed, and the exit code is 0 if all of them replay', async () => {
-  const { exitCode, stdout, stderr } = await callCli(['replay', HISTORIES, '--workflows', WORKFLOWS]);
-  const count = recordedHistories().length;
+  // An agent in one execution and in several, agents in a workflow of the tests, and a program with its children.
+  const names = recordedHistories()
+    .map(({ name }) => name)
+    .filter((name) => /^(completed-|continued-after-|two-agents-|program-with-descendants)/.test(name));
+  const some = join(folder, 'some');
+  await mkdir(some);
+  for (const name of names) await cp(join(HISTORIES, `${name}.json`), join(some, `${name}.json`));
+  const { exitCode, stdout, stderr } = await callCli(['replay', some, '--workflows', WORKFLOWS]);
+  const count = names.length;
+  expect(count).toBeGreaterThan(10);
   expect(stdout.match(/^ok /gm)).toHaveLength(count);
   expect(stderr).toBe(`${count} of ${count} runs go on with this code.\n`);
   expect(exitCode).toBe(0);

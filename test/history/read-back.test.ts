@@ -2,8 +2,10 @@ import { defaultPayloadConverter } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
 import { readBack, type ReadBackRun } from '../../src/history/read-back.ts';
 import type { HistoryEvent } from '../../src/history/history-events.ts';
+import type { StepState } from '../../src/core/domain/program/program-state.ts';
 import { isRunResult, type RunResultFields } from '../../src/core/domain/run/result.ts';
 import { fromContinueAsNewState } from '../../src/core/loop/state/continue-as-new-state.ts';
+import type { RunState } from '../../src/core/loop/state/run-state.ts';
 import { type RecordedChainLink, recordedChains } from './recorded-histories.ts';
 
 const chains = await recordedChains();
@@ -42,6 +44,22 @@ async function readChain(runId: string, links: readonly RecordedChainLink[]): Pr
   return runs;
 }
 
+/** The number of steps in an execution: an agent's are in its record, those of a program are its model calls. */
+function stepsIn({ context, program, steps }: RunState): number {
+  return program === undefined ? steps.length : context.events.filter(({ step }) => step?.promptLength !== undefined).length;
+}
+
+/** The state without what only the workflow knew: ids of outputs and events that no activity names, and the next look at the parent. */
+function asTold<State extends Partial<RunState>>({ program, parent, ...state }: State): object {
+  const steps = program && new Map([...program.steps].map(([at, step]) => [at, withoutIds(step)]));
+  return { ...state, ...(program && { program: { ...program, steps } }), ...(parent && { parent: { ...parent, checkAt: undefined } }) };
+}
+
+function withoutIds({ outputId: _, progress, ...step }: StepState): object {
+  const failure = progress?.failure && { ...progress.failure, id: undefined };
+  return { ...step, ...(progress && { progress: { ...progress, ...(failure && { failure }) } }) };
+}
+
 describe.each([...chains])('%s', (runId, links) => {
   test('ends with the result with which its history closes', async () => {
     const runs = await readChain(runId, links);
@@ -63,7 +81,7 @@ describe.each([...chains])('%s', (runId, links) => {
       expect(state.firstOffset).toBe(offset);
       expect(state.steps.map(({ step }) => step)).toEqual(state.steps.map((_, index) => steps + index + 1));
       offset += state.context.events.length;
-      steps += state.steps.length;
+      steps += stepsIn(state);
       const carry = links[place + 1]?.recorded.carry;
       if (carry === undefined) continue;
       const {
@@ -77,7 +95,7 @@ describe.each([...chains])('%s', (runId, links) => {
       } = fromContinueAsNewState(carry).state;
       // Older carried states, written before calls were counted at their start, lack this field.
       expect(carry.toolCallsStarted === undefined ? toolCallsStarted : state.toolCallsStarted).toEqual(toolCallsStarted);
-      expect(state).toMatchObject({ ...carried, context: { currentStep: context.currentStep, state: context.state } });
+      expect(asTold(state)).toMatchObject({ ...asTold(carried), context: { currentStep: context.currentStep, state: context.state } });
     }
     expect(runs.at(-1)?.result?.stepsUsed ?? 0).toBe(steps);
   });
@@ -91,4 +109,10 @@ test('the recorded runs cover every form', () => {
   const executions = [...chains.values()].map((links) => links.length);
   expect(Math.max(...executions)).toBeGreaterThan(3);
   expect(executions.length).toBeGreaterThan(8);
+});
+
+test('the closing event of a recorded program, with which it is compared, has the results of its units', () => {
+  const programs = [...chains.values()].filter(([first]) => first?.recorded.resolved?.snapshot.program !== undefined);
+  expect(programs.length).toBeGreaterThan(30);
+  for (const links of programs) expect(closingResult(links.at(-1)?.events ?? [])?.units).not.toHaveLength(0);
 });

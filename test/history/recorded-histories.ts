@@ -3,7 +3,7 @@ import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
 import { ExecutionReader } from '../../src/history/execution-reader.ts';
 import type { RecordedExecution } from '../../src/history/recorded-execution.ts';
 import type { HistoryEvent } from '../../src/history/history-events.ts';
-import { AGENT_RUN } from '../../src/core/protocol.ts';
+import { AGENT_RUN, PROGRAM_RUN } from '../../src/core/protocol.ts';
 import { recordedHistories } from '../replay/histories.ts';
 
 const CONVERTER = { payloadConverter: defaultPayloadConverter, failureConverter: defaultFailureConverter, payloadCodecs: [] };
@@ -14,16 +14,19 @@ export interface RecordedChainLink {
   events: HistoryEvent[];
 }
 
+/** The types of the workflows that are runs. */
+const RUNS: readonly string[] = [AGENT_RUN, PROGRAM_RUN];
+
 /** The recorded runs that are workflows of their own, each with its executions, the oldest first. */
 export async function recordedChains(): Promise<Map<string, RecordedChainLink[]>> {
   const chains = new Map<string, RecordedChainLink[]>();
-  for (const { name, history } of recordedHistories()) {
+  for (const { name, runId, history } of recordedHistories()) {
     const [started] = historyFromJSON(history).events ?? [];
-    if (started?.workflowExecutionStartedEventAttributes?.workflowType?.name !== AGENT_RUN) continue;
-    const [, run = name, execution = '1'] = /^(.*?)(?:-(\d+))?$/.exec(name) ?? [];
-    const links = chains.get(run) ?? [];
+    if (!RUNS.includes(started?.workflowExecutionStartedEventAttributes?.workflowType?.name ?? '')) continue;
+    const [, execution = '1'] = /-(\d+)$/.exec(name) ?? [];
+    const links = chains.get(runId) ?? [];
     links[Number(execution) - 1] = await link(name, history);
-    chains.set(run, links);
+    chains.set(runId, links);
   }
   return chains;
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { readBack } from '../../src/history/read-back.ts';
+import type { Event } from '../../src/core/domain/record/event.ts';
 import { recordOf, type RunRecordFile } from '../replay/histories.ts';
 import { type RecordedChainLink, recordedChains } from './recorded-histories.ts';
 
@@ -14,9 +15,13 @@ async function readRecord(runId: string, links: readonly RecordedChainLink[]): P
   return record;
 }
 
-/** Ids that only the workflow knew are derived when a history is read. */
+/** Ids that only the workflow knew are derived when a history is read: those of events, and of the decisions of deadlines about them. */
 function withoutIds({ events, steps }: RunRecordFile): object {
-  return { events: events.map((event) => ({ ...event, id: undefined })), steps };
+  return { events: events.map(({ decision, ...event }) => ({ ...event, id: undefined, decision: withoutId(decision) })), steps };
+}
+
+function withoutId(decision: Event['decision']): object | undefined {
+  return decision?.source === 'deadline' ? { ...decision, id: undefined } : decision;
 }
 
 const runs = [...(await recordedChains())].flatMap(([runId, links]) => {

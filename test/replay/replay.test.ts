@@ -12,9 +12,9 @@ const replayer = new Replayer({ workflowsPath: fileURLToPath(new URL('../server/
 afterAll(async () => replayer.close());
 
 test.each(recordedHistories())(
-  '$name is replayed by the present loop',
-  async ({ name, history }) => {
-    expect(await replayer.replay(name, history)).toEqual({ type: 'ok' });
+  '$name is replayed by the present code',
+  async ({ runId, history }) => {
+    expect(await replayer.replay(runId, history)).toEqual({ type: 'ok' });
   },
   60_000,
 );

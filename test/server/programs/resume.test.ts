@@ -65,5 +65,9 @@ test('a step whose input differs runs again, and so does each step from the give
   const from = await start(['y'], { run: other.runId, from: 'u.Draft' });
   expect(await from.result()).toMatchObject({ output: 'final 3', stepsUsed: 2 });
   const unknown = await start(['y'], { run: 'no-such-run' });
-  expect(await unknown.result()).toMatchObject({ status: 'error' });
+  expect(await unknown.result()).toMatchObject({
+    status: 'error',
+    errorCode: 'run_not_found',
+    error: expect.stringContaining('has no run "no-such-run"') as string,
+  });
 }, 60_000);

@@ -24,7 +24,7 @@ export async function approve(run: ProgramRun, running: RunningStep, step: StepD
   // The question of the step itself is a call of its own.
   const suffix = step.human === undefined ? {} : { suffix: '.approval' };
   const call = state.progress?.call ?? recordCall(run, running, { name, arguments: args, ...suffix });
-  const decision = await decide(run, { kind: 'tool', call, toolName: name, deadline: step.approval });
+  const decision = await decide(run, { kind: 'tool', call, toolName: name, arguments: args, deadline: step.approval });
   if (decision === undefined) return { type: 'stopped' };
   if (decision.type === 'reject') {
     const message = decision.reason === undefined ? 'The step was rejected' : `The step was rejected: ${decision.reason}`;

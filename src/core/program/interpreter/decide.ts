@@ -1,6 +1,8 @@
 // Programs: steps that wait for a person.
 
 import type { ApprovalRequirement, Decision, PendingApproval } from '../../domain/approvals/approval.ts';
+import { callDigest } from '../../domain/approvals/call-digest.ts';
+import type { JsonObject } from '../../domain/json/json.ts';
 import { milliseconds } from '../../domain/run/duration.ts';
 import { deadlineOf } from '../../loop/approvals/approvals.ts';
 import type { StepDeadlineDocument } from '../../domain/program/document.ts';
@@ -12,23 +14,28 @@ export interface Question {
   kind: 'tool' | 'question';
   call: RecordedCall;
   toolName: string;
+  /** The arguments as the person is shown them. */
+  arguments: JsonObject;
   deadline: true | StepDeadlineDocument;
   /** The requirement of the tool itself, if it is the tool that needs the decision. */
-  requirement?: ApprovalRequirement;
+  requirement?: Omit<ApprovalRequirement, 'digest'>;
 }
 
 /** Waits for the decision about a call of a step. Undefined if the run stops first. */
-export function decide(run: ProgramRun, { kind, call, toolName, deadline, requirement }: Question): Promise<Decision | undefined> {
+export function decide(
+  run: ProgramRun,
+  { kind, call, toolName, arguments: args, deadline, requirement }: Question,
+): Promise<Decision | undefined> {
   const { state, ports } = run;
   const now = ports.now();
-  const { digest = `${call.eventId}/0`, reason, ...ownDeadline } = requirement ?? {};
+  const { reason, ...ownDeadline } = requirement ?? {};
   // The author of an event of a step is the address of the step.
   const at = state.window.events.findLast(({ id }) => id === call.eventId)?.author;
   const waiting: PendingApproval = {
     kind,
     callId: call.callId,
     toolName,
-    digest,
+    digest: callDigest(toolName, args),
     key: `${call.eventId}/0`,
     step: state.context.currentStep + 1,
     ...(at === undefined ? {} : { at }),

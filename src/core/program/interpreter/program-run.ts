@@ -32,7 +32,7 @@ export class ProgramRun {
   readonly state: RunState;
   readonly program: ProgramState;
   readonly ports: ProgramPorts;
-  /** Bytes that the local tool calls in flight may produce. */
+  /** Bytes that local tool calls may have produced since the last call that was made remote instead. */
   localBytes = 0;
   /** The outputs that this execution has loaded from the payload store, by id, and their bytes. */
   readonly loads = new Map<string, Promise<LoadOutcome>>();
@@ -83,6 +83,11 @@ export class ProgramRun {
   /** True once the run goes on in its next execution. For conditions, which must not change anything. */
   get isContinuing(): boolean {
     return this.#stop?.type === 'continue';
+  }
+
+  /** True if another step may run at the same time as the one that asks. */
+  get isSideBySide(): boolean {
+    return this.budget.lanes > 1;
   }
 
   /** The deadline that ends the run, in milliseconds since the epoch; Infinity without one, and if a person is asked at limits. */

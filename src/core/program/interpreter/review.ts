@@ -24,8 +24,9 @@ export async function review(
   const held = { output: done.output, id: done.id };
   state.progress = { ...state.progress, held };
   const name = `${address.unit}.${address.step}${REVIEW}`;
-  const call = state.progress.call ?? recordCall(run, running, { name, arguments: { output: held.output }, suffix: REVIEW });
-  const decision = await decide(run, { kind: 'tool', call, toolName: name, deadline: step.review });
+  const shown = { output: held.output };
+  const call = state.progress.call ?? recordCall(run, running, { name, arguments: shown, suffix: REVIEW });
+  const decision = await decide(run, { kind: 'tool', call, toolName: name, arguments: shown, deadline: step.review });
   if (decision === undefined) return { type: 'stopped' };
   delete state.progress.held;
   if (decision.type === 'reject') {

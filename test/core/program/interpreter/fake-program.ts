@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { ChildLimits } from '../../../../src/core/domain/agent/agent-snapshot.ts';
+import type { ChildLimits, ToolSnapshot } from '../../../../src/core/domain/agent/agent-snapshot.ts';
 import type { JsonObject, JsonValue } from '../../../../src/core/domain/json/json.ts';
 import type { LimitChanges, RunLimits } from '../../../../src/core/domain/agent/limits.ts';
 import type { SpilledContent } from '../../../../src/core/domain/content/content.ts';
@@ -52,6 +52,8 @@ export interface FakeProgram {
   /** Approves each request to raise a limit, this many turns after it was made; or rejects it. */
   approvesAfter?: number;
   rejects?: boolean;
+  /** The tools of the run, all of which succeed. */
+  tools?: ToolSnapshot[];
 }
 
 /** The use of a child, and its end. `lost`: it ends without a result. */
@@ -86,6 +88,8 @@ export interface FakeProgramRun {
   inputs: Record<string, JsonValue>;
   /** The outputs that were stored and loaded, in order: `+read.Big`, `-read.Big`, each with the number of the execution, and loaded ones with their id. */
   moved: string[];
+  /** The tool calls, in the order in which they were made: `sort.Look`, or `sort.Look local`. */
+  toolCalls: string[];
 }
 
 const MOST_EXECUTIONS = 200;
@@ -105,12 +109,14 @@ export async function runFakeProgram({
   childVerdict = () => undefined,
   earlier,
   store = new Map<string, JsonValue>(),
+  tools = [],
 }: FakeProgram): Promise<FakeProgramRun> {
   const calls: string[] = [];
+  const toolCalls: string[] = [];
   let [ids, now, executions] = [0, 1_800_000_000_000, 1];
   const clock = { now: () => now, uuid: () => `id-${++ids}` };
   const snapshot = {
-    ...testSnapshot({ limits: { maxIterations: 10_000, finalAttempt: false, ...limits } }),
+    ...testSnapshot({ tools, limits: { maxIterations: 10_000, finalAttempt: false, ...limits } }),
     program: document,
     ...(childLimits === undefined ? {} : { childLimits }),
   };
@@ -200,7 +206,11 @@ export async function runFakeProgram({
       ...clock,
       inbox,
       callModel: () => Promise.resolve({ type: 'failed', code: 'internal', message: 'a program calls no model of an agent' }),
-      runTool: () => Promise.resolve({ type: 'lost', reason: 'no tool runs here' }),
+      runTool: ({ call, tool }) => {
+        toolCalls.push(`${call.toolCallId}${tool.tier === 'local' ? ' local' : ''}`);
+        hasActed = true;
+        return setImmediate({ type: 'result', status: 'success', content: ['done'], durationMs: 1 });
+      },
       ask,
       runChild,
       useMemory: () => Promise.resolve({ type: 'failed', code: 'memory_missing', message: 'no memory' }),
@@ -252,6 +262,7 @@ export async function runFakeProgram({
         given,
         requests,
         moved,
+        toolCalls,
       };
     executions += 1;
     if (jsonBytes([...program.steps].map(([, { output, items }]) => [output, items])) > MAX_CARRIED_OUTPUT_BYTES + 100_000)

@@ -19,8 +19,9 @@ export async function askHuman(run: ProgramRun, running: RunningStep, human: Hum
   const question =
     edited === undefined ? resolveValue(human.question, lookupAt(run.program, address), options) : { ok: true as const, value: edited };
   if (!question.ok) return failedAtOnce(run, running, stepFailure(running, 'invalid_input', question.problem));
-  const call = state.progress?.call ?? recordCall(run, running, { name, arguments: { question: question.value } });
-  const decision = await decide(run, { kind: 'question', call, toolName: name, deadline: human });
+  const shown = { question: question.value };
+  const call = state.progress?.call ?? recordCall(run, running, { name, arguments: shown });
+  const decision = await decide(run, { kind: 'question', call, toolName: name, arguments: shown, deadline: human });
   if (decision === undefined) return { type: 'stopped' };
   if (decision.type === 'reject') {
     const message = decision.reason === undefined ? 'The question was rejected' : `The question was rejected: ${decision.reason}`;

@@ -1,11 +1,10 @@
 // Programs: the decision about a tool call.
 
-import type { ApprovalRequirement } from '../../../domain/approvals/approval.ts';
 import type { JsonObject } from '../../../domain/json/json.ts';
 import type { StepDocument, ToolStepDocument } from '../../../domain/program/document.ts';
 import type { RecordedCall } from '../../../domain/program/program-state.ts';
 import type { ToolInvocation } from '../../../loop/ports.ts';
-import { decide } from '../decide.ts';
+import { decide, type Question } from '../decide.ts';
 import type { AttemptEnd } from '../ends.ts';
 import type { ProgramRun } from '../program-run.ts';
 import { recordResult } from '../record-call.ts';
@@ -33,6 +32,7 @@ export async function decideOnCall(run: ProgramRun, running: RunningStep, { step
     kind: tool.answer === undefined ? 'tool' : 'question',
     call,
     toolName: tool.name,
+    arguments: invocation.call.arguments,
     deadline: step.approval ?? true,
     ...(requirement === undefined ? {} : { requirement: { ...tool.approval, ...requirement } }),
   });
@@ -56,8 +56,11 @@ export async function decideOnCall(run: ProgramRun, running: RunningStep, { step
   return { type: 'approved', ...approved };
 }
 
-async function requirementOf(run: ProgramRun, invocation: ToolInvocation): Promise<ApprovalRequirement | undefined> {
-  const { tool, eventId } = invocation;
-  if (tool.answer !== undefined || tool.approval?.when === 'always') return { digest: `${eventId}/0` };
-  return tool.approval === undefined ? undefined : run.ports.askTerms(invocation);
+async function requirementOf(run: ProgramRun, invocation: ToolInvocation): Promise<Question['requirement']> {
+  const { tool } = invocation;
+  if (tool.answer !== undefined || tool.approval?.when === 'always') return {};
+  const terms = tool.approval === undefined ? undefined : await run.ports.askTerms(invocation);
+  if (terms === undefined) return undefined;
+  const { digest: _, ...requirement } = terms;
+  return requirement;
 }

@@ -1,6 +1,7 @@
 // Programs: one attempt of a `tool` step.
 
 import type { ToolSnapshot } from '../../../domain/agent/agent-snapshot.ts';
+import { BYTE_BUDGETS } from '../../../domain/json/byte-budget.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../domain/json/json.ts';
 import type { StepDocument, ToolStepDocument } from '../../../domain/program/document.ts';
 import type { RecordedCall } from '../../../domain/program/program-state.ts';
@@ -65,23 +66,21 @@ function withArguments(invocation: ToolInvocation, edited: JsonObject): ToolInvo
   return { ...invocation, call: { ...invocation.call, arguments: edited }, edited: true };
 }
 
-/** Starts a call. Local calls whose results might be too large for one workflow task together run as remote ones. */
-async function start(run: ProgramRun, invocation: ToolInvocation): Promise<ToolOutcome> {
-  if (invocation.tool.tier !== 'local') return startTool(run.state, run.ports, invocation);
-  const bytes = (invocation.tool.maxResultBytes ?? MOST_RESULT_BYTES) + JSON.stringify(invocation.call.arguments).length;
-  if (run.localBytes + bytes > MAX_LOCAL_BYTES) {
-    const { tier: _, ...remote } = invocation.tool;
-    return startTool(run.state, run.ports, { ...invocation, tool: remote });
-  }
-  run.localBytes += bytes;
-  const outcome = await startTool(run.state, run.ports, invocation);
-  run.localBytes -= bytes;
-  return outcome;
+/**
+ * Starts a call. A local one runs as a remote one if other steps may run beside it: a replay hands over the ends of several local
+ * calls at once, so steps after them would begin in another order. So does one of many in a row: all local calls of one workflow
+ * task are one message, which has to stay below 4 MB.
+ */
+function start(run: ProgramRun, invocation: ToolInvocation): Promise<ToolOutcome> {
+  const { tier, ...remote } = invocation.tool;
+  if (tier !== 'local') return startTool(run.state, run.ports, invocation);
+  const bytes = (remote.maxResultBytes ?? BYTE_BUDGETS.toolResult) + BYTE_BUDGETS.localChanges;
+  const isLocal = !run.isSideBySide && run.localBytes + bytes <= MAX_LOCAL_BYTES;
+  run.localBytes = isLocal ? run.localBytes + bytes : 0;
+  return startTool(run.state, run.ports, isLocal ? invocation : { ...invocation, tool: remote });
 }
 
-const MOST_RESULT_BYTES = 64_000;
-
-/** Bytes that the local calls in flight may produce: the commands of one workflow task are one message of at most 4 MB. */
+/** Bytes that local calls in a row may produce. */
 const MAX_LOCAL_BYTES = 2_000_000;
 
 interface Ended {

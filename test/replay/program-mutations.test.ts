@@ -1,0 +1,25 @@
+import { describe, expect, test, vi } from 'vitest';
+import { installSilentRuntime } from '../../src/cli/replay/silent-runtime.ts';
+import { ATTEMPT_CHANGES } from './program-mutations/attempts.ts';
+import { EXECUTION_CHANGES } from './program-mutations/executions.ts';
+import { ORDER_CHANGES } from './program-mutations/order.ts';
+import { replayMutated, verdictOn } from './replay-mutated.ts';
+
+// Building a bundle takes a while on a busy machine.
+vi.setConfig({ testTimeout: 60_000 });
+await installSilentRuntime();
+
+describe('a change of the interpreter without a patch is detected where the run would be stuck', () => {
+  test.each([...ORDER_CHANGES, ...ATTEMPT_CHANGES, ...EXECUTION_CHANGES])(
+    'an interpreter that $what',
+    async ({ what: _, history, caught, ...mutation }) => {
+      const verdicts = await replayMutated(mutation, [history]);
+      expect(verdicts[history]).toMatchObject(verdictOn({ caught }));
+    },
+  );
+});
+
+test('a copy of the workflows without a change breaks no run', async () => {
+  const verdicts = await replayMutated(undefined);
+  expect(Object.values(verdicts).filter(({ type }) => type !== 'ok')).toEqual([]);
+}, 120_000);

@@ -1,0 +1,102 @@
+import type { BrokenChange } from '../replay-mutated.ts';
+
+const INTERPRETER = 'src/core/program/interpreter';
+
+/** Attempts and waits. */
+const ATTEMPTS: readonly BrokenChange[] = [
+  {
+    what: 'does not wait between two attempts',
+    file: 'src/core/program/refine/refine.ts',
+    find: 'waitMs = delayAfter(number, config.backoff);',
+    replace: 'waitMs = delayAfter(number, config.backoff) * 0;',
+    history: 'program-with-further-attempts',
+    caught: { step: null, expected: 'a timer', actual: 'activity "askStep"' },
+  },
+  {
+    what: 'waits longer between two attempts',
+    file: 'src/core/program/refine/backoff.ts',
+    find: 'EXPONENTIAL_MS * 2 ** attempt',
+    replace: 'EXPONENTIAL_MS * 3 ** attempt',
+    history: 'program-with-further-attempts',
+    caught: { step: null, expected: 'activity "askStep"', actual: 'a timer' },
+  },
+  {
+    what: 'makes one attempt less',
+    file: 'src/core/program/refine/refine.ts',
+    find: 'number <= config.maxAttempts;',
+    replace: 'number < Math.max(2, config.maxAttempts);',
+    history: 'program-with-further-attempts',
+    caught: { step: null, expected: 'a timer', actual: 'activity "askStep"' },
+  },
+  {
+    what: 'takes an answer that breaches an anchor',
+    file: `${INTERPRETER}/steps/ask.ts`,
+    find: "if (error !== undefined) return { type: 'failed', error, id };",
+    replace: '',
+    history: 'program-with-further-attempts',
+    caught: { step: null, expected: 'a timer', actual: 'activity "askStep"' },
+  },
+  {
+    what: 'does not run the fallback of a step',
+    file: `${INTERPRETER}/conclude-step.ts`,
+    find: "if (onExhaustion === 'fallback' &&",
+    replace: "if (onExhaustion !== 'fallback' &&",
+    history: 'program-with-further-attempts',
+    caught: { step: 8, expected: 'activity "odd"', actual: 'a change of search attributes' },
+  },
+  {
+    what: 'sleeps for whole seconds',
+    file: `${INTERPRETER}/steps/sleep.ts`,
+    find: 'milliseconds(duration.value as Duration, `step "${at}": "sleep"`)',
+    replace: 'Math.ceil(milliseconds(duration.value as Duration, at) / 1_000) * 1_000',
+    history: 'program-with-every-kind-of-step',
+    caught: { step: 2, expected: 'activity "useMemory"', actual: 'a timer' },
+  },
+];
+
+/** People. */
+const PEOPLE: readonly BrokenChange[] = [
+  {
+    what: 'asks for the approval after the step was paid',
+    file: `${INTERPRETER}/run-once.ts`,
+    find: 'const decided = await approve(run, running, step);\n  const end = decided ?? (await act(run, running, step));',
+    replace: 'const acted = await act(run, running, step);\n  const end = (await approve(run, running, step)) ?? acted;',
+    history: 'program-decided-in-every-way',
+    caught: { step: null, expected: 'a change of search attributes', actual: 'activity "askStep"' },
+  },
+  {
+    what: 'takes an output without the review',
+    file: `${INTERPRETER}/review.ts`,
+    find: 'if (step.review === undefined) return done;',
+    replace: 'if (step.review === undefined || step.ask !== undefined) return done;',
+    history: 'program-decided-in-every-way',
+    caught: { step: 2, expected: 'a change of search attributes', actual: 'activity "askStep"' },
+  },
+  {
+    what: 'tries a rejected step again',
+    file: `${INTERPRETER}/approve.ts`,
+    find: ', isFinal: true };',
+    replace: ' };',
+    history: 'program-with-rejected-steps',
+    caught: { step: null, expected: 'the end as Failed', actual: 'nothing more in this task' },
+  },
+  {
+    what: 'does not ask the tool which calls wait',
+    file: `${INTERPRETER}/steps/tool-decision.ts`,
+    find: 'run.ports.askTerms(invocation)',
+    replace: 'Promise.resolve({ digest: `${eventId}/0` })',
+    history: 'program-decided-in-every-way',
+    caught: { step: 2, expected: 'activity "askTerms"', actual: 'a change of search attributes' },
+  },
+  {
+    what: 'forgets the deadline of a step',
+    file: `${INTERPRETER}/decide.ts`,
+    find: 'if (deadline === true) return {};',
+    replace: 'if (deadline !== undefined) return {};',
+    history: 'program-decided-by-its-deadlines',
+    caught: { step: null, expected: 'a timer', actual: 'nothing more in this task' },
+  },
+];
+
+/** Changes of attempts, waits and decisions. */
+export const ATTEMPT_CHANGES: readonly BrokenChange[] = [...ATTEMPTS, ...PEOPLE];

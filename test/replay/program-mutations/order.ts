@@ -1,0 +1,131 @@
+import type { BrokenChange } from '../replay-mutated.ts';
+
+const INTERPRETER = 'src/core/program/interpreter';
+
+/** The order of units and steps. */
+const ORDER: readonly BrokenChange[] = [
+  {
+    what: 'runs the units of a graph one after the other',
+    file: `${INTERPRETER}/run-units.ts`,
+    find: 'const end = isGraph ?',
+    replace: 'const end = !isGraph && isGraph ?',
+    history: 'program-as-a-graph-of-units',
+    caught: { step: 1, expected: 'activity "search"', actual: 'nothing more in this task' },
+  },
+  {
+    what: 'begins a unit before those that it needs have ended',
+    file: `${INTERPRETER}/run-units.ts`,
+    find: 'Promise.all(needed.map(async (name) => ends.get(name)))',
+    replace: 'Promise.all(needed.slice(1).map(async (name) => ends.get(name)))',
+    history: 'program-as-a-graph-of-units',
+    caught: { step: 1, expected: 'activity "odd"', actual: 'nothing more in this task' },
+  },
+  {
+    what: 'runs a unit although one that it needs has failed',
+    file: `${INTERPRETER}/run-units.ts`,
+    find: "?.status !== 'completed');",
+    replace: "?.status === 'skipped');",
+    history: 'program-as-a-graph-of-units',
+    caught: { step: 1, expected: 'nothing more in this task', actual: 'activity "askStep"' },
+  },
+  {
+    what: 'looks values up before it stores them',
+    file: `${INTERPRETER}/run-steps.ts`,
+    find: 'for (const step of steps) {',
+    replace: 'for (const step of steps.toSorted((a, b) => (a.remember && b.recall ? 1 : a.recall && b.remember ? -1 : 0))) {',
+    history: 'program-with-every-kind-of-step',
+    caught: { step: 2, expected: 'activity "search"', actual: 'activity "askStep"' },
+  },
+  {
+    what: 'runs a step whose condition does not hold',
+    file: `${INTERPRETER}/run-steps.ts`,
+    find: 'step.when !== undefined && !conditionHolds',
+    replace: 'step.when === undefined && step.when && !conditionHolds',
+    history: 'program-with-blocks',
+    caught: { step: 7, expected: 'activity "search"', actual: 'activity "askStep"' },
+  },
+  {
+    what: 'inverts conditions',
+    file: 'src/core/program/references/condition-holds.ts',
+    find: 'found?.found === true && checkJson(is, found.value).length === 0',
+    replace: '!(found?.found === true && checkJson(is, found.value).length === 0)',
+    history: 'program-given-as-a-document',
+    caught: { step: 2, expected: 'activity "search"', actual: 'activity "askStep"' },
+  },
+];
+
+/** Blocks. */
+const BLOCKS: readonly BrokenChange[] = [
+  {
+    what: 'runs the branches of a parallel block one after the other',
+    file: `${INTERPRETER}/blocks/parallel.ts`,
+    find: 'await Promise.all(branches.map((steps) => run.runSteps({ ...address, steps })));',
+    replace:
+      'await branches.reduce<Promise<StepsEnd[]>>(async (ends, steps) => [...(await ends), await run.runSteps({ ...address, steps })], Promise.resolve([]));',
+    history: 'program-with-blocks',
+    caught: { step: null, expected: 'a timer', actual: 'nothing more in this task' },
+  },
+  {
+    what: 'runs more items of a list at once',
+    file: `${INTERPRETER}/blocks/for-each.ts`,
+    find: 'block.atOnce ?? PROGRAM_LIMITS.defaultAtOnce',
+    replace: '(block.atOnce ?? 0) + PROGRAM_LIMITS.defaultAtOnce',
+    history: 'program-with-blocks',
+    caught: { step: 3, expected: 'activity "search"', actual: 'a timer' },
+  },
+  {
+    what: 'runs the items of a list from the last to the first',
+    file: `${INTERPRETER}/blocks/for-each.ts`,
+    find: 'const index = next;',
+    replace: 'const index = list.length - 1 - next;',
+    history: 'program-with-blocks',
+    caught: { step: 7, expected: 'activity "search"', actual: 'nothing more in this task' },
+  },
+  {
+    what: 'begins further items after one has failed',
+    file: `${INTERPRETER}/blocks/for-each.ts`,
+    find: 'isEnding = true;',
+    replace: '',
+    history: 'program-with-a-failing-item',
+    caught: { step: 1, expected: 'activity "search"', actual: 'activity "odd"' },
+  },
+  {
+    what: 'takes the last case of a branch that holds',
+    file: `${INTERPRETER}/blocks/branch.ts`,
+    find: 'block.cases.findIndex(',
+    replace: 'block.cases.findLastIndex(',
+    history: 'program-with-blocks',
+    caught: { step: 3, expected: 'activity "askStep"', actual: 'activity "search"' },
+  },
+  {
+    what: 'runs a round more than a block allows',
+    file: `${INTERPRETER}/blocks/repeat.ts`,
+    find: 'round + 1 >= block.atMost',
+    replace: 'round >= block.atMost',
+    history: 'program-with-blocks',
+    caught: { step: 7, expected: 'nothing more in this task', actual: 'activity "search"' },
+  },
+];
+
+/** Local tools. */
+const LOCAL_TOOLS: readonly BrokenChange[] = [
+  {
+    what: 'makes local calls beside other steps',
+    file: `${INTERPRETER}/steps/tool.ts`,
+    find: '!run.isSideBySide && ',
+    replace: '',
+    history: 'program-with-local-tools-side-by-side',
+    caught: { step: 1, expected: 'activity "slowly"', actual: 'local activity "slowly"' },
+  },
+  {
+    what: 'makes no local call',
+    file: `${INTERPRETER}/steps/tool.ts`,
+    find: '!run.isSideBySide && ',
+    replace: 'run.isSideBySide && ',
+    history: 'program-with-every-kind-of-step',
+    caught: { step: 2, expected: 'local activity "tenfold"', actual: 'activity "tenfold"' },
+  },
+];
+
+/** Changes of the order of units and steps. */
+export const ORDER_CHANGES: readonly BrokenChange[] = [...ORDER, ...BLOCKS, ...LOCAL_TOOLS];

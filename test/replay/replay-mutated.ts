@@ -1,0 +1,34 @@
+import { expect } from 'vitest';
+import { Replayer, type ReplayVerdict } from '../../worker/index.ts';
+import { recordedHistories } from './histories.ts';
+import { bundleMutated, type Mutation } from './mutated-bundle.ts';
+
+/** A change of the code without a patch, and the command at which a replay has to stop in one of the histories that it breaks. */
+export interface BrokenChange extends Mutation {
+  what: string;
+  /** The name of the history. */
+  history: string;
+  /** A text is the beginning of the message for a command whose type and name are those of the history. */
+  caught: { step: number | null; expected: string; actual: string } | string;
+}
+
+/** Returns the verdict on a history that a change breaks. */
+export function verdictOn({ caught }: Pick<BrokenChange, 'caught'>): object {
+  if (typeof caught === 'string') return { type: 'diverged', message: expect.stringMatching(`^${caught}`) as string, divergence: null };
+  return { type: 'diverged', divergence: { ...caught, eventId: expect.any(Number) as number } };
+}
+
+/** Replays histories with changed code, or with a copy of the present code: those of these names, or all. */
+export async function replayMutated(mutation: Mutation | undefined, names?: readonly string[]): Promise<Record<string, ReplayVerdict>> {
+  const workflowBundle = await bundleMutated(mutation, ['workflows/interceptors/command-recorder.ts']);
+  const replayer = new Replayer({ worker: { workflowBundle } });
+  const verdicts: Record<string, ReplayVerdict> = {};
+  try {
+    for (const { name, runId, history } of recordedHistories()) {
+      if (names === undefined || names.includes(name)) verdicts[name] = await replayer.replay(runId, history);
+    }
+  } finally {
+    await replayer.close();
+  }
+  return verdicts;
+}
