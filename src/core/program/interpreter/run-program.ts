@@ -2,6 +2,7 @@
 
 import type { JsonValue } from '../../domain/json/json.ts';
 import { errorMessage } from '../../domain/errors/error.ts';
+import { notifyAgain } from '../../loop/approvals/wait-for-decisions.ts';
 import { closeRun } from '../../loop/close-run.ts';
 import { takeRequests } from '../../loop/messages.ts';
 import type { Ending } from '../../loop/next-step.ts';
@@ -29,6 +30,7 @@ export async function runProgram(state: RunState, program: ProgramState, ports: 
     const ending: Ending = { status: 'error', stopReason: 'error', output: null, error: unread };
     return { type: 'finished', result: closeRun(state, ports, ending) };
   }
+  notifyAgain(state, ports);
   let isDone = false;
   const units = runUnits(run).finally(() => {
     isDone = true;
