@@ -38,12 +38,13 @@ import type {
   MemoryOutcome,
   ProgramPorts,
 } from '../core/program/interpreter/program-ports.ts';
+import { callEventId } from '../core/program/state/call-event-id.ts';
 import type { AskStepOutput, UseMemoryOutput } from '../core/protocol.ts';
 import type { RunState } from '../core/loop/state/run-state.ts';
 import { derivedEventId } from './event-ids.ts';
 import { recordedChildEffects } from './recorded-child-effects.ts';
 import type { Ended, RecordedTasks } from './recorded-tasks.ts';
-import { attemptAddress, callAddress, type RecordedActivity, type RecordedExecution } from './recorded-execution.ts';
+import { attemptAddress, callKey, type RecordedActivity, type RecordedExecution } from './recorded-execution.ts';
 
 type LocalCall = RecordedExecution['localCalls'][number];
 
@@ -92,6 +93,10 @@ export class RecordedPorts implements ProgramPorts {
     return this.eventId(this.#state?.window.through ?? 0);
   }
 
+  callEventId(callId: string): string {
+    return callEventId(this.#recorded.executionId, callId);
+  }
+
   /** Returns the id of an event that the workflow created itself. */
   eventId(offset: number): string {
     return this.#ids.get(offset) ?? derivedEventId(this.#recorded.executionId, offset);
@@ -115,8 +120,8 @@ export class RecordedPorts implements ProgramPorts {
   }
 
   async runTool(invocation: ToolInvocation): Promise<ToolOutcome> {
-    const { offset, index, tool } = invocation;
-    const recorded = this.#recorded.toolCalls.get(callAddress(offset, index));
+    const { tool } = invocation;
+    const recorded = this.#recorded.toolCalls.get(this.#keyOf(invocation));
     if (recorded !== undefined) this.#countToolCall(recorded.scheduledIn, -1);
     this.#toolsRunning += 1;
     const ended = await this.#tasks.endOf(recorded ?? this.#localCall(invocation), { isWaitedFor: false });
@@ -154,18 +159,18 @@ export class RecordedPorts implements ProgramPorts {
     return ended;
   }
 
-  async verify({ offset, index }: ToolInvocation, reason: string): Promise<ToolOutcome> {
-    const recorded = this.#recorded.verifications.get(callAddress(offset, index));
+  async verify(invocation: ToolInvocation, reason: string): Promise<ToolOutcome> {
+    const recorded = this.#recorded.verifications.get(this.#keyOf(invocation));
     this.#toolsRunning += 1;
     const ended = await this.#tasks.endOf(recorded, { isWaitedFor: false });
     this.#toolsRunning -= 1;
     return ended.failure === undefined ? verifiedOutcome(ended.output, reason) : verifyFailure(ended.failure, reason);
   }
 
-  async askTerms({ offset, eventId, index }: ToolInvocation): Promise<ApprovalRequirement | undefined> {
-    const recorded = this.#recorded.termsRequests.get(callAddress(offset, index));
+  async askTerms(invocation: ToolInvocation): Promise<ApprovalRequirement | undefined> {
+    const recorded = this.#recorded.termsRequests.get(this.#keyOf(invocation));
     const ended = await this.#tasks.endOf(recorded, { isWaitedFor: false });
-    return ended.failure === undefined ? (ended.output ?? undefined) : requirementFailure(eventId, index);
+    return ended.failure === undefined ? (ended.output ?? undefined) : requirementFailure(invocation.eventId, invocation.index);
   }
 
   async authorize({ id }: Decision): Promise<Authorization> {
@@ -248,16 +253,21 @@ export class RecordedPorts implements ProgramPorts {
    * Returns the outcome of a local call. The marker of a failure does not say which call it belongs to: it is the
    * first one that the workflow requested by that name and that is not assigned to another call.
    */
-  #localCall({ offset, index, tool }: ToolInvocation): LocalCall | undefined {
+  #localCall(invocation: ToolInvocation): LocalCall | undefined {
+    const { tool } = invocation;
     if (tool.tier !== 'local') return undefined;
     const left = [...this.#localCallsLeft];
-    const address = callAddress(offset, index);
+    const key = this.#keyOf(invocation);
     const failures = left.filter(({ input, failure }) => failure !== undefined && input.name === tool.name);
     const call =
-      left.find(({ output }) => output?.at !== undefined && callAddress(...output.at) === address) ??
+      left.find(({ output }) => output !== undefined && callKey(this.#recorded, output) === key) ??
       failures.toSorted((one, other) => one.input.seq - other.input.seq)[0];
     if (call !== undefined) this.#localCallsLeft.delete(call);
     return call;
+  }
+
+  #keyOf({ offset, index, eventId }: ToolInvocation): string {
+    return callKey(this.#recorded, { at: [offset, index], eventId });
   }
 
   #countToolCall(task: number, more: 1 | -1): void {

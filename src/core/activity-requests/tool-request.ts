@@ -142,7 +142,8 @@ function remoteInput(run: RequestingRun, invocation: ToolInvocation): RunToolInp
  * workflow task.
  */
 function localInput(run: RequestingRun, invocation: ToolInvocation): RunToolInput {
-  return { ...positionInput(run, invocation), arguments: invocation.call.arguments, ...wholeDataOf(run) };
+  const ofProgram = run.snapshot.program === undefined ? {} : { ofProgram: true as const };
+  return { ...positionInput(run, invocation), arguments: invocation.call.arguments, ...ofProgram, ...wholeDataOf(run) };
 }
 
 function positionInput(run: RequestingRun, { call, tool, step, offset, index, eventId }: ToolInvocation): RunToolInput {

@@ -34,6 +34,8 @@ export interface RunToolInput extends OfRun, DataInput {
   at: [offset: number, index: number];
   /** The id of the event of the call. */
   eventId: string;
+  /** The call is one of a program: a local one is identified by the id of its event. */
+  ofProgram?: true;
   arguments?: JsonObject;
   /** Milliseconds that one attempt may take. Absent in calls scheduled by older releases: then the time-out of the activity holds. */
   timeoutMs?: number;
@@ -92,8 +94,10 @@ export interface RunToolOutput {
   lost?: true;
   /** For such a call: the way in which its answer was lost. */
   reason?: string;
-  /** For a local call, whose input is not in the history: its position. */
+  /** For a local call of an agent, whose input is not in the history: its position. */
   at?: [offset: number, index: number];
+  /** For a local call of a program: the id of its event. */
+  eventId?: string;
 }
 
 /** Input of `notifyEnded`. It does not hold the result: the activity queries it from the run. */

@@ -89,6 +89,11 @@ export interface ProgramPorts extends RunPorts {
   ask(call: AskCall): Promise<AskOutcome>;
   useMemory(call: MemoryCall): Promise<MemoryOutcome>;
   runChild(call: ChildCall): Promise<ChildOutcome>;
+  /**
+   * Returns the id of the event of a call. It is the same if the workflow task that records the event is lost and done again, in
+   * which steps that run side by side may come in another order: a local call keeps its idempotency key.
+   */
+  callEventId(callId: string): string;
   /** Reads the results of an earlier run. */
   readEarlier(runId: string): Promise<EarlierOutcome>;
 }

@@ -20,7 +20,7 @@ export interface StepCall {
 export function recordCall(run: ProgramRun, { at, state }: RunningStep, { name, arguments: args, suffix = '' }: StepCall): RecordedCall {
   const callId = `${at}${suffix}${state.attempts > 1 ? `#${state.attempts}` : ''}`;
   const note: StepNote = { at, kind: state.kind, type: 'start', attempt: state.attempts };
-  recordNote(run, note, { content: [{ type: 'tool_call', toolCallId: callId, name, arguments: args }] });
+  recordNote(run, note, { id: run.ports.callEventId(callId), content: [{ type: 'tool_call', toolCallId: callId, name, arguments: args }] });
   const { through, lastEventId } = run.state.window;
   const call = { callId, eventId: lastEventId, offset: through - 1 };
   state.progress = { ...state.progress, call };

@@ -79,6 +79,7 @@ export async function runFakeProgram({
     const ports: ProgramPorts = {
       ...quietPorts(),
       ...clock,
+      callEventId: (callId) => `execution-${executions}/${callId}`,
       inbox: new Inbox(),
       callModel: () => Promise.resolve({ type: 'failed', code: 'internal', message: 'a program calls no model of an agent' }),
       runTool: () => Promise.resolve({ type: 'lost', reason: 'no tool runs here' }),

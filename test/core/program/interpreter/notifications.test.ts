@@ -23,6 +23,7 @@ async function execute(state: RunState, { told }: { told: string[] }): Promise<{
     ...quietPorts(),
     now: () => 1_800_000_000_000,
     uuid: () => crypto.randomUUID(),
+    callEventId: (callId) => `execution/${callId}`,
     inbox: new Inbox(),
     notify: ({ callId }) => {
       notified.push(callId);
