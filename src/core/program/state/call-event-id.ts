@@ -5,5 +5,5 @@
  * whose calls are others. No slash is in it: one ends the id in the keys of calls.
  */
 export function callEventId(executionId: string, callId: string): string {
-  return `${executionId}:${callId}`;
+  return `${executionId}:${callId.replaceAll('%', '%25').replaceAll('/', '%2F')}`;
 }
