@@ -12,6 +12,7 @@ import { checkContinueAsNewState } from '../core/wire-schemas/continue-as-new-st
 import { continuedFrom } from './execution-chain.ts';
 import type { RecordedInboundMessage, RecordedExecution } from './recorded-execution.ts';
 import { localActivityOf, type Marker, patchOf } from './recorded-markers.ts';
+import type { HistorySize } from './full-history.ts';
 import { addActivity } from './add-activity.ts';
 import { rescheduledActivity, type NamedActivity } from './rescheduled-activity.ts';
 import { type HistoryEvent, runHistory } from './history-events.ts';
@@ -47,7 +48,7 @@ export class ExecutionReader {
   readonly #admitted = new Map<string, { name: string; argument: unknown }>();
   /** Events since the last workflow task began, which the next task sees. */
   #unseen: Unseen[] = [];
-  #started: { time: number; sees: Unseen[] } | undefined;
+  #started: { time: number; size: HistorySize; sees: Unseen[] } | undefined;
 
   constructor(executionId: string, converter: LoadedDataConverter) {
     this.#converter = converter;
@@ -118,10 +119,13 @@ export class ExecutionReader {
    */
   #readTask(event: HistoryEvent): boolean {
     if (event.workflowTaskStartedEventAttributes) {
-      this.#started = { time: milliseconds(event), sees: this.#unseen };
+      const { historySizeBytes } = event.workflowTaskStartedEventAttributes;
+      const size = { events: Number(event.eventId), bytes: Number(historySizeBytes ?? 0) };
+      this.#started = { time: milliseconds(event), size, sees: this.#unseen };
       this.#unseen = [];
     } else if (event.workflowTaskCompletedEventAttributes) {
       const task = this.execution.taskTimes.push(this.#started?.time ?? milliseconds(event));
+      if (this.#started !== undefined) (this.execution.taskSizes ??= [])[task - 1] = this.#started.size;
       for (const unseen of this.#started?.sees ?? []) unseen.see(task);
       this.#started = undefined;
     } else if (event.workflowTaskFailedEventAttributes ?? event.workflowTaskTimedOutEventAttributes) {

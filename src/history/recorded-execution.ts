@@ -1,3 +1,4 @@
+import type { HistorySize } from './full-history.ts';
 import type { AgentSnapshot } from '../core/domain/agent/agent-snapshot.ts';
 import type { ContinueAsNewState } from '../core/loop/state/continue-as-new-state.ts';
 import type { RunResultFields } from '../core/domain/run/result.ts';
@@ -116,6 +117,8 @@ export interface RecordedExecution {
   timers: Set<number>;
   /** The start of each task, in milliseconds since the epoch. */
   taskTimes: number[];
+  /** The size of the history at the start of each task, as far as it is known. */
+  taskSizes?: HistorySize[];
   /** The task in which the loop ended in this execution. */
   decidedIn?: number;
   /**

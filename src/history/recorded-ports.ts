@@ -17,6 +17,7 @@ import { LonghaulError } from '../core/domain/errors/error.ts';
 import type { Inbox } from '../core/loop/state/inbox.ts';
 import type {
   Authorization,
+  Growth,
   LoopChange,
   ModelCall,
   ModelCallOutcome,
@@ -41,6 +42,7 @@ import type {
 import { callEventId } from '../core/program/state/call-event-id.ts';
 import type { AskStepOutput, UseMemoryOutput } from '../core/protocol.ts';
 import type { RunState } from '../core/loop/state/run-state.ts';
+import { isFullFor } from './full-history.ts';
 import { derivedEventId } from './event-ids.ts';
 import { recordedChildEffects } from './recorded-child-effects.ts';
 import type { Ended, RecordedTasks } from './recorded-tasks.ts';
@@ -200,12 +202,12 @@ export class RecordedPorts implements ProgramPorts {
    * True exactly when history continues in the next execution. If this task requested a call, continuing was not due;
    * if calls were running and another one was not requested, it was left to the next execution.
    */
-  continueDue(): boolean {
+  continueDue(growth: Growth): boolean {
     const { end, archivings, decidedIn = Infinity, modelCalls, summaries } = this.#recorded;
     // A local call runs as soon as it is requested. One that is left will be requested in this execution.
     if (this.#localCallsLeft.size > 0) return false;
     if (this.#toolCallsLeft.has(this.#tasks.number) || modelCalls[this.#modelCalls]?.scheduledIn === this.#tasks.number) return false;
-    if (this.#state?.program !== undefined) return this.#programContinues();
+    if (this.#state?.program !== undefined) return this.#programContinues() && this.#isFullFor(growth);
     if (this.#toolsRunning > 0) return true;
     if ((end?.type !== 'continued' && archivings.length === 0) || this.#modelCalls < modelCalls.length || this.#toolCallsLeft.size > 0)
       return false;
@@ -228,6 +230,10 @@ export class RecordedPorts implements ProgramPorts {
     if (tells.length > 0) return task >= Math.min(...tells);
     const isDraining = this.#stepsRunning + this.#toolsRunning > 0 && [...timers].every((timer) => timer <= task);
     return task >= decidedIn || isDraining;
+  }
+
+  #isFullFor(growth: Growth): boolean {
+    return isFullFor(growth, this.#recorded.taskSizes?.[this.#tasks.number - 1], this.#state?.snapshot.continueAsNew);
   }
 
   recorded({ approvals }: RunState): void {

@@ -9,10 +9,7 @@ import { HandMade } from './hand-made.ts';
 
 const { document } = defineProgram({
   name: 'side-by-side',
-  units: [
-    unit('one', { needs: [] }, [tool('Far', 'fetch')]),
-    unit('two', { needs: [] }, [tool('Near', 'stamp')]),
-  ],
+  units: [unit('one', { needs: [] }, [tool('Far', 'fetch')]), unit('two', { needs: [] }, [tool('Near', 'stamp')])],
   output: ['{{one.Far}}', '{{two.Near}}'],
 });
 const tools = [testTool('fetch'), testTool('stamp', { tier: 'local' })];

@@ -29,7 +29,10 @@ export function pointProblems(undisturbed: PlainErrand, { pass }: Hit, record: E
     ...recordProblems(undisturbed, record),
     ...record.asks
       .filter(({ times, inFlight }) => times > (inFlight ? 2 : 1))
-      .map(({ told, times, inFlight }) => `the answer at "${told}" was asked for ${times} times, ${inFlight ? 'in' : 'not in'} flight at the kill`),
+      .map(
+        ({ told, times, inFlight }) =>
+          `the answer at "${told}" was asked for ${times} times, ${inFlight ? 'in' : 'not in'} flight at the kill`,
+      ),
   ];
 }
 
@@ -50,12 +53,7 @@ function recordProblems(undisturbed: PlainErrand, record: ErrandRecord): string[
     const changes = difference(undisturbed[part], actual[part]);
     return changes === undefined ? [] : [`"${part}" differs:\n${changes}`];
   });
-  return [
-    ...others,
-    ...waitProblems(record),
-    ...effectProblems(record),
-    ...memoryProblems(record),
-  ];
+  return [...others, ...waitProblems(record), ...effectProblems(record), ...memoryProblems(record)];
 }
 
 function waitProblems({ waiting: { status, waitingFor } }: ErrandRecord): string[] {

@@ -34,7 +34,8 @@ export async function runErrand(testbed: CrashTestbed, runId: string, disturbanc
   const events = await read('Reading the events', () => Array.fromAsync(run.events()));
   const trace = await read('Reading the trace', () => run.trace());
   const children: Record<string, ChildRecord> = {};
-  for (const child of childrenIn(events)) children[ofTopRun(child, '').path] = await read('Reading a child', () => childRecord(testbed, child));
+  for (const child of childrenIn(events))
+    children[ofTopRun(child, '').path] = await read('Reading a child', () => childRecord(testbed, child));
   const { executions } = await read('The status', () => run.status());
   await worker.whenReady();
   return {

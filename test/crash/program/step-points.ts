@@ -25,6 +25,9 @@ export function samplePoints(points: readonly string[], pass: Pass): string[] {
 /** The thing that a point belongs to: a step in all its items, rounds and attempts, or what else the point names. */
 function subjectOf(point: string): string {
   const [, child = '', name = ''] = /^(.+: )?(.+)$/.exec(point) ?? [];
-  const [last = ''] = name.replace(/ #\d+$/, '').split(' ').slice(-1);
+  const [last = ''] = name
+    .replace(/ #\d+$/, '')
+    .split(' ')
+    .slice(-1);
   return `${child}${last.replace(/\[.*$|#\d+$/, '').replace(/\.review$/, '')}`;
 }

@@ -11,7 +11,14 @@ import { testSnapshot, testTool } from '../../loop/fakes/snapshot.ts';
 
 const { document } = defineProgram({
   name: 'stamps',
-  units: [unit('all', {}, [parallel('Both', [[sleep('Nap', 10), tool('Last', 'stamp')], [tool('First', 'stamp'), tool('Next', 'stamp')]])])],
+  units: [
+    unit('all', {}, [
+      parallel('Both', [
+        [sleep('Nap', 10), tool('Last', 'stamp')],
+        [tool('First', 'stamp'), tool('Next', 'stamp')],
+      ]),
+    ]),
+  ],
 });
 
 /** The calls of one try of a workflow task: `napTurns` decides which step comes first, and every other id is new. */
