@@ -192,9 +192,9 @@ function lostOutput({ secrets }: ActivityRuntime, { input }: Call, error: unknow
 }
 
 /** The result of a local call says which one it was: the history holds no input of it. */
-function identity({ at, eventId, ofProgram }: RunToolInput): Pick<RunToolOutput, 'at' | 'eventId'> {
+function identity({ at, callId, ofProgram }: RunToolInput): Pick<RunToolOutput, 'at' | 'callId'> {
   if (!activityInfo().isLocal) return {};
-  return ofProgram ? { eventId } : { at };
+  return ofProgram ? { callId } : { at };
 }
 
 function reportSlow({ name, input }: Call, durationMs: number): void {

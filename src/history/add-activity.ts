@@ -61,7 +61,7 @@ function addRead(execution: RecordedExecution, read: RecordedActivity<ReadResult
 }
 
 /** Stores an activity that concerns a tool call under the key of that call. */
-function setByKey<Input extends { at: [offset: number, index: number]; eventId: string }, Output>(
+function setByKey<Input extends { at: [offset: number, index: number]; callId: string }, Output>(
   execution: RecordedExecution,
   calls: Map<string, RecordedActivity<Input, Output>>,
   activity: NamedActivity,

@@ -139,16 +139,16 @@ export function attemptAddress({ step, attempt = 1 }: Pick<AskStepInput, 'step' 
 /** The parts of a call that identify it. */
 interface IdentifiedCall {
   at?: [offset: number, index: number];
-  eventId?: string;
+  callId?: string;
 }
 
 /**
- * Returns the key of a tool call in the record: its address. In a program it is the id of its event, because the order of events
+ * Returns the key of a tool call in the record: its address. In a program it is the id of the call, because the order of events
  * of steps that run side by side may be another when the run is read back. Empty if the call is not identified.
  */
-export function callKey({ program, carry }: Pick<RecordedExecution, 'program' | 'carry'>, { at, eventId }: IdentifiedCall): string {
+export function callKey({ program, carry }: Pick<RecordedExecution, 'program' | 'carry'>, { at, callId }: IdentifiedCall): string {
   const isProgram = program !== undefined || carry?.snapshot.program !== undefined;
-  return isProgram ? (eventId ?? '') : at === undefined ? '' : callAddress(...at);
+  return isProgram ? (callId ?? '') : at === undefined ? '' : callAddress(...at);
 }
 
 /** Returns the address of a tool call in the record: the offset of its event, and its index in that event. */

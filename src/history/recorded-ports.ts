@@ -39,11 +39,10 @@ import type {
   MemoryOutcome,
   ProgramPorts,
 } from '../core/program/interpreter/program-ports.ts';
-import { callEventId } from '../core/program/state/call-event-id.ts';
 import type { AskStepOutput, UseMemoryOutput } from '../core/protocol.ts';
 import type { RunState } from '../core/loop/state/run-state.ts';
 import { isFullFor } from './full-history.ts';
-import { derivedEventId } from './event-ids.ts';
+import { derivedEventId, recordedCallEvents } from './event-ids.ts';
 import { recordedChildEffects } from './recorded-child-effects.ts';
 import type { Ended, RecordedTasks } from './recorded-tasks.ts';
 import { attemptAddress, callKey, type RecordedActivity, type RecordedExecution } from './recorded-execution.ts';
@@ -61,6 +60,7 @@ export class RecordedPorts implements ProgramPorts {
   readonly #recorded: RecordedExecution;
   readonly #tasks: RecordedTasks;
   readonly #ids: ReadonlyMap<number, string>;
+  readonly #callEvents: ReadonlyMap<string, string>;
   /** Local calls that the loop has not requested yet. */
   readonly #localCallsLeft: Set<LocalCall>;
   /** The number of other tool calls that the loop has not requested yet, by the task that requested them. */
@@ -80,6 +80,7 @@ export class RecordedPorts implements ProgramPorts {
     this.#recorded = recorded;
     this.#tasks = tasks;
     this.#ids = ids;
+    this.#callEvents = recordedCallEvents(recorded);
     this.inbox = tasks.inbox;
     this.#localCallsLeft = new Set(recorded.localCalls);
     this.#stepAttemptsLeft = new Set(recorded.stepAttempts.keys());
@@ -96,7 +97,7 @@ export class RecordedPorts implements ProgramPorts {
   }
 
   callEventId(callId: string): string {
-    return callEventId(this.#recorded.executionId, callId);
+    return this.#callEvents.get(callId) ?? derivedEventId(this.#recorded.executionId, callId);
   }
 
   /** Returns the id of an event that the workflow created itself. */
@@ -207,7 +208,7 @@ export class RecordedPorts implements ProgramPorts {
     // A local call runs as soon as it is requested. One that is left will be requested in this execution.
     if (this.#localCallsLeft.size > 0) return false;
     if (this.#toolCallsLeft.has(this.#tasks.number) || modelCalls[this.#modelCalls]?.scheduledIn === this.#tasks.number) return false;
-    if (this.#state?.program !== undefined) return this.#programContinues() && this.#isFullFor(growth);
+    if (this.#state?.program !== undefined) return this.#programContinues(growth);
     if (this.#toolsRunning > 0) return true;
     if ((end?.type !== 'continued' && archivings.length === 0) || this.#modelCalls < modelCalls.length || this.#toolCallsLeft.size > 0)
       return false;
@@ -219,21 +220,18 @@ export class RecordedPorts implements ProgramPorts {
    * True if the program continues in the next execution and starts nothing more in this one: steps that history starts
    * later did not see a full history.
    */
-  #programContinues(): boolean {
+  #programContinues(growth: Growth): boolean {
     const { end, archivings, decidedIn = Infinity, timers } = this.#recorded;
     if ((end?.type !== 'continued' && archivings.length === 0) || this.#stepAttemptsLeft.size > 0 || this.#toolCallsLeft.size > 0)
       return false;
     if (this.#childrenLeft.size > 0) return false;
     const task = this.#tasks.number;
+    if (!isFullFor(growth, this.#recorded.taskSizes?.[task - 1], this.#state?.snapshot.continueAsNew)) return false;
     // A run that continues tells its children in the same task.
     const tells = [...this.#recorded.children.values()].flatMap(({ told }) => told?.scheduledIn ?? []);
     if (tells.length > 0) return task >= Math.min(...tells);
     const isDraining = this.#stepsRunning + this.#toolsRunning > 0 && [...timers].every((timer) => timer <= task);
     return task >= decidedIn || isDraining;
-  }
-
-  #isFullFor(growth: Growth): boolean {
-    return isFullFor(growth, this.#recorded.taskSizes?.[this.#tasks.number - 1], this.#state?.snapshot.continueAsNew);
   }
 
   recorded({ approvals }: RunState): void {
@@ -272,8 +270,8 @@ export class RecordedPorts implements ProgramPorts {
     return call;
   }
 
-  #keyOf({ offset, index, eventId }: ToolInvocation): string {
-    return callKey(this.#recorded, { at: [offset, index], eventId });
+  #keyOf({ offset, index, call }: ToolInvocation): string {
+    return callKey(this.#recorded, { at: [offset, index], callId: call.toolCallId });
   }
 
   #countToolCall(task: number, more: 1 | -1): void {

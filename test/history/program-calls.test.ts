@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { defineProgram, tool, unit } from '../../src/define/program/index.ts';
-import { callEventId } from '../../src/core/program/state/call-event-id.ts';
 import type { RunToolInput, RunToolOutput } from '../../src/core/protocol.ts';
 import { callKey } from '../../src/history/recorded-execution.ts';
 import { readBack } from '../../src/history/read-back.ts';
@@ -18,9 +17,8 @@ test('the calls of a program are found by their ids: steps that run side by side
   const { recorded } = new HandMade({ ...testSnapshot({ tools }), program: document });
   recorded.program = { program: document.name };
   delete recorded.input;
-  const idOf = (callId: string): string => callEventId(recorded.executionId, callId);
   const output = (text: string): RunToolOutput => ({ id: text, content: [text], durationMs: 1 });
-  const input: RunToolInput = { agentName: '', callId: 'one.Far', step: 1, at: [40, 0], eventId: idOf('one.Far') };
+  const input: RunToolInput = { agentName: '', callId: 'one.Far', step: 1, at: [40, 0], eventId: 'event-of-far' };
   const far = { input, scheduledIn: 2, output: output('fetched'), task: 3 };
   recorded.toolCalls.set(callKey(recorded, input), far);
   recorded.ended.push(far);
@@ -28,8 +26,13 @@ test('the calls of a program are found by their ids: steps that run side by side
     input: { seq: 2, name: 'stamp' },
     scheduledIn: 2,
     task: 2,
-    output: { ...output('stamped'), eventId: idOf('two.Near') },
+    output: { ...output('stamped'), callId: 'two.Near' },
   });
-  const { result } = await readBack('r', recorded);
+  const { result, state } = await readBack('r', recorded);
   expect(result).toMatchObject({ status: 'completed', output: ['fetched', 'stamped'] });
+  const calls = state?.context.events.filter(({ content }) => content[0]?.type === 'tool_call') ?? [];
+  expect(calls.map(({ id, author }) => [author, id === 'event-of-far'])).toEqual([
+    ['one.Far', true],
+    ['two.Near', false],
+  ]);
 });

@@ -1,8 +1,7 @@
-import { CancellationScope, condition, patched, uuid4, workflowInfo } from '@temporalio/workflow';
+import { CancellationScope, condition, getRandomStream, patched, uuid4 } from '@temporalio/workflow';
 import { activityPorts } from '../../src/core/activity-requests/activity-ports.ts';
 import { programPorts } from '../../src/core/activity-requests/program-requests.ts';
 import type { RunPorts, WaitDeadline } from '../../src/core/loop/ports.ts';
-import { callEventId } from '../../src/core/program/state/call-event-id.ts';
 import type { ProgramPorts } from '../../src/core/program/interpreter/program-ports.ts';
 import { runChild } from '../children/run-child.ts';
 import { continueDue } from './continue-due.ts';
@@ -20,7 +19,7 @@ export function temporalPorts(run: ResolvedRun, observer: Required<Pick<RunPorts
     inbox: run.inbox,
     now: () => Date.now(),
     uuid: () => uuid4(),
-    callEventId: (callId) => callEventId(workflowInfo().runId, callId),
+    callEventId: (callId) => getRandomStream(`longhaul call ${callId}`).uuid4(),
     callModel: (call) => interruptibleModelCall(run, call),
     cancelRequested,
     until,

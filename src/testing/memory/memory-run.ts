@@ -1,4 +1,3 @@
-import { callEventId } from '../../core/program/state/call-event-id.ts';
 import { randomUUID } from 'node:crypto';
 import { activityPorts } from '../../core/activity-requests/activity-ports.ts';
 import { endedRequest } from '../../core/activity-requests/ended-request.ts';
@@ -125,7 +124,7 @@ export class MemoryRun {
       inbox: this.inbox,
       now: () => time.now(),
       uuid: () => randomUUID(),
-      callEventId: (callId) => callEventId(this.runId, callId),
+      callEventId: () => randomUUID(),
       callModel: (call) => this.#callModel(snapshot, call),
       cancelRequested: isCancelled,
       until: async (isMet, deadline) => {

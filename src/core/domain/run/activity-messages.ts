@@ -34,7 +34,7 @@ export interface RunToolInput extends OfRun, DataInput {
   at: [offset: number, index: number];
   /** The id of the event of the call. */
   eventId: string;
-  /** The call is one of a program: a local one is identified by the id of its event. */
+  /** The call is one of a program: the result of a local one has its id. */
   ofProgram?: true;
   arguments?: JsonObject;
   /** Milliseconds that one attempt may take. Absent in calls scheduled by older releases: then the time-out of the activity holds. */
@@ -96,8 +96,8 @@ export interface RunToolOutput {
   reason?: string;
   /** For a local call of an agent, whose input is not in the history: its position. */
   at?: [offset: number, index: number];
-  /** For a local call of a program: the id of its event. */
-  eventId?: string;
+  /** For a local call of a program: its id. */
+  callId?: string;
 }
 
 /** Input of `notifyEnded`. It does not hold the result: the activity queries it from the run. */

@@ -90,8 +90,9 @@ export interface ProgramPorts extends RunPorts {
   useMemory(call: MemoryCall): Promise<MemoryOutcome>;
   runChild(call: ChildCall): Promise<ChildOutcome>;
   /**
-   * Returns the id of the event of a call. It is the same if the workflow task that records the event is lost and done again, in
-   * which steps that run side by side may come in another order: a local call keeps its idempotency key.
+   * Returns the id of the event of a call. It depends on the id of the call and not on what else has got an id. So it is the same if
+   * the workflow task that records the event is lost and done again, although steps that run side by side may then come in another
+   * order: a local call keeps its idempotency key. A reset to an earlier point gives the call another id.
    */
   callEventId(callId: string): string;
   /** Reads the results of an earlier run. */

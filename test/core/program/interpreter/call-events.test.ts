@@ -3,7 +3,6 @@ import { expect, test } from 'vitest';
 import type { ToolInvocation } from '../../../../src/core/loop/ports.ts';
 import { Inbox } from '../../../../src/core/loop/state/inbox.ts';
 import { beginProgram } from '../../../../src/core/program/begin.ts';
-import { callEventId } from '../../../../src/core/program/state/call-event-id.ts';
 import { runProgram } from '../../../../src/core/program/interpreter/run-program.ts';
 import { defineProgram, parallel, sleep, tool, unit } from '../../../../src/define/program/index.ts';
 import { quietPorts } from '../../loop/fakes/quiet-ports.ts';
@@ -32,7 +31,7 @@ async function callsOf(executionId: string, napTurns: number): Promise<Record<st
   const { result } = (await runProgram(state, state.program, {
     ...quietPorts(),
     ...clock,
-    callEventId: (callId) => callEventId(executionId, callId),
+    callEventId: (callId) => `${executionId}:${callId}`,
     inbox: new Inbox(),
     runTool: async (invocation) => {
       made.push(invocation);
