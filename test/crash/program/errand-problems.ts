@@ -22,13 +22,16 @@ export function undisturbedProblems(record: ErrandRecord, points: readonly strin
   ];
 }
 
-/** The problems with a run that was hit at a point: only a model call that was in flight at the kill may have been made again. */
+/**
+ * The problems with a run that was hit at a point: only a model call that was in flight at the kill may have been made again, and one
+ * that the server has given up meanwhile, because a busy machine has delayed its heartbeats.
+ */
 export function pointProblems(undisturbed: PlainErrand, { pass }: Hit, record: ErrandRecord): string[] {
   return [
     ...unless(record.kills === 1, `the ${pass} was killed ${record.kills} times, where it should die once, at this point`),
     ...recordProblems(undisturbed, record),
     ...record.asks
-      .filter(({ times, inFlight }) => times > (inFlight ? 2 : 1))
+      .filter(({ told, times, inFlight }) => times > 1 + Math.max(inFlight ? 1 : 0, record.givenUp.get(told) ?? 0))
       .map(
         ({ told, times, inFlight }) =>
           `the answer at "${told}" was asked for ${times} times, ${inFlight ? 'in' : 'not in'} flight at the kill`,

@@ -25,6 +25,8 @@ export interface ErrandRecord {
   executions: number;
   effects: Effect[];
   asks: Ask[];
+  /** The number of attempts that the server has given up because their heartbeats stopped, by the points of `asks`. */
+  givenUp: ReadonlyMap<string, number>;
   /** The entries that it has stored in the memory. */
   memory: FoundEntry[];
   /** The number of times that worker or server were killed meanwhile. */

@@ -9,6 +9,7 @@ import { retryWhileDown, within } from '../processes/retry-while-down.ts';
 import { armFor, type Disturbance, disturbUntilEnded, killsOf } from '../runs/disturbance.ts';
 import { startOnce } from '../runs/start-once.ts';
 import { ErrandDecisions } from './errand-decisions.ts';
+import { attemptsGivenUp } from './given-up.ts';
 import type { ChildRecord, ErrandRecord } from './errand-record.ts';
 import { PROGRAM } from './errand.ts';
 
@@ -36,6 +37,7 @@ export async function runErrand(testbed: CrashTestbed, runId: string, disturbanc
   const children: Record<string, ChildRecord> = {};
   for (const child of childrenIn(events))
     children[ofTopRun(child, '').path] = await read('Reading a child', () => childRecord(testbed, child));
+  const givenUp = await read('Reading the history', () => attemptsGivenUp(testbed, [runId, ...childrenIn(events)]));
   const { executions } = await read('The status', () => run.status());
   await worker.whenReady();
   return {
@@ -48,6 +50,7 @@ export async function runErrand(testbed: CrashTestbed, runId: string, disturbanc
     executions,
     effects: ledger.effects(runId),
     asks: ledger.asks(runId),
+    givenUp,
     memory: await entriesOf(testbed.memory, order),
     kills: killsOf(testbed) - kills,
   };
