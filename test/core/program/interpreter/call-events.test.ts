@@ -54,7 +54,8 @@ async function callsOf(executionId: string, napTurns: number): Promise<Record<st
       return { type: 'result', id: crypto.randomUUID(), status: 'success', content: ['stamped'], durationMs: 1 };
     },
     until: async (isMet, deadline) => {
-      while (!isMet() && (deadline === undefined || clock.now() < deadline.at)) {
+      const { at = Infinity } = deadline ?? {};
+      while (!isMet() && clock.now() < at) {
         await setImmediate();
         turns += 1;
       }
