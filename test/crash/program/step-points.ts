@@ -12,12 +12,12 @@ export function stepsWithoutPoint(document: ProgramDocument, points: readonly st
 
 /**
  * A sample of the points: in the pass of the workers one point of each step, and one of each other thing that happens, also in
- * children; in the pass of the servers another point of every second of them.
+ * children; in the pass of the servers another point of every third of them.
  */
 export function samplePoints(points: readonly string[], pass: Pass): string[] {
   const groups = [...Map.groupBy(points, subjectOf).values()];
   const isWorker = pass === 'worker';
-  const chosen = groups.filter((_, index) => isWorker || index % 2 === 0);
+  const chosen = groups.filter((_, index) => isWorker || index % 3 === 0);
   const sampled = new Set(chosen.map((group, index) => group[(index + (isWorker ? 0 : 1)) % group.length]));
   return points.filter((point) => sampled.has(point));
 }
