@@ -177,7 +177,7 @@ export async function toolOutput(
     ...(kept.state === undefined ? {} : { state: kept.state }),
     ...(kept.contextUpdate === undefined ? {} : { contextUpdate: kept.contextUpdate }),
     ...(executed.asksRetry ? { asksRetry: true } : {}),
-    ...(activityInfo().isLocal ? { at: input.at } : {}),
+    ...identity(input),
   };
 }
 
@@ -188,7 +188,13 @@ function withAttempts(content: JsonValue[], attempts: number): JsonValue[] {
 /** Returns the outcome of a call that may have acted, although its result is unknown. */
 function lostOutput({ secrets }: ActivityRuntime, { input }: Call, error: unknown): RunToolOutput {
   const reason = cutText(secrets.redact(errorMessage(error)), BYTE_BUDGETS.errorMessage);
-  return { id: '', content: [], durationMs: 0, lost: true, reason, ...(activityInfo().isLocal ? { at: input.at } : {}) };
+  return { id: '', content: [], durationMs: 0, lost: true, reason, ...identity(input) };
+}
+
+/** The result of a local call says which one it was: the history holds no input of it. */
+function identity({ at, callId, byId }: RunToolInput): Pick<RunToolOutput, 'at' | 'callId'> {
+  if (!activityInfo().isLocal) return {};
+  return byId ? { callId } : { at };
 }
 
 function reportSlow({ name, input }: Call, durationMs: number): void {

@@ -1,7 +1,7 @@
 import type { LoadOutputInput, LoadOutputOutput } from '../core/domain/program/messages.ts';
 import { ACTIVITIES, type AskStepInput, type NotifyEndedInput, type ReadResultInput } from '../core/protocol.ts';
 import { childOf } from './recorded-child.ts';
-import { attemptAddress, callAddress, loadAddress, type RecordedActivity, type RecordedExecution } from './recorded-execution.ts';
+import { attemptAddress, callKey, loadAddress, type RecordedActivity, type RecordedExecution } from './recorded-execution.ts';
 import type { NamedActivity } from './rescheduled-activity.ts';
 
 /** Adds an activity to the record of its execution, by its name. */
@@ -35,10 +35,10 @@ export function addActivity(execution: RecordedExecution, activity: NamedActivit
       execution.notifications.push(activity as RecordedExecution['notifications'][number]);
       return;
     case ACTIVITIES.verifyCall:
-      setByAddress(execution.verifications, activity);
+      setByKey(execution, execution.verifications, activity);
       return;
     case ACTIVITIES.askTerms:
-      setByAddress(execution.termsRequests, activity);
+      setByKey(execution, execution.termsRequests, activity);
       return;
     case ACTIVITIES.notifyEnded:
       execution.endNotification = activity as RecordedActivity<NotifyEndedInput, unknown>;
@@ -49,7 +49,7 @@ export function addActivity(execution: RecordedExecution, activity: NamedActivit
       execution.decidedIn ??= scheduledIn;
       return;
     default:
-      setByAddress(execution.toolCalls, activity);
+      setByKey(execution, execution.toolCalls, activity);
   }
 }
 
@@ -80,11 +80,12 @@ function addRead(execution: RecordedExecution, read: RecordedActivity<ReadResult
   childOf(execution, read.input.runId).reads.push(read);
 }
 
-/** Stores an activity that concerns a tool call under the address of that call. */
-function setByAddress<Input extends { at: [offset: number, index: number] }, Output>(
+/** Stores an activity that concerns a tool call under the key of that call. */
+function setByKey<Input extends { at: [offset: number, index: number]; callId: string }, Output>(
+  execution: RecordedExecution,
   calls: Map<string, RecordedActivity<Input, Output>>,
   activity: NamedActivity,
 ): void {
   const call = activity as RecordedActivity<Input, Output>;
-  calls.set(callAddress(...call.input.at), call);
+  calls.set(callKey(execution, call.input), call);
 }

@@ -20,8 +20,21 @@ export function recordedEventIds({ modelCalls, summaries }: RecordedExecution, n
   return ids;
 }
 
+/** Returns the ids of the events of calls of a program, by the ids of the calls, as far as activities name them. */
+export function recordedCallEvents({ toolCalls, termsRequests, notifications }: RecordedExecution): Map<string, string> {
+  const calls = [...toolCalls.values(), ...termsRequests.values()].map(({ input }): [string, string] => [input.callId, input.eventId]);
+  const waiting = notifications.map(
+    ({
+      input: {
+        waiting: { callId, key },
+      },
+    }): [string, string] => [callId, key.split('/')[0] ?? ''],
+  );
+  return new Map([...calls, ...waiting]);
+}
+
 /** Returns an id for an event whose own id is not in history. It is the same each time the run is read back. */
-export function derivedEventId(executionId: string, offset: number): string {
+export function derivedEventId(executionId: string, offset: number | string): string {
   const hex = createHash('sha256').update(`${executionId}/${offset}`).digest('hex');
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20, 32)].join('-');
 }

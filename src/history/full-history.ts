@@ -1,5 +1,6 @@
-import type { ContinueAsNewThresholds } from '../core/domain/run/continue-as-new.ts';
+import { type ContinueAsNewThresholds, DEFAULT_THRESHOLDS } from '../core/domain/run/continue-as-new.ts';
 import type { Growth } from '../core/loop/ports.ts';
+import { ACTIVITY } from '../core/program/interpreter/program-run.ts';
 
 /** The size of a history at the start of a workflow task, as the server told it to the workflow. */
 export interface TaskSize {
@@ -10,7 +11,15 @@ export interface TaskSize {
 }
 
 /** True if the history was too full at a task to grow by that much. */
-export function isFull(size: TaskSize | undefined, growth: Growth, limit: ContinueAsNewThresholds): boolean {
+export function isFull(size: TaskSize | undefined, growth: Growth, limit: ContinueAsNewThresholds = DEFAULT_THRESHOLDS): boolean {
   if (size === undefined) return false;
   return size.isSuggested || size.events + growth.events > limit.events || size.bytes + growth.bytes > limit.bytes;
+}
+
+/**
+ * False if a history in which the run has decided to continue was full for the growth of an activity, but not for this one: in one
+ * workflow task, steps that run side by side ask for both. True if something else than the size has decided.
+ */
+export function isFullFor(growth: Growth, size: TaskSize | undefined, limit?: ContinueAsNewThresholds): boolean {
+  return size === undefined || isFull(size, growth, limit) || !isFull(size, ACTIVITY, limit);
 }

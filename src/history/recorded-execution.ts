@@ -94,16 +94,16 @@ export interface RecordedExecution {
   resolved?: { snapshot: AgentSnapshot; task: number };
   modelCalls: RecordedActivity<CallModelInput, CallModelOutput>[];
   summaries: RecordedActivity<SummariseInput, SummariseOutput>[];
-  /** Tool calls by their address: see `callAddress`. */
+  /** Tool calls by their key: see `callKey`. */
   toolCalls: Map<string, RecordedActivity<RunToolInput, RunToolOutput>>;
   /**
    * Local tool calls, in the order in which they ended. History does not hold their input; `scheduledIn` is the task
    * in which they ended.
    */
   localCalls: RecordedActivity<LocalActivity, RunToolOutput>[];
-  /** Checks of calls whose outcome was unknown, by the address of the call. */
+  /** Checks of calls whose outcome was unknown, by the key of the call. */
   verifications: Map<string, RecordedActivity<VerifyCallInput, VerifyCallOutput>>;
-  /** Approval predicates that were evaluated again, by the address of the call. */
+  /** Approval predicates that were evaluated again, by the key of the call. */
   termsRequests: Map<string, RecordedActivity<AskTermsInput, ApprovalRequirement | null>>;
   /** Attempts of the model calls and memory uses of a program, by step and attempt: see `attemptAddress`. */
   stepAttempts: Map<string, RecordedActivity<AskStepInput | UseMemoryInput, unknown>>;
@@ -149,6 +149,21 @@ export function attemptAddress({ step, attempt = 1 }: Pick<AskStepInput, 'step' 
 /** Returns the address of the loading of an output, or of a piece of it. */
 export function loadAddress({ id, from = 0 }: Pick<LoadOutputInput, 'id' | 'from'>): string {
   return `${id}#${from}`;
+}
+
+/** The parts of a call that identify it. */
+interface IdentifiedCall {
+  at?: [offset: number, index: number];
+  callId?: string;
+}
+
+/**
+ * Returns the key of a tool call in the record: its address. In a program it is the id of the call, because the order of events
+ * of steps that run side by side may be another when the run is read back. Empty if the call is not identified.
+ */
+export function callKey({ program, carry }: Pick<RecordedExecution, 'program' | 'carry'>, { at, callId }: IdentifiedCall): string {
+  const isProgram = program !== undefined || carry?.snapshot.program !== undefined;
+  return isProgram ? (callId ?? '') : at === undefined ? '' : callAddress(...at);
 }
 
 /** Returns the address of a tool call in the record: the offset of its event, and its index in that event. */

@@ -41,13 +41,12 @@ import type {
 } from '../core/program/interpreter/program-ports.ts';
 import type { AskStepOutput, UseMemoryOutput } from '../core/protocol.ts';
 import type { RunState } from '../core/loop/state/run-state.ts';
-import { DEFAULT_THRESHOLDS } from '../core/domain/run/continue-as-new.ts';
-import { derivedEventId } from './event-ids.ts';
-import { isFull } from './full-history.ts';
+import { isFull, isFullFor } from './full-history.ts';
+import { derivedEventId, recordedCallEvents } from './event-ids.ts';
 import { recordedChildEffects } from './recorded-child-effects.ts';
 import { RecordedOutputs } from './recorded-outputs.ts';
 import type { Ended, RecordedTasks } from './recorded-tasks.ts';
-import { attemptAddress, callAddress, type RecordedActivity, type RecordedExecution } from './recorded-execution.ts';
+import { attemptAddress, callKey, type RecordedActivity, type RecordedExecution } from './recorded-execution.ts';
 
 type LocalCall = RecordedExecution['localCalls'][number];
 
@@ -62,6 +61,7 @@ export class RecordedPorts implements ProgramPorts {
   readonly #recorded: RecordedExecution;
   readonly #tasks: RecordedTasks;
   readonly #ids: ReadonlyMap<number, string>;
+  readonly #callEvents: ReadonlyMap<string, string>;
   /** Local calls that the loop has not requested yet. */
   readonly #localCallsLeft: Set<LocalCall>;
   /** The number of other tool calls that the loop has not requested yet, by the task that requested them. */
@@ -84,6 +84,7 @@ export class RecordedPorts implements ProgramPorts {
     this.#recorded = recorded;
     this.#tasks = tasks;
     this.#ids = ids;
+    this.#callEvents = recordedCallEvents(recorded);
     this.inbox = tasks.inbox;
     this.#localCallsLeft = new Set(recorded.localCalls);
     this.#stepAttemptsLeft = new Set(recorded.stepAttempts.keys());
@@ -98,6 +99,10 @@ export class RecordedPorts implements ProgramPorts {
 
   uuid(): string {
     return this.eventId(this.#state?.window.through ?? 0);
+  }
+
+  callEventId(callId: string): string {
+    return this.#callEvents.get(callId) ?? derivedEventId(this.#recorded.executionId, callId);
   }
 
   /** Returns the id of an event that the workflow created itself. */
@@ -123,8 +128,8 @@ export class RecordedPorts implements ProgramPorts {
   }
 
   async runTool(invocation: ToolInvocation): Promise<ToolOutcome> {
-    const { offset, index, tool } = invocation;
-    const recorded = this.#recorded.toolCalls.get(callAddress(offset, index));
+    const { tool } = invocation;
+    const recorded = this.#recorded.toolCalls.get(this.#keyOf(invocation));
     if (recorded !== undefined) this.#countToolCall(recorded.scheduledIn, -1);
     this.#toolsRunning += 1;
     const ended = await this.#tasks.endOf(recorded ?? this.#localCall(invocation), { isWaitedFor: false });
@@ -172,18 +177,18 @@ export class RecordedPorts implements ProgramPorts {
     return ended;
   }
 
-  async verify({ offset, index }: ToolInvocation, reason: string): Promise<ToolOutcome> {
-    const recorded = this.#recorded.verifications.get(callAddress(offset, index));
+  async verify(invocation: ToolInvocation, reason: string): Promise<ToolOutcome> {
+    const recorded = this.#recorded.verifications.get(this.#keyOf(invocation));
     this.#toolsRunning += 1;
     const ended = await this.#tasks.endOf(recorded, { isWaitedFor: false });
     this.#toolsRunning -= 1;
     return ended.failure === undefined ? verifiedOutcome(ended.output, reason) : verifyFailure(ended.failure, reason);
   }
 
-  async askTerms({ offset, eventId, index }: ToolInvocation): Promise<ApprovalRequirement | undefined> {
-    const recorded = this.#recorded.termsRequests.get(callAddress(offset, index));
+  async askTerms(invocation: ToolInvocation): Promise<ApprovalRequirement | undefined> {
+    const recorded = this.#recorded.termsRequests.get(this.#keyOf(invocation));
     const ended = await this.#tasks.endOf(recorded, { isWaitedFor: false });
-    return ended.failure === undefined ? (ended.output ?? undefined) : requirementFailure(eventId, index);
+    return ended.failure === undefined ? (ended.output ?? undefined) : requirementFailure(invocation.eventId, invocation.index);
   }
 
   async authorize({ id }: Decision): Promise<Authorization> {
@@ -236,13 +241,15 @@ export class RecordedPorts implements ProgramPorts {
     if (this.#stepAttemptsLeft.size > 0 || this.#toolCallsLeft.size > 0) return false;
     if (this.#childrenLeft.size > 0 || this.#outputs.left > 0) return false;
     const task = this.#tasks.number;
+    const size = this.#recorded.taskSizes?.[task - 1];
+    const limit = this.#state?.snapshot.continueAsNew;
+    if (!isFullFor(growth, size, limit)) return false;
     // A run that continues tells its children in the same task.
     const tells = [...this.#recorded.children.values()].flatMap(({ told }) => told?.scheduledIn ?? []);
     if (tells.length > 0) return task >= Math.min(...tells);
     const isDraining = this.#stepsRunning + this.#toolsRunning > 0 && [...timers].every((timer) => timer <= task);
     // A program that reads the result of a child may continue before it has that result, and may go on if there is room.
-    const limit = this.#state?.snapshot.continueAsNew ?? DEFAULT_THRESHOLDS;
-    const isReading = this.#childrenRead > 0 && isFull(this.#recorded.taskSizes?.[task - 1], growth, limit);
+    const isReading = this.#childrenRead > 0 && isFull(size, growth, limit);
     return task >= decidedIn || isDraining || isReading;
   }
 
@@ -269,16 +276,21 @@ export class RecordedPorts implements ProgramPorts {
    * Returns the outcome of a local call. The marker of a failure does not say which call it belongs to: it is the
    * first one that the workflow requested by that name and that is not assigned to another call.
    */
-  #localCall({ offset, index, tool }: ToolInvocation): LocalCall | undefined {
+  #localCall(invocation: ToolInvocation): LocalCall | undefined {
+    const { tool } = invocation;
     if (tool.tier !== 'local') return undefined;
     const left = [...this.#localCallsLeft];
-    const address = callAddress(offset, index);
+    const key = this.#keyOf(invocation);
     const failures = left.filter(({ input, failure }) => failure !== undefined && input.name === tool.name);
     const call =
-      left.find(({ output }) => output?.at !== undefined && callAddress(...output.at) === address) ??
+      left.find(({ output }) => output !== undefined && callKey(this.#recorded, output) === key) ??
       failures.toSorted((one, other) => one.input.seq - other.input.seq)[0];
     if (call !== undefined) this.#localCallsLeft.delete(call);
     return call;
+  }
+
+  #keyOf({ offset, index, call }: ToolInvocation): string {
+    return callKey(this.#recorded, { at: [offset, index], callId: call.toolCallId });
   }
 
   #countToolCall(task: number, more: 1 | -1): void {

@@ -7,13 +7,16 @@ import { runPass } from './runs/matrix.ts';
 import { type CrashOptions, parseOptions, USAGE } from './options.ts';
 import type { Outcome } from './runs/outcome.ts';
 import type { Pass } from './pass.ts';
+import { programSubject } from './program/program-subject.ts';
+import { agentSubject } from './reference/agent-subject.ts';
 import { runRandomly } from './runs/random-runs.ts';
 import { runUndisturbed } from './runs/undisturbed-run.ts';
+import type { RecordOfRun, Subject, SubjectName } from './subject.ts';
 
 /**
- * `npm run crash`: kills a worker, and then the server, at every point of a run, and checks that the run ends like an
- * undisturbed one, with every effect once. Reports its progress on stderr; prints a line for each point, with `--json` a line
- * with the outcome, and a closing line. Exit code 0: all checks hold; 1: some do not.
+ * `npm run crash`: kills a worker, and then the server, at every point of a run of an agent and at points of a run of a
+ * program, and checks that the run ends like an undisturbed one, with every effect once. Reports its progress on stderr; prints a
+ * line for each point, one for each kind of run, with `--json` a line with the outcome, and a closing line. Exit code 0: all checks hold; 1: some do not.
  */
 
 function say(line: string): void {
@@ -34,41 +37,70 @@ const options = readOptions();
 process.once('SIGINT', () => process.exit(130));
 process.once('SIGTERM', () => process.exit(143));
 
-function report({ pass, name, problems, histories, seconds }: Outcome): void {
+function report({ subject, pass, name, problems, histories, seconds }: Outcome): void {
   const where = histories === undefined ? [] : [`its histories are in ${histories}`];
   const lines = [...problems, ...where].flatMap((problem) => problem.split('\n'));
-  const [title = '', ...rest] = checkLines(pass, { name, problems: lines.slice(0, 1) });
+  const [title = '', ...rest] = checkLines(`${subject}, ${pass}`, { name, problems: lines.slice(0, 1) });
   process.stdout.write([`${title} (${seconds} s)`, ...rest, ...lines.slice(1).map((line) => `    ${line}`)].join('\n').concat('\n'));
 }
 
-function runOnePass(resources: SharedResources, pass: Pass): Promise<Outcome[]> {
-  const { parallel, points, random } = options;
-  if (random !== undefined) return runRandomly(resources, pass, { ...random, parallel, report });
-  const wanted = (point: string): boolean => points.length === 0 || points.some((text) => point.includes(text));
-  return runPass(resources, pass, { parallel, wanted, report });
+function runOnePass<Recorded extends RecordOfRun, Plain>(
+  resources: SharedResources,
+  hit: { pass: Pass; subject: Subject<Recorded, Plain> },
+): Promise<Outcome[]> {
+  const { parallel, points: texts, all, random } = options;
+  if (random !== undefined) return runRandomly(resources, hit, { ...random, parallel, report });
+  const chosen = (points: readonly string[]): readonly string[] => {
+    if (texts.length > 0) return points.filter((point) => texts.some((text) => point.includes(text)));
+    return all ? points : hit.subject.sample(points, hit.pass);
+  };
+  return runPass(resources, hit, { parallel, chosen, report });
 }
 
 /** Prints the points that a run reaches. */
-async function list(resources: SharedResources): Promise<Outcome[]> {
-  const { outcome, undisturbed } = await withTestbeds(resources, 'worker', (open) => runUndisturbed(open, resources));
+async function list<Recorded extends RecordOfRun, Plain>(
+  resources: SharedResources,
+  subject: Subject<Recorded, Plain>,
+): Promise<Outcome[]> {
+  const { outcome, undisturbed } = await withTestbeds(resources, { pass: 'worker', subject }, (open) =>
+    runUndisturbed(open, resources, subject),
+  );
+  if (undisturbed === undefined) report(outcome);
   process.stdout.write((undisturbed?.points ?? []).map((point) => `${point}\n`).join(''));
   return [outcome];
 }
 
-const start = performance.now();
-const passes: Partial<Record<Pass, object>> = {};
-const outcomes = await withResources({ say, queries: options.queries }, async (resources) => {
-  if (options.list) return list(resources);
+/** The outcome of the passes of one kind of run, for a machine to read. */
+type Summary = Partial<Record<Pass, object>>;
+
+async function runSubject<Recorded extends RecordOfRun, Plain>(
+  resources: SharedResources,
+  subject: Subject<Recorded, Plain>,
+): Promise<Outcome[]> {
+  if (options.list) return list(resources, subject);
   const all: Outcome[] = [];
+  const passes: Summary = {};
   for (const pass of options.passes) {
     const begun = performance.now();
-    const ofPass = await runOnePass(resources, pass);
+    const ofPass = await runOnePass(resources, { pass, subject });
     const failed = ofPass.filter(({ problems }) => problems.length > 0);
     passes[pass] = { passed: ofPass.length - failed.length, failed: failed.length, seconds: secondsSince(begun), failures: failed };
     all.push(...ofPass);
   }
+  summaries[subject.name] = passes;
+  process.stdout.write(`${subject.name}: ${closingLine(all)}\n`);
+  return all;
+}
+
+const start = performance.now();
+const summaries: Partial<Record<SubjectName, Summary>> = {};
+const outcomes = await withResources({ say, queries: options.queries }, async (resources) => {
+  const all: Outcome[] = [];
+  for (const name of options.only) {
+    all.push(...(name === 'agent' ? await runSubject(resources, agentSubject) : await runSubject(resources, programSubject)));
+  }
   return all;
 });
-if (options.json) process.stdout.write(`${JSON.stringify({ ...passes, seconds: secondsSince(start) })}\n`);
+if (options.json) process.stdout.write(`${JSON.stringify({ ...summaries, seconds: secondsSince(start) })}\n`);
 process.stdout.write(`${closingLine(outcomes)}\n`);
 process.exit(outcomes.every(({ problems }) => problems.length === 0) ? 0 : 1);

@@ -3,22 +3,34 @@ import { parseOptions } from './options.ts';
 import { planKills, seeded } from './runs/random-kills.ts';
 
 test('without arguments the whole matrix is run', () => {
-  expect(parseOptions([])).toEqual({ passes: ['worker', 'server'], points: [], parallel: 4, json: false, list: false, queries: false });
+  expect(parseOptions([])).toEqual({
+    only: ['agent', 'program'],
+    passes: ['worker', 'server'],
+    all: false,
+    points: [],
+    parallel: 4,
+    json: false,
+    list: false,
+    queries: false,
+  });
 });
 
-test('a pass, points, and a time with a seed can be chosen', () => {
+test('a run, a pass, points, and a time with a seed can be chosen', () => {
   const given = parseOptions(['--pass', 'server', '--points', 'charge,told', '--parallel', '2', '--json', '--queries']);
-  expect(given).toEqual({ passes: ['server'], points: ['charge', 'told'], parallel: 2, json: true, list: false, queries: true });
+  expect(given).toMatchObject({ passes: ['server'], points: ['charge', 'told'], parallel: 2, json: true, queries: true });
+  expect(parseOptions(['--only', 'program', '--all'])).toMatchObject({ only: ['program'], all: true });
   expect(parseOptions(['--random', '--seed', '7', '--for', '2m']).random).toEqual({ seed: 7, ms: 120_000 });
   expect(parseOptions(['--random']).random).toEqual({ seed: 1, ms: 60_000 });
 });
 
 test.each([
+  ['--only', 'workflow'],
   ['--pass', 'client'],
   ['--parallel', '0'],
   ['--seed', '7'],
   ['--random', '--for', 'ever'],
   ['--random', '--points', 'charge'],
+  ['--random', '--all'],
   ['--unheard-of'],
 ])('%s %s is refused', (...args) => {
   expect(() => parseOptions(args)).toThrow(/./);

@@ -1,9 +1,14 @@
 import { parseArgs } from 'node:util';
 import { type Pass, PASSES } from './pass.ts';
+import { type SubjectName, SUBJECTS } from './subject.ts';
 
 /** The options of the command line, checked. */
 export interface CrashOptions {
+  /** The runs that are hit. */
+  only: SubjectName[];
   passes: Pass[];
+  /** Hits the program at all its points, and not at a sample of them. */
+  all: boolean;
   /** Only points whose name contains one of these texts; empty: all. */
   points: string[];
   /** The number of testbeds in use at the same time. */
@@ -18,16 +23,20 @@ export interface CrashOptions {
   random?: { seed: number; ms: number };
 }
 
+const CHOICE = `[--only ${SUBJECTS.join('|')}] [--pass ${PASSES.join('|')}]`;
+
 /** The usage of the command. */
-export const USAGE = `Usage: npm run crash -- [--pass ${PASSES.join('|')}] [--points text,text] [--parallel 4] [--queries] [--list] [--json]
-       npm run crash -- --random [--seed 1] [--for 60s] [--pass ${PASSES.join('|')}] [--parallel 4] [--queries] [--json]`;
+export const USAGE = `Usage: npm run crash -- ${CHOICE} [--all] [--points text,text] [--parallel 4] [--queries] [--list] [--json]
+       npm run crash -- --random [--seed 1] [--for 60s] ${CHOICE} [--parallel 4] [--queries] [--json]`;
 
 /** Reads the command line. Throws an error whose message describes the mistake. */
 export function parseOptions(args: readonly string[]): CrashOptions {
   const { values } = parseArgs({
     args: [...args],
     options: {
+      only: { type: 'string', default: SUBJECTS.join(',') },
       pass: { type: 'string', default: PASSES.join(',') },
+      all: { type: 'boolean', default: false },
       points: { type: 'string', default: '' },
       parallel: { type: 'string', default: '4' },
       random: { type: 'boolean', default: false },
@@ -39,9 +48,13 @@ export function parseOptions(args: readonly string[]): CrashOptions {
     },
   });
   if (!values.random && (values.seed !== undefined || values.for !== undefined)) throw new Error('--seed and --for go with --random');
-  if (values.random && (values.list || values.points !== '')) throw new Error('--random goes without --points and --list');
+  if (values.random && (values.list || values.all || values.points !== '')) {
+    throw new Error('--random goes without --points, --all and --list');
+  }
   return {
-    passes: values.pass.split(',').map(pass),
+    only: values.only.split(',').map((text) => chosen('only', text, SUBJECTS)),
+    passes: values.pass.split(',').map((text) => chosen('pass', text, PASSES)),
+    all: values.all,
     points: values.points.split(',').filter((text) => text !== ''),
     parallel: count('parallel', values.parallel),
     json: values.json,
@@ -51,10 +64,10 @@ export function parseOptions(args: readonly string[]): CrashOptions {
   };
 }
 
-function pass(text: string): Pass {
-  const known = PASSES.find((one) => one === text);
+function chosen<Choice extends string>(name: string, text: string, choices: readonly Choice[]): Choice {
+  const known = choices.find((one) => one === text);
   if (known !== undefined) return known;
-  throw new Error(`--pass is "${text}": choose of ${PASSES.join(', ')}`);
+  throw new Error(`--${name} is "${text}": choose of ${choices.join(', ')}`);
 }
 
 function count(name: string, text: string): number {

@@ -1,4 +1,4 @@
-import { CancellationScope, condition, patched, uuid4 } from '@temporalio/workflow';
+import { CancellationScope, condition, getRandomStream, patched, uuid4 } from '@temporalio/workflow';
 import { activityPorts } from '../../src/core/activity-requests/activity-ports.ts';
 import { outputPorts } from '../../src/core/activity-requests/output-requests.ts';
 import { programPorts } from '../../src/core/activity-requests/program-requests.ts';
@@ -22,6 +22,7 @@ export function temporalPorts(run: ResolvedRun, observer: Required<Pick<RunPorts
     inbox: run.inbox,
     now: () => Date.now(),
     uuid: () => uuid4(),
+    callEventId: (callId) => getRandomStream(`longhaul call ${callId}`).uuid4(),
     callModel: (call) => interruptibleModelCall(run, call),
     cancelRequested,
     until,

@@ -143,7 +143,8 @@ function remoteInput(run: RequestingRun, invocation: ToolInvocation): RunToolInp
  * workflow task.
  */
 function localInput(run: RequestingRun, invocation: ToolInvocation): RunToolInput {
-  return { ...positionInput(run, invocation), arguments: invocation.call.arguments, ...wholeDataOf(run) };
+  const byId = run.snapshot.program === undefined ? {} : { byId: true as const };
+  return { ...positionInput(run, invocation), arguments: invocation.call.arguments, ...byId, ...wholeDataOf(run) };
 }
 
 function positionInput(run: RequestingRun, { call, tool, step, offset, index, eventId }: ToolInvocation): RunToolInput {

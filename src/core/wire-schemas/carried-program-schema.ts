@@ -43,6 +43,7 @@ const PROGRESS: JsonObject = {
   properties: {
     failure: { type: 'object', properties: { error: STEP_ERROR, id: TEXT }, required: ['error', 'id'] },
     wakeAt: MOMENT,
+    callEventId: TEXT,
     call: { type: 'object', properties: { callId: TEXT, eventId: TEXT, offset: COUNT }, required: ['callId', 'eventId', 'offset'] },
     approved: { type: 'object', properties: { arguments: OBJECT } },
     held: { type: 'object', properties: { id: TEXT }, required: ['output', 'id'] },

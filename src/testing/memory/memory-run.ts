@@ -125,6 +125,7 @@ export class MemoryRun {
       inbox: this.inbox,
       now: () => time.now(),
       uuid: () => randomUUID(),
+      callEventId: () => randomUUID(),
       callModel: (call) => this.#callModel(snapshot, call),
       cancelRequested: isCancelled,
       until: async (isMet, deadline) => {

@@ -45,6 +45,7 @@ function programCarry(): JsonObject {
     progress: {
       failure: { error, id: 'event-1' },
       wakeAt: NOW + 1_000,
+      callEventId: 'event-3',
       call: { callId: 'c1', eventId: 'event-2', offset: 2 },
       child: { runId: 'run-1/u.Sum#1', startedAt: NOW, seenAt: NOW, promptLength: 12, given: { maxIterations: 5, costUsd: 0.1 } },
     },
@@ -88,6 +89,7 @@ describe('the carried state of a program', () => {
     ['program/steps/2/1/attempts', 0.5],
     ['program/steps/2/1/violations', 'many'],
     ['program/steps/2/1/progress/wakeAt', 1e300],
+    ['program/steps/2/1/progress/callEventId', 3],
     ['program/steps/2/1/progress/call/offset', -1],
     ['program/steps/2/1/progress/child/runId', ''],
     ['program/steps/2/1/progress/child/promptLength', -1],

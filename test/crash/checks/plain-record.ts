@@ -9,7 +9,7 @@ export interface PlainRecord {
 }
 
 /** Fields that differ between any two runs: ids, times and attempts, and if a call was verified because its answer was lost. */
-const OF_ONE_RUN = new Set([
+export const OF_ONE_RUN: ReadonlySet<string> = new Set([
   'id',
   'runId',
   'executionId',

@@ -2,7 +2,7 @@ import { unless } from '../../storm/check.ts';
 import { difference } from './difference.ts';
 import { effectProblems } from './effect-problems.ts';
 import { expectedRecord, textOf, type Unclear, unclearAt, type UnclearCalls } from './expectation.ts';
-import type { Pass } from '../pass.ts';
+import type { Hit } from '../subject.ts';
 import { type PlainRecord, plainRecord } from './plain-record.ts';
 import { answerOf, ONCE, SCRIPT } from '../reference/reference-script.ts';
 import type { RunRecord } from '../runs/run-record.ts';
@@ -23,7 +23,7 @@ export function undisturbedProblems(record: RunRecord): string[] {
 }
 
 /** The problems with a run that was hit at a point. */
-export function pointProblems(undisturbed: PlainRecord, { pass, point }: { pass: Pass; point: string }, record: RunRecord): string[] {
+export function pointProblems(undisturbed: PlainRecord, { pass, point }: Hit, record: RunRecord): string[] {
   return [
     ...unless(record.kills === 1, `the ${pass} was killed ${record.kills} times, where it should die once, at this point`),
     ...recordProblems(undisturbed, record, unclearAt(pass, point)),

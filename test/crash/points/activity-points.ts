@@ -1,18 +1,33 @@
 import { activityInfo } from '@temporalio/activity';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
-import { activityPoint, executionName } from './points.ts';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { activityPoint, executionName, ofTopRun } from './points.ts';
 
-/** Reports the points that the activities of a run reach. */
-export function activityPoints(reached: (runId: string, point: string) => void): ActivityInterceptorsFactory {
+/** The execution of an activity, by the run at the top and the point at which that has read its result. */
+interface Execution {
+  runId: string;
+  told: string;
+}
+
+const executions = new AsyncLocalStorage<Execution>();
+
+/** The execution that the caller is a part of. */
+export function currentExecution(): Execution | undefined {
+  return executions.getStore();
+}
+
+/** Reports the points that the activities of a workflow reach. */
+export function activityPoints(reached: (workflowId: string, point: string) => void): ActivityInterceptorsFactory {
   return () => ({
     inbound: {
       async execute(input, next) {
         const { activityType, workflowExecution } = activityInfo();
-        const runId = workflowExecution?.workflowId ?? '';
+        const workflowId = workflowExecution?.workflowId ?? '';
         const execution = executionName(activityType, input.args[0]);
-        reached(runId, activityPoint('before', execution));
-        const output: unknown = await next(input);
-        reached(runId, activityPoint('after', execution));
+        const { runId, point: told } = ofTopRun(workflowId, activityPoint('told', execution));
+        reached(workflowId, activityPoint('before', execution));
+        const output: unknown = await executions.run({ runId, told }, () => next(input));
+        reached(workflowId, activityPoint('after', execution));
         return output;
       },
     },

@@ -1,3 +1,5 @@
+import { KILLED } from './points.ts';
+
 /** A process to kill at a point of a run, once. */
 export interface Kill {
   runId: string;
@@ -33,6 +35,7 @@ export class CrashTrigger {
     const kill = this.#kill;
     if (kill?.runId !== runId || kill.point !== point) return;
     this.#kill = undefined;
+    this.#log(runId, KILLED);
     process.kill(kill.victim, 'SIGKILL');
     // No later command may reach a server that is dying.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, DYING_MS);

@@ -19,6 +19,11 @@ export const CONTINUE = 'continue-as-new';
 export const CONTINUED = 'continued';
 /** The run waits for a decision, and nothing else goes on. */
 export const IDLE = 'approval wait';
+/** The kill itself: no point, but recorded among them. */
+export const KILLED = 'killed';
+
+/** Milliseconds after which a workflow task whose worker has died is given to another one. */
+export const TASK_TIMEOUT_MS = 2_000;
 
 /** The point at which an activity is at this moment. */
 export function activityPoint(moment: Moment, execution: string): string {
@@ -35,17 +40,38 @@ export function queryPoint(name: string): string {
   return `query ${name}`;
 }
 
+/** The workflow task that starts a timer. */
+export function timerPoint(summary: string): string {
+  return `timer ${summary}`;
+}
+
+/** The workflow task that takes a Signal. */
+export function signalPoint(name: string): string {
+  return `signal ${name}`;
+}
+
+/** Names a point of a run by the run at the top of it: a child is named by the steps that have started it. */
+export function ofTopRun(workflowId: string, point: string): { runId: string; path: string; point: string } {
+  const [runId = '', ...steps] = workflowId.split('/');
+  const path = steps.join('/');
+  return { runId, path, point: path === '' ? point : `${path}: ${point}` };
+}
+
 /** The fields of an activity's input that identify the execution of the activity. */
 interface Telling {
   callId?: string;
   through?: number;
+  step?: string;
+  attempt?: number;
+  runId?: string;
   decision?: { callId: string };
   waiting?: { callId: string };
 }
 
 /** Names an execution of an activity: the same name for every attempt, and in every run of the same conversation. */
 export function executionName(activity: string, input: unknown): string {
-  const { callId, through, decision, waiting } = (input ?? {}) as Telling;
-  const which = callId ?? decision?.callId ?? waiting?.callId ?? through;
+  const { callId, through, decision, waiting, step, attempt, runId } = (input ?? {}) as Telling;
+  const ofStep = attempt === undefined ? step : `${step} #${attempt}`;
+  const which = callId ?? decision?.callId ?? waiting?.callId ?? through ?? ofStep ?? (runId && ofTopRun(runId, '').path);
   return which === undefined ? activity : `${activity} ${which}`;
 }

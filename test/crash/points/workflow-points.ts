@@ -1,5 +1,18 @@
 import { proxySinks, type Sinks, workflowInfo, type WorkflowInterceptorsFactory } from '@temporalio/workflow';
-import { activityPoint, BEGIN, CONTINUE, CONTINUED, END, executionName, queryPoint, updatePoint } from './points.ts';
+import {
+  activityPoint,
+  BEGIN,
+  CONTINUE,
+  CONTINUED,
+  END,
+  executionName,
+  ofTopRun,
+  queryPoint,
+  signalPoint,
+  TASK_TIMEOUT_MS,
+  timerPoint,
+  updatePoint,
+} from './points.ts';
 
 /**
  * Reports to the worker the points that a run reaches, from inside the sandbox. A call of a sink arrives after the workflow
@@ -10,6 +23,13 @@ export interface CrashSinks extends Sinks {
 }
 
 const { crash } = proxySinks<CrashSinks>();
+
+function reportOnce(done: Promise<unknown>, point: string): void {
+  done.then(
+    () => crash.reached(point),
+    () => undefined,
+  );
+}
 
 /** Bundled with the workflows that the crash matrix runs. */
 export const interceptors: WorkflowInterceptorsFactory = () => ({
@@ -23,6 +43,10 @@ export const interceptors: WorkflowInterceptorsFactory = () => ({
       },
       handleUpdate(input, next) {
         crash.reached(updatePoint(input.name));
+        return next(input);
+      },
+      handleSignal(input, next) {
+        crash.reached(signalPoint(input.signalName));
         return next(input);
       },
       handleQuery(input, next) {
@@ -42,6 +66,20 @@ export const interceptors: WorkflowInterceptorsFactory = () => ({
         const output = await next(input);
         crash.reached(activityPoint('told', executionName(input.activityType, input.args[0])));
         return output;
+      },
+      async startTimer(input, next) {
+        const timer = timerPoint(input.options?.summary ?? '');
+        crash.reached(timer);
+        await next(input);
+        crash.reached(activityPoint('told', timer));
+      },
+      async startChildWorkflowExecution(input, next) {
+        const child = `child ${ofTopRun(input.options.workflowId ?? '', '').path}`;
+        crash.reached(activityPoint('before', child));
+        const [started, ended] = await next({ ...input, options: { ...input.options, workflowTaskTimeout: TASK_TIMEOUT_MS } });
+        reportOnce(started, activityPoint('after', `start of ${child}`));
+        reportOnce(ended, activityPoint('told', child));
+        return [started, ended];
       },
       continueAsNew(input, next) {
         crash.reached(CONTINUE);

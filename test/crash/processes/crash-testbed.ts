@@ -17,6 +17,8 @@ export interface CrashTestbed {
   worker: CrashWorker;
   server: CrashServer;
   ledger: Ledger;
+  /** The file of the memory of programs. */
+  memory: string;
   /** Set if runs are queried all the time. */
   histories?: HistoryCheck;
   close(): Promise<void>;
@@ -34,35 +36,54 @@ export interface SharedResources {
 }
 
 /**
- * If the worker dies, heartbeats are frequent, so that the death is noticed soon. If the server dies, the worker lives and has
+ * If the worker dies, heartbeats are frequent, so that the death is noticed soon: the run says how frequent. If the server dies, the worker lives and has
  * to report its call; it does if the server is back in time.
  */
-const TIMING = { worker: { heartbeatMs: 400, onceTimeoutMs: 5_000 }, server: { heartbeatMs: 1_500, onceTimeoutMs: 20_000 } } as const;
-
-/** The number of events of an execution: the run continues as new in its middle. */
-const EVENTS_OF_EXECUTION = 75;
+const TIMING = { worker: { onceTimeoutMs: 5_000 }, server: { heartbeatMs: 1_500, onceTimeoutMs: 20_000 } } as const;
 
 /** Reconnects to a server that was gone sooner than by default. */
 const CHANNEL = { 'grpc.use_local_subchannel_pool': 1, 'grpc.initial_reconnect_backoff_ms': 100, 'grpc.max_reconnect_backoff_ms': 300 };
 
+const MEMORY_FILE = 'memory.json';
+
 /** The number of cached runs if runs are queried all the time. */
 const HARDLY_ANY = 2;
+
+/** The options of one testbed. */
+interface TestbedOptions extends RunTiming {
+  pass: Pass;
+  /** Default: one of its own. */
+  sharedServer?: CrashServer;
+}
+
+/** The options that depend on the run. */
+export interface RunTiming {
+  eventsOfExecution: number;
+  /** Milliseconds between the heartbeats of workers that are killed. */
+  heartbeatMs: number;
+}
 
 let opened = 0;
 
 /** Opens a testbed, on the given server, or on one of its own. */
-export async function openTestbed(resources: SharedResources, pass: Pass, sharedServer?: CrashServer): Promise<CrashTestbed> {
+export async function openTestbed(
+  resources: SharedResources,
+  { pass, eventsOfExecution, heartbeatMs, sharedServer }: TestbedOptions,
+): Promise<CrashTestbed> {
   const taskQueue = `${pass}-${(opened += 1)}`;
   const server = sharedServer ?? (await CrashServer.start(resources.cliPath, join(resources.folder, `${taskQueue}.db`)));
   const { address, namespace } = server;
   const { bundlePath, ledger, histories } = resources;
+  const memory = join(resources.folder, MEMORY_FILE);
   const setting = {
     address,
     namespace,
     taskQueue,
     bundlePath,
     ledger: ledger.path,
-    eventsOfExecution: EVENTS_OF_EXECUTION,
+    eventsOfExecution,
+    heartbeatMs,
+    memory,
     ...(histories === undefined ? {} : { cached: HARDLY_ANY }),
     ...TIMING[pass],
   };
@@ -76,7 +97,7 @@ export async function openTestbed(resources: SharedResources, pass: Pass, shared
   try {
     [connection] = await Promise.all([Connection.connect({ address, channelArgs: CHANNEL, interceptors: UPDATE_RETRY }), worker.start()]);
     const client = new LonghaulClient(new Client({ connection, namespace }));
-    return { pass, taskQueue, client, worker, server, ledger, close, ...(histories === undefined ? {} : { histories }) };
+    return { pass, taskQueue, client, worker, server, ledger, memory, close, ...(histories === undefined ? {} : { histories }) };
   } catch (error) {
     await close();
     throw error;

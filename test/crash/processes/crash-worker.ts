@@ -12,6 +12,8 @@ export interface WorkerSetting {
   bundlePath: string;
   /** The file of the ledger. */
   ledger: string;
+  /** The file of the memory of programs. */
+  memory: string;
   heartbeatMs: number;
   /** Milliseconds without a heartbeat after which a call with effect `once` is given up. */
   onceTimeoutMs: number;

@@ -1,4 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
+import { KILLED } from '../points/points.ts';
 
 /** One call of a tool, for the ledger. */
 export interface Act {
@@ -7,6 +8,16 @@ export interface Act {
   effect: string;
   /** The idempotency key of the call. */
   key: string;
+}
+
+/** A model call in the ledger. */
+export interface Ask {
+  /** The point at which the run has read the answer. */
+  told: string;
+  /** The number of times that the provider was called for it. */
+  times: number;
+  /** True: it had begun when a process was killed, and the run had not read the answer. */
+  inFlight: boolean;
 }
 
 /** An effect in the ledger. */
@@ -22,6 +33,7 @@ const TABLES = `
   PRAGMA synchronous = NORMAL;
   CREATE TABLE IF NOT EXISTS effects (run_id TEXT NOT NULL, effect TEXT NOT NULL, key TEXT NOT NULL, PRIMARY KEY (key, effect)) STRICT;
   CREATE TABLE IF NOT EXISTS acts (key TEXT NOT NULL, effect TEXT NOT NULL) STRICT;
+  CREATE TABLE IF NOT EXISTS asks (run_id TEXT NOT NULL, told TEXT NOT NULL, is_before_kill INTEGER NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS points (run_id TEXT NOT NULL, point TEXT NOT NULL, UNIQUE (run_id, point)) STRICT;
 `;
 
@@ -65,6 +77,27 @@ export class Ledger {
       )
       .all(runId);
     return rows.map(({ effect, key, acts }) => ({ effect: String(effect), key: String(key), acts: Number(acts) }));
+  }
+
+  /** Records a call of a provider. */
+  ask(runId: string, told: string): void {
+    this.#database
+      .prepare('INSERT INTO asks VALUES (?, ?, NOT EXISTS (SELECT 1 FROM points WHERE run_id = ? AND point = ?))')
+      .run(runId, told, runId, KILLED);
+  }
+
+  /** All model calls of a run. */
+  asks(runId: string): Ask[] {
+    const rows = this.#database
+      .prepare('SELECT told, count(*) AS times, max(is_before_kill) AS begun FROM asks WHERE run_id = ? GROUP BY told ORDER BY told')
+      .all(runId);
+    const points = this.points(runId);
+    const untilKill = points.includes(KILLED) ? points.slice(0, points.indexOf(KILLED)) : points;
+    return rows.map(({ told, times, begun }) => ({
+      told: String(told),
+      times: Number(times),
+      inFlight: begun === 1 && !untilKill.includes(String(told)),
+    }));
   }
 
   /** Records that a run has reached a point. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { bundleInto } from '../points/bundle.ts';
 import { CrashServer, findCli } from './crash-server.ts';
 import { HistoryCheck } from '../checks/history-check.ts';
-import { type SharedResources, type CrashTestbed, openTestbed } from './crash-testbed.ts';
+import { type SharedResources, type CrashTestbed, type RunTiming, openTestbed } from './crash-testbed.ts';
 import { Ledger } from './ledger.ts';
 import type { Outcome } from '../runs/outcome.ts';
 import type { Pass } from '../pass.ts';
@@ -47,13 +47,15 @@ export async function withResources(
 /** Runs a pass: if workers die, all testbeds share a server; if servers die, each testbed has its own. */
 export async function withTestbeds<Result>(
   resources: SharedResources,
-  pass: Pass,
+  { pass, subject }: { pass: Pass; subject: RunTiming },
   work: (open: OpenTestbed) => Promise<Result>,
 ): Promise<Result> {
-  if (pass === 'server') return work(() => openTestbed(resources, pass));
+  const { eventsOfExecution, heartbeatMs } = subject;
+  const timing = { pass, eventsOfExecution, heartbeatMs };
+  if (pass === 'server') return work(() => openTestbed(resources, timing));
   const sharedServer = await CrashServer.start(resources.cliPath);
   try {
-    return await work(() => openTestbed(resources, pass, sharedServer));
+    return await work(() => openTestbed(resources, { ...timing, sharedServer }));
   } finally {
     await sharedServer.stop();
   }

@@ -1,7 +1,10 @@
 import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 import { flushCompileCache } from 'node:module';
-import { createWorker } from '../../../worker/index.ts';
-import { activityPoints } from '../points/activity-points.ts';
+import { createWorker, fileMemory } from '../../../worker/index.ts';
+import { activityPoints, currentExecution } from '../points/activity-points.ts';
+import { ofTopRun } from '../points/points.ts';
+import { errand } from '../program/errand.ts';
+import { errandModel } from '../program/errand-model.ts';
 import type { FromWorker, ToWorker, WorkerSetting } from './crash-worker.ts';
 import { CrashTrigger } from '../points/crash-trigger.ts';
 import { Ledger } from './ledger.ts';
@@ -24,9 +27,23 @@ process.on('message', ({ kill }: ToWorker) => {
   tell({ type: 'armed' });
 });
 
+function reached(workflowId: string, point: string): void {
+  const top = ofTopRun(workflowId, point);
+  trigger.reached(top.runId, top.point);
+}
+
+/** Counts a call of a model. */
+function asked(): void {
+  const execution = currentExecution();
+  if (execution === undefined) throw new Error('A model was called outside of an activity');
+  ledger.ask(execution.runId, execution.told);
+}
+
 const worker = await createWorker({
   agents: [referenceAgent(ledger, setting.onceTimeoutMs)],
-  providers: { reference: referenceModel() },
+  programs: [errand((act) => ledger.act(act))],
+  providers: { reference: referenceModel(), errand: errandModel(asked) },
+  memory: fileMemory({ file: setting.memory }),
   connection: await NativeConnection.connect({ address: setting.address }),
   namespace: setting.namespace,
   taskQueue: setting.taskQueue,
@@ -40,8 +57,8 @@ const worker = await createWorker({
     stickyQueueScheduleToStartTimeout: 500,
     workflowThreadPoolSize: 1,
     ...(setting.cached === undefined ? {} : { maxCachedWorkflows: setting.cached }),
-    sinks: { crash: { reached: { fn: ({ workflowId }, point: string) => trigger.reached(workflowId, point), callDuringReplay: false } } },
-    interceptors: { activity: [activityPoints((runId, point) => trigger.reached(runId, point))] },
+    sinks: { crash: { reached: { fn: ({ workflowId }, point: string) => reached(workflowId, point), callDuringReplay: false } } },
+    interceptors: { activity: [activityPoints(reached)] },
   },
 });
 // Otherwise it is written at the end of a process, and this process will be killed.

@@ -9,31 +9,35 @@ import type { HistoryCheck } from '../checks/history-check.ts';
 import type { CrashTestbed } from '../processes/crash-testbed.ts';
 import type { Outcome } from './outcome.ts';
 import { within } from '../processes/retry-while-down.ts';
-import { type Disturbance, runReference } from './run-reference.ts';
-import type { RunRecord } from './run-record.ts';
+import type { Disturbance } from './disturbance.ts';
+import type { RecordOfRun, Subject } from '../subject.ts';
 
 const KEEP_MS = 30_000;
 
 /** A run, and the checks of its record. */
-interface CheckedRun {
+interface CheckedRun<Recorded> {
   /** The name in the report, and in the folder of its histories if it has a problem. */
   name: string;
   folder: string;
   disturbance: Disturbance;
-  check: (record: RunRecord) => string[];
+  check: (record: Recorded) => string[];
 }
 
 /** Does a run and checks its record. If there is a problem, the histories of the run are kept, and the run is ended. */
-export async function checkedRun(testbed: CrashTestbed, { name, folder, disturbance, check }: CheckedRun): Promise<Outcome> {
+export async function checkedRun<Recorded extends RecordOfRun>(
+  testbed: CrashTestbed,
+  subject: Pick<Subject<Recorded, never>, 'name' | 'run'>,
+  { name, folder, disturbance, check }: CheckedRun<Recorded>,
+): Promise<Outcome> {
   const start = performance.now();
-  const runId = `${testbed.pass}-${name.replaceAll(/[^\w]+/g, '-')}`;
+  const runId = `${subject.name}-${testbed.pass}-${name.replaceAll(/[^\w]+/g, '-')}`;
   const enough = new AbortController();
   const querying = testbed.histories && queryConstantly(testbed.client.temporal, runId, enough.signal);
-  const problems = await problemsOf(() => runReference(testbed, runId, disturbance), check);
+  const problems = await problemsOf(() => subject.run(testbed, runId, disturbance), check);
   enough.abort();
   await querying;
   if (testbed.histories !== undefined) problems.push(...(await historyProblems(testbed, testbed.histories, runId)));
-  const outcome = { pass: testbed.pass, name, problems, seconds: secondsSince(start) };
+  const outcome = { subject: subject.name, pass: testbed.pass, name, problems, seconds: secondsSince(start) };
   if (problems.length === 0) return outcome;
   const histories = join(folder, runId);
   try {
@@ -48,7 +52,7 @@ async function historyProblems({ client }: CrashTestbed, histories: HistoryCheck
   return histories.problems(client.temporal, runId).catch((error: unknown) => [`its histories could not be read: ${errorMessage(error)}`]);
 }
 
-async function problemsOf(run: () => Promise<RunRecord>, check: (record: RunRecord) => string[]): Promise<string[]> {
+async function problemsOf<Recorded>(run: () => Promise<Recorded>, check: (record: Recorded) => string[]): Promise<string[]> {
   try {
     return check(await run());
   } catch (error) {

@@ -2,32 +2,33 @@ import type { OpenTestbed } from '../processes/shared-resources.ts';
 import { checkedRun } from './checked-run.ts';
 import type { SharedResources } from '../processes/crash-testbed.ts';
 import type { Outcome } from './outcome.ts';
-import { type PlainRecord, plainRecord } from '../checks/plain-record.ts';
 import { END, IDLE, queryPoint } from '../points/points.ts';
-import { undisturbedProblems } from '../checks/run-problems.ts';
+import type { RecordOfRun, Subject } from '../subject.ts';
 
 /** The undisturbed run, with which all other runs are compared. */
-export interface Undisturbed {
-  record: PlainRecord;
+export interface Undisturbed<Plain> {
+  record: Plain;
   /** The points that it reached, in order. */
   points: string[];
 }
 
 /** Does a run without a disturbance. Its outcome counts like any other; `undisturbed` is undefined if it had a problem. */
-export async function runUndisturbed(
+export async function runUndisturbed<Recorded extends RecordOfRun, Plain>(
   open: OpenTestbed,
   resources: SharedResources,
-): Promise<{ outcome: Outcome; undisturbed: Undisturbed | undefined }> {
-  let undisturbed: Undisturbed | undefined;
+  subject: Subject<Recorded, Plain>,
+): Promise<{ outcome: Outcome; undisturbed: Undisturbed<Plain> | undefined }> {
+  let undisturbed: Undisturbed<Plain> | undefined;
   const testbed = await open();
   try {
-    const outcome = await checkedRun(testbed, {
+    const outcome = await checkedRun(testbed, subject, {
       name: 'undisturbed',
       folder: resources.folder,
       disturbance: { type: 'none' },
       check: (record) => {
-        undisturbed = { record: plainRecord(record), points: pointsOf(resources.ledger.points(record.runId)) };
-        return undisturbedProblems(record);
+        const points = pointsOf(resources.ledger.points(record.runId));
+        undisturbed = { record: subject.plain(record), points };
+        return subject.undisturbedProblems(record, points);
       },
     });
     return { outcome, undisturbed: outcome.problems.length === 0 ? undisturbed : undefined };

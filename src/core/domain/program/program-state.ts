@@ -93,6 +93,8 @@ export interface StepProgress {
   wakeAt?: number;
   /** The event of the call that the current attempt makes, or that a person decides about. */
   call?: RecordedCall;
+  /** The id that the event of the next call of a tool gets. */
+  callEventId?: string;
   /** A person has approved the current attempt, with the edited arguments if there are any. */
   approved?: { arguments?: JsonObject };
   /** The output of the current attempt, while a person reviews it. */

@@ -45,6 +45,8 @@ export interface RunToolInput extends OfRun, DataInput {
   at: [offset: number, index: number];
   /** The id of the event of the call. */
   eventId: string;
+  /** The result of a local call has the id of the call instead of its position, which in a program may be another on read-back. */
+  byId?: true;
   arguments?: JsonObject;
   /** Milliseconds that one attempt may take. Absent in calls scheduled by older releases: then the time-out of the activity holds. */
   timeoutMs?: number;
@@ -103,8 +105,10 @@ export interface RunToolOutput {
   lost?: true;
   /** For such a call: the way in which its answer was lost. */
   reason?: string;
-  /** For a local call, whose input is not in the history: its position. */
+  /** For a local call of an agent, whose input is not in the history: its position. */
   at?: [offset: number, index: number];
+  /** For a local call of a program: its id. */
+  callId?: string;
 }
 
 /** Input of `notifyEnded`. It does not hold the result: the activity queries it from the run. */

@@ -103,6 +103,12 @@ export interface ProgramPorts extends RunPorts {
   ask(call: AskCall): Promise<AskOutcome>;
   useMemory(call: MemoryCall): Promise<MemoryOutcome>;
   runChild(call: ChildCall): Promise<ChildOutcome>;
+  /**
+   * Returns the id of the event of a call. It depends on the id of the call and not on what else has got an id. So it is the same if
+   * the workflow task that records the event is lost and done again, although steps that run side by side may then come in another
+   * order: a local call keeps its idempotency key. A reset to an earlier point gives the call another id.
+   */
+  callEventId(callId: string): string;
   /** Reads the results of an earlier run. */
   readEarlier(runId: string): Promise<EarlierOutcome>;
   /** Moves outputs to the payload store, given by their ids by address (see `StoreOutputsInput`). */

@@ -25,7 +25,7 @@ export type Stop =
   | { type: 'continue' };
 
 /** One activity: three events of its own and three of the workflow task. */
-const ACTIVITY: Growth = { events: 6, bytes: 3_000 };
+export const ACTIVITY: Growth = { events: 6, bytes: 3_000 };
 
 /** A program that is being run: its state, its ports, and the decisions that its steps wait for. */
 export class ProgramRun {

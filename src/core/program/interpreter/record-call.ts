@@ -16,14 +16,30 @@ export interface StepCall {
   suffix?: string;
 }
 
+/**
+ * Reserves the id of the event of a call of a tool before the run may stop for its next execution: if the workflow task is lost
+ * after the call, and the run continues as new instead of calling, the next execution calls with the same idempotency key.
+ */
+export function reserveCallEvent(run: ProgramRun, running: RunningStep): void {
+  const { progress } = running.state;
+  if (progress?.call !== undefined || progress?.callEventId !== undefined) return;
+  running.state.progress = { ...progress, callEventId: run.ports.callEventId(callIdOf(running)) };
+}
+
+function callIdOf({ at, state: { attempts } }: RunningStep, suffix = ''): string {
+  return `${at}${suffix}${attempts > 1 ? `#${attempts}` : ''}`;
+}
+
 /** Records a call. Its id is the address of the step, with the number of the attempt from the second one on. */
-export function recordCall(run: ProgramRun, { at, state }: RunningStep, { name, arguments: args, suffix = '' }: StepCall): RecordedCall {
-  const callId = `${at}${suffix}${state.attempts > 1 ? `#${state.attempts}` : ''}`;
+export function recordCall(run: ProgramRun, running: RunningStep, { name, arguments: args, suffix }: StepCall): RecordedCall {
+  const { at, state } = running;
+  const callId = callIdOf(running, suffix);
+  const { callEventId: id = run.ports.callEventId(callId), ...progress } = state.progress ?? {};
   const note: StepNote = { at, kind: state.kind, type: 'start', attempt: state.attempts };
-  recordNote(run, note, { content: [{ type: 'tool_call', toolCallId: callId, name, arguments: args }] });
+  recordNote(run, note, { id, content: [{ type: 'tool_call', toolCallId: callId, name, arguments: args }] });
   const { through, lastEventId } = run.state.window;
   const call = { callId, eventId: lastEventId, offset: through - 1 };
-  state.progress = { ...state.progress, call };
+  state.progress = { ...progress, call };
   return call;
 }
 

@@ -4,6 +4,7 @@ import type { StepDocument } from '../../domain/program/document.ts';
 import { approve } from './approve.ts';
 import type { ProgramRun } from './program-run.ts';
 import type { RunningStep } from './record.ts';
+import { reserveCallEvent } from './record-call.ts';
 import { review } from './review.ts';
 import type { AttemptEnd } from './ends.ts';
 import { askOnce } from './steps/ask.ts';
@@ -23,6 +24,7 @@ export async function runOnce(run: ProgramRun, running: RunningStep, step: StepD
 }
 
 async function act(run: ProgramRun, running: RunningStep, step: StepDocument): Promise<AttemptEnd> {
+  if (step.tool !== undefined) reserveCallEvent(run, running);
   // A child starts with its part of the limits. One that is running is waited for also if no further step may start.
   if (step.agent !== undefined || step.program !== undefined || step.ask?.tools !== undefined) return runChildOnce(run, running, step);
   if (!(await run.mayStart(step.ask === undefined ? 'other' : 'model'))) return { type: 'stopped' };

@@ -204,6 +204,7 @@ export async function runFakeProgram({
     const ports: ProgramPorts = {
       ...quietPorts(),
       ...clock,
+      callEventId: (callId) => `execution-${executions}/${callId}`,
       inbox,
       callModel: () => Promise.resolve({ type: 'failed', code: 'internal', message: 'a program calls no model of an agent' }),
       runTool: ({ call, tool }) => {

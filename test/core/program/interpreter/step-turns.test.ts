@@ -50,6 +50,7 @@ async function run(steps: StepDocument[], { cancelAfter = Infinity, items = 0 } 
     useMemory: none,
     runChild: none,
     readEarlier: none,
+    callEventId: none,
     storeOutputs: none,
     loadOutput: none,
   };

@@ -62,6 +62,7 @@ export async function runMutant(document: ProgramDocument, choose: Choose): Prom
       ...quietPorts(),
       ...stamps,
       ...effects.ports,
+      callEventId: (callId) => `execution-${executions}/${callId}`,
       storeOutputs: async () => NO_STORE,
       loadOutput: async () => NO_STORE,
       inbox,

@@ -1,0 +1,41 @@
+import type { Pass } from './pass.ts';
+import type { CrashTestbed } from './processes/crash-testbed.ts';
+import type { Disturbance } from './runs/disturbance.ts';
+
+/** The runs that are hit: one of an agent, and one of a program that has steps of every kind. */
+export const SUBJECTS = ['agent', 'program'] as const;
+
+export type SubjectName = (typeof SUBJECTS)[number];
+
+/** The pass and the point at which a run is hit. */
+export interface Hit {
+  pass: Pass;
+  point: string;
+}
+
+/** The part that the records of all runs have. */
+export interface RecordOfRun {
+  runId: string;
+}
+
+/** A run that is repeated and hit, and the checks of its record. `Plain`: the part of a record that is equal in all runs. */
+export interface Subject<Recorded extends RecordOfRun, Plain> {
+  name: SubjectName;
+  /** The number of history events after which a run continues as new: in its middle. */
+  eventsOfExecution: number;
+  /** Milliseconds between the heartbeats of workers that are killed. */
+  heartbeatMs: number;
+  /** Does the run. Throws if it does not end. */
+  run: (testbed: CrashTestbed, runId: string, disturbance: Disturbance) => Promise<Recorded>;
+  plain: (record: Recorded) => Plain;
+  /** The problems with the undisturbed run, which reached these points. */
+  undisturbedProblems: (record: Recorded, points: readonly string[]) => string[];
+  /** The problems with a run that was hit at a point. */
+  pointProblems: (undisturbed: Plain, hit: Hit, record: Recorded) => string[];
+  /** The problems with a run that was hit at random. */
+  randomProblems: (undisturbed: Plain, record: Recorded) => string[];
+  /** True if the server needs many seconds to notice that a worker has died at the point: those points come first. */
+  isSlow: (point: string) => boolean;
+  /** The points that are hit in a pass, unless all are asked for. */
+  sample: (points: readonly string[], pass: Pass) => string[];
+}

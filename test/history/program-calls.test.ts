@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest';
+import { defineProgram, tool, unit } from '../../src/define/program/index.ts';
+import type { RunToolInput, RunToolOutput } from '../../src/core/protocol.ts';
+import { callKey } from '../../src/history/recorded-execution.ts';
+import { readBack } from '../../src/history/read-back.ts';
+import { testSnapshot, testTool } from '../core/loop/fakes/snapshot.ts';
+import { HandMade } from './hand-made.ts';
+
+const { document } = defineProgram({
+  name: 'side-by-side',
+  units: [unit('one', { needs: [] }, [tool('Far', 'fetch')]), unit('two', { needs: [] }, [tool('Near', 'stamp')])],
+  output: ['{{one.Far}}', '{{two.Near}}'],
+});
+const tools = [testTool('fetch'), testTool('stamp', { tier: 'local' })];
+
+test('the calls of a program are found by their ids: steps that run side by side may be recorded in another order than they are read', async () => {
+  const { recorded } = new HandMade({ ...testSnapshot({ tools }), program: document });
+  recorded.program = { program: document.name };
+  delete recorded.input;
+  const output = (text: string): RunToolOutput => ({ id: text, content: [text], durationMs: 1 });
+  const input: RunToolInput = { agentName: '', callId: 'one.Far', step: 1, at: [40, 0], eventId: 'event-of-far' };
+  const far = { input, scheduledIn: 2, output: output('fetched'), task: 3 };
+  recorded.toolCalls.set(callKey(recorded, input), far);
+  recorded.ended.push(far);
+  recorded.localCalls.push({
+    input: { seq: 2, name: 'stamp' },
+    scheduledIn: 2,
+    task: 2,
+    output: { ...output('stamped'), callId: 'two.Near' },
+  });
+  const { result, state } = await readBack('r', recorded);
+  expect(result).toMatchObject({ status: 'completed', output: ['fetched', 'stamped'] });
+  const calls = state?.context.events.filter(({ content }) => content[0]?.type === 'tool_call') ?? [];
+  expect(calls.map(({ id, author }) => [author, id === 'event-of-far'])).toEqual([
+    ['one.Far', true],
+    ['two.Near', false],
+  ]);
+});
