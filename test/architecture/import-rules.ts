@@ -183,6 +183,8 @@ const CLOSURES: readonly { entries: string; mustNotLoad: readonly string[] }[] =
     ],
   },
   { entries: 'src/testing/', mustNotLoad: ['openai', '@temporalio/workflow'] },
+  // Only the thread of an executor has an engine.
+  { entries: 'activities/executors/quickjs/quickjs-executor.ts', mustNotLoad: ['quickjs-wasi'] },
   // Most workers have no MCP servers.
   { entries: 'worker/index.ts', mustNotLoad: ['@modelcontextprotocol/client'] },
   { entries: 'src/client/index.ts', mustNotLoad: ['openai', '@temporalio/worker', '@temporalio/activity', '@temporalio/testing'] },

@@ -10,7 +10,7 @@ const START_MS = 60_000;
 /** Milliseconds after its time limit that code has to stop by itself, before its thread is ended. */
 const GRACE_MS = 250;
 
-/** How a run ended: as the thread said, or by the end of the thread. */
+/** The end of a run: as the thread reported it, or by the end of the thread. */
 export type CellEnding =
   | Extract<ThreadFrame, { type: 'done' }>
   | (ExecutionError & { type: 'failed'; durationMs: number; memoryUsedBytes: number });

@@ -6,6 +6,8 @@ export const MAX_FRAME_LENGTH = 4_000_000;
 
 /** Characters that code may have. */
 export const MAX_CODE_LENGTH = 100_000;
+/** Characters of output that may leave a thread: a frame has room for them, even if JSON escapes each. */
+export const MAX_OUTPUT_LENGTH = 500_000;
 /** Characters of JSON that all injected values together may have. */
 export const MAX_INJECTED_LENGTH = 1_000_000;
 /** Characters of JSON that a final answer may have. */

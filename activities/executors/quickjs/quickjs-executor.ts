@@ -11,19 +11,27 @@ import {
 import type { Executor, Moment } from '../../../src/core/execution/executor.ts';
 import { injectionProblem } from '../../../src/core/execution/injected-value.ts';
 import { type CellEnding, CellThread } from './cell-thread.ts';
-import { MAX_CODE_LENGTH, MAX_INJECTED_LENGTH } from './frames.ts';
+import { MAX_CODE_LENGTH, MAX_INJECTED_LENGTH, MAX_OUTPUT_LENGTH } from './frames.ts';
+import { RESERVED_WORDS } from './reserved-words.ts';
 
 /** Characters of output that a failed run keeps at least: its output is not cut to the limit. */
 const FAILED_OUTPUT_LENGTH = 64_000;
 
 const IDENTIFIER = /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u;
 
+/** Names that an executor gives to all code. */
+const PROVIDED: ReadonlySet<string> = new Set(['print', 'console', 'final_answer']);
+
 /** Kinds of errors after which nothing can be said of the state that the code has left. */
 const ENDING: ReadonlySet<ExecutionErrorKind> = new Set(['timeout', 'memory', 'killed', 'protocol']);
 
 /** Makes an executor of JavaScript: QuickJS, compiled to WebAssembly, in a thread of its own. The thread starts with the first run. */
 export function quickjsExecutor(limits?: Partial<ExecutionLimits>): Executor {
-  return new QuickJsExecutor(executionLimits(limits));
+  const checked = executionLimits(limits);
+  if (checked.maxOutputBytes > MAX_OUTPUT_LENGTH) {
+    throw new UsageError(`The limit "maxOutputBytes" of the executor is ${checked.maxOutputBytes}: write at most ${MAX_OUTPUT_LENGTH}`);
+  }
+  return new QuickJsExecutor(checked);
 }
 
 class QuickJsExecutor implements Executor {
@@ -60,7 +68,9 @@ class QuickJsExecutor implements Executor {
 
   inject(name: string, value: JsonValue): void {
     this.refuseDuringRun('inject');
-    if (!IDENTIFIER.test(name)) throw new UsageError(`"${name}" cannot be injected: it is no name of JavaScript`);
+    if (!IDENTIFIER.test(name) || RESERVED_WORDS.has(name))
+      throw new UsageError(`"${name}" cannot be injected: it is no name of a variable`);
+    if (PROVIDED.has(name)) throw new UsageError(`"${name}" cannot be injected: the executor has a function of this name`);
     const problem = injectionProblem(value, name);
     if (problem !== undefined) throw new UsageError(`"${name}" cannot be injected: ${problem}. Inject JSON alone`);
     const injected = new Map(this.injected).set(name, JSON.stringify(value));

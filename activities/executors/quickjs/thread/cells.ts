@@ -22,6 +22,8 @@ export class Cells {
   private deadline = Infinity;
   private timedOut = false;
   private answer: string | undefined;
+  /** True while the code of a cell runs: what getters print and answer when its names are read does not count. */
+  private isRunning = false;
 
   private constructor(limits: ThreadLimits, write: (text: string) => void) {
     this.limits = limits;
@@ -50,6 +52,7 @@ export class Cells {
     const began = performance.now();
     this.now = frame.now;
     this.answer = undefined;
+    this.isRunning = true;
     this.timedOut = false;
     this.deadline = this.limits.timeoutMs > 0 ? began + this.limits.timeoutMs : Infinity;
     const ended = this.attempt(frame);
@@ -69,11 +72,18 @@ export class Cells {
       this.start(cell);
       this.context.executePendingJobs();
       const outcome = JSON.parse(this.call('outcome')) as Outcome;
-      const failure = failureOfCode(outcome, this.thrown);
-      return failure ?? { namespace: JSON.parse(this.call('namespace')) as Record<string, { type: string; json?: string }> };
+      return failureOfCode(outcome, this.thrown) ?? { namespace: this.namespace() };
     } catch (error) {
       return failureOfEngine(error, this.thrown);
     }
+  }
+
+  /** The names that the code has declared. Reading them may run getters, whose work ends here. */
+  private namespace(): Record<string, { type: string; json?: string }> {
+    this.isRunning = false;
+    const namespace = JSON.parse(this.call('namespace')) as Record<string, { type: string; json?: string }>;
+    this.context.executePendingJobs();
+    return namespace;
   }
 
   private get thrown(): Thrown {
@@ -120,7 +130,7 @@ export class Cells {
   private prelude(): JSValueHandle {
     const { context } = this;
     const write = context.newFunction('write', (text?: JSValueHandle) => {
-      if (text?.isString === true && text.length <= this.limits.outputLength) this.write(text.toString());
+      if (this.isRunning && text?.isString === true && text.length <= this.limits.outputLength) this.write(text.toString());
       return context.undefined;
     });
     const answer = context.newFunction('answer', (json?: JSValueHandle) => {
@@ -135,6 +145,7 @@ export class Cells {
 
   /** Keeps the JSON of a final answer, or explains why it is none. */
   private takeAnswer(json: string): string {
+    if (!this.isRunning) return 'the run has ended';
     try {
       if (isTooDeep(JSON.parse(json))) return TOO_DEEP;
     } catch {

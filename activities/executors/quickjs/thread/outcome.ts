@@ -38,5 +38,6 @@ export function failureOfEngine(error: unknown, thrown: Thrown): ExecutionError 
   const message = error instanceof Error ? error.message : String(error);
   if (error instanceof JSException && (error.name === '<null>' || message === 'out of memory')) return OUT_OF_MEMORY;
   if (thrown.isFull || message.endsWith('out of memory')) return OUT_OF_MEMORY;
+  if (error instanceof JSException) return { kind: 'runtime', message: `${error.name}: ${message.slice(0, 500)}` };
   return { kind: 'protocol', message: `The engine failed: ${message.slice(0, 500)}` };
 }

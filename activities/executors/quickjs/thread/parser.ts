@@ -1,15 +1,7 @@
 import { EvalFlags, JSException, type QuickJS } from 'quickjs-wasi';
 import type { ExecutionError } from '../../../../src/core/execution/execution-result.ts';
+import { RESERVED_WORDS } from '../reserved-words.ts';
 import { createContext, FILE_NAME } from './engine.ts';
-
-/** Words that no declaration of code can have as its name, or that are not worth to be kept. */
-const RESERVED = new Set(
-  (
-    'arguments await break case catch class const continue debugger default delete do else enum eval export extends false finally for ' +
-    'function if implements import in Infinity instanceof interface let NaN new null package private protected public return static ' +
-    'super switch this throw true try typeof undefined var void while with yield'
-  ).split(' '),
-);
 
 /** A name in code: the parser decides which of them are declared. */
 const NAME = /[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*/gu;
@@ -57,7 +49,7 @@ export class Parser {
   /** The names that code declares at its top level, in their order. The code can be parsed. */
   declaredNames(code: string): string[] {
     const declared = this.plainlyDeclared(code);
-    let candidates = [...new Set(code.match(NAME))].filter((name) => !RESERVED.has(name) && !declared.includes(name));
+    let candidates = [...new Set(code.match(NAME))].filter((name) => !RESERVED_WORDS.has(name) && !declared.includes(name));
     let firstLine: number | undefined;
     // A second declaration of a name is an error, and the parser stops at the first: its line says which name it is.
     for (;;) {
@@ -74,7 +66,7 @@ export class Parser {
 
   /** The names that follow the word of a declaration, if the parser confirms all of them: what can be exported is declared. */
   private plainlyDeclared(code: string): string[] {
-    const names = [...new Set([...code.matchAll(DECLARATION)].map(([, name = '']) => name))].filter((name) => !RESERVED.has(name));
+    const names = [...new Set([...code.matchAll(DECLARATION)].map(([, name = '']) => name))].filter((name) => !RESERVED_WORDS.has(name));
     const thrown = this.parse(`${code}\n;export {${names.join()}};`, EvalFlags.TYPE_MODULE);
     return thrown === undefined ? names : [];
   }

@@ -140,7 +140,8 @@ export const PRELUDE = `((write, answer, maxAnswerLength, maxNamespaceLength) =>
   };
   api.outcome = () => stringify(current);
   api.inject = (name, json) => {
-    defineProperty(global, name, { value: parse(json), writable: true, enumerable: true, configurable: true });
+    const attributes = { value: parse(json), writable: true, enumerable: true, configurable: true };
+    if (!defineProperty(global, name, attributes)) throw new TypeProblem('"' + name + '" cannot be injected: the code has made it a constant');
     declared(name);
   };
   api.namespace = () => {

@@ -99,6 +99,10 @@ test('output is cut to its bytes in a run that succeeds, and not in one that fai
   expect((await runAll(["for (let i = 0; i < 1e5; i += 1) print('flood')"], one)).output).toBe('flood\nfloo\n[OUTPUT TRUNCATED]');
 });
 
+test('more output than a frame has room for is refused as a limit', () => {
+  expect(() => quickjsExecutor({ maxOutputBytes: 1_000_000 })).toThrow('The limit "maxOutputBytes" of the executor is 1000000');
+});
+
 test('the clock and the random numbers of a run are those of its moment', async () => {
   const code = 'print(Date.now(), new Date().getHours(), performance.now() - performance.now(), Math.random(), [1, 2, 3].map(Math.random))';
   const [first, second] = await Promise.all([runAll([code]), runAll(['Math.random()', code])]);
@@ -116,7 +120,13 @@ test('an injected value is a name of the runs that follow', async () => {
   expect(() => one.inject('order', { at: new Date(0) as unknown as string })).toThrow(
     '"order" cannot be injected: order.at is an object of a class',
   );
-  expect(() => one.inject('a-b', 1)).toThrow('it is no name of JavaScript');
+  expect(() => one.inject('a-b', 1)).toThrow('it is no name of a variable');
+  expect(() => one.inject('class', 1)).toThrow('it is no name of a variable');
+  expect(() => one.inject('print', 1)).toThrow('the executor has a function of this name');
+  one.inject('fixed', 1);
+  await runAll(["Object.defineProperty(globalThis, 'fixed', { value: 2, configurable: false, writable: false })"], one);
+  one.inject('fixed', 3);
+  expect(await runAll(['print(fixed)'], one)).toMatchObject({ output: '', error: { kind: 'runtime' } });
 });
 
 test('code that does not ask if it should stop is ended with its thread, and its output is kept', async () => {
