@@ -142,6 +142,17 @@ test('a loop is interrupted at its time limit, and the executor must be reset', 
   expect((await runAll(['print(typeof a)'], one)).output).toBe('undefined');
 });
 
+test('a process that does not read a flood of output still gets its end', async () => {
+  const one = executor({ timeoutSeconds: 0.2 });
+  await runAll(['print(1)'], one);
+  const running = runAll(["for (;;) print('flood')"], one);
+  // This thread reads nothing until long after the time limit.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 800);
+  const result = await running;
+  expect(result).toMatchObject({ timeout: true, success: false });
+  expect(result.output.length).toBeLessThanOrEqual(64_001);
+});
+
 test('kill ends what runs, and the executor can be used after a reset', async () => {
   const one = executor({ timeoutSeconds: 0 });
   await runAll(['print(1)'], one);
