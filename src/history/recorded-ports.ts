@@ -11,7 +11,7 @@ import {
   verifiedOutcome,
   verifyFailure,
 } from '../core/activity-requests/activity-outcome.ts';
-import { askOutcome, earlierFailure, memoryFailure } from '../core/activity-requests/program-requests.ts';
+import { earlierFailure } from '../core/activity-requests/program-requests.ts';
 import type { ApprovalRequirement, Decision } from '../core/domain/approvals/approval.ts';
 import { LonghaulError } from '../core/domain/errors/error.ts';
 import type { Inbox } from '../core/loop/state/inbox.ts';
@@ -27,8 +27,6 @@ import type {
   ToolOutcome,
   WaitDeadline,
 } from '../core/loop/ports.ts';
-import { followChild } from '../core/program/children/follow-child.ts';
-import { DEFAULT_CHILD_CHECK_MS } from '../core/domain/run/parent-run.ts';
 import type {
   AskCall,
   AskOutcome,
@@ -39,14 +37,11 @@ import type {
   MemoryOutcome,
   ProgramPorts,
 } from '../core/program/interpreter/program-ports.ts';
-import type { AskStepOutput, UseMemoryOutput } from '../core/protocol.ts';
 import type { RunState } from '../core/loop/state/run-state.ts';
-import { isFull, isFullFor } from './full-history.ts';
 import { derivedEventId, recordedCallEvents } from './event-ids.ts';
-import { recordedChildEffects } from './recorded-child-effects.ts';
-import { RecordedOutputs } from './recorded-outputs.ts';
-import type { Ended, RecordedTasks } from './recorded-tasks.ts';
-import { attemptAddress, callKey, type RecordedActivity, type RecordedExecution } from './recorded-execution.ts';
+import { RecordedSteps } from './recorded-steps.ts';
+import type { RecordedTasks } from './recorded-tasks.ts';
+import { callKey, type RecordedExecution } from './recorded-execution.ts';
 
 type LocalCall = RecordedExecution['localCalls'][number];
 
@@ -71,14 +66,7 @@ export class RecordedPorts implements ProgramPorts {
   #authorizations = 0;
   #notifications = 0;
   #toolsRunning = 0;
-  /** Attempts of steps that the program has not made yet. */
-  readonly #stepAttemptsLeft: Set<string>;
-  #stepsRunning = 0;
-  /** The number of children whose results are being read. */
-  #childrenRead = 0;
-  /** Children that the program has not started yet, or not waited for. */
-  readonly #childrenLeft: Set<string>;
-  readonly #outputs: RecordedOutputs;
+  readonly #steps: RecordedSteps;
 
   constructor(recorded: RecordedExecution, tasks: RecordedTasks, ids: ReadonlyMap<number, string>) {
     this.#recorded = recorded;
@@ -87,9 +75,7 @@ export class RecordedPorts implements ProgramPorts {
     this.#callEvents = recordedCallEvents(recorded);
     this.inbox = tasks.inbox;
     this.#localCallsLeft = new Set(recorded.localCalls);
-    this.#stepAttemptsLeft = new Set(recorded.stepAttempts.keys());
-    this.#childrenLeft = new Set(recorded.children.keys());
-    this.#outputs = new RecordedOutputs(recorded, tasks);
+    this.#steps = new RecordedSteps(recorded, tasks);
     for (const { scheduledIn } of recorded.toolCalls.values()) this.#countToolCall(scheduledIn, 1);
   }
 
@@ -137,27 +123,16 @@ export class RecordedPorts implements ProgramPorts {
     return ended.failure === undefined ? toolOutcome(ended.output) : toolFailure(tool, ended.failure);
   }
 
-  async ask({ address, attempt, model }: AskCall): Promise<AskOutcome> {
-    const ended = await this.#stepAttempt<AskStepOutput>(address, attempt);
-    return ended.failure === undefined ? askOutcome(ended.output) : modelFailure(model, ended.failure);
+  ask(call: AskCall): Promise<AskOutcome> {
+    return this.#steps.ask(call);
   }
 
-  async useMemory({ address, attempt }: MemoryCall): Promise<MemoryOutcome> {
-    const ended = await this.#stepAttempt<UseMemoryOutput>(address, attempt);
-    return ended.failure === undefined ? { type: 'done', ...ended.output } : memoryFailure(ended.failure);
+  useMemory(call: MemoryCall): Promise<MemoryOutcome> {
+    return this.#steps.useMemory(call);
   }
 
-  async runChild(call: ChildCall): Promise<ChildOutcome> {
-    const { childCheckMs = DEFAULT_CHILD_CHECK_MS } = this.#state?.snapshot.timing ?? {};
-    this.#childrenLeft.delete(call.runId);
-    const effects = recordedChildEffects(this.#recorded, this.#tasks, call.runId);
-    const read: typeof effects.read = async () => {
-      this.#childrenRead += 1;
-      const child = await effects.read();
-      this.#childrenRead -= 1;
-      return child;
-    };
-    return followChild({ ...effects, read }, call, childCheckMs);
+  runChild(call: ChildCall): Promise<ChildOutcome> {
+    return this.#steps.runChild(call);
   }
 
   async readEarlier(): Promise<EarlierOutcome> {
@@ -165,17 +140,8 @@ export class RecordedPorts implements ProgramPorts {
     return ended.failure === undefined ? { type: 'read', earlier: ended.output } : earlierFailure(ended.failure);
   }
 
-  readonly storeOutputs: ProgramPorts['storeOutputs'] = () => this.#outputs.storeOutputs();
-  readonly loadOutput: ProgramPorts['loadOutput'] = (stored) => this.#outputs.loadOutput(stored);
-
-  async #stepAttempt<Output>(step: string, attempt: number): Promise<Ended<Output>> {
-    const recorded = this.#recorded.stepAttempts.get(attemptAddress({ step, attempt }));
-    this.#stepAttemptsLeft.delete(attemptAddress({ step, attempt }));
-    this.#stepsRunning += 1;
-    const ended = await this.#tasks.endOf(recorded as RecordedActivity<unknown, Output> | undefined, { isWaitedFor: true });
-    this.#stepsRunning -= 1;
-    return ended;
-  }
+  readonly storeOutputs: ProgramPorts['storeOutputs'] = () => this.#steps.outputs.storeOutputs();
+  readonly loadOutput: ProgramPorts['loadOutput'] = (stored) => this.#steps.outputs.loadOutput(stored);
 
   async verify(invocation: ToolInvocation, reason: string): Promise<ToolOutcome> {
     const recorded = this.#recorded.verifications.get(this.#keyOf(invocation));
@@ -223,34 +189,13 @@ export class RecordedPorts implements ProgramPorts {
     // A local call runs as soon as it is requested. One that is left will be requested in this execution.
     if (this.#localCallsLeft.size > 0) return false;
     if (this.#toolCallsLeft.has(this.#tasks.number) || modelCalls[this.#modelCalls]?.scheduledIn === this.#tasks.number) return false;
-    if (this.#state?.program !== undefined) return this.#programContinues(growth);
+    if (this.#state?.program !== undefined)
+      return this.#toolCallsLeft.size === 0 && this.#steps.continues(growth, { toolsRunning: this.#toolsRunning > 0 });
     if (this.#toolsRunning > 0) return true;
     if ((end?.type !== 'continued' && archivings.length === 0) || this.#modelCalls < modelCalls.length || this.#toolCallsLeft.size > 0)
       return false;
     // A paused run may summarise just before it continues in the next execution.
     return this.#tasks.number >= decidedIn || (this.inbox.paused && summaries[this.#summaries]?.scheduledIn === this.#tasks.number);
-  }
-
-  /**
-   * True if the program continues in the next execution and starts nothing more in this one: steps that history starts
-   * later did not see a full history.
-   */
-  #programContinues(growth: Growth): boolean {
-    const { end, archivings, storings, decidedIn = Infinity, timers } = this.#recorded;
-    if (end?.type !== 'continued' && archivings.length + storings.length === 0) return false;
-    if (this.#stepAttemptsLeft.size > 0 || this.#toolCallsLeft.size > 0) return false;
-    if (this.#childrenLeft.size > 0 || this.#outputs.left > 0) return false;
-    const task = this.#tasks.number;
-    const size = this.#recorded.taskSizes?.[task - 1];
-    const limit = this.#state?.snapshot.continueAsNew;
-    if (!isFullFor(growth, size, limit)) return false;
-    // A run that continues tells its children in the same task.
-    const tells = [...this.#recorded.children.values()].flatMap(({ told }) => told?.scheduledIn ?? []);
-    if (tells.length > 0) return task >= Math.min(...tells);
-    const isDraining = this.#stepsRunning + this.#toolsRunning > 0 && [...timers].every((timer) => timer <= task);
-    // A program that reads the result of a child may continue before it has that result, and may go on if there is room.
-    const isReading = this.#childrenRead > 0 && isFull(size, growth, limit);
-    return task >= decidedIn || isDraining || isReading;
   }
 
   recorded({ approvals }: RunState): void {

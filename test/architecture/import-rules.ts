@@ -26,6 +26,7 @@ const ZONES: readonly Zone[] = [
   { files: 'src/core/domain/' },
   { files: 'src/core/hints/', may: ['src/core/domain/'] },
   { files: 'src/core/protocol.ts', mayTypes: ['src/core/domain/', 'src/core/loop/'] },
+  { files: 'src/core/execution/', may: ['src/core/domain/'] },
   { files: 'src/core/json-schema/', may: ['src/core/domain/'], packages: ['@cfworker/json-schema'] },
   { files: 'src/core/loop/', may: ['src/core/domain/', 'src/core/json-schema/'] },
   { files: 'src/core/program/references/', may: ['src/core/domain/', 'src/core/json-schema/'] },
@@ -105,6 +106,9 @@ const ZONES: readonly Zone[] = [
     may: ['src/core/', 'src/define/', 'src/schema/', 'src/model/', 'activities/'],
     packages: ['node:*', 'zod', '@modelcontextprotocol/client'],
   },
+  // Only the thread of an executor loads an engine.
+  { files: 'activities/executors/quickjs/thread/', may: ['src/core/', 'activities/executors/'], packages: ['node:*', 'quickjs-wasi'] },
+  { files: 'activities/executors/', may: ['src/core/'], packages: ['node:*'] },
   {
     files: 'activities/',
     may: [
@@ -179,6 +183,8 @@ const CLOSURES: readonly { entries: string; mustNotLoad: readonly string[] }[] =
     ],
   },
   { entries: 'src/testing/', mustNotLoad: ['openai', '@temporalio/workflow'] },
+  // Only the thread of an executor has an engine.
+  { entries: 'activities/executors/quickjs/quickjs-executor.ts', mustNotLoad: ['quickjs-wasi'] },
   // Most workers have no MCP servers.
   { entries: 'worker/index.ts', mustNotLoad: ['@modelcontextprotocol/client'] },
   { entries: 'src/client/index.ts', mustNotLoad: ['openai', '@temporalio/worker', '@temporalio/activity', '@temporalio/testing'] },

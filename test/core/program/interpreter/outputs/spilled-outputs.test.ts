@@ -200,7 +200,7 @@ describe('a program that resumes an earlier run', () => {
     };
     const answer: FakeProgram['answer'] = ({ address }) => (address === 'u.Next' ? big.slice(0, 500_000) : 'new');
     const same = await runFakeProgram({ document, answer, earlier, continueDue: often });
-    expect(same.moved).toEqual(['+u.Big in 1', '-u.Big in 3']);
+    expect(same.moved).toEqual(['+u.Big in 1', expect.stringContaining('-u.Big in 3')]);
     expect(same.inputs['u.Last#1']).toMatchObject({ 'u.Use': 'as before' });
     expect(same.calls.filter((call) => call.startsWith('+'))).toEqual(['+u.Next#1', '+u.Between#1', '+u.Last#1']);
   });

@@ -1,0 +1,92 @@
+import type { JsonValue } from '../domain/json/json.ts';
+import { truncateOutput } from './output.ts';
+
+/** The kinds of errors of a run. The code causes all of them but `killed` (the caller) and `protocol` (the executor). */
+export const EXECUTION_ERROR_KINDS = [
+  'import_not_allowed',
+  'syntax',
+  'undefined_name',
+  'runtime',
+  'timeout',
+  'memory',
+  'killed',
+  'protocol',
+] as const;
+
+export type ExecutionErrorKind = (typeof EXECUTION_ERROR_KINDS)[number];
+
+/** Explains why a run failed. */
+export interface ExecutionError {
+  readonly kind: ExecutionErrorKind;
+  readonly message: string;
+}
+
+/** A name that the code has declared: its `typeof`, and its value as JSON writes it, unless it has none or is too large. */
+export interface NamespaceEntry {
+  readonly type: string;
+  readonly value?: JsonValue;
+}
+
+/** The outcome of one run of code. */
+export interface ExecutionResult {
+  /** The printed text, without blank space around it. */
+  readonly output: string;
+  /** True if the run succeeded and called `final_answer`. */
+  readonly isFinal: boolean;
+  /** The argument of the last call of `final_answer`; null without one, and null is also a valid answer. */
+  readonly finalValue: JsonValue;
+  readonly error: ExecutionError | null;
+  /** True if the time ran out. */
+  readonly timeout: boolean;
+  readonly durationMs: number;
+  readonly memoryUsedBytes: number;
+  /** The names that this run and those before it have declared; empty after a failed run. */
+  readonly namespace: Readonly<Record<string, NamespaceEntry>>;
+  /** True without error and time-out. */
+  readonly success: boolean;
+}
+
+/** The measured part of a run, however it ended. */
+export interface ExecutionFigures {
+  /** The printed text, as far as it was kept. */
+  output: string;
+  durationMs: number;
+  memoryUsedBytes: number;
+}
+
+/** The rest of a run that reached its end. */
+export interface CompletedExecution extends ExecutionFigures {
+  /** The last final answer of the run, in an object because null is an answer. */
+  finalAnswer?: { value: JsonValue } | undefined;
+  namespace: Record<string, NamespaceEntry>;
+}
+
+/** The result of a run that reached its end. */
+export function succeeded(run: CompletedExecution, maxOutputBytes: number): ExecutionResult {
+  return {
+    output: truncateOutput(run.output.trim(), maxOutputBytes).text,
+    isFinal: run.finalAnswer !== undefined,
+    finalValue: run.finalAnswer?.value ?? null,
+    error: null,
+    timeout: false,
+    durationMs: run.durationMs,
+    memoryUsedBytes: run.memoryUsedBytes,
+    namespace: run.namespace,
+    success: true,
+  };
+}
+
+/** The result of a run that failed: it keeps its output, uncut, and neither an answer nor its namespace. */
+export function failed(run: ExecutionFigures, error: ExecutionError): ExecutionResult {
+  return {
+    output: run.output.trim(),
+    isFinal: false,
+    finalValue: null,
+    error,
+    timeout: error.kind === 'timeout',
+    durationMs: run.durationMs,
+    memoryUsedBytes: run.memoryUsedBytes,
+    namespace: {},
+    success: false,
+  };
+}

@@ -1,0 +1,88 @@
+import { modelFailure } from '../core/activity-requests/activity-outcome.ts';
+import { askOutcome, memoryFailure } from '../core/activity-requests/program-requests.ts';
+import { DEFAULT_CHILD_CHECK_MS } from '../core/domain/run/parent-run.ts';
+import type { Growth } from '../core/loop/ports.ts';
+import { followChild } from '../core/program/children/follow-child.ts';
+import type { AskCall, AskOutcome, ChildCall, ChildOutcome, MemoryCall, MemoryOutcome } from '../core/program/interpreter/program-ports.ts';
+import type { AskStepOutput, UseMemoryOutput } from '../core/protocol.ts';
+import { isFull, isFullFor } from './full-history.ts';
+import { recordedChildEffects } from './recorded-child-effects.ts';
+import { attemptAddress, type RecordedActivity, type RecordedExecution } from './recorded-execution.ts';
+import { RecordedOutputs } from './recorded-outputs.ts';
+import type { Ended, RecordedTasks } from './recorded-tasks.ts';
+
+/** The steps of a program that is read back, as far as history has recorded them. */
+export class RecordedSteps {
+  readonly outputs: RecordedOutputs;
+  readonly #recorded: RecordedExecution;
+  readonly #tasks: RecordedTasks;
+  /** Attempts that the program has not made yet. */
+  readonly #attemptsLeft: Set<string>;
+  #attemptsRunning = 0;
+  /** Children that the program has not started yet, or not waited for. */
+  readonly #childrenLeft: Set<string>;
+  /** The number of children whose results are being read. */
+  #childrenRead = 0;
+
+  constructor(recorded: RecordedExecution, tasks: RecordedTasks) {
+    this.#recorded = recorded;
+    this.#tasks = tasks;
+    this.#attemptsLeft = new Set(recorded.stepAttempts.keys());
+    this.#childrenLeft = new Set(recorded.children.keys());
+    this.outputs = new RecordedOutputs(recorded, tasks);
+  }
+
+  async ask({ address, attempt, model }: AskCall): Promise<AskOutcome> {
+    const ended = await this.#attempt<AskStepOutput>(address, attempt);
+    return ended.failure === undefined ? askOutcome(ended.output) : modelFailure(model, ended.failure);
+  }
+
+  async useMemory({ address, attempt }: MemoryCall): Promise<MemoryOutcome> {
+    const ended = await this.#attempt<UseMemoryOutput>(address, attempt);
+    return ended.failure === undefined ? { type: 'done', ...ended.output } : memoryFailure(ended.failure);
+  }
+
+  async runChild(call: ChildCall): Promise<ChildOutcome> {
+    const { childCheckMs = DEFAULT_CHILD_CHECK_MS } = this.#tasks.state?.snapshot.timing ?? {};
+    this.#childrenLeft.delete(call.runId);
+    const effects = recordedChildEffects(this.#recorded, this.#tasks, call.runId);
+    const read: typeof effects.read = async () => {
+      this.#childrenRead += 1;
+      const child = await effects.read();
+      this.#childrenRead -= 1;
+      return child;
+    };
+    return followChild({ ...effects, read }, call, childCheckMs);
+  }
+
+  /**
+   * True if the program continues in the next execution and starts nothing more in this one: steps that history starts
+   * later did not see a full history.
+   */
+  continues(growth: Growth, { toolsRunning }: { toolsRunning: boolean }): boolean {
+    const { end, archivings, storings, decidedIn = Infinity, timers } = this.#recorded;
+    if (end?.type !== 'continued' && archivings.length + storings.length === 0) return false;
+    if (this.#attemptsLeft.size > 0 || this.#childrenLeft.size > 0 || this.outputs.left > 0) return false;
+    const task = this.#tasks.number;
+    const size = this.#recorded.taskSizes?.[task - 1];
+    const limit = this.#tasks.state?.snapshot.continueAsNew;
+    if (!isFullFor(growth, size, limit)) return false;
+    // A run that continues tells its children in the same task.
+    const tells = [...this.#recorded.children.values()].flatMap(({ told }) => told?.scheduledIn ?? []);
+    if (tells.length > 0) return task >= Math.min(...tells);
+    const isDraining = (this.#attemptsRunning > 0 || toolsRunning) && [...timers].every((timer) => timer <= task);
+    // A program that reads the result of a child may continue before it has that result, and may go on if there is room.
+    const isReading = this.#childrenRead > 0 && isFull(size, growth, limit);
+    return task >= decidedIn || isDraining || isReading;
+  }
+
+  async #attempt<Output>(step: string, attempt: number): Promise<Ended<Output>> {
+    const address = attemptAddress({ step, attempt });
+    const recorded = this.#recorded.stepAttempts.get(address);
+    this.#attemptsLeft.delete(address);
+    this.#attemptsRunning += 1;
+    const ended = await this.#tasks.endOf(recorded as RecordedActivity<unknown, Output> | undefined, { isWaitedFor: true });
+    this.#attemptsRunning -= 1;
+    return ended;
+  }
+}

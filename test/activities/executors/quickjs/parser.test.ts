@@ -1,0 +1,72 @@
+import { beforeAll, expect, test } from 'vitest';
+import { Parser } from '../../../../activities/executors/quickjs/thread/parser.ts';
+
+let parser: Parser;
+
+beforeAll(async () => {
+  parser = await Parser.create();
+});
+
+test.each([
+  "import fs from 'fs'",
+  "print(1);\nimport { a } from 'b'",
+  'export const a = 1',
+  'export default 1',
+  "await import('fs')",
+  "function later() { return () => import('fs') }",
+  '`${import("fs")}`',
+  "if (false) import('fs')",
+  'import.meta',
+  "require('fs')",
+  "const { readFile } = require('fs')",
+  'typeof require',
+  "/* import */ x / import('a') / y",
+])('%j is refused before it runs', (code) => {
+  expect(parser.problem(code)).toMatchObject({ kind: 'import_not_allowed' });
+});
+
+test('the error of an import names its module', () => {
+  expect(parser.problem("import path from 'os/path'")?.message).toContain('Import "os/path" is not allowed');
+});
+
+test.each([
+  "print('import x from y; require(z)')",
+  '// import("fs")\n/* require("fs") */',
+  '`import ${1} require`',
+  'goods.import(); goods?.require(1)',
+  '({ import: 1, require() {} })',
+  'class Goods { import() {} static require = 1; #import = 2 }',
+  '/import|require/.test(text)',
+  'const required = 1, important = 2',
+])('%j imports nothing', (code) => {
+  expect(parser.problem(code)).toBeUndefined();
+});
+
+test.each([
+  ['let = ;', 1],
+  ['print(1)\nfunction (', 2],
+  ['return 1', 1],
+  ["imp\\u006frt('fs')", 1],
+  ['})(); (() => {', 1],
+])('%j is a syntax error', (code, line) => {
+  const problem = parser.problem(code);
+  expect(problem?.kind).toBe('syntax');
+  expect(problem?.message).toMatch(new RegExp(`^SyntaxError: .* \\(line ${line}\\)$`));
+});
+
+test.each([
+  ['', []],
+  ['a + b; a = 1', []],
+  ['let a = 1, b; const c = 2; var d', ['a', 'b', 'c', 'd']],
+  ['function f(x) { let y }\nasync function* g() {}\nclass C { m() {} }', ['C', 'f', 'g']],
+  ['const { a, b: { c }, ...d } = e; let [f, , g = h] = i', ['a', 'c', 'd', 'f', 'g']],
+  ['for (var i = 0; ;) { break }\nif (a) { var b; let c }', ['b', 'i']],
+  ['"use strict"; let a', ['a']],
+  ['with (a) { b }\nlet c', ['c']],
+  ['let a\r\nlet b\u2028let c\rlet d // let e', ['a', 'b', 'c', 'd']],
+  ['const ünïcode = 1, $ = 2, _ = 3', ['$', '_', 'ünïcode']],
+  ['"let a = 1"; /let b/; `const c`', []],
+])('%j declares %j', (code, names) => {
+  expect(parser.problem(code)).toBeUndefined();
+  expect(parser.declaredNames(code).toSorted()).toEqual(names);
+});

@@ -1,0 +1,91 @@
+import { isDeepStrictEqual } from 'node:util';
+import { quickjsExecutor } from '../../activities/executors/quickjs/quickjs-executor.ts';
+import type { ExecutionResult } from '../../src/core/execution/execution-result.ts';
+import type { Executor } from '../../src/core/execution/executor.ts';
+import type { Attempt } from './attempts/attempt.ts';
+import type { Canaries } from './canaries.ts';
+
+/** Milliseconds that a run may take longer than its limit, and megabytes that the process may grow more than its limit. */
+const TOLERATED = { overLimitMs: 1_000, growthMb: 64 } as const;
+
+const MOMENT = { now: 0, seed: 1 };
+const SAMPLE_MS = 20;
+
+/** The outcome of one attempt. */
+export interface Outcome {
+  /** Canaries that are dead. */
+  escapes: string[];
+  /** Everything else that should have been otherwise. */
+  problems: string[];
+  overLimitMs: number;
+  growthMb: number;
+  /** The way in which the last cell ended. */
+  ended: string;
+}
+
+/** Runs an attempt in an executor of its own, and looks at what is left. */
+export async function attack(attempt: Attempt, canaries: Canaries): Promise<Outcome> {
+  const executor = quickjsExecutor(attempt.limits);
+  try {
+    await executor.run('0', MOMENT);
+    executor.inject('bait', canaries.bait);
+    const { results, overLimitMs, growthMb } = await measured(executor, attempt);
+    return {
+      escapes: await canaries.problems(results),
+      problems: unmet(attempt, results.at(-1)),
+      overLimitMs,
+      growthMb,
+      ended: endOf(results.at(-1)),
+    };
+  } finally {
+    await executor.kill();
+  }
+}
+
+/** The limits that an outcome has broken. */
+export function broken({ limits }: Attempt, { overLimitMs, growthMb }: Outcome): string[] {
+  return [
+    ...(overLimitMs > TOLERATED.overLimitMs ? [`it took ${Math.round(overLimitMs)} ms longer than its limit`] : []),
+    ...(growthMb > limits.maxMemoryMb + TOLERATED.growthMb ? [`the process grew by ${Math.round(growthMb)} MB`] : []),
+  ];
+}
+
+async function measured(
+  executor: Executor,
+  { cells, limits }: Attempt,
+): Promise<{ results: ExecutionResult[]; overLimitMs: number; growthMb: number }> {
+  const before = process.memoryUsage.rss();
+  let most = before;
+  const sample = (): void => {
+    most = Math.max(most, process.memoryUsage.rss());
+  };
+  const sampler = setInterval(sample, SAMPLE_MS);
+  const results: ExecutionResult[] = [];
+  let overLimitMs = 0;
+  for (const cell of cells) {
+    const began = performance.now();
+    results.push(await executor.run(cell, MOMENT));
+    overLimitMs = Math.max(overLimitMs, performance.now() - began - limits.timeoutSeconds * 1_000);
+  }
+  sample();
+  clearInterval(sampler);
+  return { results, overLimitMs, growthMb: (most - before) / 1_048_576 };
+}
+
+function unmet({ ends, answer, output }: Attempt, result: ExecutionResult | undefined): string[] {
+  const ended = endOf(result);
+  const isExpected = ends === undefined ? ended !== 'protocol' : ends.some((one) => one === ended);
+  return [
+    ...(isExpected ? [] : [`it ended with ${ended}: ${result?.error?.message ?? ''}`]),
+    ...(answer === undefined || isDeepStrictEqual(result?.finalValue, answer)
+      ? []
+      : [`its answer is ${JSON.stringify(result?.finalValue)}`]),
+    ...(output === undefined || result?.isFinal === false ? [] : ['it is final']),
+    ...(output === undefined || result?.output === output ? [] : [`its output is ${JSON.stringify(result?.output)}`]),
+    ...((result?.output.length ?? 0) <= 70_000 ? [] : ['its output was not cut']),
+  ];
+}
+
+function endOf(result: ExecutionResult | undefined): string {
+  return result?.success === true ? 'success' : (result?.error?.kind ?? 'nothing');
+}

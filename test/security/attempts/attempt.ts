@@ -1,0 +1,25 @@
+import type { JsonValue } from '../../../src/core/domain/json/json.ts';
+import type { ExecutionErrorKind } from '../../../src/core/execution/execution-result.ts';
+
+export const FAMILIES = ['reach', 'time', 'memory', 'stack', 'protocol'] as const;
+
+export type Family = (typeof FAMILIES)[number];
+
+/** The limits of attempts that need neither much time nor much memory. */
+export const SMALL = { timeoutSeconds: 0.4, maxMemoryMb: 32 } as const;
+
+/** Code that attacks its executor, and how the last of its cells has to end. The canaries have to survive it. */
+export interface Attempt {
+  family: Family;
+  name: string;
+  /** The cells, which are run one after the other. */
+  cells: string[];
+  /** The limits of its executor: small, so that many attempts take little time. */
+  limits: { timeoutSeconds: number; maxMemoryMb: number };
+  /** The ways in which the last cell may end; without them, any but a failure of the executor. */
+  ends?: readonly ('success' | ExecutionErrorKind)[];
+  /** The final answer of the last cell, if it succeeds and this is given. */
+  answer?: JsonValue;
+  /** The output of the last cell, which then has no final answer. */
+  output?: string;
+}
