@@ -15,10 +15,9 @@ import type { RecordedInboundMessage, RecordedExecution } from './recorded-execu
 import { localActivityOf, type Marker, patchOf } from './recorded-markers.ts';
 import { addActivity } from './add-activity.ts';
 import { rescheduledActivity, type NamedActivity } from './rescheduled-activity.ts';
-import type { TaskSize } from './full-history.ts';
+import { sizeAt, type TaskSize } from './program/full-history.ts';
 import { type HistoryEvent, runHistory } from './history-events.ts';
 
-type TaskStart = NonNullable<HistoryEvent['workflowTaskStartedEventAttributes']>;
 type Payloads = { payloads?: object[] | null } | null | undefined;
 
 /** The activities that pin what a run needs of its worker. */
@@ -279,11 +278,6 @@ export class ExecutionReader {
 /** Returns the time of an event in whole milliseconds, as the clock of a workflow shows it. */
 function milliseconds({ eventTime }: HistoryEvent): number {
   return Number(eventTime?.seconds ?? 0) * 1000 + Math.floor((eventTime?.nanos ?? 0) / 1_000_000);
-}
-
-/** Returns the size of a history at the event with which a task starts. */
-function sizeAt({ eventId }: HistoryEvent, { historySizeBytes, suggestContinueAsNew }: TaskStart): TaskSize {
-  return { events: Number(eventId), bytes: Number(historySizeBytes ?? 0), isSuggested: suggestContinueAsNew ?? false };
 }
 
 /** Returns the key of a request about a child: its start and its end have the same event. */

@@ -31,7 +31,7 @@ import type {
   StoreOutputsOutput,
 } from '../core/domain/program/messages.ts';
 import type { EarlierRun } from '../core/domain/program/program-state.ts';
-import type { TaskSize } from './full-history.ts';
+import type { TaskSize } from './program/full-history.ts';
 import type { LocalActivity } from './recorded-markers.ts';
 
 /**

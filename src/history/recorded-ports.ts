@@ -39,7 +39,7 @@ import type {
 } from '../core/program/interpreter/program-ports.ts';
 import type { RunState } from '../core/loop/state/run-state.ts';
 import { derivedEventId, recordedCallEvents } from './event-ids.ts';
-import { RecordedSteps } from './recorded-steps.ts';
+import { RecordedSteps } from './program/recorded-steps.ts';
 import type { RecordedTasks } from './recorded-tasks.ts';
 import { callKey, type RecordedExecution } from './recorded-execution.ts';
 

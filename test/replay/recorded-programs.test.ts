@@ -37,6 +37,7 @@ const note =
 const FORMS: Record<string, (program: RecordedProgram) => boolean> = {
   'an ask with an output schema': step(({ ask }) => ask?.output !== undefined),
   'an ask with a least confidence': step(({ ask }) => ask?.confidenceFloor !== undefined),
+  'an ask with tools': step(({ ask }) => ask?.tools !== undefined),
   'an ask with a review': step(({ ask, review }) => ask !== undefined && review !== undefined),
   'a step with an approval': step(({ approval }) => approval !== undefined),
   'a step with a deadline for people': step(({ approval }) => typeof approval === 'object'),
@@ -58,6 +59,7 @@ const FORMS: Record<string, (program: RecordedProgram) => boolean> = {
   'a step with several attempts': note(({ attempt = 1 }) => attempt > 1),
   'a result that is taken over from an earlier run': note(({ reused }) => reused === true),
   'an edited decision': ({ events }) => events.some(({ decision }) => decision?.arguments !== undefined),
+  'a request to raise a limit': ({ events }) => events.some(({ decision }) => decision?.toolName === 'raise_limits'),
   'a limit that was raised': ({ events }) => events.some(({ raised }) => raised !== undefined),
   'a pause': ({ links }) => links.some(({ recorded }) => recorded.inboundMessages.some(({ name }) => name === 'pause')),
   'several executions': ({ links }) => links.length > 1,

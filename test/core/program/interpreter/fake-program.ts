@@ -178,9 +178,9 @@ export async function runFakeProgram({
     }
     hasActed = true;
     running -= 1;
-    const { steps, toolCalls, tokens, end } = uses.get(runId) ?? { steps: 0, toolCalls: 0, tokens: 0, end: 'lost' };
+    const { steps, toolCalls: made, tokens, end } = uses.get(runId) ?? { steps: 0, toolCalls: 0, tokens: 0, end: 'lost' };
     used.steps += steps;
-    used.toolCalls += toolCalls;
+    used.toolCalls += made;
     used.tokens += tokens;
     if (end === 'lost') return { type: 'failed', code: 'run_terminated', message: 'an operator terminated it' };
     const ending = { status: end, stopReason: end === 'error' ? end : ('final_answer' as const), output: `output of ${runId}` };
@@ -193,8 +193,8 @@ export async function runFakeProgram({
         ...result,
         stepsUsed: verdict === undefined ? steps : 2,
         usage,
-        toolCallsTotal: toolCalls,
-        toolCallsByName: { t: toolCalls },
+        toolCallsTotal: made,
+        toolCallsByName: { t: made },
       },
     };
   };

@@ -1,4 +1,5 @@
 import type { ProgramScenario } from '../../scenario.ts';
+import { asksAndLimits } from './asks-and-limits.ts';
 import { blocks } from './blocks.ts';
 import { children } from './children.ts';
 import { decisions } from './decisions.ts';
@@ -16,4 +17,5 @@ export const programScenarios: Record<string, ProgramScenario> = {
   ...executions,
   ...children,
   ...interruptions,
+  ...asksAndLimits,
 };

@@ -1,8 +1,8 @@
-import { loadFailure, loadOutput, storeFailure, storeOutcome } from '../core/activity-requests/output-requests.ts';
-import type { LoadOutcome, ProgramPorts, StoreOutcome } from '../core/program/interpreter/program-ports.ts';
-import type { StoredOutput } from '../core/domain/program/messages.ts';
-import { loadAddress, type RecordedExecution } from './recorded-execution.ts';
-import type { RecordedTasks } from './recorded-tasks.ts';
+import { loadFailure, loadOutput, storeFailure, storeOutcome } from '../../core/activity-requests/output-requests.ts';
+import type { LoadOutcome, ProgramPorts, StoreOutcome } from '../../core/program/interpreter/program-ports.ts';
+import type { StoredOutput } from '../../core/domain/program/messages.ts';
+import { loadAddress, type RecordedExecution } from '../recorded-execution.ts';
+import type { RecordedTasks } from '../recorded-tasks.ts';
 
 /** The outputs that an execution of a program has moved to the payload store, and loaded from it. */
 export class RecordedOutputs implements Pick<ProgramPorts, 'storeOutputs' | 'loadOutput'> {

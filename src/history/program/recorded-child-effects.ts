@@ -1,9 +1,9 @@
-import { endOfFailure, readChild, readChildFailure, childProblem } from '../core/activity-requests/child-requests.ts';
-import { errorMessage } from '../core/domain/errors/error.ts';
-import type { ChildEffects } from '../core/program/children/child-effects.ts';
-import { childOf } from './recorded-child.ts';
-import type { RecordedExecution } from './recorded-execution.ts';
-import type { RecordedTasks } from './recorded-tasks.ts';
+import { endOfFailure, readChild, readChildFailure, childProblem } from '../../core/activity-requests/child-requests.ts';
+import { errorMessage } from '../../core/domain/errors/error.ts';
+import type { ChildEffects } from '../../core/program/children/child-effects.ts';
+import { childOf } from '../recorded-child.ts';
+import type { RecordedExecution } from '../recorded-execution.ts';
+import type { RecordedTasks } from '../recorded-tasks.ts';
 
 /** Returns the effects of the wait for a child of a run that is read back. */
 export function recordedChildEffects(recorded: RecordedExecution, tasks: RecordedTasks, runId: string): ChildEffects {

@@ -1,6 +1,7 @@
-import { type ContinueAsNewThresholds, DEFAULT_THRESHOLDS } from '../core/domain/run/continue-as-new.ts';
-import type { Growth } from '../core/loop/ports.ts';
-import { ACTIVITY } from '../core/program/interpreter/program-run.ts';
+import type { HistoryEvent } from '../history-events.ts';
+import { type ContinueAsNewThresholds, DEFAULT_THRESHOLDS } from '../../core/domain/run/continue-as-new.ts';
+import type { Growth } from '../../core/loop/ports.ts';
+import { ACTIVITY } from '../../core/program/interpreter/program-run.ts';
 
 /** The size of a history at the start of a workflow task, as the server told it to the workflow. */
 export interface TaskSize {
@@ -8,6 +9,14 @@ export interface TaskSize {
   bytes: number;
   /** The server suggested to continue as new. */
   isSuggested: boolean;
+}
+
+/** Returns the size that the start of a workflow task tells. */
+export function sizeAt(
+  { eventId }: HistoryEvent,
+  { historySizeBytes, suggestContinueAsNew }: NonNullable<HistoryEvent['workflowTaskStartedEventAttributes']>,
+): TaskSize {
+  return { events: Number(eventId), bytes: Number(historySizeBytes ?? 0), isSuggested: suggestContinueAsNew ?? false };
 }
 
 /** True if the history was too full at a task to grow by that much. */

@@ -1,15 +1,22 @@
-import { modelFailure } from '../core/activity-requests/activity-outcome.ts';
-import { askOutcome, memoryFailure } from '../core/activity-requests/program-requests.ts';
-import { DEFAULT_CHILD_CHECK_MS } from '../core/domain/run/parent-run.ts';
-import type { Growth } from '../core/loop/ports.ts';
-import { followChild } from '../core/program/children/follow-child.ts';
-import type { AskCall, AskOutcome, ChildCall, ChildOutcome, MemoryCall, MemoryOutcome } from '../core/program/interpreter/program-ports.ts';
-import type { AskStepOutput, UseMemoryOutput } from '../core/protocol.ts';
+import { modelFailure } from '../../core/activity-requests/activity-outcome.ts';
+import { askOutcome, memoryFailure } from '../../core/activity-requests/program-requests.ts';
+import { DEFAULT_CHILD_CHECK_MS } from '../../core/domain/run/parent-run.ts';
+import type { Growth } from '../../core/loop/ports.ts';
+import { followChild } from '../../core/program/children/follow-child.ts';
+import type {
+  AskCall,
+  AskOutcome,
+  ChildCall,
+  ChildOutcome,
+  MemoryCall,
+  MemoryOutcome,
+} from '../../core/program/interpreter/program-ports.ts';
+import type { AskStepOutput, UseMemoryOutput } from '../../core/protocol.ts';
 import { isFull, isFullFor } from './full-history.ts';
 import { recordedChildEffects } from './recorded-child-effects.ts';
-import { attemptAddress, type RecordedActivity, type RecordedExecution } from './recorded-execution.ts';
+import { attemptAddress, type RecordedActivity, type RecordedExecution } from '../recorded-execution.ts';
 import { RecordedOutputs } from './recorded-outputs.ts';
-import type { Ended, RecordedTasks } from './recorded-tasks.ts';
+import type { Ended, RecordedTasks } from '../recorded-tasks.ts';
 
 /** The steps of a program that is read back, as far as history has recorded them. */
 export class RecordedSteps {
