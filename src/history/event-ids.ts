@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ContinueAsNewState } from '../core/loop/state/continue-as-new-state.ts';
+import { callIdAt } from '../core/program/state/address.ts';
 import type { RecordedExecution } from './recorded-execution.ts';
 
 /**
@@ -20,8 +21,14 @@ export function recordedEventIds({ modelCalls, summaries }: RecordedExecution, n
   return ids;
 }
 
-/** Returns the ids of the events of calls of a program, by the ids of the calls, as far as activities name them. */
-export function recordedCallEvents({ toolCalls, termsRequests, notifications }: RecordedExecution): Map<string, string> {
+/**
+ * Returns the ids of the events of calls of a program, by the ids of the calls, as far as activities and the state of the next execution
+ * name them.
+ */
+export function recordedCallEvents(
+  { toolCalls, termsRequests, notifications }: RecordedExecution,
+  next: ContinueAsNewState | undefined,
+): Map<string, string> {
   const calls = [...toolCalls.values(), ...termsRequests.values()].map(({ input }): [string, string] => [input.callId, input.eventId]);
   const waiting = notifications.map(
     ({
@@ -30,7 +37,12 @@ export function recordedCallEvents({ toolCalls, termsRequests, notifications }: 
       },
     }): [string, string] => [callId, key.split('/')[0] ?? ''],
   );
-  return new Map([...calls, ...waiting]);
+  const carried = (next?.program?.steps ?? []).flatMap(([at, { attempts, progress }]): [string, string][] => {
+    const { call, callEventId } = progress ?? {};
+    const reserved: [string, string][] = callEventId === undefined ? [] : [[callIdAt(at, attempts), callEventId]];
+    return [...reserved, ...(call === undefined ? [] : [[call.callId, call.eventId] satisfies [string, string]])];
+  });
+  return new Map([...calls, ...waiting, ...carried]);
 }
 
 /** Returns an id for an event whose own id is not in history. It is the same each time the run is read back. */

@@ -9,7 +9,7 @@ import { type FirstStart, firstState, nameOfStart } from '../core/first-start.ts
 import { interpret } from '../core/interpret.ts';
 import { BEGINNING, type LoopEnd } from '../core/loop/run-loop.ts';
 import type { RunState } from '../core/loop/state/run-state.ts';
-import { recordedEventIds } from './event-ids.ts';
+import { recordedCallEvents, recordedEventIds } from './event-ids.ts';
 import type { RecordedExecution } from './recorded-execution.ts';
 import { RecordedPorts } from './recorded-ports.ts';
 import { RecordedTasks } from './recorded-tasks.ts';
@@ -47,7 +47,10 @@ export async function readBack(runId: string, recorded: RecordedExecution, next?
     executions: (carry?.executions ?? 0) + 1,
   };
   const tasks = new RecordedTasks(runId, recorded);
-  const ports = new RecordedPorts(recorded, tasks, recordedEventIds(recorded, next));
+  const ports = new RecordedPorts(recorded, tasks, {
+    ids: recordedEventIds(recorded, next),
+    callEvents: recordedCallEvents(recorded, next),
+  });
   const beginning = beginningOf(runId, recorded, { tasks, ports });
   if (beginning === undefined) {
     tasks.reach();

@@ -38,12 +38,18 @@ import type {
   ProgramPorts,
 } from '../core/program/interpreter/program-ports.ts';
 import type { RunState } from '../core/loop/state/run-state.ts';
-import { derivedEventId, recordedCallEvents } from './event-ids.ts';
+import { derivedEventId } from './event-ids.ts';
 import { RecordedSteps } from './program/recorded-steps.ts';
 import type { RecordedTasks } from './recorded-tasks.ts';
 import { callKey, type RecordedExecution } from './recorded-execution.ts';
 
 type LocalCall = RecordedExecution['localCalls'][number];
+
+/** The ids of events that are in the history: by their offset, and those of the calls of a program by the ids of the calls. */
+export interface RecordedIds {
+  ids: ReadonlyMap<number, string>;
+  callEvents: ReadonlyMap<string, string>;
+}
 
 /**
  * The ports of a run that is read back: every answer is taken from history, in the workflow task in which the run
@@ -68,11 +74,11 @@ export class RecordedPorts implements ProgramPorts {
   #toolsRunning = 0;
   readonly #steps: RecordedSteps;
 
-  constructor(recorded: RecordedExecution, tasks: RecordedTasks, ids: ReadonlyMap<number, string>) {
+  constructor(recorded: RecordedExecution, tasks: RecordedTasks, { ids, callEvents }: RecordedIds) {
     this.#recorded = recorded;
     this.#tasks = tasks;
     this.#ids = ids;
-    this.#callEvents = recordedCallEvents(recorded);
+    this.#callEvents = callEvents;
     this.inbox = tasks.inbox;
     this.#localCallsLeft = new Set(recorded.localCalls);
     this.#steps = new RecordedSteps(recorded, tasks);

@@ -11,28 +11,25 @@ const { document } = defineProgram({
   units: [unit('one', { needs: [] }, [tool('Far', 'fetch')]), unit('two', { needs: [] }, [tool('Near', 'stamp')])],
   output: ['{{one.Far}}', '{{two.Near}}'],
 });
-const tools = [testTool('fetch'), testTool('stamp', { tier: 'local' })];
+const tools = [testTool('fetch'), testTool('stamp')];
 
 test('the calls of a program are found by their ids: steps that run side by side may be recorded in another order than they are read', async () => {
   const { recorded } = new HandMade({ ...testSnapshot({ tools }), program: document });
   recorded.program = { program: document.name };
   delete recorded.input;
   const output = (text: string): RunToolOutput => ({ id: text, content: [text], durationMs: 1 });
-  const input: RunToolInput = { agentName: '', callId: 'one.Far', step: 1, at: [40, 0], eventId: 'event-of-far' };
-  const far = { input, scheduledIn: 2, output: output('fetched'), task: 3 };
-  recorded.toolCalls.set(callKey(recorded, input), far);
-  recorded.ended.push(far);
-  recorded.localCalls.push({
-    input: { seq: 2, name: 'stamp' },
-    scheduledIn: 2,
-    task: 2,
-    output: { ...output('stamped'), callId: 'two.Near' },
-  });
+  const call = (callId: string, offset: number, text: string) => {
+    const input: RunToolInput = { agentName: '', callId, step: 1, at: [offset, 0], eventId: `event-of-${callId}` };
+    const made = { input, scheduledIn: 2, output: output(text), task: 3 };
+    recorded.toolCalls.set(callKey(recorded, input), made);
+    return made;
+  };
+  recorded.ended.push(call('two.Near', 2, 'stamped'), call('one.Far', 40, 'fetched'));
   const { result, state } = await readBack('r', recorded);
   expect(result).toMatchObject({ status: 'completed', output: ['fetched', 'stamped'] });
   const calls = state?.context.events.filter(({ content }) => content[0]?.type === 'tool_call') ?? [];
-  expect(calls.map(({ id, author }) => [author, id === 'event-of-far'])).toEqual([
-    ['one.Far', true],
-    ['two.Near', false],
+  expect(calls.map(({ id, author }) => [author, id])).toEqual([
+    ['one.Far', 'event-of-one.Far'],
+    ['two.Near', 'event-of-two.Near'],
   ]);
 });

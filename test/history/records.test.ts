@@ -16,8 +16,14 @@ async function readRecord(runId: string, links: readonly RecordedChainLink[]): P
 }
 
 /** Ids that only the workflow knew are derived when a history is read: those of events, and of the decisions of deadlines about them. */
-function withoutIds({ events, steps }: RunRecordFile): object {
+function withoutIds({ events, steps }: RunRecordFile) {
   return { events: events.map(({ decision, ...event }) => ({ ...event, id: undefined, decision: withoutId(decision) })), steps };
+}
+
+/** Steps of a program that run side by side may be told in another order if they end in one workflow task. */
+function inOrder({ events, steps }: ReturnType<typeof withoutIds>): object {
+  if (events.every(({ step }) => step === undefined)) return { events, steps };
+  return { events: events.toSorted((a, b) => a.timestamp - b.timestamp || a.author.localeCompare(b.author)), steps };
 }
 
 function withoutId(decision: Event['decision']): object | undefined {
@@ -39,7 +45,8 @@ describe('a recorded run', () => {
   test.each(runs)(
     '$runId has the events and steps that it had when it was recorded, if the loop is run over its history',
     async ({ runId, links, record }) => {
-      expect(withoutIds(await readRecord(runId, links))).toEqual(withoutIds(record));
+      const read = withoutIds(await readRecord(runId, links));
+      expect(inOrder(read)).toEqual(inOrder(withoutIds(record)));
     },
   );
 });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Event } from '../../src/core/domain/record/event.ts';
+import { isToolCall } from '../../src/core/domain/content/content.ts';
 import { allSteps } from '../../src/core/domain/program/all-steps.ts';
 import { type ProgramDocument, STEP_KINDS, type StepDocument, type UnitDocument } from '../../src/core/domain/program/document.ts';
 import { type RecordedChainLink, recordedChains } from '../history/recorded-histories.ts';
@@ -83,12 +84,19 @@ describe('the recorded programs', () => {
   // The record is what the worker answers after a replay, and the calls are in the history as they were made before.
   test('have each call at the same place in the record, before a replay and after it', () => {
     const places = programs.flatMap(({ events, links }) =>
-      links.flatMap(({ recorded: { toolCalls, localCalls } }) =>
-        [...[...toolCalls.values()].map(({ input }) => input.at), ...localCalls.map(({ output }) => output?.at)].map((at) => {
-          const [offset = -1, index = -1] = at ?? [];
-          return events[offset]?.content[index]?.type;
-        }),
-      ),
+      links.flatMap(({ recorded: { toolCalls, localCalls } }) => [
+        ...[...toolCalls.values()].map(
+          ({
+            input: {
+              at: [offset, index],
+            },
+          }) => events[offset]?.content[index]?.type,
+        ),
+        ...localCalls.map(
+          ({ output }) =>
+            events.flatMap(({ content }) => content.filter(isToolCall).filter(({ toolCallId }) => toolCallId === output?.callId))[0]?.type,
+        ),
+      ]),
     );
     expect(places.length).toBeGreaterThan(30);
     expect(new Set(places)).toEqual(new Set(['tool_call']));

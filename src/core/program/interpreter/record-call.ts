@@ -4,6 +4,7 @@ import type { JsonObject } from '../../domain/json/json.ts';
 import type { ToolResult } from '../../domain/content/content.ts';
 import type { StepNote } from '../../domain/program/step-note.ts';
 import type { RecordedCall } from '../../domain/program/program-state.ts';
+import { callIdAt } from '../state/address.ts';
 import type { ProgramRun } from './program-run.ts';
 import { forget, recordNote, type RunningStep } from './record.ts';
 
@@ -23,17 +24,13 @@ export interface StepCall {
 export function reserveCallEvent(run: ProgramRun, running: RunningStep): void {
   const { progress } = running.state;
   if (progress?.call !== undefined || progress?.callEventId !== undefined) return;
-  running.state.progress = { ...progress, callEventId: run.ports.callEventId(callIdOf(running)) };
+  running.state.progress = { ...progress, callEventId: run.ports.callEventId(callIdAt(running.at, running.state.attempts)) };
 }
 
-function callIdOf({ at, state: { attempts } }: RunningStep, suffix = ''): string {
-  return `${at}${suffix}${attempts > 1 ? `#${attempts}` : ''}`;
-}
-
-/** Records a call. Its id is the address of the step, with the number of the attempt from the second one on. */
+/** Records a call. */
 export function recordCall(run: ProgramRun, running: RunningStep, { name, arguments: args, suffix }: StepCall): RecordedCall {
   const { at, state } = running;
-  const callId = callIdOf(running, suffix);
+  const callId = callIdAt(at, state.attempts, suffix);
   const { callEventId: id = run.ports.callEventId(callId), ...progress } = state.progress ?? {};
   const note: StepNote = { at, kind: state.kind, type: 'start', attempt: state.attempts };
   recordNote(run, note, { id, content: [{ type: 'tool_call', toolCallId: callId, name, arguments: args }] });

@@ -17,3 +17,8 @@ export function parseAddress(text: string): StepAddress {
   if (unit === undefined || step === undefined) throw new TypeError(`"${text}" is no address of a step`);
   return { unit, step, indexes: [...indexes.matchAll(/\d+/g)].map(([index]) => Number(index)) };
 }
+
+/** Returns the id of a call of a step: its address, with the number of the attempt from the second one on. */
+export function callIdAt(at: string, attempts: number, suffix = ''): string {
+  return `${at}${suffix}${attempts > 1 ? `#${attempts}` : ''}`;
+}
