@@ -62,12 +62,15 @@ export class Admission {
     { isChild, isOver, ready }: { isChild: boolean; isOver: () => boolean; ready: () => Promise<boolean> },
   ): Promise<Exclude<Verdict<Granted>, { type: 'held' }> | undefined> {
     const step = {};
+    let isLeftWaiting = false;
     if (isChild) this.#children.push(step);
     try {
       for (;;) {
-        if (!(await ready())) return undefined;
+        isLeftWaiting = !(await ready());
+        if (isLeftWaiting) return undefined;
         const turn = this.#turn;
         const found: Verdict<Granted> = isChild && this.#children[0] !== step ? { type: 'held' } : verdict();
+        if (found.type === 'start' && isChild && this.#atLimit.size === 0) this.#dropRequest();
         if (found.type === 'start') return found;
         const raise = found.type === 'limit' && this.#isAsked ? raisable(this.#state, found.reached) : undefined;
         if (found.type === 'limit' && raise === undefined) return found;
@@ -75,7 +78,7 @@ export class Admission {
         await this.#ports.until(() => this.#turn > turn || isOver());
       }
     } finally {
-      this.#leave(step);
+      this.#leave(step, isLeftWaiting);
     }
   }
 
@@ -85,11 +88,12 @@ export class Admission {
     this.changes += 1;
   }
 
-  #leave(step: object): void {
+  /** Removes a step. A request outlives a step that is left waiting: a decision about it may be on its way. */
+  #leave(step: object, isLeftWaiting: boolean): void {
     const place = this.#children.indexOf(step);
     if (place >= 0) this.#children.splice(place, 1);
     const wasAtLimit = this.#atLimit.delete(step);
-    if (wasAtLimit && this.#atLimit.size === 0) this.#dropRequest();
+    if (wasAtLimit && !isLeftWaiting && this.#atLimit.size === 0) this.#dropRequest();
     if (wasAtLimit) this.changes += 1;
     if (place >= 0 && this.#children.length > 0) this.#turn += 1;
   }
