@@ -22,7 +22,7 @@ test('the demo tells how three contracts are read at once, an anchor is breached
     /^│ {2}│ {2}├─ \d+\.\d\ds Term\[2\] anchor_breach \{"anchor":"RequiresCitation"/,
     /^└─ unit:write · /,
     /Please confirm that it ends on 15 January/,
-    /^\[completed\] renewals \| 3\/3 units \| 8 model calls \| 1 tool call/,
+    /^\[completed\] renewals \| units: 3 completed \| steps: 4 completed \| 5 attempts \| 8 model calls \| 1 tool call/,
   ];
   const lines = text.split('\n');
   let from = 0;
