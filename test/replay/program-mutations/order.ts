@@ -59,7 +59,7 @@ const BLOCKS: readonly BrokenChange[] = [
   {
     what: 'runs the branches of a parallel block one after the other',
     file: `${INTERPRETER}/blocks/parallel.ts`,
-    find: 'await Promise.all(branches.map((steps) => run.runSteps({ ...address, steps })));',
+    find: 'await run.budget.sideBySide(branches.map((steps) => () => run.runSteps({ ...address, steps })));',
     replace:
       'await branches.reduce<Promise<StepsEnd[]>>(async (ends, steps) => [...(await ends), await run.runSteps({ ...address, steps })], Promise.resolve([]));',
     history: 'program-with-blocks',
@@ -84,10 +84,10 @@ const BLOCKS: readonly BrokenChange[] = [
   {
     what: 'begins further items after one has failed',
     file: `${INTERPRETER}/blocks/for-each.ts`,
-    find: 'isEnding = true;',
-    replace: '',
+    find: 'next < list.length && ends.length === 0 &&',
+    replace: 'next < list.length &&',
     history: 'program-with-a-failing-item',
-    caught: { step: 1, expected: 'activity "search"', actual: 'activity "odd"' },
+    caught: { step: 1, expected: 'nothing more in this task', actual: 'activity "odd"' },
   },
   {
     what: 'takes the last case of a branch that holds',
@@ -95,7 +95,7 @@ const BLOCKS: readonly BrokenChange[] = [
     find: 'block.cases.findIndex(',
     replace: 'block.cases.findLastIndex(',
     history: 'program-with-blocks',
-    caught: { step: 3, expected: 'activity "askStep"', actual: 'activity "search"' },
+    caught: { step: 2, expected: 'activity "askStep"', actual: 'activity "search"' },
   },
   {
     what: 'runs a round more than a block allows',
