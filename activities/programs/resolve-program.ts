@@ -2,6 +2,7 @@ import type { AgentSnapshot } from '../../src/core/domain/agent/agent-snapshot.t
 import { LonghaulError } from '../../src/core/domain/errors/error.ts';
 import { checkJson, problemsText } from '../../src/core/json-schema/check-json-schema.ts';
 import { checkProgram } from '../../src/core/program/check/check-program.ts';
+import { invalidProgram } from '../../src/core/program/check/problems.ts';
 import { DEFAULT_CHILD_CHECK_MS } from '../../src/core/domain/run/parent-run.ts';
 import type { ProgramDocument } from '../../src/core/domain/program/document.ts';
 import { QUERIES, type ResolveProgramInput, type StepValuesAnswer } from '../../src/core/protocol.ts';
@@ -65,7 +66,5 @@ function requireChecked({ programs, anchors, memory, registry }: ActivityRuntime
     providers: registry.providerNames,
     hasMemory: memory !== undefined,
   });
-  if (problems.length === 0) return;
-  const lines = problems.map(({ path, message }) => `  ${path}: ${message}`);
-  throw new LonghaulError('invalid_program', `Program "${document.name}" cannot run:\n${lines.join('\n')}`);
+  if (problems.length > 0) throw invalidProgram(document.name, problems);
 }

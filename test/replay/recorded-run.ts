@@ -7,6 +7,11 @@ import { historyFile, recordFile, type RunRecordFile } from './histories.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
+/** Removes the paths of the recording machine, which stack traces name. `node_modules` may be a link to another folder. */
+function withoutPaths(json: string): string {
+  return json.replaceAll(root, '').replaceAll(/\/[\w./-]*\/(?=node_modules\/)/g, '');
+}
+
 /** A run that is to be recorded, and the runs that it has started as children. */
 export class RecordedRun {
   readonly #client: LonghaulClient;
@@ -36,8 +41,7 @@ export class RecordedRun {
     let execution = 0;
     for await (const { history } of this.#executions()) {
       execution += 1;
-      // Stack traces name files of the recording machine, which are useless elsewhere.
-      await writeFile(historyFile(this.#runId, execution), `${historyToJSON(history).replaceAll(root, '')}\n`);
+      await writeFile(historyFile(this.#runId, execution), `${withoutPaths(historyToJSON(history))}\n`);
     }
     for (const child of await this.#children()) await child.writeHistories();
   }

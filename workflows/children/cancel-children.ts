@@ -2,6 +2,7 @@ import { CancellationScope, condition } from '@temporalio/workflow';
 import { readChildRequest } from '../../src/core/activity-requests/child-requests.ts';
 import { childrenOf } from '../../src/core/domain/program/children-of.ts';
 import type { RunResultFields } from '../../src/core/domain/run/result.ts';
+import { countsOf } from '../../src/core/loop/close-run.ts';
 import { spendChild } from '../../src/core/loop/state/child-spending.ts';
 import type { ReadChild } from '../../src/core/program/children/child-effects.ts';
 import { END_WAIT_MS } from '../../src/core/program/children/follow-child.ts';
@@ -20,8 +21,7 @@ export async function cancelChildren(run: LiveRun, result: RunResultFields): Pro
   if (state === undefined || left.length === 0) return result;
   const ends = await CancellationScope.nonCancellable(() => Promise.all(left.map((runId) => cancelChild(run, runId))));
   for (const end of ends) if (end.type === 'ended') spendChild(state, end.result);
-  const { usage, toolCallsTotal, toolCallsByName, context } = state;
-  return { ...result, usage, stepsUsed: context.currentStep, toolCallsTotal, toolCallsByName: Object.fromEntries(toolCallsByName) };
+  return { ...result, ...countsOf(state) };
 }
 
 async function cancelChild(run: LiveRun, runId: string): Promise<ReadChild> {

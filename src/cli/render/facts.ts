@@ -1,3 +1,4 @@
+import { counted } from '../../core/domain/content/text.ts';
 import { isTerminal, type RunStatus } from '../../core/domain/run/status.ts';
 import { DEFAULT_MODEL_CALLS } from '../../core/domain/program/document.ts';
 import type { UnitResult } from '../../core/domain/program/unit-result.ts';
@@ -103,9 +104,4 @@ function archiveFacts({ archiving, notArchived }: RunView): [string, string][] {
 
 function atMost(limit: number | undefined): string {
   return limit === undefined ? '' : ` of at most ${limit}`;
-}
-
-/** Returns a count with its noun: `1 tool call`, `2 tool calls`. */
-export function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }

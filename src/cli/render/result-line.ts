@@ -1,6 +1,7 @@
+import { counted } from '../../core/domain/content/text.ts';
 import { ProgramResult } from '../../core/domain/run/program-result.ts';
 import type { RunResult } from '../../core/domain/run/result.ts';
-import { counted, unitsText } from './facts.ts';
+import { unitsText } from './facts.ts';
 
 /**
  * Returns a result as one line: `[completed] clerk | 2/10 steps | 1 tool call (look_up_order ×1) | 30 tokens |

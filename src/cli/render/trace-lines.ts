@@ -1,10 +1,9 @@
 import { printableLine } from '../../core/domain/content/printable.ts';
-import { oneLine } from '../../core/domain/content/text.ts';
+import { counted, oneLine } from '../../core/domain/content/text.ts';
 import type { ExecutionTrace } from '../../core/program/trace/execution-trace.ts';
 import type { TraceEvent, TraceEventType } from '../../core/program/trace/trace-event.ts';
 import type { TraceSpan } from '../../core/program/trace/tracer.ts';
 import type { Look, Output } from '../output.ts';
-import { counted } from './facts.ts';
 
 /** The bytes of the data of an event that a line shows; `--json` shows all. */
 const SHOWN_BYTES = 160;

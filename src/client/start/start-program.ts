@@ -6,6 +6,7 @@ import { depsProblem } from '../../core/domain/record/deps-problem.ts';
 import type { Duration } from '../../core/domain/run/duration.ts';
 import { checkJson, problemsText } from '../../core/json-schema/check-json-schema.ts';
 import { checkProgram } from '../../core/program/check/check-program.ts';
+import { invalidProgram } from '../../core/program/check/problems.ts';
 import type { ProgramDocument } from '../../core/domain/program/document.ts';
 import { PROGRAM_RUN, type ProgramInput } from '../../core/protocol.ts';
 import { checkProgramInput } from '../../core/wire-schemas/program-input-schema.ts';
@@ -106,9 +107,7 @@ export function programInput(program: StartedProgram, options: ProgramOptions): 
 /** Throws for a document with problems. */
 function requireChecked(program: Exclude<StartedProgram, string>): void {
   const { document, problems } = checkProgram(documentOf(program));
-  if (document !== undefined) return;
-  const lines = problems.map(({ path, message }) => `  ${path}: ${message}`);
-  throw new LonghaulError('invalid_program', `Program "${nameOf(program)}" cannot run:\n${lines.join('\n')}`);
+  if (document === undefined) throw invalidProgram(nameOf(program), problems);
 }
 
 /** Throws for an input that does not fit. */

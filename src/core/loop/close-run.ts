@@ -13,13 +13,20 @@ export function closeRun(state: RunState, clock: Pick<RunClock, 'now'>, ending: 
   return {
     ...closeUnstarted({ runId: state.runId, agentName: state.snapshot.name, startedAt: state.startedAt }, clock, ending),
     steps: state.steps,
-    stepsUsed: state.context.currentStep,
-    usage: state.usage,
-    toolCallsTotal: state.toolCallsTotal,
-    toolCallsByName: Object.fromEntries(state.toolCallsByName),
+    ...countsOf(state),
     maxIterations: state.limits.maxIterations,
     ...(state.program === undefined ? {} : { units: unitResults(state.program) }),
   };
+}
+
+/** Returns the amounts that a run has used, with those of its children, as its result has them. */
+export function countsOf({
+  context,
+  usage,
+  toolCallsTotal,
+  toolCallsByName,
+}: RunState): Pick<RunResultFields, 'stepsUsed' | 'usage' | 'toolCallsTotal' | 'toolCallsByName'> {
+  return { stepsUsed: context.currentStep, usage, toolCallsTotal, toolCallsByName: Object.fromEntries(toolCallsByName) };
 }
 
 /** The known facts about a run whose agent was never resolved. */

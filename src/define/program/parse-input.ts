@@ -1,5 +1,6 @@
 import { LonghaulError } from '../../core/domain/errors/error.ts';
 import { isJsonObject, type JsonObject } from '../../core/domain/json/json.ts';
+import { issuesText } from '../options/parse-deps.ts';
 import type { AnyProgram } from './program-definition.ts';
 
 /**
@@ -9,10 +10,8 @@ import type { AnyProgram } from './program-definition.ts';
 export function parseProgramInput({ name, input: schema }: AnyProgram, input: JsonObject | undefined): JsonObject | undefined {
   if (schema === undefined) return input;
   const parsed = schema.safeParse(input ?? {});
-  if (!parsed.success) {
-    const problems = parsed.error.issues.map((issue) => `${['input', ...issue.path].join('.')}: ${issue.message}`);
-    throw new LonghaulError('invalid_input', `The input does not fit program "${name}": ${problems.join('; ')}`);
-  }
+  if (!parsed.success)
+    throw new LonghaulError('invalid_input', `The input does not fit program "${name}": ${issuesText('input', parsed.error)}`);
   const plain: unknown = JSON.parse(JSON.stringify(parsed.data) ?? 'null');
   if (isJsonObject(plain)) return plain;
   throw new LonghaulError(

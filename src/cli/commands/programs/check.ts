@@ -1,3 +1,4 @@
+import { counted } from '../../../core/domain/content/text.ts';
 import { isJsonObject } from '../../../core/domain/json/json.ts';
 import { printableLine } from '../../../core/domain/content/printable.ts';
 import { allSteps } from '../../../core/domain/program/all-steps.ts';
@@ -7,7 +8,6 @@ import type { KnownNames } from '../../../core/program/check/values/known-names.
 import { EXIT_CODES } from '../../exit-codes.ts';
 import type { Output } from '../../output.ts';
 import type { CommandIo, ServerFlags } from '../../program/command.ts';
-import { counted } from '../../render/facts.ts';
 import { loadAgentsModule } from '../../serve/agents-module.ts';
 import { namesOfModule } from './known-names.ts';
 import { problemsOfDefinition, type ProgramFile, readProgramFile } from './program-file.ts';

@@ -46,6 +46,11 @@ function jsonCharacterBytes(codePoint: number): number {
 /** Backspace, tab, line feed, form feed, carriage return. */
 const SHORT_ESCAPES = new Set([0x08, 0x09, 0x0a, 0x0c, 0x0d]);
 
+/** Returns a count with its noun: `1 tool call`, `2 tool calls`. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
 /** Shortens a text to one line of at most `maxBytes` bytes of UTF-8; an ellipsis shows that it was cut. */
 export function oneLine(text: string, maxBytes: number): string {
   const line = text.replace(/\s+/g, ' ').trim();

@@ -1,3 +1,4 @@
+import { counted } from '../content/text.ts';
 import type { JsonValue } from '../json/json.ts';
 import type { UnitResult } from '../program/unit-result.ts';
 import { EndedRun, RunResult, type RunResultFields, type RunResultJson } from './result.ts';
@@ -63,10 +64,6 @@ function inStates(all: readonly (typeof STATES)[number][]): string {
   const counts = STATES.map((state) => ({ state, count: all.filter((one) => one === state).length }));
   const present = counts.filter(({ count }) => count > 0).map(({ state, count }) => `${count} ${state.replace('_', ' ')}`);
   return present.join(', ') || 'none';
-}
-
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 /** Makes the result of a run from its fields: of a program if they have units. */

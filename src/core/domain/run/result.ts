@@ -2,6 +2,7 @@ import type { ContentPart } from '../content/content.ts';
 import { isJsonObject, type JsonValue } from '../json/json.ts';
 import { eventsText, type NotArchived } from '../record/not-archived.ts';
 import { outputText, mediaTypes } from '../content/output-text.ts';
+import { counted } from '../content/text.ts';
 import type { StopReason, TerminalStatus } from './status.ts';
 import type { StepResult } from '../record/step.ts';
 import type { AnswerVerdict } from '../program/verdict.ts';
@@ -149,7 +150,7 @@ export class EndedRun<Output> {
     const line = [
       `[${this.status}] ${this.agentName}`,
       ...this.progress(),
-      `${this.toolCallsTotal} tool call${this.toolCallsTotal === 1 ? '' : 's'} (${calls.join(', ') || 'none'})`,
+      `${counted(this.toolCallsTotal, 'tool call')} (${calls.join(', ') || 'none'})`,
       `${this.usage.totalTokens} tokens${this.#estimated()}`,
       this.#duration(),
     ];

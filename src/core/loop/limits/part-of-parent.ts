@@ -1,6 +1,7 @@
 // Shared state: the part of the limits of its parent that a run has been given. No raise exceeds it.
 
-import type { LimitChanges, LimitReached, RunLimits } from '../../domain/agent/limits.ts';
+import { limitNumbers, nameOfTool } from '../../domain/agent/limit-numbers.ts';
+import type { LimitChanges, LimitReached } from '../../domain/agent/limits.ts';
 import type { RunState } from '../state/run-state.ts';
 
 type OfParent = Pick<RunState, 'limits' | 'parent'>;
@@ -9,11 +10,11 @@ type OfParent = Pick<RunState, 'limits' | 'parent'>;
 export function abovePart(state: OfParent, changes: LimitChanges): string | undefined {
   const { limits, parent } = state;
   const within = withinPart(state, changes);
-  for (const [name, most] of numbersOf(within)) {
-    if (most === numbersOf(changes).get(name)) continue;
+  for (const [name, most] of limitNumbers(within)) {
+    if (most === limitNumbers(changes).get(name)) continue;
     const shown = name === 'maxIterations' ? 'steps' : name;
     return (
-      `limit "${shown}" is ${numbersOf(limits).get(name) ?? most}, and the run has been given ${most} of the limit of run "${parent?.runId}", ` +
+      `limit "${shown}" is ${limitNumbers(limits).get(name) ?? most}, and the run has been given ${most} of the limit of run "${parent?.runId}", ` +
       `which started it: a child keeps its part. Start it again with a larger one, by "limits" of its step or of the run above`
     );
   }
@@ -24,8 +25,8 @@ export function abovePart(state: OfParent, changes: LimitChanges): string | unde
 export function raisable(state: OfParent, reached: LimitReached): LimitReached | undefined {
   if (state.parent?.left === undefined) return reached;
   const proposal = withinPart(state, reached.proposal);
-  const now = numbersOf(state.limits);
-  return [...numbersOf(proposal)].some(([name, value]) => value > (now.get(name) ?? Infinity)) ? { ...reached, proposal } : undefined;
+  const now = limitNumbers(state.limits);
+  return [...limitNumbers(proposal)].some(([name, value]) => value > (now.get(name) ?? Infinity)) ? { ...reached, proposal } : undefined;
 }
 
 /** True if no person can be asked to raise the deadline of the run: the run does not ask, or has the deadline of the run above. */
@@ -35,25 +36,15 @@ export function hasFixedDeadline({ limits, parent }: OfParent): boolean {
 
 /** Returns changes of which none exceeds the part. */
 function withinPart({ limits, parent }: OfParent, { toolCallsByName, ...changes }: LimitChanges): LimitChanges {
-  const most = numbersOf(parent?.left ?? {});
+  const most = limitNumbers(parent?.left ?? {});
   const bound = (name: string, value: number): number => {
     // The final attempt is one of the steps that the run has been given.
     const final = name === 'maxIterations' && limits.finalAttempt ? 1 : 0;
     return Math.min(value, (most.get(name) ?? Infinity) - final);
   };
-  const byTool = Object.entries(toolCallsByName ?? {}).map(([tool, value]) => [tool, bound(BY_TOOL + tool, value)]);
+  const byTool = Object.entries(toolCallsByName ?? {}).map(([tool, value]) => [tool, bound(nameOfTool(tool), value)]);
   return {
     ...Object.fromEntries(Object.entries(changes).map(([name, value]) => [name, bound(name, value)])),
     ...(toolCallsByName === undefined ? {} : { toolCallsByName: Object.fromEntries(byTool) }),
   };
-}
-
-const BY_TOOL = 'toolCallsByName.';
-
-/** Returns limits by their names; those of single tools by `toolCallsByName.<tool>`. */
-function numbersOf({ toolCallsByName = {}, ...limits }: LimitChanges | RunLimits): Map<string, number> {
-  const numbers = new Map<string, number>();
-  for (const [name, value] of Object.entries(limits)) if (typeof value === 'number') numbers.set(name, value);
-  for (const [tool, value] of Object.entries(toolCallsByName)) numbers.set(BY_TOOL + tool, value);
-  return numbers;
 }

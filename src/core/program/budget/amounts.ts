@@ -1,5 +1,6 @@
 // Programs: amounts of limits, by name.
 
+import { limitNumbers, nameOfTool, toolOfName } from '../../domain/agent/limit-numbers.ts';
 import type { LimitChanges } from '../../domain/agent/limits.ts';
 import { used } from '../../loop/limits/limits.ts';
 import type { RunState } from '../../loop/state/run-state.ts';
@@ -8,16 +9,11 @@ import type { RunState } from '../../loop/state/run-state.ts';
 export type Amounts = ReadonlyMap<string, number>;
 
 const NAMES = ['maxIterations', 'toolCalls', 'inputTokens', 'outputTokens', 'totalTokens', 'costUsd'] as const;
-const BY_TOOL = 'toolCallsByName.';
 
 /** Returns limits as amounts. */
 export function amountsOf(limits: LimitChanges): Amounts {
-  const amounts = new Map<string, number>();
-  for (const name of NAMES) {
-    const limit = limits[name];
-    if (limit !== undefined) amounts.set(name, limit);
-  }
-  for (const [tool, limit] of Object.entries(limits.toolCallsByName ?? {})) amounts.set(BY_TOOL + tool, limit);
+  const amounts = limitNumbers(limits);
+  amounts.delete('deadlineMs');
   return amounts;
 }
 
@@ -29,7 +25,10 @@ export function limitsOf(amounts: Amounts): LimitChanges {
     const amount = amounts.get(name);
     if (amount !== undefined) limits[name] = amount;
   }
-  for (const [name, amount] of amounts) if (isOfTool(name)) byTool.push([name.slice(BY_TOOL.length), amount]);
+  for (const [name, amount] of amounts) {
+    const tool = toolOfName(name);
+    if (tool !== undefined) byTool.push([tool, amount]);
+  }
   return byTool.length === 0 ? limits : { ...limits, toolCallsByName: Object.fromEntries(byTool) };
 }
 
@@ -40,16 +39,11 @@ export function sumOf(all: Iterable<Amounts>): Amounts {
   return sum;
 }
 
-/** True for the name of the calls of one tool. */
-export function isOfTool(name: string): boolean {
-  return name.startsWith(BY_TOOL);
-}
-
 /** Returns the amounts that a run has used of its limits. */
 export function usedOf(state: RunState): Amounts {
   const { steps, ...others } = used(state);
   const amounts = new Map(Object.entries({ maxIterations: steps, ...others }));
-  for (const [tool, calls] of state.toolCallsStarted) amounts.set(BY_TOOL + tool, calls);
+  for (const [tool, calls] of state.toolCallsStarted) amounts.set(nameOfTool(tool), calls);
   return amounts;
 }
 
@@ -65,8 +59,8 @@ export function withMore(state: RunState, more: Amounts): RunState {
   const started = new Map(state.toolCallsStarted);
   let others = of('toolCalls');
   for (const [name, calls] of more) {
-    if (!isOfTool(name)) continue;
-    const tool = name.slice(BY_TOOL.length);
+    const tool = toolOfName(name);
+    if (tool === undefined) continue;
     started.set(tool, (started.get(tool) ?? 0) + calls);
     others -= calls;
   }

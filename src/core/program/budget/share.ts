@@ -3,7 +3,8 @@
 import type { OwnLimits } from '../../domain/agent/agent-snapshot.ts';
 import { DEFAULT_MODEL_CALLS } from '../../domain/program/document.ts';
 import type { RunState } from '../../loop/state/run-state.ts';
-import { type Amounts, amountsOf, isOfTool, usedOf } from './amounts.ts';
+import { toolOfName } from '../../domain/agent/limit-numbers.ts';
+import { type Amounts, amountsOf, usedOf } from './amounts.ts';
 
 /** The circumstances in which a child is given its part. */
 export interface ShareTerms {
@@ -30,7 +31,7 @@ export function shareOf(state: RunState, { held, unreported, lanes, own }: Share
   for (const [name, limit] of sharedLimits(state)) {
     const heldNow = held.get(name) ?? 0;
     const free = limit - (spent.get(name) ?? 0) - (unreported.get(name) ?? 0) - heldNow;
-    const most = wanted.get(name) ?? (isOfTool(name) ? wanted.get('toolCalls') : undefined);
+    const most = wanted.get(name) ?? (toolOfName(name) === undefined ? undefined : wanted.get('toolCalls'));
     const equal = equalPart(name, free, lanes);
     const part = most ?? equal;
     if (most === 0) given.set(name, 0);

@@ -1,3 +1,4 @@
+import { LonghaulError } from '../../domain/errors/error.ts';
 import { nearestName } from '../../domain/errors/nearest-name.ts';
 
 /** One problem of a program. */
@@ -80,6 +81,12 @@ export interface UnknownName {
 /** Returns a name in quotes, cut if it is long. */
 export function quoted(name: string): string {
   return `"${name.length <= MAX_QUOTED ? name : `${name.slice(0, MAX_QUOTED).replace(/[\ud800-\udbff]$/, '')}...`}"`;
+}
+
+/** Returns the error of a program with problems, which lists all of them. */
+export function invalidProgram(name: string, problems: readonly Problem[]): LonghaulError {
+  const lines = problems.map(({ path, message }) => `  ${path}: ${message}`);
+  return new LonghaulError('invalid_program', `Program "${name}" cannot run:\n${lines.join('\n')}`);
 }
 
 class BoundedList {

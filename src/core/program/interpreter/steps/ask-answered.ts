@@ -5,12 +5,11 @@ import type { StepNote } from '../../../domain/program/step-note.ts';
 import type { AnswerVerdict } from '../../../domain/program/verdict.ts';
 import type { RunResultFields } from '../../../domain/run/result.ts';
 import { spendChild } from '../../../loop/state/child-spending.ts';
-import { noteError } from '../../../loop/state/run-state.ts';
 import { insertedText } from '../../references/interpolate.ts';
-import { verdictError, violationMessages } from '../../validation/verdict-error.ts';
 import type { AttemptEnd } from '../ends.ts';
 import type { ProgramRun } from '../program-run.ts';
-import { recordNote, type RunningStep } from '../record.ts';
+import type { RunningStep } from '../record.ts';
+import { recordAnswer } from './record-answer.ts';
 
 /** The result of a run that has answered. */
 export type AnsweredChild = RunResultFields & { verdict: AnswerVerdict };
@@ -18,19 +17,14 @@ export type AnsweredChild = RunResultFields & { verdict: AnswerVerdict };
 /** Records the answer of a run, as that of an `ask` without tools: its verdict decides if the attempt has failed. */
 export function askAnswered(
   run: ProgramRun,
-  { state, address }: RunningStep,
+  running: RunningStep,
   { child, note, result }: { child: RunningChild; note: StepNote; result: AnsweredChild },
 ): AttemptEnd {
   const { output, verdict } = result;
   const spent = spendChild(run.state, result);
   const text = insertedText(output);
-  run.state.thought = text;
-  state.violations = violationMessages(verdict);
-  const error = verdictError(verdict, address);
-  if (error !== undefined) noteError(run.state, error.message);
-  const answered = { ...note, verdict, promptLength: child.promptLength ?? 0, answerLength: text.length };
   const content = [{ type: 'message' as const, role: 'assistant' as const, content: text }];
-  recordNote(run, { ...answered, ...(error === undefined ? {} : { error }) }, { ...spent, content });
+  const error = recordAnswer(run, running, { note, verdict, promptLength: child.promptLength ?? 0, text }, { ...spent, content });
   const id = run.state.window.lastEventId;
   return error === undefined ? { type: 'done', output, id } : { type: 'failed', error, id };
 }

@@ -8,7 +8,6 @@ import { recordFailedCall, recordInterrupted, spend } from '../../../loop/state/
 import { noteError } from '../../../loop/state/run-state.ts';
 import { thoughtOf } from '../../../loop/state/thought.ts';
 import { modelCallFailure, timeoutFailure } from '../../errors/step-failures.ts';
-import { verdictError, violationMessages } from '../../validation/verdict-error.ts';
 import type { AskDocument, StepDocument } from '../../../domain/program/document.ts';
 import { answerOf } from '../../../loop/state/answer-of.ts';
 import { askTexts } from '../../prompt/ask-prompt.ts';
@@ -18,6 +17,7 @@ import { recordNote, type RunningStep } from '../record.ts';
 import type { AttemptEnd } from '../ends.ts';
 import { stepFailure } from '../step-failure.ts';
 import { outputIds } from '../values.ts';
+import { recordAnswer } from './record-answer.ts';
 import { indexOf } from '../../state/program-index.ts';
 
 /** Makes one model call, which `mayStart` has counted as one in flight. The activity has checked the answer; its verdict decides if the attempt has failed. */
@@ -66,22 +66,15 @@ interface Answered {
   model: string;
 }
 
-function answered(run: ProgramRun, { address, state }: RunningStep, ask: AskDocument, { note, outcome, model }: Answered): AttemptEnd {
+function answered(run: ProgramRun, running: RunningStep, ask: AskDocument, { note, outcome, model }: Answered): AttemptEnd {
   const { state: runState } = run;
   const { response, verdict, promptLength } = outcome;
   const { id, content, providerItems } = response;
   const spending = spend(runState, { model, usage: response.usage, answer: content, failedAttempts: response.failedAttempts });
   incrementStep(runState.context);
   const text = thoughtOf(content) ?? '';
-  runState.thought = text;
-  state.violations = violationMessages(verdict);
-  const error = verdictError(verdict, address);
-  if (error !== undefined) noteError(runState, error.message);
-  recordNote(
-    run,
-    { ...note, verdict, promptLength, answerLength: text.length, ...(error === undefined ? {} : { error }) },
-    { id, content, ...spending, ...(providerItems === undefined ? {} : { providerItems }) },
-  );
+  const event = { id, content, ...spending, ...(providerItems === undefined ? {} : { providerItems }) };
+  const error = recordAnswer(run, running, { note, verdict, promptLength, text }, event);
   if (error !== undefined) return { type: 'failed', error, id };
   return { type: 'done', output: answerOf(response, ask) ?? text, id };
 }
