@@ -1,10 +1,8 @@
 import type { DecidedCall, Decision, PendingApproval } from './domain/approvals/approval.ts';
 import type { JsonObject, JsonValue } from './domain/json/json.ts';
 import type { LimitChanges } from './domain/agent/limits.ts';
-import type { RecordedResponse } from './domain/model/recorded-response.ts';
 import type { RunOverrides } from './domain/run/overrides.ts';
 import type { OfRun } from './domain/run/activity-messages.ts';
-import type { Spent, UsageStats } from './domain/model/usage.ts';
 import type { ContinueAsNewState } from './loop/state/continue-as-new-state.ts';
 
 /**
@@ -49,6 +47,7 @@ export type {
   ReadResultInput,
   ReportEndInput,
 } from './domain/run/child-messages.ts';
+export type { CallModelInput, CallModelOutput, SummariseInput, SummariseOutput, Summary } from './domain/run/model-messages.ts';
 export type { RunInput, RunTerms } from './domain/run/run-input.ts';
 export type { TranscriptAnswer, TranscriptPage, TranscriptQuestion } from './domain/run/transcript-messages.ts';
 export type {
@@ -64,6 +63,8 @@ export type {
   UseMemoryOutput,
 } from './domain/program/messages.ts';
 export type { ApprovalsPage, ContextPage, RunningCall, StatusView, StepsPage } from './domain/run/views.ts';
+
+export type { JournalPage, JournalQuestion, RunSegmentInput, RunSegmentOutput } from './domain/code/segment-messages.ts';
 
 /** The workflow type of a run of an agent. */
 export const AGENT_RUN = 'agentRun';
@@ -113,6 +114,8 @@ export const QUERIES = {
   stepValues: 'stepValues',
   /** Between a run and its own activities: the result, before the workflow closes. */
   result: 'result',
+  /** Between a run and its own activities: the cells that made the namespace of its code. */
+  journal: 'journal',
 } as const;
 
 /**
@@ -173,6 +176,7 @@ export const ACTIVITIES = {
   readProgram: 'readProgram',
   storeOutputs: 'storeOutputs',
   loadOutput: 'loadOutput',
+  runCode: 'runCode',
 } as const;
 
 /** Returns the name of a handler of a run. A run inside a workflow of the user puts its key before the name. */
@@ -198,53 +202,11 @@ export interface ResolveAgentInput extends OfRun, RunOverrides {
   left?: LimitChanges;
 }
 
-/** Input of `callModel`: a reference to the conversation, never the conversation. */
-export interface CallModelInput extends OfRun {
-  /** Digest of the snapshot. */
-  agent: string;
-  /** The number of events that form the conversation. */
-  through: number;
-  lastEventId: string;
-  /** The ids of the tool results in the last event, if it is a batch of them. */
-  results?: string[];
-  /** The ids of the other events since the last response, oldest first: the history holds them nowhere else. */
-  earlierIds?: string[];
-  final?: true;
-}
-
-/** Input of `summarise`: a part of the window, given by the offsets of the events on both sides of it. */
-export interface SummariseInput extends OfRun {
-  /** Digest of the snapshot. */
-  agent: string;
-  through: number;
-  lastEventId: string;
-  head: number;
-  tail: number | null;
-  /** Bytes of JSON that the summary may have. */
-  maxBytes: number;
-}
-
-/** Result of `summarise`: a summary, or the partial answer of a call that was cancelled. */
-export type SummariseOutput = Summary | { type: 'aborted'; partial?: RecordedResponse };
-
-/** The summary of a part of the window. */
-export interface Summary {
-  /** The id of the event of the summary. */
-  id: string;
-  text: string;
-  usage: UsageStats | null;
-  /** The cost of the failed attempts before this one. */
-  failedAttempts?: Spent;
-}
-
 /** Input of `archiveEvents`: the events from `from` up to, but not including, `through`. */
 export interface ArchiveEventsInput extends OfRun {
   from: number;
   through: number;
 }
-
-/** Result of `callModel`. */
-export type CallModelOutput = { type: 'response'; response: RecordedResponse } | { type: 'aborted'; partial?: RecordedResponse };
 
 /** Input of `authorizeDecision`. Position and event id refer to the arguments of the call, as in the input of a tool's activity. */
 export interface AuthorizeDecisionInput extends OfRun {

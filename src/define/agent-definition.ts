@@ -1,10 +1,11 @@
 import type { z } from 'zod';
-import type { ModelSettings } from '../core/domain/agent/agent-snapshot.ts';
+import type { ModelSettings, ReplyFormat } from '../core/domain/agent/agent-snapshot.ts';
 import type { ApprovalDeadline } from '../core/domain/approvals/approval.ts';
 import type { JsonObject } from '../core/domain/json/json.ts';
 import type { RunLimits } from '../core/domain/agent/limits.ts';
 import type { ModelName } from '../core/domain/agent/model-name.ts';
 import type { DefaultOutput, RunResult } from '../core/domain/run/result.ts';
+import type { CodeDefinition } from './code/executor-definition.ts';
 import type { McpServerDefinition } from './mcp/mcp-definition.ts';
 import type { RequiresSomething } from './options/requires-something.ts';
 import type { Resources } from './run-context.ts';
@@ -50,6 +51,10 @@ export interface AgentDefinition<Output = unknown, Deps = never, GivenDeps = Dep
   /** The action for a call whose outcome is unknown. */
   readonly onUnknownOutcome: 'tell' | 'ask';
   readonly output?: OutputDefinition;
+  /** The way in which it runs code. Absent: it runs none. */
+  readonly code?: CodeDefinition;
+  /** The form of the model's answers. Absent: text and tool calls. */
+  readonly replyFormat?: ReplyFormat;
   readonly settings: ModelSettings;
   readonly window: WindowOptions;
   readonly limits: RunLimits;

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { JsonObject } from '../core/domain/json/json.ts';
+import type { ToolCaller } from '../core/domain/agent/agent-snapshot.ts';
 import type { ToolPolicy } from '../core/domain/agent/tool-policy.ts';
 import type { ToolApproval } from './options/approval-options.ts';
 import type { Overflow } from './options/result-budget.ts';
@@ -45,6 +46,8 @@ export interface ToolDefinition<Args = never, Deps = Record<string, unknown>, Re
   readonly approval?: ToolApproval<Args, Deps, Needed>;
   /** The JSON Schema of the answer, if the tool is a question to a person (`askHuman`): such a tool never runs. */
   readonly answer?: JsonObject;
+  /** The callers that may call it. Absent: the model and code. */
+  readonly callers?: readonly ToolCaller[];
   /** True if the tool is a schema alone (`execute: 'none'`): such a tool never runs. */
   readonly notExecutable?: true;
   /** Returns any JSON value, nothing, a `ToolOutput`, or one of them with an update of the deps. If its last attempt throws, the model gets an error result. */

@@ -8,9 +8,10 @@ import {
   type NamespaceEntry,
   succeeded,
 } from '../../../src/core/execution/execution-result.ts';
-import type { Executor, Moment } from '../../../src/core/execution/executor.ts';
+import type { Executor, Moment, Segment } from '../../../src/core/execution/executor.ts';
 import { injectionProblem } from '../../../src/core/execution/injected-value.ts';
 import { type CellEnding, CellThread } from './cell-thread.ts';
+import type { Provided } from '../create-executor.ts';
 import { MAX_CODE_LENGTH, MAX_INJECTED_LENGTH, MAX_OUTPUT_LENGTH } from './frames.ts';
 import { RESERVED_WORDS } from './reserved-words.ts';
 
@@ -26,7 +27,7 @@ const PROVIDED: ReadonlySet<string> = new Set(['print', 'console', 'final_answer
 const ENDING: ReadonlySet<ExecutionErrorKind> = new Set(['timeout', 'memory', 'killed', 'protocol']);
 
 /** Makes an executor of JavaScript: QuickJS, compiled to WebAssembly, in a thread of its own. The thread starts with the first run. */
-export function quickjsExecutor(limits?: Partial<ExecutionLimits>): Executor {
+export function quickjsExecutor(limits?: Partial<ExecutionLimits>, _provided: Provided = { tools: [], scratchpad: false }): Executor {
   const checked = executionLimits(limits);
   if (checked.maxOutputBytes > MAX_OUTPUT_LENGTH) {
     throw new UsageError(`The limit "maxOutputBytes" of the executor is ${checked.maxOutputBytes}: write at most ${MAX_OUTPUT_LENGTH}`);
@@ -60,6 +61,15 @@ class QuickJsExecutor implements Executor {
     this.injected.clear();
     if (ending.type === 'failed' && ENDING.has(ending.kind)) await this.end(ending.kind);
     return this.result(thread.output, ending);
+  }
+
+  async begin(code: string, moment: Moment): Promise<Segment> {
+    const result = await this.run(code, moment);
+    return { type: 'ended', result, durationMs: result.durationMs };
+  }
+
+  resume(): Promise<Segment> {
+    throw new UsageError('No run waits for calls');
   }
 
   async kill(): Promise<void> {

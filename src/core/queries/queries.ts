@@ -4,6 +4,7 @@ import { inboundProblem } from '../domain/json/inbound-value.ts';
 import type { JsonObject } from '../domain/json/json.ts';
 import type { RunResultFields } from '../domain/run/result.ts';
 import type { CallArgumentsQuestion, DataView, DecisionContent, DecisionQuestion, QUERIES, TranscriptQuestion } from '../protocol.ts';
+import { journalPage } from './journal-page.ts';
 import type { QueriedRun } from './queried-run.ts';
 import { approvalsPage, contextPage, statusView, stepsPage } from './views.ts';
 import { stepValues } from './step-values.ts';
@@ -45,6 +46,7 @@ export const QUERY_KINDS: Readonly<Record<keyof typeof QUERIES, QueryKind>> = {
     answer: decisionContent,
   },
   stepValues: { description: 'Values of steps of a program, for the activities of this run', answer: stepValues },
+  journal: { description: 'The cells that made the namespace of the code, for the activities of this run', answer: journalPage },
   result: { description: 'The result of the run, for the activities of this run', answer: ending },
   transcript: {
     description: 'The conversation, for the activities of this run',

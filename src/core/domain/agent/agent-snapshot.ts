@@ -1,4 +1,5 @@
 import type { ApprovalDeadline, ApprovalPolicy } from '../approvals/approval.ts';
+import type { CodeSnapshot } from '../code/code-snapshot.ts';
 import type { WindowPolicy } from './compaction.ts';
 import type { ContinueAsNewThresholds } from '../run/continue-as-new.ts';
 import type { JsonObject } from '../json/json.ts';
@@ -33,9 +34,17 @@ export interface ToolSnapshot extends ToolDescription, ToolPolicy {
   mcp?: { server: string; tool: string };
   /** For a tool that asks a person: the schema of the answer. Such a call is answered by a decision and never runs. */
   answer?: JsonObject;
+  /** The callers that may call it. Absent: the model and code. */
+  callers?: ToolCaller[];
   /** The tool is a schema alone: a call of it is answered at once with an error result, and never runs. */
   notExecutable?: true;
 }
+
+/** A caller of tools. */
+export type ToolCaller = 'model' | 'code';
+
+/** `code`: the answer is one cell in a fenced block. `json`: it is an object with `tool` and `arguments`, or with `answer`. */
+export type ReplyFormat = 'code' | 'json';
 
 /** The settings of a model call. Each one defaults to that of the provider. */
 export interface ModelSettings {
@@ -97,6 +106,10 @@ export interface AgentSnapshot {
   output?: OutputSnapshot;
   /** The checks of the answer, if the agent is an `ask` with tools. */
   checks?: AnswerRules;
+  /** The way in which the agent runs code. Absent: it runs none. */
+  code?: CodeSnapshot;
+  /** The form of the model's answers. Absent: text and tool calls. */
+  replyFormat?: ReplyFormat;
   /** The schema of deps, which each update is checked against. Absent: deps are not checked. */
   deps?: JsonObject;
   /** A person is asked about the outcome of a call whose result was lost. Absent: the model is told that it is unknown. */

@@ -4,6 +4,9 @@ import type { Verified } from '../record/step.ts';
 /** The name of the tool through which the model gives a structured answer if the provider cannot enforce a schema. */
 export const FINAL_ANSWER = 'final_answer';
 
+/** The name of the tool through which the model runs code. */
+export const RUN_CODE = 'run_code';
+
 /** The result of a call that never ran because the run was interrupted. */
 export const INTERRUPTED_CALL = 'Tool call was interrupted and not executed. Please retry if needed.';
 

@@ -20,6 +20,8 @@ export interface Event {
   /** `user`, or the name of the agent. */
   author: string;
   content: ContentItem[];
+  /** Calls that code made, or their results. They are not in the window: the model reads what the code makes of them. */
+  caller?: 'code';
   /** The event is part of the conversation that the run was started with: no model call and no tool of this run produced it. */
   given?: true;
   /** On the event of a model response: the usage of the call, or null if the provider did not report it. */

@@ -27,6 +27,8 @@ export interface ToolCallRecord {
   timestamp: string;
   /** The location of the whole result, if `result` is only its preview. */
   spilled?: SpilledContent;
+  /** The call was made by code that the model wrote. */
+  caller?: 'code';
   /** Present if the answer of the call was lost, and `result` is the report of its tool. */
   verified?: Verified;
 }

@@ -1,6 +1,7 @@
 // Shared state: the run, and its record.
 
 import type { AgentSnapshot } from '../../domain/agent/agent-snapshot.ts';
+import type { CodeJournal } from '../../domain/code/journal.ts';
 import { cutText } from '../../domain/content/cut-content.ts';
 import { addEvent, incrementStep, newExecutionContext, type ExecutionContext } from '../../domain/record/execution-context.ts';
 import { newEvent, type Event } from '../../domain/record/event.ts';
@@ -73,6 +74,8 @@ export interface RunState {
   parent?: ParentRun;
   /** The units and steps, if the run is that of a program. */
   program?: ProgramState;
+  /** The cells that made the namespace of the run's code. */
+  journal?: CodeJournal;
   /** Ids of the results in the last event, if activities produced all of them. */
   resultIds?: string[];
 }

@@ -1,0 +1,23 @@
+import type { ExecutionLimits } from '../../execution/execution-limits.ts';
+
+/** The kinds of executors. */
+export type ExecutorKind = 'quickjs' | 'python' | 'custom';
+
+/** The languages of code. */
+export type CodeLanguage = 'javascript' | 'python';
+
+/** An executor as it is pinned for a run. The command of a `custom` executor is not part of it: the worker's definition has it. */
+export interface ExecutorSnapshot {
+  kind: ExecutorKind;
+  language: CodeLanguage;
+  limits: ExecutionLimits;
+  /** Names of modules that code may import. */
+  allowedImports: string[];
+}
+
+/** The way in which an agent runs code, as it is pinned for a run. */
+export interface CodeSnapshot {
+  executor: ExecutorSnapshot;
+  /** `local`: segments run inside the workflow task. */
+  tier: 'local' | 'remote';
+}

@@ -1,0 +1,45 @@
+import type { RecordedResponse } from '../model/recorded-response.ts';
+import type { Spent, UsageStats } from '../model/usage.ts';
+import type { OfRun } from './activity-messages.ts';
+
+/** Input of `callModel`: a reference to the conversation, never the conversation. */
+export interface CallModelInput extends OfRun {
+  /** Digest of the snapshot. */
+  agent: string;
+  /** The number of events that form the conversation. */
+  through: number;
+  lastEventId: string;
+  /** The ids of the tool results in the last event, if it is a batch of them. */
+  results?: string[];
+  /** The ids of the other events since the last response, oldest first: the history holds them nowhere else. */
+  earlierIds?: string[];
+  final?: true;
+}
+
+/** Input of `summarise`: a part of the window, given by the offsets of the events on both sides of it. */
+export interface SummariseInput extends OfRun {
+  /** Digest of the snapshot. */
+  agent: string;
+  through: number;
+  lastEventId: string;
+  head: number;
+  tail: number | null;
+  /** Bytes of JSON that the summary may have. */
+  maxBytes: number;
+}
+
+/** Result of `summarise`: a summary, or the partial answer of a call that was cancelled. */
+export type SummariseOutput = Summary | { type: 'aborted'; partial?: RecordedResponse };
+
+/** The summary of a part of the window. */
+export interface Summary {
+  /** The id of the event of the summary. */
+  id: string;
+  text: string;
+  usage: UsageStats | null;
+  /** The cost of the failed attempts before this one. */
+  failedAttempts?: Spent;
+}
+
+/** Result of `callModel`. */
+export type CallModelOutput = { type: 'response'; response: RecordedResponse } | { type: 'aborted'; partial?: RecordedResponse };
