@@ -61,32 +61,42 @@ export interface CompletedExecution extends ExecutionFigures {
   namespace: Record<string, NamespaceEntry>;
 }
 
+/** Makes a result of a run; each field that is not given has its default. */
+export function newExecutionResult(fields: Partial<Omit<ExecutionResult, 'success'>> = {}): ExecutionResult {
+  const { error = null, timeout = false } = fields;
+  return {
+    output: '',
+    isFinal: false,
+    finalValue: null,
+    durationMs: 0,
+    memoryUsedBytes: 0,
+    namespace: {},
+    ...fields,
+    error,
+    timeout,
+    success: error === null && !timeout,
+  };
+}
+
 /** The result of a run that reached its end. */
 export function succeeded(run: CompletedExecution, maxOutputBytes: number): ExecutionResult {
-  return {
+  return newExecutionResult({
     output: truncateOutput(run.output.trim(), maxOutputBytes).text,
     isFinal: run.finalAnswer !== undefined,
     finalValue: run.finalAnswer?.value ?? null,
-    error: null,
-    timeout: false,
     durationMs: run.durationMs,
     memoryUsedBytes: run.memoryUsedBytes,
     namespace: run.namespace,
-    success: true,
-  };
+  });
 }
 
 /** The result of a run that failed: it keeps its output, uncut, and neither an answer nor its namespace. */
 export function failed(run: ExecutionFigures, error: ExecutionError): ExecutionResult {
-  return {
+  return newExecutionResult({
     output: run.output.trim(),
-    isFinal: false,
-    finalValue: null,
     error,
     timeout: error.kind === 'timeout',
     durationMs: run.durationMs,
     memoryUsedBytes: run.memoryUsedBytes,
-    namespace: {},
-    success: false,
-  };
+  });
 }

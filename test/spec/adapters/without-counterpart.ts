@@ -41,20 +41,9 @@ export const WITHOUT_COUNTERPART: Readonly<Record<string, Readonly<Record<string
     'context.round_trip': SERIALIZED,
   },
   'tinyagent.agents': {
-    'finalizer.run': EXECUTORS,
     'code_agent.extract': EXECUTORS,
     'code_agent.run': EXECUTORS,
     'react_agent.run': EXECUTORS,
     'agent.construct': EXECUTORS,
-    'memory.to_messages': EXECUTORS,
-    'memory.prune': EXECUTORS,
-    'scratchpad.context': EXECUTORS,
-  },
-  'tinyagent.executor': {
-    'exec.session': EXECUTORS,
-    'exec.protocol': EXECUTORS,
-    'exec.limits': EXECUTORS,
-    'exec.truncate': EXECUTORS,
-    'exec.result_defaults': EXECUTORS,
   },
 };
