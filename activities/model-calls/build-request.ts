@@ -3,6 +3,7 @@ import { patchDangling } from '../../src/core/domain/record/dangling.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
 import type { ConversationEvent, ModelRequest } from '../../src/core/domain/model/model.ts';
 import { FINAL_ANSWER } from '../../src/core/domain/content/tool-text.ts';
+import { formattedRequest } from '../../src/model/reply-formats/formatted-request.ts';
 
 /** The instruction for the attempt after the step limit. */
 const LAST_WORDS = 'Return your best final answer now.';
@@ -18,7 +19,7 @@ export function buildRequest(snapshot: AgentSnapshot, conversation: Conversation
   const toolChoice = settings.toolChoice ?? (output?.mode === 'final_answer' ? 'required' : 'auto');
   const { toolChoice: _, ...rest } = settings;
   const answered = patchDangling(conversation);
-  return {
+  const request: ModelRequest = {
     model: snapshot.model.slice(snapshot.model.indexOf('/') + 1),
     instructions: snapshot.instructions,
     conversation: final ? [...answered, lastWords()] : answered,
@@ -30,6 +31,7 @@ export function buildRequest(snapshot: AgentSnapshot, conversation: Conversation
       ...(tools.length > 0 ? { toolChoice } : {}),
     },
   };
+  return formattedRequest(request, snapshot, final);
 }
 
 function describe({ name, description, parameters, strict }: ToolDescription): ToolDescription {
