@@ -36,7 +36,8 @@ function carriableBytes({ snapshot, context, window, approvals, limits, ...state
   const numbers = [...state.toolCallsByName, ...state.toolCallsStarted, limits, ...(state.resultIds ?? [])];
   // Counted only if present, so that a replayed run of an older release has the same limit.
   const notArchived = state.notArchived === undefined ? 0 : jsonBytes(state.notArchived);
-  const counted = whole + jsonBytes([context.state, numbers, approvals]) + notArchived + events;
+  const code = state.code === undefined ? 0 : jsonBytes(state.code);
+  const counted = whole + jsonBytes([context.state, numbers, approvals]) + notArchived + code + events;
   return MAX_PAYLOAD_BYTES - CARRIED_BESIDE_BYTES - counted;
 }
 
