@@ -115,6 +115,7 @@ function positionInput(run: RequestingRun, call: SegmentCall): RunSegmentInput {
     calls,
     spentMs,
     moment,
+    checkpoint,
   } = call;
   return {
     ...runReference(run),
@@ -129,5 +130,6 @@ function positionInput(run: RequestingRun, call: SegmentCall): RunSegmentInput {
     calls,
     spentMs,
     moment,
+    ...(checkpoint === undefined ? {} : { checkpoint }),
   };
 }

@@ -117,6 +117,8 @@ export interface SegmentCall {
   segment: number;
   calls: number;
   spentMs: number;
+  /** A checkpoint is wanted after the cell. */
+  checkpoint?: true;
   /** The results of the calls of the segment before. */
   results?: CodeCallResult[];
 }

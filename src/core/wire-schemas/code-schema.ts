@@ -84,6 +84,7 @@ export const CODE_STATE_SCHEMA: JsonObject = {
       properties: { checkpoint: SPILLED, cells: { type: 'array', items: CELL }, isLost: { const: true } },
       required: ['cells'],
     },
+    journalBytes: COUNT,
     calls: {
       type: 'object',
       properties: { offset: COUNT, id: TEXT, author: TEXT, content: { type: 'array', items: CALL_SCHEMA } },
@@ -91,5 +92,5 @@ export const CODE_STATE_SCHEMA: JsonObject = {
     },
     records: { type: 'array', items: RECORD },
   },
-  required: ['journal', 'records'],
+  required: ['journal', 'journalBytes', 'records'],
 };

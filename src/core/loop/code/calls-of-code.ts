@@ -1,6 +1,7 @@
 // Tool phase: calls that code makes.
 
 import { resultText } from '../../domain/content/tool-text.ts';
+import type { CodeCallResult } from '../../execution/executor.ts';
 import type { CellPosition, NextStep } from '../next-step.ts';
 import type { RunPorts, ToolOutcome } from '../ports.ts';
 import { interrupted, result } from '../tool-phase/call-results.ts';
@@ -9,7 +10,7 @@ import type { Acting } from '../tool-phase/prepare-call.ts';
 import { recordResults, recordsOf, resultOf } from '../tool-phase/record-results.ts';
 import { countToolCall } from '../state/run-state.ts';
 import { afterCell } from './cell-phase.ts';
-import { codeOf, currentCell, dropCell } from './cells.ts';
+import { addResults, codeOf, dropCell } from './cells.ts';
 
 /** The result of a cell whose run was told to do something else. */
 const STEERED = 'The code was ended before its end, because a message to the run arrived.';
@@ -31,16 +32,18 @@ export function afterCallsOfCode(acting: Acting, ports: RunPorts, cell: CellPosi
     delete code.calls;
     return afterCell(cell, ended);
   }
-  const segment = currentCell(state).segments.at(-1);
-  if (segment !== undefined) {
-    segment.results = calls.map((call, index) => {
-      const { status, content } = resultOf(call, outcomes[index] ?? interrupted());
-      if (status === 'error') return { error: resultText(content) };
-      const [value = null, ...more] = content;
-      return { value: more.length === 0 ? value : content };
-    });
-  }
+  addResults(
+    state,
+    calls.map((call, index) => resultForCode(resultOf(call, outcomes[index] ?? interrupted()))),
+  );
   return cell;
+}
+
+/** Returns the value or the error of a call for the code: the only item of its content, or the list if there are several. */
+function resultForCode({ status, content }: Pick<ToolOutcome & { type: 'result' }, 'status' | 'content'>): CodeCallResult {
+  if (status === 'error') return { error: resultText(content) };
+  const [value = null, ...more] = content;
+  return { value: more.length === 0 ? value : content };
 }
 
 /** Returns the outcome of a cell that must not go on: its run is cancelled, a message steers it, or no worker could make a call. */

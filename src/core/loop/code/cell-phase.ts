@@ -1,5 +1,6 @@
 // Tool phase: one segment of a cell.
 
+import type { JournalCell } from '../../domain/code/journal.ts';
 import { isToolCall } from '../../domain/content/content.ts';
 import { setState } from '../../domain/record/execution-context.ts';
 import { stateProblem } from '../../domain/record/state-problem.ts';
@@ -9,7 +10,7 @@ import type { RunPorts, SegmentCall, SegmentOutcome, ToolOutcome } from '../port
 import { findEvent, recordEvent, type RunState } from '../state/run-state.ts';
 import { interrupted, result } from '../tool-phase/call-results.ts';
 import { cellCode } from './cell-code.ts';
-import { callsOf, codeOf, currentCell, dropCell } from './cells.ts';
+import { addSegment, beginCell, beginJournal, callsOf, codeOf, currentCell, dropCell } from './cells.ts';
 import { seedOf } from './seed.ts';
 
 /**
@@ -20,10 +21,10 @@ export async function runCellPhase(state: RunState, ports: RunPorts, position: C
   const { tools, index } = position;
   if (ports.cancelRequested()) return afterCell(position, interrupted());
   if (continueBeforeTool(state, ports, tools)) return { type: 'continue', position };
-  if (position.spentMs === undefined) beginCell(state, ports, tools, index);
+  if (position.spentMs === undefined) beginCell(state, cellAt(ports, tools, index));
   const outcome = await ports.runSegment(segmentCall(state, position));
   if (outcome.type !== 'calls') return afterCell(position, endOfCell(state, outcome));
-  currentCell(state).segments.push({ digest: outcome.digest });
+  addSegment(state, outcome.digest);
   const { id, calls: content, problems, approvals, durationMs } = outcome;
   const author = state.snapshot.name;
   codeOf(state).calls = { offset: state.window.through, id, author, content };
@@ -44,16 +45,18 @@ export async function runCellPhase(state: RunState, ports: RunPorts, position: C
   };
 }
 
+/** Bytes of JSON of the journal from which on a checkpoint is wanted, so that it can be carried when the run continues as new. */
+const CHECKPOINT_BYTES = 100_000;
+
 /** Returns the next step after a cell with that outcome: the calls of its response go on. */
 export function afterCell({ tools, index }: CellPosition, outcome: ToolOutcome): ToolsPosition {
   return { ...tools, outcomes: tools.outcomes.with(index, outcome) };
 }
 
-function beginCell(state: RunState, ports: RunPorts, { response }: ToolsPosition, index: number): void {
+function cellAt(ports: RunPorts, { response }: ToolsPosition, index: number): JournalCell {
   const call = response.content.filter(isToolCall)[index];
   const moment = { now: ports.now(), seed: seedOf(`${response.id}/${index}`) };
-  const { journal } = codeOf(state);
-  journal.cells.push({ code: call === undefined ? '' : cellCode(response.content, call), moment, segments: [] });
+  return { code: call === undefined ? '' : cellCode(response.content, call), moment, segments: [] };
 }
 
 function segmentCall(state: RunState, { tools: { response }, index, spentMs = 0 }: CellPosition): SegmentCall {
@@ -73,6 +76,7 @@ function segmentCall(state: RunState, { tools: { response }, index, spentMs = 0 
     segment: segments.length,
     calls: callsOf(currentCell(state)),
     spentMs,
+    ...(codeOf(state).journalBytes > CHECKPOINT_BYTES ? { checkpoint: true as const } : {}),
     ...(results === undefined ? {} : { results }),
   };
 }
@@ -92,9 +96,9 @@ function endOfCell(state: RunState, outcome: Exclude<SegmentOutcome, { type: 'ca
     };
   }
   if (outcome.digest === undefined) dropCell(state);
-  else currentCell(state).segments.push({ digest: outcome.digest });
-  if (outcome.isLost) code.journal = { cells: [] };
-  if (outcome.checkpoint !== undefined) code.journal = { checkpoint: outcome.checkpoint, cells: [] };
+  else addSegment(state, outcome.digest);
+  if (outcome.isLost) beginJournal(state);
+  if (outcome.checkpoint !== undefined) beginJournal(state, { checkpoint: outcome.checkpoint });
   return toResult(state, outcome);
 }
 

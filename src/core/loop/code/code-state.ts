@@ -7,6 +7,8 @@ import type { WindowEvent } from '../../domain/record/window.ts';
 /** The code that a run has executed. Plain JSON: it is carried into the next execution as it is. */
 export interface CodeState {
   journal: CodeJournal;
+  /** Bytes of JSON of the journal. Counted as it grows, because computing them each time would take longer with each cell. */
+  journalBytes: number;
   /** The event of the calls that the cell in progress waits for. */
   calls?: WindowEvent;
   /** The calls that code has made in this step. */
