@@ -58,7 +58,8 @@ function positionProblem({ position, window, code }: ContinueAsNewState): string
   if (tools.outcomes.length > calls.length) return outcomesProblem(tools.outcomes.length, calls.length);
   if (cell === undefined) return undefined;
   if (calls[cell.index]?.name !== RUN_CODE) return `position.index: call ${cell.index} runs no code`;
-  return cell.spentMs !== undefined && code?.journal.cells.length === 0 ? 'code.journal: the cell in progress is missing' : undefined;
+  const hasBegun = cell.spentMs !== undefined || position.type === 'run_tools';
+  return hasBegun && (code === undefined || code.journal.cells.length === 0) ? 'code.journal: the cell in progress is missing' : undefined;
 }
 
 function outcomesProblem(outcomes: number, calls: number): string {
