@@ -8,6 +8,9 @@ import { formattedRequest } from '../../src/model/reply-formats/formatted-reques
 /** The instruction for the attempt after the step limit. */
 const LAST_WORDS = 'Return your best final answer now.';
 
+/** The same for an agent that answers with code, which would not run any more. */
+const LAST_WORDS_OF_CODE = 'Return your best final answer now, as text without code.';
+
 /**
  * Builds the request of one model call from the snapshot and the conversation alone, so that it is the same on every
  * worker. The loop answers every call that it records; a call that is unanswered nevertheless gets a result here,
@@ -22,7 +25,7 @@ export function buildRequest(snapshot: AgentSnapshot, conversation: Conversation
   const request: ModelRequest = {
     model: snapshot.model.slice(snapshot.model.indexOf('/') + 1),
     instructions: snapshot.instructions,
-    conversation: final ? [...answered, lastWords()] : answered,
+    conversation: final ? [...answered, lastWords(snapshot)] : answered,
     tools,
     ...(output?.mode === 'schema' ? { output: { name: 'answer', schema: output.providerSchema, strict: output.strict } } : {}),
     settings: {
@@ -38,8 +41,9 @@ function describe({ name, description, parameters, strict }: ToolDescription): T
   return { name, description, parameters, strict };
 }
 
-function lastWords(): ConversationEvent {
-  return { author: 'user', content: [{ type: 'message', role: 'user', content: LAST_WORDS }] };
+function lastWords({ replyFormat }: AgentSnapshot): ConversationEvent {
+  const content = replyFormat === 'code' ? LAST_WORDS_OF_CODE : LAST_WORDS;
+  return { author: 'user', content: [{ type: 'message', role: 'user', content }] };
 }
 
 /** Returns the tool that takes a structured answer if the provider cannot enforce a schema. */

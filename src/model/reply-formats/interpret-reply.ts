@@ -6,7 +6,8 @@ import { readJsonReply } from './json/read-json-reply.ts';
 
 /** Returns a model's response in the form that is recorded: the loop sees tool calls and answers, whatever their form was. */
 export function interpretReply(response: ModelResponse, options: InterpretOptions, final: boolean): RecordedResponse {
-  switch (options.snapshot.replyFormat) {
+  const { replyFormat } = options.snapshot;
+  switch (replyFormat) {
     case 'json':
       return readJsonReply(response, options);
     case 'code':

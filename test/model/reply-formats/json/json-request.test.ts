@@ -5,8 +5,9 @@ import type { AgentSnapshot } from '../../../../src/core/domain/agent/agent-snap
 import type { ContentItem } from '../../../../src/core/domain/content/content.ts';
 import type { JsonObject, JsonValue } from '../../../../src/core/domain/json/json.ts';
 import type { ConversationEvent, ModelRequest } from '../../../../src/core/domain/model/model.ts';
+import { defineAgent } from '../../../../src/define/define-agent.ts';
 import { defineTool } from '../../../../src/define/define-tool.ts';
-import { newSnapshot } from '../../../fakes/snapshot.ts';
+import { newSnapshot, snapshotOf } from '../../../fakes/snapshot.ts';
 
 const add = defineTool({ name: 'add', description: 'Adds two numbers.', parameters: z.object({ a: z.number() }), execute: () => 1 });
 const JSON_AGENT: AgentSnapshot = {
@@ -54,7 +55,7 @@ test('a tool that only code may call is not described', () => {
 });
 
 test('an output schema is part of the instruction, and not enforced by the provider', () => {
-  const output = newSnapshot({ output: z.object({ city: z.string() }), outputMode: 'schema' }).output;
+  const output = snapshotOf(defineAgent({ name: 'bot', model: 'scripted/model', output: z.object({ city: z.string() }) })).output;
   const request = buildRequest({ ...JSON_AGENT, ...(output === undefined ? {} : { output }) }, [ask], false);
   expect(request).not.toHaveProperty('output');
   expect(request.instructions[1]).toContain('"city"');

@@ -3,9 +3,10 @@ import { z } from 'zod';
 import type { AgentSnapshot } from '../../../../src/core/domain/agent/agent-snapshot.ts';
 import type { ModelResponse } from '../../../../src/core/domain/model/model.ts';
 import type { RecordedResponse } from '../../../../src/core/domain/model/recorded-response.ts';
+import { defineAgent } from '../../../../src/define/define-agent.ts';
 import { defineTool } from '../../../../src/define/define-tool.ts';
 import { interpretReply } from '../../../../src/model/reply-formats/interpret-reply.ts';
-import { newSnapshot } from '../../../fakes/snapshot.ts';
+import { newSnapshot, snapshotOf } from '../../../fakes/snapshot.ts';
 
 const add = defineTool({
   name: 'add',
@@ -15,7 +16,10 @@ const add = defineTool({
 });
 const WITH_ADD: AgentSnapshot = { ...newSnapshot({ tools: [add] }), replyFormat: 'json' };
 const CITY = z.object({ city: z.string() });
-const WITH_CITY: AgentSnapshot = { ...newSnapshot({ tools: [add], output: CITY, outputMode: 'schema' }), replyFormat: 'json' };
+const WITH_CITY: AgentSnapshot = {
+  ...snapshotOf(defineAgent({ name: 'bot', model: 'scripted/model', tools: [add], output: CITY })),
+  replyFormat: 'json',
+};
 
 function read(response: Partial<ModelResponse> | string, snapshot = WITH_ADD): RecordedResponse {
   let ids = 0;
