@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { UsageError } from '../../../src/core/domain/errors/error.ts';
-import { askHuman, defineAgent, defineTool, mcpServer, python, quickjs, type AnyTool } from '../../../src/index.ts';
+import { askHuman, defineAgent, defineTool, mcpServer, python, quickjs, type ToolDefinition } from '../../../src/index.ts';
 import { withOverrides } from '../../../src/define/options/with-overrides.ts';
 
-function tool(name: string, callers?: readonly ('model' | 'code')[]): AnyTool {
+function tool(name: string, callers?: readonly ('model' | 'code')[]): ToolDefinition {
   const parameters = z.object({ id: z.number() });
   return defineTool({ name, description: 'd', parameters, execute: () => 'done', ...(callers === undefined ? {} : { callers }) });
 }
