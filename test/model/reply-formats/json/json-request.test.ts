@@ -54,6 +54,14 @@ test('a tool that only code may call is not described', () => {
   expect(buildRequest({ ...JSON_AGENT, tools }, [ask], false).instructions[1]).not.toContain('add');
 });
 
+test('run_code is described if the agent runs code', () => {
+  const limits = { timeoutSeconds: 1, maxMemoryMb: 64, maxOutputBytes: 100, maxSteps: 3 };
+  const executor = { kind: 'quickjs' as const, language: 'javascript' as const, limits, allowedImports: [] };
+  const request = buildRequest({ ...JSON_AGENT, code: { executor, tier: 'remote' } }, [ask], false);
+  expect(request.tools).toEqual([]);
+  expect(request.instructions[1]).toContain('- run_code: Runs JavaScript code');
+});
+
 test('an output schema is part of the instruction, and not enforced by the provider', () => {
   const output = snapshotOf(defineAgent({ name: 'bot', model: 'scripted/model', output: z.object({ city: z.string() }) })).output;
   const request = buildRequest({ ...JSON_AGENT, ...(output === undefined ? {} : { output }) }, [ask], false);
