@@ -2,6 +2,7 @@ import type { JsonObject } from '../domain/json/json.ts';
 import { ANSWER_RULES_SCHEMA } from './agent-document-schema.ts';
 import { AMOUNT, AT_LEAST_ONE, ATTEMPTS, COUNT, DURATION, SUMMAND } from './bounded-number.ts';
 import { PINNED_PROGRAM_SCHEMA } from './pinned-program.ts';
+import { MAX_TIMEOUT_SECONDS } from '../domain/code/code-snapshot.ts';
 import { GIVEN_SCHEMA, LIMITS_SCHEMA } from './limits-schema.ts';
 import { propertiesOf } from '../json-schema/json-schema.ts';
 
@@ -51,6 +52,7 @@ const TOOL: JsonObject = {
     },
     mcp: { type: 'object', properties: { server: TEXT, tool: TEXT }, required: ['server', 'tool'] },
     answer: OBJECT,
+    callers: { type: 'array', items: { enum: ['model', 'code'] } },
     notExecutable: { const: true },
     timeoutMs: DURATION,
     maxAttempts: ATTEMPTS,
@@ -74,6 +76,34 @@ const OUTPUT: JsonObject = {
   type: 'object',
   properties: { mode: { enum: ['schema', 'final_answer'] }, schema: OBJECT, providerSchema: OBJECT, strict: FLAG, maxRetries: COUNT },
   required: ['mode', 'schema', 'maxRetries'],
+};
+
+const CODE: JsonObject = {
+  type: 'object',
+  properties: {
+    executor: {
+      type: 'object',
+      properties: {
+        kind: { enum: ['quickjs', 'python', 'custom'] },
+        language: { enum: ['javascript', 'python'] },
+        limits: {
+          type: 'object',
+          // Zero or less is no limit of time.
+          properties: {
+            timeoutSeconds: { ...SUMMAND, maximum: MAX_TIMEOUT_SECONDS },
+            maxMemoryMb: AT_LEAST_ONE,
+            maxOutputBytes: AT_LEAST_ONE,
+            maxSteps: AT_LEAST_ONE,
+          },
+          required: ['timeoutSeconds', 'maxMemoryMb', 'maxOutputBytes', 'maxSteps'],
+        },
+        allowedImports: TEXTS,
+      },
+      required: ['kind', 'language', 'limits', 'allowedImports'],
+    },
+    tier: { enum: ['local', 'remote'] },
+  },
+  required: ['executor', 'tier'],
 };
 
 const WINDOW_POLICY: JsonObject = {
@@ -102,6 +132,8 @@ export const SNAPSHOT_SCHEMA: JsonObject = {
     settings: OBJECT,
     output: OUTPUT,
     checks: ANSWER_RULES_SCHEMA,
+    code: CODE,
+    replyFormat: { enum: ['code', 'json'] },
     deps: OBJECT,
     onUnknownOutcome: { const: 'ask' },
     limits: RUN_LIMITS_SCHEMA,
