@@ -11,7 +11,7 @@ import {
 import type { Executor, Moment, Segment } from '../../../src/core/execution/executor.ts';
 import { injectionProblem } from '../../../src/core/execution/injected-value.ts';
 import { type CellEnding, CellThread } from './cell-thread.ts';
-import type { Provided } from '../create-executor.ts';
+import type { Provided } from '../provided.ts';
 import { MAX_CODE_LENGTH, MAX_INJECTED_LENGTH, MAX_OUTPUT_LENGTH } from './frames.ts';
 import { RESERVED_WORDS } from './reserved-words.ts';
 
