@@ -5,7 +5,7 @@ import { toolOwner } from '../../src/core/domain/agent/tool-owner.ts';
 import type { ConversationEvent, ModelCallContext } from '../../src/core/domain/model/model.ts';
 import type { RecordedResponse } from '../../src/core/domain/model/recorded-response.ts';
 import type { Folded, Window, WindowEvent } from '../../src/core/domain/record/window.ts';
-import { interpretResponse } from '../../src/model/interpret-response.ts';
+import { interpretReply } from '../../src/model/reply-formats/interpret-reply.ts';
 import { type CallModelInput, type CallModelOutput, type OfRun, QUERIES, type TranscriptAnswer } from '../../src/core/protocol.ts';
 import { approvalRequirements, requirePredicate } from './approval-requirements.ts';
 import { answerCheck } from './answer-check.ts';
@@ -36,12 +36,13 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput): Promi
   const { heartbeatMs } = snapshot.timing;
   const options = { client, request, heartbeatMs, interruptibleBy: input.run ?? '', ...providerContext(runtime, snapshot) };
   const outcome = await askModel(runtime.aborts, options, async (answer, signal) => {
-    const interpreted = interpretResponse(answer, {
+    const known = {
       snapshot,
       outputZod: runtime.registry.outputZod(toolOwner(snapshot)),
       knownCallIds: callIds(window),
       uuid: randomUUID,
-    });
+    };
+    const interpreted = interpretReply(answer, known, input.final === true);
     // The final attempt runs no tools, even if the model calls one, and its answer ends the run at the limit in any case.
     const checked = input.final ? interpreted : await checkAnswer(interpreted, answer);
     const response = limitResponseSize(checked, snapshot.model);

@@ -1,5 +1,6 @@
 // Tool phase: one segment of a cell.
 
+import { cellCode } from '../../domain/code/cell-code.ts';
 import type { JournalCell } from '../../domain/code/journal.ts';
 import { isToolCall } from '../../domain/content/content.ts';
 import { setState } from '../../domain/record/execution-context.ts';
@@ -9,7 +10,6 @@ import type { CellPosition, NextStep, ToolsPosition } from '../next-step.ts';
 import type { RunPorts, SegmentCall, SegmentOutcome, ToolOutcome } from '../ports.ts';
 import { findEvent, recordEvent, type RunState } from '../state/run-state.ts';
 import { interrupted, result } from '../tool-phase/call-results.ts';
-import { cellCode } from './cell-code.ts';
 import { addSegment, beginCell, beginJournal, callsOf, codeOf, currentCell, dropCell } from './cells.ts';
 import { seedOf } from './seed.ts';
 
@@ -56,7 +56,7 @@ export function afterCell({ tools, index }: CellPosition, outcome: ToolOutcome):
 function cellAt(ports: RunPorts, { response }: ToolsPosition, index: number): JournalCell {
   const call = response.content.filter(isToolCall)[index];
   const moment = { now: ports.now(), seed: seedOf(`${response.id}/${index}`) };
-  return { code: call === undefined ? '' : cellCode(response.content, call), moment, segments: [] };
+  return { code: call === undefined ? '' : (cellCode(response.content, call) ?? ''), moment, segments: [] };
 }
 
 function segmentCall(state: RunState, { tools: { response }, index, spentMs = 0 }: CellPosition): SegmentCall {

@@ -1,6 +1,6 @@
 // Tool phase: the final answer of a cell.
 
-import { truncateOutput } from '../../execution/output.ts';
+import { finalText } from '../../execution/final-text.ts';
 import type { JsonValue } from '../../domain/json/json.ts';
 import type { ToolOutcome } from '../ports.ts';
 import type { RunState } from '../state/run-state.ts';
@@ -15,6 +15,5 @@ export function finalAnswerOfCode({ snapshot }: RunState, outcomes: readonly (To
   if (found?.type !== 'result' || found.finalAnswer === undefined) return undefined;
   const { value } = found.finalAnswer;
   if (snapshot.output !== undefined) return { output: value };
-  const text = typeof value === 'string' ? value : JSON.stringify(value);
-  return { output: truncateOutput(text, snapshot.code.executor.limits.maxOutputBytes).text };
+  return { output: finalText(value, snapshot.code.executor) };
 }
