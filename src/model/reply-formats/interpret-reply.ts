@@ -6,13 +6,12 @@ import { readJsonReply } from './json/read-json-reply.ts';
 
 /** Returns a model's response in the form that is recorded: the loop sees tool calls and answers, whatever their form was. */
 export function interpretReply(response: ModelResponse, options: InterpretOptions, final: boolean): RecordedResponse {
-  const { replyFormat } = options.snapshot;
-  switch (replyFormat) {
+  switch (options.snapshot.replyFormat) {
     case 'json':
       return readJsonReply(response, options);
     case 'code':
       return readCodeReply(response, options, final);
-    case undefined:
+    default:
       return interpretResponse(response, options);
   }
 }

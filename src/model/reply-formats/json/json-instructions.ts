@@ -1,8 +1,10 @@
+import { toolsFor } from '../../../core/code/callers.ts';
 import type { AgentSnapshot, ToolSnapshot } from '../../../core/domain/agent/agent-snapshot.ts';
 
 /** Returns the instruction that describes the JSON format and the tools, which the provider is not told about. */
-export function jsonInstructions({ tools, output }: AgentSnapshot): string {
-  const callable = tools.filter(({ callers }) => callers === undefined || callers.includes('model'));
+export function jsonInstructions(snapshot: AgentSnapshot): string {
+  const { output } = snapshot;
+  const callable = toolsFor('model', snapshot);
   return [
     'Reply with exactly one JSON object and no other text. It has one of these forms:',
     ...(callable.length === 0
