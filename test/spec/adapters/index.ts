@@ -10,7 +10,7 @@ import { danglingCallOperations } from './dangling-calls.ts';
 import { executionContextSuite } from './execution-context.ts';
 import { nousRuntimeOperations } from './nous/runtime.ts';
 import { reactRunResultSuite } from './react-run-result.ts';
-import { tinyagentAgentOperations } from './tinyagent/agents.ts';
+import { tinyagentAgentsSuite } from './tinyagent/agents.ts';
 import { tinyagentExecutorOperations } from './tinyagent/executor.ts';
 import { WITHOUT_COUNTERPART } from './without-counterpart.ts';
 
@@ -24,7 +24,7 @@ const TRANSLATED = new Map<string, Omit<SuiteAdapter, 'withoutCounterpart'>>([
   ['axon.semantic_validator', { operations: axonValidatorOperations, normalise: jsonTypeNames }],
   ['axon.support', { operations: axonSupportOperations }],
   ['nous.patch_dangling_tool_calls', { operations: danglingCallOperations }],
-  ['tinyagent.agents', { operations: tinyagentAgentOperations }],
+  ['tinyagent.agents', tinyagentAgentsSuite],
   ['tinyagent.executor', { operations: tinyagentExecutorOperations('javascript') }],
   ['axon.executor', { operations: axonExecutorOperations, normalise: jsonTypeNames }],
 ]);
