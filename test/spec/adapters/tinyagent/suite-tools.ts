@@ -9,14 +9,14 @@ const TOOLS: readonly ToolDefinition<never, JsonObject>[] = [
   defineTool({
     name: 'add',
     description: 'Add two numbers.',
-    parameters: z.object({ a: z.number(), b: z.number() }),
+    parameters: z.strictObject({ a: z.number(), b: z.number() }),
     maxAttempts: 1,
     execute: ({ a, b }) => a + b,
   }),
   defineTool({
     name: 'bad',
     description: 'Fails.',
-    parameters: z.object({ a: z.int() }),
+    parameters: z.strictObject({ a: z.int() }),
     maxAttempts: 1,
     execute: () => {
       throw new Error('nope');
@@ -25,7 +25,7 @@ const TOOLS: readonly ToolDefinition<never, JsonObject>[] = [
   defineTool({
     name: 'big',
     description: 'Gives a long text.',
-    parameters: z.object({ n: z.int() }),
+    parameters: z.strictObject({ n: z.int() }),
     maxAttempts: 1,
     execute: ({ n }) => 'x'.repeat(n),
   }),
