@@ -3,7 +3,7 @@ import { type FinalTextOptions, finalText } from './final-text.ts';
 
 /** A cell that has ended. */
 export interface EndedCell extends FinalTextOptions {
-  result: Pick<ExecutionResult, 'output' | 'error' | 'timeout' | 'isFinal' | 'finalValue'>;
+  result: Pick<ExecutionResult, 'output' | 'error' | 'isFinal' | 'finalValue'>;
   code: string;
   /** The tools that code may call. */
   tools: readonly { name: string; description: string }[];
@@ -19,8 +19,8 @@ const NO_OUTPUT = '(no output)';
  * error, with the description of each tool whose name occurs in the code.
  */
 export function cellFeedback({ result, code, tools, workingMemory = '', ...options }: EndedCell): string {
-  const { output, error, timeout, isFinal, finalValue } = result;
-  if (error !== null || timeout) return [`Execution error: ${error?.message ?? 'Execution timed out'}`, ...hints(code, tools)].join('\n\n');
+  const { output, error, isFinal, finalValue } = result;
+  if (error !== null) return [`Execution error: ${error.message}`, ...hints(code, tools)].join('\n\n');
   const final = isFinal ? [`Final answer: ${finalText(finalValue, options)}`] : [];
   return [output === '' ? NO_OUTPUT : output, ...final, ...(workingMemory === '' ? [] : [workingMemory])].join('\n\n');
 }

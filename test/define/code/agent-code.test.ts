@@ -85,6 +85,7 @@ describe('an agent whose code cannot work is a usage error', () => {
     ],
     ['code as reply format without code', { replyFormat: 'code' }, '"replyFormat" is "code", but the agent runs no code'],
     ['json as reply format without tools', { replyFormat: 'json', tools: [] }, 'agent "desk" requires at least one tool, because'],
+    ['json as reply format with code', { replyFormat: 'json', code: { executor } }, '"code" has no effect with "replyFormat": "json"'],
     ['an unknown reply format', { replyFormat: 'xml' }, '"replyFormat" is "xml": write "code" or "json", or leave it out'],
     ['two tools of one name', { code: { executor }, tools: [orders, orders] }, 'has two tools named "orders"'],
   ])('%s', (_, change, message) => {

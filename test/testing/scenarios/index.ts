@@ -1,6 +1,7 @@
 import { ANSWERS } from './answers.ts';
 import { DECISIONS } from './decisions.ts';
 import { EFFECTS } from './effects.ts';
+import { JSON_REPLIES } from './json-replies.ts';
 import { LIMITS, MESSAGES, WINDOWS } from './limits.ts';
 import { OPENINGS } from './openings.ts';
 import type { Scenario } from './scenario.ts';
@@ -18,4 +19,5 @@ export const SCENARIOS: readonly Scenario[] = [
   ...LIMITS,
   ...MESSAGES,
   ...WINDOWS,
+  ...JSON_REPLIES,
 ];
