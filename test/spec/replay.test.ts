@@ -145,9 +145,7 @@ describe('an unknown key', () => {
     ['tinyagent.executor', 'exec.session', { limits: { timeout: 1 }, do: [] }, 'timeout'],
     ['nous.patch_dangling_tool_calls', 'context.patch_dangling', { messages: [{ role: 'user', text: 'x' }] }, 'text'],
   ])('fails a case of %s %s at any depth: %j', async (suite, op, input, key) => {
-    const [replayed] = await replayFile({ type: 'cases', path: 'x.json', suite, cases: [specCase(op, either(true), input)] }, (name) =>
-      findSuite(name),
-    );
+    const [replayed] = await replayFile({ type: 'cases', path: 'x.json', suite, cases: [specCase(op, either(true), input)] }, findSuite);
     expect(replayed?.verdict).toMatchObject({ type: 'failed', problem: expect.stringContaining(`has a key "${key}"`) });
   });
 });
