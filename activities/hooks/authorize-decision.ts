@@ -56,7 +56,7 @@ async function readDecision(runtime: ActivityRuntime, input: AuthorizeDecisionIn
     type,
     callId,
     toolName,
-    arguments: at === undefined || eventId === undefined ? {} : await callArguments(runtime, input, { at, eventId }),
+    arguments: at === undefined || eventId === undefined ? {} : await callArguments(runtime, input, { at, eventId, callId }),
     ...(edited === undefined ? {} : { editedArguments: edited }),
     ...(content === undefined ? {} : { content }),
     ...(reason === undefined ? {} : { reason }),

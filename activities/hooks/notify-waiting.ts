@@ -58,7 +58,7 @@ async function stillWaits(input: NotifyWaitingInput): Promise<boolean> {
 async function argumentsOf(runtime: ActivityRuntime, input: NotifyWaitingInput): Promise<JsonObject> {
   const { at, eventId, waiting } = input;
   if (at === undefined || eventId === undefined) return { ...waiting.proposal };
-  return callArguments(runtime, input, { at, eventId });
+  return callArguments(runtime, input, { at, eventId, callId: waiting.callId });
 }
 
 function noticeOf(input: NotifyWaitingInput, args: JsonObject): WaitingNotice {

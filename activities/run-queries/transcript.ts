@@ -22,6 +22,8 @@ export interface TranscriptReference {
   lastEventId: string;
   /** Set if the last event is a batch of these tool results. */
   results?: string[] | undefined;
+  /** The number of events before it and since the last response that are not in the window. */
+  skipped?: number | undefined;
 }
 
 interface Transcript {
@@ -170,14 +172,18 @@ function isWanted(window: Window, { through, lastEventId }: TranscriptReference)
 
 /** Returns the expected window with the batch of results at its end, if this process produced all of them. */
 function withResults({ expected, results }: Transcript, reference: TranscriptReference): Window | undefined {
-  if (reference.results === undefined || expected.through !== reference.through - 1) return undefined;
+  const { skipped = 0 } = reference;
+  if (reference.results === undefined || expected.through !== reference.through - 1 - skipped) return undefined;
   const content: ToolResult[] = [];
   for (const id of reference.results) {
     const known = results.get(id);
     if (known?.eventId !== expected.lastEventId) return undefined;
     content.push(known.result);
   }
-  return extendWindow(expected, { id: reference.lastEventId, author: expected.events.at(-1)?.author ?? '', content });
+  return extendWindow(
+    { ...expected, through: expected.through + skipped },
+    { id: reference.lastEventId, author: expected.events.at(-1)?.author ?? '', content },
+  );
 }
 
 /** Returns the run's window: a known one, extended by the missing events that the run returns. */

@@ -1,7 +1,15 @@
 import type { LoadOutputInput, LoadOutputOutput } from '../core/domain/program/messages.ts';
-import { ACTIVITIES, type AskStepInput, type NotifyEndedInput, type ReadResultInput } from '../core/protocol.ts';
+import {
+  ACTIVITIES,
+  type AskStepInput,
+  type NotifyEndedInput,
+  type ReadResultInput,
+  type RunSegmentInput,
+  type RunSegmentOutput,
+} from '../core/protocol.ts';
 import { childOf } from './recorded-child.ts';
 import { attemptAddress, callKey, loadAddress, type RecordedActivity, type RecordedExecution } from './recorded-execution.ts';
+import { segmentAddress } from './recorded-segments.ts';
 import type { NamedActivity } from './rescheduled-activity.ts';
 
 /** Adds an activity to the record of its execution, by its name. */
@@ -34,6 +42,8 @@ export function addActivity(execution: RecordedExecution, activity: NamedActivit
     case ACTIVITIES.notifyWaiting:
       execution.notifications.push(activity as RecordedExecution['notifications'][number]);
       return;
+    case ACTIVITIES.runCode:
+      return addSegment(execution, activity as RecordedActivity<RunSegmentInput, RunSegmentOutput>);
     case ACTIVITIES.verifyCall:
       setByKey(execution, execution.verifications, activity);
       return;
@@ -51,6 +61,10 @@ export function addActivity(execution: RecordedExecution, activity: NamedActivit
     default:
       setByKey(execution, execution.toolCalls, activity);
   }
+}
+
+function addSegment({ segments }: RecordedExecution, segment: RecordedActivity<RunSegmentInput, RunSegmentOutput>): void {
+  segments.set(segmentAddress(segment.input.at, segment.input.segment), segment);
 }
 
 /** Adds an activity of a program. */

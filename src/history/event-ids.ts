@@ -13,7 +13,7 @@ export function recordedEventIds({ modelCalls, summaries }: RecordedExecution, n
   for (const { input } of [...summaries, ...modelCalls]) ids.set(input.through - 1, input.lastEventId);
   for (const { input } of modelCalls) {
     const earlier = input.earlierIds ?? [];
-    for (const [index, id] of earlier.entries()) ids.set(input.through - 1 - earlier.length + index, id);
+    for (const [index, id] of earlier.entries()) if (id !== '') ids.set(input.through - 1 - earlier.length + index, id);
   }
   if (next === undefined) return ids;
   ids.set(next.window.through - 1, next.window.lastEventId);

@@ -8,8 +8,8 @@ import { withDocument } from '../core/domain/agent/agent-document.ts';
 import type { AgentSnapshot } from '../core/domain/agent/agent-snapshot.ts';
 import { LonghaulError } from '../core/domain/errors/error.ts';
 import { isJsonObject, type JsonObject } from '../core/domain/json/json.ts';
-import { ACTIVITIES, type ProgramInput, type RunInput, type RunToolOutput } from '../core/protocol.ts';
-import { checkContinueAsNewState } from '../core/wire-schemas/continue-as-new-state-schema.ts';
+import { ACTIVITIES, type ProgramInput, type RunInput, type RunSegmentOutput, type RunToolOutput } from '../core/protocol.ts';
+import { checkContinueAsNewState } from '../core/wire-schemas/carry/continue-as-new-state-schema.ts';
 import { continuedFrom } from './execution-chain.ts';
 import type { RecordedInboundMessage, RecordedExecution } from './recorded-execution.ts';
 import { localActivityOf, type Marker, patchOf } from './recorded-markers.ts';
@@ -65,6 +65,7 @@ export class ExecutionReader {
       loads: new Map(),
       children: new Map(),
       localCalls: [],
+      segments: new Map(),
       authorizations: [],
       verifications: new Map(),
       termsRequests: new Map(),
@@ -262,7 +263,7 @@ export class ExecutionReader {
       input: local,
       scheduledIn: task,
       task,
-      ...(failure === undefined ? { output: output as RunToolOutput } : { failure }),
+      ...(failure === undefined ? { output: output as RunToolOutput | RunSegmentOutput } : { failure }),
     });
   }
 

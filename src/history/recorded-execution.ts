@@ -15,6 +15,8 @@ import type {
   ProgramInput,
   ReadResultInput,
   RunInput,
+  RunSegmentInput,
+  RunSegmentOutput,
   RunToolInput,
   RunToolOutput,
   SummariseInput,
@@ -97,10 +99,12 @@ export interface RecordedExecution {
   /** Tool calls by their key: see `callKey`. */
   toolCalls: Map<string, RecordedActivity<RunToolInput, RunToolOutput>>;
   /**
-   * Local tool calls, in the order in which they ended. History does not hold their input; `scheduledIn` is the task
+   * Local tool calls and segments of code, in the order in which they ended. History does not hold their input; `scheduledIn` is the task
    * in which they ended.
    */
-  localCalls: RecordedActivity<LocalActivity, RunToolOutput>[];
+  localCalls: RecordedActivity<LocalActivity, RunToolOutput | RunSegmentOutput>[];
+  /** Segments of code that were not local, by their addresses: see `segmentAddress`. */
+  segments: Map<string, RecordedActivity<RunSegmentInput, RunSegmentOutput>>;
   /** Checks of calls whose outcome was unknown, by the key of the call. */
   verifications: Map<string, RecordedActivity<VerifyCallInput, VerifyCallOutput>>;
   /** Approval predicates that were evaluated again, by the key of the call. */

@@ -22,6 +22,8 @@ import type {
   ModelCall,
   ModelCallOutcome,
   NotifyOutcome,
+  SegmentCall,
+  SegmentOutcome,
   SummaryOutcome,
   ToolInvocation,
   ToolOutcome,
@@ -41,6 +43,8 @@ import type { RunState } from '../core/loop/state/run-state.ts';
 import { derivedEventId } from './event-ids.ts';
 import { RecordedSteps } from './program/recorded-steps.ts';
 import type { RecordedTasks } from './recorded-tasks.ts';
+import type { RunToolOutput } from '../core/protocol.ts';
+import { recordedSegment } from './recorded-segments.ts';
 import { callKey, type RecordedExecution } from './recorded-execution.ts';
 
 type LocalCall = RecordedExecution['localCalls'][number];
@@ -65,7 +69,7 @@ export class RecordedPorts implements ProgramPorts {
   readonly #callEvents: ReadonlyMap<string, string>;
   /** Local calls that the loop has not requested yet. */
   readonly #localCallsLeft: Set<LocalCall>;
-  /** The number of other tool calls that the loop has not requested yet, by the task that requested them. */
+  /** The number of other tool calls and segments of code that the loop has not requested yet, by the task that requested them. */
   readonly #toolCallsLeft = new Map<number, number>();
   #modelCalls = 0;
   #summaries = 0;
@@ -82,7 +86,7 @@ export class RecordedPorts implements ProgramPorts {
     this.inbox = tasks.inbox;
     this.#localCallsLeft = new Set(recorded.localCalls);
     this.#steps = new RecordedSteps(recorded, tasks);
-    for (const { scheduledIn } of recorded.toolCalls.values()) this.#countToolCall(scheduledIn, 1);
+    for (const { scheduledIn } of [...recorded.toolCalls.values(), ...recorded.segments.values()]) this.#countToolCall(scheduledIn, 1);
   }
 
   now(): number {
@@ -126,7 +130,14 @@ export class RecordedPorts implements ProgramPorts {
     this.#toolsRunning += 1;
     const ended = await this.#tasks.endOf(recorded ?? this.#localCall(invocation), { isWaitedFor: false });
     this.#toolsRunning -= 1;
-    return ended.failure === undefined ? toolOutcome(ended.output) : toolFailure(tool, ended.failure);
+    return ended.failure === undefined ? toolOutcome(ended.output as RunToolOutput) : toolFailure(tool, ended.failure);
+  }
+
+  runSegment(call: SegmentCall): Promise<SegmentOutcome> {
+    return recordedSegment(this.#recorded, this.#tasks, call, {
+      localCallsLeft: this.#localCallsLeft,
+      requested: ({ scheduledIn }) => this.#countToolCall(scheduledIn, -1),
+    });
   }
 
   ask(call: AskCall): Promise<AskOutcome> {
@@ -234,7 +245,7 @@ export class RecordedPorts implements ProgramPorts {
     const key = this.#keyOf(invocation);
     const failures = left.filter(({ input, failure }) => failure !== undefined && input.name === tool.name);
     const call =
-      left.find(({ output }) => output !== undefined && callKey(this.#recorded, output) === key) ??
+      left.find(({ input: { name }, output }) => name === tool.name && output !== undefined && callKey(this.#recorded, output) === key) ??
       failures.toSorted((one, other) => one.input.seq - other.input.seq)[0];
     if (call !== undefined) this.#localCallsLeft.delete(call);
     return call;

@@ -23,12 +23,14 @@ interface Zone {
  */
 const ZONES: readonly Zone[] = [
   // This code runs in the sandbox and outside of it, and imports nothing from outside the core.
+  // The types of executors are part of the data of a run that executes code.
+  { files: 'src/core/domain/code/', may: ['src/core/domain/'], mayTypes: ['src/core/execution/'] },
   { files: 'src/core/domain/' },
   { files: 'src/core/hints/', may: ['src/core/domain/'] },
   { files: 'src/core/protocol.ts', mayTypes: ['src/core/domain/', 'src/core/loop/'] },
   { files: 'src/core/execution/', may: ['src/core/domain/'] },
   { files: 'src/core/json-schema/', may: ['src/core/domain/'], packages: ['@cfworker/json-schema'] },
-  { files: 'src/core/loop/', may: ['src/core/domain/', 'src/core/json-schema/'] },
+  { files: 'src/core/loop/', may: ['src/core/domain/', 'src/core/json-schema/', 'src/core/execution/'] },
   { files: 'src/core/program/references/', may: ['src/core/domain/', 'src/core/json-schema/'] },
   {
     files: 'src/core/program/check/',
@@ -108,7 +110,7 @@ const ZONES: readonly Zone[] = [
   },
   // Only the thread of an executor loads an engine.
   { files: 'activities/executors/quickjs/thread/', may: ['src/core/', 'activities/executors/'], packages: ['node:*', 'quickjs-wasi'] },
-  { files: 'activities/executors/', may: ['src/core/'], packages: ['node:*'] },
+  { files: 'activities/executors/', may: ['src/core/'], mayTypes: ['src/define/code/'], packages: ['node:*'] },
   {
     files: 'activities/',
     may: [

@@ -35,6 +35,7 @@ export class HandMade {
       termsRequests: new Map(),
       toolCalls: new Map(),
       localCalls: [],
+      segments: new Map(),
       children: new Map(),
       authorizations: [],
       notifications: [],

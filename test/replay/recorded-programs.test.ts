@@ -94,7 +94,11 @@ describe('the recorded programs', () => {
         ),
         ...localCalls.map(
           ({ output }) =>
-            events.flatMap(({ content }) => content.filter(isToolCall).filter(({ toolCallId }) => toolCallId === output?.callId))[0]?.type,
+            events.flatMap(({ content }) =>
+              content
+                .filter(isToolCall)
+                .filter(({ toolCallId }) => output !== undefined && 'callId' in output && toolCallId === output.callId),
+            )[0]?.type,
         ),
       ]),
     );

@@ -12,6 +12,7 @@ import { runLoop } from '../../src/core/loop/run-loop.ts';
 import { type CheckedStart, checkStart } from '../../workflows/run/start.ts';
 import { currentDetails } from '../../workflows/visibility/current-details.ts';
 import { call, called, returned, said } from '../core/loop/fakes/fake-ports.ts';
+import { callingCodeCarry, runningCodeCarry } from '../core/wire-schemas/forged-code-carry.ts';
 import { changedAt, HOSTILE, idleCarry, NOW, type Path, placesIn, waitingCarry } from '../core/wire-schemas/forged-carry.ts';
 
 function started(carry: JsonValue, isContinued = true): CheckedStart {
@@ -34,6 +35,8 @@ describe('a carried state', () => {
   test('that a run has written is accepted if its execution continues another', () => {
     expect(refusal(waitingCarry())).toBe('taken');
     expect(refusal(idleCarry())).toBe('taken');
+    expect(refusal(callingCodeCarry())).toBe('taken');
+    expect(refusal(runningCodeCarry())).toBe('taken');
   });
 
   test('is refused in a first execution, even if it is valid', () => {
@@ -84,6 +87,9 @@ describe('a carried state', () => {
     ['snapshot.tools.1.name', 'pay'],
     ['snapshot.tools.0.label', 7],
     ['snapshot.tools.2.notExecutable', 'yes'],
+    ['snapshot.tools.2.callers', 'model'],
+    ['snapshot.tools.2.callers.0', 'human'],
+    ['snapshot.replyFormat', 'xml'],
     ['snapshot.tools.0.taskQueue', ''],
     ['snapshot.tools.0.taskQueue', 'q'.repeat(1_001)],
     ['snapshot.limits.maxIterations', 1e300],
@@ -106,6 +112,33 @@ describe('a carried state', () => {
     ['state', []],
   ])('with a forged %s is refused as invalid input', (path, value) => {
     expect(refusal(AT(path, value))).toMatch(/^invalid_input: The run cannot continue: /);
+  });
+
+  test.each<[string, JsonValue]>([
+    ['position.cell', null],
+    ['position.cell.index', 1],
+    ['position.cell.index', 0.5],
+    ['position.cell.spentMs', -1],
+    ['position.cell.tools.outcomes', [null, null, null]],
+    ['position.cell.tools.response.id', 'segment-1'],
+    ['position.outcomes', [null, null, null]],
+    ['position.response.id', 'event-1'],
+    ['position.response.content', 'all'],
+    ['code.calls', {}],
+    ['code.calls.id', 'event-1'],
+    ['code.journal.cells', []],
+    ['code.journal.cells.1.moment.seed', 0.5],
+    ['code.journal.cells.0.segments.0.digest', 1],
+    ['code.journalBytes', -1],
+    ['code.records.0.isError', 'no'],
+    ['snapshot.code.tier', 'near'],
+    ['snapshot.code.executor.kind', 'shell'],
+    ['snapshot.code.executor.language', 'ruby'],
+    ['snapshot.code.executor.limits.timeoutSeconds', 1e300],
+    ['snapshot.code.executor.allowedImports', 'lib'],
+    ['snapshot.code.executor.limits.maxMemoryMb', 0],
+  ])('of a run in the middle of its code, with a forged %s is refused as invalid input', (path, value) => {
+    expect(refusal(changedAt(callingCodeCarry(), keysOf(path), value))).toMatch(/^invalid_input: The run cannot continue: /);
   });
 
   test.each<[string, (carry: JsonObject) => JsonValue]>([
@@ -210,7 +243,7 @@ function numbersIn(value: object): number[] {
 }
 
 test('a carried state with a hostile value at any position is refused as invalid input, or its run has a valid ending', async () => {
-  const forged = fc.constantFrom(waitingCarry(), idleCarry()).chain((carry) =>
+  const forged = fc.constantFrom(waitingCarry(), idleCarry(), callingCodeCarry(), runningCodeCarry()).chain((carry) =>
     fc.record({
       carry: fc.constant(carry),
       path: fc.constantFrom(...placesIn(carry)),
@@ -222,6 +255,6 @@ test('a carried state with a hostile value at any position is refused as invalid
       const verdict = await verdictOn(changedAt(carry, path, change));
       expect(verdict).toMatch(path.join() === 'version' ? /^(invalid_input|a failed task)$/ : /^(invalid_input|a truthful end)$/);
     }),
-    { numRuns: 1_000 },
+    { numRuns: 2_000 },
   );
 });

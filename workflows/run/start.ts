@@ -2,7 +2,7 @@ import type { ErrorCode } from '../../src/core/domain/errors/error.ts';
 import { inboundProblem } from '../../src/core/domain/json/inbound-value.ts';
 import { isJsonObject, type JsonObject } from '../../src/core/domain/json/json.ts';
 import { fromContinueAsNewState } from '../../src/core/loop/state/continue-as-new-state.ts';
-import { checkContinueAsNewState, type StateCheck } from '../../src/core/wire-schemas/continue-as-new-state-schema.ts';
+import { checkContinueAsNewState, type StateCheck } from '../../src/core/wire-schemas/carry/continue-as-new-state-schema.ts';
 import { checkProgramInput } from '../../src/core/wire-schemas/program-input-schema.ts';
 import { checkRunInput } from '../../src/core/wire-schemas/run-input-schema.ts';
 import { type FirstStart, nameOfStart, queriedInput } from '../../src/core/first-start.ts';

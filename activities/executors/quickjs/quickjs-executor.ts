@@ -3,7 +3,7 @@ import type { JsonValue } from '../../../src/core/domain/json/json.ts';
 import { type ExecutionLimits, executionLimits } from '../../../src/core/execution/execution-limits.ts';
 import type { ExecutionErrorKind, ExecutionResult, Scratchpad } from '../../../src/core/execution/execution-result.ts';
 import type { CodeCallResult, Executor, Moment, Segment } from '../../../src/core/execution/executor.ts';
-import type { Provided } from '../create-executor.ts';
+import type { Provided } from '../provided.ts';
 import { resultsText } from './call-results.ts';
 import { CellThread, type SegmentEnding } from './cell-thread.ts';
 import { MAX_CODE_LENGTH, MAX_OUTPUT_LENGTH, type ThreadSettings } from './frames.ts';

@@ -1,20 +1,19 @@
 import type { Decision } from '../domain/approvals/approval.ts';
 import type { RunPorts } from '../loop/ports.ts';
-import type { ActivityRequest, RequestingRun } from './activity-request.ts';
+import type { RequestingRun, ScheduleActivity } from './activity-request.ts';
 import { authorizeRequest, notifyRequest, requirementRequest } from './decision-requests.ts';
 import { summaryRequest } from './model-request.ts';
+import { runSegment } from './segment-request.ts';
 import { toolRequest, verifyRequest } from './tool-request.ts';
 
 /** The ports of the loop that only schedule an activity. A model call is not among them, because a message may interrupt it. */
-export type ActivityPorts = Pick<RunPorts, 'runTool' | 'verify' | 'askTerms' | 'summarise' | 'authorize' | 'notify'>;
-
-/** Performs an activity and returns its outcome. Must not reject. */
-export type ScheduleActivity = <Input, Output, Outcome>(call: ActivityRequest<Input, Output, Outcome>) => Promise<Outcome>;
+export type ActivityPorts = Pick<RunPorts, 'runTool' | 'runSegment' | 'verify' | 'askTerms' | 'summarise' | 'authorize' | 'notify'>;
 
 /** Builds those ports on a function that performs activities: by Temporal, or in memory in a test. */
 export function activityPorts(run: RequestingRun & { authorizing: Map<string, Decision> }, perform: ScheduleActivity): ActivityPorts {
   return {
     runTool: (invocation) => perform(toolRequest(run, invocation)),
+    runSegment: (call) => runSegment(run, call, perform),
     verify: (invocation, reason) => perform(verifyRequest(run, invocation, reason)),
     askTerms: (invocation) => perform(requirementRequest(run, invocation)),
     summarise: (request) => perform(summaryRequest(run, request)),

@@ -22,6 +22,9 @@ export interface ActivityRequest<Input, Output, Outcome> {
   failed: (error: unknown) => Outcome;
 }
 
+/** Performs an activity and returns its outcome. Must not reject. */
+export type ScheduleActivity = <Input, Output, Outcome>(call: ActivityRequest<Input, Output, Outcome>) => Promise<Outcome>;
+
 /** The part of a run from which its activities are requested. */
 export interface RequestingRun {
   runId: string;

@@ -4,6 +4,7 @@ import type { ApprovalRequirement, Decision, PendingApproval } from '../domain/a
 import { summaryText } from '../domain/content/summary-text.ts';
 import { withoutContent } from '../loop/approvals/approvals.ts';
 import type { Authorization, NotifyOutcome, ToolInvocation } from '../loop/ports.ts';
+import { findEvent } from '../loop/state/run-state.ts';
 import {
   ACTIVITIES,
   type AuthorizeDecisionInput,
@@ -148,6 +149,6 @@ function contentOf({ arguments: edited, content }: Decision): Pick<AuthorizeDeci
 /** Returns the position of the call of a pending approval. A limit has none. */
 function positionOf({ state }: RequestingRun, { kind, key }: PendingApproval): Pick<NotifyWaitingInput, 'at' | 'eventId'> {
   const [eventId = '', index = ''] = key.split('/');
-  const event = kind === 'limit' ? undefined : state?.window.events.findLast(({ id }) => id === eventId);
+  const event = kind === 'limit' ? undefined : state && findEvent(state, eventId);
   return event === undefined ? {} : { at: [event.offset, Number(index)], eventId };
 }

@@ -2,6 +2,7 @@ import type { AgentSnapshot, ToolSnapshot } from '../domain/agent/agent-snapshot
 import { BYTE_BUDGETS } from '../domain/json/byte-budget.ts';
 import { isToolCall } from '../domain/content/content.ts';
 import type { ToolInvocation } from '../loop/ports.ts';
+import { findEvent } from '../loop/state/run-state.ts';
 import type { RequestingRun } from './activity-request.ts';
 
 /**
@@ -18,7 +19,7 @@ const MAX_LOCAL_BYTES = 2_000_000;
 export function fitsLocalActivityBudget({ snapshot, state }: RequestingRun, { tool, eventId, index }: ToolInvocation): boolean {
   // Nearly always true, so that the response need not be searched.
   if ((index + 1) * largestCall(snapshot) <= MAX_LOCAL_BYTES) return true;
-  const response = state?.window.events.findLast(({ id }) => id === eventId);
+  const response = state && findEvent(state, eventId);
   const before = response?.content.slice(0, index).filter(isToolCall) ?? [];
   let bytes = mostBytes(tool);
   for (const { name } of before) {

@@ -21,6 +21,7 @@ export function modelRequest(run: RequestingRun, call: ModelCall): ActivityReque
       lastEventId: call.lastEventId,
       ...(call.resultIds === undefined ? {} : { results: call.resultIds }),
       ...(call.earlierIds === undefined ? {} : { earlierIds: call.earlierIds }),
+      ...(call.skippedEvents === undefined ? {} : { skipped: call.skippedEvents }),
       ...(call.final ? { final: true } : {}),
     },
     returned: modelOutcome,

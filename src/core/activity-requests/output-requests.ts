@@ -6,7 +6,7 @@ import type { LoadOutcome, ProgramPorts, StoreOutcome } from '../program/interpr
 import type { LoadOutputInput, LoadOutputOutput, StoredOutput, StoreOutputsInput, StoreOutputsOutput } from '../domain/program/messages.ts';
 import { ACTIVITIES } from '../protocol.ts';
 import { activityProblem } from './activity-outcome.ts';
-import type { ScheduleActivity } from './activity-ports.ts';
+import type { ScheduleActivity } from './activity-request.ts';
 import { type ActivityRequest, HEARTBEAT_TIMEOUT, type RequestingRun, runReference, SCHEDULE_TO_CLOSE } from './activity-request.ts';
 
 /** Bounded, so that a store that fails for good does not hold up a run for ever. */

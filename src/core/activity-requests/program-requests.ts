@@ -7,7 +7,7 @@ import type { ReadProgramInput } from '../domain/program/messages.ts';
 import type { AskStepInput, AskStepOutput, ProgramInput, ResolveProgramInput, UseMemoryInput, UseMemoryOutput } from '../protocol.ts';
 import { ACTIVITIES } from '../protocol.ts';
 import { activityProblem, modelFailure } from './activity-outcome.ts';
-import type { ScheduleActivity } from './activity-ports.ts';
+import type { ScheduleActivity } from './activity-request.ts';
 import {
   type ActivityRequest,
   HEARTBEAT_TIMEOUT,

@@ -5,6 +5,7 @@ import { toolOwner } from '../domain/agent/tool-owner.ts';
 import { attemptsOf, backoffOf, MISSED_HEARTBEATS } from '../domain/agent/tool-policy.ts';
 import type { ToolInvocation, ToolOutcome } from '../loop/ports.ts';
 import { thoughtOf } from '../loop/state/thought.ts';
+import { findEvent } from '../loop/state/run-state.ts';
 import { ACTIVITIES, type RunToolInput, type RunToolOutput, type VerifyCallInput, type VerifyCallOutput } from '../protocol.ts';
 import {
   type ActivityRequest,
@@ -83,7 +84,7 @@ export function verifyRequest(
 
 /** Returns the summary of a call, with the thought of the response that contains it. */
 function summaryOf({ state }: RequestingRun, { call, tool, eventId }: ToolInvocation): Pick<ActivityOptions, 'summary'> {
-  const answer = state?.window.events.findLast(({ id }) => id === eventId);
+  const answer = state && findEvent(state, eventId);
   const summary = callSummary(call.arguments, answer === undefined ? null : thoughtOf(answer.content), tool.label);
   return summary === undefined ? {} : { summary };
 }

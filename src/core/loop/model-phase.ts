@@ -95,13 +95,17 @@ function unlessFinal(state: RunState, { final }: CallPosition, next: NextStep): 
 
 function modelCall(state: RunState, final: boolean): ModelCall {
   const { context, window, firstOffset, seenEvents, resultIds } = state;
-  const earlierIds = context.events.slice(Math.max(0, seenEvents - firstOffset), -1).map(({ id }) => id);
+  const news = context.events.slice(Math.max(0, seenEvents - firstOffset));
+  const skipped = state.code === undefined ? 0 : news.reduce((count, { caller }) => (caller === 'code' ? count + 1 : count), 0);
+  // The ids of calls of code are in the history already: they only take their places.
+  const earlierIds = news.length - skipped <= 1 ? [] : news.slice(0, -1).map(({ id, caller }) => (caller === 'code' ? '' : id));
   return {
     step: context.currentStep + 1,
     through: window.through,
     lastEventId: window.lastEventId,
     ...(resultIds === undefined ? {} : { resultIds }),
     ...(earlierIds.length === 0 ? {} : { earlierIds }),
+    ...(skipped === 0 ? {} : { skippedEvents: skipped }),
     newEvents: countNewEvents(window, seenEvents),
     final,
   };

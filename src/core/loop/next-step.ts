@@ -30,10 +30,27 @@ export type Position =
       limitRefused?: true;
       /** A call was over the limit and has an error as its outcome. The limit ends the run once all calls have their outcomes. */
       overLimit?: true;
-    };
+      /** Present if code makes the calls: its cell, which goes on with their results. */
+      cell?: CellPosition;
+    }
+  | CellPosition;
+
+/** The position of the loop in a cell: its next segment runs. */
+export interface CellPosition {
+  type: 'run_cell';
+  /** The calls of the response that the cell is one of. */
+  tools: ToolsPosition;
+  /** The index of the cell among them. */
+  index: number;
+  /** Milliseconds that its segments have taken. Absent before the first one. */
+  spentMs?: number;
+}
 
 /** The position of the loop among the calls of a response. */
 export type ToolsPosition = Extract<Position, { type: 'run_tools' }>;
+
+/** The position of the loop at the beginning of a step, or among the calls of one. */
+export type StepPosition = Exclude<Position, CellPosition>;
 
 /** The next step of the loop. Each phase returns one: the type is the set of legal successors. */
 export type NextStep =

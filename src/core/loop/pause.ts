@@ -3,7 +3,7 @@
 import { compactWindow, isWindowFull } from './compaction/compact.ts';
 import { endsByDeadline, limitReached } from './limits/limits.ts';
 import { takeRequests } from './messages.ts';
-import type { NextStep, Position } from './next-step.ts';
+import type { NextStep, StepPosition } from './next-step.ts';
 import type { RunPorts } from './ports.ts';
 import type { RunState } from './state/run-state.ts';
 import { nearestDeadline, WAITING } from './approvals/wait-for-decisions.ts';
@@ -13,7 +13,7 @@ import { fitsContinueAsNew } from './compaction/window-limit.ts';
  * Waits while the run is paused. A cancellation ends the wait, and so does the deadline of the run, unless a person is asked at
  * limits. If the history becomes full meanwhile, the run goes on waiting in the next execution.
  */
-export async function waitWhilePaused(state: RunState, ports: RunPorts, position: Position): Promise<NextStep | undefined> {
+export async function waitWhilePaused(state: RunState, ports: RunPorts, position: StepPosition): Promise<NextStep | undefined> {
   const { inbox } = ports;
   while (inbox.paused && !ports.cancelRequested() && !endsByDeadline(state, ports.now())) {
     if (state.status !== 'paused') {

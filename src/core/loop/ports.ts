@@ -1,6 +1,7 @@
 // Shared state: the effects of all phases.
 
 import type { ToolSnapshot } from '../domain/agent/agent-snapshot.ts';
+import type { RunSegmentOutput } from '../domain/code/segment-messages.ts';
 import type { SpilledContent, ToolCall } from '../domain/content/content.ts';
 import type { ApprovalRequirement, Decision, PendingApproval } from '../domain/approvals/approval.ts';
 import type { ContextOperation } from '../domain/record/context-update.ts';
@@ -9,6 +10,7 @@ import type { JsonObject, JsonValue } from '../domain/json/json.ts';
 import type { RecordedResponse } from '../domain/model/recorded-response.ts';
 import type { Verified } from '../domain/record/step.ts';
 import type { Spent, UsageStats } from '../domain/model/usage.ts';
+import type { CodeCallResult, Moment } from '../execution/executor.ts';
 import type { RunClock } from './state/clock.ts';
 import type { Inbox } from './state/inbox.ts';
 import type { RunState } from './state/run-state.ts';
@@ -29,6 +31,8 @@ export interface ModelCall extends Conversation {
   resultIds?: string[];
   /** The ids of all events that are new to the model but the last one, so that the history contains them. */
   earlierIds?: string[];
+  /** The number of events since the last response that are not in the window: calls of code, and their results. */
+  skippedEvents?: number;
   /** The number of events that the model has not seen yet. */
   newEvents: number;
   /** True for the attempt after the step limit, which asks for the best final answer and offers no tools. */
@@ -83,6 +87,8 @@ export type ToolOutcome =
       verified?: Verified;
       /** No worker had the tool until the end of the wait: the run ends. */
       noWorker?: { code: ErrorCode; message: string };
+      /** The final answer of a cell. */
+      finalAnswer?: { value: JsonValue };
       /** The time of recording, if the result was recorded before others of its response. ISO 8601. */
       recordedAt?: string;
     }
@@ -93,6 +99,36 @@ export type ToolOutcome =
    * effect `once`.
    */
   | { type: 'lost'; reason: string; recordedAt?: never };
+
+/** One segment of a cell. */
+export interface SegmentCall {
+  step: number;
+  /** The call of `run_code`, the offset and the id of its event, and its index in the content. */
+  call: ToolCall;
+  offset: number;
+  index: number;
+  eventId: string;
+  /** The code of the cell. */
+  code: string;
+  moment: Moment;
+  /** The number of cells in the journal before this one. */
+  cell: number;
+  /** The number of segments of the cell before this one, of the calls that they made, and the milliseconds that they took. */
+  segment: number;
+  calls: number;
+  spentMs: number;
+  /** A checkpoint is wanted after the cell. */
+  checkpoint?: true;
+  /** The results of the calls of the segment before. */
+  results?: CodeCallResult[];
+}
+
+/** The outcome of a segment. */
+export type SegmentOutcome =
+  | Exclude<RunSegmentOutput, { type: 'cold' }>
+  /** The segment did not run, or its answer was lost. */
+  | { type: 'failed'; message: string; noWorker?: { code: ErrorCode; message: string } }
+  | { type: 'cancelled' };
 
 /** The part of the window to summarise: the events between two others (see `Compaction`). */
 export interface SummaryRequest extends Conversation {
@@ -158,6 +194,8 @@ export interface RunPorts extends RunClock {
    * `lost` again. Only for tools with `verify`.
    */
   verify(invocation: ToolInvocation, reason: string): Promise<ToolOutcome>;
+  /** Runs one segment of a cell. */
+  runSegment(call: SegmentCall): Promise<SegmentOutcome>;
   /** Evaluates the approval predicate of a call again, because the deps have changed since. Undefined if the call needs no approval. */
   askTerms(invocation: ToolInvocation): Promise<ApprovalRequirement | undefined>;
   summarise(request: SummaryRequest): Promise<SummaryOutcome>;

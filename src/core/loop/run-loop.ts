@@ -1,6 +1,7 @@
 // The loop: model phase and tool phase in turn, then closing.
 
 import type { RunResultFields } from '../domain/run/result.ts';
+import { runCellPhase } from './code/cell-phase.ts';
 import { runModelPhase } from './model-phase.ts';
 import { closeRun } from './close-run.ts';
 import { takeMessages } from './messages.ts';
@@ -21,8 +22,9 @@ export const BEGINNING: Position = { type: 'call_model', final: false };
  */
 export async function runLoop(state: RunState, ports: RunPorts, from: Position = BEGINNING): Promise<LoopEnd> {
   let next: NextStep = from;
-  while (next.type === 'call_model' || next.type === 'run_tools') {
-    next = next.type === 'call_model' ? await runModelPhase(state, ports, next) : await runToolPhase(state, ports, next);
+  while (next.type === 'call_model' || next.type === 'run_tools' || next.type === 'run_cell') {
+    if (next.type === 'call_model') next = await runModelPhase(state, ports, next);
+    else next = next.type === 'run_tools' ? await runToolPhase(state, ports, next) : await runCellPhase(state, ports, next);
     ports.recorded?.(state);
   }
   if (next.type === 'continue') return next;

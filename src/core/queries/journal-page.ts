@@ -6,8 +6,9 @@ import type { QueriedRun } from './queried-run.ts';
 const PAGE_CHARACTERS = 500_000;
 
 /** Answers the `journal` query: one page of the JSON text of the journal, of one of its cells, or of the results of a segment. */
-export function journalPage({ runId, state }: QueriedRun, { from, cell, segment }: JournalQuestion): JournalPage {
-  const journal = state?.journal ?? { cells: [] };
+export function journalPage({ runId, state }: QueriedRun, question: JournalQuestion | null | undefined): JournalPage {
+  const { from, cell, segment } = question ?? { from: 0 };
+  const journal = state?.code?.journal ?? { cells: [] };
   const asked = cell === undefined ? undefined : journal.cells[cell];
   const part = segment === undefined ? asked : asked?.segments[segment]?.results;
   if (cell !== undefined && part === undefined) {
@@ -15,5 +16,6 @@ export function journalPage({ runId, state }: QueriedRun, { from, cell, segment 
     throw ApplicationFailure.create({ type: 'not_ready', message });
   }
   const text = JSON.stringify(part ?? journal);
-  return { text: text.slice(from, from + PAGE_CHARACTERS), total: text.length };
+  const start = typeof from === 'number' ? from : 0;
+  return { text: text.slice(start, start + PAGE_CHARACTERS), total: text.length };
 }

@@ -1,5 +1,6 @@
 import { ApplicationFailure } from '@temporalio/common';
 import type { AgentSnapshot } from '../domain/agent/agent-snapshot.ts';
+import { isToolCall } from '../domain/content/content.ts';
 import { inboundProblem } from '../domain/json/inbound-value.ts';
 import type { JsonObject } from '../domain/json/json.ts';
 import type { RunResultFields } from '../domain/run/result.ts';
@@ -40,7 +41,10 @@ export const QUERY_KINDS: Readonly<Record<keyof typeof QUERIES, QueryKind>> = {
   trace: { description: 'A page of the trace of a program; {"from": offset}', answer: (run, ask: From) => tracePage(run, offset(ask)) },
   snapshot: { description: 'The agent as pinned for this run', answer: snapshot },
   data: { description: 'Deps and state', answer: dataView },
-  callArguments: { description: 'The edited arguments of a call, for the activities of this run', answer: callArguments },
+  callArguments: {
+    description: 'The edited arguments of a call, or those of a call of code, for the activities of this run',
+    answer: callArguments,
+  },
   decision: {
     description: 'The content of a decision whose approver is being checked, for the activities of this run',
     answer: decisionContent,
@@ -80,10 +84,12 @@ function dataView({ state, deps, document }: QueriedRun): DataView {
   return state === undefined && document !== undefined ? { ...data, document } : data;
 }
 
-/** Returns the edited arguments of a call. Throws if there are none, so that the call does not run with empty arguments. */
+/** Returns the edited arguments of a call, or those of a call that code waits for. Throws if there are none, so that the call does not run with empty arguments. */
 function callArguments({ runId, state }: QueriedRun, { callId }: CallArgumentsQuestion): JsonObject {
   const approved = state?.approvals.approved.find((one) => one.callId === callId)?.arguments;
   if (approved !== undefined) return approved;
+  const ofCode = state?.code?.calls?.content.filter(isToolCall).find(({ toolCallId }) => toolCallId === callId);
+  if (ofCode !== undefined) return ofCode.arguments;
   throw ApplicationFailure.create({ type: 'unknown_call', message: `Run "${runId}" has no decided arguments for call "${callId}"` });
 }
 

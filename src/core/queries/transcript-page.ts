@@ -37,7 +37,9 @@ function eventsSince(state: RunState, known: Known): Folded[] | undefined {
 function recordedSince({ context, firstOffset, carriedEventId }: RunState, { through, lastEventId }: Known): Folded[] | undefined {
   const index = through - firstOffset;
   const id = index === 0 ? carriedEventId : context.events[index - 1]?.id;
-  return id !== undefined && id === lastEventId ? context.events.slice(index).map(folded) : undefined;
+  return id !== undefined && id === lastEventId
+    ? context.events.slice(index).map((event) => folded(event.caller === 'code' ? { ...event, content: [] } : event))
+    : undefined;
 }
 
 /**

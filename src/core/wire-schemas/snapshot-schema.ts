@@ -1,6 +1,7 @@
 import type { JsonObject } from '../domain/json/json.ts';
 import { ANSWER_RULES_SCHEMA } from './agent-document-schema.ts';
 import { AMOUNT, AT_LEAST_ONE, ATTEMPTS, COUNT, DURATION, SUMMAND } from './bounded-number.ts';
+import { CODE_SNAPSHOT_SCHEMA } from './code-schema.ts';
 import { PINNED_PROGRAM_SCHEMA } from './pinned-program.ts';
 import { GIVEN_SCHEMA, LIMITS_SCHEMA } from './limits-schema.ts';
 import { propertiesOf } from '../json-schema/json-schema.ts';
@@ -51,6 +52,7 @@ const TOOL: JsonObject = {
     },
     mcp: { type: 'object', properties: { server: TEXT, tool: TEXT }, required: ['server', 'tool'] },
     answer: OBJECT,
+    callers: { type: 'array', items: { enum: ['model', 'code'] } },
     notExecutable: { const: true },
     timeoutMs: DURATION,
     maxAttempts: ATTEMPTS,
@@ -102,6 +104,8 @@ export const SNAPSHOT_SCHEMA: JsonObject = {
     settings: OBJECT,
     output: OUTPUT,
     checks: ANSWER_RULES_SCHEMA,
+    code: CODE_SNAPSHOT_SCHEMA,
+    replyFormat: { enum: ['code', 'json'] },
     deps: OBJECT,
     onUnknownOutcome: { const: 'ask' },
     limits: RUN_LIMITS_SCHEMA,

@@ -1,5 +1,5 @@
 import type { ActivityRequest } from '../../core/activity-requests/activity-request.ts';
-import type { ScheduleActivity } from '../../core/activity-requests/activity-ports.ts';
+import type { ScheduleActivity } from '../../core/activity-requests/activity-request.ts';
 import { type ActivityHost, ScheduledActivity } from './scheduled-activity.ts';
 
 /** The time that abandoned calls may take to end, in real milliseconds. */

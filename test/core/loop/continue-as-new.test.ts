@@ -99,7 +99,8 @@ it(
           const waiting = states[index]?.approvals.pending[0];
           if (waiting !== undefined) seen.add(`continued while a ${waiting.kind} waits`);
           else if (position.type === 'call_model') seen.add(position.shortened ? 'continued after shortening' : 'continued before a step');
-          else seen.add(position.outcomes.some((outcome) => outcome !== null) ? 'continued among calls' : 'continued before calls');
+          else if (position.type === 'run_tools')
+            seen.add(position.outcomes.some((outcome) => outcome !== null) ? 'continued among calls' : 'continued before calls');
         }
         for (const { compaction, decision, raised, interrupted } of events) {
           if (compaction?.evicted) seen.add('evicted');

@@ -7,7 +7,7 @@ import {
   toContinueAsNewState,
 } from '../../../src/core/loop/state/continue-as-new-state.ts';
 import { newRunState } from '../../../src/core/loop/state/run-state.ts';
-import { checkContinueAsNewState } from '../../../src/core/wire-schemas/continue-as-new-state-schema.ts';
+import { checkContinueAsNewState } from '../../../src/core/wire-schemas/carry/continue-as-new-state-schema.ts';
 import { call } from '../loop/fakes/fake-ports.ts';
 import { testSnapshot, testTool } from '../loop/fakes/snapshot.ts';
 

@@ -24,4 +24,6 @@ export interface CodeJournal {
   /** The namespace before the first of the cells. Absent: it is empty. */
   checkpoint?: SpilledContent;
   cells: JournalCell[];
+  /** There were cells before, whose names and values are lost: the model has to be told. */
+  isLost?: true;
 }

@@ -26,6 +26,8 @@ export interface RunSegmentInput extends OfRun, DataInput {
   /** Milliseconds that the segments before took. */
   spentMs: number;
   moment: Moment;
+  /** A checkpoint is wanted after the cell, because the journal is large. */
+  checkpoint?: true;
   /** Absent: the activity must query the journal. */
   code?: string;
   /** The results of the calls of the segment before. Absent for the first segment, and if the activity must query the journal. */

@@ -11,8 +11,10 @@ export interface CallModelInput extends OfRun {
   lastEventId: string;
   /** The ids of the tool results in the last event, if it is a batch of them. */
   results?: string[];
-  /** The ids of the other events since the last response, oldest first: the history holds them nowhere else. */
+  /** The ids of the other events since the last response, oldest first: the history holds them nowhere else. Empty for those that it holds. */
   earlierIds?: string[];
+  /** The number of events since the last response that are not in the window, if there are any. */
+  skipped?: number;
   final?: true;
 }
 

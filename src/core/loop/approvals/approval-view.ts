@@ -4,16 +4,17 @@ import type { ApprovalView, PendingApproval } from '../../domain/approvals/appro
 import type { JsonObject } from '../../domain/json/json.ts';
 import { jsonBytes } from '../../domain/json/payload-limit.ts';
 import { jsonTextPrefix } from '../../domain/content/text.ts';
-import type { RunState } from '../state/run-state.ts';
+import { findEvent, type RunState } from '../state/run-state.ts';
 
 /** Bytes of JSON of the arguments of one call in a list of pending approvals. */
 const SHOWN_BYTES = 20_000;
 
 /** Returns the pending approvals in the order of their requests, with all that an approver needs to decide them. */
-export function approvalViews({ approvals, window, snapshot }: Pick<RunState, 'approvals' | 'window' | 'snapshot'>): ApprovalView[] {
+export function approvalViews(state: Pick<RunState, 'approvals' | 'window' | 'code' | 'snapshot'>): ApprovalView[] {
+  const { approvals, snapshot } = state;
   return approvals.pending.map((waiting) => {
     const answer = waiting.kind === 'question' ? snapshot.tools.find(({ name }) => name === waiting.toolName)?.answer : undefined;
-    return { ...waiting, ...shown(argumentsOf({ approvals, window }, waiting)), ...(answer === undefined ? {} : { answer }) };
+    return { ...waiting, ...shown(argumentsOf(state, waiting)), ...(answer === undefined ? {} : { answer }) };
   });
 }
 
@@ -21,15 +22,12 @@ export function approvalViews({ approvals, window, snapshot }: Pick<RunState, 'a
  * Returns the proposal for a limit, otherwise the arguments of the call, which is in the window as long as it has no result. A call
  * that has started may have been approved with edited arguments.
  */
-function argumentsOf(
-  { approvals, window }: Pick<RunState, 'approvals' | 'window'>,
-  { kind, callId, proposal, key }: PendingApproval,
-): JsonObject {
+function argumentsOf(state: Pick<RunState, 'approvals' | 'window' | 'code'>, { kind, callId, proposal, key }: PendingApproval): JsonObject {
   if (kind === 'limit') return { ...proposal };
-  const approved = approvals.approved.find((one) => one.callId === callId);
+  const approved = state.approvals.approved.find((one) => one.callId === callId);
   if (approved?.arguments !== undefined) return approved.arguments;
   const [eventId, index] = key.split('/');
-  const event = window.events.findLast(({ id }) => id === eventId);
+  const event = findEvent(state, eventId ?? '');
   const call = event?.content[Number(index)];
   return call?.type === 'tool_call' ? call.arguments : {};
 }

@@ -3,6 +3,7 @@
 import type { AgentSnapshot } from '../../domain/agent/agent-snapshot.ts';
 import { BYTE_BUDGETS } from '../../domain/json/byte-budget.ts';
 import { jsonBytes, MAX_PAYLOAD_BYTES } from '../../domain/json/payload-limit.ts';
+import { carriedCodeBytes } from '../code/cells.ts';
 import type { RunState } from '../state/run-state.ts';
 
 /** Bytes of the carried state that are not counted below: deps, queue, requests, ids of messages, the last thought, numbers. */
@@ -36,7 +37,8 @@ function carriableBytes({ snapshot, context, window, approvals, limits, ...state
   const numbers = [...state.toolCallsByName, ...state.toolCallsStarted, limits, ...(state.resultIds ?? [])];
   // Counted only if present, so that a replayed run of an older release has the same limit.
   const notArchived = state.notArchived === undefined ? 0 : jsonBytes(state.notArchived);
-  const counted = whole + jsonBytes([context.state, numbers, approvals]) + notArchived + events;
+  const code = state.code === undefined ? 0 : carriedCodeBytes(state.code);
+  const counted = whole + jsonBytes([context.state, numbers, approvals]) + notArchived + code + events;
   return MAX_PAYLOAD_BYTES - CARRIED_BESIDE_BYTES - counted;
 }
 

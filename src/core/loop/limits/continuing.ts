@@ -4,6 +4,7 @@ import { jsonBytes } from '../../domain/json/payload-limit.ts';
 import type { NextStep, Position, ToolsPosition } from '../next-step.ts';
 import type { Growth, RunPorts, ToolInvocation } from '../ports.ts';
 import { withoutRecorded } from '../tool-phase/results-in-window.ts';
+import { forgetLargeJournal } from '../code/cells.ts';
 import type { RunState } from '../state/run-state.ts';
 import { fitsContinueAsNew } from '../compaction/window-limit.ts';
 
@@ -15,7 +16,9 @@ const CARRIED_TOOLS_BYTES = 100_000;
 
 /** Continues as new before a model call if the history of this execution is full and the state is small enough to be carried. */
 export function continueBeforeModelCall(state: RunState, ports: RunPorts, position: Position): NextStep | undefined {
-  return ports.continueDue(ACTIVITY) && fitsContinueAsNew(state) ? { type: 'continue', position } : undefined;
+  if (!ports.continueDue(ACTIVITY)) return undefined;
+  forgetLargeJournal(state);
+  return fitsContinueAsNew(state) ? { type: 'continue', position } : undefined;
 }
 
 /**

@@ -11,7 +11,8 @@ import type { ParentRun } from '../../domain/run/parent-run.ts';
 import type { AggregatedUsage } from '../../domain/model/usage.ts';
 import type { Window } from '../../domain/record/window.ts';
 import { type Approvals, noApprovals } from '../approvals/approvals.ts';
-import type { Position, ToolsPosition } from '../next-step.ts';
+import type { CellPosition, Position, ToolsPosition } from '../next-step.ts';
+import type { CodeState } from '../code/code-state.ts';
 import type { CarriedInbox } from './carried-inbox.ts';
 import { recordedResults, withoutRecorded } from '../tool-phase/results-in-window.ts';
 import type { CarriedProgram } from '../../domain/program/program-state.ts';
@@ -60,15 +61,23 @@ export interface ContinueAsNewState {
   /** Absent if no tool has asked the model to try again. */
   modelRetries?: [name: string, retries: number][];
   lastError?: string;
+  /** Absent if the run has executed no code. */
+  code?: CodeState;
   /** Absent if all events are in the archive, or if a worker of an older release wrote the state. */
   notArchived?: NotArchived[];
   inbox: CarriedInbox;
 }
 
 /** The position at which the loop goes on. The content of a response is left out, because the window contains it as an event. */
-export type CarriedPosition =
-  | Extract<Position, { type: 'call_model' }>
-  | (Omit<ToolsPosition, 'response'> & { response: Omit<RecordedResponse, 'content' | 'providerItems'> });
+export type CarriedPosition = Extract<Position, { type: 'call_model' }> | CarriedTools | CarriedCell;
+
+/** The position among the calls of a response. Calls of code are not in the window: their content is carried. */
+export type CarriedTools = Omit<ToolsPosition, 'response' | 'cell'> & {
+  response: Omit<RecordedResponse, 'content' | 'providerItems'> & Partial<Pick<RecordedResponse, 'content'>>;
+  cell?: CarriedCell;
+};
+
+export type CarriedCell = Omit<CellPosition, 'tools'> & { tools: CarriedTools };
 
 /** The part of the carried state that the loop does not know. */
 export interface ContinueAsNewOptions {
@@ -110,6 +119,7 @@ export function toContinueAsNewState(state: RunState, position: Position, { exec
     ...(state.modelRetries.size === 0 ? {} : { modelRetries: [...state.modelRetries] }),
     ...(lastError === undefined ? {} : { lastError }),
     ...(notArchived === undefined ? {} : { notArchived }),
+    ...(state.code === undefined ? {} : { code: state.code }),
     ...(state.parent === undefined ? {} : { parent: state.parent }),
     ...(state.program === undefined ? {} : { program: toCarriedProgram(state.program) }),
     inbox,
@@ -120,10 +130,20 @@ function cut(thought: string): string {
   return jsonTextPrefix(thought, THOUGHT_BYTES);
 }
 
-/** Leaves out the parts of a position that the window contains: the content of the response, and of results that are recorded already. */
+/** Leaves out the parts of a position that the window contains. */
 function carriedPosition(position: Position, window: Window): CarriedPosition {
   if (position.type === 'call_model') return position;
+  return position.type === 'run_cell' ? carriedCell(position, window) : carriedTools(position, window);
+}
+
+function carriedCell(cell: CellPosition, window: Window): CarriedCell {
+  return { ...cell, tools: carriedTools(cell.tools, window) };
+}
+
+/** Leaves out the content of the response, and of results that are recorded already. */
+function carriedTools({ cell, ...position }: ToolsPosition, window: Window): CarriedTools {
   const { content, providerItems: _, ...response } = position.response;
+  if (cell !== undefined) return { ...position, response: { ...response, content }, cell: carriedCell(cell, window) };
   const recorded = recordedResults(window, position.response.id);
   const calls = content.filter(isToolCall);
   const outcomes = position.outcomes.map((outcome, index) =>
@@ -163,6 +183,7 @@ export function fromContinueAsNewState(carried: ContinueAsNewState): { state: Ru
     modelRetries: new Map(carried.modelRetries),
     ...(lastError === undefined ? {} : { lastError }),
     ...(notArchived === undefined ? {} : { notArchived }),
+    ...(carried.code === undefined ? {} : { code: carried.code }),
     ...(carried.parent === undefined ? {} : { parent: carried.parent }),
     ...programOf(carried),
   };
@@ -176,12 +197,22 @@ function programOf({ snapshot, program }: ContinueAsNewState): Pick<RunState, 'p
 
 function positionOf({ position, window }: ContinueAsNewState): Position {
   if (position.type === 'call_model') return position;
-  const content = window.events.find(({ id }) => id === position.response.id)?.content ?? [];
-  const recorded = recordedResults(window, position.response.id);
-  const calls = content.filter(isToolCall);
+  return position.type === 'run_cell' ? cellOf(position, window) : toolsOf(position, window);
+}
+
+function cellOf(cell: CarriedCell, window: Window): CellPosition {
+  return { ...cell, tools: toolsOf(cell.tools, window) };
+}
+
+function toolsOf({ cell, ...position }: CarriedTools, window: Window): ToolsPosition {
+  const { content: calls = [], ...response } = position.response;
+  if (cell !== undefined) return { ...position, response: { ...response, content: calls }, cell: cellOf(cell, window) };
+  const content = window.events.find(({ id }) => id === response.id)?.content ?? [];
+  const recorded = recordedResults(window, response.id);
+  const called = content.filter(isToolCall);
   const outcomes = position.outcomes.map((outcome, index) => {
-    const known = recorded.get(calls[index]?.toolCallId ?? '');
+    const known = recorded.get(called[index]?.toolCallId ?? '');
     return outcome?.type === 'result' && known !== undefined ? { ...outcome, content: known.content } : outcome;
   });
-  return { ...position, response: { ...position.response, content }, outcomes };
+  return { ...position, response: { ...response, content }, outcomes };
 }

@@ -1,7 +1,6 @@
 // Shared state: the run, and its record.
 
 import type { AgentSnapshot } from '../../domain/agent/agent-snapshot.ts';
-import type { CodeJournal } from '../../domain/code/journal.ts';
 import { cutText } from '../../domain/content/cut-content.ts';
 import { addEvent, incrementStep, newExecutionContext, type ExecutionContext } from '../../domain/record/execution-context.ts';
 import { newEvent, type Event } from '../../domain/record/event.ts';
@@ -15,8 +14,9 @@ import { givenEvents } from '../../domain/record/given-events.ts';
 import type { RunStatus } from '../../domain/run/status.ts';
 import type { StepResult, ToolCallRecord } from '../../domain/record/step.ts';
 import { noUsage, type AggregatedUsage } from '../../domain/model/usage.ts';
-import { emptyWindow, extendWindow, type Window } from '../../domain/record/window.ts';
+import { emptyWindow, extendWindow, type Window, type WindowEvent } from '../../domain/record/window.ts';
 import { type Approvals, noApprovals } from '../approvals/approvals.ts';
+import type { CodeState } from '../code/code-state.ts';
 import type { ProgramState } from '../../domain/program/program-state.ts';
 import type { RunClock } from './clock.ts';
 
@@ -74,8 +74,8 @@ export interface RunState {
   parent?: ParentRun;
   /** The units and steps, if the run is that of a program. */
   program?: ProgramState;
-  /** The cells that made the namespace of the run's code. */
-  journal?: CodeJournal;
+  /** The code that the run has executed. Absent before its first cell. */
+  code?: CodeState;
   /** Ids of the results in the last event, if activities produced all of them. */
   resultIds?: string[];
 }
@@ -147,8 +147,14 @@ export function recordEvent(state: RunState, clock: RunClock, event: Pick<Event,
   const stamp = { id: event.id ?? clock.uuid(), now: clock.now() };
   const recorded = { ...newEvent(stamp, executionId, event.author), ...event };
   addEvent(state.context, recorded);
-  state.window = extendWindow(state.window, recorded);
+  // Calls of code take their place in the record, and none in the window.
+  state.window = extendWindow(state.window, recorded.caller === 'code' ? { ...recorded, content: [] } : recorded);
   delete state.resultIds;
+}
+
+/** Returns an event of the window, or the event of the calls that code waits for. */
+export function findEvent({ window, code }: Pick<RunState, 'window' | 'code'>, id: string): WindowEvent | undefined {
+  return code?.calls?.id === id ? code.calls : window.events.findLast((event) => event.id === id);
 }
 
 /** Appends a step and moves on to the next. */

@@ -19,6 +19,8 @@ export interface Acting {
   offset: number;
   /** True for the attempt after the step limit. */
   final: boolean;
+  /** True if code makes the calls. */
+  inCode?: boolean;
 }
 
 /** A prepared call: one to execute, with the requirement of a decision if it needs one; or one whose result needs no execution. */

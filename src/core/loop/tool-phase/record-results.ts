@@ -16,7 +16,7 @@ type Outcomes = readonly (ToolOutcome | null)[];
  * Records the results that are not in the record yet as one event, in the model's order. While other calls of the
  * response wait for a decision, that is a part of them; marks each with the time, for the step.
  */
-export function recordResults({ state, calls }: Acting, ports: RunPorts, outcomes: (ToolOutcome | null)[]): void {
+export function recordResults({ state, calls, response, inCode }: Acting, ports: RunPorts, outcomes: (ToolOutcome | null)[]): void {
   const recordedAt = new Date(ports.now()).toISOString();
   const results: ToolResult[] = [];
   const resultIds: string[] = [];
@@ -31,32 +31,43 @@ export function recordResults({ state, calls }: Acting, ports: RunPorts, outcome
     outcomes[index] = { ...(outcome.type === 'lost' ? result : outcome), recordedAt };
   });
   const isPartial = outcomes.includes(null);
+  const before = calls.length - outcomes.filter((outcome) => outcome === null || outcome === undefined).length - results.length;
   if (results.length === 0 && (isPartial || calls.length > 0)) return;
   recordEvent(state, ports, {
     author: state.snapshot.name,
     content: results,
+    // Made of the id that the history holds: no activity has an input that names it.
+    ...(inCode ? { caller: 'code' as const, id: `${response.id}/results-${before}` } : {}),
     ...(isPartial ? { partial: true as const } : {}),
     ...(contextUpdates.length === 0 ? {} : { contextUpdates }),
   });
-  if (resultIds.length === results.length) state.resultIds = resultIds;
+  if (!inCode && resultIds.length === results.length) state.resultIds = resultIds;
 }
 
 /** Records one step with one record per call. All results are in the record already. */
-export function recordToolStep({ state, response, calls, final }: Acting, outcomes: Outcomes): void {
-  const records = calls.map((call, index) => toRecord(state, call, resultOf(call, outcomes[index] ?? interrupted())));
+export function recordToolStep(acting: Acting, outcomes: Outcomes): void {
+  const { state, response, final } = acting;
+  const records = recordsOf(acting, outcomes);
   for (const record of records) countToolCall(state, record);
   recordStep(state, {
     thought: thoughtOf(response.content),
-    toolCalls: records,
+    toolCalls: state.code === undefined ? records : [...records, ...state.code.records],
     usage: response.usage,
     finishReason: 'tool_calls',
     ...(final ? { final: true } : {}),
   });
+  if (state.code !== undefined) state.code.records = [];
+}
+
+/** Returns the records of calls, in their order. */
+export function recordsOf({ state, calls }: Acting, outcomes: Outcomes): ToolCallRecord[] {
+  return calls.map((call, index) => toRecord(state, call, resultOf(call, outcomes[index] ?? interrupted())));
 }
 
 type Result = ToolOutcome & { type: 'result' };
 
-function resultOf({ name }: ToolCall, outcome: ToolOutcome): Result {
+/** Returns the result that is recorded for a call with that outcome. */
+export function resultOf({ name }: ToolCall, outcome: ToolOutcome): Result {
   if (outcome.type === 'result') return outcome;
   const instead = outcome.type === 'lost' || outcome.isUnknown ? unknown(name) : running();
   return { ...instead, ...(outcome.recordedAt === undefined ? {} : { recordedAt: outcome.recordedAt }) };

@@ -1,6 +1,7 @@
 // Tool phase: its steps in order.
 
 import { isToolCall } from '../../domain/content/content.ts';
+import { RUN_CODE } from '../../domain/content/tool-text.ts';
 import { finish, finishChecked, mayRetryOutput } from '../answer.ts';
 import { isAskedAbout } from '../approvals/approvals.ts';
 import { askAtLimit } from '../limits/ask-at-limit.ts';
@@ -8,11 +9,14 @@ import { endCancelled, endFailed, endAtLimit } from '../endings.ts';
 import { reserveCalls } from '../limits/limits.ts';
 import type { NextStep, ToolsPosition } from '../next-step.ts';
 import { endedByNoWorker } from './no-worker.ts';
-import type { RunPorts } from '../ports.ts';
-import { overLimit } from './call-results.ts';
+import type { RunPorts, ToolOutcome } from '../ports.ts';
+import { isStopped } from './stop-batch.ts';
+import { interrupted, overLimit } from './call-results.ts';
 import { type Acting, finalOutput, isFinalAnswer, prepareCall, type PreparedCall, problemOf } from './prepare-call.ts';
 import { recordResults, recordToolStep } from './record-results.ts';
-import type { RunState } from '../state/run-state.ts';
+import { afterCallsOfCode } from '../code/calls-of-code.ts';
+import { finalAnswerOfCode } from '../code/final-answer.ts';
+import { findEvent, type RunState } from '../state/run-state.ts';
 import { settleDecisions } from '../approvals/settle-decisions.ts';
 import { ToolScheduler } from './tool-scheduler.ts';
 
@@ -24,38 +28,80 @@ import { ToolScheduler } from './tool-scheduler.ts';
 export async function runToolPhase(state: RunState, ports: RunPorts, position: ToolsPosition): Promise<NextStep> {
   state.phase = 'tools';
   const acting = actingOn(state, position);
-  const { response, outcomes: before, final } = position;
-  const names = final ? [] : namesToStart(acting, position);
-  let reservation = reserveCalls(state, names);
-  // If a person is asked at limits, no call starts before there is room for all of them, or the person has refused.
-  if (reservation.reached !== undefined && state.limits.onLimit === 'ask' && !position.limitRefused) {
-    const next = await askAtLimit(state, ports, position, () => (reservation = reserveCalls(state, names)).reached);
-    // After a refusal the calls that fit are executed, and then the limit ends the run.
-    if (next !== undefined) return next.type === 'finish' ? { ...position, limitRefused: true } : next;
-  }
-  const { refused } = reservation;
-  const isOverLimit = refused.size > 0 || position.overLimit === true;
-  const prepared = prepare(acting, refused);
-  const batch = { response, prepared, outcomes: prepared.map((_, index) => before[index] ?? null) };
-  const outcomes = await new ToolScheduler(acting, ports, batch).execute();
-  if (outcomes.includes(null)) {
-    return { type: 'continue', position: { ...position, outcomes, ...(isOverLimit ? { overLimit: true as const } : {}) } };
-  }
+  const cells = pendingCells(acting, position.outcomes);
+  const { outcomes, instead, isOverLimit } = await runCalls(acting, ports, position, cells);
+  if (instead !== undefined) return instead;
   // Decisions that came too late are refused, and their senders are told.
   if (ports.inbox.decisions.length > 0) await settleDecisions(state, ports);
-  recordResults(acting, ports, outcomes);
+  const limited = isOverLimit ? { overLimit: true as const } : {};
+  if (position.cell !== undefined) {
+    const { cell } = position;
+    return afterCallsOfCode(acting, ports, { ...cell, tools: { ...cell.tools, ...limited } }, outcomes);
+  }
+  const [index] = cells;
+  if (index !== undefined) {
+    if (isStopped(state, ports, { outcomes }, true)) for (const cell of cells) outcomes[cell] = interrupted();
+    recordResults(acting, ports, outcomes);
+    if (outcomes.includes(null)) return { type: 'run_cell', tools: { ...position, outcomes, ...limited }, index };
+  } else recordResults(acting, ports, outcomes);
   recordToolStep(acting, outcomes);
   state.approvals.approved = [];
 
   if (ports.cancelRequested() || outcomes.some((outcome) => outcome?.type === 'cancelled')) return endCancelled(state);
   const ended = endedByNoWorker(state, ports, outcomes);
   if (ended !== undefined) return ended;
-  return afterTools(acting, ports, isOverLimit);
+  return afterTools(acting, ports, outcomes, isOverLimit);
 }
 
-function actingOn(state: RunState, { response, final }: ToolsPosition): Acting {
-  const offset = state.window.events.findLast(({ id }) => id === response.id)?.offset ?? state.window.through - 1;
-  return { state, response, calls: response.content.filter(isToolCall), offset, final };
+/** The outcomes of the calls of a response, null for its cells; or the next step, if the calls have not all ended. */
+interface CallsRun {
+  outcomes: (ToolOutcome | null)[];
+  isOverLimit: boolean;
+  instead?: NextStep;
+}
+
+/** Runs the calls of a response but its cells, for which there is nothing to schedule. */
+async function runCalls(acting: Acting, ports: RunPorts, position: ToolsPosition, cells: readonly number[]): Promise<CallsRun> {
+  const { state, response, calls } = acting;
+  const { final } = position;
+  const indexes = calls.map((_, index) => index).filter((index) => !cells.includes(index));
+  const before = indexes.map((index) => position.outcomes[index] ?? null);
+  const some: Acting = cells.length === 0 ? acting : { ...acting, calls: calls.filter((_, index) => !cells.includes(index)) };
+  const names = final ? [] : namesToStart(some, before);
+  let reservation = reserveCalls(state, names);
+  // If a person is asked at limits, no call starts before there is room for all of them, or the person has refused.
+  if (reservation.reached !== undefined && state.limits.onLimit === 'ask' && !position.limitRefused) {
+    const next = await askAtLimit(state, ports, position, () => (reservation = reserveCalls(state, names)).reached);
+    // After a refusal the calls that fit are executed, and then the limit ends the run.
+    if (next !== undefined) {
+      const instead = next.type === 'finish' ? { ...position, limitRefused: true as const } : next;
+      return { outcomes: [], isOverLimit: false, instead };
+    }
+  }
+  const { refused } = reservation;
+  const isOverLimit = refused.size > 0 || position.overLimit === true;
+  const prepared = prepare(some, refused);
+  // Calls around a cell have their outcomes when the cell has ended.
+  const isDone = state.code !== undefined && !before.includes(null);
+  const ended = isDone ? before : await new ToolScheduler(some, ports, { response, prepared, outcomes: before }).execute();
+  const outcomes: (ToolOutcome | null)[] = calls.map(() => null);
+  for (const [place, index] of indexes.entries()) outcomes[index] = ended[place] ?? null;
+  if (!ended.includes(null)) return { outcomes, isOverLimit };
+  const left: ToolsPosition = { ...position, outcomes, ...(isOverLimit ? { overLimit: true as const } : {}) };
+  return { outcomes, isOverLimit, instead: { type: 'continue', position: left } };
+}
+
+/** The indexes of the cells that have no outcome yet. */
+function pendingCells({ state, response, calls, final }: Acting, outcomes: readonly (ToolOutcome | null)[]): number[] {
+  if (state.snapshot.code === undefined || final) return [];
+  return calls.flatMap((call, index) =>
+    call.name === RUN_CODE && (outcomes[index] ?? null) === null && problemOf(response, call) === undefined ? [index] : [],
+  );
+}
+
+function actingOn(state: RunState, { response, final, cell }: ToolsPosition): Acting {
+  const offset = findEvent(state, response.id)?.offset ?? state.window.through - 1;
+  return { state, response, calls: response.content.filter(isToolCall), offset, final, inCode: cell !== undefined };
 }
 
 /** Prepares the calls; one that the limits refuse has its result already. */
@@ -64,7 +110,7 @@ function prepare(acting: Acting, refused: ReadonlySet<number>): PreparedCall[] {
 }
 
 /** Returns the name of each call that would start, by index. A call about whose outcome a person is asked has started already. */
-function namesToStart({ state, response, calls }: Acting, { outcomes }: ToolsPosition): (string | undefined)[] {
+function namesToStart({ state, response, calls }: Acting, outcomes: readonly (ToolOutcome | null)[]): (string | undefined)[] {
   const { tools } = state.snapshot;
   const { pending } = state.approvals;
   return calls.map((call, index) => {
@@ -78,9 +124,12 @@ function namesToStart({ state, response, calls }: Acting, { outcomes }: ToolsPos
   });
 }
 
-function afterTools({ state, response, calls, final }: Acting, ports: RunPorts, isOverLimit: boolean): NextStep {
+function afterTools(acting: Acting, ports: RunPorts, outcomes: readonly (ToolOutcome | null)[], isOverLimit: boolean): NextStep {
+  const { state, response, calls, final } = acting;
   if (final) return endAtLimit(state);
   if (response.verdict !== undefined) return finishChecked(state, ports, response, final);
+  const answered = finalAnswerOfCode(state, outcomes);
+  if (answered !== undefined) return finish(state, ports, { output: answered.output, final: false });
   const answers = calls.filter((call) => isFinalAnswer(state, call));
   const valid = answers.find((call) => problemOf(response, call) === undefined);
   if (valid !== undefined) return finish(state, ports, { output: finalOutput(response, valid), final: false });

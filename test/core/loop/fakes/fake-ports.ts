@@ -9,7 +9,15 @@ import type { StepResult } from '../../../../src/core/domain/record/step.ts';
 import type { UsageStats } from '../../../../src/core/domain/model/usage.ts';
 import { Inbox } from '../../../../src/core/loop/state/inbox.ts';
 import type { Position } from '../../../../src/core/loop/next-step.ts';
-import type { ModelCall, ModelCallOutcome, RunPorts, ToolInvocation, ToolOutcome } from '../../../../src/core/loop/ports.ts';
+import type {
+  ModelCall,
+  ModelCallOutcome,
+  RunPorts,
+  SegmentCall,
+  SegmentOutcome,
+  ToolInvocation,
+  ToolOutcome,
+} from '../../../../src/core/loop/ports.ts';
 import { quietPorts } from './quiet-ports.ts';
 import { BEGINNING, runLoop } from '../../../../src/core/loop/run-loop.ts';
 import { newRunState, type RunState } from '../../../../src/core/loop/state/run-state.ts';
@@ -54,6 +62,8 @@ export interface FakeScript {
   inbox?: Inbox;
   /** The callers that act while the run waits, one after the other. */
   callers?: Caller[];
+  /** The outcome of each segment of code. */
+  runSegment?: (segment: SegmentCall, run: FakeRun) => SegmentOutcome | Promise<SegmentOutcome>;
   /** Other ports of the run: summaries, refusals. */
   ports?: Partial<Pick<RunPorts, 'summarise' | 'authorize' | 'notify' | 'noted' | 'allows' | 'verify' | 'askTerms'>>;
   /** Decides at each possible point if the run continues as new. Default: never. */
@@ -110,6 +120,7 @@ function portsOf(run: FakeRun, script: FakeScript): Omit<RunPorts, 'now' | 'uuid
     until: (isMet, deadline) => scheduler.until(isMet, deadline),
     callModel: (modelCall) => scheduler.during(answered(run, script, modelCall)),
     runTool: (invocation) => scheduler.during(executed(run, script, invocation)),
+    ...(script.runSegment === undefined ? {} : { runSegment: (segment) => scheduler.during(ranSegment(run, script, segment)) }),
     cancelRequested: () => scheduler.cancelled,
     continueDue: () => script.continueDue?.(run) ?? false,
     ...(script.recorded === undefined ? {} : { recorded: script.recorded }),
@@ -120,6 +131,11 @@ async function answered(run: FakeRun, script: FakeScript, modelCall: ModelCall):
   const outcome = script.model[run.modelCalls.push(modelCall) - 1];
   if (outcome === undefined) throw new Error(`The script has no answer to model call ${run.modelCalls.length}`);
   return typeof outcome === 'function' ? outcome(run) : outcome;
+}
+
+async function ranSegment(run: FakeRun, { runSegment }: FakeScript, segment: SegmentCall): Promise<SegmentOutcome> {
+  if (runSegment === undefined) throw new Error('The script runs no code');
+  return runSegment(segment, run);
 }
 
 async function executed(run: FakeRun, script: FakeScript, invocation: ToolInvocation): Promise<ToolOutcome> {

@@ -4,11 +4,22 @@ import type { RunPorts } from '../../../../src/core/loop/ports.ts';
 /** The ports of a run without requests and with an unlimited history: for runs outside of a workflow. */
 export function quietPorts(): Pick<
   RunPorts,
-  'verify' | 'askTerms' | 'summarise' | 'authorize' | 'notify' | 'cancelRequested' | 'inbox' | 'until' | 'continueDue' | 'allows'
+  | 'verify'
+  | 'askTerms'
+  | 'runSegment'
+  | 'summarise'
+  | 'authorize'
+  | 'notify'
+  | 'cancelRequested'
+  | 'inbox'
+  | 'until'
+  | 'continueDue'
+  | 'allows'
 > {
   return {
     verify: (_, reason) => Promise.resolve({ type: 'lost', reason }),
     askTerms: () => Promise.resolve(undefined),
+    runSegment: () => Promise.resolve({ type: 'failed', message: 'the run has no code' }),
     summarise: () => Promise.resolve({ type: 'failed', code: 'internal', message: 'nothing here summarises' }),
     authorize: () => Promise.resolve({ type: 'refused', reason: 'no caller may decide here' }),
     notify: () => Promise.resolve({ type: 'notified' }),

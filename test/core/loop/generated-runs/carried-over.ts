@@ -2,7 +2,7 @@ import { Inbox } from '../../../../src/core/loop/state/inbox.ts';
 import type { Position } from '../../../../src/core/loop/next-step.ts';
 import { fromContinueAsNewState, toContinueAsNewState } from '../../../../src/core/loop/state/continue-as-new-state.ts';
 import type { RunState } from '../../../../src/core/loop/state/run-state.ts';
-import { checkContinueAsNewState } from '../../../../src/core/wire-schemas/continue-as-new-state-schema.ts';
+import { checkContinueAsNewState } from '../../../../src/core/wire-schemas/carry/continue-as-new-state-schema.ts';
 
 /** The state at which an execution of a run ended or begins. */
 export interface ExecutionState {

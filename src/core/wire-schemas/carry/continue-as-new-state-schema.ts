@@ -1,17 +1,18 @@
-import { errorMessage } from '../domain/errors/error.ts';
-import { isTooDeep, MAX_CHECKED_DEPTH } from '../domain/json/json-depth.ts';
-import { isJsonObject, type JsonObject } from '../domain/json/json.ts';
-import { STATE_VERSION, type ContinueAsNewState } from '../loop/state/continue-as-new-state.ts';
-import { AMOUNT, AT_LEAST_ONE, COUNT, MOMENT } from './bounded-number.ts';
+import { errorMessage } from '../../domain/errors/error.ts';
+import { isTooDeep, MAX_CHECKED_DEPTH } from '../../domain/json/json-depth.ts';
+import { isJsonObject, type JsonObject } from '../../domain/json/json.ts';
+import { STATE_VERSION, type ContinueAsNewState } from '../../loop/state/continue-as-new-state.ts';
+import { AMOUNT, AT_LEAST_ONE, COUNT, MOMENT } from '../bounded-number.ts';
+import { CODE_STATE_SCHEMA } from '../code-schema.ts';
 import { CARRIED_PROGRAM_SCHEMA } from './carried-program-schema.ts';
 import { CARRIED_POSITION_SCHEMA, USAGE } from './carried-position-schema.ts';
 import { APPROVALS_SCHEMA, CARRIED_INBOX_SCHEMA } from './carried-requests-schema.ts';
 import { CARRIED_WINDOW_SCHEMA } from './carried-window-schema.ts';
-import { PARENT_SCHEMA } from './parent-schema.ts';
+import { PARENT_SCHEMA } from '../parent-schema.ts';
 import { inconsistency } from './state-consistency.ts';
-import { checkJson, problemsText } from '../json-schema/check-json-schema.ts';
-import { propertiesOf } from '../json-schema/json-schema.ts';
-import { RUN_LIMITS_SCHEMA, SNAPSHOT_SCHEMA } from './snapshot-schema.ts';
+import { checkJson, problemsText } from '../../json-schema/check-json-schema.ts';
+import { propertiesOf } from '../../json-schema/json-schema.ts';
+import { RUN_LIMITS_SCHEMA, SNAPSHOT_SCHEMA } from '../snapshot-schema.ts';
 
 const TEXT: JsonObject = { type: 'string' };
 const OBJECT: JsonObject = { type: 'object' };
@@ -62,6 +63,7 @@ const CONTINUE_AS_NEW_STATE_SCHEMA: JsonObject = {
     modelRetries: COUNTS_BY_NAME,
     resultIds: { type: 'array', items: TEXT },
     lastError: TEXT,
+    code: CODE_STATE_SCHEMA,
     notArchived: NOT_ARCHIVED,
     parent: PARENT_SCHEMA,
     program: CARRIED_PROGRAM_SCHEMA,

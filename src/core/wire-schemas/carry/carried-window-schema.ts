@@ -1,5 +1,5 @@
-import type { JsonObject } from '../domain/json/json.ts';
-import { COUNT } from './bounded-number.ts';
+import type { JsonObject } from '../../domain/json/json.ts';
+import { COUNT } from '../bounded-number.ts';
 
 const TEXT: JsonObject = { type: 'string' };
 const OBJECT: JsonObject = { type: 'object' };

@@ -1,6 +1,8 @@
-import type { JsonObject } from '../domain/json/json.ts';
-import { AMOUNT, COUNT, SUMMAND } from './bounded-number.ts';
-import { VERDICT_SCHEMA } from './verdict-schema.ts';
+import type { JsonObject } from '../../domain/json/json.ts';
+import { AMOUNT, COUNT, SUMMAND } from '../bounded-number.ts';
+import { propertiesOf } from '../../json-schema/json-schema.ts';
+import { CALL_SCHEMA } from '../code-schema.ts';
+import { VERDICT_SCHEMA } from '../verdict-schema.ts';
 import { REQUIREMENT_SCHEMA } from './carried-requests-schema.ts';
 
 const TEXT: JsonObject = { type: 'string' };
@@ -51,6 +53,7 @@ const OUTCOME: JsonObject = {
         verified: { type: 'object', properties: { happened: FLAG, reason: TEXT }, required: ['happened', 'reason'] },
         noWorker: { type: 'object', properties: { code: TEXT, message: TEXT }, required: ['code', 'message'] },
         recordedAt: TEXT,
+        finalAnswer: { type: 'object', required: ['value'] },
       },
       required: ['type', 'status', 'content', 'durationMs'],
     },
@@ -80,21 +83,47 @@ const RESPONSE: JsonObject = {
   required: ['id', 'finishReason'],
 };
 
+/** The calls of the response of a model. */
+const TOOLS: JsonObject = {
+  type: 'object',
+  properties: {
+    type: { const: 'run_tools' },
+    response: RESPONSE,
+    final: FLAG,
+    outcomes: { type: 'array', items: OUTCOME },
+    limitRefused: YES,
+    overLimit: YES,
+  },
+  required: ['type', 'response', 'final', 'outcomes'],
+};
+
+const CELL: JsonObject = {
+  type: 'object',
+  properties: { type: { const: 'run_cell' }, tools: TOOLS, index: COUNT, spentMs: AMOUNT },
+  required: ['type', 'tools', 'index'],
+};
+
+/** The calls that the code of a cell makes. */
+const CALLS_OF_CODE: JsonObject = {
+  type: 'object',
+  properties: {
+    ...propertiesOf(TOOLS),
+    response: {
+      type: 'object',
+      properties: { ...propertiesOf(RESPONSE), content: { type: 'array', items: CALL_SCHEMA } },
+      required: ['id', 'finishReason', 'content'],
+    },
+    cell: CELL,
+  },
+  required: ['type', 'response', 'final', 'outcomes', 'cell'],
+};
+
 /** The JSON Schema of the position at which the loop goes on. */
 export const CARRIED_POSITION_SCHEMA: JsonObject = {
   anyOf: [
     { type: 'object', properties: { type: { const: 'call_model' }, final: FLAG, shortened: YES }, required: ['type', 'final'] },
-    {
-      type: 'object',
-      properties: {
-        type: { const: 'run_tools' },
-        response: RESPONSE,
-        final: FLAG,
-        outcomes: { type: 'array', items: OUTCOME },
-        limitRefused: YES,
-        overLimit: YES,
-      },
-      required: ['type', 'response', 'final', 'outcomes'],
-    },
+    CALLS_OF_CODE,
+    { ...TOOLS, properties: { ...propertiesOf(TOOLS), cell: false } },
+    CELL,
   ],
 };

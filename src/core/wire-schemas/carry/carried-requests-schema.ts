@@ -1,9 +1,9 @@
-import type { JsonObject } from '../domain/json/json.ts';
-import { COUNT, DURATION, MOMENT } from './bounded-number.ts';
-import { LIMIT_CHANGES_SCHEMA } from './limits-schema.ts';
-import { propertiesOf } from '../json-schema/json-schema.ts';
-import { RUN_INPUT_SCHEMA } from './run-input-schema.ts';
-import { DEADLINE_ACTION } from './snapshot-schema.ts';
+import type { JsonObject } from '../../domain/json/json.ts';
+import { COUNT, DURATION, MOMENT } from '../bounded-number.ts';
+import { LIMIT_CHANGES_SCHEMA } from '../limits-schema.ts';
+import { propertiesOf } from '../../json-schema/json-schema.ts';
+import { RUN_INPUT_SCHEMA } from '../run-input-schema.ts';
+import { DEADLINE_ACTION } from '../snapshot-schema.ts';
 
 const TEXT: JsonObject = { type: 'string' };
 const OBJECT: JsonObject = { type: 'object' };

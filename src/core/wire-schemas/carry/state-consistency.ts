@@ -1,8 +1,9 @@
-import { isToolCall } from '../domain/content/content.ts';
-import { allSteps } from '../domain/program/all-steps.ts';
-import { kindOf } from '../domain/program/document.ts';
-import { pinnedStepsProblem } from './pinned-program.ts';
-import type { ContinueAsNewState } from '../loop/state/continue-as-new-state.ts';
+import { isToolCall } from '../../domain/content/content.ts';
+import { RUN_CODE } from '../../domain/content/tool-text.ts';
+import { allSteps } from '../../domain/program/all-steps.ts';
+import { kindOf } from '../../domain/program/document.ts';
+import { pinnedStepsProblem } from '../pinned-program.ts';
+import type { ContinueAsNewState } from '../../loop/state/continue-as-new-state.ts';
 
 /**
  * Describes a contradiction between parts of a carried state that each fit the schema; undefined if there is none. The loop relies
@@ -41,13 +42,28 @@ function countProblem({
   return twice === undefined ? undefined : `the name "${twice}" is counted twice`;
 }
 
-function positionProblem({ position, window }: ContinueAsNewState): string | undefined {
+function positionProblem({ position, window, code }: ContinueAsNewState): string | undefined {
   if (position.type === 'call_model') return undefined;
-  const response = window.events.find(({ id }) => id === position.response.id);
-  if (response === undefined) return `position.response: the window has no event "${position.response.id}"`;
-  const calls = response.content.filter(isToolCall).length;
-  if (position.outcomes.length <= calls) return undefined;
-  return `position.outcomes: ${position.outcomes.length} outcomes of ${calls} calls`;
+  const cell = position.type === 'run_cell' ? position : position.cell;
+  if (position.type === 'run_tools' && cell !== undefined) {
+    const { response, outcomes } = position;
+    if (code?.calls?.id !== response.id) return `position.response: the code waits for no calls of event "${response.id}"`;
+    if (outcomes.length > code.calls.content.length) return outcomesProblem(outcomes.length, code.calls.content.length);
+  }
+  const tools = cell === undefined ? position : cell.tools;
+  if (tools.type !== 'run_tools') return undefined;
+  const response = window.events.find(({ id }) => id === tools.response.id);
+  if (response === undefined) return `position.response: the window has no event "${tools.response.id}"`;
+  const calls = response.content.filter(isToolCall);
+  if (tools.outcomes.length > calls.length) return outcomesProblem(tools.outcomes.length, calls.length);
+  if (cell === undefined) return undefined;
+  if (calls[cell.index]?.name !== RUN_CODE) return `position.index: call ${cell.index} runs no code`;
+  const hasBegun = cell.spentMs !== undefined || position.type === 'run_tools';
+  return hasBegun && (code === undefined || code.journal.cells.length === 0) ? 'code.journal: the cell in progress is missing' : undefined;
+}
+
+function outcomesProblem(outcomes: number, calls: number): string {
+  return `position.outcomes: ${outcomes} outcomes of ${calls} calls`;
 }
 
 /**

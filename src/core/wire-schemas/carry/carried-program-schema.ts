@@ -1,10 +1,10 @@
-import { ERROR_CODES } from '../domain/errors/error.ts';
-import type { JsonObject } from '../domain/json/json.ts';
-import { STEP_KINDS } from '../domain/program/document.ts';
-import { COUNT, MOMENT } from './bounded-number.ts';
-import { SPILLED } from './content-item-schema.ts';
-import { GIVEN_SCHEMA } from './limits-schema.ts';
-import { PINNED_PROGRAM_SCHEMA } from './pinned-program.ts';
+import { ERROR_CODES } from '../../domain/errors/error.ts';
+import type { JsonObject } from '../../domain/json/json.ts';
+import { STEP_KINDS } from '../../domain/program/document.ts';
+import { COUNT, MOMENT } from '../bounded-number.ts';
+import { SPILLED } from '../content-item-schema.ts';
+import { GIVEN_SCHEMA } from '../limits-schema.ts';
+import { PINNED_PROGRAM_SCHEMA } from '../pinned-program.ts';
 
 const TEXT: JsonObject = { type: 'string' };
 const OBJECT: JsonObject = { type: 'object' };

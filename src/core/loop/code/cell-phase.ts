@@ -1,0 +1,128 @@
+// Tool phase: one segment of a cell.
+
+import type { JournalCell } from '../../domain/code/journal.ts';
+import { isToolCall } from '../../domain/content/content.ts';
+import { setState } from '../../domain/record/execution-context.ts';
+import { stateProblem } from '../../domain/record/state-problem.ts';
+import { continueBeforeTool } from '../limits/continuing.ts';
+import type { CellPosition, NextStep, ToolsPosition } from '../next-step.ts';
+import type { RunPorts, SegmentCall, SegmentOutcome, ToolOutcome } from '../ports.ts';
+import { findEvent, recordEvent, type RunState } from '../state/run-state.ts';
+import { interrupted, result } from '../tool-phase/call-results.ts';
+import { cellCode } from './cell-code.ts';
+import { addSegment, beginCell, beginJournal, callsOf, codeOf, currentCell, dropCell } from './cells.ts';
+import { seedOf } from './seed.ts';
+
+/**
+ * Runs the next segment of a cell. Calls that its code makes are recorded and left to the tool phase, which comes back with their
+ * results. If the history is full, the run goes on with the segment in the next execution.
+ */
+export async function runCellPhase(state: RunState, ports: RunPorts, position: CellPosition): Promise<NextStep> {
+  const { tools, index } = position;
+  if (ports.cancelRequested()) return afterCell(position, interrupted());
+  if (continueBeforeTool(state, ports, tools)) return { type: 'continue', position };
+  if (position.spentMs === undefined) beginCell(state, cellAt(ports, tools, index));
+  const outcome = await ports.runSegment(segmentCall(state, position));
+  if (outcome.type !== 'calls') return afterCell(position, endOfCell(state, outcome));
+  addSegment(state, outcome.digest);
+  const { id, calls: content, problems, approvals, durationMs } = outcome;
+  const author = state.snapshot.name;
+  codeOf(state).calls = { offset: state.window.through, id, author, content };
+  recordEvent(state, ports, { id, author, content, caller: 'code' });
+  return {
+    type: 'run_tools',
+    response: {
+      id,
+      content,
+      finishReason: 'tool_calls',
+      usage: null,
+      ...(problems === undefined ? {} : { problems }),
+      ...(approvals === undefined ? {} : { approvals }),
+    },
+    final: false,
+    outcomes: [],
+    cell: { ...position, spentMs: (position.spentMs ?? 0) + durationMs },
+  };
+}
+
+/** Bytes of JSON of the journal from which on a checkpoint is wanted, so that it can be carried when the run continues as new. */
+const CHECKPOINT_BYTES = 100_000;
+
+/** Returns the next step after a cell with that outcome: the calls of its response go on. */
+export function afterCell({ tools, index }: CellPosition, outcome: ToolOutcome): ToolsPosition {
+  return { ...tools, outcomes: tools.outcomes.with(index, outcome) };
+}
+
+function cellAt(ports: RunPorts, { response }: ToolsPosition, index: number): JournalCell {
+  const call = response.content.filter(isToolCall)[index];
+  const moment = { now: ports.now(), seed: seedOf(`${response.id}/${index}`) };
+  return { code: call === undefined ? '' : cellCode(response.content, call), moment, segments: [] };
+}
+
+function segmentCall(state: RunState, { tools: { response }, index, spentMs = 0 }: CellPosition): SegmentCall {
+  const call = response.content.filter(isToolCall)[index];
+  if (call === undefined) throw new TypeError(`Response "${response.id}" has no call ${index}`);
+  const { code, moment, segments } = currentCell(state);
+  const results = segments.at(-1)?.results;
+  return {
+    step: state.context.currentStep + 1,
+    call,
+    offset: findEvent(state, response.id)?.offset ?? state.window.through - 1,
+    index: response.content.indexOf(call),
+    eventId: response.id,
+    code,
+    moment,
+    cell: codeOf(state).journal.cells.length - 1,
+    segment: segments.length,
+    calls: callsOf(currentCell(state)),
+    spentMs,
+    ...(codeOf(state).journalBytes > CHECKPOINT_BYTES ? { checkpoint: true as const } : {}),
+    ...(results === undefined ? {} : { results }),
+  };
+}
+
+/** Applies the end of a cell to the namespace and the state of the run, and returns the result that the model reads. */
+function endOfCell(state: RunState, outcome: Exclude<SegmentOutcome, { type: 'calls' }>): ToolOutcome {
+  const code = codeOf(state);
+  delete code.calls;
+  if (outcome.type !== 'ended') {
+    dropCell(state);
+    if (outcome.type === 'cancelled') return { type: 'cancelled' };
+    const { message, noWorker } = outcome;
+    return {
+      ...result('error', `The code could not be run: ${message}`),
+      durationMs: null,
+      ...(noWorker === undefined ? {} : { noWorker }),
+    };
+  }
+  if (outcome.digest === undefined) dropCell(state);
+  else addSegment(state, outcome.digest);
+  if (outcome.isLost) beginJournal(state);
+  if (outcome.checkpoint !== undefined) beginJournal(state, { checkpoint: outcome.checkpoint });
+  return toResult(state, outcome);
+}
+
+/** The text that the model reads before the first result after cells that were too large to be carried. */
+const LOST = 'The names and values of earlier cells are lost, because together they were too large to be kept. Define them again.';
+
+function toResult(
+  state: RunState,
+  { id, content, isError, final, state: changes, durationMs }: SegmentOutcome & { type: 'ended' },
+): ToolOutcome {
+  const { journal } = codeOf(state);
+  const problem = changes && stateProblem(state.context.state, changes);
+  if (problem !== undefined) return { ...result('error', ...content, problem), durationMs };
+  for (const [key, value] of Object.entries(changes ?? {})) setState(state.context, key, value);
+  const isLost = journal.isLost === true;
+  if (isLost) delete journal.isLost;
+  return {
+    type: 'result',
+    status: isError ? 'error' : 'success',
+    content: isLost ? [LOST, ...content] : content,
+    durationMs,
+    // The worker's cache has the result without that text.
+    ...(isLost ? {} : { resultId: id }),
+    applied: true,
+    ...(final === undefined ? {} : { finalAnswer: final }),
+  };
+}

@@ -1,0 +1,77 @@
+// Shared state: the cells of a run.
+
+import type { CodeJournal, JournalCell } from '../../domain/code/journal.ts';
+import { jsonBytes } from '../../domain/json/payload-limit.ts';
+import type { CodeCallResult } from '../../execution/executor.ts';
+import type { RunState } from '../state/run-state.ts';
+import type { CodeState } from './code-state.ts';
+
+/** Bytes of JSON of the journal that is carried into the next execution. */
+const CARRIED_JOURNAL_BYTES = 300_000;
+
+/** Bytes of a segment in JSON beside its digest and its results. */
+const SEGMENT_BYTES = 30;
+
+/** Returns the code of the run, which begins with its first cell. */
+export function codeOf(state: RunState): CodeState {
+  return (state.code ??= { ...emptyJournal(), records: [] });
+}
+
+/** Begins a cell, as the last one of the journal. */
+export function beginCell(state: RunState, cell: JournalCell): void {
+  const code = codeOf(state);
+  code.journal.cells.push(cell);
+  code.journalBytes += jsonBytes(cell);
+}
+
+/** Returns the cell in progress, which is the last one of the journal. */
+export function currentCell(state: RunState): JournalCell {
+  const cell = codeOf(state).journal.cells.at(-1);
+  if (cell === undefined) throw new TypeError('The journal of the run has no cell');
+  return cell;
+}
+
+/** Adds a segment to the cell in progress. */
+export function addSegment(state: RunState, digest: string): void {
+  currentCell(state).segments.push({ digest });
+  codeOf(state).journalBytes += digest.length + SEGMENT_BYTES;
+}
+
+/** Adds the results of its calls to the segment that has ended last. */
+export function addResults(state: RunState, results: CodeCallResult[]): void {
+  const segment = currentCell(state).segments.at(-1);
+  if (segment === undefined) throw new TypeError('The cell has no segment');
+  segment.results = results;
+  codeOf(state).journalBytes += jsonBytes(results);
+}
+
+/** Removes the cell in progress from the journal: its values are not part of the namespace. */
+export function dropCell(state: RunState): void {
+  const code = codeOf(state);
+  code.journal = { ...code.journal, cells: code.journal.cells.slice(0, -1) };
+  code.journalBytes = jsonBytes(code.journal);
+}
+
+/** Begins a new journal: after a checkpoint, or without the names and values so far. */
+export function beginJournal(state: RunState, journal: Omit<CodeJournal, 'cells'> = {}): void {
+  Object.assign(codeOf(state), { journal: { ...journal, cells: [] }, journalBytes: jsonBytes(journal) });
+}
+
+/** Returns the number of calls that the segments of a cell have made. */
+export function callsOf({ segments }: JournalCell): number {
+  return segments.reduce((calls, { results = [] }) => calls + results.length, 0);
+}
+
+/** Returns the bytes of JSON that the code of a run takes in the carried state. */
+export function carriedCodeBytes({ journalBytes, records, calls }: CodeState): number {
+  return journalBytes + jsonBytes(records) + (calls === undefined ? 0 : jsonBytes(calls));
+}
+
+/** Forgets the cells between two steps if they are too large to be carried. The model is told with the result of the next cell. */
+export function forgetLargeJournal(state: RunState): void {
+  if (state.code !== undefined && state.code.journalBytes > CARRIED_JOURNAL_BYTES) beginJournal(state, { isLost: true });
+}
+
+function emptyJournal(): Pick<CodeState, 'journal' | 'journalBytes'> {
+  return { journal: { cells: [] }, journalBytes: 0 };
+}

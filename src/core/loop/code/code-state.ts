@@ -1,0 +1,16 @@
+// Shared state: the code of a run.
+
+import type { CodeJournal } from '../../domain/code/journal.ts';
+import type { ToolCallRecord } from '../../domain/record/step.ts';
+import type { WindowEvent } from '../../domain/record/window.ts';
+
+/** The code that a run has executed. Plain JSON: it is carried into the next execution as it is. */
+export interface CodeState {
+  journal: CodeJournal;
+  /** Bytes of JSON of the journal. Counted as it grows, because computing them each time would take longer with each cell. */
+  journalBytes: number;
+  /** The event of the calls that the cell in progress waits for. */
+  calls?: WindowEvent;
+  /** The calls that code has made in this step. */
+  records: ToolCallRecord[];
+}

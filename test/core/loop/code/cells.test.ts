@@ -1,0 +1,252 @@
+import fc from 'fast-check';
+import { describe, expect, it, test } from 'vitest';
+import type { AgentSnapshot } from '../../../../src/core/domain/agent/agent-snapshot.ts';
+import { INTERRUPTED_CALL, RUN_CODE } from '../../../../src/core/domain/content/tool-text.ts';
+import { DEFAULT_EXECUTION_LIMITS } from '../../../../src/core/execution/execution-limits.ts';
+import type { SegmentCall, SegmentOutcome } from '../../../../src/core/loop/ports.ts';
+import { approves, rejects, sends } from '../fakes/callers.ts';
+import { call, called, type FakeScript, resultsOf, returned, runFake, said } from '../fakes/fake-ports.ts';
+import { testSnapshot, testTool } from '../fakes/snapshot.ts';
+
+const code: NonNullable<AgentSnapshot['code']> = {
+  executor: { kind: 'quickjs', language: 'javascript', limits: DEFAULT_EXECUTION_LIMITS, allowedImports: [] },
+  tier: 'local',
+};
+
+function coding(more: Partial<AgentSnapshot> = {}): AgentSnapshot {
+  return testSnapshot({ code, tools: [testTool('find'), testTool('pay', { approval: { when: 'always' } })], ...more });
+}
+
+let segments = 0;
+
+/** A segment that ends with calls of these tools. */
+function calls({ call: { toolCallId }, calls: before }: SegmentCall, ...names: string[]): SegmentOutcome {
+  const made = names.map((name, index) => call(`${toolCallId}.${before + index + 1}`, name, { n: before + index + 1 }));
+  return { type: 'calls', id: `segment-${(segments += 1)}`, calls: made, digest: names.join(), durationMs: 2 };
+}
+
+/** A segment that ends the cell. */
+function ended(text: string, more: Partial<Extract<SegmentOutcome, { type: 'ended' }>> = {}): SegmentOutcome {
+  return { type: 'ended', id: `segment-${(segments += 1)}`, content: [text], digest: text, durationMs: 2, ...more };
+}
+
+/** Runs a cell that calls tools in the given batches, and prints what it got. */
+function cellOf(...batches: string[][]): NonNullable<FakeScript['runSegment']> {
+  const got: unknown[] = [];
+  return (segment) => {
+    if (segment.segment === 0) got.length = 0;
+    got.push(...(segment.results ?? []));
+    const batch = batches[segment.segment];
+    return batch === undefined ? ended(JSON.stringify(got)) : calls(segment, ...batch);
+  };
+}
+
+const runCode = called(call('c1', RUN_CODE, { code: 'print(find())' }));
+
+describe('a cell', () => {
+  test('runs in segments: the calls of each are executed, and the next one gets their results', async () => {
+    const run = await runFake({
+      snapshot: coding(),
+      model: [runCode, said('done')],
+      runSegment: cellOf(['find', 'find'], ['find']),
+      tools: { find: ({ call: { toolCallId } }) => returned(toolCallId) },
+    });
+    expect(resultsOf(run, 1)[0]).toBe('[{"value":"c1.1"},{"value":"c1.2"},{"value":"c1.3"}]');
+    expect(run.result).toMatchObject({ status: 'completed', output: 'done' });
+  });
+
+  test('has its calls in the record and in the step, and not in the window', async () => {
+    const run = await runFake({ snapshot: coding(), model: [runCode, said('done')], runSegment: cellOf(['find']) });
+    expect(run.events.map(({ caller, content }) => [caller, content.map(({ type }) => type).join()])).toEqual([
+      [undefined, 'message'],
+      [undefined, 'tool_call'],
+      ['code', 'tool_call'],
+      ['code', 'tool_result'],
+      [undefined, 'tool_result'],
+      [undefined, 'message'],
+    ]);
+    expect(run.steps[0]?.toolCalls).toMatchObject([
+      { toolName: RUN_CODE, callId: 'c1' },
+      { toolName: 'find', callId: 'c1.1', caller: 'code', arguments: { n: 1 }, result: 'find ran' },
+    ]);
+    expect(run.state.window).toMatchObject({ through: 6 });
+    expect(run.state.window.events.map(({ offset }) => offset)).toEqual([0, 1, 4, 5]);
+    expect(run.modelCalls[1]).toMatchObject({ through: 5, skippedEvents: 2 });
+    expect(run.modelCalls[1]).not.toHaveProperty('earlierIds');
+    expect(run.result.toolCallsByName).toEqual({ find: 1, [RUN_CODE]: 1 });
+  });
+
+  test('keeps what the next cell needs to be run again: code, moment, digests and results', async () => {
+    const asked: SegmentCall[] = [];
+    const cell = cellOf(['find']);
+    const run = await runFake({
+      snapshot: coding(),
+      model: [runCode, called(call('c2', RUN_CODE, { code: 'more()' })), said('done')],
+      runSegment: (segment, fake) => {
+        asked.push(segment);
+        return cell(segment, fake);
+      },
+    });
+    expect(run.state.code?.journal.cells).toMatchObject([
+      { code: 'print(find())', segments: [{ digest: 'find', results: [{ value: 'find ran' }] }, { digest: '[{"value":"find ran"}]' }] },
+      { code: 'more()', segments: [{ digest: 'find' }, {}] },
+    ]);
+    expect(asked.map(({ cell: index, segment, calls: before, spentMs }) => [index, segment, before, spentMs])).toEqual([
+      [0, 0, 0, 0],
+      [0, 1, 1, 2],
+      [1, 0, 0, 0],
+      [1, 1, 1, 2],
+    ]);
+    expect(asked[0]?.moment).toEqual(asked[1]?.moment);
+    expect(asked[0]?.moment.seed).not.toBe(asked[2]?.moment.seed);
+  });
+
+  test('that was ended by a limit is not part of the namespace', async () => {
+    const { digest: _, ...timedOut } = ended('Error (timeout)', { isError: true }) as Extract<SegmentOutcome, { type: 'ended' }>;
+    const run = await runFake({ snapshot: coding(), model: [runCode, said('done')], runSegment: () => timedOut });
+    expect(run.state.code?.journal.cells).toEqual([]);
+    expect(run.steps[0]?.toolCalls[0]).toMatchObject({ isError: true, result: 'Error (timeout)' });
+  });
+
+  test('runs after the other calls of its response, whose results are recorded first', async () => {
+    const run = await runFake({
+      snapshot: coding(),
+      model: [called(call('c1', RUN_CODE, { code: 'a' }), call('c2', 'find'), call('c3', RUN_CODE, { code: 'b' })), said('done')],
+      runSegment: cellOf(),
+    });
+    expect(run.events.flatMap(({ content }) => content.flatMap((item) => (item.type === 'tool_result' ? [item.toolCallId] : [])))).toEqual([
+      'c2',
+      'c1',
+      'c3',
+    ]);
+    expect(resultsOf(run, 1)).toEqual(['[]', 'find ran', '[]']);
+  });
+
+  test('whose call waits for a decision goes on with it: approved, or denied as an error in the code', async () => {
+    const approved = await runFake({
+      snapshot: coding(),
+      model: [runCode, said('done')],
+      runSegment: cellOf(['pay']),
+      callers: [approves('c1.1')],
+    });
+    expect(resultsOf(approved, 1)[0]).toBe('[{"value":"pay ran"}]');
+    const denied = await runFake({
+      snapshot: coding(),
+      model: [runCode, said('done')],
+      runSegment: cellOf(['pay']),
+      callers: [rejects('c1.1')],
+    });
+    expect(resultsOf(denied, 1)[0]).toBe('[{"error":"User denied the tool execution."}]');
+    expect(denied.invocations).toEqual([]);
+  });
+
+  test('is ended by a cancellation and by a message that steers; its calls that have not started do not start', async () => {
+    const steered = await runFake({
+      snapshot: coding(),
+      model: [runCode, said('done')],
+      runSegment: cellOf(['pay'], ['find']),
+      callers: [sends('stop that', 'steer')],
+    });
+    expect(resultsOf(steered, 1)).toEqual(['The code was ended before its end, because a message to the run arrived.', INTERRUPTED_CALL]);
+    expect(steered.state.code?.journal.cells).toEqual([]);
+    const cancelled = await runFake({
+      snapshot: coding(),
+      model: [runCode],
+      runSegment: cellOf(['pay']),
+      callers: [(run) => run.cancel()],
+    });
+    expect(cancelled.result.status).toBe('cancelled');
+    expect(cancelled.steps[0]?.toolCalls.map(({ isError }) => isError)).toEqual([true, true]);
+  });
+
+  test('that cannot be run is an error that the model reads; without any worker that has its agent, the run ends', async () => {
+    const failed = await runFake({
+      snapshot: coding(),
+      model: [runCode, said('done')],
+      runSegment: () => ({ type: 'failed', message: 'broken' }),
+    });
+    expect(resultsOf(failed, 1)).toEqual(['The code could not be run: broken']);
+    const noWorker = { code: 'unknown_agent', message: 'no worker has it' } as const;
+    const missing = await runFake({
+      snapshot: coding(),
+      model: [runCode],
+      runSegment: () => ({ type: 'failed', message: 'none', noWorker }),
+    });
+    expect(missing.result).toMatchObject({ status: 'error', error: noWorker.message });
+  });
+
+  test('whose calls pass the limit of tool calls gets errors for those that do not fit, and the limit ends the run after it', async () => {
+    const run = await runFake({
+      snapshot: coding({ limits: { maxIterations: 10, finalAttempt: false, toolCalls: 1 } }),
+      model: [runCode],
+      runSegment: cellOf(['find', 'find']),
+    });
+    expect(run.invocations).toHaveLength(1);
+    expect(resultsOf(run, 1)[0]).toContain('the limit of tool calls of this run is reached');
+    expect(run.result).toMatchObject({ status: 'max_iterations_reached', stopReason: 'tool_call_limit' });
+  });
+
+  test('with a final answer ends a run whose answers are code, and is a result in any other', async () => {
+    const final = (): SegmentOutcome => ended('Final answer: {"n":5}', { final: { value: { n: 5 } } });
+    const inCode = await runFake({ snapshot: coding({ replyFormat: 'code' }), model: [runCode], runSegment: final });
+    expect(inCode.result).toMatchObject({ status: 'completed', output: '{"n":5}' });
+    const asTool = await runFake({ snapshot: coding(), model: [runCode, said('done')], runSegment: final });
+    expect(asTool.result).toMatchObject({ status: 'completed', output: 'done' });
+  });
+
+  test('too large to be carried is forgotten between two steps, and the model is told once', async () => {
+    const large = 'x'.repeat(310_000);
+    let continued = 0;
+    const run = await runFake({
+      snapshot: coding(),
+      model: [runCode, called(call('c2', RUN_CODE, { code: 'a' })), called(call('c3', RUN_CODE, { code: 'b' })), said('done')],
+      runSegment: cellOf(['find']),
+      tools: { find: ({ call: { toolCallId } }) => returned(toolCallId === 'c1.1' ? large : 'x') },
+      // Between the first step and the second.
+      continueDue: ({ state, modelCalls }) => modelCalls.length === 1 && state.steps.length === 1 && (continued += 1) === 1,
+    });
+    expect(run.result.status).toBe('completed');
+    expect(run.positions).toHaveLength(1);
+    expect(run.steps.map(({ toolCalls }) => toolCalls[0]?.result.includes('The names and values of earlier cells are lost'))).toEqual([
+      false,
+      true,
+      false,
+      undefined,
+    ]);
+    expect(run.state.code?.journal.cells.map(({ code: text }) => text)).toEqual(['a', 'b']);
+  });
+});
+
+const batches = fc.array(fc.array(fc.constantFrom('find', 'pay', 'unknown'), { minLength: 1, maxLength: 3 }), { maxLength: 4 });
+
+it('has the same record if it continues as new at any points', async () => {
+  const positions = new Set<string>();
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(batches, { minLength: 1, maxLength: 3 }),
+      fc.array(fc.boolean(), { maxLength: 40 }),
+      async (cells, points) => {
+        const script = (): FakeScript => ({
+          snapshot: coding(),
+          model: [...cells.map((_, index) => called(call(`c${index + 1}`, RUN_CODE, { code: `${index}` }))), said('done')],
+          runSegment: (segment, run) => cellOf(...(cells[Number(segment.code)] ?? []))(segment, run),
+          callers: cells.flatMap((cell, index) =>
+            cell.flat().flatMap((name, place) => (name === 'pay' ? [approves(`c${index + 1}.${place + 1}`)] : [])),
+          ),
+        });
+        const outline = ({ events, steps, result }: Awaited<ReturnType<typeof runFake>>) => ({
+          events: events.filter(({ decision }) => decision === undefined).map(({ caller, content }) => ({ caller, content })),
+          steps: steps.map(({ toolCalls }) => toolCalls.map(({ timestamp: _, ...record }) => record)),
+          result: [result.status, result.output, result.toolCallsByName],
+        });
+        let asked = 0;
+        const whole = outline(await runFake(script()));
+        const run = await runFake({ ...script(), continueDue: () => points[(asked += 1)] ?? false });
+        for (const { type } of run.positions) positions.add(type);
+        expect(outline(run)).toEqual(whole);
+      },
+    ),
+    { numRuns: 60 },
+  );
+  expect(positions).toEqual(new Set(['call_model', 'run_tools', 'run_cell']));
+});
