@@ -1,3 +1,4 @@
+import type { Scratchpad } from '../domain/code/scratchpad.ts';
 import type { JsonValue } from '../domain/json/json.ts';
 import { truncateOutput } from './output.ts';
 
@@ -44,6 +45,8 @@ export interface ExecutionResult {
   readonly namespace: Readonly<Record<string, NamespaceEntry>>;
   /** True without error and time-out. */
   readonly success: boolean;
+  /** The scratchpad after the run, if the executor has one: a failed run changes it too, unless it was ended. */
+  readonly scratchpad?: Scratchpad;
 }
 
 /** The measured part of a run, however it ended. */
@@ -52,6 +55,7 @@ export interface ExecutionFigures {
   output: string;
   durationMs: number;
   memoryUsedBytes: number;
+  scratchpad?: Scratchpad | undefined;
 }
 
 /** The rest of a run that reached its end. */
@@ -87,6 +91,7 @@ export function succeeded(run: CompletedExecution, maxOutputBytes: number): Exec
     durationMs: run.durationMs,
     memoryUsedBytes: run.memoryUsedBytes,
     namespace: run.namespace,
+    ...(run.scratchpad === undefined ? {} : { scratchpad: run.scratchpad }),
   });
 }
 
@@ -98,5 +103,6 @@ export function failed(run: ExecutionFigures, error: ExecutionError): ExecutionR
     timeout: error.kind === 'timeout',
     durationMs: run.durationMs,
     memoryUsedBytes: run.memoryUsedBytes,
+    ...(run.scratchpad === undefined ? {} : { scratchpad: run.scratchpad }),
   });
 }

@@ -7,14 +7,14 @@ import type { Scratchpad } from './scratchpad.ts';
 const VALUE_LENGTH = 100;
 
 /** Returns the working memory as the model reads it; an empty text if nothing is in it. */
-export function scratchpadContext({ values, observations, failures }: Scratchpad, language: CodeLanguage): string {
+export function scratchpadContext({ values, observations, failed }: Scratchpad, language: CodeLanguage): string {
   const lines = [
     ...section(
       'Stored Values',
       Object.entries(values).map(([name, value]) => `${name}: ${shortened(codeLiteral(value, language), VALUE_LENGTH)}`),
     ),
     ...section('Observations', observations),
-    ...section('Failed Approaches (avoid these)', failures),
+    ...section('Failed Approaches (avoid these)', failed),
   ];
   return lines.length === 0 ? '' : ['## Working Memory', ...lines].join('\n');
 }

@@ -6,10 +6,10 @@ export interface Scratchpad {
   readonly values: JsonObject;
   readonly observations: readonly string[];
   /** The approaches that failed. */
-  readonly failures: readonly string[];
+  readonly failed: readonly string[];
 }
 
-export const EMPTY_SCRATCHPAD: Scratchpad = { values: {}, observations: [], failures: [] };
+export const EMPTY_SCRATCHPAD: Scratchpad = { values: {}, observations: [], failed: [] };
 
 /** Stores a value under a name, in place of the value that the name has. */
 export function stored(scratchpad: Scratchpad, name: string, value: JsonValue): Scratchpad {
@@ -29,5 +29,5 @@ export function observed(scratchpad: Scratchpad, observation: string): Scratchpa
 
 /** Adds an approach that failed. */
 export function approachFailed(scratchpad: Scratchpad, approach: string): Scratchpad {
-  return { ...scratchpad, failures: [...scratchpad.failures, approach] };
+  return { ...scratchpad, failed: [...scratchpad.failed, approach] };
 }
