@@ -2,6 +2,9 @@
  * `longhaul`: the functions that define agents, tools and programs, and the types of a run's data. `longhaul/program` makes the
  * steps of programs, `longhaul/client` starts runs, and `longhaul/worker` executes them.
  */
+export { custom, type CustomExecutorOptions } from './define/code/custom.ts';
+export { python } from './define/code/python.ts';
+export { quickjs } from './define/code/quickjs.ts';
 export { askHuman } from './define/ask-human.ts';
 export { defineAnchor, type AnchorOptions } from './define/define-anchor.ts';
 export { defineAgent } from './define/define-agent.ts';
@@ -25,6 +28,9 @@ export type {
   ResultOf,
   UnfinishedOf,
 } from './define/agent-definition.ts';
+export type { CodeOptions } from './define/code/code-option.ts';
+export type { CodeDefinition, ExecutorDefinition } from './define/code/executor-definition.ts';
+export type { ExecutorOptions } from './define/code/executor-options.ts';
 export type { ResourcesOption } from './define/options/needed-resources.ts';
 export type { AgentOptions } from './define/agent-options.ts';
 export type {
@@ -57,7 +63,15 @@ export type { AnyTool, ToolDefinition } from './define/tool-definition.ts';
 export type { ToolOutput } from './define/tool-output.ts';
 export type { AnyProgram, GivenInputOf, ProgramDefinition, ProgramInputOf, ProgramOutputOf } from './define/program/program-definition.ts';
 
-export type { AgentSnapshot, ModelSettings, OutputSnapshot, ToolDescription, ToolSnapshot } from './core/domain/agent/agent-snapshot.ts';
+export type {
+  AgentSnapshot,
+  ModelSettings,
+  OutputSnapshot,
+  ReplyFormat,
+  ToolCaller,
+  ToolDescription,
+  ToolSnapshot,
+} from './core/domain/agent/agent-snapshot.ts';
 export type {
   ContentItem,
   ContentPart,
@@ -69,6 +83,8 @@ export type {
   ToolResult,
 } from './core/domain/content/content.ts';
 export type { Event } from './core/domain/record/event.ts';
+export type { CodeLanguage, CodeSnapshot, ExecutorKind, ExecutorSnapshot } from './core/domain/code/code-snapshot.ts';
+export type { ExecutionLimits } from './core/execution/execution-limits.ts';
 export type { ExecutionContext } from './core/domain/record/execution-context.ts';
 export type { LimitChanges, LimitRaise, RunLimits } from './core/domain/agent/limits.ts';
 export type { ModelPrice } from './core/domain/model/price.ts';

@@ -1,14 +1,16 @@
 import { createHash } from 'node:crypto';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
 import type { AnyTool } from '../../src/define/tool-definition.ts';
+import { toolsFor } from '../../src/core/code/callers.ts';
 import type { AnswerRules } from '../../src/core/domain/program/answer-rules.ts';
 import type { AgentSnapshot, OutputSnapshot, ToolSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
 import type { ContinueAsNewThresholds } from '../../src/core/domain/run/continue-as-new.ts';
 import { canonicalJson, type JsonValue } from '../../src/core/domain/json/json.ts';
 import type { ModelCapabilities } from '../../src/core/domain/model/model.ts';
 import { LonghaulError } from '../../src/core/domain/errors/error.ts';
-import { FINAL_ANSWER } from '../../src/core/domain/content/tool-text.ts';
+import { FINAL_ANSWER, RUN_CODE } from '../../src/core/domain/content/tool-text.ts';
 import type { PriceTable } from '../../src/model/prices.ts';
+import { codeFields } from './code-fields.ts';
 import { type LimitOverrides, snapshotLimits, snapshotPrices } from './snapshot-limits.ts';
 import { windowPolicy } from './window-policy.ts';
 
@@ -72,6 +74,7 @@ export function buildSnapshot(agent: AnyAgent, inputs: SnapshotInputs): AgentSna
     parallel: agent.parallel,
     settings: agent.settings,
     ...(output === undefined ? {} : { output }),
+    ...codeFields(agent, tools),
     ...(agent.depsSchema === undefined ? {} : { deps: agent.depsSchema }),
     ...(agent.onUnknownOutcome === 'ask' ? { onUnknownOutcome: 'ask' as const } : {}),
     limits,
@@ -133,7 +136,7 @@ export function snapshotDigest(content: Omit<AgentSnapshot, 'digest'>): string {
 
 /** Returns a tool as it is pinned for a run. */
 export function toolSnapshot(tool: AnyTool): ToolSnapshot {
-  const { label, approval, answer, notExecutable } = tool;
+  const { label, approval, answer, callers, notExecutable } = tool;
   return {
     name: tool.name,
     description: tool.description,
@@ -146,6 +149,7 @@ export function toolSnapshot(tool: AnyTool): ToolSnapshot {
     maxResultBytes: tool.maxResultBytes,
     ...(approval === undefined ? {} : { approval: { ...approval, when: approval.when === 'always' ? 'always' : 'predicate' } }),
     ...(answer === undefined ? {} : { answer }),
+    ...(callers === undefined ? {} : { callers: [...callers] }),
     ...(notExecutable === undefined ? {} : { notExecutable }),
   };
 }
@@ -160,20 +164,21 @@ function outputSnapshot(agent: AnyAgent, capabilities: ModelCapabilities): Outpu
  * Throws `invalid_agent` if an agent names a tool that it does not have. With MCP servers this could not be checked
  * when the agent was defined.
  */
-function requireNamedTools({ name, mcp, settings, limits, output }: AnyAgent, tools: readonly ToolSnapshot[]): void {
+function requireNamedTools({ name, mcp, settings, limits, output, code }: AnyAgent, tools: readonly ToolSnapshot[]): void {
   if (mcp === undefined) return;
   const { toolChoice } = settings;
   const chosen = typeof toolChoice === 'object' ? [toolChoice.tool] : [];
-  const named: [option: string, tools: string[]][] = [
-    ['settings.toolChoice', output === undefined ? chosen : chosen.filter((tool) => tool !== FINAL_ANSWER)],
-    ['limits.toolCallsByName', Object.keys(limits.toolCallsByName ?? {})],
+  const built = [...(output === undefined ? [] : [FINAL_ANSWER]), ...(code === undefined ? [] : [RUN_CODE])];
+  const named: [option: string, named: string[], known: readonly ToolSnapshot[]][] = [
+    ['settings.toolChoice', chosen.filter((tool) => !built.includes(tool)), toolsFor('model', { tools })],
+    ['limits.toolCallsByName', Object.keys(limits.toolCallsByName ?? {}), tools],
   ];
-  for (const [option, names] of named) {
-    const missing = names.find((one) => !tools.some((tool) => tool.name === one));
+  for (const [option, names, known] of named) {
+    const missing = names.find((one) => !known.some((tool) => tool.name === one));
     if (missing === undefined) continue;
     throw new LonghaulError(
       'invalid_agent',
-      `"${option}" of agent "${name}" names the tool "${missing}", which neither it nor an MCP server of it has (it has: ${namesOf(tools)})`,
+      `"${option}" of agent "${name}" names the tool "${missing}", which neither it nor an MCP server of it has (it has: ${namesOf(known)})`,
     );
   }
 }

@@ -84,10 +84,10 @@ function applyOverrides(agent: AnyAgent, input: ResolveAgentInput): AnyAgent {
 }
 
 /** Returns the tools of the agent's MCP servers. Their texts are recorded in history, so secrets are redacted. */
-async function toolsOfServers(runtime: ActivityRuntime, { tools, mcp = [] }: AnyAgent, stop: AbortSignal): Promise<ToolSnapshot[]> {
+async function toolsOfServers(runtime: ActivityRuntime, { tools, mcp = [], code }: AnyAgent, stop: AbortSignal): Promise<ToolSnapshot[]> {
   if (mcp.length === 0) return [];
   const taken = new Set([...RESERVED_NAMES, ...tools.map(({ name }) => name), ...runtime.otherActivities]);
-  const listed = await listMcpTools({ pool: runtime.mcp, servers: mcp, taken, stop });
+  const listed = await listMcpTools({ pool: runtime.mcp, servers: mcp, taken, language: code?.executor.language, stop });
   return listed.map((tool) => ({ ...tool, ...redactedTexts(runtime, tool) }));
 }
 

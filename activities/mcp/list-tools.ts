@@ -1,6 +1,7 @@
 import type { Tool } from '@modelcontextprotocol/client';
 import type { McpEffect, McpServerDefinition } from '../../src/define/mcp/mcp-definition.ts';
 import type { ToolSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
+import type { CodeLanguage } from '../../src/core/domain/code/code-snapshot.ts';
 import { LonghaulError } from '../../src/core/domain/errors/error.ts';
 import type { McpPool } from './mcp-pool.ts';
 import { pinSchema } from './pin-schema.ts';
@@ -12,6 +13,8 @@ export interface Listing {
   servers: readonly McpServerDefinition[];
   /** Names that the tools must not get. */
   taken: ReadonlySet<string>;
+  /** The language of the agent's code, which calls the tools by their names. */
+  language?: CodeLanguage | undefined;
   stop: AbortSignal;
 }
 
@@ -25,7 +28,7 @@ interface Listed {
  * Returns the tools of an agent's servers as they are pinned for a run, sorted by name. Throws `mcp_unreachable` for a
  * server that does not answer, and `invalid_agent` for one without a tool that the agent names.
  */
-export async function listMcpTools({ pool, servers, taken, stop }: Listing): Promise<ToolSnapshot[]> {
+export async function listMcpTools({ pool, servers, taken, language, stop }: Listing): Promise<ToolSnapshot[]> {
   const lists = await Promise.all(
     servers.map(async (server) => chosenTools(server, await pool.tools(server, stop)).map((tool): Listed => ({ server, tool }))),
   );
@@ -33,6 +36,7 @@ export async function listMcpTools({ pool, servers, taken, stop }: Listing): Pro
   const names = nameTools(
     listed.map(({ server, tool }) => ({ server: server.name, tool: tool.name, prefix: server.prefix })),
     taken,
+    language,
   );
   const snapshots = listed.map((one, index) => toolSnapshot(one, names[index] ?? one.tool.name));
   return snapshots.filter((one) => one !== undefined).toSorted((a, b) => (a.name < b.name ? -1 : 1));
@@ -57,6 +61,7 @@ function toolSnapshot({ server, tool }: Listed, name: string): ToolSnapshot | un
   const schemas = pinSchema(tool.inputSchema);
   if (schemas === undefined) return undefined;
   const { approval } = server;
+  const callers = server.callersOf(tool.name);
   return {
     name,
     description: (tool.description || tool.title || tool.name).toWellFormed(),
@@ -65,6 +70,7 @@ function toolSnapshot({ server, tool }: Listed, name: string): ToolSnapshot | un
     ...server.policies[effectOf(server, tool)],
     maxResultBytes: server.maxResultBytes,
     ...(approval === undefined ? {} : { approval: { ...approval, when: approval.when === 'always' ? 'always' : 'predicate' } }),
+    ...(callers === undefined ? {} : { callers: [...callers] }),
     mcp: { server: server.name, tool: tool.name },
   };
 }

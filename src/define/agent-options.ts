@@ -1,11 +1,12 @@
 import type { z } from 'zod';
-import type { ModelSettings } from '../core/domain/agent/agent-snapshot.ts';
+import type { ModelSettings, ReplyFormat } from '../core/domain/agent/agent-snapshot.ts';
 import type { Duration } from '../core/domain/run/duration.ts';
 import type { JsonObject } from '../core/domain/json/json.ts';
 import type { LimitOptions } from '../core/domain/agent/limit-options.ts';
 import type { ModelName } from '../core/domain/agent/model-name.ts';
 import type { DefaultOutput } from '../core/domain/run/result.ts';
 import type { Instructions } from './agent-definition.ts';
+import type { CodeOptions } from './code/code-option.ts';
 import type { ApprovalDeadlineOptions } from './options/approval-options.ts';
 import type { McpServerDefinition } from './mcp/mcp-definition.ts';
 import type { ToolDefinition } from './tool-definition.ts';
@@ -53,12 +54,22 @@ export interface AgentOptions<
   outputMode?: 'schema' | 'final_answer';
   /** The number of times that an invalid answer goes back to the model. Default 2. */
   outputRetries?: number;
+  /**
+   * Lets the model run code that calls the agent's tools: it has the tool `run_code`. The code runs isolated, each call in it is
+   * recorded and may wait for a decision like any other, and its variables stay until the run ends.
+   */
+  code?: CodeOptions;
+  /**
+   * The form of the model's answers, for models without tool calls. `code`: one block of code, which `code` must be able to run.
+   * `json`: an object with `tool` and `arguments`, or with `answer`. Default: text and tool calls.
+   */
+  replyFormat?: ReplyFormat;
   settings?: ModelSettings;
   /** The size to which the conversation may grow before its older part is compacted. */
   window?: WindowOptions;
   /** True to call the model once more after the last step for its best answer, without tools. Default false. */
   finalAttempt?: FinalAttempt;
-  /** The limits of a run: steps (default 10), tool calls, tokens, dollars, time. Checked before each call. */
+  /** The limits of a run: steps (default 10; with `replyFormat: 'code'` the `maxSteps` of the executor), tool calls, tokens, dollars, time. Checked before each call. */
   limits?: LimitOptions;
   /** The action at a limit, including that of steps: the run ends, or waits for a person to raise the limit. Default `stop`. */
   onLimit?: 'stop' | 'ask';

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type Duration, milliseconds } from '../core/domain/run/duration.ts';
 import { LonghaulError, UsageError } from '../core/domain/errors/error.ts';
+import type { ToolCaller } from '../core/domain/agent/agent-snapshot.ts';
 import type { JsonObject } from '../core/domain/json/json.ts';
 import { jsonSchemaOf } from '../schema/zod-json-schema.ts';
 import { defineTool, type ObjectSchema } from './define-tool.ts';
@@ -22,9 +23,11 @@ export interface AskHumanOptions<Answer extends z.ZodType, Parameters extends Ob
   answer: Answer;
   /** The time that the question waits; afterwards the model reads that there is no answer. Default: the agent's, else unlimited. */
   deadline?: Duration;
+  /** The callers of the tool, as for any other: `model`, `code`, or both. Default: both. */
+  callers?: readonly ToolCaller[];
 }
 
-const OPTIONS = ['name', 'description', 'parameters', 'answer', 'deadline'];
+const OPTIONS = ['name', 'description', 'parameters', 'answer', 'deadline', 'callers'];
 
 /**
  * Defines a tool with which a model asks a person. It has no code: each call waits, and the answer that a person sends
@@ -42,7 +45,7 @@ const OPTIONS = ['name', 'description', 'parameters', 'answer', 'deadline'];
 export function askHuman<Answer extends z.ZodType, Parameters extends ObjectSchema = typeof QUESTION>(
   options: AskHumanOptions<Answer, Parameters>,
 ): ToolDefinition<z.output<Parameters>, Record<string, unknown>, z.input<Answer>> {
-  const { name, description, answer, deadline } = options;
+  const { name, description, answer, deadline, callers } = options;
   const owner = `tool "${name}"`;
   const execute = (): never => {
     throw new LonghaulError('internal', `"${name}" asks a person: its calls are answered with respond, and never run`);
@@ -52,7 +55,14 @@ export function askHuman<Answer extends z.ZodType, Parameters extends ObjectSche
     onDeadline: 'reject' as const,
     ...(deadline === undefined ? {} : { deadline: milliseconds(deadline, `${owner}: "deadline"`) }),
   };
-  const tool = defineTool({ name, description, parameters: options.parameters ?? QUESTION, execute, approval });
+  const tool = defineTool({
+    name,
+    description,
+    parameters: options.parameters ?? QUESTION,
+    execute,
+    approval,
+    ...(callers === undefined ? {} : { callers }),
+  });
   requireKnown(owner, options, OPTIONS);
   return { ...tool, answer: answerSchema(owner, answer) };
 }

@@ -6,6 +6,8 @@ import type { JsonObject } from '../core/domain/json/json.ts';
 import { jsonSchemaOf } from '../schema/zod-json-schema.ts';
 import type { AgentDefinition, Instructions } from './agent-definition.ts';
 import type { AgentOptions, DepsFor, GivenDepsFor, OutputFor, ToolsFor, UnfinishedFor } from './agent-options.ts';
+import { agentCode } from './code/code-option.ts';
+import { namesForModel } from './code/names-for-model.ts';
 import { agentApprovals } from './options/approval-options.ts';
 import { agentLimits } from './options/limits-options.ts';
 import { checkMcpServers } from './mcp/mcp-server.ts';
@@ -26,6 +28,8 @@ const OPTIONS = [
   'output',
   'outputMode',
   'outputRetries',
+  'code',
+  'replyFormat',
   'settings',
   'window',
   'finalAttempt',
@@ -44,7 +48,8 @@ const DEFAULT_INSTRUCTIONS =
 
 /**
  * Defines an agent. Throws a `UsageError` that names the agent, the option and the path if an option cannot work: a model
- * without a provider, two tools with the same name, limits below 1, schemas that JSON cannot represent.
+ * without a provider, two tools with the same name, limits below 1, schemas that JSON cannot represent, code without a tool
+ * that it can call.
  *
  * @example
  * const researcher = defineAgent({
@@ -70,6 +75,7 @@ export function defineAgent<
   const mcp = checkMcpServers(owner, options.mcp ?? []);
   // The tools of MCP servers are known, and checked, when a run starts.
   const toolNames = mcp.length > 0 ? undefined : tools.map((tool) => tool.name);
+  const { code, replyFormat } = agentCode(owner, options, { tools, hasMcpServers: mcp.length > 0 });
   const approvals = agentApprovals(owner, options.approvals);
   const depsSchema = options.deps === undefined ? undefined : checkDeps(owner, options.deps);
   const output = options.output === undefined ? undefined : defineOutput(owner, { ...options, output: options.output });
@@ -83,9 +89,11 @@ export function defineAgent<
     ...(options.deps === undefined || depsSchema === undefined ? {} : { deps: options.deps, depsSchema }),
     onUnknownOutcome: checkOnUnknownOutcome(owner, options.onUnknownOutcome ?? 'tell'),
     ...(output === undefined ? {} : { output }),
-    settings: checkSettings(owner, options.settings ?? {}, { tools: toolNames, output }),
+    ...(code === undefined ? {} : { code }),
+    ...(replyFormat === undefined ? {} : { replyFormat }),
+    settings: checkSettings(owner, options.settings ?? {}, { tools: mcp.length > 0 ? undefined : namesForModel({ tools, code }), output }),
     window: checkWindow(owner, options.window ?? {}),
-    limits: agentLimits(owner, options, toolNames),
+    limits: agentLimits(owner, options, { tools: toolNames, steps: replyFormat === 'code' ? code?.executor.limits.maxSteps : undefined }),
     ...(approvals === undefined ? {} : { approvals }),
     parallel: options.parallel ?? true,
     modelTimeoutMs: timerMilliseconds(options.modelTimeout ?? '10m', `${owner}: "modelTimeout"`),

@@ -3,6 +3,8 @@ import { UsageError } from '../core/domain/errors/error.ts';
 import type { JsonObject } from '../core/domain/json/json.ts';
 import { isObjectSchema, toStrictJsonSchema } from '../schema/strict-json-schema.ts';
 import { jsonSchemaOf } from '../schema/zod-json-schema.ts';
+import type { ToolCaller } from '../core/domain/agent/agent-snapshot.ts';
+import { toolCallers } from './code/tool-callers.ts';
 import { type ApprovalOption, toolApproval } from './options/approval-options.ts';
 import { nonEmpty, requireKnown, requireZod } from './options/option-checks.ts';
 import { providerSchema } from './options/provider-schema.ts';
@@ -59,6 +61,11 @@ export interface ToolOptions<Parameters extends ObjectSchema, Deps, Result, Need
    * Default false: the key is like any other.
    */
   legacyUpdates?: boolean;
+  /**
+   * The callers of the tool, for agents with `code`: `model` if the model may call it, `code` if code that the model wrote may.
+   * Default: both. A tool that only code may call is shown to the model as a function alone.
+   */
+  callers?: readonly ToolCaller[];
   /** True if the provider must enforce the schema. Default: true if the schema fits into the provider's subset. */
   strict?: boolean;
 }
@@ -75,6 +82,7 @@ const OWN_OPTIONS: Record<Exclude<keyof ToolOptions<ObjectSchema, unknown, unkno
   maxResultBytes: true,
   overflow: true,
   approval: true,
+  callers: true,
   strict: true,
   legacyUpdates: true,
 };
@@ -130,6 +138,7 @@ export function defineTool<Parameters extends ObjectSchema, Result, Deps = Recor
     ...(options.resources === undefined ? {} : { resources: [...options.resources] }),
     ...resultBudget(owner, options),
     ...(approval === undefined ? {} : { approval }),
+    ...toolCallers(owner, options.callers),
     ...(options.execute === 'none' ? { notExecutable: true as const } : {}),
     execute,
   };

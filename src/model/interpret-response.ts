@@ -1,13 +1,14 @@
 import type { z } from 'zod';
 import type { AgentSnapshot } from '../core/domain/agent/agent-snapshot.ts';
+import { mayCall } from '../core/code/callers.ts';
+import { isCodeCallId } from '../core/code/code-call-ids.ts';
+import { checkRunCode } from '../core/code/run-code-call.ts';
 import { cleanUsage } from '../core/domain/model/clean-usage.ts';
 import type { ContentItem, ToolCall } from '../core/domain/content/content.ts';
-import type { JsonObject } from '../core/domain/json/json.ts';
 import type { ModelResponse } from '../core/domain/model/model.ts';
 import type { OutputVerdict, RecordedResponse } from '../core/domain/model/recorded-response.ts';
-import { FINAL_ANSWER } from '../core/domain/content/tool-text.ts';
-import { checkJson, problemsText } from '../core/json-schema/check-json-schema.ts';
-import { removeAddedNulls } from '../core/json-schema/remove-nulls.ts';
+import { FINAL_ANSWER, RUN_CODE, unknownTool } from '../core/domain/content/tool-text.ts';
+import { type CheckedArguments, checkArguments, invalidArguments } from '../core/json-schema/check-arguments.ts';
 import { checkOutput, checkOutputText, type OutputCheck, type TextAnswer } from './check-output.ts';
 import { cleanJson } from './clean-json.ts';
 import { endedByItself } from './finish-words.ts';
@@ -78,56 +79,55 @@ function listOf(value: unknown): unknown[] {
 
 function checkCalls(rawCalls: unknown[], complete: boolean, options: InterpretOptions): CheckedCall[] {
   const taken = new Set<string>();
-  const isTaken = (id: string): boolean => taken.has(id) || options.knownCallIds.has(id);
+  const { knownCallIds, snapshot } = options;
+  const isTaken = (id: string): boolean => taken.has(id) || knownCallIds.has(id) || (snapshot.code !== undefined && isCodeCallId(id));
   return rawCalls.map((raw) => {
     const parsed = parseToolCall(raw, { complete, uuid: options.uuid });
     const toolCallId = unusedId(parsed.toolCallId, isTaken);
     taken.add(toolCallId);
-    const checked = isFinalAnswer(parsed.name, options) ? checkFinalAnswer(parsed, options) : checkArguments(parsed, options.snapshot);
-    const { args, ...rest } = checked;
+    const { args, ...rest } = checkCall(parsed, options);
     return { call: { type: 'tool_call', toolCallId, name: parsed.name, arguments: args }, ...rest };
   });
 }
 
-/** Returns the id, with a number appended if the run already uses it. */
+/** Returns the id, with a number appended if another call has it or may get it. */
 function unusedId(id: string, isTaken: (id: string) => boolean): string {
   let unused = id;
   for (let number = 2; isTaken(unused); number += 1) unused = `${id}-${number}`;
   return unused;
 }
 
-interface CheckedArguments {
-  args: JsonObject;
-  problem?: string;
+interface Checked extends CheckedArguments {
   verdict?: OutputVerdict;
 }
 
-function checkArguments(parsed: ParsedToolCall, snapshot: AgentSnapshot): CheckedArguments {
-  const tool = snapshot.tools.find((one) => one.name === parsed.name);
-  if (tool === undefined) return { args: parsed.arguments };
-  const unread = unreadProblem(parsed);
-  if (unread !== undefined) return { args: parsed.arguments, problem: unread };
-  const args = tool.strict ? (removeAddedNulls(tool.schema, parsed.arguments) as JsonObject) : parsed.arguments;
-  const problems = checkJson(tool.schema, args);
-  return problems.length === 0 ? { args } : { args, problem: invalidArguments(parsed.name, problemsText(problems)) };
+function checkCall(parsed: ParsedToolCall, options: InterpretOptions): Checked {
+  const { name, arguments: given } = parsed;
+  const { snapshot } = options;
+  if (isFinalAnswer(name, options)) return checkFinalAnswer(parsed, options);
+  if (name === RUN_CODE && snapshot.code !== undefined) return unreadable(parsed) ?? checkRunCode(given);
+  const tool = snapshot.tools.find((one) => one.name === name);
+  if (tool === undefined) return { args: given };
+  // The loop has the tool, because code may call it.
+  if (!mayCall('model', tool)) return { args: given, problem: unknownTool(name) };
+  return unreadable(parsed) ?? checkArguments(tool, given, { nulls: tool.strict });
 }
 
-function unreadProblem({ name, problem, notAnObject }: ParsedToolCall): string | undefined {
-  return problem ?? (notAnObject === undefined ? undefined : invalidArguments(name, `expected object, got ${notAnObject}`));
-}
-
-function invalidArguments(name: string, problem: string): string {
-  return `Invalid arguments for '${name}': ${problem}`;
+/** Returns a call whose arguments could not be read with the problem of it; undefined for any other. */
+function unreadable(parsed: ParsedToolCall): CheckedArguments | undefined {
+  const { name, arguments: args, problem, notAnObject } = parsed;
+  if (problem !== undefined) return { args, problem };
+  return notAnObject === undefined ? undefined : { args, problem: invalidArguments(name, `expected object, got ${notAnObject}`) };
 }
 
 function isFinalAnswer(name: string, { snapshot }: InterpretOptions): boolean {
   return name === FINAL_ANSWER && snapshot.output?.mode === 'final_answer';
 }
 
-function checkFinalAnswer(parsed: ParsedToolCall, options: InterpretOptions): CheckedArguments {
+function checkFinalAnswer(parsed: ParsedToolCall, options: InterpretOptions): Checked {
   const args = parsed.arguments;
-  const unread = unreadProblem(parsed);
-  if (unread !== undefined) return { args, problem: unread };
+  const unread = unreadable(parsed);
+  if (unread !== undefined) return unread;
   const output = Object.hasOwn(args, 'output') ? args['output'] : undefined;
   if (output === undefined) return { args, problem: invalidArguments(FINAL_ANSWER, 'missing required field "output"') };
   const verdict = checkOutput(output, outputCheck(options));

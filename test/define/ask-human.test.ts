@@ -79,7 +79,7 @@ test.each([
   [{ deadline: 'tomorrow' }, 'tool "ask_support": "deadline" is "tomorrow"'],
   [
     { onDeadline: 'approve' },
-    'tool "ask_support" has an unknown option "onDeadline" (known: name, description, parameters, answer, deadline)',
+    'tool "ask_support" has an unknown option "onDeadline" (known: name, description, parameters, answer, deadline, callers)',
   ],
   [{ execute: () => null }, 'tool "ask_support" has an unknown option "execute"'],
   [{ parameters: z.string() }, 'tool "ask_support": parameters are not an object schema'],

@@ -1,3 +1,4 @@
+import type { ToolCaller } from '../../core/domain/agent/agent-snapshot.ts';
 import type { JsonObject } from '../../core/domain/json/json.ts';
 import type { SecretReference } from '../../core/domain/agent/secret-reference.ts';
 import type { ToolPolicy } from '../../core/domain/agent/tool-policy.ts';
@@ -40,6 +41,8 @@ export interface McpServerDefinition {
   readonly policies: Readonly<Record<McpEffect, ToolPolicy>>;
   /** Returns the effect of a tool; undefined if the server's annotations decide. */
   readonly effectOf: (tool: string) => McpEffect | undefined;
+  /** Returns the callers of a tool; undefined if the model and code may call it. */
+  readonly callersOf: (tool: string) => readonly ToolCaller[] | undefined;
   readonly maxResultBytes: number;
   readonly overflow: Overflow;
   readonly prefix?: string;

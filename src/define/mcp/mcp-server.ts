@@ -2,6 +2,8 @@ import { type Duration, timerMilliseconds } from '../../core/domain/run/duration
 import { UsageError } from '../../core/domain/errors/error.ts';
 import type { JsonObject } from '../../core/domain/json/json.ts';
 import { type ApprovalOption, toolApproval } from '../options/approval-options.ts';
+import type { ToolCaller } from '../../core/domain/agent/agent-snapshot.ts';
+import { toolCallers } from '../code/tool-callers.ts';
 import type { McpCallInfo, McpEffect, McpServerDefinition } from './mcp-definition.ts';
 import { checkMcpTransport, type McpTransportOptions, TRANSPORT_OPTIONS } from './mcp-transport.ts';
 import { nonEmpty, requireKnown } from '../options/option-checks.ts';
@@ -23,6 +25,8 @@ export interface McpOptions extends Pick<ToolPolicyOptions<JsonObject>, 'maxAtte
    * every other one is `once`.
    */
   effect?: McpEffect | ((tool: string) => McpEffect | undefined);
+  /** The callers of its tools, for agents with `code`: a list for all of them, or a function of a tool's name. Default: the model and code. */
+  callers?: readonly ToolCaller[] | ((tool: string) => readonly ToolCaller[] | undefined);
   /** The time limit of one attempt of a call. Default 60 seconds. */
   timeout?: Duration;
   /** Bytes of JSON that one result may have in the conversation. Default 64,000, at most 400,000. */
@@ -44,6 +48,7 @@ const OPTIONS = [
   'tools',
   'approval',
   'effect',
+  'callers',
   'timeout',
   'maxAttempts',
   'backoff',
@@ -82,6 +87,7 @@ export function mcpServer(options: McpServerOptions): McpServerDefinition {
     ...(approval === undefined ? {} : { approval }),
     policies: { idempotent: policy(owner, options, 'idempotent'), once: policy(owner, options, 'once') },
     effectOf: checkEffect(owner, options.effect),
+    callersOf: checkCallers(owner, options.callers),
     ...resultBudget(owner, options),
     ...(prefix === undefined ? {} : { prefix }),
     idleTimeoutMs: timerMilliseconds(options.idleTimeout ?? '5m', `${owner}: "idleTimeout"`),
@@ -152,6 +158,12 @@ function checkEffect(owner: string, effect: McpOptions['effect']): McpServerDefi
     };
   }
   const fixed = effect === undefined ? undefined : requireEffect(option, effect);
+  return () => fixed;
+}
+
+function checkCallers(owner: string, callers: McpOptions['callers']): McpServerDefinition['callersOf'] {
+  if (typeof callers === 'function') return (tool) => toolCallers(`${owner}, tool "${tool}"`, callers(tool)).callers;
+  const { callers: fixed } = toolCallers(owner, callers);
   return () => fixed;
 }
 

@@ -10,14 +10,22 @@ export interface AgentLimitOptions {
   onLimit?: 'stop' | 'ask';
 }
 
+/** The facts about an agent that its limits depend on. */
+export interface LimitContext {
+  /** The names of its tools. Undefined if they are not known yet. */
+  tools: readonly string[] | undefined;
+  /** The limit of steps if the agent sets none. Default 10. */
+  steps?: number | undefined;
+}
+
 /** The limits of tokens. None of them can be 0: the run could not call its model once. */
 const TOKENS = ['inputTokens', 'outputTokens', 'totalTokens'] as const;
 
 /**
  * Returns the limits of an agent, defaults filled in. Throws a UsageError that names the agent and an invalid option: no
- * number, below the minimum, or for a tool that the agent does not have. `tools` is undefined if they are not known yet.
+ * number, below the minimum, or for a tool that the agent does not have.
  */
-export function agentLimits(owner: string, options: AgentLimitOptions, tools: readonly string[] | undefined): RunLimits {
+export function agentLimits(owner: string, options: AgentLimitOptions, { tools, steps = DEFAULT_STEPS }: LimitContext): RunLimits {
   const { finalAttempt = false, limits = {}, onLimit = 'stop' } = options;
   if (onLimit !== 'stop' && onLimit !== 'ask') {
     throw new UsageError(`${owner}: "onLimit" is ${JSON.stringify(onLimit)}: write "stop" or "ask"`);
@@ -25,7 +33,7 @@ export function agentLimits(owner: string, options: AgentLimitOptions, tools: re
   const plain = plainLimits(owner, limits);
   checkLimits(owner, limits, tools);
   return {
-    maxIterations: DEFAULT_STEPS,
+    maxIterations: steps,
     finalAttempt,
     ...plain,
     ...(onLimit === 'ask' ? { onLimit } : {}),

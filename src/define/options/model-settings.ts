@@ -9,7 +9,7 @@ const SETTINGS = ['temperature', 'maxOutputTokens', 'toolChoice', 'parallelToolC
 
 /** The tools and the output that the settings may refer to. */
 export interface SettingsContext {
-  /** Undefined if they are not known yet. */
+  /** The names of the tools that the model may call. Undefined if they are not known yet. */
   tools: readonly string[] | undefined;
   output: OutputDefinition | undefined;
 }

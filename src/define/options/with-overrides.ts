@@ -1,6 +1,7 @@
 import { modelName } from '../../core/domain/agent/model-name.ts';
 import type { RunOverrides } from '../../core/domain/run/overrides.ts';
 import type { AnyAgent } from '../agent-definition.ts';
+import { namesForModel } from '../code/names-for-model.ts';
 import { checkSettings } from './model-settings.ts';
 
 /** Returns the agent with the overrides of one run. Throws a UsageError, which names the agent, for a model that is not `provider/model` and for settings that cannot work. */
@@ -9,7 +10,7 @@ export function withOverrides(agent: AnyAgent, { model, settings }: RunOverrides
   const owner = `agent "${agent.name}"`;
   const merged = { ...agent.settings, ...settings };
   // The tools of MCP servers are known only once a worker has listed them.
-  const tools = agent.mcp === undefined ? agent.tools.map(({ name }) => name) : undefined;
+  const tools = agent.mcp === undefined ? namesForModel(agent) : undefined;
   return {
     ...agent,
     ...(model === undefined ? {} : { model: modelName(owner, model) }),

@@ -125,3 +125,12 @@ test('the description of a tool without one is its title or its name', async () 
     ]),
   ).toMatchObject([{ description: 'A title' }, { description: 'b' }]);
 });
+
+test('the callers of a tool are pinned if its server is defined with any', async () => {
+  const server = crm({ callers: (name) => (name === 'erase' ? ['model'] : undefined) });
+  const tools = await listed([[server, [tool('erase'), tool('get')]]]);
+  expect(tools.map(({ name, callers }) => [name, callers])).toEqual([
+    ['erase', ['model']],
+    ['get', undefined],
+  ]);
+});

@@ -65,3 +65,28 @@ test('names with a meaning in JavaScript or Temporal are avoided', () => {
   ]);
   expect(given).toEqual(['s___proto__', 's___temporal_x', 's_']);
 });
+
+test('for an agent with code, every name is one that code can spell', () => {
+  const tools = [
+    { server: 'context7', tool: 'resolve-library-id' },
+    { server: 'git', tool: 'delete' },
+    { server: 'git', tool: 'commit' },
+    { server: '2nd', tool: '2.list' },
+  ];
+  expect(nameTools(tools, new Set(), 'javascript')).toEqual(['resolve_library_id', 'git_delete', 'git_commit', '_2_list']);
+  expect(nameTools([{ server: 'git', tool: 'lambda' }], new Set(), 'python')).toEqual(['git_lambda']);
+});
+
+test('two tools that code would spell alike get different names', () => {
+  const [first = '', second = ''] = nameTools(
+    [
+      { server: 'a', tool: 'x-y' },
+      { server: 'a', tool: 'x_y' },
+    ],
+    new Set(),
+    'javascript',
+  );
+  expect(first).toMatch(/^a_x_y_[0-9a-f]{8}$/);
+  expect(second).toMatch(/^a_x_y_[0-9a-f]{8}$/);
+  expect(first).not.toBe(second);
+});

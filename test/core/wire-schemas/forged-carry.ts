@@ -16,7 +16,7 @@ export function waitingCarry(): JsonObject {
   const tools = [
     testTool('pay', { label: 'Payment', approval, effect: 'once', taskQueue: 'payments' }),
     testTool('search', { backoff: { initialMs: 10, factor: 2, maxMs: 100 }, modelRetries: 1, heartbeatTimeoutMs: 1_000 }),
-    testTool('order', { notExecutable: true }),
+    testTool('order', { notExecutable: true, callers: ['model'] }),
   ];
   const window = { maxTokens: 100_000, maxBytes: 400_000, keepResults: 4, summarise: true };
   const snapshot = testSnapshot({
@@ -27,6 +27,16 @@ export function waitingCarry(): JsonObject {
     continueAsNew: { events: 1_000, bytes: 1_000_000, updates: 100 },
     approvals: { deadlineMs: 60_000 },
     checks: { step: 'Letter', anchors: ['SafeOutput'], range: { max: 5 } },
+    code: {
+      executor: {
+        kind: 'quickjs',
+        language: 'javascript',
+        limits: { timeoutSeconds: 10, maxMemoryMb: 64, maxOutputBytes: 10_000, maxSteps: 10 },
+        allowedImports: ['lib'],
+      },
+      tier: 'local',
+    },
+    replyFormat: 'json',
     limits: { maxIterations: 10, finalAttempt: true, toolCalls: 50, toolCallsByName: { pay: 5 }, costUsd: 5, deadlineMs: 600_000 },
   });
   const state = newRunState({ runId: 'run-1', snapshot, input: 'Q', deps: { user: 7 }, startedAt: NOW - 5_000 }, CLOCK);

@@ -6,6 +6,9 @@ export type ExecutorKind = 'quickjs' | 'python' | 'custom';
 /** The languages of code. */
 export type CodeLanguage = 'javascript' | 'python';
 
+/** The longest time limit of an executor: a timer cannot wait much longer. */
+export const MAX_TIMEOUT_SECONDS = 2_000_000;
+
 /** An executor as it is pinned for a run. The command of a `custom` executor is not part of it: the worker's definition has it. */
 export interface ExecutorSnapshot {
   kind: ExecutorKind;
