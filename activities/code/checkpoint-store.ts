@@ -24,7 +24,10 @@ export interface Checkpoint {
 export async function storeCheckpoint(store: PayloadStore, { bytes, names }: Checkpoint, stop: AbortSignal): Promise<SpilledContent> {
   if (bytes.length > MAX_BYTES) throw new LonghaulError('payload_too_large', `it has ${bytes.length} bytes, more than ${MAX_BYTES}`);
   const run = currentRun();
-  const content = [{ namespace: run.namespace, run: run.runId }, { bytes: Buffer.from(bytes).toString('base64'), names: [...names] }];
+  const content = [
+    { namespace: run.namespace, run: run.runId },
+    { bytes: Buffer.from(bytes).toString('base64'), names: [...names] },
+  ];
   return withTimeout(() => spill(store, getClient().options.loadedDataConverter, run, content), { ms: LONGEST_CALL_MS, stop });
 }
 
@@ -32,11 +35,7 @@ export async function storeCheckpoint(store: PayloadStore, { bytes, names }: Che
  * Reads a checkpoint. Throws `spilled_unavailable` if the store does not have it, or has none of that run: a forged location leads to
  * nothing.
  */
-export async function readCheckpoint(
-  store: PayloadStore | undefined,
-  spilled: SpilledContent,
-  stop: AbortSignal,
-): Promise<Checkpoint> {
+export async function readCheckpoint(store: PayloadStore | undefined, spilled: SpilledContent, stop: AbortSignal): Promise<Checkpoint> {
   if (store === undefined) throw new LonghaulError('payload_store_failed', 'this worker has no payload store');
   const read = (): ReturnType<typeof readSpilled> => readSpilled(store, getClient().options.loadedDataConverter, spilled);
   const [owner, content] = await withTimeout(read, { ms: LONGEST_CALL_MS, stop });

@@ -5,6 +5,8 @@ import type { Client } from '@temporalio/client';
 import { DefaultLogger, type LogEntry } from '@temporalio/worker';
 import { AbortRegistry } from '../../activities/attempts/abort-registry.ts';
 import { ToolSemaphore } from '../../activities/tool-calls/tool-semaphore.ts';
+import { NamespaceCache } from '../../activities/code/namespace-cache.ts';
+import { createExecutor } from '../../activities/executors/create-executor.ts';
 import { AgentRegistry } from '../../activities/agents/agent-registry.ts';
 import { ResourcePool } from '../../activities/resources/resource-pool.ts';
 import { McpPool } from '../../activities/mcp/mcp-pool.ts';
@@ -128,6 +130,8 @@ function runtimeOf(agents: readonly AnyAgent[], model: ModelClient, resources: R
     prices: {},
     transcripts: new TranscriptCache(1_000_000),
     snapshots: new SnapshotCache(),
+    createExecutor,
+    namespaces: new NamespaceCache(),
     aborts: new AbortRegistry(),
     toolSemaphore: new ToolSemaphore(),
     continueAsNew: undefined,
