@@ -75,7 +75,7 @@ export class NamespaceCache {
   /** Ends all namespaces. */
   async close(): Promise<void> {
     const all = [...this.#kept.values()];
-    for (const key of [...this.#kept.keys()]) this.#kept.delete(key);
+    this.#kept.clear();
     await Promise.all(all.map(({ namespace }) => namespace.kill()));
   }
 }

@@ -1,6 +1,6 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import type { Info } from '@temporalio/activity';
-import { ActivityCancellationDetails } from '@temporalio/common';
+import { ActivityCancellationDetails, defaultPayloadConverter } from '@temporalio/common';
 import type { Client } from '@temporalio/client';
 import { DefaultLogger, type LogEntry } from '@temporalio/worker';
 import { AbortRegistry } from '../../activities/attempts/abort-registry.ts';
@@ -83,7 +83,13 @@ export function activityEnvironment(options: EnvironmentOptions = {}): ActivityE
   };
   const run = (_: unknown, work: () => unknown): unknown => work();
   // The only parts of a client that the activities of these tests use.
-  const parts = { withDeadline: run, withAbortSignal: run, workflow: { getHandle: () => ({ query }) } };
+  const converter = { payloadConverter: defaultPayloadConverter, payloadCodecs: [] };
+  const parts = {
+    withDeadline: run,
+    withAbortSignal: run,
+    workflow: { getHandle: () => ({ query }) },
+    options: { loadedDataConverter: converter },
+  };
   const client = parts as unknown as Client;
   const workflowExecution = { workflowId: 'run-1', runId: 'execution-1' };
   const mock = new MockActivityEnvironment(

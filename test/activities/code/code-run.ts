@@ -1,4 +1,3 @@
-import type { Info } from '@temporalio/activity';
 import { z } from 'zod';
 import { runCodeActivity } from '../../../activities/code/run-code.ts';
 import type { AnyAgent } from '../../../src/define/agent-definition.ts';
@@ -58,7 +57,7 @@ export class CodeRun {
           return page();
         },
       },
-      info: { isLocal, retryPolicy: { maximumAttempts: 1 }, ...info } as Partial<Info>,
+      info: { isLocal, retryPolicy: { maximumAttempts: 1 }, ...info },
       ...options,
     });
   }
@@ -131,7 +130,7 @@ export class CodeRun {
     }
   }
 
-  /** What a local activity needs to run the cells again. */
+  /** Returns the journal and the snapshot, for a local activity that has to run the cells again. */
   whole(): NonNullable<RunSegmentInput['whole']> {
     return structuredClone({ snapshot: this.snapshot, journal: this.journal });
   }

@@ -7,10 +7,14 @@ import type { CodeCall, CodeCallResult, Executor, Moment, Segment } from '../../
 export interface FakeExecutors {
   create: CreateExecutor;
   all: FakeExecutor[];
-  /** Those that were not killed. */
+  /** Counts the executors that were not killed. */
   alive: () => number;
-  /** What `surprise` prints: a test changes it to make code do something else. */
+  /** The code of all cells that were begun. */
+  begun: () => string[];
+  /** The text that `surprise` prints: a test changes it to make code do something else. */
   surprise: string;
+  /** The kind of error by which every cell ends, if a test sets one. */
+  fault?: ExecutionErrorKind;
 }
 
 /** Makes executors of a small language, one instruction a line. */
@@ -18,6 +22,7 @@ export function fakeExecutors(): FakeExecutors {
   const executors: FakeExecutors = {
     all: [],
     surprise: 'same',
+    begun: () => executors.all.flatMap(({ begun }) => begun),
     alive: () => executors.all.filter(({ isKilled }) => !isKilled).length,
     create: () => {
       const executor = new FakeExecutor(executors);
@@ -98,6 +103,8 @@ export class FakeExecutor implements Executor {
 
   async #go(): Promise<Segment> {
     if (this.isKilled) throw new Error('the executor was killed');
+    const { fault } = this.#executors;
+    if (fault !== undefined) return this.#failed(fault, 'it does not work');
     this.#spentMs = 1;
     for (;;) {
       const line = this.#lines.shift();
@@ -158,7 +165,8 @@ export class FakeExecutor implements Executor {
   #ended(): Segment {
     const namespace = Object.fromEntries([...this.#names].map(([name, value]) => [name, { type: typeof value, value }]));
     const result = succeeded({ ...this.#figures(), finalAnswer: this.#final, namespace }, LIMITS.maxOutputBytes);
-    return this.#end({ ...result, ...{ scratchpad: this.#scratchpad } });
+    const withScratchpad = { ...result, scratchpad: this.#scratchpad };
+    return this.#end(withScratchpad);
   }
 
   #failed(kind: ExecutionErrorKind, message: string): Segment {

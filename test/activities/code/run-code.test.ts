@@ -166,7 +166,7 @@ test('a cancelled segment ends its executor', async () => {
   const running = run.segment(run.input());
   await expect.poll(() => run.executors.all[0]?.begun).toEqual(['hang']);
   run.environment.cancel();
-  await expect(running).rejects.toThrow();
+  await expect(running).rejects.toThrow('CANCELLED');
   expect(run.executors.alive()).toBe(0);
   expect(run.environment.runtime.namespaces.size).toBe(0);
 });
