@@ -1,4 +1,5 @@
 import { measureCrowd } from './crowd.ts';
+import { measureCode } from './code/measure.ts';
 import { measureEndless } from './endless/endless.ts';
 import { measureHistories } from './history.ts';
 import { measureLatency } from './latency.ts';
@@ -41,6 +42,7 @@ async function measured(asked: BenchOptions): Promise<object> {
   if (asked.command === 'endless') return measureEndless(asked, say);
   if (asked.command === 'crowd') return measureCrowd(asked, say);
   if (asked.command === 'program') return measureProgram(asked, say);
+  if (asked.command === 'code') return measureCode(asked, say);
   if (asked.command === 'tuning') return measureTuning(asked, say);
   return withSurroundings(asked, say, (surroundings) => report(surroundings, asked));
 }

@@ -10,6 +10,7 @@ export type BenchOptions =
   | EndlessOptions
   | CrowdOptions
   | ProgramOptions
+  | CodeOptions
   | TuningCommand;
 
 /** The options of `latency`. */
@@ -83,6 +84,16 @@ export interface ProgramOptions {
   quiet: boolean;
 }
 
+/** The options of `code`. */
+export interface CodeOptions {
+  command: 'code';
+  steps: number;
+  /** Calls of each step. */
+  calls: number;
+  resultChars: number;
+  quiet: boolean;
+}
+
 /** The usage of the command. */
 export const USAGE = `Usage:
   npm run bench -- history [--tier remote|local] [--steps 200] [--result-chars 2000] [--rounds 3] [--json]
@@ -92,6 +103,7 @@ export const USAGE = `Usage:
   npm run bench -- endless [--steps 10000] [--result-chars 2000] [--json]
   npm run bench -- crowd [--runs 200] [--cached 50] [--steps 5] [--result-chars 2000] [--json]
   npm run bench -- program [--steps 200] [--result-chars 2000] [--fan-out ITEMS_AT_ONCE] [--rounds 3] [--json]
+  npm run bench -- code [--steps 50] [--calls 10] [--result-chars 2000] [--json]
   npm run bench -- tuning [--only NAME] [--rounds 3] [--json]`;
 
 const RUNS_AT_ONCE = '20';
@@ -108,6 +120,7 @@ const FLAGS = {
   'result-chars': { type: 'string' },
   runs: { type: 'string' },
   cached: { type: 'string', default: '50' },
+  calls: { type: 'string', default: '10' },
   concurrency: { type: 'string' },
   rounds: { type: 'string', default: String(MIN_ROUNDS) },
   codec: { type: 'string', default: 'none' },
@@ -168,6 +181,8 @@ export function parseOptions(args: readonly string[]): BenchOptions {
       const fanOut = values['fan-out'] === undefined ? undefined : count('fan-out', values['fan-out']);
       return { command, steps: steps(fanOut === undefined ? '200' : '1000'), resultChars, fanOut, rounds, quiet };
     }
+    case 'code':
+      return { command, steps: steps('50'), calls: count('calls', values.calls), resultChars, quiet };
     case 'tuning':
       return { command, rounds, only: values.only, quiet };
     default:

@@ -7,6 +7,7 @@ import { runPass } from './runs/matrix.ts';
 import { type CrashOptions, parseOptions, USAGE } from './options.ts';
 import type { Outcome } from './runs/outcome.ts';
 import type { Pass } from './pass.ts';
+import { codeSubject } from './code/code-subject.ts';
 import { programSubject } from './program/program-subject.ts';
 import { agentSubject } from './reference/agent-subject.ts';
 import { runRandomly } from './runs/random-runs.ts';
@@ -14,8 +15,8 @@ import { runUndisturbed } from './runs/undisturbed-run.ts';
 import type { RecordOfRun, Subject, SubjectName } from './subject.ts';
 
 /**
- * `npm run crash`: kills a worker, and then the server, at every point of a run of an agent and at points of a run of a
- * program, and checks that the run ends like an undisturbed one, with every effect once. Reports its progress on stderr; prints a
+ * `npm run crash`: kills a worker, and then the server, at every point of a run of an agent and at points of runs of a
+ * program and of code, and checks that the run ends like an undisturbed one, with every effect once. Reports its progress on stderr; prints a
  * line for each point, one for each kind of run, with `--json` a line with the outcome, and a closing line. Exit code 0: all checks hold; 1: some do not.
  */
 
@@ -97,7 +98,8 @@ const summaries: Partial<Record<SubjectName, Summary>> = {};
 const outcomes = await withResources({ say, queries: options.queries }, async (resources) => {
   const all: Outcome[] = [];
   for (const name of options.only) {
-    all.push(...(name === 'agent' ? await runSubject(resources, agentSubject) : await runSubject(resources, programSubject)));
+    if (name === 'program') all.push(...(await runSubject(resources, programSubject)));
+    else all.push(...(await runSubject(resources, name === 'agent' ? agentSubject : codeSubject)));
   }
   return all;
 });

@@ -2,8 +2,8 @@ import type { Pass } from './pass.ts';
 import type { CrashTestbed } from './processes/crash-testbed.ts';
 import type { Disturbance } from './runs/disturbance.ts';
 
-/** The runs that are hit: one of an agent, and one of a program that has steps of every kind. */
-export const SUBJECTS = ['agent', 'program'] as const;
+/** The runs that are hit: one of an agent, one of a program that has steps of every kind, and one of an agent that answers with code. */
+export const SUBJECTS = ['agent', 'program', 'code'] as const;
 
 export type SubjectName = (typeof SUBJECTS)[number];
 

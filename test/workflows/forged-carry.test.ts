@@ -89,12 +89,6 @@ describe('a carried state', () => {
     ['snapshot.tools.2.notExecutable', 'yes'],
     ['snapshot.tools.2.callers', 'model'],
     ['snapshot.tools.2.callers.0', 'human'],
-    ['snapshot.code.executor.kind', 'shell'],
-    ['snapshot.code.executor.language', 'ruby'],
-    ['snapshot.code.executor.limits.timeoutSeconds', 1e300],
-    ['snapshot.code.executor.limits.maxMemoryMb', 0],
-    ['snapshot.code.executor.allowedImports', 'lib'],
-    ['snapshot.code.tier', 'near'],
     ['snapshot.replyFormat', 'xml'],
     ['snapshot.tools.0.taskQueue', ''],
     ['snapshot.tools.0.taskQueue', 'q'.repeat(1_001)],
@@ -138,6 +132,10 @@ describe('a carried state', () => {
     ['code.journalBytes', -1],
     ['code.records.0.isError', 'no'],
     ['snapshot.code.tier', 'near'],
+    ['snapshot.code.executor.kind', 'shell'],
+    ['snapshot.code.executor.language', 'ruby'],
+    ['snapshot.code.executor.limits.timeoutSeconds', 1e300],
+    ['snapshot.code.executor.allowedImports', 'lib'],
     ['snapshot.code.executor.limits.maxMemoryMb', 0],
   ])('of a run in the middle of its code, with a forged %s is refused as invalid input', (path, value) => {
     expect(refusal(changedAt(callingCodeCarry(), keysOf(path), value))).toMatch(/^invalid_input: The run cannot continue: /);

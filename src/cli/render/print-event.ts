@@ -3,7 +3,7 @@ import type { ContextOperation } from '../../core/domain/record/context-update.t
 import type { Event } from '../../core/domain/record/event.ts';
 import type { JsonValue } from '../../core/domain/json/json.ts';
 import { outputText } from '../../core/domain/content/output-text.ts';
-import { resultText } from '../../core/domain/content/tool-text.ts';
+import { resultText, RUN_CODE } from '../../core/domain/content/tool-text.ts';
 import { eventHeadline } from '../timeline/event-headline.ts';
 import { printable } from '../../core/domain/content/printable.ts';
 import type { Look } from '../output.ts';
@@ -61,8 +61,8 @@ export function eventLines(event: Event, options: EventPrintOptions): string[] {
 }
 
 function entriesOf(event: Event): Entry[] {
-  const { author, content, usage, estimated, failedAttempts, contextUpdates = [] } = event;
-  const entries = content.map((item) => entryOf(item, author));
+  const { author, content, usage, estimated, failedAttempts, contextUpdates = [], caller } = event;
+  const entries = content.map((item) => entryOf(item, caller === 'code' ? `${author}'s code` : author));
   const headline = eventHeadline(event);
   if (headline !== undefined) entries.push({ author, ...headline });
   const changes = contextUpdates.flatMap(({ operations }) => operations.map(changeText));
@@ -96,8 +96,10 @@ function changeText(operation: ContextOperation): string {
   return op === 'delete' ? `${op} ${key}` : `${op} ${key} ${JSON.stringify(operation.value)}`;
 }
 
-/** Returns a call as `name(key: value, …)`, with values as JSON. */
+/** Returns a call as `name(key: value, …)`, with values as JSON. Code is shown as it is. */
 function callText({ name, arguments: args }: ToolCall): string {
+  const { code, ...others } = args;
+  if (name === RUN_CODE && typeof code === 'string' && Object.keys(others).length === 0) return `${name}\n${code.trimEnd()}`;
   const pairs = Object.entries(args).map(([key, value]: [string, JsonValue]) => `${key}: ${JSON.stringify(value)}`);
   return `${name}(${pairs.join(', ')})`;
 }

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../domain/json/json.ts';
-import { AMOUNT, AT_LEAST_ONE, COUNT, MOMENT } from './bounded-number.ts';
+import { MAX_TIMEOUT_SECONDS } from '../domain/code/code-snapshot.ts';
+import { AMOUNT, AT_LEAST_ONE, COUNT, MOMENT, SUMMAND } from './bounded-number.ts';
 import { SPILLED } from './content-item-schema.ts';
 
 const TEXT: JsonObject = { type: 'string' };
@@ -24,7 +25,8 @@ export const CODE_SNAPSHOT_SCHEMA: JsonObject = {
         limits: {
           type: 'object',
           properties: {
-            timeoutSeconds: { type: 'number' },
+            // Zero or less is no limit of time.
+            timeoutSeconds: { ...SUMMAND, maximum: MAX_TIMEOUT_SECONDS },
             maxMemoryMb: AT_LEAST_ONE,
             maxOutputBytes: AT_LEAST_ONE,
             maxSteps: AT_LEAST_ONE,

@@ -1,8 +1,8 @@
 import type { JsonObject } from '../domain/json/json.ts';
 import { ANSWER_RULES_SCHEMA } from './agent-document-schema.ts';
 import { AMOUNT, AT_LEAST_ONE, ATTEMPTS, COUNT, DURATION, SUMMAND } from './bounded-number.ts';
+import { CODE_SNAPSHOT_SCHEMA } from './code-schema.ts';
 import { PINNED_PROGRAM_SCHEMA } from './pinned-program.ts';
-import { MAX_TIMEOUT_SECONDS } from '../domain/code/code-snapshot.ts';
 import { GIVEN_SCHEMA, LIMITS_SCHEMA } from './limits-schema.ts';
 import { propertiesOf } from '../json-schema/json-schema.ts';
 
@@ -78,34 +78,6 @@ const OUTPUT: JsonObject = {
   required: ['mode', 'schema', 'maxRetries'],
 };
 
-const CODE: JsonObject = {
-  type: 'object',
-  properties: {
-    executor: {
-      type: 'object',
-      properties: {
-        kind: { enum: ['quickjs', 'python', 'custom'] },
-        language: { enum: ['javascript', 'python'] },
-        limits: {
-          type: 'object',
-          // Zero or less is no limit of time.
-          properties: {
-            timeoutSeconds: { ...SUMMAND, maximum: MAX_TIMEOUT_SECONDS },
-            maxMemoryMb: AT_LEAST_ONE,
-            maxOutputBytes: AT_LEAST_ONE,
-            maxSteps: AT_LEAST_ONE,
-          },
-          required: ['timeoutSeconds', 'maxMemoryMb', 'maxOutputBytes', 'maxSteps'],
-        },
-        allowedImports: TEXTS,
-      },
-      required: ['kind', 'language', 'limits', 'allowedImports'],
-    },
-    tier: { enum: ['local', 'remote'] },
-  },
-  required: ['executor', 'tier'],
-};
-
 const WINDOW_POLICY: JsonObject = {
   type: 'object',
   properties: { maxTokens: SUMMAND, maxBytes: AMOUNT, keepResults: COUNT, summarise: FLAG, summaryModel: TEXT },
@@ -132,7 +104,7 @@ export const SNAPSHOT_SCHEMA: JsonObject = {
     settings: OBJECT,
     output: OUTPUT,
     checks: ANSWER_RULES_SCHEMA,
-    code: CODE,
+    code: CODE_SNAPSHOT_SCHEMA,
     replyFormat: { enum: ['code', 'json'] },
     deps: OBJECT,
     onUnknownOutcome: { const: 'ask' },

@@ -180,3 +180,17 @@ test('colours are applied by the look that the caller passes', () => {
   const [line] = eventLines(response, { startedAt: START, look: (look, text) => `<${look}>${text}</>` });
   expect(line).toBe('<dim>  1.23s</>  <bold>bot             </>  <cyan>→ go()</>');
 });
+
+test('code is shown as it is, and the calls that it makes under its name', () => {
+  const cell = event('desk', [
+    { type: 'tool_call', toolCallId: 'c1', name: 'run_code', arguments: { code: 'for (const id of [1, 2]) {\n  pay({ id });\n}\n' } },
+  ]);
+  expect(lines(cell)).toEqual([
+    '  1.23s  desk              → run_code',
+    '                           for (const id of [1, 2]) {',
+    '                             pay({ id });',
+    '                           }',
+  ]);
+  const made = event('desk', [{ type: 'tool_call', toolCallId: 'c1.1', name: 'pay', arguments: { id: 1 } }], { caller: 'code' });
+  expect(lines(made)).toEqual(["  1.23s  desk's code       → pay(id: 1)"]);
+});

@@ -27,15 +27,6 @@ export function waitingCarry(): JsonObject {
     continueAsNew: { events: 1_000, bytes: 1_000_000, updates: 100 },
     approvals: { deadlineMs: 60_000 },
     checks: { step: 'Letter', anchors: ['SafeOutput'], range: { max: 5 } },
-    code: {
-      executor: {
-        kind: 'quickjs',
-        language: 'javascript',
-        limits: { timeoutSeconds: 10, maxMemoryMb: 64, maxOutputBytes: 10_000, maxSteps: 10 },
-        allowedImports: ['lib'],
-      },
-      tier: 'local',
-    },
     replyFormat: 'json',
     limits: { maxIterations: 10, finalAttempt: true, toolCalls: 50, toolCallsByName: { pay: 5 }, costUsd: 5, deadlineMs: 600_000 },
   });

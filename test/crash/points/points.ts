@@ -63,6 +63,7 @@ interface Telling {
   through?: number;
   step?: string;
   attempt?: number;
+  segment?: number;
   runId?: string;
   decision?: { callId: string };
   waiting?: { callId: string };
@@ -70,8 +71,9 @@ interface Telling {
 
 /** Names an execution of an activity: the same name for every attempt, and in every run of the same conversation. */
 export function executionName(activity: string, input: unknown): string {
-  const { callId, through, decision, waiting, step, attempt, runId } = (input ?? {}) as Telling;
+  const { callId, through, decision, waiting, step, attempt, segment, runId } = (input ?? {}) as Telling;
   const ofStep = attempt === undefined ? step : `${step} #${attempt}`;
   const which = callId ?? decision?.callId ?? waiting?.callId ?? through ?? ofStep ?? (runId && ofTopRun(runId, '').path);
-  return which === undefined ? activity : `${activity} ${which}`;
+  const part = segment === undefined ? '' : ` #${segment}`;
+  return which === undefined ? activity : `${activity} ${which}${part}`;
 }

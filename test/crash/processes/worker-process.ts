@@ -1,6 +1,8 @@
 import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 import { flushCompileCache } from 'node:module';
 import { createWorker, fileMemory } from '../../../worker/index.ts';
+import { coderAgent } from '../code/coder-agent.ts';
+import { coderModel } from '../code/coder-model.ts';
 import { activityPoints, currentExecution } from '../points/activity-points.ts';
 import { ofTopRun } from '../points/points.ts';
 import { errand } from '../program/errand.ts';
@@ -40,9 +42,9 @@ function asked(): void {
 }
 
 const worker = await createWorker({
-  agents: [referenceAgent(ledger, setting.onceTimeoutMs)],
+  agents: [referenceAgent(ledger, setting.onceTimeoutMs), coderAgent(ledger, setting.onceTimeoutMs)],
   programs: [errand((act) => ledger.act(act))],
-  providers: { reference: referenceModel(), errand: errandModel(asked) },
+  providers: { reference: referenceModel(), coder: coderModel(), errand: errandModel(asked) },
   memory: fileMemory({ file: setting.memory }),
   connection: await NativeConnection.connect({ address: setting.address }),
   namespace: setting.namespace,

@@ -1,8 +1,10 @@
 import { type PlainRecord, plainRecord } from '../checks/plain-record.ts';
 import { pointProblems, randomProblems, undisturbedProblems } from '../checks/run-problems.ts';
 import { activityPoint, queryPoint } from '../points/points.ts';
-import { runReference } from '../runs/run-reference.ts';
+import { runApproved } from '../runs/run-approved.ts';
 import type { RunRecord } from '../runs/run-record.ts';
+import { AGENT } from './reference-agent.ts';
+import { DEPS, REFUND } from './reference-script.ts';
 import type { Subject } from '../subject.ts';
 
 /** The time-out of these activities does not depend on the heartbeats of the testbed. The second queries the run for its data. */
@@ -13,7 +15,8 @@ export const agentSubject: Subject<RunRecord, PlainRecord> = {
   name: 'agent',
   eventsOfExecution: 75,
   heartbeatMs: 400,
-  run: runReference,
+  run: (testbed, runId, disturbance) =>
+    runApproved(testbed, { runId, input: { agent: AGENT, input: 'Please see to the order', deps: DEPS }, callId: REFUND }, disturbance),
   plain: plainRecord,
   undisturbedProblems,
   pointProblems,

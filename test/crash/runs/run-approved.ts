@@ -4,8 +4,6 @@ import { AGENT_RUN, type RunInput } from '../../../src/core/protocol.ts';
 import type { Waiting } from '../processes/crash-worker.ts';
 import type { CrashTestbed } from '../processes/crash-testbed.ts';
 import { retryWhileDown, within } from '../processes/retry-while-down.ts';
-import { AGENT } from '../reference/reference-agent.ts';
-import { DEPS, REFUND } from '../reference/reference-script.ts';
 import { armFor, type Disturbance, disturbUntilEnded, killIdle, killsOf } from './disturbance.ts';
 import type { RunRecord } from './run-record.ts';
 import { startOnce, untilRun } from './start-once.ts';
@@ -13,14 +11,25 @@ import { startOnce, untilRun } from './start-once.ts';
 /** The longest wait is that for an attempt without heartbeats, which is given up after a minute. */
 const PATIENCE_MS = 150_000;
 
-/** Does the reference run. Throws if it does not end. */
-export async function runReference(testbed: CrashTestbed, runId: string, disturbance: Disturbance): Promise<RunRecord> {
+/** A run of an agent in which one call waits for an approval. */
+export interface ApprovedRun {
+  runId: string;
+  input: RunInput;
+  /** The id of the call. */
+  callId: string;
+}
+
+/** Does a run, and approves its call. Throws if it does not end. */
+export async function runApproved(
+  testbed: CrashTestbed,
+  { runId, input, callId }: ApprovedRun,
+  disturbance: Disturbance,
+): Promise<RunRecord> {
   const deadline = Date.now() + PATIENCE_MS;
   const { worker, client } = testbed;
   const kills = killsOf(testbed);
   await armFor(testbed, runId, disturbance);
   const waiting = waitingOf(testbed, runId);
-  const input: RunInput = { agent: AGENT, input: 'Please see to the order', deps: DEPS };
   await retryWhileDown('The start', deadline, () => startOnce(testbed, { runId, workflow: AGENT_RUN, input }));
   const run = client.handle(runId);
   const ending = retryWhileDown('The end of the run', deadline, () => run.result({ steps: true }));
@@ -31,7 +40,7 @@ export async function runReference(testbed: CrashTestbed, runId: string, disturb
   await killIdle(testbed, runId, disturbance);
   const { status, waitingFor } = await retryWhileDown('The status', deadline, () => run.status());
   if (digest !== undefined)
-    await retryWhileDown('The approval', deadline, () => run.approve({ callId: REFUND, digest }, { id: 'yes', by: 'boss' }));
+    await retryWhileDown('The approval', deadline, () => run.approve({ callId, digest }, { id: 'yes', by: 'boss' }));
   const result = (await ending).toJSON();
   await meanwhile;
   const events = await retryWhileDown('Reading the events', deadline, () => Array.fromAsync(run.events()));

@@ -1,0 +1,25 @@
+import { isToolCall } from '../../../src/core/domain/content/content.ts';
+import { RUN_CODE } from '../../../src/core/domain/content/tool-text.ts';
+import type { ModelClient } from '../../../src/core/domain/model/model.ts';
+import { CELLS } from './coder-script.ts';
+
+/** The usage of every answer. */
+const USAGE = { promptTokens: 20, completionTokens: 5, totalTokens: 25 };
+
+/** A model that asks for one cell after the other. Its answer depends on the conversation alone. */
+export function coderModel(): ModelClient {
+  return {
+    capabilities: { structuredOutput: true },
+    call: ({ conversation }) => {
+      const asked = conversation.filter(({ content }) => content.some(isToolCall)).length;
+      const code = CELLS[asked];
+      const calls = code === undefined ? [] : [{ id: `c${asked + 1}`, name: RUN_CODE, arguments: { code } }];
+      return Promise.resolve({
+        content: code === undefined ? 'Done.' : '',
+        toolCalls: calls,
+        usage: USAGE,
+        finishReason: code === undefined ? 'stop' : 'tool_calls',
+      });
+    },
+  };
+}

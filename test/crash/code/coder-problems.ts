@@ -1,0 +1,81 @@
+import { unless } from '../../storm/check.ts';
+import { difference } from '../checks/difference.ts';
+import { type PlainRecord, plainRecord } from '../checks/plain-record.ts';
+import type { Effect } from '../processes/ledger.ts';
+import type { RunRecord } from '../runs/run-record.ts';
+import type { Hit } from '../subject.ts';
+import { CELLS, CHARGE, EFFECTS } from './coder-script.ts';
+
+/** The output of the last cell, which shows the values of all cells before. */
+const LAST_OUTPUT = 'look_up 1,look_up 2,third 1,2,3 charge 2 refund 2 18';
+
+/** The fewest points at which a run of code must be hit. */
+const FEWEST_POINTS = 25;
+
+/** The problems with the undisturbed run, with which all others are compared. */
+export function undisturbedProblems(record: RunRecord, points: readonly string[]): string[] {
+  const { result, executions, kills } = record;
+  return [
+    ...unless(result.status === 'completed', `it ended with status ${result.status}: ${result.error ?? result.stopReason}`),
+    ...unless(result.stepsUsed === CELLS.length + 1, `it took ${result.stepsUsed} steps`),
+    ...unless(lastOutput(record).includes(LAST_OUTPUT), `its last cell gave ${lastOutput(record)}`),
+    ...unless(executions > 1, 'it did not continue as new'),
+    ...unless(kills === 0, `a process was killed ${kills} times`),
+    ...unless(points.filter((point) => point.includes('runCode')).length >= FEWEST_POINTS, 'it has too few points in its code'),
+    ...waitProblems(record),
+    ...effectProblems(record.effects),
+  ];
+}
+
+/** The problems with a run that was hit at a point. A call that must happen once may have another outcome, which the code prints. */
+export function pointProblems(undisturbed: PlainRecord, { pass, point }: Hit, record: RunRecord): string[] {
+  const isUnclear = pass === 'worker' && point.endsWith(` ${CHARGE}`);
+  return [
+    ...unless(record.kills === 1, `the ${pass} was killed ${record.kills} times, where it should die once, at this point`),
+    ...(isUnclear ? [] : differences(undisturbed, record)),
+    ...endProblems(record),
+  ];
+}
+
+/** The problems with a run that was hit at random. */
+export function randomProblems(_undisturbed: PlainRecord, record: RunRecord): string[] {
+  return endProblems(record);
+}
+
+function endProblems(record: RunRecord): string[] {
+  const { status, error, stopReason } = record.result;
+  return [
+    ...unless(status === 'completed', `it ended with status ${status}: ${error ?? stopReason}`),
+    ...waitProblems(record),
+    ...effectProblems(record.effects),
+  ];
+}
+
+function differences(undisturbed: PlainRecord, record: RunRecord): string[] {
+  const actual = plainRecord(record);
+  const events = difference(undisturbed.events, actual.events);
+  const result = difference(undisturbed.result, actual.result);
+  return [
+    ...(events === undefined ? [] : [`the events are others:\n${events}`]),
+    ...(result === undefined ? [] : [`the result is another:\n${result}`]),
+  ];
+}
+
+/** Each effect must have happened with one key, and the one that happens once at most once. */
+function effectProblems(effects: readonly Effect[]): string[] {
+  const keys = (effect: string): number => effects.filter((one) => one.effect === effect).length;
+  const charged = effects.filter(({ effect }) => effect === CHARGE).reduce((sum, { acts }) => sum + acts, 0);
+  return [
+    ...EFFECTS.flatMap((effect) => unless(keys(effect) === 1, `"${effect}" was done with ${keys(effect)} idempotency keys`)),
+    ...effects.flatMap(({ effect }) => unless(keys(effect) === 1, `"${effect}" was done with ${keys(effect)} idempotency keys`)),
+    ...unless(charged <= 1, `"${CHARGE}" happens once, and was done ${charged} times`),
+  ];
+}
+
+function waitProblems({ waiting: { status, waitingFor } }: RunRecord): string[] {
+  return unless(status === 'pending_confirmation' && waitingFor.join() === 'refund', `while it waited, it said that it is ${status}`);
+}
+
+function lastOutput({ result: { steps = [] } }: RunRecord): string {
+  return steps.flatMap(({ toolCalls }) => toolCalls.filter(({ caller }) => caller === undefined)).at(-1)?.result ?? '';
+}
