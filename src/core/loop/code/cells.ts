@@ -34,7 +34,7 @@ export function currentCell(state: RunState): JournalCell {
 /** Adds a segment to the cell in progress. */
 export function addSegment(state: RunState, digest: string, tools?: string[]): void {
   currentCell(state).segments.push({ digest, ...(tools === undefined ? {} : { tools }) });
-  codeOf(state).journalBytes += digest.length + SEGMENT_BYTES + (tools === undefined ? 0 : jsonBytes(tools));
+  codeOf(state).journalBytes += digest.length + SEGMENT_BYTES + (tools === undefined ? 0 : jsonBytes({ tools }));
 }
 
 /** Returns the digest of the last segment in the journal; that of its checkpoint if there is none since. */
