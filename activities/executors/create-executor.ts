@@ -5,5 +5,5 @@ import type { Provided } from './provided.ts';
 /** Makes an executor. Its program is loaded when the first executor of its kind is made. */
 export async function createExecutor(definition: ExecutorDefinition, provided: Provided): Promise<Executor> {
   const { quickjsExecutor } = await import('./quickjs/quickjs-executor.ts');
-  return quickjsExecutor(definition.limits, provided);
+  return quickjsExecutor(definition, provided);
 }
