@@ -8,5 +8,5 @@ export type CreateExecutor = (definition: ExecutorDefinition, provided: Provided
 /** Makes an executor. Its program is loaded when the first executor of its kind is made. */
 export async function createExecutor(definition: ExecutorDefinition, provided: Provided): Promise<Executor> {
   const { quickjsExecutor } = await import('./quickjs/quickjs-executor.ts');
-  return quickjsExecutor(definition.limits, provided);
+  return quickjsExecutor(definition, provided);
 }
