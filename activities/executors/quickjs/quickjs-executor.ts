@@ -85,6 +85,8 @@ class QuickJsExecutor implements Executor {
   }
 
   async kill(): Promise<void> {
+    // An executor that has run nothing since it was made or reset has no names to lose.
+    if (this.thread === undefined && this.restoring === undefined) return;
     await this.end('killed');
   }
 
