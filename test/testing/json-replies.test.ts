@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import type { ModelRequest } from '../../src/core/domain/model/model.ts';
 import { defineAgent, defineTool } from '../../src/index.ts';
+import { messageTexts } from '../model/reply-formats/message-texts.ts';
 import { approve, say, scriptedModel, testAgent } from '../../src/testing/index.ts';
 
 const add = defineTool({
@@ -28,11 +29,7 @@ const reply = (object: object) => say(JSON.stringify(object));
 
 /** The messages that each request adds to the one before, as role and text. */
 function added(requests: readonly ModelRequest[]): string[][] {
-  const texts = requests.map(({ conversation }) =>
-    conversation.flatMap(({ content }) =>
-      content.map((item) => (item.type === 'message' ? `${item.role}: ${String(item.content)}` : item.type)),
-    ),
-  );
+  const texts = requests.map(messageTexts);
   return texts.map((list, index) => list.slice(texts[index - 1]?.length ?? 0));
 }
 

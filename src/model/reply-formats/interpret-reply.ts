@@ -4,7 +4,7 @@ import { interpretResponse, type InterpretOptions } from '../interpret-response.
 import { readCodeReply } from './code/read-code-reply.ts';
 import { readJsonReply } from './json/read-json-reply.ts';
 
-/** Returns a model's response in the form that is recorded: the loop sees tool calls and answers, whatever their form was. */
+/** Returns a model's response in the form that is recorded: the loop sees tool calls and answers, in any format. */
 export function interpretReply(response: ModelResponse, options: InterpretOptions, final: boolean): RecordedResponse {
   switch (options.snapshot.replyFormat) {
     case 'json':

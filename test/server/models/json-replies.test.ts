@@ -29,7 +29,10 @@ function occurrences(history: unknown, text: string): number {
   let count = 0;
   JSON.stringify(history, (_, value: unknown) => {
     if (value instanceof Uint8Array || (typeof value === 'string' && /^[A-Za-z0-9+/]{8,}={0,2}$/.test(value))) {
-      count += Buffer.from(value as string, 'base64').toString().split(text).length - 1;
+      count +=
+        Buffer.from(value as string, 'base64')
+          .toString()
+          .split(text).length - 1;
     }
     return typeof value === 'bigint' ? String(value) : value;
   });

@@ -1,3 +1,4 @@
+import { checkRunCode } from '../../../core/code/run-code-call.ts';
 import { cellCode } from '../../../core/domain/code/cell-code.ts';
 import type { CodeLanguage } from '../../../core/domain/code/code-snapshot.ts';
 import type { ToolCall } from '../../../core/domain/content/content.ts';
@@ -22,8 +23,13 @@ export function readCodeReply(response: ModelResponse, options: InterpretOptions
   const recorded = interpretResponse(message, { ...options, snapshot });
   const call: ToolCall = { type: 'tool_call', toolCallId: options.uuid(), name: RUN_CODE, arguments: {} };
   const withCall = { ...recorded, content: [...recorded.content.filter((item) => item.type !== 'message' || item.content !== ''), call] };
-  const isCell = cellCode(withCall.content, call) !== undefined;
-  return isCell ? withCall : withProblem(withCall, blockOnly(snapshot.code?.executor.language ?? 'javascript'));
+  const problem = problemOf(cellCode(withCall.content, call), snapshot.code?.executor.language ?? 'javascript');
+  return problem === undefined ? withCall : withProblem(withCall, problem);
+}
+
+/** Returns the reason why the code of an answer must not run; undefined if it may. */
+function problemOf(code: string | undefined, language: CodeLanguage): string | undefined {
+  return code === undefined ? blockOnly(language) : checkRunCode({ code }).problem;
 }
 
 /** Returns the text by which the model learns that its answer has no block of code. */

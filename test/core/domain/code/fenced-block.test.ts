@@ -26,8 +26,8 @@ describe('the code of a fenced block', () => {
   });
 
   test('is missing without a block, without its end, and if it is blank', () => {
-    for (const text of ['', 'no block at all', '`x = 1`', '```python\nx = 1', '```python\n\n```', '``````'])
-      expect(fencedBlock(text), text).toBeUndefined();
+    const texts = ['', 'no block at all', '`x = 1`', '```python\nx = 1', '```python\n\n```', '``````'];
+    expect(texts.map(fencedBlock)).toEqual(texts.map(() => undefined));
   });
 
   test('is found wherever the block stands', () => {

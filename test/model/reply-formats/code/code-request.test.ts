@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { buildRequest } from '../../../../activities/model-calls/build-request.ts';
-import type { ConversationEvent, ModelRequest } from '../../../../src/core/domain/model/model.ts';
+import type { ConversationEvent } from '../../../../src/core/domain/model/model.ts';
 import { codeAgent } from './code-agent.ts';
+import { messageTexts } from '../message-texts.ts';
 
 const ask: ConversationEvent = { author: 'user', content: [{ type: 'message', role: 'user', content: 'Q' }] };
 
@@ -24,12 +25,6 @@ function cells(count: number): ConversationEvent[] {
   return Array.from({ length: count }, (_, index) => cell(index + 1, 'success', `${index + 1}`.repeat(200))).flat();
 }
 
-function texts({ conversation }: ModelRequest): string[] {
-  return conversation.flatMap(({ content }) =>
-    content.map((item) => (item.type === 'message' ? `${item.role}: ${String(item.content)}` : item.type)),
-  );
-}
-
 test('the provider is told of no tools: an instruction describes the format and the functions', () => {
   const request = buildRequest(codeAgent('python'), [ask], false);
   expect(request.tools).toEqual([]);
@@ -41,13 +36,9 @@ test('the provider is told of no tools: an instruction describes the format and 
 });
 
 test('replies are rendered as their text, results as observations, errors as they are', () => {
-  expect(texts(buildRequest(codeAgent(), [ask, ...cell(1, 'success', 'p'), ...cell(2, 'error', 'Execution error: x')], false))).toEqual([
-    'user: Q',
-    'assistant: ```js\n1\n```',
-    'user: Observation: p',
-    'assistant: ```js\n2\n```',
-    'user: Execution error: x',
-  ]);
+  expect(
+    messageTexts(buildRequest(codeAgent(), [ask, ...cell(1, 'success', 'p'), ...cell(2, 'error', 'Execution error: x')], false)),
+  ).toEqual(['user: Q', 'assistant: ```js\n1\n```', 'user: Observation: p', 'assistant: ```js\n2\n```', 'user: Execution error: x']);
 });
 
 test('a call in the own way of the provider is rendered as its block', () => {
@@ -59,14 +50,14 @@ test('a call in the own way of the provider is rendered as its block', () => {
     author: 'bot',
     content: [{ type: 'tool_result', toolCallId: 'c1', name: 'run_code', status: 'success', content: [] }],
   };
-  expect(texts(buildRequest(codeAgent(), [ask, call, result], false)).slice(1)).toEqual([
+  expect(messageTexts(buildRequest(codeAgent(), [ask, call, result], false)).slice(1)).toEqual([
     'assistant: ```javascript\nprint(1)\n```',
     'user: Observation: (no output)',
   ]);
 });
 
 test('the model sees the last five steps, or those that the agent keeps', () => {
-  const kept = (snapshot = codeAgent()): string[] => texts(buildRequest(snapshot, [ask, ...cells(7)], false));
+  const kept = (snapshot = codeAgent()): string[] => messageTexts(buildRequest(snapshot, [ask, ...cells(7)], false));
   expect(kept()).toHaveLength(1 + 2 * 5);
   expect(kept()[0]).toBe('user: Q');
   expect(kept()[1]).toContain('3');
@@ -75,7 +66,9 @@ test('the model sees the last five steps, or those that the agent keeps', () => 
 });
 
 test('old observations may be cut instead', () => {
-  const pruned = texts(buildRequest(codeAgent('javascript', { prune: { strategy: 'old_observations' } }), [ask, ...cells(5)], false));
+  const pruned = messageTexts(
+    buildRequest(codeAgent('javascript', { prune: { strategy: 'old_observations' } }), [ask, ...cells(5)], false),
+  );
   expect(pruned).toHaveLength(1 + 2 * 5);
   expect(pruned[2]).toBe(`user: Observation: ${'1'.repeat(100)}...`);
   expect(pruned[10]).toBe(`user: Observation: ${'5'.repeat(200)}`);
@@ -83,6 +76,6 @@ test('old observations may be cut instead', () => {
 
 test('the final attempt asks for text, because nothing runs', () => {
   const request = buildRequest(codeAgent(), [ask, ...cells(1)], true);
-  expect(texts(request).at(-1)).toBe('user: Return your best final answer now, as text without code.');
+  expect(messageTexts(request).at(-1)).toBe('user: Return your best final answer now, as text without code.');
   expect(request.settings.temperature).toBe(0);
 });

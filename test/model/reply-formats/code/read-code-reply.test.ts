@@ -27,6 +27,11 @@ test('a reply without a block has a problem that names the language', () => {
   expect(read({}).content).toEqual([cell]);
 });
 
+test('code over the limit of a cell has a problem', () => {
+  const { problems } = read({ content: `\`\`\`js\n${'x'.repeat(100_001)}\n\`\`\`` });
+  expect(Object.values(problems ?? {})).toEqual([expect.stringContaining('expected at most 100000 characters')]);
+});
+
 test('a call in the own way of the provider is understood, too', () => {
   const { content } = read({ toolCalls: [{ id: 'c1', name: 'run_code', arguments: '{"code":"print(1)"}' }] });
   expect(content).toEqual([{ type: 'tool_call', toolCallId: 'c1', name: 'run_code', arguments: { code: 'print(1)' } }]);
