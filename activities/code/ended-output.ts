@@ -2,9 +2,10 @@ import { activityInfo } from '@temporalio/activity';
 import { RUN_CODE } from '../../src/core/domain/content/tool-text.ts';
 import type { RunSegmentOutput } from '../../src/core/domain/code/segment-messages.ts';
 import { BYTE_BUDGETS } from '../../src/core/domain/json/byte-budget.ts';
-import { canonicalJson, type JsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
+import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
 import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
 import type { ExecutionResult } from '../../src/core/execution/execution-result.ts';
+import { cleanJson } from '../../src/model/clean-json.ts';
 import { dataFor } from '../run-queries/data.ts';
 import { DEFAULT_BUDGET, limitResultSize } from '../tool-calls/limit-result-size.ts';
 import { shortId } from '../tool-calls/short-id.ts';
@@ -48,8 +49,8 @@ export async function endedOutput(
 
 /** Returns the scratchpad as a key of the run's state, if it is another one than that of the state. */
 async function changedState({ runtime, input }: SegmentWork, result: ExecutionResult): Promise<JsonObject | undefined> {
-  const { scratchpad } = result as ExecutionResult & { scratchpad?: JsonObject };
-  if (scratchpad === undefined) return undefined;
+  const scratchpad = result.scratchpad && cleanJson(result.scratchpad);
+  if (!isJsonObject(scratchpad)) return undefined;
   const { state } = await dataFor(input);
   const known = state[SCRATCHPAD];
   const redacted = runtime.secrets.redactJson(scratchpad);

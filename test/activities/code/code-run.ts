@@ -31,6 +31,8 @@ export interface CodeRunOptions extends EnvironmentOptions {
   agent?: AnyAgent;
   executors?: FakeExecutors;
   isLocal?: boolean;
+  /** A checkpoint is wanted after each cell. */
+  checkpoint?: true;
 }
 
 /** A run whose cells the activity runs, with the journal that its workflow keeps. */
@@ -40,13 +42,13 @@ export class CodeRun {
   readonly snapshot: AgentSnapshot;
   readonly journal: CodeJournal = { cells: [] };
   readonly outputs: RunSegmentOutput[] = [];
-  readonly #isLocal: boolean;
+  readonly #wanted: Pick<RunSegmentInput, 'checkpoint'>;
   #cells = 0;
 
-  constructor({ agent = desk, executors = fakeExecutors(), isLocal = false, info, ...options }: CodeRunOptions = {}) {
+  constructor({ agent = desk, executors = fakeExecutors(), isLocal = false, checkpoint, info, ...options }: CodeRunOptions = {}) {
     this.executors = executors;
     this.snapshot = snapshotOf(agent);
-    this.#isLocal = isLocal;
+    this.#wanted = checkpoint === undefined ? {} : { checkpoint };
     const page = (): unknown => this.#page();
     this.environment = activityEnvironment({
       agents: [agent],
@@ -57,7 +59,7 @@ export class CodeRun {
           return page();
         },
       },
-      info: { isLocal, retryPolicy: { maximumAttempts: 1 }, ...info },
+      info: { isLocal, retryPolicy: { maximumAttempts: 1 }, startToCloseTimeoutMs: 150_000, ...info },
       ...options,
     });
   }
@@ -90,6 +92,7 @@ export class CodeRun {
       calls: segments.reduce((sum, one) => sum + (one.results?.length ?? 0), 0),
       spentMs: 0,
       moment,
+      ...this.#wanted,
       code,
       ...(after === undefined ? {} : { after }),
       ...(results === undefined ? {} : { results }),
@@ -133,10 +136,6 @@ export class CodeRun {
   /** Returns the journal and the snapshot, for a local activity that has to run the cells again. */
   whole(): NonNullable<RunSegmentInput['whole']> {
     return structuredClone({ snapshot: this.snapshot, journal: this.journal });
-  }
-
-  get isLocal(): boolean {
-    return this.#isLocal;
   }
 
   get #current(): JournalCell {

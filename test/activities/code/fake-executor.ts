@@ -1,6 +1,6 @@
 import type { CreateExecutor } from '../../../activities/executors/create-executor.ts';
 import type { JsonObject, JsonValue } from '../../../src/core/domain/json/json.ts';
-import { type ExecutionErrorKind, failed, succeeded } from '../../../src/core/execution/execution-result.ts';
+import { type ExecutionErrorKind, failed, type Scratchpad, succeeded } from '../../../src/core/execution/execution-result.ts';
 import type { CodeCall, CodeCallResult, Executor, Moment, Segment } from '../../../src/core/execution/executor.ts';
 
 /** The executors that were made, as far as tests look at them. */
@@ -49,7 +49,7 @@ export class FakeExecutor implements Executor {
   #segmentFrom = 0;
   #spentMs = 0;
   #final: { value: JsonValue } | undefined;
-  #scratchpad: JsonObject = { values: {} };
+  #scratchpad: Scratchpad = { values: {}, observations: [], failed: [] };
   #hang: ((segment: Segment) => void) | undefined;
 
   constructor(executors: FakeExecutors) {
@@ -137,7 +137,7 @@ export class FakeExecutor implements Executor {
         this.#final = { value: this.#names.get(name) ?? null };
         return undefined;
       case 'note':
-        this.#scratchpad = { values: JSON.parse(name) as JsonObject };
+        this.#scratchpad = { ...this.#scratchpad, values: JSON.parse(name) as JsonObject };
         return undefined;
       case 'call':
         return this.#calls(line.slice('call '.length).split(' | '));
@@ -164,9 +164,8 @@ export class FakeExecutor implements Executor {
 
   #ended(): Segment {
     const namespace = Object.fromEntries([...this.#names].map(([name, value]) => [name, { type: typeof value, value }]));
-    const result = succeeded({ ...this.#figures(), finalAnswer: this.#final, namespace }, LIMITS.maxOutputBytes);
-    const withScratchpad = { ...result, scratchpad: this.#scratchpad };
-    return this.#end(withScratchpad);
+    const run = { ...this.#figures(), finalAnswer: this.#final, namespace, scratchpad: this.#scratchpad };
+    return this.#end(succeeded(run, LIMITS.maxOutputBytes));
   }
 
   #failed(kind: ExecutionErrorKind, message: string): Segment {

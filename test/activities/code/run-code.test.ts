@@ -105,7 +105,8 @@ test('the scratchpad is set in the state of the run if it has changed', async ()
   expect(await run.cell('let a 1')).not.toHaveProperty('state');
   expect(await run.cell('note {"k":1}')).toMatchObject({ state: { scratchpad: { values: { k: 1 } } } });
   run.begin('let a 2');
-  const same = await run.segment(run.input({ state: { scratchpad: { values: { k: 1 } } } }));
+  const scratchpad = { failed: [], observations: [], values: { k: 1 } };
+  const same = await run.segment(run.input({ state: { scratchpad } }));
   expect(same).not.toHaveProperty('state');
 });
 
