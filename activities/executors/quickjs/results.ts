@@ -1,4 +1,3 @@
-import type { Scratchpad } from '../../../src/core/domain/code/scratchpad.ts';
 import { isJsonObject, type JsonValue } from '../../../src/core/domain/json/json.ts';
 import type { ExecutionLimits } from '../../../src/core/execution/execution-limits.ts';
 import {
@@ -6,6 +5,7 @@ import {
   type ExecutionResult,
   failed,
   type NamespaceEntry,
+  type Scratchpad,
   succeeded,
 } from '../../../src/core/execution/execution-result.ts';
 import { type EndFrame, MAX_CODE_LENGTH } from './frames.ts';
@@ -34,6 +34,11 @@ export function resultOf(
 export function codeTooLong(code: string, scratchpad: Scratchpad | undefined): ExecutionResult {
   const message = `The code has ${code.length} characters, more than ${MAX_CODE_LENGTH}`;
   return failed({ output: '', durationMs: 0, memoryUsedBytes: 0, scratchpad }, { kind: 'syntax', message });
+}
+
+/** The scratchpad of an executor that has run nothing. */
+export function emptyScratchpad(): Scratchpad {
+  return { values: {}, observations: [], failed: [] };
 }
 
 /** Reads the JSON of a scratchpad; undefined for anything else. */

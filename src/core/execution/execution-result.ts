@@ -2,6 +2,8 @@ import type { Scratchpad } from '../domain/code/scratchpad.ts';
 import type { JsonValue } from '../domain/json/json.ts';
 import { truncateOutput } from './output.ts';
 
+export type { Scratchpad };
+
 /** The kinds of errors of a run. The code causes all of them but `killed` (the caller) and `protocol` (the executor). */
 export const EXECUTION_ERROR_KINDS = [
   'import_not_allowed',

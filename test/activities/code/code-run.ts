@@ -59,7 +59,7 @@ export class CodeRun {
           return page();
         },
       },
-      info: { isLocal, retryPolicy: { maximumAttempts: 1 }, ...info },
+      info: { isLocal, retryPolicy: { maximumAttempts: 1 }, startToCloseTimeoutMs: 150_000, ...info },
       ...options,
     });
   }

@@ -95,7 +95,7 @@ test.each([[false], [true]])(
         expect(disturbed.outputs.map(visible)).toEqual(calm.outputs.map(visible));
         await Promise.all([calm, disturbed].map(({ environment }) => environment.runtime.namespaces.close()));
       }),
-      { numRuns: 8 },
+      { numRuns: 6 },
     );
   },
   60_000,

@@ -1,4 +1,3 @@
-const CELLS = 'no worker runs the cells of an agent yet';
 const SERIALIZED = 'the product does not write a conversation to a document of its own: the history of the workflow is the checkpoint';
 const NO_MEMORY = 'agents keep no conversation between runs: there is nothing to save, load or reset';
 const STREAMS = 'the product records whole answers and streams none to a caller';
@@ -40,5 +39,4 @@ export const WITHOUT_COUNTERPART: Readonly<Record<string, Readonly<Record<string
     'context.deserialize': SERIALIZED,
     'context.round_trip': SERIALIZED,
   },
-  'tinyagent.agents': { 'code_agent.run': CELLS },
 };

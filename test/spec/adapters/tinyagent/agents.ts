@@ -4,6 +4,7 @@ import type { CodeLanguage } from '../../../../src/core/domain/code/code-snapsho
 import { fencedBlock } from '../../../../src/core/domain/code/fenced-block.ts';
 import { list, text } from '../fields.ts';
 import { mapTexts } from '../wording.ts';
+import { codeAgentRun } from './code-agent.ts';
 import { agentConstruct, keptDuplicate } from './construct-agent.ts';
 import { conversationOperations } from './conversation.ts';
 import { finalizerRun } from './finalizer.ts';
@@ -21,6 +22,7 @@ export function tinyagentAgentsSuite(language: CodeLanguage): Omit<SuiteAdapter,
       'finalizer.run': finalizerRun,
       'agent.construct': agentConstruct,
       'code_agent.extract': { input: ['text'], expect: [], perform: (input) => fencedBlock(text(input['text'])) ?? null },
+      'code_agent.run': codeAgentRun(language),
       'react_agent.run': reactAgentRun,
       'scratchpad.context': scratchpadRun,
       ...conversationOperations,
