@@ -44,6 +44,12 @@ test('a tool whose arguments may all be left out can be called without any', () 
   expect(signatures(schema)).toEqual(['f(args?: {id?: number}): any', 'def f(id: int | None = None) -> Any']);
 });
 
+test('the type of the result is known if the tool declares it', () => {
+  const tool = { name: 'f', schema: { type: 'object' }, result: { type: 'array', items: { type: 'string' } } };
+  expect(toolSignature(tool, 'javascript').text).toBe('f(args?: object): string[]');
+  expect(toolSignature(tool, 'python').text).toBe('def f(**others: Any) -> list[str]');
+});
+
 test('the type of the result is known if a person answers', () => {
   const answer = { type: 'object', properties: { refund: { type: 'boolean' } }, required: ['refund'] };
   expect(signatures({ type: 'object', properties: {}, additionalProperties: false }, answer)).toEqual([
