@@ -36,6 +36,7 @@ test('arguments that may be left out are marked, and come after the others', () 
 
 test('a tool without parameters takes none', () => {
   expect(signatures({ type: 'object', properties: {}, additionalProperties: false })).toEqual(['f(): any', 'def f() -> Any']);
+  expect(signatures({ type: 'object', properties: {} })).toEqual(['f(): any', 'def f() -> Any']);
   expect(signatures({ type: 'object' })).toEqual(['f(args?: object): any', 'def f(**others: Any) -> Any']);
 });
 
@@ -100,6 +101,12 @@ describe('a schema becomes a type', () => {
       'an object with further fields',
       { type: 'object', properties: { id: { type: 'string' } }, required: ['id'], additionalProperties: { type: 'number' } },
       '{id: string; [key: string]: number}',
+      '{"id": str, ...}',
+    ],
+    [
+      'an object with any further fields',
+      { type: 'object', properties: { id: { type: 'string' } }, required: ['id'], additionalProperties: true },
+      '{id: string; [key: string]: any}',
       '{"id": str, ...}',
     ],
     [
