@@ -29,7 +29,7 @@ export function undisturbedProblems(record: RunRecord, points: readonly string[]
 
 /** The problems with a run that was hit at a point. A call that must happen once may have another outcome, which the code prints. */
 export function pointProblems(undisturbed: PlainRecord, { pass, point }: Hit, record: RunRecord): string[] {
-  const isUnclear = pass === 'worker' && / charge c3\.1$/.test(point);
+  const isUnclear = pass === 'worker' && point.endsWith(` ${CHARGE}`);
   return [
     ...unless(record.kills === 1, `the ${pass} was killed ${record.kills} times, where it should die once, at this point`),
     ...(isUnclear ? [] : differences(undisturbed, record)),
