@@ -25,7 +25,7 @@ export interface Outcome {
 
 /** Runs an attempt in an executor of its own, and looks at what is left. */
 export async function attack(attempt: Attempt, canaries: Canaries): Promise<Outcome> {
-  const executor = quickjsExecutor(attempt.limits);
+  const executor = quickjsExecutor({ limits: attempt.limits });
   try {
     await executor.run('0', MOMENT);
     executor.inject('bait', canaries.bait);

@@ -26,7 +26,7 @@ const WATCHED: readonly [string, object][] = [
 export class Canaries {
   private readonly secret = `canary-${crypto.randomUUID()}`;
   private readonly keys = WATCHED.map(([, watched]) => Reflect.ownKeys(watched).map(String).join());
-  private readonly neighbour: Executor = quickjsExecutor({ timeoutSeconds: 20, maxMemoryMb: 32 });
+  private readonly neighbour: Executor = quickjsExecutor({ limits: { timeoutSeconds: 20, maxMemoryMb: 32 } });
   private turns = 0;
   private connections = 0;
   private folder = '';

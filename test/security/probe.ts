@@ -14,7 +14,7 @@ const PROBES: readonly string[] = [
 /** Explains why the limit of memory does not hold on this machine; undefined if it does. */
 export async function memoryLimitProblem(): Promise<string | undefined> {
   for (const code of PROBES) {
-    const executor = quickjsExecutor({ timeoutSeconds: 10, maxMemoryMb: LIMIT_MB });
+    const executor = quickjsExecutor({ limits: { timeoutSeconds: 10, maxMemoryMb: LIMIT_MB } });
     try {
       const { error } = await executor.run(code, { now: 0, seed: 1 });
       if (error?.kind !== 'memory') return `code under a limit of ${LIMIT_MB} MB took more: ${code}`;

@@ -2,7 +2,18 @@ import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { errorMessage } from '../../../src/core/domain/errors/error.ts';
 import type { ExecutionError } from '../../../src/core/execution/execution-result.ts';
-import { frameText, readThreadFrame, type RunFrame, type ThreadFrame, type ThreadLimits } from './frames.ts';
+import { engineModule } from './engine-module.ts';
+import {
+  type EndFrame,
+  type ExecutorFrame,
+  frameText,
+  readThreadFrame,
+  type RestoredFrame,
+  type RunFrame,
+  type ThreadData,
+  type ThreadFrame,
+  type ThreadSettings,
+} from './frames.ts';
 import { timeoutError } from './time-limit.ts';
 
 /** Milliseconds that a thread may take to load the engine. */
@@ -10,25 +21,32 @@ const START_MS = 60_000;
 /** Milliseconds after its time limit that code has to stop by itself, before its thread is ended. */
 const GRACE_MS = 250;
 
-/** The end of a run: as the thread reported it, or by the end of the thread. */
-export type CellEnding =
-  | Extract<ThreadFrame, { type: 'done' }>
-  | (ExecutionError & { type: 'failed'; durationMs: number; memoryUsedBytes: number });
+type Failure = Extract<EndFrame, { type: 'failed' }>;
 
-/** The thread of one executor, with an empty environment and a bounded heap. Only JSON text crosses its border. */
+/** The report of a thread that has done what it was asked to, or that never will. */
+export type Report = Exclude<ThreadFrame, { type: 'began' | 'output' }> | { type: 'checkpoint'; bytes: Uint8Array };
+
+/** The end of a segment: as the thread reported it, or by the end of the thread. */
+export type SegmentEnding = Extract<Report, { type: 'calls' | 'done' | 'failed' }>;
+
+/** The thread of one executor, with an empty environment and a bounded heap. JSON text and checkpoints cross its border. */
 export class CellThread {
-  /** The text that the present run has printed, as far as it came over. */
+  /** The text that the present cell has printed, as far as it came over. */
   output = '';
-  private readonly limits: ThreadLimits;
+  private readonly settings: ThreadSettings;
   private readonly worker: Worker;
+  private readonly wake = new Int32Array(new SharedArrayBuffer(4));
   private timer: NodeJS.Timeout | undefined;
   private began: number | undefined;
-  private settle: ((ending: CellEnding) => void) | undefined;
+  /** Milliseconds that the segments of the present cell took. */
+  private spentMs = 0;
+  private settle: ((report: Report) => void) | undefined;
 
-  constructor(limits: ThreadLimits) {
-    this.limits = limits;
+  constructor(settings: ThreadSettings) {
+    this.settings = settings;
+    const data: ThreadData = { settings: frameText(settings), engine: engineModule(), wake: this.wake.buffer };
     this.worker = new Worker(new URL(`./thread/main${extname(import.meta.url)}`, import.meta.url), {
-      workerData: frameText(limits),
+      workerData: data,
       env: {},
       argv: [],
       execArgv: [],
@@ -47,53 +65,84 @@ export class CellThread {
     this.worker.on('exit', () => this.end('protocol', 'The thread ended by itself'));
   }
 
-  /** Runs one cell. Never rejects. */
-  run(frame: RunFrame): Promise<CellEnding> {
-    return new Promise((resolve) => {
-      this.settle = resolve;
-      this.output = '';
-      this.began = undefined;
-      this.worker.ref();
-      this.timer = setTimeout(() => this.end('protocol', `The thread did not start within ${START_MS / 1_000} s`), START_MS);
-      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- A thread has no origin.
-      this.worker.postMessage(frameText(frame));
-    });
+  /** Runs a cell up to the end of its first segment. */
+  async run(frame: RunFrame): Promise<SegmentEnding> {
+    this.output = '';
+    this.spentMs = 0;
+    return segmentOf(await this.request(frameText(frame)));
   }
 
-  /** Settles the present run, if there is one, and ends the thread. */
+  /** Goes on with a cell that waits, up to the end of its next segment. `results` is the JSON of the results of its calls. */
+  async resume(results: string): Promise<SegmentEnding> {
+    const report = this.request(results);
+    this.beginSegment();
+    return segmentOf(await report);
+  }
+
+  /** Returns the memory of the code, between two cells. */
+  async checkpoint(frame: Extract<ExecutorFrame, { type: 'checkpoint' }>): Promise<Uint8Array> {
+    const report = await this.request(frameText(frame));
+    if (report.type === 'checkpoint') return report.bytes;
+    throw new Error(`the thread made no checkpoint: ${problemOf(report)}`);
+  }
+
+  /** Takes over the memory of a checkpoint, or reports why that is not possible. */
+  async restore(checkpoint: Uint8Array): Promise<RestoredFrame> {
+    const report = await this.request(checkpoint);
+    return report.type === 'restored' ? report : { type: 'restored', problem: problemOf(report) };
+  }
+
+  /** Settles what is going on, and ends the thread. */
   async terminate(error: ExecutionError): Promise<void> {
     this.end(error.kind, error.message);
     await this.worker.terminate();
   }
 
+  /** Never rejects. */
+  private request(message: string | Uint8Array): Promise<Report> {
+    return new Promise((resolve) => {
+      this.settle = resolve;
+      this.began = undefined;
+      this.worker.ref();
+      this.timer = setTimeout(() => this.end('protocol', `The thread did not answer within ${START_MS / 1_000} s`), START_MS);
+      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- A thread has no origin.
+      this.worker.postMessage(message);
+      Atomics.add(this.wake, 0, 1);
+      Atomics.notify(this.wake, 0);
+    });
+  }
+
   private receive(received: unknown): void {
+    if (received instanceof Uint8Array) return this.finish({ type: 'checkpoint', bytes: received });
     const frame = readThreadFrame(received);
-    switch (frame?.type) {
+    if (frame === undefined) return this.end('protocol', 'The thread sent something else than a frame');
+    switch (frame.type) {
       case 'began':
-        this.began = performance.now();
-        clearTimeout(this.timer);
-        if (this.limits.timeoutMs > 0) this.timer = setTimeout(() => this.timeOut(), this.limits.timeoutMs + GRACE_MS);
+        this.beginSegment();
         return;
       case 'output':
         this.print(frame.text);
         return;
-      case 'done':
-      case 'failed':
-        this.finish(frame);
-        return;
       default:
-        this.end('protocol', 'The thread sent something else than a frame');
+        this.finish(frame);
     }
+  }
+
+  private beginSegment(): void {
+    const { timeoutMs } = this.settings;
+    this.began = performance.now();
+    clearTimeout(this.timer);
+    if (timeoutMs > 0) this.timer = setTimeout(() => this.timeOut(), Math.max(0, timeoutMs - this.spentMs) + GRACE_MS);
   }
 
   /** Code that never asks if it should stop has its thread ended. */
   private timeOut(): void {
-    const { kind, message } = timeoutError(this.limits.timeoutMs / 1_000);
+    const { kind, message } = timeoutError(this.settings.timeoutMs / 1_000);
     this.end(kind, message);
   }
 
   private print(text: string): void {
-    if (this.output.length + text.length > this.limits.outputLength) this.end('protocol', 'The thread sent more output than it may');
+    if (this.output.length + text.length > this.settings.outputLength) this.end('protocol', 'The thread sent more output than it may');
     else this.output += text;
   }
 
@@ -102,11 +151,23 @@ export class CellThread {
     this.finish({ type: 'failed', kind, message, durationMs, memoryUsedBytes: 0 });
   }
 
-  private finish(ending: CellEnding): void {
+  private finish(report: Report): void {
     clearTimeout(this.timer);
     this.worker.unref();
+    if (report.type === 'calls') this.spentMs += report.durationMs;
     const { settle } = this;
     this.settle = undefined;
-    settle?.(ending);
+    settle?.(report);
   }
+}
+
+function segmentOf(report: Report): SegmentEnding {
+  if (report.type === 'calls' || report.type === 'done' || report.type === 'failed') return report;
+  return { ...NO_FIGURES, kind: 'protocol', message: 'The thread answered something else than it was asked' };
+}
+
+const NO_FIGURES: Pick<Failure, 'type' | 'durationMs' | 'memoryUsedBytes'> = { type: 'failed', durationMs: 0, memoryUsedBytes: 0 };
+
+function problemOf(report: Report): string {
+  return report.type === 'failed' ? report.message : 'it answered something else';
 }

@@ -1,5 +1,8 @@
+import { isTooDeep } from '../../../src/core/domain/json/json-depth.ts';
 import { isJsonObject, type JsonObject } from '../../../src/core/domain/json/json.ts';
 import { EXECUTION_ERROR_KINDS, type ExecutionErrorKind } from '../../../src/core/execution/execution-result.ts';
+import type { CodeCall, CodeTool } from '../../../src/core/execution/executor.ts';
+import type { EngineModule } from './thread/engine.ts';
 
 /** Characters that a frame may have: more than the largest that either side writes. */
 export const MAX_FRAME_LENGTH = 4_000_000;
@@ -14,46 +17,89 @@ export const MAX_INJECTED_LENGTH = 1_000_000;
 export const MAX_ANSWER_LENGTH = 400_000;
 /** Characters of JSON that the values of a namespace may have. Names beyond it are left out. */
 export const MAX_NAMESPACE_LENGTH = 64_000;
+/** Characters of JSON that a scratchpad may have. */
+export const MAX_SCRATCHPAD_LENGTH = 64_000;
+/** Characters of JSON that the arguments of a call may have. */
+export const MAX_ARGUMENTS_LENGTH = 400_000;
+/** Characters of JSON that the calls of a segment may have together. */
+export const MAX_BATCH_LENGTH = 1_000_000;
+/** Segments and calls that a cell may have. */
+export const MAX_SEGMENTS = 1_000;
+export const MAX_CALLS = 10_000;
 
-/** The limits of a thread, which it is started with. */
-export interface ThreadLimits {
+/** The settings of a thread, with the limits and the functions of its code. */
+export interface ThreadSettings {
   timeoutMs: number;
   memoryBytes: number;
   /** Characters of output that leave the thread. */
   outputLength: number;
+  tools: readonly CodeTool[];
+  scratchpad: boolean;
+  /** Names of modules that code may import. */
+  allowedImports: readonly string[];
 }
 
-/** Sent to the thread: code to run. One at a time. */
+/** The data that a thread is started with. */
+export interface ThreadData {
+  /** The JSON of the settings. */
+  settings: string;
+  engine: EngineModule;
+  /** Raised with each message to the thread. */
+  wake: SharedArrayBuffer;
+}
+
+/** Names and the JSON of their values. */
+type Injected = [string, string][];
+
+/** Code to run. One at a time. */
 export interface RunFrame {
+  type: 'run';
   code: string;
   now: number;
   seed: number;
-  /** Names and the JSON of their values. */
-  injected: [string, string][];
+  injected: Injected;
+  /** True if the code may call tools. */
+  mayCall: boolean;
 }
 
-/** Sent by the thread: first that the code begins, then what it prints, as it prints it, and at last how it ended. */
-export type ThreadFrame =
-  | { type: 'began' }
-  | { type: 'output'; text: string }
+/** Sent to the thread. The results of calls, and the bytes of a checkpoint, are sent without a frame. */
+export type ExecutorFrame = RunFrame | { type: 'checkpoint'; injected: Injected };
+
+/** Sent by the thread at the end of a run, with the duration of its last segment. */
+export type EndFrame = {
+  durationMs: number;
+  memoryUsedBytes: number;
+  /** The JSON of the scratchpad. */
+  scratchpad?: string | undefined;
+} & (
   | {
       type: 'done';
-      durationMs: number;
-      memoryUsedBytes: number;
       /** The JSON of the final answer. */
       answer?: string | undefined;
       namespace: Record<string, { type: string; json?: string }>;
     }
-  | {
-      type: 'failed';
-      durationMs: number;
-      memoryUsedBytes: number;
-      kind: ExecutionErrorKind;
-      message: string;
-    };
+  | { type: 'failed'; kind: ExecutionErrorKind; message: string }
+);
+
+/** Sent by the thread when it has taken over a checkpoint. */
+export interface RestoredFrame {
+  type: 'restored';
+  /** Why it has not. */
+  problem?: string | undefined;
+  /** The JSON of the scratchpad. */
+  scratchpad?: string | undefined;
+}
+
+/** Sent by the thread: first that the code begins, then what it prints, as it prints it, its calls, and at last how it ended. */
+export type ThreadFrame =
+  | { type: 'began' }
+  | { type: 'output'; text: string }
+  | { type: 'calls'; calls: CodeCall[]; durationMs: number }
+  | RestoredFrame
+  | EndFrame;
 
 /** The text of a frame. Throws if it is too long to be sent. */
-export function frameText(frame: RunFrame | ThreadLimits | ThreadFrame): string {
+export function frameText(frame: ExecutorFrame | ThreadSettings | ThreadFrame): string {
   const text = JSON.stringify(frame);
   if (text.length > MAX_FRAME_LENGTH) throw new RangeError(`a frame has ${text.length} characters, more than ${MAX_FRAME_LENGTH}`);
   return text;
@@ -67,34 +113,61 @@ export function readThreadFrame(received: unknown): ThreadFrame | undefined {
       return { type: 'began' };
     case 'output':
       return typeof frame['text'] === 'string' ? { type: 'output', text: frame['text'] } : undefined;
+    case 'calls':
+      return readCalls(frame);
+    case 'restored':
+      return readRestored(frame);
     case 'done':
-      return readDone(frame);
     case 'failed':
-      return readFailed(frame);
+      return readEnd(frame);
     default:
       return undefined;
   }
 }
 
-function readDone(frame: JsonObject): ThreadFrame | undefined {
-  const { durationMs, memoryUsedBytes, answer, namespace } = frame;
-  if (typeof durationMs !== 'number' || typeof memoryUsedBytes !== 'number' || !isJsonObject(namespace)) return undefined;
-  if (answer !== undefined && typeof answer !== 'string') return undefined;
+function readRestored({ problem, scratchpad }: JsonObject): ThreadFrame | undefined {
+  return isTextOrAbsent(problem) && isTextOrAbsent(scratchpad) ? { type: 'restored', problem, scratchpad } : undefined;
+}
+
+function readCalls({ calls, durationMs }: JsonObject): ThreadFrame | undefined {
+  if (typeof durationMs !== 'number' || !Array.isArray(calls) || calls.length === 0 || calls.length > MAX_CALLS) return undefined;
+  const read: CodeCall[] = [];
+  for (const call of calls) {
+    if (!isJsonObject(call)) return undefined;
+    const { tool, arguments: given } = call;
+    if (typeof tool !== 'string' || given === undefined || !isJsonObject(given) || isTooDeep(given)) return undefined;
+    read.push({ tool, arguments: given });
+  }
+  return { type: 'calls', calls: read, durationMs };
+}
+
+function readEnd(frame: JsonObject): ThreadFrame | undefined {
+  const { type, durationMs, memoryUsedBytes, scratchpad } = frame;
+  if (typeof durationMs !== 'number' || typeof memoryUsedBytes !== 'number' || !isTextOrAbsent(scratchpad)) return undefined;
+  const end = type === 'done' ? readDone(frame) : readFailed(frame);
+  return end === undefined ? undefined : { ...end, durationMs, memoryUsedBytes, ...(scratchpad === undefined ? {} : { scratchpad }) };
+}
+
+type Rest<Frame> = Frame extends EndFrame ? Omit<Frame, 'durationMs' | 'memoryUsedBytes' | 'scratchpad'> : never;
+
+function readDone({ answer, namespace }: JsonObject): Rest<Extract<EndFrame, { type: 'done' }>> | undefined {
+  if (!isTextOrAbsent(answer) || namespace === undefined || !isJsonObject(namespace)) return undefined;
   const entries: [string, { type: string; json?: string }][] = [];
   for (const [name, entry] of Object.entries(namespace)) {
     if (!isJsonObject(entry) || typeof entry['type'] !== 'string') return undefined;
     const json = entry['json'];
     entries.push([name, { type: entry['type'], ...(typeof json === 'string' ? { json } : {}) }]);
   }
-  return { type: 'done', durationMs, memoryUsedBytes, answer, namespace: Object.fromEntries(entries) };
+  return { type: 'done', answer, namespace: Object.fromEntries(entries) };
 }
 
-function readFailed(frame: JsonObject): ThreadFrame | undefined {
-  const { durationMs, memoryUsedBytes, message } = frame;
-  const kind = EXECUTION_ERROR_KINDS.find((one) => one === frame['kind']);
-  if (typeof durationMs !== 'number' || typeof memoryUsedBytes !== 'number') return undefined;
-  if (kind === undefined || typeof message !== 'string') return undefined;
-  return { type: 'failed', durationMs, memoryUsedBytes, kind, message };
+function readFailed({ kind: given, message }: JsonObject): Rest<Extract<EndFrame, { type: 'failed' }>> | undefined {
+  const kind = EXECUTION_ERROR_KINDS.find((one) => one === given);
+  return kind === undefined || typeof message !== 'string' ? undefined : { type: 'failed', kind, message };
+}
+
+function isTextOrAbsent(value: unknown): value is string | undefined {
+  return value === undefined || typeof value === 'string';
 }
 
 function parsed(received: unknown): JsonObject | undefined {

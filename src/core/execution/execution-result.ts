@@ -27,6 +27,16 @@ export interface NamespaceEntry {
   readonly value?: JsonValue;
 }
 
+/** The working memory of an agent's code. */
+export interface Scratchpad {
+  /** The values that `store` has kept, by their names. */
+  readonly values: Readonly<Record<string, JsonValue>>;
+  /** The texts of `observe`. */
+  readonly observations: readonly string[];
+  /** The approaches that failed. */
+  readonly failed: readonly string[];
+}
+
 /** The outcome of one run of code. */
 export interface ExecutionResult {
   /** The printed text, without blank space around it. */
@@ -44,6 +54,8 @@ export interface ExecutionResult {
   readonly namespace: Readonly<Record<string, NamespaceEntry>>;
   /** True without error and time-out. */
   readonly success: boolean;
+  /** The scratchpad after the run, if the executor has one: a failed run changes it too, unless it was ended. */
+  readonly scratchpad?: Scratchpad;
 }
 
 /** The measured part of a run, however it ended. */
@@ -52,6 +64,7 @@ export interface ExecutionFigures {
   output: string;
   durationMs: number;
   memoryUsedBytes: number;
+  scratchpad?: Scratchpad | undefined;
 }
 
 /** The rest of a run that reached its end. */
@@ -73,6 +86,7 @@ export function succeeded(run: CompletedExecution, maxOutputBytes: number): Exec
     memoryUsedBytes: run.memoryUsedBytes,
     namespace: run.namespace,
     success: true,
+    ...(run.scratchpad === undefined ? {} : { scratchpad: run.scratchpad }),
   };
 }
 
@@ -88,5 +102,6 @@ export function failed(run: ExecutionFigures, error: ExecutionError): ExecutionR
     memoryUsedBytes: run.memoryUsedBytes,
     namespace: {},
     success: false,
+    ...(run.scratchpad === undefined ? {} : { scratchpad: run.scratchpad }),
   };
 }

@@ -1,165 +1,180 @@
-import { EvalFlags, type JSValueHandle, type QuickJS } from 'quickjs-wasi';
 import { isTooDeep, TOO_DEEP } from '../../../../src/core/domain/json/json-depth.ts';
 import type { ExecutionError } from '../../../../src/core/execution/execution-result.ts';
-import { MAX_ANSWER_LENGTH, MAX_NAMESPACE_LENGTH, type RunFrame, type ThreadFrame, type ThreadLimits } from '../frames.ts';
-import { createContext, FILE_NAME } from './engine.ts';
+import type { EndFrame, RunFrame, ThreadSettings } from '../frames.ts';
+import type { EngineModule } from './engine.ts';
+import { readImage, writeImage } from './image.ts';
 import { failureOfCode, failureOfEngine, type Outcome, type Thrown } from './outcome.ts';
 import { Parser } from './parser.ts';
-import { PRELUDE } from './prelude.ts';
+import { type Program, readProgram } from './program.ts';
+import { type Host, Realm } from './realm.ts';
 
-/** The part of a frame that says how a run ended. */
-export type Ending = Extract<ThreadFrame, { type: 'done' | 'failed' }>;
+/** Sends what comes out of a cell while it runs. `ask` returns when the results are there: a JSON list of them. */
+export interface CellPort {
+  write(text: string): void;
+  /** `durationMs` is the time that the segment took. */
+  ask(calls: unknown, durationMs: number): string;
+}
 
-/** One context and all that is run in it. */
-export class Cells {
-  private readonly limits: ThreadLimits;
-  private readonly write: (text: string) => void;
+type Namespace = Record<string, { type: string; json?: string }>;
+
+/** One realm and all cells that are run in it, one after the other. */
+export class Cells implements Host {
+  private readonly settings: ThreadSettings;
+  private readonly port: CellPort;
   private parser!: Parser;
-  private context!: QuickJS;
-  /** The functions of the prelude. */
-  private api!: JSValueHandle;
-  private now = 0;
+  private realm!: Realm;
+  private time = 0;
+  private segmentBegan = 0;
   private deadline = Infinity;
   private timedOut = false;
-  private answer: string | undefined;
+  private finalAnswer: string | undefined;
   /** True while the code of a cell runs: what getters print and answer when its names are read does not count. */
   private isRunning = false;
 
-  private constructor(limits: ThreadLimits, write: (text: string) => void) {
-    this.limits = limits;
-    this.write = write;
+  private constructor(settings: ThreadSettings, port: CellPort) {
+    this.settings = settings;
+    this.port = port;
   }
 
-  /** Loads the engine. `write` is called with all that the code prints, up to the limit of output. */
-  static async create(limits: ThreadLimits, write: (text: string) => void, now: number): Promise<Cells> {
-    const cells = new Cells(limits, write);
-    cells.now = now;
-    cells.parser = await Parser.create();
-    cells.context = await createContext({
-      memoryLimit: limits.memoryBytes,
-      now: () => cells.now,
-      interruptHandler: () => {
-        cells.timedOut ||= performance.now() > cells.deadline;
-        return cells.timedOut;
-      },
-    });
-    cells.api = cells.prelude();
+  /** Loads the engine. */
+  static async create(engine: EngineModule, settings: ThreadSettings, port: CellPort, now: number): Promise<Cells> {
+    const cells = new Cells(settings, port);
+    cells.time = now;
+    [cells.parser, cells.realm] = await Promise.all([Parser.create(engine), Realm.create({ engine, settings, host: cells })]);
     return cells;
   }
 
+  /** Loads the engine with the memory of a checkpoint. Returns why that is not possible, if it is not. */
+  static async restore(engine: EngineModule, settings: ThreadSettings, port: CellPort, checkpoint: Uint8Array): Promise<Cells | string> {
+    const cells = await Cells.create(engine, settings, port, 0);
+    const image = readImage(checkpoint, cells.engineVersion, settings);
+    if (typeof image === 'string') return image;
+    cells.realm = await Realm.restore({ engine, settings, host: cells }, image);
+    return cells;
+  }
+
+  /** Returns the memory of the realm, with the injected values. */
+  checkpoint(injected: readonly [string, string][]): Uint8Array<ArrayBuffer> {
+    this.inject(injected);
+    return writeImage(this.realm.image(), this.engineVersion, this.settings);
+  }
+
   /** Runs code to its end, or until a limit is reached. */
-  run(frame: RunFrame): Ending {
-    const began = performance.now();
-    this.now = frame.now;
-    this.answer = undefined;
+  async run(frame: RunFrame): Promise<EndFrame> {
+    await this.parser.renew();
+    this.time = frame.now;
+    this.finalAnswer = undefined;
     this.isRunning = true;
     this.timedOut = false;
-    this.deadline = this.limits.timeoutMs > 0 ? began + this.limits.timeoutMs : Infinity;
+    this.segmentBegan = performance.now();
+    this.deadline = this.settings.timeoutMs > 0 ? this.segmentBegan + this.settings.timeoutMs : Infinity;
     const ended = this.attempt(frame);
-    const figures = { durationMs: performance.now() - began, memoryUsedBytes: this.memoryUsed() };
-    if ('kind' in ended) return { type: 'failed', ...figures, ...ended };
-    return { type: 'done', ...figures, answer: this.answer, namespace: ended.namespace };
-  }
-
-  private attempt(frame: RunFrame): ExecutionError | { namespace: Record<string, { type: string; json?: string }> } {
-    try {
-      for (const [name, json] of frame.injected) this.call('inject', name, json);
-      const problem = this.parser.problem(frame.code);
-      if (problem !== undefined) return problem;
-      const cell = this.wrapped(frame.code);
-      if (typeof cell !== 'string') return cell;
-      this.call('begin', frame.seed, this.limits.outputLength);
-      this.start(cell);
-      this.context.executePendingJobs();
-      const outcome = JSON.parse(this.call('outcome')) as Outcome;
-      return failureOfCode(outcome, this.thrown) ?? { namespace: this.namespace() };
-    } catch (error) {
-      return failureOfEngine(error, this.thrown);
-    }
-  }
-
-  /** The names that the code has declared. Reading them may run getters, whose work ends here. */
-  private namespace(): Record<string, { type: string; json?: string }> {
     this.isRunning = false;
-    const namespace = JSON.parse(this.call('namespace')) as Record<string, { type: string; json?: string }>;
-    this.context.executePendingJobs();
-    return namespace;
+    const figures = { durationMs: performance.now() - this.segmentBegan, memoryUsedBytes: this.realm.memoryUsed() };
+    if ('kind' in ended) return { type: 'failed', ...figures, scratchpad: this.scratchpad(), ...ended };
+    return { type: 'done', ...figures, scratchpad: this.scratchpad(), answer: this.finalAnswer, namespace: ended.namespace };
   }
 
-  private get thrown(): Thrown {
-    const { timeoutMs, memoryBytes } = this.limits;
-    return { timedOut: this.timedOut, timeoutSeconds: timeoutMs / 1_000, isFull: this.memoryUsed() > memoryBytes * 0.8 };
-  }
-
-  /** The code as a function that hands over the variables of its top level when it has run to its end. */
-  private wrapped(code: string): string | ExecutionError {
-    const names = this.parser.declaredNames(code);
-    let commit = 'commit';
-    while (code.includes(commit)) commit += '$';
-    const members = names.map((name) => `get ${name}(){return ${name}},set ${name}(value$${name}){${name}=value$${name}}`);
-    const cell = `(async (${commit}) => {${code}\n;${commit}({${members.join()}})})`;
-    return this.parser.failure(cell) ?? cell;
-  }
-
-  private start(source: string): void {
-    const cell = this.context.evalCode(source, FILE_NAME);
-    const start = this.api.getProp('start');
+  /** The JSON of the scratchpad, if there is one. */
+  scratchpad(): string | undefined {
+    if (!this.settings.scratchpad) return undefined;
     try {
-      this.context.callFunction(start, this.context.undefined, cell).dispose();
-    } finally {
-      start.dispose();
-      cell.dispose();
+      return this.realm.call('scratchpad');
+    } catch {
+      return undefined;
     }
   }
 
-  /** Calls a function of the prelude with texts and numbers. */
-  private call(name: string, ...values: (string | number)[]): string {
-    const { context } = this;
-    const used = [
-      this.api.getProp(name),
-      ...values.map((value) => (typeof value === 'string' ? context.newString(value) : context.newNumber(value))),
-    ];
-    const [called, ...args] = used as [JSValueHandle, ...JSValueHandle[]];
-    try {
-      return context.callFunction(called, context.undefined, ...args).consume((result) => (result.isString ? result.toString() : ''));
-    } finally {
-      for (const handle of used) handle.dispose();
-    }
+  write(text: string): void {
+    if (this.isRunning) this.port.write(text);
   }
 
-  private prelude(): JSValueHandle {
-    const { context } = this;
-    const write = context.newFunction('write', (text?: JSValueHandle) => {
-      if (this.isRunning && text?.isString === true && text.length <= this.limits.outputLength) this.write(text.toString());
-      return context.undefined;
-    });
-    const answer = context.newFunction('answer', (json?: JSValueHandle) => {
-      const problem =
-        json?.isString === true && json.length <= MAX_ANSWER_LENGTH ? this.takeAnswer(json.toString()) : 'the value is no text';
-      return context.newString(problem);
-    });
-    const bounds = [MAX_ANSWER_LENGTH, MAX_NAMESPACE_LENGTH].map((bound) => context.newNumber(bound));
-    const make = context.evalCode(PRELUDE, 'prelude', EvalFlags.STRICT);
-    return context.callFunction(make, context.undefined, write, answer, ...bounds);
-  }
-
-  /** Keeps the JSON of a final answer, or explains why it is none. */
-  private takeAnswer(json: string): string {
+  answer(json: string): string {
     if (!this.isRunning) return 'the run has ended';
     try {
       if (isTooDeep(JSON.parse(json))) return TOO_DEEP;
     } catch {
       return 'the value is not JSON';
     }
-    this.answer = json;
+    this.finalAnswer = json;
     return '';
   }
 
-  private memoryUsed(): number {
+  ask(json: string): string {
+    if (!this.isRunning || this.interrupt()) return '';
+    const asked = performance.now();
+    const results = this.port.ask(JSON.parse(json), asked - this.segmentBegan);
+    this.segmentBegan = performance.now();
+    // The time in which the code waited is not its own.
+    this.deadline += this.segmentBegan - asked;
+    return results;
+  }
+
+  interrupt(): boolean {
+    this.timedOut ||= performance.now() > this.deadline;
+    return this.timedOut;
+  }
+
+  now(): number {
+    return this.time;
+  }
+
+  private get engineVersion(): string {
+    return Object.entries(this.realm.context.versions).join();
+  }
+
+  private attempt(frame: RunFrame): ExecutionError | { namespace: Namespace } {
     try {
-      return this.context.getMemoryUsage().mallocSize;
-    } catch {
-      return 0;
+      this.inject(frame.injected);
+      const program = readProgram(this.parser, frame.code, this.settings.allowedImports);
+      if ('kind' in program) return program;
+      this.realm.call('begin', frame.seed, this.settings.outputLength, frame.mayCall ? 1 : 0);
+      const outcome = this.outcomeOf(program);
+      return failureOfCode(outcome, this.thrown) ?? { namespace: this.namespace() };
+    } catch (error) {
+      return failureOfEngine(error, this.thrown);
+    } finally {
+      this.close();
     }
+  }
+
+  /** Runs a program until it has ended, or has nothing left to do: each time that only calls are left, they are made. */
+  private outcomeOf({ source, exported }: Program): Outcome {
+    const { realm } = this;
+    if (exported === undefined) realm.start(source);
+    else realm.startModule(source, exported);
+    do realm.context.executePendingJobs();
+    while (realm.call('exchange') !== '');
+    const outcome = JSON.parse(realm.call('outcome')) as Outcome;
+    realm.call('end');
+    realm.context.executePendingJobs();
+    return outcome;
+  }
+
+  /** The names that the code has declared. Reading them may run getters, whose work ends here. */
+  private namespace(): Namespace {
+    this.isRunning = false;
+    this.close();
+    const namespace = JSON.parse(this.realm.call('namespace')) as Namespace;
+    this.realm.context.executePendingJobs();
+    return namespace;
+  }
+
+  private inject(values: readonly [string, string][]): void {
+    for (const [name, json] of values) this.realm.call('inject', name, json);
+  }
+
+  /** From here on, code can neither call tools nor change the scratchpad. */
+  private close(): void {
+    try {
+      this.realm.call('close');
+    } catch {
+      // Without memory the prelude cannot even do this; the executor then ends.
+    }
+  }
+
+  private get thrown(): Thrown {
+    const { timeoutMs, memoryBytes } = this.settings;
+    return { timedOut: this.timedOut, timeoutSeconds: timeoutMs / 1_000, isFull: this.realm.memoryUsed() > memoryBytes * 0.8 };
   }
 }

@@ -1,11 +1,20 @@
 import { beforeAll, expect, test } from 'vitest';
+import { engineModule } from '../../../../activities/executors/quickjs/engine-module.ts';
+import { declaredNames } from '../../../../activities/executors/quickjs/thread/declared-names.ts';
 import { Parser } from '../../../../activities/executors/quickjs/thread/parser.ts';
+import type { ExecutionError } from '../../../../src/core/execution/execution-result.ts';
+import { readProgram } from '../../../../activities/executors/quickjs/thread/program.ts';
 
 let parser: Parser;
 
 beforeAll(async () => {
-  parser = await Parser.create();
+  parser = await Parser.create(engineModule());
 });
+
+function problem(code: string, allowedImports: string[] = []): ExecutionError | undefined {
+  const read = readProgram(parser, code, allowedImports);
+  return 'kind' in read ? read : undefined;
+}
 
 test.each([
   "import fs from 'fs'",
@@ -22,11 +31,11 @@ test.each([
   'typeof require',
   "/* import */ x / import('a') / y",
 ])('%j is refused before it runs', (code) => {
-  expect(parser.problem(code)).toMatchObject({ kind: 'import_not_allowed' });
+  expect(problem(code)).toMatchObject({ kind: 'import_not_allowed' });
 });
 
 test('the error of an import names its module', () => {
-  expect(parser.problem("import path from 'os/path'")?.message).toContain('Import "os/path" is not allowed');
+  expect(problem("import path from 'os/path'")?.message).toContain('Import "os/path" is not allowed');
 });
 
 test.each([
@@ -39,7 +48,7 @@ test.each([
   '/import|require/.test(text)',
   'const required = 1, important = 2',
 ])('%j imports nothing', (code) => {
-  expect(parser.problem(code)).toBeUndefined();
+  expect(problem(code)).toBeUndefined();
 });
 
 test.each([
@@ -49,9 +58,9 @@ test.each([
   ["imp\\u006frt('fs')", 1],
   ['})(); (() => {', 1],
 ])('%j is a syntax error', (code, line) => {
-  const problem = parser.problem(code);
-  expect(problem?.kind).toBe('syntax');
-  expect(problem?.message).toMatch(new RegExp(`^SyntaxError: .* \\(line ${line}\\)$`));
+  const found = problem(code);
+  expect(found?.kind).toBe('syntax');
+  expect(found?.message).toMatch(new RegExp(`^SyntaxError: .* \\(line ${line}\\)$`));
 });
 
 test.each([
@@ -67,6 +76,14 @@ test.each([
   ['const ünïcode = 1, $ = 2, _ = 3', ['$', '_', 'ünïcode']],
   ['"let a = 1"; /let b/; `const c`', []],
 ])('%j declares %j', (code, names) => {
-  expect(parser.problem(code)).toBeUndefined();
-  expect(parser.declaredNames(code).toSorted()).toEqual(names);
+  expect(problem(code)).toBeUndefined();
+  expect(declaredNames(parser, code).toSorted()).toEqual(names);
+});
+
+test('many cells leave the parser with memory for the next', async () => {
+  const cell = Array.from({ length: 2_000 }, (_, index) => `function f${index}(x) { return x + ${index} }`).join('\n');
+  for (let index = 0; index < 90; index += 1) {
+    await parser.renew();
+    expect(problem(cell)).toBeUndefined();
+  }
 });

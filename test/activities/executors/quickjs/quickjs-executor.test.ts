@@ -9,7 +9,7 @@ const MOMENT = { now: Date.UTC(2026, 0, 2), seed: 7 };
 const opened: Executor[] = [];
 
 function executor(limits: Partial<ExecutionLimits> = {}): Executor {
-  const made = quickjsExecutor({ maxMemoryMb: 32, ...limits });
+  const made = quickjsExecutor({ limits: { maxMemoryMb: 32, ...limits } });
   opened.push(made);
   return made;
 }
@@ -100,7 +100,7 @@ test('output is cut to its bytes in a run that succeeds, and not in one that fai
 });
 
 test('more output than a frame has room for is refused as a limit', () => {
-  expect(() => quickjsExecutor({ maxOutputBytes: 1_000_000 })).toThrow('The limit "maxOutputBytes" of the executor is 1000000');
+  expect(() => quickjsExecutor({ limits: { maxOutputBytes: 1_000_000 } })).toThrow('The limit "maxOutputBytes" of the executor is 1000000');
 });
 
 test('the clock and the random numbers of a run are those of its moment', async () => {

@@ -1,0 +1,64 @@
+import { isJsonObject, type JsonValue } from '../../../src/core/domain/json/json.ts';
+import type { ExecutionLimits } from '../../../src/core/execution/execution-limits.ts';
+import {
+  type ExecutionFigures,
+  type ExecutionResult,
+  failed,
+  type NamespaceEntry,
+  type Scratchpad,
+  succeeded,
+} from '../../../src/core/execution/execution-result.ts';
+import { type EndFrame, MAX_CODE_LENGTH } from './frames.ts';
+
+/** Characters of output that a failed run keeps at least: its output is not cut to the limit. */
+const FAILED_OUTPUT_LENGTH = 64_000;
+
+/** The characters of output that a failed run keeps. */
+export function failedOutputLength({ maxOutputBytes }: ExecutionLimits): number {
+  return Math.max(maxOutputBytes, FAILED_OUTPUT_LENGTH);
+}
+
+/** The result of a run, by the last frame of its thread. */
+export function resultOf(
+  ending: EndFrame,
+  figures: Omit<ExecutionFigures, 'memoryUsedBytes'>,
+  { maxOutputBytes }: ExecutionLimits,
+): ExecutionResult {
+  const run = { ...figures, memoryUsedBytes: ending.memoryUsedBytes };
+  if (ending.type === 'failed') return failed(run, { kind: ending.kind, message: ending.message });
+  const finalAnswer = ending.answer === undefined ? undefined : { value: JSON.parse(ending.answer) as JsonValue };
+  return succeeded({ ...run, finalAnswer, namespace: namespaceOf(ending) }, maxOutputBytes);
+}
+
+/** The result of code that is too long to be run. */
+export function codeTooLong(code: string, scratchpad: Scratchpad | undefined): ExecutionResult {
+  const message = `The code has ${code.length} characters, more than ${MAX_CODE_LENGTH}`;
+  return failed({ output: '', durationMs: 0, memoryUsedBytes: 0, scratchpad }, { kind: 'syntax', message });
+}
+
+/** The scratchpad of an executor that has run nothing. */
+export function emptyScratchpad(): Scratchpad {
+  return { values: {}, observations: [], failed: [] };
+}
+
+/** Reads the JSON of a scratchpad; undefined for anything else. */
+export function readScratchpad(json: string | undefined): Scratchpad | undefined {
+  const read: unknown = json === undefined ? undefined : JSON.parse(json);
+  if (!isJsonObject(read)) return undefined;
+  const { values, observations, failed: failures } = read;
+  if (values === undefined || !isJsonObject(values) || !isTexts(observations) || !isTexts(failures)) return undefined;
+  return { values, observations, failed: failures };
+}
+
+function isTexts(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((one) => typeof one === 'string');
+}
+
+function namespaceOf({ namespace }: Extract<EndFrame, { type: 'done' }>): Record<string, NamespaceEntry> {
+  return Object.fromEntries(
+    Object.entries(namespace).map(([name, { type, json }]) => [
+      name,
+      json === undefined ? { type } : { type, value: JSON.parse(json) as JsonValue },
+    ]),
+  );
+}
