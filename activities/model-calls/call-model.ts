@@ -40,6 +40,8 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput): Promi
       snapshot,
       outputZod: runtime.registry.outputZod(toolOwner(snapshot)),
       knownCallIds: callIds(window),
+      // The same in every attempt, and no other answer of the run has it.
+      replyId: `call_${input.through}`,
       uuid: randomUUID,
     };
     const interpreted = interpretReply(answer, known, input.final === true);
