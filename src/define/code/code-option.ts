@@ -92,9 +92,6 @@ function checkReplyFormat(
   if (format === 'code' && code === undefined) {
     throw new UsageError(`${owner}: "replyFormat" is "code", but the agent runs no code: add "code": {executor: quickjs()}`);
   }
-  if (format === 'json' && code !== undefined) {
-    throw new UsageError(`${owner}: "code" has no effect with "replyFormat": "json": write "code", or leave one of them out`);
-  }
   if (format === 'json' && tools.length === 0 && !hasMcpServers) {
     throw new UsageError(`${owner} requires at least one tool, because "replyFormat" is "json": add a tool`);
   }

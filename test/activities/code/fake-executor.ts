@@ -13,8 +13,8 @@ export interface FakeExecutors {
   begun: () => string[];
   /** The text that `surprise` prints: a test changes it to make code do something else. */
   surprise: string;
-  /** The kind of error by which every cell ends, if a test sets one. */
-  fault?: ExecutionErrorKind;
+  /** The kind of error by which every cell ends, if a test sets one; or no cell ends before it is killed. */
+  fault?: ExecutionErrorKind | 'hang';
 }
 
 /** Makes executors of a small language, one instruction a line. */
@@ -104,6 +104,7 @@ export class FakeExecutor implements Executor {
   async #go(): Promise<Segment> {
     if (this.isKilled) throw new Error('the executor was killed');
     const { fault } = this.#executors;
+    if (fault === 'hang') return new Promise((resolve) => (this.#hang = resolve));
     if (fault !== undefined) return this.#failed(fault, 'it does not work');
     this.#spentMs = 1;
     for (;;) {

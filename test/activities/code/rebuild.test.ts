@@ -127,6 +127,16 @@ test('an executor that fails to run an earlier cell again is tried again, and th
   expect(await last.cell('print a')).toMatchObject({ isLost: true, content: [expect.stringContaining('could not be run again')] });
 });
 
+test('a rebuild that takes too long is given up, and the namespace is lost', async () => {
+  const run = new CodeRun({ info: { startToCloseTimeoutMs: 100 } });
+  await run.cell('let a 1');
+  await forget(run);
+  run.executors.fault = 'hang';
+  const lost = await run.cell('print a');
+  expect(lost).toMatchObject({ isLost: true, content: [expect.stringContaining('running the earlier cells again took more than 0.05 s')] });
+  expect(run.executors.alive()).toBe(0);
+});
+
 test('a retry of a segment does not go on in a namespace that an attempt has taken further', async () => {
   const run = new CodeRun();
   run.begin('let a 1\ncall orders {"id":1}\nprint $');

@@ -43,6 +43,11 @@ test('an agent whose MCP servers may have tools needs none of its own', () => {
   expect(defineAgent({ ...BASE, tools: [], mcp: [server], replyFormat: 'json' }).replyFormat).toBe('json');
 });
 
+test('an agent that answers with JSON may run code, too', () => {
+  const agent = defineAgent({ ...BASE, code: { executor: quickjs() }, replyFormat: 'json' });
+  expect(agent).toMatchObject({ replyFormat: 'json', code: { tier: 'remote' } });
+});
+
 test('a question to a person has callers like any tool', () => {
   const ask = askHuman({ name: 'ask', description: 'd', answer: z.string(), callers: ['model'] });
   expect(ask.callers).toEqual(['model']);
@@ -89,7 +94,6 @@ describe('an agent whose code cannot work is a usage error', () => {
     ],
     ['code as reply format without code', { replyFormat: 'code' }, '"replyFormat" is "code", but the agent runs no code'],
     ['json as reply format without tools', { replyFormat: 'json', tools: [] }, 'agent "desk" requires at least one tool, because'],
-    ['json as reply format with code', { replyFormat: 'json', code: { executor } }, '"code" has no effect with "replyFormat": "json"'],
     ['an unknown reply format', { replyFormat: 'xml' }, '"replyFormat" is "xml": write "code" or "json", or leave it out'],
     ['two tools of one name', { code: { executor }, tools: [orders, orders] }, 'has two tools named "orders"'],
   ])('%s', (_, change, message) => {

@@ -113,7 +113,9 @@ function objectType(schema: JsonObject, conversion: Conversion): SchemaType {
   const properties = Object.entries(propertiesOf(schema));
   const patterns = isSchema(schema['patternProperties']) ? Object.values(schema['patternProperties']) : [];
   const { additionalProperties } = schema;
-  const isOpen = additionalProperties !== false && properties.length === 0 && patterns.length === 0;
+  // An object whose properties are listed may have others, but its author does not mean any.
+  const isOpen =
+    additionalProperties === true || (additionalProperties === undefined && schema['properties'] === undefined && patterns.length === 0);
   if (conversion.depth <= 0) return { kind: 'object', fields: [], ...(properties.length > 0 || isOpen ? { rest: ANY } : {}) };
   return deeper(conversion, () => {
     const required = requiredOf(schema);

@@ -6,7 +6,7 @@ import { ANY, type Field, type SchemaType, schemaType } from './schema-type.ts';
 import { NOTATIONS } from './type-text.ts';
 
 /** The part of a tool that its signature depends on. */
-export type SignedTool = Pick<ToolSnapshot, 'name' | 'schema' | 'answer'>;
+export type SignedTool = Pick<ToolSnapshot, 'name' | 'schema' | 'answer' | 'result'>;
 
 /** Characters that a signature may have. */
 const MAX_SIGNATURE = 1_200;
@@ -85,9 +85,9 @@ function pythonParameter({ name, type, optional, default: value }: Field, precis
   return `${name}: ${mayBeNull(type) ? text : `${text} | None`} = None`;
 }
 
-/** Returns the type of a tool's result: known if a person gives it. */
-function resultType({ answer }: SignedTool, { depth }: Precision): SchemaType {
-  return answer === undefined ? ANY : schemaType(answer, depth);
+/** Returns the type of a tool's result: known if the tool declares it, or if a person gives it. */
+function resultType({ answer, result = answer }: SignedTool, { depth }: Precision): SchemaType {
+  return result === undefined ? ANY : schemaType(result, depth);
 }
 
 function typeText(type: SchemaType, language: CodeLanguage, { literals }: Precision): string {

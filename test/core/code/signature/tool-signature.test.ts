@@ -36,12 +36,19 @@ test('arguments that may be left out are marked, and come after the others', () 
 
 test('a tool without parameters takes none', () => {
   expect(signatures({ type: 'object', properties: {}, additionalProperties: false })).toEqual(['f(): any', 'def f() -> Any']);
+  expect(signatures({ type: 'object', properties: {} })).toEqual(['f(): any', 'def f() -> Any']);
   expect(signatures({ type: 'object' })).toEqual(['f(args?: object): any', 'def f(**others: Any) -> Any']);
 });
 
 test('a tool whose arguments may all be left out can be called without any', () => {
   const schema = { type: 'object', properties: { id: { type: 'integer' } } };
   expect(signatures(schema)).toEqual(['f(args?: {id?: number}): any', 'def f(id: int | None = None) -> Any']);
+});
+
+test('the type of the result is known if the tool declares it', () => {
+  const tool = { name: 'f', schema: { type: 'object' }, result: { type: 'array', items: { type: 'string' } } };
+  expect(toolSignature(tool, 'javascript').text).toBe('f(args?: object): string[]');
+  expect(toolSignature(tool, 'python').text).toBe('def f(**others: Any) -> list[str]');
 });
 
 test('the type of the result is known if a person answers', () => {
@@ -94,6 +101,12 @@ describe('a schema becomes a type', () => {
       'an object with further fields',
       { type: 'object', properties: { id: { type: 'string' } }, required: ['id'], additionalProperties: { type: 'number' } },
       '{id: string; [key: string]: number}',
+      '{"id": str, ...}',
+    ],
+    [
+      'an object with any further fields',
+      { type: 'object', properties: { id: { type: 'string' } }, required: ['id'], additionalProperties: true },
+      '{id: string; [key: string]: any}',
       '{"id": str, ...}',
     ],
     [
