@@ -1,4 +1,5 @@
 import { ANSWERS } from './answers.ts';
+import { CODE_REPLIES } from './code-replies.ts';
 import { DECISIONS } from './decisions.ts';
 import { EFFECTS } from './effects.ts';
 import { JSON_REPLIES } from './json-replies.ts';
@@ -20,4 +21,5 @@ export const SCENARIOS: readonly Scenario[] = [
   ...MESSAGES,
   ...WINDOWS,
   ...JSON_REPLIES,
+  ...CODE_REPLIES,
 ];
