@@ -11,6 +11,7 @@ import type { RunPorts, SegmentCall, SegmentOutcome, ToolOutcome } from '../port
 import { findEvent, recordEvent, type RunState } from '../state/run-state.ts';
 import { interrupted, result } from '../tool-phase/call-results.ts';
 import { addSegment, beginCell, beginJournal, callsOf, codeOf, currentCell, dropCell, lastDigest } from './cells.ts';
+import { withOneFinalAnswer } from './final-answer.ts';
 import { seedOf } from './seed.ts';
 
 /**
@@ -23,7 +24,7 @@ export async function runCellPhase(state: RunState, ports: RunPorts, position: C
   if (continueBeforeTool(state, ports, tools)) return { type: 'continue', position };
   if (position.spentMs === undefined) beginCell(state, cellAt(ports, tools, index));
   const outcome = await ports.runSegment(segmentCall(state, position));
-  if (outcome.type !== 'calls') return afterCell(position, endOfCell(state, outcome));
+  if (outcome.type !== 'calls') return afterCell(position, withOneFinalAnswer(state, ports, tools.outcomes, endOfCell(state, outcome)));
   addSegment(
     state,
     outcome.digest,

@@ -217,6 +217,18 @@ describe('a cell', () => {
     expect(run.result).toMatchObject({ output: "[True, None, 'a']" });
   });
 
+  test('is refused a final answer if another cell of the same response has given one', async () => {
+    const cells = called(call('c1', RUN_CODE, { code: 'final_answer(1)' }), call('c2', RUN_CODE, { code: 'final_answer(2)' }));
+    const runSegment = ({ call: { toolCallId } }: SegmentCall): SegmentOutcome =>
+      ended(toolCallId, { final: { value: toolCallId === 'c1' ? null : 2 } });
+    const run = await runFake({ snapshot: coding({ replyFormat: 'code' }), model: [cells], runSegment });
+    expect(run.result).toMatchObject({ status: 'completed', output: 'null' });
+    const refusal = 'Final answer already set. Each execution can only have one final answer.\n{"first":null,"attempted":2}';
+    expect(run.steps[0]?.toolCalls).toMatchObject([{ isError: false }, { isError: true, result: refusal, durationMs: 2 }]);
+    const asTools = await runFake({ snapshot: coding(), model: [cells, said('done')], runSegment });
+    expect(asTools.steps[0]?.toolCalls).toMatchObject([{ isError: false }, { isError: false }]);
+  });
+
   test('with a final answer ends a run whose answers are code, and is a result in any other', async () => {
     const final = (): SegmentOutcome => ended('Final answer: {"n":5}', { final: { value: { n: 5 } } });
     const inCode = await runFake({ snapshot: coding({ replyFormat: 'code' }), model: [runCode], runSegment: final });

@@ -74,7 +74,7 @@ async function act(executor: Executor, language: CodeLanguage, action: JsonObjec
   return undefined;
 }
 
-/** Of the names that a case looks for, those that the namespace has, and of those that it must lack, those that it lacks. */
+/** Adds the names that a case looks for and the namespace has, and those that it must lack and lacks. */
 function withNames(result: JsonObject, expected: JsonValue | undefined): JsonObject {
   const { has, lacks } = isJsonObject(expected) ? expected : {};
   const isInNamespace = (name: JsonValue): boolean => Object.hasOwn(object(result['namespace']), text(name));

@@ -6,7 +6,7 @@ import { runWithKit } from '../kit-run.ts';
 import { JSON_FORM, RUN_KEYS, toTheirRun } from './run-notation.ts';
 import { suiteTools } from './suite-tools.ts';
 
-/** A whole run of an agent that answers with JSON objects. It has one way to call tools, whatever the `mode` of the case is. */
+/** A whole run of an agent that answers with JSON objects. The `mode` of a case changes nothing: there is one way to call tools. */
 export const reactAgentRun: Operation = {
   input: ['replies', 'max_steps', 'mode'],
   expect: RUN_KEYS,
