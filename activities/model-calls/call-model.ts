@@ -40,6 +40,8 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput): Promi
       snapshot,
       outputZod: runtime.registry.outputZod(toolOwner(snapshot)),
       knownCallIds: callIds(window),
+      // The same in every attempt, and no other answer of the run has it.
+      replyId: `call_${input.through}`,
       uuid: randomUUID,
     };
     const interpreted = interpretReply(answer, known, input.final === true);
@@ -52,7 +54,8 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput): Promi
   if (outcome.type === 'aborted') return outcome;
   const { result, failedAttempts } = outcome;
   runtime.transcripts.addResponse(key, input.through, recordedEvent(snapshot.name, result));
-  return { type: 'response', response: { ...result, ...(failedAttempts === undefined ? {} : { failedAttempts }) } };
+  const receivedAt = snapshot.code === undefined ? {} : { receivedAt: Date.now() };
+  return { type: 'response', response: { ...result, ...receivedAt, ...(failedAttempts === undefined ? {} : { failedAttempts }) } };
 }
 
 /** Returns the facts about the run that a provider may choose its API key by. */

@@ -60,7 +60,7 @@ export function afterCell({ tools, index }: CellPosition, outcome: ToolOutcome):
 
 function cellAt(ports: RunPorts, { response }: ToolsPosition, index: number): JournalCell {
   const call = response.content.filter(isToolCall)[index];
-  const moment = { now: ports.now(), seed: seedOf(`${response.id}/${index}`) };
+  const moment = { now: response.receivedAt ?? ports.now(), seed: seedOf(`${response.id}/${index}`) };
   return { code: call === undefined ? '' : (cellCode(response.content, call) ?? ''), moment, segments: [] };
 }
 

@@ -1,7 +1,6 @@
 import { checkRunCode } from '../../../core/code/run-code-call.ts';
 import { cellCode } from '../../../core/domain/code/cell-code.ts';
 import type { CodeLanguage } from '../../../core/domain/code/code-snapshot.ts';
-import type { ToolCall } from '../../../core/domain/content/content.ts';
 import { RUN_CODE } from '../../../core/domain/content/tool-text.ts';
 import type { ModelResponse } from '../../../core/domain/model/model.ts';
 import type { RecordedResponse } from '../../../core/domain/model/recorded-response.ts';
@@ -17,14 +16,14 @@ export function readCodeReply(response: ModelResponse, options: InterpretOptions
   const read = textResponse(response);
   // A model that calls `run_code` in the provider's own way is understood, too; a refusal is no attempt at the format.
   if (read === undefined) return interpretResponse(response, options);
-  const message = { ...read.rest, content: read.text, toolCalls: [] };
-  if (final) return interpretResponse(message, options);
-  const { output: _, ...snapshot } = options.snapshot;
-  const recorded = interpretResponse(message, { ...options, snapshot });
-  const call: ToolCall = { type: 'tool_call', toolCallId: options.uuid(), name: RUN_CODE, arguments: {} };
-  const withCall = { ...recorded, content: [...recorded.content.filter((item) => item.type !== 'message' || item.content !== ''), call] };
-  const problem = problemOf(cellCode(withCall.content, call), snapshot.code?.executor.language ?? 'javascript');
-  return problem === undefined ? withCall : withProblem(withCall, problem);
+  const { text, rest } = read;
+  if (final) return interpretResponse({ ...rest, content: text, toolCalls: [] }, options);
+  const { output: _, code, ...snapshot } = options.snapshot;
+  const call = { id: options.replyId, name: RUN_CODE, arguments: {} };
+  // Without `code` in the snapshot, the arguments are not checked: they have no code.
+  const recorded = interpretResponse({ ...rest, content: text, toolCalls: [call] }, { ...options, snapshot });
+  const problem = problemOf(cellCode(recorded.content, call), code?.executor.language ?? 'javascript');
+  return problem === undefined ? recorded : withProblem(recorded, problem);
 }
 
 /** Returns the reason why the code of an answer must not run; undefined if it may. */

@@ -28,7 +28,7 @@ export function readJsonReply(response: ModelResponse, options: InterpretOptions
   const reply = jsonReply(text);
   switch (reply.type) {
     case 'tool': {
-      const call = { name: reply.name, arguments: reply.arguments };
+      const call = { id: options.replyId, name: reply.name, arguments: reply.arguments };
       return interpretResponse({ ...rest, content: reply.scratchpad ?? '', toolCalls: [call] }, options);
     }
     case 'answer':
@@ -52,6 +52,6 @@ function answerText(value: JsonValue, { snapshot: { output } }: InterpretOptions
 }
 
 function unusable({ text, rest }: TextResponse, reason: UnusableReason, options: InterpretOptions): RecordedResponse {
-  const call = { name: UNUSABLE_REPLY, arguments: { reason } };
+  const call = { id: options.replyId, name: UNUSABLE_REPLY, arguments: { reason } };
   return withProblem(interpretResponse({ ...rest, content: text, toolCalls: [call] }, options), FEEDBACK[reason]);
 }

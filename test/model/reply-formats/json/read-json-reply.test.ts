@@ -108,3 +108,14 @@ describe('a reply that cannot be used', () => {
     expect(read({ content: 'par', finishReason: 'content_filter' }).content).toEqual([message('par')]);
   });
 });
+
+test('a call has the id of the answer, unless another call of the run has it', () => {
+  const ids = (known: string[]): unknown[] =>
+    interpretReply(
+      { content: '{"tool":"add","arguments":{"a":1,"b":2}}', toolCalls: [], usage: null, finishReason: 'stop' },
+      { snapshot: WITH_ADD, knownCallIds: new Set(known), replyId: 'call_3', uuid: () => 'u' },
+      false,
+    ).content.map((item) => item.type === 'tool_call' && item.toolCallId);
+  expect(ids([])).toEqual(['call_3']);
+  expect(ids(['call_3'])).toEqual(['call_3-2']);
+});
