@@ -4,8 +4,11 @@ import { course, executor, MOMENT, ordersOf } from './opened-executors.ts';
 test('executors that many others outnumber give their threads back, and go on with all that they had', async () => {
   const all = Array.from({ length: 12 }, () => executor({}, { scratchpad: true }));
   for (const [index, one] of all.entries()) {
-    await course(one, `let n = ${index}; const next = () => (n += 100); class C { #hidden = n; read() { return this.#hidden } } const c = new C();
-      store('n', n);`);
+    await course(
+      one,
+      `let n = ${index}; const next = () => (n += 100); class C { #hidden = n; read() { return this.#hidden } } const c = new C();
+      store('n', n);`,
+    );
     one.inject('injected', index);
   }
   for (const [index, one] of all.entries()) {
