@@ -10,7 +10,7 @@ import type { ModelCapabilities } from '../../src/core/domain/model/model.ts';
 import { LonghaulError } from '../../src/core/domain/errors/error.ts';
 import { FINAL_ANSWER, RUN_CODE } from '../../src/core/domain/content/tool-text.ts';
 import type { PriceTable } from '../../src/model/prices.ts';
-import { codeFields } from './code-fields.ts';
+import { codeFields, resultField } from './code-fields.ts';
 import { type LimitOverrides, snapshotLimits, snapshotPrices } from './snapshot-limits.ts';
 import { windowPolicy } from './window-policy.ts';
 
@@ -61,7 +61,8 @@ export interface SnapshotInputs extends CommonInputs, LimitOverrides {
 export function buildSnapshot(agent: AnyAgent, inputs: SnapshotInputs): AgentSnapshot {
   const { instructions, capabilities, heartbeatMs } = inputs;
   const output = outputSnapshot(agent, capabilities);
-  const tools = [...agent.tools.map(toolSnapshot), ...(inputs.mcpTools ?? [])];
+  const ownTools = agent.tools.map((tool) => ({ ...toolSnapshot(tool), ...(agent.code === undefined ? {} : resultField(tool)) }));
+  const tools = [...ownTools, ...(inputs.mcpTools ?? [])];
   requireNamedTools(agent, tools);
   const limits = snapshotLimits(agent, inputs, tools);
   const prices = snapshotPrices(agent, limits, inputs.prices);

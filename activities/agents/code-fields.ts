@@ -4,6 +4,8 @@ import type { AgentSnapshot, ToolSnapshot } from '../../src/core/domain/agent/ag
 import type { CodeSnapshot } from '../../src/core/domain/code/code-snapshot.ts';
 import { LonghaulError } from '../../src/core/domain/errors/error.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
+import type { AnyTool } from '../../src/define/tool-definition.ts';
+import { jsonSchemaOf } from '../../src/schema/zod-json-schema.ts';
 
 /**
  * Returns the fields of a snapshot that concern code: none for an agent without it. Throws `invalid_agent` if code has no tool, or
@@ -21,6 +23,16 @@ export function codeFields(
     ...(code === undefined ? {} : { code: codeSnapshot(code) }),
     ...(replyFormat === undefined ? {} : { replyFormat }),
   };
+}
+
+/** Returns the schema of the values that a tool returns, for its signature: none if JSON Schema cannot say it, or if only the model may call the tool. */
+export function resultField(tool: AnyTool): Pick<ToolSnapshot, 'result'> {
+  if (tool.result === undefined || !mayCall('code', tool)) return {};
+  try {
+    return { result: jsonSchemaOf(tool.result, `tool "${tool.name}": result`, 'output') };
+  } catch {
+    return {};
+  }
 }
 
 function codeSnapshot({ executor: { kind, language, limits, allowedImports }, tier }: NonNullable<AnyAgent['code']>): CodeSnapshot {

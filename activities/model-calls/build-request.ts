@@ -1,4 +1,6 @@
 import type { AgentSnapshot, OutputSnapshot, ToolDescription } from '../../src/core/domain/agent/agent-snapshot.ts';
+import { toolsFor } from '../../src/core/code/callers.ts';
+import { runCodeTool } from '../../src/core/code/describe-run-code.ts';
 import { patchDangling } from '../../src/core/domain/record/dangling.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
 import type { ConversationEvent, ModelRequest } from '../../src/core/domain/model/model.ts';
@@ -14,7 +16,7 @@ const LAST_WORDS = 'Return your best final answer now.';
  */
 export function buildRequest(snapshot: AgentSnapshot, conversation: ConversationEvent[], final: boolean): ModelRequest {
   const { output, settings } = snapshot;
-  const tools = final ? [] : [...snapshot.tools.map(describe), ...(output?.mode === 'final_answer' ? [finalAnswerTool(output)] : [])];
+  const tools = final ? [] : offeredTools(snapshot);
   const toolChoice = settings.toolChoice ?? (output?.mode === 'final_answer' ? 'required' : 'auto');
   const { toolChoice: _, ...rest } = settings;
   const answered = patchDangling(conversation);
@@ -30,6 +32,17 @@ export function buildRequest(snapshot: AgentSnapshot, conversation: Conversation
       ...(tools.length > 0 ? { toolChoice } : {}),
     },
   };
+}
+
+/** Returns the tools that the model may call: the agent's, `run_code` if it runs code, and `final_answer` if its answer comes as a call. */
+function offeredTools(snapshot: AgentSnapshot): ToolDescription[] {
+  const { output } = snapshot;
+  const runCode = runCodeTool(snapshot);
+  return [
+    ...toolsFor('model', snapshot).map(describe),
+    ...(runCode === undefined ? [] : [runCode]),
+    ...(output?.mode === 'final_answer' ? [finalAnswerTool(output)] : []),
+  ];
 }
 
 function describe({ name, description, parameters, strict }: ToolDescription): ToolDescription {

@@ -87,6 +87,7 @@ describe('a carried state', () => {
     ['snapshot.tools.1.name', 'pay'],
     ['snapshot.tools.0.label', 7],
     ['snapshot.tools.2.notExecutable', 'yes'],
+    ['snapshot.tools.2.result', 'text'],
     ['snapshot.tools.2.callers', 'model'],
     ['snapshot.tools.2.callers.0', 'human'],
     ['snapshot.replyFormat', 'xml'],

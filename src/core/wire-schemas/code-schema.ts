@@ -56,7 +56,11 @@ const CELL: JsonObject = {
     moment: { type: 'object', properties: { now: MOMENT, seed: COUNT }, required: ['now', 'seed'] },
     segments: {
       type: 'array',
-      items: { type: 'object', properties: { digest: TEXT, results: { type: 'array', items: RESULT } }, required: ['digest'] },
+      items: {
+        type: 'object',
+        properties: { digest: TEXT, tools: { type: 'array', items: TEXT }, results: { type: 'array', items: RESULT } },
+        required: ['digest'],
+      },
     },
   },
   required: ['code', 'moment', 'segments'],

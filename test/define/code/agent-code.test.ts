@@ -43,6 +43,11 @@ test('an agent whose MCP servers may have tools needs none of its own', () => {
   expect(defineAgent({ ...BASE, tools: [], mcp: [server], replyFormat: 'json' }).replyFormat).toBe('json');
 });
 
+test('an agent that answers with JSON may run code, too', () => {
+  const agent = defineAgent({ ...BASE, code: { executor: quickjs() }, replyFormat: 'json' });
+  expect(agent).toMatchObject({ replyFormat: 'json', code: { tier: 'remote' } });
+});
+
 test('a question to a person has callers like any tool', () => {
   const ask = askHuman({ name: 'ask', description: 'd', answer: z.string(), callers: ['model'] });
   expect(ask.callers).toEqual(['model']);

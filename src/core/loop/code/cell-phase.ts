@@ -10,7 +10,7 @@ import type { RunPorts, SegmentCall, SegmentOutcome, ToolOutcome } from '../port
 import { findEvent, recordEvent, type RunState } from '../state/run-state.ts';
 import { interrupted, result } from '../tool-phase/call-results.ts';
 import { cellCode } from './cell-code.ts';
-import { addSegment, beginCell, beginJournal, callsOf, codeOf, currentCell, dropCell } from './cells.ts';
+import { addSegment, beginCell, beginJournal, callsOf, codeOf, currentCell, dropCell, lastDigest } from './cells.ts';
 import { seedOf } from './seed.ts';
 
 /**
@@ -24,7 +24,11 @@ export async function runCellPhase(state: RunState, ports: RunPorts, position: C
   if (position.spentMs === undefined) beginCell(state, cellAt(ports, tools, index));
   const outcome = await ports.runSegment(segmentCall(state, position));
   if (outcome.type !== 'calls') return afterCell(position, endOfCell(state, outcome));
-  addSegment(state, outcome.digest);
+  addSegment(
+    state,
+    outcome.digest,
+    outcome.calls.map(({ name }) => name),
+  );
   const { id, calls: content, problems, approvals, durationMs } = outcome;
   const author = state.snapshot.name;
   codeOf(state).calls = { offset: state.window.through, id, author, content };
@@ -64,6 +68,7 @@ function segmentCall(state: RunState, { tools: { response }, index, spentMs = 0 
   if (call === undefined) throw new TypeError(`Response "${response.id}" has no call ${index}`);
   const { code, moment, segments } = currentCell(state);
   const results = segments.at(-1)?.results;
+  const after = lastDigest(codeOf(state).journal);
   return {
     step: state.context.currentStep + 1,
     call,
@@ -74,6 +79,7 @@ function segmentCall(state: RunState, { tools: { response }, index, spentMs = 0 
     moment,
     cell: codeOf(state).journal.cells.length - 1,
     segment: segments.length,
+    ...(after === undefined ? {} : { after }),
     calls: callsOf(currentCell(state)),
     spentMs,
     ...(codeOf(state).journalBytes > CHECKPOINT_BYTES ? { checkpoint: true as const } : {}),
