@@ -66,6 +66,8 @@ export class Namespace {
 
   /** Runs a cell up to its first calls, or to its end. */
   async begin({ id, code, moment }: Cell): Promise<RanSegment> {
+    // An executor that has run nothing takes no notice of its end.
+    if (!this.#isReliable) throw new Error('the namespace has ended');
     this.code = code;
     this.#running = { id, segments: 0, digest: cellDigest(code, moment) };
     return this.#advance(await this.executor.begin(code, moment));

@@ -16,6 +16,12 @@ function keyOf(run: string): { chain: string; execution: string } {
   return { chain: run, execution: `${run}@1` };
 }
 
+test('a namespace that was ended before its first cell runs none', async () => {
+  const one = new Namespace(await executors.create({} as never, { tools: [], scratchpad: false }));
+  await one.kill();
+  await expect(one.begin({ id: 'e1/0', code: 'let a 1', moment: MOMENT })).rejects.toThrow('the namespace has ended');
+});
+
 test('a namespace is handed over once, and only at its position', async () => {
   const cache = new NamespaceCache();
   const one = await namespace();

@@ -4,11 +4,12 @@ import { fencedBlock } from './fenced-block.ts';
 
 /**
  * Returns the code of a cell: the argument `code` of its call, or else the first fenced block of the text beside the call.
- * `content` is that of the event of the call. Undefined if there is neither.
+ * `content` is that of the event of the call. Undefined if there is neither, or if the block is blank.
  */
 export function cellCode(content: readonly ContentItem[], { arguments: args }: Pick<ToolCall, 'arguments'>): string | undefined {
   const code = Object.hasOwn(args, 'code') ? args['code'] : undefined;
   if (typeof code === 'string') return code;
   const texts = content.flatMap((item) => (item.type === 'message' ? [outputText(item.content)] : []));
-  return fencedBlock(texts.join('\n'));
+  const block = fencedBlock(texts.join('\n'));
+  return block === '' ? undefined : block;
 }

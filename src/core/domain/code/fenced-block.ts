@@ -3,7 +3,7 @@ const LANGUAGES = new Set(['python', 'python3', 'py', 'javascript', 'js', 'node'
 
 /**
  * Returns the code of the first fenced block of a text, without the language that the fence may name and without the indentation
- * that all lines share. Undefined if there is no block, if it has no end, or if it is blank.
+ * that all lines share: an empty text for a blank block. Undefined if there is no block, or if it has no end.
  */
 export function fencedBlock(text: string): string | undefined {
   const [fence] = /`{3,}/.exec(text) ?? [];
@@ -11,8 +11,7 @@ export function fencedBlock(text: string): string | undefined {
   const start = text.indexOf(fence) + fence.length;
   const end = text.indexOf(fence, start);
   if (end < 0) return undefined;
-  const code = dedent(withoutLanguage(text.slice(start, end).replaceAll('\r\n', '\n'))).trim();
-  return code === '' ? undefined : code;
+  return dedent(withoutLanguage(text.slice(start, end).replaceAll('\r\n', '\n'))).trim();
 }
 
 function withoutLanguage(block: string): string {

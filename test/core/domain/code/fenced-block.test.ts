@@ -25,8 +25,13 @@ describe('the code of a fenced block', () => {
     expect(fencedBlock('```python\n\tif x:\n\t\ty = 1\n```')).toBe('if x:\n\ty = 1');
   });
 
-  test('is missing without a block, without its end, and if it is blank', () => {
-    const texts = ['', 'no block at all', '`x = 1`', '```python\nx = 1', '```python\n\n```', '``````'];
+  test('is empty if it is blank', () => {
+    expect(fencedBlock('```python\n\n```')).toBe('');
+    expect(fencedBlock('```\n```')).toBe('');
+  });
+
+  test('is missing without a block and without its end', () => {
+    const texts = ['', 'no block at all', '`x = 1`', '```python\nx = 1', '``````'];
     expect(texts.map(fencedBlock)).toEqual(texts.map(() => undefined));
   });
 
@@ -62,5 +67,6 @@ describe('the code of a cell', () => {
     expect(cellCode([{ ...message, content: [{ type: 'text', text: message.content }] }], { arguments: {} })).toBe('1');
     expect(cellCode([], { arguments: {} })).toBeUndefined();
     expect(cellCode([{ ...message, content: 'none' }], { arguments: {} })).toBeUndefined();
+    expect(cellCode([{ ...message, content: '```python\n```' }], { arguments: {} })).toBeUndefined();
   });
 });

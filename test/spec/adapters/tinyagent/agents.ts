@@ -2,7 +2,7 @@ import { isJsonObject } from '../../../../src/core/domain/json/json.ts';
 import type { SuiteAdapter } from '../adapter.ts';
 import type { CodeLanguage } from '../../../../src/core/domain/code/code-snapshot.ts';
 import { fencedBlock } from '../../../../src/core/domain/code/fenced-block.ts';
-import { list, text } from '../fields.ts';
+import { text } from '../fields.ts';
 import { mapTexts } from '../wording.ts';
 import { codeAgentRun } from './code-agent.ts';
 import { agentConstruct, keptDuplicate } from './construct-agent.ts';
@@ -30,8 +30,8 @@ export function tinyagentAgentsSuite(language: CodeLanguage): Omit<SuiteAdapter,
     normalise: (expect, op) => {
       if (op === 'agent.construct') return mapTexts(expect, keptDuplicate);
       if (op === 'code_agent.run') return mapTexts(expect, (said) => said.replace(PYTHON_BLOCK, `a ${language} block`));
-      if (!isJsonObject(expect) || expect['temperatures'] === undefined) return expect;
-      return { ...expect, temperatures: list(expect['temperatures']).map(rounded) };
+      if (!isJsonObject(expect) || !Array.isArray(expect['temperatures'])) return expect;
+      return { ...expect, temperatures: expect['temperatures'].map(rounded) };
     },
   };
 }
