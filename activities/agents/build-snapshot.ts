@@ -158,7 +158,10 @@ export function toolSnapshot(tool: AnyTool): ToolSnapshot {
 function outputSnapshot(agent: AnyAgent, capabilities: ModelCapabilities): OutputSnapshot | undefined {
   if (agent.output === undefined) return undefined;
   const { schema, providerSchema, strict, mode, maxRetries } = agent.output;
-  return { mode: mode ?? (capabilities.structuredOutput ? 'schema' : 'final_answer'), schema, providerSchema, strict, maxRetries };
+  // An answer in a format of its own is checked as text: neither the provider nor a tool has a part in it.
+  const isText = agent.replyFormat !== undefined;
+  const chosen = isText ? 'schema' : (mode ?? (capabilities.structuredOutput ? 'schema' : 'final_answer'));
+  return { mode: chosen, schema, providerSchema, strict, maxRetries };
 }
 
 /**

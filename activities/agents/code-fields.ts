@@ -35,8 +35,13 @@ export function resultField(tool: AnyTool): Pick<ToolSnapshot, 'result'> {
   }
 }
 
-function codeSnapshot({ executor: { kind, language, limits, allowedImports }, tier }: NonNullable<AnyAgent['code']>): CodeSnapshot {
-  return { executor: { kind, language, limits: { ...limits }, allowedImports: [...allowedImports] }, tier };
+function codeSnapshot({ executor, tier, prune }: NonNullable<AnyAgent['code']>): CodeSnapshot {
+  const { kind, language, limits, allowedImports } = executor;
+  return {
+    executor: { kind, language, limits: { ...limits }, allowedImports: [...allowedImports] },
+    tier,
+    ...(prune === undefined ? {} : { prune: { ...prune } }),
+  };
 }
 
 function requireCodeTools(agent: string, language: CodeSnapshot['executor']['language'], tools: readonly ToolSnapshot[]): void {

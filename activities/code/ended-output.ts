@@ -1,39 +1,46 @@
 import { activityInfo } from '@temporalio/activity';
+import { toolsFor } from '../../src/core/code/callers.ts';
+import { toolOwner } from '../../src/core/domain/agent/tool-owner.ts';
+import type { Scratchpad } from '../../src/core/domain/code/scratchpad.ts';
+import { scratchpadContext } from '../../src/core/domain/code/scratchpad-context.ts';
+import { cutText } from '../../src/core/domain/content/cut-content.ts';
 import { RUN_CODE } from '../../src/core/domain/content/tool-text.ts';
 import type { RunSegmentOutput } from '../../src/core/domain/code/segment-messages.ts';
 import { BYTE_BUDGETS } from '../../src/core/domain/json/byte-budget.ts';
-import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
+import type { JsonValue } from '../../src/core/domain/json/json.ts';
 import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
+import { cellFeedback } from '../../src/core/execution/cell-feedback.ts';
 import type { ExecutionResult } from '../../src/core/execution/execution-result.ts';
-import { cleanJson } from '../../src/model/clean-json.ts';
-import { dataFor } from '../run-queries/data.ts';
+import { finalValue } from '../../src/model/reply-formats/code/final-value.ts';
 import { DEFAULT_BUDGET, limitResultSize } from '../tool-calls/limit-result-size.ts';
 import { shortId } from '../tool-calls/short-id.ts';
-import { cellText } from './cell-text.ts';
+import { type CellEnd, cellText } from './cell-text.ts';
 import type { RanSegment } from './namespace.ts';
 import { roundedMs } from './rounded-ms.ts';
 import type { SegmentWork } from './segment-work.ts';
-
-/** The key of the run's state that holds the working memory of code. */
-const SCRATCHPAD = 'scratchpad';
+import { workingMemoryAfter } from './working-memory.ts';
 
 /** Returns the output of a segment with which its cell has ended: without secrets, and within the budget of a tool result. */
 export async function endedOutput(
   work: SegmentWork,
   result: ExecutionResult,
   ran: RanSegment,
+  code: string,
 ): Promise<RunSegmentOutput & { type: 'ended' }> {
   const { secrets } = work.runtime;
-  const answer = result.isFinal ? { value: secrets.redactJson(result.finalValue) } : undefined;
-  const answerProblem = answer === undefined ? undefined : tooLarge('The final answer', answer.value, answerBudget());
-  const state = await changedState(work, result);
+  const given = result.isFinal ? finalAnswer(work, secrets.redactJson(result.finalValue)) : undefined;
+  const answer = given === undefined || 'problem' in given ? undefined : given;
+  const unfit = given !== undefined && 'problem' in given ? given.problem : undefined;
+  const answerProblem = unfit ?? (answer === undefined ? undefined : tooLarge('The final answer', answer.value, answerBudget()));
+  const memory = await workingMemoryAfter(work, result, result.error?.message ?? answerProblem);
+  const state = memory?.changed;
   const stateProblem =
     state === undefined || !activityInfo().isLocal ? undefined : tooLarge('The scratchpad', state, BYTE_BUDGETS.localChanges);
   const problem = [answerProblem, stateProblem].filter((one) => one !== undefined).join(' ');
   const final = answerProblem === undefined ? answer : undefined;
   const error = result.error ?? (problem === '' ? null : ({ kind: 'runtime', message: problem } as const));
   const redacted = error === null ? null : { kind: error.kind, message: secrets.redact(error.message) };
-  const text = cellText({ output: secrets.redact(result.output), final, error: redacted }, maxOutputBytes(work));
+  const text = textOf(work, { output: secrets.redact(result.output), final, error: redacted, code, scratchpad: memory?.scratchpad });
   const { content } = await limitResultSize({ name: RUN_CODE, content: [text], isError: false }, DEFAULT_BUDGET, notSpilled);
   return {
     type: 'ended',
@@ -47,23 +54,34 @@ export async function endedOutput(
   };
 }
 
-/** Returns the scratchpad as a key of the run's state, if it is another one than that of the state. */
-async function changedState({ runtime, input }: SegmentWork, result: ExecutionResult): Promise<JsonObject | undefined> {
-  const scratchpad = result.scratchpad && cleanJson(result.scratchpad);
-  if (!isJsonObject(scratchpad)) return undefined;
-  const { state } = await dataFor(input);
-  const known = state[SCRATCHPAD];
-  const redacted = runtime.secrets.redactJson(scratchpad);
-  if (known === undefined ? isEmpty(scratchpad) : canonicalJson(known) === canonicalJson(redacted)) return undefined;
-  return { [SCRATCHPAD]: redacted };
+/** Returns a final answer as the output of the run, if its answers are code, or the reason why it cannot be. */
+function finalAnswer({ runtime, snapshot }: SegmentWork, value: JsonValue): { value: JsonValue } | { problem: string } {
+  if (snapshot.replyFormat !== 'code' || snapshot.output === undefined) return { value };
+  return finalValue(value, { schema: snapshot.output.schema, strict: false, zod: runtime.registry.outputZod(toolOwner(snapshot)) });
 }
 
-function isEmpty(scratchpad: JsonObject): boolean {
-  return Object.values(scratchpad).every((part) => typeof part === 'object' && part !== null && Object.keys(part).length === 0);
-}
-
-function maxOutputBytes({ snapshot }: SegmentWork): number {
-  return snapshot.code?.executor.limits.maxOutputBytes ?? BYTE_BUDGETS.toolResult;
+/** Returns the text that the model reads, in the format of the agent. */
+function textOf(
+  { snapshot }: SegmentWork,
+  { code, scratchpad, ...end }: CellEnd & { code: string; scratchpad: Scratchpad | undefined },
+): string {
+  if (snapshot.code === undefined) return cellText(end, BYTE_BUDGETS.toolResult);
+  const { language, limits } = snapshot.code.executor;
+  if (snapshot.replyFormat !== 'code') return cellText(end, limits.maxOutputBytes);
+  const { output, final, error } = end;
+  return cellFeedback({
+    result: {
+      output,
+      error: error === null ? null : { ...error, message: cutText(error.message, BYTE_BUDGETS.errorMessage) },
+      isFinal: final !== undefined,
+      finalValue: final?.value ?? null,
+    },
+    code,
+    tools: toolsFor('code', snapshot),
+    language,
+    limits,
+    workingMemory: scratchpad === undefined ? '' : scratchpadContext(scratchpad, language),
+  });
 }
 
 /** Returns the bytes of JSON that a final answer may have: that of a local segment travels with all that its workflow task produces. */

@@ -29,6 +29,8 @@ export class Namespace {
   readonly executor: Executor;
   /** Milliseconds that the cells since the checkpoint took. */
   cellMs = 0;
+  /** The code of the last cell. */
+  code = '';
   /** The names that code has declared, as far as they are known. */
   names: readonly string[] = [];
   #cells = 0;
@@ -64,6 +66,7 @@ export class Namespace {
 
   /** Runs a cell up to its first calls, or to its end. */
   async begin({ id, code, moment }: Cell): Promise<RanSegment> {
+    this.code = code;
     this.#running = { id, segments: 0, digest: cellDigest(code, moment) };
     return this.#advance(await this.executor.begin(code, moment));
   }

@@ -97,10 +97,10 @@ async function outputOf(work: SegmentWork, namespace: Namespace, ran: RanSegment
     if (typeof output !== 'string') return output;
     await namespace.kill();
     const ended = endedEarly(segment, output);
-    return endedOutput(work, ended.result, { segment: ended });
+    return endedOutput(work, ended.result, { segment: ended }, namespace.code);
   }
   const { result } = segment.type === 'ended' ? segment : endedEarly(segment, 'The code was ended');
-  const output = await endedOutput(work, result, ran);
+  const output = await endedOutput(work, result, ran, namespace.code);
   const checkpoint = digest === undefined ? undefined : await takeCheckpoint(work, namespace);
   return { ...output, ...(checkpoint === undefined ? {} : { checkpoint }) };
 }

@@ -133,6 +133,8 @@ describe('a carried state', () => {
     ['code.journalBytes', -1],
     ['code.records.0.isError', 'no'],
     ['snapshot.code.tier', 'near'],
+    ['snapshot.code.prune.strategy', 'all'],
+    ['snapshot.code.prune.keep', -1],
     ['snapshot.code.executor.kind', 'shell'],
     ['snapshot.code.executor.language', 'ruby'],
     ['snapshot.code.executor.limits.timeoutSeconds', 1e300],

@@ -91,6 +91,8 @@ class QuickJsExecutor implements Executor {
   }
 
   async kill(): Promise<void> {
+    // An executor that has run nothing since it was made or reset has no names to lose.
+    if (this.cell === undefined && !this.isBusy && this.memory.isUnused) return;
     await this.end('killed');
   }
 

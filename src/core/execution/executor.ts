@@ -50,7 +50,7 @@ export interface Executor {
   begin(code: string, moment: Moment): Promise<Segment>;
   /** Goes on with a run that waits for calls: `results` has one entry for each of them, in their order. */
   resume(results: readonly CodeCallResult[]): Promise<Segment>;
-  /** Ends what runs, at once, and frees everything that the executor holds. */
+  /** Ends what runs, at once, and frees everything that the executor holds. Does nothing to an executor that holds nothing. */
   kill(): Promise<void>;
   /** Sets a name for all runs that follow. Throws a `UsageError` for a value that is not JSON. */
   inject(name: string, value: JsonValue): void;

@@ -38,6 +38,11 @@ export const CODE_SNAPSHOT_SCHEMA: JsonObject = {
       required: ['kind', 'language', 'limits', 'allowedImports'],
     },
     tier: { enum: ['local', 'remote'] },
+    prune: {
+      type: 'object',
+      properties: { strategy: { enum: ['none', 'last_steps', 'old_observations'] }, keep: COUNT, maxLength: COUNT },
+      required: ['strategy'],
+    },
   },
   required: ['executor', 'tier'],
 };

@@ -33,6 +33,12 @@ test('the executor and the reply format are pinned as JSON, without the command 
   expect(JSON.parse(JSON.stringify(snapshot))).toEqual(snapshot);
 });
 
+test('the rule that shortens the conversation is pinned', () => {
+  const prune = { strategy: 'old_observations', keep: 2 } as const;
+  const snapshot = snapshotOf(defineAgent({ ...BASE, code: { executor: quickjs(), prune }, replyFormat: 'code' }));
+  expect(snapshot.code?.prune).toEqual(prune);
+});
+
 test('the callers of a tool are pinned if it has any', () => {
   const { tools } = snapshotOf(defineAgent({ ...BASE, code: { executor: quickjs() } }));
   expect(tools[0]).not.toHaveProperty('callers');

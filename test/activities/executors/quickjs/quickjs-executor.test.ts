@@ -167,6 +167,17 @@ test('a process that does not read a flood of output still gets its end', async 
   expect(result.output.length).toBeLessThanOrEqual(64_001);
 });
 
+test('kill of an executor that has run nothing changes nothing', async () => {
+  const one = executor();
+  one.inject('x', 1);
+  await one.kill();
+  expect(await one.run('print(x)', MOMENT)).toMatchObject({ output: '1', success: true });
+  await one.kill();
+  await one.reset();
+  await one.kill();
+  expect(await one.run('print(2)', MOMENT)).toMatchObject({ output: '2' });
+});
+
 test('kill ends what runs, and the executor can be used after a reset', async () => {
   const one = executor({ timeoutSeconds: 0 });
   await runAll(['print(1)'], one);
