@@ -27,6 +27,7 @@ export const JSON_TEXT = `
       return json + sized(']');
     };
     const object = (value, path, depth) => {
+      if (isView(value) && value.length > left) room(value.length);
       let json = sized('{');
       let separator = '';
       const names = keys(value);
