@@ -88,7 +88,7 @@ export class Namespace {
   /** Ends the executor. Never rejects. */
   async kill(): Promise<void> {
     this.#isReliable = false;
-    await this.executor.kill().catch(() => undefined);
+    await this.executor.close().catch(() => undefined);
   }
 
   #advance(ran: Segment): RanSegment {

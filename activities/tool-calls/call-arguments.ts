@@ -19,6 +19,7 @@ export async function callArguments(runtime: ActivityRuntime, run: OfRun, { at, 
   const event = await runtime.transcripts.event(runKey(run), { offset, id: eventId }, fetchTranscript(run));
   const item = event?.content[index];
   if (item !== undefined && isToolCall(item)) return item.arguments;
-  if (event === undefined && isCodeCallId(callId)) return queryRun<JsonObject>(run, QUERIES.callArguments, { callId } satisfies CallArgumentsQuestion);
+  if (event === undefined && isCodeCallId(callId))
+    return queryRun<JsonObject>(run, QUERIES.callArguments, { callId } satisfies CallArgumentsQuestion);
   throw permanentFailure('internal', `Event ${offset} of the run has no tool call at ${index}`);
 }

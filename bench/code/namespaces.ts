@@ -23,7 +23,7 @@ export interface NamespaceFigures {
 
 /** Measures new executors, and one that runs so many cells of so many calls with results of so many characters. */
 export async function measureNamespaces(steps: number, calls: number, resultChars: number): Promise<NamespaceFigures> {
-  await (await started()).kill();
+  await (await started()).close();
   const cold: number[] = [];
   const executors: Executor[] = [];
   const before = process.memoryUsage.rss();
@@ -34,13 +34,13 @@ export async function measureNamespaces(steps: number, calls: number, resultChar
     executors.push(executor);
   }
   const rss = process.memoryUsage.rss() - before;
-  await Promise.all(executors.map((executor) => executor.kill()));
+  await Promise.all(executors.map((executor) => executor.close()));
   const begun = performance.now();
   const rebuilt = await started();
   for (let step = 0; step < steps; step += 1) await runStep(rebuilt, step, calls, resultChars);
   const msRebuild = performance.now() - begun;
   const checkpoint = await rebuilt.checkpoint?.();
-  await rebuilt.kill();
+  await rebuilt.close();
   return {
     msColdP50: rounded(median(cold), 1),
     msRebuild: rounded(msRebuild, 1),

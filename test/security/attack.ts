@@ -42,7 +42,7 @@ export async function attack(attempt: Attempt, canaries: Canaries): Promise<Outc
       ended: endOf(results.at(-1)),
     };
   } finally {
-    await executor.kill();
+    await executor.close();
   }
 }
 

@@ -48,7 +48,7 @@ export class Canaries {
 
   async close(): Promise<void> {
     delete process.env[VARIABLE];
-    await this.neighbour.kill();
+    await this.neighbour.close();
     await new Promise((closed) => this.listener?.close(closed));
     await rm(this.folder, { recursive: true, force: true });
   }

@@ -19,7 +19,7 @@ export async function memoryLimitProblem(): Promise<string | undefined> {
       const { error } = await executor.run(code, { now: 0, seed: 1 });
       if (error?.kind !== 'memory') return `code under a limit of ${LIMIT_MB} MB took more: ${code}`;
     } finally {
-      await executor.kill();
+      await executor.close();
     }
   }
   return undefined;

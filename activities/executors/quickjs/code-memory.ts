@@ -20,11 +20,6 @@ export class CodeMemory {
     this.settings = settings;
   }
 
-  /** True if no code has had it. */
-  get isUnused(): boolean {
-    return this.thread === undefined && this.checkpoint === undefined && this.resting === undefined && !this.isOver;
-  }
-
   /** Returns a thread that has the memory; undefined after the end. */
   async wake(): Promise<CellThread | undefined> {
     idle.delete(this);

@@ -91,8 +91,10 @@ class QuickJsExecutor implements Executor {
   }
 
   async kill(): Promise<void> {
-    // An executor that has run nothing since it was made or reset has no names to lose.
-    if (this.cell === undefined && !this.isBusy && this.memory.isUnused) return;
+    if (this.cell !== undefined || this.isBusy) await this.end('killed');
+  }
+
+  async close(): Promise<void> {
     await this.end('killed');
   }
 

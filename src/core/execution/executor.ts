@@ -50,12 +50,14 @@ export interface Executor {
   begin(code: string, moment: Moment): Promise<Segment>;
   /** Goes on with a run that waits for calls: `results` has one entry for each of them, in their order. */
   resume(results: readonly CodeCallResult[]): Promise<Segment>;
-  /** Ends what runs, at once, and frees everything that the executor holds. Does nothing to an executor that holds nothing. */
+  /** Ends the run in progress, at once. Without one, it changes nothing. */
   kill(): Promise<void>;
   /** Sets a name for all runs that follow. Throws a `UsageError` for a value that is not JSON. */
   inject(name: string, value: JsonValue): void;
   /** Forgets all names. The next run starts anew. */
   reset(): Promise<void>;
+  /** Ends what runs, and frees everything that the executor holds. */
+  close(): Promise<void>;
   /** Returns all names and values between two runs as bytes that `restore` takes. Absent: the executor cannot do that. */
   checkpoint?(): Promise<Uint8Array>;
   /** Replaces all names and values by those of a checkpoint of an executor of the same version, tools and limits. */

@@ -79,10 +79,14 @@ export class FakeExecutor implements Executor {
     return this.#go();
   }
 
-  kill(): Promise<void> {
+  close(): Promise<void> {
     this.isKilled = true;
     this.#hang?.(this.#failed('killed', 'The run was killed'));
     return Promise.resolve();
+  }
+
+  kill(): never {
+    throw new Error('not used');
   }
 
   inject(): never {

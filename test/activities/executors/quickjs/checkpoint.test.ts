@@ -52,7 +52,7 @@ test('a restore replaces what the executor had, also after its end', async () =>
   await course(other, 'let b = 2');
   await other.restore?.(checkpoint);
   expect((await course(other, 'print(a, typeof b)')).result.output).toBe('1 undefined');
-  await other.kill();
+  await other.close();
   await other.restore?.(checkpoint);
   expect((await course(other, 'print(a)')).result.output).toBe('1');
 });
@@ -101,7 +101,7 @@ test('no checkpoint is made while code runs, nor after its end', async () => {
   const running = one.begin('for (;;);', MOMENT);
   await expect(one.checkpoint?.()).rejects.toThrow('The executor is running code');
   await expect(one.restore?.(new Uint8Array())).rejects.toThrow('The executor is running code');
-  await one.kill();
+  await one.close();
   await running;
   await expect(one.checkpoint?.()).rejects.toThrow('The executor has ended with "killed"');
 });
@@ -137,10 +137,10 @@ test('a random sequence of cells goes on the same after a checkpoint and a resto
         expect(told(await course(moved, code))).toEqual(told(await course(undisturbed, code)));
         if (!isMoved) continue;
         const next = await restored(moved);
-        await moved.kill();
+        await moved.close();
         moved = next;
       }
-      await Promise.all([undisturbed.kill(), moved.kill()]);
+      await Promise.all([undisturbed.close(), moved.close()]);
     }),
     { numRuns: 8 },
   );

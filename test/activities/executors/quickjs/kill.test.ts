@@ -54,11 +54,9 @@ test('kill ends a start, a checkpoint and a restore', async () => {
   await Promise.all([expect(restored).rejects.toThrow('The checkpoint cannot be restored'), restoring.kill()]);
 });
 
-test('what has ended can be killed again', async () => {
+test('what has been closed can be closed again, and runs no more', async () => {
   const one = executor();
-  await one.kill();
-  await one.run('print(1)', MOMENT).catch(() => undefined);
-  await one.kill();
-  await one.reset();
-  expect((await course(one, 'print(2)')).result.output).toBe('2');
+  await one.close();
+  await expect(one.run('print(1)', MOMENT)).rejects.toThrow('The executor has ended with "killed"');
+  await one.close();
 });

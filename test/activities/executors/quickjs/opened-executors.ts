@@ -16,7 +16,7 @@ export const TOOLS: Provided['tools'] = [
 const opened: Executor[] = [];
 
 afterAll(async () => {
-  await Promise.all(opened.splice(0).map((one) => one.kill()));
+  await Promise.all(opened.splice(0).map((one) => one.close()));
 });
 
 /** Makes an executor, which is ended after the tests of the file. */

@@ -24,13 +24,13 @@ test('an executor at rest can be killed, reset, checkpointed and restored', asyn
   const others = Array.from({ length: 10 }, () => executor());
   await Promise.all(others.map((one) => course(one, 'let b = 2')));
   const checkpoint = (await first.checkpoint?.()) ?? new Uint8Array();
-  await first.kill();
+  await first.close();
   await expect(first.begin('1', MOMENT)).rejects.toThrow('The executor has ended with "killed"');
   await first.reset();
   expect((await course(first, 'print(typeof a)')).result.output).toBe('undefined');
   await first.restore?.(checkpoint);
   expect((await course(first, 'print(a)')).result.output).toBe('1');
   const running = others.map((one) => one.begin('for (;;);', MOMENT));
-  await Promise.all(others.map((one) => one.kill()));
+  await Promise.all(others.map((one) => one.close()));
   for (const segment of await Promise.all(running)) expect(segment).toMatchObject({ result: { error: { kind: 'killed' } } });
 });

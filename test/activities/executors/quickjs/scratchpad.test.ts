@@ -36,7 +36,7 @@ test('a failed cell keeps what it stored, an ended one what the cells before it 
   const waiting = await one.begin("store('b', 2); orders(1)", MOMENT);
   expect(waiting.type).toBe('calls');
   const ended = one.resume([{ value: 1 }]);
-  await one.kill();
+  await one.close();
   expect((await ended).type === 'ended').toBe(true);
   await one.reset();
   expect((await course(one, '1')).result.scratchpad).toEqual({ values: {}, observations: [], failed: [] });

@@ -52,7 +52,7 @@ async function session(language: CodeLanguage, input: JsonObject, expect: JsonVa
       if (result !== undefined) results.push(withNames(result, expected[results.length]));
     }
   } finally {
-    await executor.kill();
+    await executor.close();
   }
   return { results };
 }
@@ -87,7 +87,7 @@ const METHODS = ['run', 'kill', 'inject', 'reset'] as const;
 async function protocol(language: CodeLanguage, expect: JsonValue): Promise<JsonObject> {
   const executor = await open(language, {});
   const methods = METHODS.filter((name) => typeof executor[name] === 'function');
-  await executor.kill();
+  await executor.close();
   const asList = isJsonObject(expect) && Array.isArray(expect['implements']);
   return { implements: asList ? methods : methods.length === METHODS.length };
 }
