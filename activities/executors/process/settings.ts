@@ -29,7 +29,7 @@ export interface ProcessSettings extends ThreadSettings {
   segments: number;
 }
 
-/** What a process is needed for. */
+/** The part of an executor's definition that a process needs. */
 export interface ProcessDefinition {
   language: CodeLanguage;
   limits: ExecutionLimits;
