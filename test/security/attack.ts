@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { pythonExecutor } from '../../activities/executors/python/python-executor.ts';
 import { quickjsExecutor } from '../../activities/executors/quickjs/quickjs-executor.ts';
 import type { ExecutionResult } from '../../src/core/execution/execution-result.ts';
 import type { Executor } from '../../src/core/execution/executor.ts';
@@ -25,7 +26,8 @@ export interface Outcome {
 
 /** Runs an attempt in an executor of its own, and looks at what is left. */
 export async function attack(attempt: Attempt, canaries: Canaries): Promise<Outcome> {
-  const executor = quickjsExecutor({ limits: attempt.limits });
+  const { limits } = attempt;
+  const executor = attempt.language === 'python' ? pythonExecutor({ limits }) : quickjsExecutor({ limits });
   try {
     await executor.run('0', MOMENT);
     executor.inject('bait', canaries.bait);

@@ -5,6 +5,8 @@
 export const REFUSED_SYSTEM_CALLS: Readonly<Record<string, { x64: number; arm64: number }>> = {
   socket: { x64: 41, arm64: 198 },
   socketpair: { x64: 53, arm64: 199 },
+  connect: { x64: 42, arm64: 203 },
+  bind: { x64: 49, arm64: 200 },
   shmget: { x64: 29, arm64: 194 },
   shmat: { x64: 30, arm64: 196 },
   semget: { x64: 64, arm64: 190 },

@@ -5,7 +5,7 @@ import { isolationProblem } from '../../../activities/executors/python/isolation
 import { BUBBLEWRAP, PYTHON, sandboxedPython } from '../../../activities/executors/python/sandbox.ts';
 import { systemCallFilter } from '../../../activities/executors/python/system-call-filter.ts';
 import { custom, python, quickjs } from '../../../src/index.ts';
-import { CAN_ISOLATE } from './python/opened-executors.ts';
+import { CAN_ISOLATE } from '../../security/can-isolate.ts';
 
 const HERE = { platform: 'linux', bubblewrap: BUBBLEWRAP, python: PYTHON, program: sandboxedPython };
 

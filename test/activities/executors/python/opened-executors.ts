@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import { afterAll } from 'vitest';
 import { pythonExecutor, type PythonDefinition } from '../../../../activities/executors/python/python-executor.ts';
 import type { Provided } from '../../../../activities/executors/provided.ts';
@@ -6,9 +5,6 @@ import type { ExecutionResult } from '../../../../src/core/execution/execution-r
 import type { CodeCall, CodeCallResult, Executor } from '../../../../src/core/execution/executor.ts';
 
 export const MOMENT = { now: Date.UTC(2026, 0, 2), seed: 7 };
-
-/** True if this machine can isolate Python: bubblewrap is there and may make user namespaces. */
-export const CAN_ISOLATE = spawnSync('bwrap', ['--unshare-user', '--ro-bind', '/', '/', '--', '/usr/bin/python3', '-c', '']).status === 0;
 
 const TOOLS: Provided = { tools: [{ name: 'orders', parameters: ['id', 'region'] }], scratchpad: true };
 

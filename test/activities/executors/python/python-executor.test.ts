@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { CAN_ISOLATE, executor, MOMENT, runAll } from './opened-executors.ts';
+import { CAN_ISOLATE } from '../../../security/can-isolate.ts';
+import { executor, MOMENT, runAll } from './opened-executors.ts';
 
 // Without bubblewrap, or without user namespaces, no code in Python runs at all.
 describe.skipIf(!CAN_ISOLATE)('Python under bubblewrap', () => {

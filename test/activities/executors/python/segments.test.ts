@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { CAN_ISOLATE, course, executor, MOMENT } from './opened-executors.ts';
+import { CAN_ISOLATE } from '../../../security/can-isolate.ts';
+import { course, executor, MOMENT } from './opened-executors.ts';
 
 const order = (id: number): object => ({ tool: 'orders', arguments: { id } });
 
