@@ -26,7 +26,7 @@ const CELLS: readonly InPython[] = [
     'Fake = type("Fake", (dict,), {"items": lambda self: [1], "__iter__": lambda self: 1})\nfinal_answer(Fake(a=1))',
     { ends: ['success'], answer: { a: 1 } },
   ],
-  ['Fake = type("Fake", (), {"__class__": property(lambda self: dict)})\nfinal_answer(Fake())', { ends: ['runtime'] }],
+  ['Fake = type("Fake", (), {"__class__": print.__self__.property(lambda self: dict)})\nfinal_answer(Fake())', { ends: ['runtime'] }],
   ['Bad = type("Bad", (print.__self__.Exception,), {"__str__": lambda self: 1 / 0})\nraise Bad()', { ends: ['runtime'] }],
   ['Bad = type("Bad" * 10 ** 5, (print.__self__.Exception,), {})\nraise Bad("x" * 10 ** 6)', { ends: ['runtime'] }],
   ['raise print.__self__.SystemExit(0)', { ends: ['runtime'] }],
