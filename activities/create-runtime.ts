@@ -21,6 +21,8 @@ import type { SecretSource } from '../src/secrets/secret-source.ts';
 import { AbortRegistry } from './attempts/abort-registry.ts';
 import { AgentRegistry } from './agents/agent-registry.ts';
 import { checkPrices } from './agents/check-prices.ts';
+import { NamespaceCache, type NamespaceBounds } from './code/namespace-cache.ts';
+import { createExecutor } from './executors/create-executor.ts';
 import { McpPool } from './mcp/mcp-pool.ts';
 import { DEFAULT_NOTIFY_ENDED_MS } from './hooks/notify-ended.ts';
 import { AnchorRegistry } from './programs/anchor-registry.ts';
@@ -112,6 +114,11 @@ export interface RuntimeOptions {
   childCheckEvery?: Duration;
   /** Characters of conversation that this process keeps in memory. Default 64 million. */
   transcriptCacheSize?: number;
+  /**
+   * Bounds of the names and values of code that this process keeps in memory between two cells, each with its executor: their number,
+   * by default 32, and their memory, by default 1,024 megabytes together. A run whose values are not kept runs its cells again.
+   */
+  codeCache?: Partial<Pick<NamespaceBounds, 'namespaces' | 'megabytes'>>;
 }
 
 /** Parts of the runtime that the worker provides. */
@@ -154,6 +161,8 @@ export function createRuntime(options: RuntimeOptions, context: RuntimeContext):
     prices: checkPrices(options.prices ?? {}),
     transcripts: new TranscriptCache(options.transcriptCacheSize ?? DEFAULT_TRANSCRIPT_CACHE_SIZE),
     snapshots: new SnapshotCache(),
+    createExecutor,
+    namespaces: new NamespaceCache(namespaceBounds(options.codeCache)),
     aborts: new AbortRegistry(),
     toolSemaphore: new ToolSemaphore(),
     continueAsNew: thresholds(options.continueAsNew),
@@ -206,6 +215,13 @@ function spillsNowhere(tool: string): UsageError {
   return new UsageError(
     `${tool} has "overflow": "spill", but the worker has no "payloadStore": give it one, such as fileStore({directory})`,
   );
+}
+
+/** Returns the bounds that a worker sets for the namespaces of code. Throws a UsageError for one that is not a whole number of at least 1. */
+function namespaceBounds(bounds: RuntimeOptions['codeCache'] = {}): Partial<NamespaceBounds> {
+  requireKnown('the worker: "codeCache"', bounds, ['namespaces', 'megabytes']);
+  for (const [name, value] of Object.entries(bounds)) wholeNumber(`the worker: "codeCache.${name}"`, value, 1);
+  return bounds;
 }
 
 /** Creates the pool of MCP connections. The protocol's client is loaded with the first connection: most workers need none. */

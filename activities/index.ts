@@ -16,6 +16,7 @@ import { runToolActivity } from './tool-calls/run-tool.ts';
 import { askRequirementActivity } from './tool-calls/ask-requirement.ts';
 import { askStepActivity } from './programs/ask-step.ts';
 import { loadOutputActivity } from './programs/load-output.ts';
+import { runCodeActivity } from './code/run-code.ts';
 import { readProgramActivity } from './programs/read-program.ts';
 import { resolveProgramActivity } from './programs/resolve-program.ts';
 import { storeOutputsActivity } from './programs/store-outputs.ts';
@@ -57,6 +58,7 @@ export function createActivities(runtime: ActivityRuntime, existing?: DefaultAct
     [ACTIVITIES.useMemory]: checked(useMemoryActivity(runtime)),
     [ACTIVITIES.readProgram]: checked(readProgramActivity(runtime)),
     [ACTIVITIES.storeOutputs]: checked(storeOutputsActivity(runtime)),
+    [ACTIVITIES.runCode]: checked(runCodeActivity(runtime)),
     [ACTIVITIES.loadOutput]: checked(loadOutputActivity(runtime)),
   };
   for (const name of new Set([...runtime.registry.toolNames, ...runtime.programs.toolNames])) {

@@ -6,6 +6,8 @@ import type { PriceTable } from '../src/model/prices.ts';
 import type { PayloadStore } from '../src/payload-store/payload-store.ts';
 import type { AbortRegistry } from './attempts/abort-registry.ts';
 import type { AgentRegistry } from './agents/agent-registry.ts';
+import type { NamespaceCache } from './code/namespace-cache.ts';
+import type { CreateExecutor } from './executors/create-executor.ts';
 import type { McpPool } from './mcp/mcp-pool.ts';
 import type { MemoryBackend } from '../src/memory/memory-backend.ts';
 import type { AnchorRegistry } from './programs/anchor-registry.ts';
@@ -52,6 +54,9 @@ export interface ActivityRuntime {
   memory: MemoryBackend | undefined;
   stepValues: StepValuesCache;
   snapshots: SnapshotCache;
+  /** Makes the executors of code, and keeps them with the names and values of their runs. */
+  createExecutor: CreateExecutor;
+  namespaces: NamespaceCache;
   aborts: AbortRegistry;
   toolSemaphore: ToolSemaphore;
   /** Thresholds for continue-as-new, if the worker sets its own. */

@@ -57,6 +57,7 @@ export const PLUGIN_OPTIONS: Record<keyof LonghaulPluginOptions, true> = {
   missingTimeout: true,
   heartbeatEvery: true,
   transcriptCacheSize: true,
+  codeCache: true,
   codec: true,
   versioning: true,
 };
@@ -133,14 +134,14 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
     const opening = this.openResources();
     // If nothing has to be opened, the worker polls at once: only a polling worker reacts to a shutdown.
     if (!this.#runtime.resourcePool.isOpen) await opening;
-    const { mcp } = this.#runtime;
+    const { mcp, namespaces } = this.#runtime;
     mcp.start();
     const unwatch = watchUnhandledRejections();
     try {
       await super.runWorker(worker, next);
     } finally {
       unwatch();
-      await Promise.all([this.closeResources(), mcp.close()]);
+      await Promise.all([this.closeResources(), mcp.close(), namespaces.close()]);
     }
   }
 

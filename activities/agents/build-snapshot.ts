@@ -10,7 +10,7 @@ import type { ModelCapabilities } from '../../src/core/domain/model/model.ts';
 import { LonghaulError } from '../../src/core/domain/errors/error.ts';
 import { FINAL_ANSWER, RUN_CODE } from '../../src/core/domain/content/tool-text.ts';
 import type { PriceTable } from '../../src/model/prices.ts';
-import { codeFields } from './code-fields.ts';
+import { codeFields, resultField } from './code-fields.ts';
 import { type LimitOverrides, snapshotLimits, snapshotPrices } from './snapshot-limits.ts';
 import { windowPolicy } from './window-policy.ts';
 
@@ -61,7 +61,8 @@ export interface SnapshotInputs extends CommonInputs, LimitOverrides {
 export function buildSnapshot(agent: AnyAgent, inputs: SnapshotInputs): AgentSnapshot {
   const { instructions, capabilities, heartbeatMs } = inputs;
   const output = outputSnapshot(agent, capabilities);
-  const tools = [...agent.tools.map(toolSnapshot), ...(inputs.mcpTools ?? [])];
+  const ownTools = agent.tools.map((tool) => ({ ...toolSnapshot(tool), ...(agent.code === undefined ? {} : resultField(tool)) }));
+  const tools = [...ownTools, ...(inputs.mcpTools ?? [])];
   requireNamedTools(agent, tools);
   const limits = snapshotLimits(agent, inputs, tools);
   const prices = snapshotPrices(agent, limits, inputs.prices);
@@ -157,7 +158,10 @@ export function toolSnapshot(tool: AnyTool): ToolSnapshot {
 function outputSnapshot(agent: AnyAgent, capabilities: ModelCapabilities): OutputSnapshot | undefined {
   if (agent.output === undefined) return undefined;
   const { schema, providerSchema, strict, mode, maxRetries } = agent.output;
-  return { mode: mode ?? (capabilities.structuredOutput ? 'schema' : 'final_answer'), schema, providerSchema, strict, maxRetries };
+  // An answer in a format of its own is checked as text: neither the provider nor a tool has a part in it.
+  const isText = agent.replyFormat !== undefined;
+  const chosen = isText ? 'schema' : (mode ?? (capabilities.structuredOutput ? 'schema' : 'final_answer'));
+  return { mode: chosen, schema, providerSchema, strict, maxRetries };
 }
 
 /**

@@ -4,6 +4,8 @@ import type { AgentSnapshot, ToolSnapshot } from '../../src/core/domain/agent/ag
 import type { CodeSnapshot } from '../../src/core/domain/code/code-snapshot.ts';
 import { LonghaulError } from '../../src/core/domain/errors/error.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
+import type { AnyTool } from '../../src/define/tool-definition.ts';
+import { jsonSchemaOf } from '../../src/schema/zod-json-schema.ts';
 
 /**
  * Returns the fields of a snapshot that concern code: none for an agent without it. Throws `invalid_agent` if code has no tool, or
@@ -23,8 +25,23 @@ export function codeFields(
   };
 }
 
-function codeSnapshot({ executor: { kind, language, limits, allowedImports }, tier }: NonNullable<AnyAgent['code']>): CodeSnapshot {
-  return { executor: { kind, language, limits: { ...limits }, allowedImports: [...allowedImports] }, tier };
+/** Returns the schema of the values that a tool returns, for its signature: none if JSON Schema cannot say it, or if only the model may call the tool. */
+export function resultField(tool: AnyTool): Pick<ToolSnapshot, 'result'> {
+  if (tool.result === undefined || !mayCall('code', tool)) return {};
+  try {
+    return { result: jsonSchemaOf(tool.result, `tool "${tool.name}": result`, 'output') };
+  } catch {
+    return {};
+  }
+}
+
+function codeSnapshot({ executor, tier, prune }: NonNullable<AnyAgent['code']>): CodeSnapshot {
+  const { kind, language, limits, allowedImports } = executor;
+  return {
+    executor: { kind, language, limits: { ...limits }, allowedImports: [...allowedImports] },
+    tier,
+    ...(prune === undefined ? {} : { prune: { ...prune } }),
+  };
 }
 
 function requireCodeTools(agent: string, language: CodeSnapshot['executor']['language'], tools: readonly ToolSnapshot[]): void {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { mayCall } from '../../src/core/code/callers.ts';
 import type { AgentDocument } from '../../src/core/domain/agent/agent-document.ts';
 import { modelName } from '../../src/core/domain/agent/model-name.ts';
 import { DEFAULT_STEPS } from '../../src/core/domain/agent/limits.ts';
@@ -18,7 +19,13 @@ export function documentAgent({ programs, registry }: ActivityRuntime, name: str
   const { model, instructions, settings = {}, output, lenient } = document;
   const tools = document.tools.map((toolName): AnyTool => {
     const tool = programs.tool(toolName);
-    if (tool !== undefined) return tool;
+    if (tool !== undefined && mayCall('model', tool)) return tool;
+    if (tool !== undefined) {
+      throw new LonghaulError(
+        'invalid_agent',
+        `Step "${document.step}" names the tool "${toolName}", which only code may call: steps run no code`,
+      );
+    }
     const missing = registry.missingTool({ agentName: name, ofProgram: true }, toolName);
     throw lenient ? new LonghaulError('unknown_tool', missing.message) : missing;
   });

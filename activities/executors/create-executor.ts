@@ -2,6 +2,9 @@ import type { Executor } from '../../src/core/execution/executor.ts';
 import type { ExecutorDefinition } from '../../src/define/code/executor-definition.ts';
 import type { Provided } from './provided.ts';
 
+/** The form of `createExecutor`. */
+export type CreateExecutor = (definition: ExecutorDefinition, provided: Provided) => Promise<Executor>;
+
 /** Makes an executor. Its program is loaded when the first executor of its kind is made. */
 export async function createExecutor(definition: ExecutorDefinition, provided: Provided): Promise<Executor> {
   switch (definition.kind) {

@@ -32,6 +32,8 @@ export interface PredicateScope {
   run: OfRun;
   snapshot: AgentSnapshot;
   signal: AbortSignal;
+  /** Returns deps and state. Default: a query, which a local activity cannot send to its own run. */
+  data?: () => Promise<DataView>;
 }
 
 /** The answer of a predicate, without the digest that a decision is bound to. */
@@ -43,12 +45,12 @@ type Terms = Omit<ApprovalRequirement, 'digest'>;
  */
 export async function approvalRequirements(
   scope: PredicateScope,
-  response: RecordedResponse,
+  response: Pick<RecordedResponse, 'content' | 'problems'>,
 ): Promise<Record<string, ApprovalRequirement> | undefined> {
-  const { snapshot, run } = scope;
+  const { snapshot, run, data: read = () => queryRun<DataView>(run, QUERIES.data, null) } = scope;
   const { problems = {} } = response;
   let data: Promise<DataView> | undefined;
-  const dataOnce: () => Promise<DataView> = () => (data ??= queryRun<DataView>(run, QUERIES.data, null));
+  const dataOnce: () => Promise<DataView> = () => (data ??= read());
   const entries = response.content.filter(isToolCall).map(async (call): Promise<[string, ApprovalRequirement][]> => {
     const approval = snapshot.tools.find(({ name }) => name === call.name)?.approval;
     if (approval === undefined || Object.hasOwn(problems, call.toolCallId)) return [];

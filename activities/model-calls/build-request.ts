@@ -1,11 +1,17 @@
 import type { AgentSnapshot, OutputSnapshot, ToolDescription } from '../../src/core/domain/agent/agent-snapshot.ts';
+import { toolsFor } from '../../src/core/code/callers.ts';
+import { runCodeTool } from '../../src/core/code/describe-run-code.ts';
 import { patchDangling } from '../../src/core/domain/record/dangling.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
 import type { ConversationEvent, ModelRequest } from '../../src/core/domain/model/model.ts';
 import { FINAL_ANSWER } from '../../src/core/domain/content/tool-text.ts';
+import { formattedRequest } from '../../src/model/reply-formats/formatted-request.ts';
 
 /** The instruction for the attempt after the step limit. */
 const LAST_WORDS = 'Return your best final answer now.';
+
+/** The same for an agent that answers with code, which would not run any more. */
+const LAST_WORDS_OF_CODE = 'Return your best final answer now, as text without code.';
 
 /**
  * Builds the request of one model call from the snapshot and the conversation alone, so that it is the same on every
@@ -14,14 +20,14 @@ const LAST_WORDS = 'Return your best final answer now.';
  */
 export function buildRequest(snapshot: AgentSnapshot, conversation: ConversationEvent[], final: boolean): ModelRequest {
   const { output, settings } = snapshot;
-  const tools = final ? [] : [...snapshot.tools.map(describe), ...(output?.mode === 'final_answer' ? [finalAnswerTool(output)] : [])];
+  const tools = final ? [] : offeredTools(snapshot);
   const toolChoice = settings.toolChoice ?? (output?.mode === 'final_answer' ? 'required' : 'auto');
   const { toolChoice: _, ...rest } = settings;
   const answered = patchDangling(conversation);
-  return {
+  const request: ModelRequest = {
     model: snapshot.model.slice(snapshot.model.indexOf('/') + 1),
     instructions: snapshot.instructions,
-    conversation: final ? [...answered, lastWords()] : answered,
+    conversation: final ? [...answered, lastWords(snapshot)] : answered,
     tools,
     ...(output?.mode === 'schema' ? { output: { name: 'answer', schema: output.providerSchema, strict: output.strict } } : {}),
     settings: {
@@ -30,14 +36,27 @@ export function buildRequest(snapshot: AgentSnapshot, conversation: Conversation
       ...(tools.length > 0 ? { toolChoice } : {}),
     },
   };
+  return formattedRequest(request, snapshot, final);
+}
+
+/** Returns the tools that the model may call: the agent's, `run_code` if it runs code, and `final_answer` if its answer comes as a call. */
+function offeredTools(snapshot: AgentSnapshot): ToolDescription[] {
+  const { output } = snapshot;
+  const runCode = runCodeTool(snapshot);
+  return [
+    ...toolsFor('model', snapshot).map(describe),
+    ...(runCode === undefined ? [] : [runCode]),
+    ...(output?.mode === 'final_answer' ? [finalAnswerTool(output)] : []),
+  ];
 }
 
 function describe({ name, description, parameters, strict }: ToolDescription): ToolDescription {
   return { name, description, parameters, strict };
 }
 
-function lastWords(): ConversationEvent {
-  return { author: 'user', content: [{ type: 'message', role: 'user', content: LAST_WORDS }] };
+function lastWords({ replyFormat }: AgentSnapshot): ConversationEvent {
+  const content = replyFormat === 'code' ? LAST_WORDS_OF_CODE : LAST_WORDS;
+  return { author: 'user', content: [{ type: 'message', role: 'user', content }] };
 }
 
 /** Returns the tool that takes a structured answer if the provider cannot enforce a schema. */

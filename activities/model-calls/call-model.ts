@@ -5,7 +5,7 @@ import { toolOwner } from '../../src/core/domain/agent/tool-owner.ts';
 import type { ConversationEvent, ModelCallContext } from '../../src/core/domain/model/model.ts';
 import type { RecordedResponse } from '../../src/core/domain/model/recorded-response.ts';
 import type { Folded, Window, WindowEvent } from '../../src/core/domain/record/window.ts';
-import { interpretResponse } from '../../src/model/interpret-response.ts';
+import { interpretReply } from '../../src/model/reply-formats/interpret-reply.ts';
 import { type CallModelInput, type CallModelOutput, type OfRun, QUERIES, type TranscriptAnswer } from '../../src/core/protocol.ts';
 import { approvalRequirements, requirePredicate } from './approval-requirements.ts';
 import { answerCheck } from './answer-check.ts';
@@ -36,12 +36,15 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput): Promi
   const { heartbeatMs } = snapshot.timing;
   const options = { client, request, heartbeatMs, interruptibleBy: input.run ?? '', ...providerContext(runtime, snapshot) };
   const outcome = await askModel(runtime.aborts, options, async (answer, signal) => {
-    const interpreted = interpretResponse(answer, {
+    const known = {
       snapshot,
       outputZod: runtime.registry.outputZod(toolOwner(snapshot)),
       knownCallIds: callIds(window),
+      // The same in every attempt, and no other answer of the run has it.
+      replyId: `call_${input.through}`,
       uuid: randomUUID,
-    });
+    };
+    const interpreted = interpretReply(answer, known, input.final === true);
     // The final attempt runs no tools, even if the model calls one, and its answer ends the run at the limit in any case.
     const checked = input.final ? interpreted : await checkAnswer(interpreted, answer);
     const response = limitResponseSize(checked, snapshot.model);
@@ -51,7 +54,8 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput): Promi
   if (outcome.type === 'aborted') return outcome;
   const { result, failedAttempts } = outcome;
   runtime.transcripts.addResponse(key, input.through, recordedEvent(snapshot.name, result));
-  return { type: 'response', response: { ...result, ...(failedAttempts === undefined ? {} : { failedAttempts }) } };
+  const receivedAt = snapshot.code === undefined ? {} : { receivedAt: Date.now() };
+  return { type: 'response', response: { ...result, ...receivedAt, ...(failedAttempts === undefined ? {} : { failedAttempts }) } };
 }
 
 /** Returns the facts about the run that a provider may choose its API key by. */

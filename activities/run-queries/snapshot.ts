@@ -11,9 +11,14 @@ export class SnapshotCache {
     this.#snapshots.set(snapshot.digest, snapshot);
   }
 
+  /** Returns a snapshot if this process has it. */
+  known(digest: string): AgentSnapshot | undefined {
+    return this.#snapshots.get(digest);
+  }
+
   /** Returns the snapshot of the run that the current activity belongs to. Queries the run if this process does not have it. */
   async load(run: OfRun, digest: string): Promise<AgentSnapshot> {
-    const known = this.#snapshots.get(digest);
+    const known = this.known(digest);
     if (known !== undefined) return known;
     const snapshot = await queryRun<AgentSnapshot>(run, QUERIES.snapshot, null);
     this.add(snapshot);

@@ -1,3 +1,4 @@
+import { isCodeCallId } from '../../src/core/code/code-call-ids.ts';
 import { isToolCall } from '../../src/core/domain/content/content.ts';
 import type { JsonObject } from '../../src/core/domain/json/json.ts';
 import { type CallArgumentsQuestion, type OfRun, QUERIES, type RunToolInput } from '../../src/core/protocol.ts';
@@ -18,6 +19,7 @@ export async function callArguments(runtime: ActivityRuntime, run: OfRun, { at, 
   const event = await runtime.transcripts.event(runKey(run), { offset, id: eventId }, fetchTranscript(run));
   const item = event?.content[index];
   if (item !== undefined && isToolCall(item)) return item.arguments;
-  if (event === undefined) return queryRun<JsonObject>(run, QUERIES.callArguments, { callId } satisfies CallArgumentsQuestion);
+  if (event === undefined && isCodeCallId(callId))
+    return queryRun<JsonObject>(run, QUERIES.callArguments, { callId } satisfies CallArgumentsQuestion);
   throw permanentFailure('internal', `Event ${offset} of the run has no tool call at ${index}`);
 }

@@ -22,6 +22,8 @@ export interface InterpretOptions {
   outputZod?: z.ZodType | undefined;
   /** The ids of all calls of the run so far, which new ids must differ from. */
   knownCallIds: ReadonlySet<string>;
+  /** The id of the call that an answer of text alone stands for. Default: a new one. */
+  replyId?: string;
   uuid: () => string;
 }
 

@@ -1,10 +1,12 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import type { Info } from '@temporalio/activity';
-import { ActivityCancellationDetails } from '@temporalio/common';
+import { ActivityCancellationDetails, defaultPayloadConverter } from '@temporalio/common';
 import type { Client } from '@temporalio/client';
 import { DefaultLogger, type LogEntry } from '@temporalio/worker';
 import { AbortRegistry } from '../../activities/attempts/abort-registry.ts';
 import { ToolSemaphore } from '../../activities/tool-calls/tool-semaphore.ts';
+import { NamespaceCache } from '../../activities/code/namespace-cache.ts';
+import { createExecutor } from '../../activities/executors/create-executor.ts';
 import { AgentRegistry } from '../../activities/agents/agent-registry.ts';
 import { ResourcePool } from '../../activities/resources/resource-pool.ts';
 import { McpPool } from '../../activities/mcp/mcp-pool.ts';
@@ -81,7 +83,13 @@ export function activityEnvironment(options: EnvironmentOptions = {}): ActivityE
   };
   const run = (_: unknown, work: () => unknown): unknown => work();
   // The only parts of a client that the activities of these tests use.
-  const parts = { withDeadline: run, withAbortSignal: run, workflow: { getHandle: () => ({ query }) } };
+  const converter = { payloadConverter: defaultPayloadConverter, payloadCodecs: [] };
+  const parts = {
+    withDeadline: run,
+    withAbortSignal: run,
+    workflow: { getHandle: () => ({ query }) },
+    options: { loadedDataConverter: converter },
+  };
   const client = parts as unknown as Client;
   const workflowExecution = { workflowId: 'run-1', runId: 'execution-1' };
   const mock = new MockActivityEnvironment(
@@ -128,6 +136,8 @@ function runtimeOf(agents: readonly AnyAgent[], model: ModelClient, resources: R
     prices: {},
     transcripts: new TranscriptCache(1_000_000),
     snapshots: new SnapshotCache(),
+    createExecutor,
+    namespaces: new NamespaceCache(),
     aborts: new AbortRegistry(),
     toolSemaphore: new ToolSemaphore(),
     continueAsNew: undefined,

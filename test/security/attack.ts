@@ -2,9 +2,10 @@ import { isDeepStrictEqual } from 'node:util';
 import { pythonExecutor } from '../../activities/executors/python/python-executor.ts';
 import { quickjsExecutor } from '../../activities/executors/quickjs/quickjs-executor.ts';
 import type { ExecutionResult } from '../../src/core/execution/execution-result.ts';
-import type { Executor } from '../../src/core/execution/executor.ts';
+import type { CodeCall, Executor } from '../../src/core/execution/executor.ts';
 import type { Attempt } from './attempts/attempt.ts';
 import type { Canaries } from './canaries.ts';
+import { callProblems, runWithTools, TOOLS } from './tools.ts';
 
 /** Milliseconds that a run may take longer than its limit, and megabytes that the process may grow more than its limit. */
 const TOLERATED = { overLimitMs: 1_000, growthMb: 64 } as const;
@@ -26,15 +27,18 @@ export interface Outcome {
 
 /** Runs an attempt in an executor of its own, and looks at what is left. */
 export async function attack(attempt: Attempt, canaries: Canaries): Promise<Outcome> {
-  const { limits } = attempt;
-  const executor = attempt.language === 'python' ? pythonExecutor({ limits }) : quickjsExecutor({ limits });
+  const make = attempt.language === 'python' ? pythonExecutor : quickjsExecutor;
+  const executor = make(
+    { limits: attempt.limits, allowedImports: attempt.hasTools === true ? ['math'] : [] },
+    { tools: attempt.hasTools === true ? TOOLS : [], scratchpad: attempt.hasTools === true },
+  );
   try {
     await executor.run('0', MOMENT);
     executor.inject('bait', canaries.bait);
-    const { results, overLimitMs, growthMb } = await measured(executor, attempt);
+    const { results, calls, overLimitMs, growthMb } = await measured(executor, attempt);
     return {
       escapes: await canaries.problems(results),
-      problems: unmet(attempt, results.at(-1)),
+      problems: [...unmet(attempt, results.at(-1)), ...callProblems(calls), ...unexpected(attempt, calls)],
       overLimitMs,
       growthMb,
       ended: endOf(results.at(-1)),
@@ -54,8 +58,8 @@ export function broken({ limits }: Attempt, { overLimitMs, growthMb }: Outcome):
 
 async function measured(
   executor: Executor,
-  { cells, limits }: Attempt,
-): Promise<{ results: ExecutionResult[]; overLimitMs: number; growthMb: number }> {
+  { cells, limits, hasTools }: Attempt,
+): Promise<{ results: ExecutionResult[]; calls: CodeCall[]; overLimitMs: number; growthMb: number }> {
   const before = process.memoryUsage.rss();
   let most = before;
   const sample = (): void => {
@@ -63,15 +67,18 @@ async function measured(
   };
   const sampler = setInterval(sample, SAMPLE_MS);
   const results: ExecutionResult[] = [];
+  const calls: CodeCall[] = [];
   let overLimitMs = 0;
   for (const cell of cells) {
     const began = performance.now();
-    results.push(await executor.run(cell, MOMENT));
+    const ran = hasTools === true ? await runWithTools(executor, cell, MOMENT) : { result: await executor.run(cell, MOMENT), calls: [] };
+    results.push(ran.result);
+    calls.push(...ran.calls);
     overLimitMs = Math.max(overLimitMs, performance.now() - began - limits.timeoutSeconds * 1_000);
   }
   sample();
   clearInterval(sampler);
-  return { results, overLimitMs, growthMb: (most - before) / 1_048_576 };
+  return { results, calls, overLimitMs, growthMb: (most - before) / 1_048_576 };
 }
 
 function unmet({ ends, answer, output }: Attempt, result: ExecutionResult | undefined): string[] {
@@ -86,6 +93,11 @@ function unmet({ ends, answer, output }: Attempt, result: ExecutionResult | unde
     ...(output === undefined || result?.output === output ? [] : [`its output is ${JSON.stringify(result?.output)}`]),
     ...((result?.output.length ?? 0) <= 70_000 ? [] : ['its output was not cut']),
   ];
+}
+
+function unexpected({ calls: expected }: Attempt, calls: readonly CodeCall[]): string[] {
+  const made = calls.map((call) => [call.tool, call.arguments]);
+  return expected === undefined || isDeepStrictEqual(made, expected) ? [] : [`its calls are ${JSON.stringify(made).slice(0, 500)}`];
 }
 
 function endOf(result: ExecutionResult | undefined): string {

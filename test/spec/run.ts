@@ -4,16 +4,19 @@ import { replayFile, type Replayed } from './replay.ts';
 import { closingLine, failureReport, skipReport } from './report.ts';
 
 /**
- * Replays every case file of a directory against the real code: `npm run spec -- <directory>`.
+ * Replays every case file of a directory against the real code: `npm run spec -- <directory>`, with programs in JavaScript, or
+ * with `--python` in Python.
  * Exit code 0: nothing failed; 1: cases failed; 2: the directory cannot be replayed.
  */
-async function main(directory: string | undefined): Promise<number> {
-  if (directory === undefined) throw new BadDirectory('Usage: npm run spec -- <directory of case files>');
+async function main(args: readonly string[]): Promise<number> {
+  const language = args.includes('--python') ? 'python' : 'javascript';
+  const directory = args.find((arg) => arg !== '--python');
+  if (directory === undefined) throw new BadDirectory('Usage: npm run spec -- <directory of case files> [--python]');
   const replayed: Replayed[] = [];
   const broken: (CaseFile & { type: 'broken' })[] = [];
   for (const file of readCaseFiles(directory)) {
     if (file.type === 'broken') broken.push(file);
-    else replayed.push(...(await replayFile(file, findSuite)));
+    else replayed.push(...(await replayFile(file, (suite) => findSuite(suite, language))));
   }
   const lines = [
     ...broken.map(({ path, problem }) => `FAILED ${path}: ${problem}`),
@@ -28,7 +31,7 @@ async function main(directory: string | undefined): Promise<number> {
 // Many cases are about failing tools.
 process.env['LONGHAUL_LOG_LEVEL'] ??= 'OFF';
 try {
-  process.exitCode = await main(process.argv[2]);
+  process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
   if (!(error instanceof BadDirectory)) throw error;
   process.stderr.write(`${error.message}\n`);

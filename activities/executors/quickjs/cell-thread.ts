@@ -36,6 +36,7 @@ export class CellThread {
   private readonly settings: ThreadSettings;
   private readonly worker: Worker;
   private readonly wake = new Int32Array(new SharedArrayBuffer(4));
+  private isOver = false;
   private timer: NodeJS.Timeout | undefined;
   private began: number | undefined;
   /** Milliseconds that the segments of the present cell took. */
@@ -62,7 +63,10 @@ export class CellThread {
       const isMemory = (error as { code?: unknown } | null)?.code === 'ERR_WORKER_OUT_OF_MEMORY';
       this.end(isMemory ? 'memory' : 'protocol', isMemory ? 'The thread ran out of memory' : `The thread failed: ${errorMessage(error)}`);
     });
-    this.worker.on('exit', () => this.end('protocol', 'The thread ended by itself'));
+    this.worker.on('exit', () => {
+      this.isOver = true;
+      this.end('protocol', 'The thread ended by itself');
+    });
   }
 
   /** Runs a cell up to the end of its first segment. */
@@ -103,6 +107,7 @@ export class CellThread {
     return new Promise((resolve) => {
       this.settle = resolve;
       this.began = undefined;
+      if (this.isOver) return this.end('protocol', 'The thread has ended by itself');
       this.worker.ref();
       this.timer = setTimeout(() => this.end('protocol', `The thread did not answer within ${START_MS / 1_000} s`), START_MS);
       // oxlint-disable-next-line unicorn/require-post-message-target-origin -- A thread has no origin.

@@ -18,6 +18,10 @@ export class Injections {
     this.provided = new Set([...ALWAYS, ...(names.length === 0 ? [] : ['tools', ...names]), ...(scratchpad ? SCRATCHPAD : [])]);
   }
 
+  get isEmpty(): boolean {
+    return this.values.size === 0;
+  }
+
   add(name: string, value: JsonValue): void {
     if (!isVariableName(name)) throw new UsageError(`"${name}" cannot be injected: it is no name of a variable`);
     if (this.provided.has(name)) throw new UsageError(`"${name}" cannot be injected: the executor has a function of this name`);

@@ -1,11 +1,12 @@
 import { UsageError } from '../../../src/core/domain/errors/error.ts';
 import type { JsonValue } from '../../../src/core/domain/json/json.ts';
 import { type ExecutionLimits, executionLimits } from '../../../src/core/execution/execution-limits.ts';
-import type { ExecutionErrorKind, ExecutionResult, Scratchpad } from '../../../src/core/execution/execution-result.ts';
+import type { ExecutionError, ExecutionErrorKind, ExecutionResult, Scratchpad } from '../../../src/core/execution/execution-result.ts';
 import type { CodeCallResult, Executor, Moment, Segment } from '../../../src/core/execution/executor.ts';
 import type { Provided } from '../provided.ts';
 import { resultsText } from './call-results.ts';
-import { CellThread, type SegmentEnding } from './cell-thread.ts';
+import type { CellThread, SegmentEnding } from './cell-thread.ts';
+import { CodeMemory } from './code-memory.ts';
 import { MAX_CODE_LENGTH, MAX_OUTPUT_LENGTH, type ThreadSettings } from './frames.ts';
 import { Injections } from './injections.ts';
 import { codeTooLong, emptyScratchpad, failedOutputLength, readScratchpad, resultOf } from './results.ts';
@@ -29,8 +30,14 @@ export function quickjsExecutor(definition: QuickJsDefinition = {}, provided: Pr
   return new QuickJsExecutor(limits, definition.allowedImports ?? [], provided);
 }
 
+/** Bytes from which on a memory stays in its thread: to compress it would take longer than it is worth. */
+const LARGE_MEMORY_BYTES = 32 * 1_048_576;
+
 /** A cell that has begun and not ended. */
 interface Cell {
+  memory: CodeMemory;
+  /** The thread that runs it; undefined before it is there. */
+  thread: CellThread | undefined;
   /** Milliseconds and characters of output of the segments that have ended. */
   spentMs: number;
   outputLength: number;
@@ -42,9 +49,9 @@ class QuickJsExecutor implements Executor {
   private readonly limits: ExecutionLimits;
   private readonly settings: ThreadSettings;
   private readonly injections: Injections;
-  private thread: CellThread | undefined;
-  /** The thread that takes over a checkpoint. */
-  private restoring: CellThread | undefined;
+  private memory: CodeMemory;
+  /** The memory of the checkpoint that is being restored. */
+  private restoring: CodeMemory | undefined;
   private cell: Cell | undefined;
   private isBusy = false;
   private ended: ExecutionErrorKind | undefined;
@@ -62,6 +69,7 @@ class QuickJsExecutor implements Executor {
       allowedImports: [...allowedImports],
     };
     this.injections = new Injections(this.settings);
+    this.memory = new CodeMemory(this.settings);
   }
 
   async run(code: string, moment: Moment): Promise<ExecutionResult> {
@@ -75,15 +83,16 @@ class QuickJsExecutor implements Executor {
   }
 
   async resume(results: readonly CodeCallResult[]): Promise<Segment> {
-    const { thread, cell } = this;
-    if (thread === undefined || cell === undefined || cell.waitsFor === 0)
-      throw new UsageError('No code waits for calls: call begin() first');
+    const { cell } = this;
+    if (cell?.thread === undefined || cell.waitsFor === 0) throw new UsageError('No code waits for calls: call begin() first');
     const text = resultsText(results, cell.waitsFor);
     cell.waitsFor = 0;
-    return this.segment(thread, cell, await thread.resume(text));
+    return this.segment(cell, await cell.thread.resume(text));
   }
 
   async kill(): Promise<void> {
+    // An executor that has run nothing since it was made or reset has no names to lose.
+    if (this.cell === undefined && !this.isBusy && this.memory.isUnused) return;
     await this.end('killed');
   }
 
@@ -97,32 +106,41 @@ class QuickJsExecutor implements Executor {
     await this.end('killed');
     this.injections.clear();
     this.scratchpad = emptyScratchpad();
+    this.memory = new CodeMemory(this.settings);
     this.ended = undefined;
   }
 
-  async checkpoint(): Promise<Uint8Array> {
-    this.refuseDuringRun('checkpoint');
-    this.refuseAfterEnd('checkpoint()');
-    this.thread ??= new CellThread(this.settings);
-    const { thread } = this;
-    return this.exclusively(() => thread.checkpoint({ type: 'checkpoint', injected: this.injections.take() }));
+  checkpoint(): Promise<Uint8Array> {
+    return this.exclusively('checkpoint', async () => {
+      this.refuseAfterEnd('checkpoint()');
+      const { memory } = this;
+      const resting = this.injections.isEmpty ? await memory.restingCheckpoint() : undefined;
+      if (resting !== undefined) return resting;
+      const thread = await memory.wake();
+      if (thread === undefined) throw new Error('the executor ended before it made the checkpoint');
+      const checkpoint = await thread.checkpoint({ type: 'checkpoint', injected: this.injections.take() });
+      memory.becomeIdle();
+      return checkpoint;
+    });
   }
 
-  async restore(checkpoint: Uint8Array): Promise<void> {
-    this.refuseDuringRun('restore');
-    const thread = new CellThread(this.settings);
-    this.restoring = thread;
-    const restored = await this.exclusively(() => thread.restore(checkpoint));
-    this.restoring = undefined;
-    if (restored.problem !== undefined) {
-      await thread.terminate({ kind: 'killed', message: restored.problem });
-      throw new UsageError(`The checkpoint cannot be restored: ${restored.problem}. Run the cells again instead`);
-    }
-    await this.end('killed');
-    this.injections.clear();
-    this.scratchpad = readScratchpad(restored.scratchpad) ?? emptyScratchpad();
-    this.thread = thread;
-    this.ended = undefined;
+  restore(checkpoint: Uint8Array): Promise<void> {
+    return this.exclusively('restore', async () => {
+      const memory = new CodeMemory(this.settings);
+      this.restoring = memory;
+      const { problem, scratchpad } = await memory.restore(checkpoint);
+      this.restoring = undefined;
+      if (problem !== undefined) {
+        await memory.end({ kind: 'killed', message: problem });
+        throw new UsageError(`The checkpoint cannot be restored: ${problem}. Run the cells again instead`);
+      }
+      await this.end('killed');
+      this.injections.clear();
+      this.scratchpad = readScratchpad(scratchpad) ?? emptyScratchpad();
+      this.memory = memory;
+      this.ended = undefined;
+      memory.becomeIdle();
+    });
   }
 
   private async start(code: string, moment: Moment, mayCall: boolean): Promise<Segment> {
@@ -130,35 +148,47 @@ class QuickJsExecutor implements Executor {
     this.refuseAfterEnd('the next run');
     checkMoment(moment);
     if (code.length > MAX_CODE_LENGTH) return { type: 'ended', result: codeTooLong(code, this.keptScratchpad), durationMs: 0 };
-    this.thread ??= new CellThread(this.settings);
-    const { thread } = this;
-    const cell: Cell = { spentMs: 0, outputLength: 0, waitsFor: 0 };
+    const cell: Cell = { memory: this.memory, thread: undefined, spentMs: 0, outputLength: 0, waitsFor: 0 };
     this.cell = cell;
+    const injected = this.injections.take();
+    cell.thread = await cell.memory.wake();
     const { now, seed } = moment;
-    return this.segment(thread, cell, await thread.run({ type: 'run', code, now, seed, injected: this.injections.take(), mayCall }));
+    return this.segment(cell, (await cell.thread?.run({ type: 'run', code, now, seed, injected, mayCall })) ?? this.neverBegan());
   }
 
-  private async segment(thread: CellThread, cell: Cell, ending: SegmentEnding): Promise<Segment> {
+  private async segment(cell: Cell, ending: SegmentEnding): Promise<Segment> {
     const { durationMs } = ending;
+    const printed = cell.thread?.output ?? '';
     cell.spentMs += durationMs;
     if (ending.type === 'calls') {
-      const output = thread.output.slice(cell.outputLength);
-      cell.outputLength = thread.output.length;
+      const output = printed.slice(cell.outputLength);
+      cell.outputLength = printed.length;
       cell.waitsFor = ending.calls.length;
       return { type: 'calls', calls: ending.calls, output, durationMs };
     }
-    if (this.cell === cell) this.cell = undefined;
-    if (ending.type === 'failed' && ENDING.has(ending.kind) && this.thread === thread) await this.end(ending.kind);
+    if (this.cell === cell) {
+      this.cell = undefined;
+      if (ending.type === 'failed' && ENDING.has(ending.kind)) await this.end(ending.kind);
+      else if (ending.memoryUsedBytes < LARGE_MEMORY_BYTES) cell.memory.becomeIdle();
+    }
     this.scratchpad = readScratchpad(ending.scratchpad) ?? this.scratchpad;
-    const figures = { output: thread.output, durationMs: cell.spentMs, scratchpad: this.keptScratchpad };
+    const figures = { output: printed, durationMs: cell.spentMs, scratchpad: this.keptScratchpad };
     return { type: 'ended', result: resultOf(ending, figures, this.limits), durationMs };
+  }
+
+  /** The ending of a cell whose executor ended before it began, or whose memory could not be had. */
+  private neverBegan(): SegmentEnding {
+    const kind = this.ended ?? 'protocol';
+    const message = kind === 'killed' ? 'The run was killed' : 'The thread did not start';
+    return { type: 'failed', kind, message, durationMs: 0, memoryUsedBytes: 0 };
   }
 
   private get keptScratchpad(): Scratchpad | undefined {
     return this.settings.scratchpad ? this.scratchpad : undefined;
   }
 
-  private async exclusively<Result>(work: () => Promise<Result>): Promise<Result> {
+  private async exclusively<Result>(called: string, work: () => Promise<Result>): Promise<Result> {
+    this.refuseDuringRun(called);
     this.isBusy = true;
     try {
       return await work();
@@ -168,11 +198,10 @@ class QuickJsExecutor implements Executor {
   }
 
   private async end(kind: ExecutionErrorKind): Promise<void> {
-    const threads = [this.thread, this.restoring];
+    const error: ExecutionError = { kind, message: 'The run was killed' };
     this.ended = kind;
-    this.thread = undefined;
     this.cell = undefined;
-    for (const thread of threads) await thread?.terminate({ kind, message: 'The run was killed' });
+    await Promise.all([this.memory.end(error), ...(this.restoring === undefined ? [] : [this.restoring.end(error)])]);
   }
 
   private refuseDuringRun(called: string): void {

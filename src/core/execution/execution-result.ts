@@ -1,5 +1,8 @@
+import type { Scratchpad } from '../domain/code/scratchpad.ts';
 import type { JsonValue } from '../domain/json/json.ts';
 import { truncateOutput } from './output.ts';
+
+export type { Scratchpad };
 
 /** The kinds of errors of a run. The code causes all of them but `killed` (the caller) and `protocol` (the executor). */
 export const EXECUTION_ERROR_KINDS = [
@@ -25,16 +28,6 @@ export interface ExecutionError {
 export interface NamespaceEntry {
   readonly type: string;
   readonly value?: JsonValue;
-}
-
-/** The working memory of an agent's code. */
-export interface Scratchpad {
-  /** The values that `store` has kept, by their names. */
-  readonly values: Readonly<Record<string, JsonValue>>;
-  /** The texts of `observe`. */
-  readonly observations: readonly string[];
-  /** The approaches that failed. */
-  readonly failed: readonly string[];
 }
 
 /** The outcome of one run of code. */
@@ -74,34 +67,44 @@ export interface CompletedExecution extends ExecutionFigures {
   namespace: Record<string, NamespaceEntry>;
 }
 
+/** Makes a result of a run; each field that is not given has its default. */
+export function newExecutionResult(fields: Partial<Omit<ExecutionResult, 'success'>> = {}): ExecutionResult {
+  const { error = null, timeout = false } = fields;
+  return {
+    output: '',
+    isFinal: false,
+    finalValue: null,
+    durationMs: 0,
+    memoryUsedBytes: 0,
+    namespace: {},
+    ...fields,
+    error,
+    timeout,
+    success: error === null && !timeout,
+  };
+}
+
 /** The result of a run that reached its end. */
 export function succeeded(run: CompletedExecution, maxOutputBytes: number): ExecutionResult {
-  return {
+  return newExecutionResult({
     output: truncateOutput(run.output.trim(), maxOutputBytes).text,
     isFinal: run.finalAnswer !== undefined,
     finalValue: run.finalAnswer?.value ?? null,
-    error: null,
-    timeout: false,
     durationMs: run.durationMs,
     memoryUsedBytes: run.memoryUsedBytes,
     namespace: run.namespace,
-    success: true,
     ...(run.scratchpad === undefined ? {} : { scratchpad: run.scratchpad }),
-  };
+  });
 }
 
 /** The result of a run that failed: it keeps its output, uncut, and neither an answer nor its namespace. */
 export function failed(run: ExecutionFigures, error: ExecutionError): ExecutionResult {
-  return {
+  return newExecutionResult({
     output: run.output.trim(),
-    isFinal: false,
-    finalValue: null,
     error,
     timeout: error.kind === 'timeout',
     durationMs: run.durationMs,
     memoryUsedBytes: run.memoryUsedBytes,
-    namespace: {},
-    success: false,
     ...(run.scratchpad === undefined ? {} : { scratchpad: run.scratchpad }),
-  };
+  });
 }

@@ -28,7 +28,14 @@ export type CodeCallResult = { readonly value: JsonValue } | { readonly error: s
 /** The part of a run up to its end, or up to the point at which it needs the results of calls. */
 export type Segment =
   /** `output` is the text that this segment printed. All calls are pending together. */
-  | { readonly type: 'calls'; readonly calls: readonly CodeCall[]; readonly output: string; readonly durationMs: number }
+  | {
+      readonly type: 'calls';
+      readonly calls: readonly CodeCall[];
+      readonly output: string;
+      readonly durationMs: number;
+      /** Bytes that the values of the code take, if the executor can tell. */
+      readonly memoryUsedBytes?: number;
+    }
   /** The output of the result is that of the whole run. */
   | { readonly type: 'ended'; readonly result: ExecutionResult; readonly durationMs: number };
 
@@ -43,7 +50,7 @@ export interface Executor {
   begin(code: string, moment: Moment): Promise<Segment>;
   /** Goes on with a run that waits for calls: `results` has one entry for each of them, in their order. */
   resume(results: readonly CodeCallResult[]): Promise<Segment>;
-  /** Ends what runs, at once, and frees everything that the executor holds. */
+  /** Ends what runs, at once, and frees everything that the executor holds. Does nothing to an executor that holds nothing. */
   kill(): Promise<void>;
   /** Sets a name for all runs that follow. Throws a `UsageError` for a value that is not JSON. */
   inject(name: string, value: JsonValue): void;

@@ -113,6 +113,8 @@ export interface SegmentCall {
   moment: Moment;
   /** The number of cells in the journal before this one. */
   cell: number;
+  /** The digest of the segment before, of any cell, or of the checkpoint. Absent: the namespace is empty. */
+  after?: string;
   /** The number of segments of the cell before this one, of the calls that they made, and the milliseconds that they took. */
   segment: number;
   calls: number;

@@ -38,6 +38,11 @@ export const CODE_SNAPSHOT_SCHEMA: JsonObject = {
       required: ['kind', 'language', 'limits', 'allowedImports'],
     },
     tier: { enum: ['local', 'remote'] },
+    prune: {
+      type: 'object',
+      properties: { strategy: { enum: ['none', 'last_steps', 'old_observations'] }, keep: COUNT, maxLength: COUNT },
+      required: ['strategy'],
+    },
   },
   required: ['executor', 'tier'],
 };
@@ -56,7 +61,11 @@ const CELL: JsonObject = {
     moment: { type: 'object', properties: { now: MOMENT, seed: COUNT }, required: ['now', 'seed'] },
     segments: {
       type: 'array',
-      items: { type: 'object', properties: { digest: TEXT, results: { type: 'array', items: RESULT } }, required: ['digest'] },
+      items: {
+        type: 'object',
+        properties: { digest: TEXT, tools: { type: 'array', items: TEXT }, results: { type: 'array', items: RESULT } },
+        required: ['digest'],
+      },
     },
   },
   required: ['code', 'moment', 'segments'],

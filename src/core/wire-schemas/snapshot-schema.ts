@@ -52,6 +52,7 @@ const TOOL: JsonObject = {
     },
     mcp: { type: 'object', properties: { server: TEXT, tool: TEXT }, required: ['server', 'tool'] },
     answer: OBJECT,
+    result: OBJECT,
     callers: { type: 'array', items: { enum: ['model', 'code'] } },
     notExecutable: { const: true },
     timeoutMs: DURATION,

@@ -1,10 +1,12 @@
 import { mayCall } from '../../core/code/callers.ts';
 import { spellingProblem } from '../../core/code/language-names.ts';
 import type { ReplyFormat } from '../../core/domain/agent/agent-snapshot.ts';
+import type { PruneStrategy } from '../../core/domain/conversation/prune-steps.ts';
 import { UsageError } from '../../core/domain/errors/error.ts';
 import { requireKnown } from '../options/option-checks.ts';
 import type { AnyTool } from '../tool-definition.ts';
 import type { CodeDefinition, ExecutorDefinition } from './executor-definition.ts';
+import { checkPrune } from './prune-option.ts';
 
 /** The way in which an agent runs code, as the option `code` says it. */
 export interface CodeOptions {
@@ -15,6 +17,11 @@ export interface CodeOptions {
    * limit of at most 10 seconds. Default `remote`: in activities of their own.
    */
   tier?: 'local' | 'remote';
+  /**
+   * With `replyFormat: 'code'`: the rule by which the conversation is shortened before the model receives it. Default: its last 5
+   * steps are kept. Nothing is removed from the record.
+   */
+  prune?: PruneStrategy;
 }
 
 /** The longest time limit of code that runs inside a workflow task. */
@@ -49,8 +56,8 @@ function checkCode(owner: string, code: CodeOptions): CodeDefinition {
   const option = `${owner}: "code"`;
   if (isExecutor(code)) throw new UsageError(`${option} is an executor: write {executor: ${code.kind}(…)}`);
   if (typeof code !== 'object' || code === null) throw new UsageError(`${option} is ${JSON.stringify(code)}: write {executor: quickjs()}`);
-  requireKnown(option, code, ['executor', 'tier']);
-  const { executor, tier = 'remote' } = code;
+  requireKnown(option, code, ['executor', 'tier', 'prune']);
+  const { executor, tier = 'remote', prune } = code;
   if (executor === undefined) throw new UsageError(`${option} has no "executor": write quickjs(), python() or custom({...})`);
   if (!isExecutor(executor)) {
     throw new UsageError(`${owner}: "code.executor" is not an executor: make it with quickjs, python or custom`);
@@ -59,7 +66,7 @@ function checkCode(owner: string, code: CodeOptions): CodeDefinition {
     throw new UsageError(`${owner}: "code.tier" is ${JSON.stringify(tier)}: write "local" or "remote"`);
   }
   if (tier === 'local') requireShort(owner, executor);
-  return Object.freeze({ executor, tier });
+  return Object.freeze({ executor, tier, ...(prune === undefined ? {} : { prune: checkPrune(owner, prune) }) });
 }
 
 function requireShort(owner: string, { kind, limits: { timeoutSeconds } }: ExecutorDefinition): void {
@@ -75,6 +82,9 @@ function checkReplyFormat(
   format: ReplyFormat | undefined,
   { code, known: { tools, hasMcpServers } }: { code: CodeDefinition | undefined; known: KnownTools },
 ): void {
+  if (code?.prune !== undefined && format !== 'code') {
+    throw new UsageError(`${owner}: "code.prune" needs "replyFormat": "code"; in other formats, "window" bounds the conversation`);
+  }
   if (format === undefined) return;
   if (format !== 'code' && format !== 'json') {
     throw new UsageError(`${owner}: "replyFormat" is ${JSON.stringify(format)}: write "code" or "json", or leave it out`);

@@ -1,3 +1,4 @@
+import type { PruneStrategy } from '../../core/domain/conversation/prune-steps.ts';
 import type { ExecutorSnapshot } from '../../core/domain/code/code-snapshot.ts';
 
 /** An executor as `quickjs`, `python` or `custom` returns it: data alone. The worker starts it with the first cell. */
@@ -10,4 +11,5 @@ export interface ExecutorDefinition extends Readonly<ExecutorSnapshot> {
 export interface CodeDefinition {
   readonly executor: ExecutorDefinition;
   readonly tier: 'local' | 'remote';
+  readonly prune?: PruneStrategy;
 }

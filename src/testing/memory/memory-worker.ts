@@ -38,6 +38,7 @@ export class MemoryWorker {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.runtime.resourcePool.close(), this.runtime.mcp.close()]);
+    const { resourcePool, mcp, namespaces } = this.runtime;
+    await Promise.all([resourcePool.close(), mcp.close(), namespaces.close()]);
   }
 }

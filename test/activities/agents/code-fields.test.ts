@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { buildSnapshot, type SnapshotInputs } from '../../../activities/agents/build-snapshot.ts';
+import { toolSignature } from '../../../src/core/code/signature/tool-signature.ts';
 import { custom, defineAgent, defineTool, mcpServer, quickjs, type ToolSnapshot } from '../../../src/index.ts';
 import { snapshotOf } from '../../fakes/snapshot.ts';
 import { testTool } from '../../core/loop/fakes/snapshot.ts';
@@ -32,10 +33,29 @@ test('the executor and the reply format are pinned as JSON, without the command 
   expect(JSON.parse(JSON.stringify(snapshot))).toEqual(snapshot);
 });
 
+test('the rule that shortens the conversation is pinned', () => {
+  const prune = { strategy: 'old_observations', keep: 2 } as const;
+  const snapshot = snapshotOf(defineAgent({ ...BASE, code: { executor: quickjs(), prune }, replyFormat: 'code' }));
+  expect(snapshot.code?.prune).toEqual(prune);
+});
+
 test('the callers of a tool are pinned if it has any', () => {
   const { tools } = snapshotOf(defineAgent({ ...BASE, code: { executor: quickjs() } }));
   expect(tools[0]).not.toHaveProperty('callers');
   expect(tools[1]).toHaveProperty('callers', ['model']);
+});
+
+test('the schemas of results are pinned for code, if JSON Schema can say them', () => {
+  const base = { description: 'd', parameters: z.object({}), execute: () => ({ total: 1 }) };
+  const total = z.object({ total: z.number() });
+  const sum = defineTool({ ...base, name: 'sum', result: total });
+  const dated = defineTool({ ...base, name: 'dated', result: z.date() });
+  const hidden = defineTool({ ...base, name: 'hidden', result: total, callers: ['model'] });
+  const tools = [sum, dated, hidden];
+  const pinned = snapshotOf(defineAgent({ ...BASE, tools, code: { executor: quickjs() } })).tools;
+  expect(pinned.map(({ result }) => result)).toEqual([expect.objectContaining({ required: ['total'] }), undefined, undefined]);
+  expect(pinned.map((tool) => toolSignature(tool, 'javascript').text)).toEqual(['sum(): {total: number}', 'dated(): any', 'hidden(): any']);
+  for (const tool of snapshotOf(defineAgent({ ...BASE, tools })).tools) expect(tool).not.toHaveProperty('result');
 });
 
 test('an agent without code pins nothing of it', () => {

@@ -12,7 +12,8 @@ import { scriptedModel } from '../../../src/testing/index.ts';
 import { activityEnvironment } from '../activity-environment.ts';
 
 const find = defineTool({ name: 'find', description: 'Finds.', parameters: z.object({ q: z.string() }), execute: ({ q }) => q });
-const programs = new ProgramRegistry([], [find]);
+const hidden = defineTool({ name: 'hidden', description: 'd', parameters: z.object({}), execute: () => 1, callers: ['code'] });
+const programs = new ProgramRegistry([], [find, hidden]);
 const anchors = new AnchorRegistry([defineAnchor({ name: 'NoPrices', reject: ['prices'], check: () => [] })]);
 
 const DOCUMENT: AgentDocument = {
@@ -72,6 +73,14 @@ describe('an agent that comes as a document', () => {
       message: expect.stringContaining('No tool "fnd" of program "shop/u.Letter" in this worker') as string,
     });
     await expect(resolved({ ...unknown, lenient: true })).rejects.toMatchObject({ type: 'unknown_tool', nonRetryable: true });
+  });
+
+  test('is refused with a tool that only code may call', async () => {
+    await expect(resolved({ ...DOCUMENT, tools: ['find', 'hidden'] })).rejects.toMatchObject({
+      type: 'invalid_agent',
+      nonRetryable: true,
+      message: expect.stringContaining('Step "Letter" names the tool "hidden", which only code may call: steps run no code') as string,
+    });
   });
 
   test('is refused with an anchor or a model that the worker lacks', async () => {

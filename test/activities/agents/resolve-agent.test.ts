@@ -7,6 +7,7 @@ import { McpPool } from '../../../activities/mcp/mcp-pool.ts';
 import { resolveAgentActivity } from '../../../activities/agents/resolve-agent.ts';
 import type { AgentSnapshot } from '../../../src/core/domain/agent/agent-snapshot.ts';
 import type { ResolveAgentInput } from '../../../src/core/protocol.ts';
+import { NamespaceCache } from '../../../activities/code/namespace-cache.ts';
 import { AnchorRegistry } from '../../../activities/programs/anchor-registry.ts';
 import { ProgramRegistry } from '../../../activities/programs/program-registry.ts';
 import { StepValuesCache } from '../../../activities/programs/step-values.ts';
@@ -40,6 +41,8 @@ function runtime(changes: Partial<ActivityRuntime> = {}): ActivityRuntime {
     prices: {},
     transcripts: new TranscriptCache(1_000),
     snapshots: new SnapshotCache(),
+    createExecutor: () => Promise.reject(new Error('no executors')),
+    namespaces: new NamespaceCache(),
     aborts: new AbortRegistry(),
     toolSemaphore: new ToolSemaphore(),
     continueAsNew: undefined,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { buildRequest } from '../../../activities/model-calls/build-request.ts';
-import { defineAgent, defineTool } from '../../../src/index.ts';
+import { defineAgent, defineTool, quickjs } from '../../../src/index.ts';
 import type { ConversationEvent } from '../../../src/core/domain/model/model.ts';
 import { snapshotOf } from '../../fakes/snapshot.ts';
 
@@ -69,6 +69,21 @@ test('a structured answer is enforced by a provider that can, and requested as a
   const references = [...JSON.stringify(asTool.tools).matchAll(/"\$ref":"([^"]*)"/g)].map(([, reference]) => reference);
   expect(references.length).toBeGreaterThan(0);
   for (const reference of references) expect(reference).toMatch(/^#\/properties\/output/);
+});
+
+test('an agent with code is offered run_code, and no tool that only code may call', () => {
+  const hidden = defineTool({ name: 'hidden', description: 'd', parameters: z.object({}), execute: () => 'done', callers: ['code'] });
+  const agent = defineAgent({
+    name: 'a',
+    model: 'p/m',
+    tools: [noop, hidden],
+    code: { executor: quickjs() },
+    output: z.object({ n: z.number() }),
+  });
+  const { tools } = buildRequest(snapshotOf(agent, { structuredOutput: false }), conversation, false);
+  expect(tools.map(({ name }) => name)).toEqual(['noop', 'run_code', 'final_answer']);
+  expect(tools[1]?.description).toContain('hidden(');
+  expect(buildRequest(snapshotOf(agent), conversation, true).tools).toEqual([]);
 });
 
 test('equal agents have equal digests, and any difference gives another digest', () => {

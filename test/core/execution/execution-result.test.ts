@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { utf8Length } from '../../../src/core/domain/content/text.ts';
-import { failed, succeeded } from '../../../src/core/execution/execution-result.ts';
+import { failed, newExecutionResult, succeeded } from '../../../src/core/execution/execution-result.ts';
 import { truncateOutput } from '../../../src/core/execution/output.ts';
 
 const figures = { output: '', durationMs: 1, memoryUsedBytes: 2 };
@@ -53,4 +53,14 @@ test('a cut output is a prefix within its bytes, and ends between two characters
       expect(kept.isWellFormed()).toBe(true);
     }),
   );
+});
+
+test('a result without fields is that of a run that did nothing', () => {
+  expect(newExecutionResult()).toEqual(succeeded({ output: '', durationMs: 0, memoryUsedBytes: 0, namespace: {} }, 1));
+});
+
+test('a result is a success without an error and without a time-out', () => {
+  expect(newExecutionResult({ error: { kind: 'runtime', message: 'no' } }).success).toBe(false);
+  expect(newExecutionResult({ timeout: true }).success).toBe(false);
+  expect(newExecutionResult({ error: null, timeout: false }).success).toBe(true);
 });

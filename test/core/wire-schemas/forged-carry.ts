@@ -16,7 +16,7 @@ export function waitingCarry(): JsonObject {
   const tools = [
     testTool('pay', { label: 'Payment', approval, effect: 'once', taskQueue: 'payments' }),
     testTool('search', { backoff: { initialMs: 10, factor: 2, maxMs: 100 }, modelRetries: 1, heartbeatTimeoutMs: 1_000 }),
-    testTool('order', { notExecutable: true, callers: ['model'] }),
+    testTool('order', { notExecutable: true, result: { type: 'string' }, callers: ['model'] }),
   ];
   const window = { maxTokens: 100_000, maxBytes: 400_000, keepResults: 4, summarise: true };
   const snapshot = testSnapshot({

@@ -36,7 +36,7 @@ function coding(): JsonObject {
   const limits = { timeoutSeconds: 30, maxMemoryMb: 256, maxOutputBytes: 10_000, maxSteps: 10 };
   const executor = { kind: 'quickjs', language: 'javascript', limits, allowedImports: ['math'] };
   const changes: [string, JsonValue][] = [
-    ['snapshot/code', { executor, tier: 'local' }],
+    ['snapshot/code', { executor, tier: 'local', prune: { strategy: 'last_steps', keep: 3 } }],
     ['window/events/1/content/1/name', RUN_CODE],
     ['window/through', 4],
     ['approvals/pending', []],

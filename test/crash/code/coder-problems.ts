@@ -7,7 +7,7 @@ import type { Hit } from '../subject.ts';
 import { CELLS, CHARGE, EFFECTS } from './coder-script.ts';
 
 /** The output of the last cell, which shows the values of all cells before. */
-const LAST_OUTPUT = 'look_up 1,look_up 2,third 1,2,3 charge 2 refund 2 18';
+const LAST_OUTPUT = 'look_up 1,look_up 2,third 1,2,3 charge 2 refund 2 28';
 
 /** The fewest points at which a run of code must be hit. */
 const FEWEST_POINTS = 25;

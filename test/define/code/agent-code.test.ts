@@ -43,6 +43,11 @@ test('an agent whose MCP servers may have tools needs none of its own', () => {
   expect(defineAgent({ ...BASE, tools: [], mcp: [server], replyFormat: 'json' }).replyFormat).toBe('json');
 });
 
+test('an agent that answers with JSON may run code, too', () => {
+  const agent = defineAgent({ ...BASE, code: { executor: quickjs() }, replyFormat: 'json' });
+  expect(agent).toMatchObject({ replyFormat: 'json', code: { tier: 'remote' } });
+});
+
 test('a question to a person has callers like any tool', () => {
   const ask = askHuman({ name: 'ask', description: 'd', answer: z.string(), callers: ['model'] });
   expect(ask.callers).toEqual(['model']);
@@ -68,7 +73,11 @@ describe('an agent whose code cannot work is a usage error', () => {
     ['code that is true', { code: true }, 'agent "desk": "code" is true: write {executor: quickjs()}'],
     ['another object as executor', { code: { executor: { kind: 'quickjs' } } }, '"code.executor" is not an executor: make it with quickjs'],
     ['an executor that was not made', { code: { executor: quickjs } }, '"code.executor" is not an executor'],
-    ['an unknown option of code', { code: { executor, limits: {} } }, '"code" has an unknown option "limits" (known: executor, tier)'],
+    [
+      'an unknown option of code',
+      { code: { executor, limits: {} } },
+      '"code" has an unknown option "limits" (known: executor, tier, prune)',
+    ],
     ['an unknown tier', { code: { executor, tier: 'near' } }, '"code.tier" is "near": write "local" or "remote"'],
     ['a long local tier', { code: { executor, tier: 'local' } }, 'but its executor has a time limit of 30 seconds'],
     [

@@ -1,4 +1,5 @@
 import type { Attempt } from './attempt.ts';
+import { CALLS } from './calls.ts';
 import { MEMORY } from './memory.ts';
 import { MEMORY_IN_PYTHON, STACK_IN_PYTHON, TIME_IN_PYTHON } from './python/limits.ts';
 import { PROCESS_IN_PYTHON } from './python/process.ts';
@@ -9,7 +10,7 @@ import { REACH } from './reach.ts';
 import { STACK } from './stack.ts';
 import { TIME } from './time.ts';
 
-const IN_JAVASCRIPT: readonly Attempt[] = [...REACH, ...TIME, ...MEMORY, ...STACK, ...PROTOCOL];
+const IN_JAVASCRIPT: readonly Attempt[] = [...REACH, ...TIME, ...MEMORY, ...STACK, ...PROTOCOL, ...CALLS];
 
 const IN_PYTHON: readonly Attempt[] = [
   ...REACH_IN_PYTHON,

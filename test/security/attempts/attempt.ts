@@ -1,4 +1,4 @@
-import type { JsonValue } from '../../../src/core/domain/json/json.ts';
+import type { JsonObject, JsonValue } from '../../../src/core/domain/json/json.ts';
 import type { ExecutionErrorKind } from '../../../src/core/execution/execution-result.ts';
 
 export const FAMILIES = ['reach', 'time', 'memory', 'stack', 'protocol', 'process'] as const;
@@ -24,4 +24,8 @@ export interface Attempt {
   answer?: JsonValue;
   /** The output of the last cell, which then has no final answer. */
   output?: string;
+  /** True: the code has tools, a scratchpad and the module `math`. */
+  hasTools?: boolean;
+  /** All calls of tools that the cells may make, each as its name and its arguments. */
+  calls?: readonly (readonly [tool: string, given: JsonObject])[];
 }

@@ -43,7 +43,7 @@ const BOMBS: readonly string[] = [
   'final_answer("x".repeat(2 ** 28))',
   'final_answer(new Array(1e7).fill("xxxxxxxxxx"))',
   'throw new Error("x".repeat(2 ** 28))',
-  'const all = []; for (;;) { const one = new WeakRef({}); all.push(one); }',
+  'const map = new WeakMap(), all = []; for (;;) { const one = {}; all.push(one); map.set(one, [one]); }',
   'String.fromCharCode(...new Array(1e7).fill(65))',
   'Math.max(...new Array(3e7).fill(1))',
   'new RegExp("(" + "a|".repeat(2e6) + "b)")',

@@ -1,3 +1,4 @@
+import type { CodeLanguage } from '../../../src/core/domain/code/code-snapshot.ts';
 import type { SuiteAdapter } from './adapter.ts';
 import { axonExecutorOperations } from './axon/executor.ts';
 import { axonAnchorOperations } from './axon/anchors.ts';
@@ -10,6 +11,8 @@ import { danglingCallOperations } from './dangling-calls.ts';
 import { executionContextSuite } from './execution-context.ts';
 import { nousRuntimeOperations } from './nous/runtime.ts';
 import { reactRunResultSuite } from './react-run-result.ts';
+import { tinyagentAgentsSuite } from './tinyagent/agents.ts';
+import { tinyagentExecutorOperations } from './tinyagent/executor.ts';
 import { WITHOUT_COUNTERPART } from './without-counterpart.ts';
 
 const TRANSLATED = new Map<string, Omit<SuiteAdapter, 'withoutCounterpart'>>([
@@ -25,9 +28,15 @@ const TRANSLATED = new Map<string, Omit<SuiteAdapter, 'withoutCounterpart'>>([
   ['axon.executor', { operations: axonExecutorOperations, normalise: jsonTypeNames }],
 ]);
 
-/** Returns the adapter of the suite of exactly that name; undefined if there is none. */
-export function findSuite(suite: string): SuiteAdapter | undefined {
-  const translated = TRANSLATED.get(suite);
+/** The suites whose cases have programs in several languages. */
+const WITH_PROGRAMS = new Map<string, (language: CodeLanguage) => Omit<SuiteAdapter, 'withoutCounterpart'>>([
+  ['tinyagent.agents', tinyagentAgentsSuite],
+  ['tinyagent.executor', (language) => ({ operations: tinyagentExecutorOperations(language) })],
+]);
+
+/** Returns the adapter of the suite of exactly that name, for the programs in a language; undefined if there is none. */
+export function findSuite(suite: string, language: CodeLanguage = 'javascript'): SuiteAdapter | undefined {
+  const translated = TRANSLATED.get(suite) ?? WITH_PROGRAMS.get(suite)?.(language);
   const withoutCounterpart = Object.hasOwn(WITHOUT_COUNTERPART, suite) ? WITHOUT_COUNTERPART[suite] : undefined;
   if (translated === undefined && withoutCounterpart === undefined) return undefined;
   return { ...(translated ?? { operations: {} }), withoutCounterpart: withoutCounterpart ?? {} };

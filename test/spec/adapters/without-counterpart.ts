@@ -1,4 +1,3 @@
-const EXECUTORS = 'the product runs no code that a model writes: it has no code executor and no code agent';
 const SERIALIZED = 'the product does not write a conversation to a document of its own: the history of the workflow is the checkpoint';
 const NO_MEMORY = 'agents keep no conversation between runs: there is nothing to save, load or reset';
 const STREAMS = 'the product records whole answers and streams none to a caller';
@@ -39,22 +38,5 @@ export const WITHOUT_COUNTERPART: Readonly<Record<string, Readonly<Record<string
     'context.serialize': SERIALIZED,
     'context.deserialize': SERIALIZED,
     'context.round_trip': SERIALIZED,
-  },
-  'tinyagent.agents': {
-    'finalizer.run': EXECUTORS,
-    'code_agent.extract': EXECUTORS,
-    'code_agent.run': EXECUTORS,
-    'react_agent.run': EXECUTORS,
-    'agent.construct': EXECUTORS,
-    'memory.to_messages': EXECUTORS,
-    'memory.prune': EXECUTORS,
-    'scratchpad.context': EXECUTORS,
-  },
-  'tinyagent.executor': {
-    'exec.session': EXECUTORS,
-    'exec.protocol': EXECUTORS,
-    'exec.limits': EXECUTORS,
-    'exec.truncate': EXECUTORS,
-    'exec.result_defaults': EXECUTORS,
   },
 };

@@ -1,6 +1,8 @@
 import { ANSWERS } from './answers.ts';
+import { CODE_REPLIES } from './code-replies.ts';
 import { DECISIONS } from './decisions.ts';
 import { EFFECTS } from './effects.ts';
+import { JSON_REPLIES } from './json-replies.ts';
 import { LIMITS, MESSAGES, WINDOWS } from './limits.ts';
 import { OPENINGS } from './openings.ts';
 import type { Scenario } from './scenario.ts';
@@ -18,4 +20,6 @@ export const SCENARIOS: readonly Scenario[] = [
   ...LIMITS,
   ...MESSAGES,
   ...WINDOWS,
+  ...JSON_REPLIES,
+  ...CODE_REPLIES,
 ];

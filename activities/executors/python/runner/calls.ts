@@ -1,6 +1,7 @@
 /**
  * The part of the runner that gives code its tools: by its plain name a tool blocks until its result is there, and `tools.name`
- * returns a call whose `result()` waits. Calls wait in a batch until the code blocks or ends.
+ * returns a call whose `result()` waits. Calls wait in a batch until the code blocks; those that
+ * nothing waits for are not made.
  */
 export const CALLS = String.raw`
 class ToolError(Exception):
@@ -21,7 +22,7 @@ class Call:
         if self._outcome is None:
             exchange()
         if self._outcome is None:
-            raise ToolError('The call of %s was made by code that has ended' % self._tool)
+            raise ToolError('The code ended before this call was made')
         if 'error' in self._outcome:
             raise ToolError(self._outcome['error'])
         return self._outcome.get('value')
@@ -74,6 +75,13 @@ def exchange():
         results = receive()['results']
     for (call, _), outcome in zip(batch, results):
         call._outcome = outcome
+
+def end_calls():
+    """Tells which calls were not made, because nothing waited for them."""
+    batch, current.batch, current.batch_length = current.batch, [], 0
+    if batch:
+        names = short(', '.join(call._tool for call, _ in batch[:50]))
+        print('[NOT CALLED] %s: the code ended without waiting for these calls' % names)
 
 def gather(*calls):
     if len(calls) == 1 and not isinstance(calls[0], Call):

@@ -111,7 +111,7 @@ def run(frame):
         for name, text in frame['injected']:
             namespace[name] = parse(text)
         exec(compiled(frame['code']), namespace)
-        exchange()
+        end_calls()
         members = ',"namespace":' + namespace_text()
         if current.answer is not None:
             members += ',"answer":' + quote(current.answer)

@@ -46,8 +46,9 @@ export class Cells implements Host {
 
   /** Loads the engine with the memory of a checkpoint. Returns why that is not possible, if it is not. */
   static async restore(engine: EngineModule, settings: ThreadSettings, port: CellPort, checkpoint: Uint8Array): Promise<Cells | string> {
-    const cells = await Cells.create(engine, settings, port, 0);
-    const image = readImage(checkpoint, cells.engineVersion, settings);
+    const cells = new Cells(settings, port);
+    cells.parser = await Parser.create(engine);
+    const image = readImage(checkpoint, cells.parser.version, settings);
     if (typeof image === 'string') return image;
     cells.realm = await Realm.restore({ engine, settings, host: cells }, image);
     return cells;
@@ -56,7 +57,7 @@ export class Cells implements Host {
   /** Returns the memory of the realm, with the injected values. */
   checkpoint(injected: readonly [string, string][]): Uint8Array<ArrayBuffer> {
     this.inject(injected);
-    return writeImage(this.realm.image(), this.engineVersion, this.settings);
+    return writeImage(this.realm.image(), this.parser.version, this.settings);
   }
 
   /** Runs code to its end, or until a limit is reached. */
@@ -117,10 +118,6 @@ export class Cells implements Host {
 
   now(): number {
     return this.time;
-  }
-
-  private get engineVersion(): string {
-    return Object.entries(this.realm.context.versions).join();
   }
 
   private attempt(frame: RunFrame): ExecutionError | { namespace: Namespace } {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import zlib from 'node:zlib';
 import { PRELUDE } from './prelude/prelude.ts';
 import type { RealmImage } from './realm.ts';
 import type { ThreadSettings } from '../frames.ts';
@@ -32,7 +32,7 @@ export function writeImage({ snapshot, token }: RealmImage, engine: string, sett
   const text = Buffer.from(JSON.stringify(header));
   const length = Buffer.alloc(4);
   length.writeUInt32LE(text.length);
-  return new Uint8Array(Buffer.concat([MAGIC, length, text, zstdCompressSync(memory)]));
+  return new Uint8Array(Buffer.concat([MAGIC, length, text, zlib.zstdCompressSync(memory)]));
 }
 
 /** Reads a checkpoint; explains why it cannot be restored here. */
@@ -46,7 +46,7 @@ export function readImage(bytes: Uint8Array, engine: string, settings: ThreadSet
     if (header.limits !== fitting.limits) return 'it was made with other limits';
     const { stackPointer, runtimePtr, contextPtr, token } = header;
     const compressed = bytes.subarray(MAGIC.length + 4 + headerLength(bytes));
-    const memory = zstdDecompressSync(compressed, { maxOutputLength: settings.memoryBytes + OVERHEAD_BYTES });
+    const memory = zlib.zstdDecompressSync(compressed, { maxOutputLength: settings.memoryBytes + OVERHEAD_BYTES });
     if (memory.length !== header.bytes || digest(memory) !== header.digest) return 'it is damaged';
     return { snapshot: { memory, stackPointer, runtimePtr, contextPtr, extensions: [] }, token };
   } catch {

@@ -31,6 +31,11 @@ export class Parser {
     return new Parser(engine, await parsingContext(engine, wanted), wanted);
   }
 
+  /** The version of the engine. */
+  get version(): string {
+    return Object.entries(this.context.versions).join();
+  }
+
   /** Frees the memory of what was parsed. */
   async renew(): Promise<void> {
     if (this.context.getMemoryUsage().mallocSize < RENEWED_AT_BYTES) return;

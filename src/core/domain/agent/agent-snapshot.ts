@@ -34,6 +34,8 @@ export interface ToolSnapshot extends ToolDescription, ToolPolicy {
   mcp?: { server: string; tool: string };
   /** For a tool that asks a person: the schema of the answer. Such a call is answered by a decision and never runs. */
   answer?: JsonObject;
+  /** For an agent with code: the schema of the value that it returns, which code reads in its signature. Absent: not known. */
+  result?: JsonObject;
   /** The callers that may call it. Absent: the model and code. */
   callers?: ToolCaller[];
   /** The tool is a schema alone: a call of it is answered at once with an error result, and never runs. */

@@ -1,4 +1,5 @@
 import type { ExecutionLimits } from '../../execution/execution-limits.ts';
+import type { PruneStrategy } from '../conversation/prune-steps.ts';
 
 /** The kinds of executors. */
 export type ExecutorKind = 'quickjs' | 'python' | 'custom';
@@ -23,4 +24,6 @@ export interface CodeSnapshot {
   executor: ExecutorSnapshot;
   /** `local`: segments run inside the workflow task. */
   tier: 'local' | 'remote';
+  /** For an agent that answers with code: the rule by which the model's conversation is shortened. Absent: the last 5 steps are kept. */
+  prune?: PruneStrategy;
 }

@@ -5,6 +5,8 @@ import type { SpilledContent } from '../content/content.ts';
 export interface JournalSegment {
   /** The digest of the calls and the output of the segment, which running it again must reproduce. */
   digest: string;
+  /** The names of the tools that it called, in the order of the calls, so that they can be told if the namespace is lost. */
+  tools?: string[];
   /** The results of its calls, in their order. Absent for the last segment of a cell, and while they are awaited. */
   results?: CodeCallResult[];
 }

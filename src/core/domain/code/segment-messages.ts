@@ -21,6 +21,8 @@ export interface RunSegmentInput extends OfRun, DataInput {
   cell: number;
   /** The number of segments of this cell before this one. */
   segment: number;
+  /** The digest of the last segment before this one, of any cell; the SHA-256 of the checkpoint if there is none since. Absent: the namespace is empty. */
+  after?: string;
   /** The number of calls that the segments before have made. */
   calls: number;
   /** Milliseconds that the segments before took. */

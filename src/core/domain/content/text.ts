@@ -46,6 +46,14 @@ function jsonCharacterBytes(codePoint: number): number {
 /** Backspace, tab, line feed, form feed, carriage return. */
 const SHORT_ESCAPES = new Set([0x08, 0x09, 0x0a, 0x0c, 0x0d]);
 
+/** Cuts a text to `maxLength` characters, without splitting one; three dots follow a text that was cut. */
+export function shortened(text: string, maxLength: number): string {
+  // A text of so few code units has no more characters.
+  if (text.length <= maxLength) return text;
+  const characters = Array.from(text);
+  return characters.length <= maxLength ? text : `${characters.slice(0, Math.max(0, maxLength)).join('')}...`;
+}
+
 /** Returns a count with its noun: `1 tool call`, `2 tool calls`. */
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;

@@ -34,4 +34,6 @@ export interface RecordedResponse {
   refusal?: string;
   confidence?: number;
   providerItems?: JsonValue[];
+  /** The time at which the worker received it, in milliseconds since the epoch: the clock of its cells. Only for agents that run code. */
+  receivedAt?: number;
 }

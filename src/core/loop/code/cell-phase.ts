@@ -1,5 +1,6 @@
 // Tool phase: one segment of a cell.
 
+import { cellCode } from '../../domain/code/cell-code.ts';
 import type { JournalCell } from '../../domain/code/journal.ts';
 import { isToolCall } from '../../domain/content/content.ts';
 import { setState } from '../../domain/record/execution-context.ts';
@@ -9,8 +10,8 @@ import type { CellPosition, NextStep, ToolsPosition } from '../next-step.ts';
 import type { RunPorts, SegmentCall, SegmentOutcome, ToolOutcome } from '../ports.ts';
 import { findEvent, recordEvent, type RunState } from '../state/run-state.ts';
 import { interrupted, result } from '../tool-phase/call-results.ts';
-import { cellCode } from './cell-code.ts';
-import { addSegment, beginCell, beginJournal, callsOf, codeOf, currentCell, dropCell } from './cells.ts';
+import { addSegment, beginCell, beginJournal, callsOf, codeOf, currentCell, dropCell, lastDigest } from './cells.ts';
+import { withOneFinalAnswer } from './final-answer.ts';
 import { seedOf } from './seed.ts';
 
 /**
@@ -23,8 +24,12 @@ export async function runCellPhase(state: RunState, ports: RunPorts, position: C
   if (continueBeforeTool(state, ports, tools)) return { type: 'continue', position };
   if (position.spentMs === undefined) beginCell(state, cellAt(ports, tools, index));
   const outcome = await ports.runSegment(segmentCall(state, position));
-  if (outcome.type !== 'calls') return afterCell(position, endOfCell(state, outcome));
-  addSegment(state, outcome.digest);
+  if (outcome.type !== 'calls') return afterCell(position, withOneFinalAnswer(state, ports, tools.outcomes, endOfCell(state, outcome)));
+  addSegment(
+    state,
+    outcome.digest,
+    outcome.calls.map(({ name }) => name),
+  );
   const { id, calls: content, problems, approvals, durationMs } = outcome;
   const author = state.snapshot.name;
   codeOf(state).calls = { offset: state.window.through, id, author, content };
@@ -55,8 +60,8 @@ export function afterCell({ tools, index }: CellPosition, outcome: ToolOutcome):
 
 function cellAt(ports: RunPorts, { response }: ToolsPosition, index: number): JournalCell {
   const call = response.content.filter(isToolCall)[index];
-  const moment = { now: ports.now(), seed: seedOf(`${response.id}/${index}`) };
-  return { code: call === undefined ? '' : cellCode(response.content, call), moment, segments: [] };
+  const moment = { now: response.receivedAt ?? ports.now(), seed: seedOf(`${response.id}/${index}`) };
+  return { code: call === undefined ? '' : (cellCode(response.content, call) ?? ''), moment, segments: [] };
 }
 
 function segmentCall(state: RunState, { tools: { response }, index, spentMs = 0 }: CellPosition): SegmentCall {
@@ -64,6 +69,7 @@ function segmentCall(state: RunState, { tools: { response }, index, spentMs = 0 
   if (call === undefined) throw new TypeError(`Response "${response.id}" has no call ${index}`);
   const { code, moment, segments } = currentCell(state);
   const results = segments.at(-1)?.results;
+  const after = lastDigest(codeOf(state).journal);
   return {
     step: state.context.currentStep + 1,
     call,
@@ -74,6 +80,7 @@ function segmentCall(state: RunState, { tools: { response }, index, spentMs = 0 
     moment,
     cell: codeOf(state).journal.cells.length - 1,
     segment: segments.length,
+    ...(after === undefined ? {} : { after }),
     calls: callsOf(currentCell(state)),
     spentMs,
     ...(codeOf(state).journalBytes > CHECKPOINT_BYTES ? { checkpoint: true as const } : {}),

@@ -32,9 +32,15 @@ export function currentCell(state: RunState): JournalCell {
 }
 
 /** Adds a segment to the cell in progress. */
-export function addSegment(state: RunState, digest: string): void {
-  currentCell(state).segments.push({ digest });
-  codeOf(state).journalBytes += digest.length + SEGMENT_BYTES;
+export function addSegment(state: RunState, digest: string, tools?: string[]): void {
+  currentCell(state).segments.push({ digest, ...(tools === undefined ? {} : { tools }) });
+  codeOf(state).journalBytes += digest.length + SEGMENT_BYTES + (tools === undefined ? 0 : jsonBytes({ tools }));
+}
+
+/** Returns the digest of the last segment in the journal; that of its checkpoint if there is none since. */
+export function lastDigest({ cells, checkpoint }: CodeJournal): string | undefined {
+  const last = cells.findLast(({ segments }) => segments.length > 0);
+  return last?.segments.at(-1)?.digest ?? checkpoint?.sha256;
 }
 
 /** Adds the results of its calls to the segment that has ended last. */

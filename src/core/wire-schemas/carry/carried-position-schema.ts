@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../domain/json/json.ts';
-import { AMOUNT, COUNT, SUMMAND } from '../bounded-number.ts';
+import { AMOUNT, COUNT, MOMENT, SUMMAND } from '../bounded-number.ts';
 import { propertiesOf } from '../../json-schema/json-schema.ts';
 import { CALL_SCHEMA } from '../code-schema.ts';
 import { VERDICT_SCHEMA } from '../verdict-schema.ts';
@@ -78,6 +78,7 @@ const RESPONSE: JsonObject = {
     },
     verdict: VERDICT_SCHEMA,
     refusal: TEXT,
+    receivedAt: MOMENT,
     confidence: { type: 'number' },
   },
   required: ['id', 'finishReason'],

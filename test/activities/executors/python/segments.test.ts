@@ -34,10 +34,12 @@ describe.skipIf(!CAN_ISOLATE)('calls of tools from Python', () => {
     expect(result.output).toBe("False\nTrue 1 2 3\n[5, 4] [{'id': 6}]");
   });
 
-  test('a call that nothing waits for is made before the run ends', async () => {
-    const { batches, result } = await course(executor(), 'tools.orders(1)\nfinal_answer(2)', () => ({ error: 'no' }));
-    expect(batches).toEqual([[order(1)]]);
-    expect(result).toMatchObject({ success: true, finalValue: 2 });
+  test('a call that nothing waits for is not made, which the output says', async () => {
+    const one = executor();
+    const { batches, result } = await course(one, 'late = tools.orders(1)\ntools.orders(2)\nfinal_answer(2)');
+    expect(batches).toEqual([]);
+    expect(result).toMatchObject({ output: '[NOT CALLED] orders, orders: the code ended without waiting for these calls', finalValue: 2 });
+    expect((await course(one, 'late.result()')).result.error?.message).toBe('ToolError: The code ended before this call was made');
   });
 
   test('a failed call raises a ToolError with its message, which code can catch', async () => {

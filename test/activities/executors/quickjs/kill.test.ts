@@ -48,7 +48,7 @@ test('kill ends a start, a checkpoint and a restore', async () => {
   expect(await begun).toMatchObject({ result: { error: { kind: 'killed' } } });
   const saving = executor();
   const checkpoint = saving.checkpoint?.();
-  await Promise.all([expect(checkpoint).rejects.toThrow('the thread made no checkpoint'), saving.kill()]);
+  await Promise.all([expect(checkpoint).rejects.toThrow('the executor ended before it made the checkpoint'), saving.kill()]);
   const restoring = executor();
   const restored = restoring.restore?.(new Uint8Array(10));
   await Promise.all([expect(restored).rejects.toThrow('The checkpoint cannot be restored'), restoring.kill()]);

@@ -63,6 +63,20 @@ test('names live on, closures see their changes, and a name that is declared aga
   });
 });
 
+test('values that are too large for the namespace are left out, and those that JSON changes are as JSON writes them', async () => {
+  const result = await runAll([
+    `const large = Array.from({ length: 70 }, () => new Uint8Array(2 ** 18)), long = 'x'.repeat(70_000), many = new Array(70_000).fill(1);
+     const changed = { f() {}, u: undefined, v: new DataView(new ArrayBuffer(8)), n: NaN, d: new Date(0), l: [undefined, () => 1] }, self = {}; self.self = self;`,
+  ]);
+  expect(result.namespace).toEqual({
+    large: { type: 'object' },
+    long: { type: 'string' },
+    many: { type: 'object' },
+    changed: { type: 'object', value: { v: {}, n: null, d: '1970-01-01T00:00:00.000Z', l: [null, null] } },
+    self: { type: 'object' },
+  });
+});
+
 test('a constant of an earlier run stays one', async () => {
   expect(await runAll(['const a = 1', 'a = 2'])).toMatchObject({
     error: { kind: 'runtime', message: expect.stringContaining('TypeError') },
@@ -151,6 +165,17 @@ test('a process that does not read a flood of output still gets its end', async 
   const result = await running;
   expect(result).toMatchObject({ timeout: true, success: false });
   expect(result.output.length).toBeLessThanOrEqual(64_001);
+});
+
+test('kill of an executor that has run nothing changes nothing', async () => {
+  const one = executor();
+  one.inject('x', 1);
+  await one.kill();
+  expect(await one.run('print(x)', MOMENT)).toMatchObject({ output: '1', success: true });
+  await one.kill();
+  await one.reset();
+  await one.kill();
+  expect(await one.run('print(2)', MOMENT)).toMatchObject({ output: '2' });
 });
 
 test('kill ends what runs, and the executor can be used after a reset', async () => {

@@ -63,6 +63,7 @@ test.each([
   ['let deep = {}; for (let i = 0; i < 64; i += 1) deep = { deep }; orders(deep)', 'is nested deeper than 64 levels'],
   ['orders({ id: "x".repeat(500_000) })', 'The argument of orders has more than 400000 characters of JSON'],
   ['orders(new Array(1e9))', 'The argument of orders "id" has more than 400000 characters of JSON'],
+  ['orders(new Uint8Array(2 ** 20))', 'The argument of orders has more than 400000 characters of JSON'],
   ['orders(1, 2, 3)', 'orders was called with 3 arguments, and has the parameters id, region'],
 ])('%s throws a TypeError before anything is asked', async (code, message) => {
   const { batches, result } = await course(executor(), `try { ${code} } catch (error) { print(error.name + ': ' + error.message) }`);

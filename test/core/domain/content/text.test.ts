@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { oneLine, utf8Length, utf8Prefix } from '../../../../src/core/domain/content/text.ts';
+import { oneLine, shortened, utf8Length, utf8Prefix } from '../../../../src/core/domain/content/text.ts';
 
 describe('a text cut to bytes', () => {
   it.each([
@@ -49,4 +49,17 @@ it('counts the bytes of texts of any length and script', () => {
   );
   expect(utf8Length('\u0000\u007f')).toBe(2);
   expect(utf8Length('\u0080')).toBe(2);
+});
+
+describe('a text cut to characters', () => {
+  it.each([
+    ['', 0, ''],
+    ['abc', 3, 'abc'],
+    ['abcd', 3, 'abc...'],
+    ['abc', 0, '...'],
+    ['😀😀', 2, '😀😀'],
+    ['😀😀😀', 2, '😀😀...'],
+  ])('%j at %i characters is %j', (text, length, cut) => {
+    expect(shortened(text, length)).toBe(cut);
+  });
 });

@@ -5,7 +5,7 @@ import { INTERRUPTED_CALL, RUN_CODE } from '../../../../src/core/domain/content/
 import { DEFAULT_EXECUTION_LIMITS } from '../../../../src/core/execution/execution-limits.ts';
 import type { SegmentCall, SegmentOutcome } from '../../../../src/core/loop/ports.ts';
 import { approves, rejects, sends } from '../fakes/callers.ts';
-import { call, called, type FakeScript, resultsOf, returned, runFake, said } from '../fakes/fake-ports.ts';
+import { call, called, type FakeScript, message, responded, resultsOf, returned, runFake, said } from '../fakes/fake-ports.ts';
 import { testSnapshot, testTool } from '../fakes/snapshot.ts';
 
 const code: NonNullable<AgentSnapshot['code']> = {
@@ -184,6 +184,49 @@ describe('a cell', () => {
     expect(run.invocations).toHaveLength(1);
     expect(resultsOf(run, 1)[0]).toContain('the limit of tool calls of this run is reached');
     expect(run.result).toMatchObject({ status: 'max_iterations_reached', stopReason: 'tool_call_limit' });
+  });
+
+  test('of an answer with code runs the block of its text; an answer without a block is sent back, and runs nothing', async () => {
+    const asked: string[] = [];
+    const block = '```js\nfinal_answer(2 + 3)\n```';
+    const run = await runFake({
+      snapshot: coding({ replyFormat: 'code' }),
+      model: [
+        responded([message('I will compute it'), call('c1', RUN_CODE)], {
+          problems: { c1: 'Please respond with a javascript block only.' },
+        }),
+        responded([message(block), call('c2', RUN_CODE)]),
+      ],
+      runSegment: ({ code: text }) => {
+        asked.push(text);
+        return ended('(no output)', { final: { value: 5 } });
+      },
+    });
+    expect(asked).toEqual(['final_answer(2 + 3)']);
+    expect(resultsOf(run, 1)).toEqual(['Please respond with a javascript block only.']);
+    expect(run.result).toMatchObject({ status: 'completed', output: '5', stepsUsed: 2 });
+  });
+
+  test('in Python has its final answer written as Python writes it', async () => {
+    const executor = { ...code.executor, kind: 'python', language: 'python' } as const;
+    const run = await runFake({
+      snapshot: coding({ replyFormat: 'code', code: { ...code, executor } }),
+      model: [runCode],
+      runSegment: () => ended('', { final: { value: [true, null, 'a'] } }),
+    });
+    expect(run.result).toMatchObject({ output: "[True, None, 'a']" });
+  });
+
+  test('is refused a final answer if another cell of the same response has given one', async () => {
+    const cells = called(call('c1', RUN_CODE, { code: 'final_answer(1)' }), call('c2', RUN_CODE, { code: 'final_answer(2)' }));
+    const runSegment = ({ call: { toolCallId } }: SegmentCall): SegmentOutcome =>
+      ended(toolCallId, { final: { value: toolCallId === 'c1' ? null : 2 } });
+    const run = await runFake({ snapshot: coding({ replyFormat: 'code' }), model: [cells], runSegment });
+    expect(run.result).toMatchObject({ status: 'completed', output: 'null' });
+    const refusal = 'Final answer already set. Each execution can only have one final answer.\n{"first":null,"attempted":2}';
+    expect(run.steps[0]?.toolCalls).toMatchObject([{ isError: false }, { isError: true, result: refusal, durationMs: 2 }]);
+    const asTools = await runFake({ snapshot: coding(), model: [cells, said('done')], runSegment });
+    expect(asTools.steps[0]?.toolCalls).toMatchObject([{ isError: false }, { isError: false }]);
   });
 
   test('with a final answer ends a run whose answers are code, and is a result in any other', async () => {

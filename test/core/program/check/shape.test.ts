@@ -48,6 +48,12 @@ describe('the shape of a document', () => {
     ]);
   });
 
+  test('has no ask that runs code', () => {
+    expect(problemsOf(withSteps(ask('A', 'Go.', { code: { executor: 'quickjs' } })))).toEqual([
+      expect.stringMatching(/^units\[0\]\.steps\[0\]\.ask: unknown field "code"/),
+    ]);
+  });
+
   test('has values of the right types at every depth', () => {
     const steps = [
       { name: 'A', forEach: { in: 'input.x', atOnce: 101, steps: [{ name: 'B', ask: { prompt: 1 } }, 5, { name: 'C', ask: 'x' }] } },

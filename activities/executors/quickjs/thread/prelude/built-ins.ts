@@ -5,6 +5,7 @@ export const BUILT_INS = `
   const { imul } = Math;
   const { create, keys, freeze } = Object;
   const { isArray } = Array;
+  const { isView } = ArrayBuffer;
   const slice = String.prototype.slice;
   const text = String;
   const TypeProblem = TypeError;

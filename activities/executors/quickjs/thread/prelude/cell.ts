@@ -32,6 +32,16 @@ export const CELL = `
       run.message = message;
     }
   };
+  // Writing a large value takes long, and its text would be left out anyway.
+  const textUpTo = (value, length) => {
+    let left = length;
+    return stringify(value, (key, member) => {
+      const isLong = (typeof member === 'string' || isArray(member) || isView(member)) && member.length > 0;
+      left -= isLong ? member.length : 1;
+      if (left < 0) throw new Problem('too large');
+      return member;
+    });
+  };
   const namespaceText = () => {
     const entries = create(null);
     const names = ownKeys(global);
@@ -46,7 +56,7 @@ export const CELL = `
         const value = global[name];
         entry.type = typeof value;
         const isNumber = entry.type === 'number';
-        const json = isNumber && value - value !== 0 ? undefined : stringify(value);
+        const json = isNumber && value - value !== 0 ? undefined : textUpTo(value, left);
         if (typeof json === 'string' && json.length <= left) {
           entry.json = json;
           left -= json.length;

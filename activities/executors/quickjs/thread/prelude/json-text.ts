@@ -17,6 +17,7 @@ export const JSON_TEXT = `
       return part;
     };
     const list = (value, path, depth) => {
+      if (value.length > left) room(value.length);
       let json = sized('[');
       for (let index = 0; index < value.length; index += 1) {
         const member = value[index];
@@ -26,6 +27,7 @@ export const JSON_TEXT = `
       return json + sized(']');
     };
     const object = (value, path, depth) => {
+      if (isView(value) && value.length > left) room(value.length);
       let json = sized('{');
       let separator = '';
       const names = keys(value);

@@ -1,0 +1,63 @@
+import { activityInfo } from '@temporalio/activity';
+import { createHash } from 'node:crypto';
+import { checkCodeCalls } from '../../src/core/code/check-code-calls.ts';
+import type { RunSegmentOutput } from '../../src/core/domain/code/segment-messages.ts';
+import { cutText } from '../../src/core/domain/content/cut-content.ts';
+import { BYTE_BUDGETS } from '../../src/core/domain/json/byte-budget.ts';
+import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
+import type { Segment } from '../../src/core/execution/executor.ts';
+import { approvalRequirements } from '../model-calls/approval-requirements.ts';
+import { dataFor } from '../run-queries/data.ts';
+import { roundedMs } from './rounded-ms.ts';
+import type { SegmentWork } from './segment-work.ts';
+
+/**
+ * Returns the output of a segment whose code waits for calls: the calls, checked, with the approvals that they need. Text if they are
+ * too large to be recorded: the reason, for the model.
+ */
+export async function callsOutput(
+  { runtime, input, snapshot, attempt }: SegmentWork,
+  { calls: made, durationMs }: Segment & { type: 'calls' },
+  digest: string,
+): Promise<(RunSegmentOutput & { type: 'calls' }) | string> {
+  const checked = checkCodeCalls(made, { snapshot, callId: input.callId, before: input.calls });
+  const { calls } = checked;
+  const problems = checked.problems && brief(checked.problems);
+  const content = { content: calls, ...(problems === undefined ? {} : { problems }) };
+  const approvals = await approvalRequirements(
+    { runtime, run: input, snapshot, signal: attempt.signal, data: () => dataFor(input) },
+    content,
+  );
+  const bytes = jsonBytes({ content, approvals });
+  const budget = callsBudget();
+  if (bytes > budget)
+    return `The ${calls.length} calls that the code made at once have ${bytes} bytes of JSON, more than ${budget}: call with less`;
+  return {
+    type: 'calls',
+    id: callsEventId(input),
+    calls,
+    ...(problems === undefined ? {} : { problems }),
+    ...(approvals === undefined ? {} : { approvals }),
+    digest,
+    durationMs: roundedMs(durationMs),
+  };
+}
+
+/**
+ * Returns the id of the event of the calls: always the same for a segment. Idempotency keys contain it, and a local segment runs again,
+ * together with the local calls after it, if its workflow task is lost.
+ */
+function callsEventId({ eventId, at, segment }: SegmentWork['input']): string {
+  const hex = createHash('sha256').update(`${eventId}/${at[1]}/${segment}`).digest('hex');
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20, 32)].join('-');
+}
+
+/** Returns the bytes of JSON that calls may have together: those of a local segment travel with all that its workflow task produces. */
+function callsBudget(): number {
+  return activityInfo().isLocal ? BYTE_BUDGETS.toolResult : BYTE_BUDGETS.modelResponse;
+}
+
+/** Cuts problems to the length of an error message. */
+function brief(problems: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(problems).map(([id, problem]) => [id, cutText(problem, BYTE_BUDGETS.errorMessage)]));
+}

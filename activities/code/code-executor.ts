@@ -1,0 +1,23 @@
+import { codeTools } from '../../src/core/code/code-tools.ts';
+import type { AgentSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
+import { LonghaulError } from '../../src/core/domain/errors/error.ts';
+import type { Executor } from '../../src/core/execution/executor.ts';
+import type { ExecutorDefinition } from '../../src/define/code/executor-definition.ts';
+import type { ActivityRuntime } from '../runtime.ts';
+
+/** Makes the executor that the code of a run was pinned to, with the tools that code may call. */
+export function codeExecutor(runtime: Pick<ActivityRuntime, 'registry' | 'createExecutor'>, snapshot: AgentSnapshot): Promise<Executor> {
+  return runtime.createExecutor(definitionOf(runtime, snapshot), {
+    tools: codeTools(snapshot),
+    scratchpad: snapshot.replyFormat === 'code',
+  });
+}
+
+/** Returns the pinned executor. The command of a custom one comes from this worker, which must have the agent. */
+function definitionOf({ registry }: Pick<ActivityRuntime, 'registry'>, { name, code }: AgentSnapshot): ExecutorDefinition {
+  if (code === undefined) throw new LonghaulError('internal', `Agent "${name}" runs no code`);
+  const { executor } = code;
+  if (executor.kind !== 'custom') return executor;
+  const command = registry.agent(name).code?.executor.command;
+  return command === undefined ? executor : { ...executor, command };
+}

@@ -1,0 +1,9 @@
+import type { AgentSnapshot } from '../domain/agent/agent-snapshot.ts';
+import type { CodeTool } from '../execution/executor.ts';
+import { toolsFor } from './callers.ts';
+import { parameterNames } from './signature/parameters.ts';
+
+/** Returns the tools that code of an agent may call, as an executor gives them to it. */
+export function codeTools(snapshot: Pick<AgentSnapshot, 'tools'>): CodeTool[] {
+  return toolsFor('code', snapshot).map((tool) => ({ name: tool.name, parameters: parameterNames(tool) }));
+}

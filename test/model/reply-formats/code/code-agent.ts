@@ -1,0 +1,24 @@
+import { z } from 'zod';
+import type { AgentSnapshot } from '../../../../src/core/domain/agent/agent-snapshot.ts';
+import type { CodeLanguage, CodeSnapshot } from '../../../../src/core/domain/code/code-snapshot.ts';
+import { DEFAULT_EXECUTION_LIMITS } from '../../../../src/core/execution/execution-limits.ts';
+import { defineTool } from '../../../../src/define/define-tool.ts';
+import { newSnapshot } from '../../../fakes/snapshot.ts';
+
+const add = defineTool({
+  name: 'add',
+  description: 'Add two numbers.',
+  parameters: z.object({ a: z.number(), b: z.number() }),
+  execute: ({ a, b }) => a + b,
+});
+
+/** The snapshot of an agent with one tool that answers with code. */
+export function codeAgent(language: CodeLanguage = 'javascript', more: Pick<CodeSnapshot, 'prune'> = {}): AgentSnapshot {
+  const kind = language === 'python' ? 'python' : 'quickjs';
+  const executor = { kind, language, limits: DEFAULT_EXECUTION_LIMITS, allowedImports: ['math'] } as const;
+  return {
+    ...newSnapshot({ instructions: 'Be exact.', tools: [add] }),
+    replyFormat: 'code',
+    code: { executor: { ...executor, allowedImports: [...executor.allowedImports] }, tier: 'remote', ...more },
+  };
+}

@@ -1,0 +1,9 @@
+import type { ModelRequest } from '../../../src/core/domain/model/model.ts';
+import { outputText } from '../../../src/core/domain/content/output-text.ts';
+
+/** The messages of a request, each as its role and its text. */
+export function messageTexts({ conversation }: ModelRequest): string[] {
+  return conversation.flatMap(({ content }) =>
+    content.map((item) => (item.type === 'message' ? `${item.role}: ${outputText(item.content)}` : item.type)),
+  );
+}

@@ -1,0 +1,70 @@
+import type { ConversationStep } from '../../../../src/core/domain/conversation/conversation-step.ts';
+import { pruneSteps, type PruneStrategy } from '../../../../src/core/domain/conversation/prune-steps.ts';
+import { stepMessages } from '../../../../src/core/domain/conversation/step-messages.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../../src/core/domain/json/json.ts';
+import type { Operation } from '../adapter.ts';
+import { CaseProblem, list, number, object, only, text } from '../fields.ts';
+
+/** Steps of a conversation as messages, and steps after pruning. */
+export const conversationOperations: Readonly<Record<string, Operation>> = {
+  'memory.to_messages': {
+    input: ['steps'],
+    expect: ['messages'],
+    perform: ({ steps }) => ({ messages: stepMessages(list(steps).map(toOurStep)).map(({ role, content }) => ({ role, content })) }),
+  },
+  'memory.prune': {
+    input: ['steps', 'strategy'],
+    expect: ['kept'],
+    perform: ({ steps, strategy }) => ({ kept: pruneSteps(list(steps).map(toOurStep), toOurStrategy(strategy)).map(toTheirStep) }),
+  },
+};
+
+const STEP = ['kind', 'text', 'reply', 'observation', 'error'];
+
+function toOurStep(step: JsonValue): ConversationStep {
+  const { kind, text: said, reply, observation, error } = only('A step', step, STEP);
+  switch (kind) {
+    case 'system':
+      return { type: 'system', text: text(said) };
+    case 'task':
+      return { type: 'task', content: text(said) };
+    case 'action':
+      return {
+        type: 'action',
+        reply: text(reply),
+        ...(observation === undefined ? {} : { observation: text(observation) }),
+        ...(error === undefined ? {} : { error: text(error) }),
+      };
+    case 'scratchpad':
+      return { type: 'scratchpad', reply: text(reply), note: text(said) };
+    default:
+      throw new CaseProblem(`The case has a step of a kind that the adapter does not know: ${JSON.stringify(kind)}`);
+  }
+}
+
+function toTheirStep(step: ConversationStep): JsonObject {
+  return { kind: step.type, ...(step.type === 'action' && step.observation !== undefined ? { observation: step.observation } : {}) };
+}
+
+/** The names of the strategies by their forms in the cases. */
+const NONE = ['none', 'no_pruning'];
+const OLD_OBSERVATIONS = ['prune_old_observations', 'old_observations', 'prune_old'];
+
+function toOurStrategy(strategy: JsonValue | undefined): PruneStrategy {
+  if (strategy === undefined || strategy === null || NONE.includes(JSON.stringify(strategy).slice(1, -1))) return { strategy: 'none' };
+  const known = only('The strategy', strategy, [...NONE, ...OLD_OBSERVATIONS, 'keep_last', 'keep_last_n', 'max_length']);
+  if (NONE.some((name) => known[name] === true)) return { strategy: 'none' };
+  const nested = OLD_OBSERVATIONS.map((name) => known[name]).find((value) => value !== undefined);
+  if (nested !== undefined) return toOldObservations(isJsonObject(nested) ? nested : {});
+  if (known['keep_last_n'] !== undefined || known['max_length'] !== undefined) return toOldObservations(known);
+  return { strategy: 'last_steps', keep: number(object(strategy)['keep_last'], 0) };
+}
+
+function toOldObservations(options: JsonObject): PruneStrategy {
+  const { keep_last_n, keep_last = keep_last_n, max_length } = only('The strategy', options, ['keep_last', 'keep_last_n', 'max_length']);
+  return {
+    strategy: 'old_observations',
+    ...(keep_last === undefined ? {} : { keep: number(keep_last, 0) }),
+    ...(max_length === undefined ? {} : { maxLength: number(max_length, 0) }),
+  };
+}
