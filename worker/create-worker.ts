@@ -92,8 +92,8 @@ const SLOTS = {
 const FORCE_AFTER_GRACE_MS = 30_000;
 
 /**
- * Creates a worker for agents. Throws a UsageError for unknown options, agents or tools that contradict each other, and
- * versioning that the server does not support; `server_unreachable` with the address if no server answers;
+ * Creates a worker for agents. Throws a UsageError for unknown options, agents or tools that contradict each other,
+ * an executor that does not isolate code on this machine, and versioning that the server does not support; `server_unreachable` with the address if no server answers;
  * `encryption_key_missing` if the active encryption key is not available; and `resource_unavailable` for a resource
  * that cannot be opened.
  */
@@ -114,6 +114,7 @@ export async function createWorker<const Agents extends readonly AnyAgent[]>(
     if (options.versioning !== undefined) await requireSupport(connection, options.versioning);
     // Before the Temporal Worker is created, which cannot be discarded without being run.
     await plugin.requireEncryptionKey();
+    await plugin.checkExecutors();
     await plugin.openResources();
     worker = await Worker.create(workerOptions(options, { connection, namespace, taskQueue, plugin }));
   } catch (error) {

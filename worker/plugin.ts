@@ -1,6 +1,7 @@
 import { SimplePlugin } from '@temporalio/plugin';
 import type { BundleOptions, InjectedSinks, ReplayWorkerOptions, Worker, WorkerOptions } from '@temporalio/worker';
 import { Runtime } from '@temporalio/worker';
+import { checkExecutors, needExecutorChecks } from '../activities/executors/check-executors.ts';
 import { createRuntime, type RuntimeOptions } from '../activities/create-runtime.ts';
 import { createActivities } from '../activities/index.ts';
 import type { ResourceHealth } from '../activities/resources/live-resource.ts';
@@ -79,6 +80,7 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
   #namespace: string | undefined;
   #connection: SystemInfoAccess | undefined;
   #searchAttributes: Promise<KnownSearchAttributes> | undefined;
+  #checkedExecutors: Promise<void> | undefined;
 
   constructor(options: LonghaulPluginOptions & { agents: Agents } & ResourcesOption<ResourcesOfAgents<Agents>>) {
     requireSdk();
@@ -128,6 +130,7 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
   override async runWorker(worker: Worker, next: (worker: Worker) => Promise<void>): Promise<void> {
     if (this.#versioning !== undefined && this.#connection !== undefined) await requireSupport(this.#connection, this.#versioning);
     if (this.#encrypts) await this.requireEncryptionKey();
+    if (needExecutorChecks(this.#runtime.registry.agents)) await this.checkExecutors();
     const opening = this.openResources();
     // If nothing has to be opened, the worker polls at once: only a polling worker reacts to a shutdown.
     if (!this.#runtime.resourcePool.isOpen) await opening;
@@ -156,6 +159,15 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
    */
   requireEncryptionKey(): Promise<void> {
     return this.#encryption.requireActiveKey();
+  }
+
+  /**
+   * Checks the executors of code before the worker runs, which would do it otherwise. Rejects with a UsageError for one that does
+   * not isolate code on this machine.
+   */
+  checkExecutors(): Promise<void> {
+    this.#checkedExecutors ??= checkExecutors(this.#runtime.registry.agents);
+    return this.#checkedExecutors;
   }
 
   /**

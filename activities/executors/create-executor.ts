@@ -7,6 +7,18 @@ export type CreateExecutor = (definition: ExecutorDefinition, provided: Provided
 
 /** Makes an executor. Its program is loaded when the first executor of its kind is made. */
 export async function createExecutor(definition: ExecutorDefinition, provided: Provided): Promise<Executor> {
-  const { quickjsExecutor } = await import('./quickjs/quickjs-executor.ts');
-  return quickjsExecutor(definition, provided);
+  switch (definition.kind) {
+    case 'quickjs': {
+      const { quickjsExecutor } = await import('./quickjs/quickjs-executor.ts');
+      return quickjsExecutor(definition, provided);
+    }
+    case 'python': {
+      const { pythonExecutor } = await import('./python/python-executor.ts');
+      return pythonExecutor(definition, provided);
+    }
+    case 'custom': {
+      const { customExecutor } = await import('./custom/custom-executor.ts');
+      return customExecutor(definition, provided);
+    }
+  }
 }

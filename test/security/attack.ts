@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { pythonExecutor } from '../../activities/executors/python/python-executor.ts';
 import { quickjsExecutor } from '../../activities/executors/quickjs/quickjs-executor.ts';
 import type { ExecutionResult } from '../../src/core/execution/execution-result.ts';
 import type { CodeCall, Executor } from '../../src/core/execution/executor.ts';
@@ -26,7 +27,8 @@ export interface Outcome {
 
 /** Runs an attempt in an executor of its own, and looks at what is left. */
 export async function attack(attempt: Attempt, canaries: Canaries): Promise<Outcome> {
-  const executor = quickjsExecutor(
+  const make = attempt.language === 'python' ? pythonExecutor : quickjsExecutor;
+  const executor = make(
     { limits: attempt.limits, allowedImports: attempt.hasTools === true ? ['math'] : [] },
     { tools: attempt.hasTools === true ? TOOLS : [], scratchpad: attempt.hasTools === true },
   );

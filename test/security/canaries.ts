@@ -3,9 +3,11 @@ import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { pythonExecutor } from '../../activities/executors/python/python-executor.ts';
 import { quickjsExecutor } from '../../activities/executors/quickjs/quickjs-executor.ts';
 import type { ExecutionResult } from '../../src/core/execution/execution-result.ts';
 import type { Executor } from '../../src/core/execution/executor.ts';
+import { CAN_ISOLATE } from './can-isolate.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const VARIABLE = 'LONGHAUL_CANARY';
@@ -27,6 +29,7 @@ export class Canaries {
   private readonly secret = `canary-${crypto.randomUUID()}`;
   private readonly keys = WATCHED.map(([, watched]) => Reflect.ownKeys(watched).map(String).join());
   private readonly neighbour: Executor = quickjsExecutor({ limits: { timeoutSeconds: 20, maxMemoryMb: 32 } });
+  private readonly neighbourInPython = CAN_ISOLATE ? pythonExecutor({ limits: { timeoutSeconds: 20, maxMemoryMb: 32 } }) : undefined;
   private turns = 0;
   private connections = 0;
   private folder = '';
@@ -43,12 +46,14 @@ export class Canaries {
     });
     await new Promise<void>((listening) => canaries.listener?.listen(0, '127.0.0.1', listening));
     await canaries.neighbour.run("let turns = 0; const kept = 'mine'", MOMENT);
+    await canaries.neighbourInPython?.run("turns, kept = 0, 'mine'", MOMENT);
     return canaries;
   }
 
   async close(): Promise<void> {
     delete process.env[VARIABLE];
     await this.neighbour.close();
+    await this.neighbourInPython?.close();
     await new Promise((closed) => this.listener?.close(closed));
     await rm(this.folder, { recursive: true, force: true });
   }
@@ -64,6 +69,7 @@ export class Canaries {
     const text = JSON.stringify(results);
     const changed = WATCHED.filter(([, watched], index) => Reflect.ownKeys(watched).map(String).join() !== this.keys[index]);
     this.turns += 1;
+    const inPython = await this.neighbourInPython?.run('turns += 1\nprint(turns, kept)', MOMENT);
     const { output } = await this.neighbour.run('turns += 1; print(turns, kept, typeof polluted, typeof found)', MOMENT);
     return [
       ...(text.includes(this.secret) ? ['a secret came out'] : []),
@@ -72,6 +78,9 @@ export class Canaries {
       ...(process.env[VARIABLE] === this.secret ? [] : ["a variable of the host's environment was changed"]),
       ...((await readFile(this.file, 'utf8')) === this.secret ? [] : ['a file was changed']),
       ...(this.connections === 0 ? [] : ['the listener was connected to']),
+      ...(inPython === undefined || inPython.output === `${this.turns} mine`
+        ? []
+        : [`the neighbour in Python printed "${inPython.output}"`]),
       ...(output === `${this.turns} mine undefined undefined` ? [] : [`the neighbour printed "${output}"`]),
     ];
   }

@@ -1,9 +1,10 @@
 import { errorMessage } from '../../src/core/domain/errors/error.ts';
 import { broken } from './attack.ts';
 import { ATTEMPTS } from './attempts/all.ts';
+import { CAN_ISOLATE } from './can-isolate.ts';
 import { HostProcess } from './host-process.ts';
 import { type EscapeOptions, parseOptions, USAGE } from './options.ts';
-import { memoryLimitProblem } from './probe.ts';
+import { isolationProblem, memoryLimitProblem } from './probe.ts';
 
 /**
  * Runs code that tries to get out of its executor, to take more time or memory than its limits, or to deceive the host. Reports
@@ -24,18 +25,26 @@ function readOptions(): EscapeOptions {
 }
 
 const options = readOptions();
-const chosen = ATTEMPTS.map((attempt, index) => ({ attempt, index })).filter(
+const wanted = ATTEMPTS.map((attempt, index) => ({ attempt, index })).filter(
   ({ attempt }) => options.families.includes(attempt.family) && attempt.name.includes(options.only),
 );
+const chosen = wanted.filter(({ attempt }) => attempt.language !== 'python' || CAN_ISOLATE);
+if (chosen.length < wanted.length) {
+  process.stdout.write(
+    `${wanted.length - chosen.length} attempts in Python are skipped: bubblewrap, or user namespaces, are not to be had here\n`,
+  );
+}
 const start = performance.now();
 // A bomb under a limit that does not hold takes the machine with it.
 const unlimited = chosen.some(({ attempt }) => attempt.family === 'memory') ? await memoryLimitProblem() : undefined;
+const notIsolated = chosen.some(({ attempt }) => attempt.language === 'python') ? await isolationProblem() : undefined;
 
 const figures = { attempts: chosen.length, escapes: 0, deadHosts: 0, slowestOverLimitMs: 0, largestGrowthMb: 0 };
 const ended: Record<string, number> = {};
 let failed = 0;
 
 async function problemsOf(host: HostProcess, { attempt, index }: (typeof chosen)[number]): Promise<string[]> {
+  if (attempt.language === 'python' && notIsolated !== undefined) return [`not run, because a limit does not hold here: ${notIsolated}`];
   if (attempt.family === 'memory' && unlimited !== undefined)
     return [`not run, because the limit of memory does not hold here: ${unlimited}`];
   const outcome = await host.attack(index);

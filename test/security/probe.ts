@@ -1,3 +1,5 @@
+import { checkPython } from '../../activities/executors/python/check-python.ts';
+import { errorMessage } from '../../src/core/domain/errors/error.ts';
 import { quickjsExecutor } from '../../activities/executors/quickjs/quickjs-executor.ts';
 
 const LIMIT_MB = 16;
@@ -10,6 +12,11 @@ const PROBES: readonly string[] = [
   `const all = []; for (let i = 0; i < ${MOST_MB}; i += 1) all.push('x'.repeat(2 ** 20) + i)`,
   `const all = []; for (let i = 0; i < ${(MOST_MB * 2 ** 20) / 16}; i += 1) all.push(i)`,
 ];
+
+/** Explains why Python is not isolated on this machine; undefined if it is. */
+export async function isolationProblem(): Promise<string | undefined> {
+  return checkPython().then(() => undefined, errorMessage);
+}
 
 /** Explains why the limit of memory does not hold on this machine; undefined if it does. */
 export async function memoryLimitProblem(): Promise<string | undefined> {

@@ -1,4 +1,5 @@
 import { type Activities, createActivities, DEFAULT } from '../../../activities/index.ts';
+import { checkExecutors } from '../../../activities/executors/check-executors.ts';
 import { createRuntime, type RuntimeOptions } from '../../../activities/create-runtime.ts';
 import type { ActivityRuntime } from '../../../activities/runtime.ts';
 
@@ -23,6 +24,7 @@ export class MemoryWorker {
       searchAttributes: () => Promise.resolve({ agentAndStatus: false, waitingFor: false }),
     });
     const worker = new MemoryWorker(runtime);
+    await checkExecutors(runtime.registry.agents);
     await runtime.resourcePool.open();
     runtime.mcp.start();
     return worker;

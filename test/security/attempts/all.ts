@@ -1,9 +1,24 @@
 import type { Attempt } from './attempt.ts';
 import { CALLS } from './calls.ts';
 import { MEMORY } from './memory.ts';
+import { MEMORY_IN_PYTHON, STACK_IN_PYTHON, TIME_IN_PYTHON } from './python/limits.ts';
+import { PROCESS_IN_PYTHON } from './python/process.ts';
+import { PROTOCOL_IN_PYTHON } from './python/protocol.ts';
+import { REACH_IN_PYTHON } from './python/reach.ts';
 import { PROTOCOL } from './protocol.ts';
 import { REACH } from './reach.ts';
 import { STACK } from './stack.ts';
 import { TIME } from './time.ts';
 
-export const ATTEMPTS: readonly Attempt[] = [...REACH, ...TIME, ...MEMORY, ...STACK, ...PROTOCOL, ...CALLS];
+const IN_JAVASCRIPT: readonly Attempt[] = [...REACH, ...TIME, ...MEMORY, ...STACK, ...PROTOCOL, ...CALLS];
+
+const IN_PYTHON: readonly Attempt[] = [
+  ...REACH_IN_PYTHON,
+  ...TIME_IN_PYTHON,
+  ...MEMORY_IN_PYTHON,
+  ...STACK_IN_PYTHON,
+  ...PROTOCOL_IN_PYTHON,
+  ...PROCESS_IN_PYTHON,
+];
+
+export const ATTEMPTS: readonly Attempt[] = [...IN_JAVASCRIPT, ...IN_PYTHON];

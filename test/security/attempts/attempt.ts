@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../../../src/core/domain/json/json.ts';
 import type { ExecutionErrorKind } from '../../../src/core/execution/execution-result.ts';
 
-export const FAMILIES = ['reach', 'time', 'memory', 'stack', 'protocol'] as const;
+export const FAMILIES = ['reach', 'time', 'memory', 'stack', 'protocol', 'process'] as const;
 
 export type Family = (typeof FAMILIES)[number];
 
@@ -11,6 +11,8 @@ export const SMALL = { timeoutSeconds: 0.4, maxMemoryMb: 32 } as const;
 /** Code that attacks its executor, and how the last of its cells has to end. The canaries have to survive it. */
 export interface Attempt {
   family: Family;
+  /** The language of its cells. Absent: JavaScript. */
+  language?: 'python';
   name: string;
   /** The cells, which are run one after the other. */
   cells: string[];

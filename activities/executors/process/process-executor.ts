@@ -1,0 +1,146 @@
+import { UsageError } from '../../../src/core/domain/errors/error.ts';
+import type { JsonValue } from '../../../src/core/domain/json/json.ts';
+import type { ExecutionLimits } from '../../../src/core/execution/execution-limits.ts';
+import type { ExecutionErrorKind, ExecutionResult, Scratchpad } from '../../../src/core/execution/execution-result.ts';
+import type { CodeCallResult, Executor, Moment, Segment } from '../../../src/core/execution/executor.ts';
+import { resultsText } from '../quickjs/call-results.ts';
+import { MAX_CODE_LENGTH } from '../quickjs/frames.ts';
+import { codeTooLong, emptyScratchpad, readScratchpad, resultOf } from '../quickjs/results.ts';
+import type { Provided } from '../provided.ts';
+import { CellProcess, type SegmentEnding } from './cell-process.ts';
+import { Injections } from './injections.ts';
+import type { Program } from './program.ts';
+import { type ProcessDefinition, processSettings, type ProcessSettings } from './settings.ts';
+
+/** Kinds of errors after which nothing can be said of the state that the code has left. */
+const ENDING: ReadonlySet<ExecutionErrorKind> = new Set(['timeout', 'memory', 'killed', 'protocol']);
+
+/** A cell that has begun and not ended. */
+interface Cell {
+  /** Milliseconds and characters of output of the segments that have ended. */
+  spentMs: number;
+  outputLength: number;
+  /** The number of calls that it waits for; 0 while it runs. */
+  waitsFor: number;
+}
+
+/** Runs code in a process, which is started with the first run. There are no checkpoints: the cells have to be run again. */
+export class ProcessExecutor implements Executor {
+  private readonly program: () => Program;
+  private readonly limits: ExecutionLimits;
+  private readonly settings: ProcessSettings;
+  private readonly injections: Injections;
+  private process: CellProcess | undefined;
+  private cell: Cell | undefined;
+  private ended: ExecutionErrorKind | undefined;
+  private scratchpad = emptyScratchpad();
+
+  constructor(program: () => Program, definition: ProcessDefinition, provided: Provided) {
+    this.program = program;
+    this.limits = definition.limits;
+    this.settings = processSettings(definition, provided);
+    this.injections = new Injections(this.settings);
+  }
+
+  async run(code: string, moment: Moment): Promise<ExecutionResult> {
+    const segment = await this.start(code, moment, false);
+    if (segment.type === 'ended') return segment.result;
+    // Only a process that lies asks for calls here.
+    await this.end('protocol');
+    const error = { type: 'failed', kind: 'protocol', message: 'The process called tools, which it may not' } as const;
+    const { output, durationMs } = segment;
+    return resultOf({ ...error, durationMs, memoryUsedBytes: 0 }, { output, durationMs, scratchpad: this.keptScratchpad }, this.limits);
+  }
+
+  begin(code: string, moment: Moment): Promise<Segment> {
+    return this.start(code, moment, true);
+  }
+
+  async resume(results: readonly CodeCallResult[]): Promise<Segment> {
+    const { process, cell } = this;
+    if (process === undefined || cell === undefined || cell.waitsFor === 0) {
+      throw new UsageError('No code waits for calls: call begin() first');
+    }
+    const text = resultsText(results, cell.waitsFor);
+    cell.waitsFor = 0;
+    return this.segment(process, cell, await process.resume(text));
+  }
+
+  async kill(): Promise<void> {
+    if (this.cell !== undefined) await this.end('killed');
+  }
+
+  async close(): Promise<void> {
+    await this.end('killed');
+  }
+
+  inject(name: string, value: JsonValue): void {
+    this.refuseDuringRun('inject');
+    this.injections.add(name, value);
+  }
+
+  async reset(): Promise<void> {
+    this.refuseDuringRun('reset');
+    await this.end('killed');
+    this.injections.clear();
+    this.scratchpad = emptyScratchpad();
+    this.ended = undefined;
+  }
+
+  private async start(code: string, moment: Moment, mayCall: boolean): Promise<Segment> {
+    this.refuseDuringRun(mayCall ? 'begin' : 'run');
+    if (this.ended !== undefined) {
+      throw new UsageError(`The executor has ended with "${this.ended}", and its names are lost: call reset() before the next run`);
+    }
+    checkMoment(moment);
+    if (code.length > MAX_CODE_LENGTH) return { type: 'ended', result: codeTooLong(code, this.keptScratchpad), durationMs: 0 };
+    this.process ??= new CellProcess(this.program(), this.settings);
+    const { process } = this;
+    const cell: Cell = { spentMs: 0, outputLength: 0, waitsFor: 0 };
+    this.cell = cell;
+    const { now, seed } = moment;
+    return this.segment(process, cell, await process.run({ type: 'run', code, now, seed, injected: this.injections.take(), mayCall }));
+  }
+
+  private async segment(process: CellProcess, cell: Cell, ending: SegmentEnding): Promise<Segment> {
+    const { durationMs } = ending;
+    cell.spentMs += durationMs;
+    if (ending.type === 'calls') {
+      const output = process.output.slice(cell.outputLength);
+      cell.outputLength = process.output.length;
+      cell.waitsFor = ending.calls.length;
+      return { type: 'calls', calls: ending.calls, output, durationMs };
+    }
+    if (this.cell === cell) this.cell = undefined;
+    if (ending.type === 'failed' && ENDING.has(ending.kind) && this.process === process) await this.end(ending.kind);
+    this.scratchpad = readScratchpad(ending.scratchpad) ?? this.scratchpad;
+    const figures = { output: process.output, durationMs: cell.spentMs, scratchpad: this.keptScratchpad };
+    return { type: 'ended', result: resultOf(ending, figures, this.limits), durationMs };
+  }
+
+  private get keptScratchpad(): Scratchpad | undefined {
+    return this.settings.scratchpad ? this.scratchpad : undefined;
+  }
+
+  private async end(kind: ExecutionErrorKind): Promise<void> {
+    const { process } = this;
+    this.ended = kind;
+    this.process = undefined;
+    this.cell = undefined;
+    await process?.terminate({ kind, message: 'The run was killed' });
+  }
+
+  private refuseDuringRun(called: string): void {
+    if (this.cell !== undefined && this.cell.waitsFor > 0) {
+      throw new UsageError(`The code waits for the results of calls: call resume() or kill() before ${called}()`);
+    }
+    if (this.cell !== undefined) {
+      throw new UsageError(`The executor is running code: wait for its end, or call kill(), before ${called}()`);
+    }
+  }
+}
+
+function checkMoment({ now, seed }: Moment): void {
+  if (!Number.isFinite(now) || now < 0) throw new UsageError(`The moment of a run has now ${now}: write milliseconds since 1970`);
+  if (!Number.isSafeInteger(seed)) throw new UsageError(`The moment of a run has seed ${seed}: write a whole number`);
+}

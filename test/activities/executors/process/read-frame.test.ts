@@ -1,0 +1,51 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { readFrame } from '../../../../activities/executors/process/read-frame.ts';
+
+const DONE = { token: 't', type: 'done', durationMs: 0, memoryUsedBytes: 1, answer: '[1]', namespace: { n: { type: 'int', json: '1' } } };
+
+test('a frame with the token of the run is read', () => {
+  expect(readFrame(JSON.stringify(DONE), 't')).toMatchObject({ type: 'done', answer: '[1]', memoryUsedBytes: 1 });
+  expect(readFrame(JSON.stringify({ ...DONE, memoryUsedBytes: -1 }), 't')).toMatchObject({ memoryUsedBytes: 0 });
+});
+
+test.each([
+  ['another token', { ...DONE, token: 'u' }],
+  ['no token', { ...DONE, token: undefined }],
+  ['an answer that is no JSON', { ...DONE, answer: '}' }],
+  ['an answer that is nested too deeply', { ...DONE, answer: '['.repeat(70) + ']'.repeat(70) }],
+  ['an answer that is too long', { ...DONE, answer: `"${'x'.repeat(1_000_001)}"` }],
+  ['a value of a name that is no JSON', { ...DONE, namespace: { n: { type: 'int', json: 'NaN' } } }],
+  ['a scratchpad of another form', { ...DONE, scratchpad: '{"values":[]}' }],
+  ['the frame of a thread', { token: 't', type: 'restored' }],
+])('%s is refused', (_, frame) => {
+  expect(readFrame(JSON.stringify(frame), 't')).toBeUndefined();
+});
+
+test('nothing that a program writes makes the reader throw', () => {
+  fc.assert(
+    fc.property(
+      fc.oneof(
+        fc.string(),
+        fc.json(),
+        fc
+          .record({
+            token: fc.constant('t'),
+            type: fc.constantFrom('done', 'failed', 'calls', 'output'),
+            answer: fc.anything(),
+            calls: fc.anything(),
+          })
+          .map((one) => {
+            try {
+              return JSON.stringify(one);
+            } catch {
+              return '';
+            }
+          }),
+      ),
+      (line) => {
+        expect(() => readFrame(line, 't')).not.toThrow();
+      },
+    ),
+  );
+});

@@ -1,0 +1,46 @@
+import { afterAll } from 'vitest';
+import { pythonExecutor, type PythonDefinition } from '../../../../activities/executors/python/python-executor.ts';
+import type { Provided } from '../../../../activities/executors/provided.ts';
+import type { ExecutionResult } from '../../../../src/core/execution/execution-result.ts';
+import type { CodeCall, CodeCallResult, Executor } from '../../../../src/core/execution/executor.ts';
+
+export const MOMENT = { now: Date.UTC(2026, 0, 2), seed: 7 };
+
+const TOOLS: Provided = { tools: [{ name: 'orders', parameters: ['id', 'region'] }], scratchpad: true };
+
+const opened: Executor[] = [];
+
+/** An executor that is killed when the tests of the file have ended. */
+export function executor(definition: PythonDefinition = {}, provided: Provided = TOOLS): Executor {
+  const made = pythonExecutor({ ...definition, limits: { maxMemoryMb: 32, timeoutSeconds: 20, ...definition.limits } }, provided);
+  opened.push(made);
+  return made;
+}
+
+afterAll(async () => {
+  await Promise.all(opened.map((one) => one.close()));
+});
+
+/** Runs cells one after the other in one executor, and returns the last result. */
+export async function runAll(cells: readonly string[], one = executor()): Promise<ExecutionResult> {
+  const results: ExecutionResult[] = [];
+  for (const cell of cells) results.push(await one.run(cell, MOMENT));
+  return results.at(-1) as ExecutionResult;
+}
+
+/** Runs a cell whose calls are answered, and returns its batches of calls and its result. */
+export async function course(
+  one: Executor,
+  code: string,
+  answer: (call: CodeCall) => CodeCallResult = ({ arguments: given }) => ({ value: given }),
+): Promise<{ batches: CodeCall[][]; outputs: string[]; result: ExecutionResult }> {
+  const batches: CodeCall[][] = [];
+  const outputs: string[] = [];
+  let segment = await one.begin(code, MOMENT);
+  while (segment.type === 'calls') {
+    batches.push([...segment.calls]);
+    outputs.push(segment.output);
+    segment = await one.resume(segment.calls.map(answer));
+  }
+  return { batches, outputs, result: segment.result };
+}
