@@ -48,7 +48,7 @@ function segmentRequest(run: RequestingRun, call: SegmentCall, whole: boolean): 
     returned: segmentOutcome,
     failed: segmentFailure,
   };
-  if (run.snapshot.code?.tier !== 'local') return remote;
+  if (run.snapshot.code?.tier !== 'local' || call.remote) return remote;
   return { ...remote, tier: 'local', options: optionsOf(run, call), input: localInput(run, call, whole), remotely: () => remote };
 }
 

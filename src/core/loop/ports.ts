@@ -119,6 +119,8 @@ export interface SegmentCall {
   segment: number;
   calls: number;
   spentMs: number;
+  /** The segment must not be local. */
+  remote?: true;
   /** A checkpoint is wanted after the cell. */
   checkpoint?: true;
   /** The results of the calls of the segment before. */

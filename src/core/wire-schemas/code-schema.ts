@@ -96,6 +96,7 @@ export const CODE_STATE_SCHEMA: JsonObject = {
       required: ['cells'],
     },
     journalBytes: COUNT,
+    localWork: { type: 'object', properties: { bytes: COUNT, segments: COUNT }, required: ['bytes', 'segments'] },
     calls: {
       type: 'object',
       properties: { offset: COUNT, id: TEXT, author: TEXT, content: { type: 'array', items: CALL_SCHEMA } },

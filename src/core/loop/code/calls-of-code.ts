@@ -11,6 +11,7 @@ import { recordResults, recordsOf, resultOf } from '../tool-phase/record-results
 import { countToolCall } from '../state/run-state.ts';
 import { afterCell } from './cell-phase.ts';
 import { addResults, codeOf, dropCell } from './cells.ts';
+import { countCalls } from './local-work.ts';
 
 /** The result of a cell whose run was told to do something else. */
 const STEERED = 'The code was ended before its end, because a message to the run arrived.';
@@ -24,6 +25,12 @@ export function afterCallsOfCode(acting: Acting, ports: RunPorts, cell: CellPosi
     countToolCall(state, record);
     code.records.push({ ...record, caller: 'code' });
   }
+  const isLocal = (name: string): boolean => state.snapshot.tools.some((tool) => tool.name === name && tool.tier === 'local');
+  countCalls(
+    state,
+    calls.every(({ name }) => isLocal(name)),
+    outcomes,
+  );
   const { approvals } = state;
   approvals.approved = approvals.approved.filter(({ callId }) => !calls.some(({ toolCallId }) => toolCallId === callId));
   const ended = instead(ports, outcomes);

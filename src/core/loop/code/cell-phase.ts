@@ -12,6 +12,7 @@ import { findEvent, recordEvent, type RunState } from '../state/run-state.ts';
 import { interrupted, result } from '../tool-phase/call-results.ts';
 import { addSegment, beginCell, beginJournal, callsOf, codeOf, currentCell, dropCell, lastDigest } from './cells.ts';
 import { withOneFinalAnswer } from './final-answer.ts';
+import { countSegment, endsTask } from './local-work.ts';
 import { seedOf } from './seed.ts';
 
 /**
@@ -23,7 +24,9 @@ export async function runCellPhase(state: RunState, ports: RunPorts, position: C
   if (ports.cancelRequested()) return afterCell(position, interrupted());
   if (continueBeforeTool(state, ports, tools)) return { type: 'continue', position };
   if (position.spentMs === undefined) beginCell(state, cellAt(ports, tools, index));
-  const outcome = await ports.runSegment(segmentCall(state, position));
+  const call = segmentCall(state, position);
+  const outcome = await ports.runSegment(call);
+  countSegment(state, state.snapshot.code?.tier === 'local' && call.remote !== true, outcome);
   if (outcome.type !== 'calls') return afterCell(position, withOneFinalAnswer(state, ports, tools.outcomes, endOfCell(state, outcome)));
   addSegment(
     state,
@@ -84,6 +87,7 @@ function segmentCall(state: RunState, { tools: { response }, index, spentMs = 0 
     calls: callsOf(currentCell(state)),
     spentMs,
     ...(codeOf(state).journalBytes > CHECKPOINT_BYTES ? { checkpoint: true as const } : {}),
+    ...(endsTask(state) ? { remote: true as const } : {}),
     ...(results === undefined ? {} : { results }),
   };
 }

@@ -9,6 +9,8 @@ export interface CodeState {
   journal: CodeJournal;
   /** Bytes of JSON of the journal. Counted as it grows, because computing them each time would take longer with each cell. */
   journalBytes: number;
+  /** The local segments since the last remote activity, and the bytes that they and their calls produced. */
+  localWork?: { bytes: number; segments: number };
   /** The event of the calls that the cell in progress waits for. */
   calls?: WindowEvent;
   /** The calls that code has made in this step. */

@@ -56,7 +56,10 @@ export function recordToolStep(acting: Acting, outcomes: Outcomes): void {
     finishReason: 'tool_calls',
     ...(final ? { final: true } : {}),
   });
-  if (state.code !== undefined) state.code.records = [];
+  if (state.code === undefined) return;
+  state.code.records = [];
+  // The next activity is a model call, which is remote.
+  delete state.code.localWork;
 }
 
 /** Returns the records of calls, in their order. */

@@ -260,6 +260,41 @@ describe('a cell', () => {
   });
 });
 
+describe('the local segments of a cell', () => {
+  const local = (): AgentSnapshot => coding({ tools: [testTool('find', { tier: 'local' }), testTool('ask')] });
+
+  async function remoteSegments(cells: string[][], text = 'x'): Promise<number[]> {
+    const remote: number[] = [];
+    await runFake({
+      snapshot: local(),
+      model: [runCode, said('done')],
+      runSegment: (segment, run) => {
+        if (segment.remote) remote.push(segment.segment);
+        return cellOf(...cells)(segment, run);
+      },
+      tools: { find: () => returned(text) },
+    });
+    return remote;
+  }
+
+  test('are interrupted by a remote one after 50, so that the workflow task ends', async () => {
+    expect(await remoteSegments(Array.from({ length: 120 }, () => ['find']))).toEqual([50, 101]);
+  });
+
+  test('are interrupted by a remote one before what they produce is too large for one workflow task', async () => {
+    expect(
+      await remoteSegments(
+        Array.from({ length: 8 }, () => ['find', 'find']),
+        'x'.repeat(200_000),
+      ),
+    ).toEqual([3, 6]);
+  });
+
+  test('are not interrupted if their calls are remote', async () => {
+    expect(await remoteSegments(Array.from({ length: 120 }, () => ['ask']))).toEqual([]);
+  });
+});
+
 const batches = fc.array(fc.array(fc.constantFrom('find', 'pay', 'unknown'), { minLength: 1, maxLength: 3 }), { maxLength: 4 });
 
 it('has the same record if it continues as new at any points', async () => {
