@@ -18,6 +18,6 @@ export const codeSubject: Subject<RunRecord, PlainRecord> = {
   pointProblems,
   randomProblems,
   isSlow: (point) => /(before|after) (resolveAgent|notifyWaiting|authorizeDecision)/.test(point),
-  // In the pass of the servers every third of the points.
-  sample: (points, pass) => points.filter((_, index) => pass === 'worker' || index % 3 === 0),
+  // Every third of the points for workers, so that each segment and each call is hit at one moment of it, and every ninth for servers.
+  sample: (points, pass) => points.filter((_, index) => index % (pass === 'worker' ? 3 : 9) === 1),
 };
