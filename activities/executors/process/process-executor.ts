@@ -67,6 +67,8 @@ export class ProcessExecutor implements Executor {
   }
 
   async kill(): Promise<void> {
+    // An executor that has run nothing since it was made or reset has no names to lose.
+    if (this.process === undefined && this.ended === undefined) return;
     await this.end('killed');
   }
 
