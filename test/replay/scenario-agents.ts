@@ -5,6 +5,7 @@ import { defineAgent, defineTool } from '../../src/index.ts';
 import { assistant, broken, search } from '../server/testbed/agents.ts';
 import { clerk, refund } from '../server/approvals/decision-agents.ts';
 import { HeldArchive } from '../server/archive/held-archive.ts';
+import { codeAgents } from './code-agents.ts';
 import { asker, teller } from './effect-agents.ts';
 import { locals, localsInSequence } from './local-agents.ts';
 
@@ -82,4 +83,5 @@ export const agents = [
   teller,
   asker,
   deployed as AnyAgent,
+  ...codeAgents,
 ];

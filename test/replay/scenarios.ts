@@ -1,3 +1,4 @@
+import { code } from './scenarios/agents/code.ts';
 import { decisions } from './scenarios/agents/decisions.ts';
 import { effects } from './scenarios/agents/effects.ts';
 import { endings } from './scenarios/agents/endings.ts';
@@ -17,5 +18,6 @@ export const scenarios: Record<string, Scenario> = {
   ...decisions,
   ...localTools,
   ...effects,
+  ...code,
   ...programScenarios,
 };
