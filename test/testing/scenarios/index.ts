@@ -1,4 +1,5 @@
 import { ANSWERS } from './answers.ts';
+import { CODE } from './code.ts';
 import { DECISIONS } from './decisions.ts';
 import { EFFECTS } from './effects.ts';
 import { LIMITS, MESSAGES, WINDOWS } from './limits.ts';
@@ -18,4 +19,5 @@ export const SCENARIOS: readonly Scenario[] = [
   ...LIMITS,
   ...MESSAGES,
   ...WINDOWS,
+  ...CODE,
 ];
