@@ -1,5 +1,6 @@
 import { ANSWERS } from './answers.ts';
 import { CODE_REPLIES } from './code-replies.ts';
+import { CODE } from './code.ts';
 import { DECISIONS } from './decisions.ts';
 import { EFFECTS } from './effects.ts';
 import { JSON_REPLIES } from './json-replies.ts';
@@ -22,4 +23,5 @@ export const SCENARIOS: readonly Scenario[] = [
   ...WINDOWS,
   ...JSON_REPLIES,
   ...CODE_REPLIES,
+  ...CODE,
 ];
