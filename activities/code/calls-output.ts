@@ -1,5 +1,4 @@
 import { activityInfo } from '@temporalio/activity';
-import { createHash } from 'node:crypto';
 import { checkCodeCalls } from '../../src/core/code/check-code-calls.ts';
 import type { RunSegmentOutput } from '../../src/core/domain/code/segment-messages.ts';
 import { cutText } from '../../src/core/domain/content/cut-content.ts';
@@ -34,22 +33,12 @@ export async function callsOutput(
     return `The ${calls.length} calls that the code made at once have ${bytes} bytes of JSON, more than ${budget}: call with less`;
   return {
     type: 'calls',
-    id: callsEventId(input),
-    calls,
+    calls: calls.map(({ name, arguments: args }) => ({ name, arguments: args })),
     ...(problems === undefined ? {} : { problems }),
     ...(approvals === undefined ? {} : { approvals }),
     digest,
     durationMs: roundedMs(durationMs),
   };
-}
-
-/**
- * Returns the id of the event of the calls: always the same for a segment. Idempotency keys contain it, and a local segment runs again,
- * together with the local calls after it, if its workflow task is lost.
- */
-function callsEventId({ eventId, at, segment }: SegmentWork['input']): string {
-  const hex = createHash('sha256').update(`${eventId}/${at[1]}/${segment}`).digest('hex');
-  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20, 32)].join('-');
 }
 
 /** Returns the bytes of JSON that calls may have together: those of a local segment travel with all that its workflow task produces. */

@@ -23,17 +23,17 @@ export function segmentAddress([offset, index]: readonly [number, number], segme
 export async function recordedSegment(
   recorded: RecordedExecution,
   tasks: RecordedTasks,
-  { offset, index, segment }: SegmentCall,
+  call: SegmentCall,
   { localCallsLeft, requested }: Taking,
 ): Promise<SegmentOutcome> {
-  const address = segmentAddress([offset, index], segment);
+  const address = segmentAddress([call.offset, call.index], call.segment);
   for (;;) {
     const remote = recorded.segments.get(address);
     if (remote !== undefined) requested(remote);
     const local = remote === undefined ? localSegment(localCallsLeft, address) : undefined;
     if (local !== undefined) localCallsLeft.delete(local);
     const ended = await tasks.endOf(remote ?? (local as RecordedActivity<unknown, RunSegmentOutput> | undefined), { isWaitedFor: false });
-    const outcome = ended.failure === undefined ? segmentOutcome(ended.output) : segmentFailure(ended.failure);
+    const outcome = ended.failure === undefined ? segmentOutcome(ended.output, call) : segmentFailure(ended.failure);
     if (outcome.type !== 'cold') return outcome;
   }
 }

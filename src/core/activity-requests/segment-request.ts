@@ -1,4 +1,5 @@
 import { ActivityCancellationType, ApplicationFailure, type ActivityOptions } from '@temporalio/common';
+import { codeCallId } from '../code/code-call-ids.ts';
 import { toolOwner } from '../domain/agent/tool-owner.ts';
 import { MISSED_HEARTBEATS } from '../domain/agent/tool-policy.ts';
 import { oneLine } from '../domain/content/text.ts';
@@ -45,16 +46,29 @@ function segmentRequest(run: RequestingRun, call: SegmentCall, whole: boolean): 
       heartbeatTimeout: run.snapshot.timing.heartbeatMs * MISSED_HEARTBEATS,
     },
     input: remoteInput(run, call),
-    returned: segmentOutcome,
+    returned: (output) => segmentOutcome(output, call),
     failed: segmentFailure,
   };
   if (run.snapshot.code?.tier !== 'local' || call.remote) return remote;
   return { ...remote, tier: 'local', options: optionsOf(run, call), input: localInput(run, call, whole), remotely: () => remote };
 }
 
-/** Returns the outcome of a segment that ran. */
-export function segmentOutcome({ at: _, segment: __, ...output }: RunSegmentOutput): Answer {
-  return output;
+/**
+ * Returns the outcome of a segment that ran. The id of the event of its calls is always the same: idempotency keys contain it, and a
+ * local segment runs again, together with the local calls after it, if its workflow task is lost.
+ */
+export function segmentOutcome(
+  { at: _, segment: __, ...output }: RunSegmentOutput,
+  { call: { toolCallId }, eventId, index, segment, calls: before }: Pick<SegmentCall, 'call' | 'eventId' | 'index' | 'segment' | 'calls'>,
+): Answer {
+  if (output.type !== 'calls') return output;
+  const calls = output.calls.map((made, place) => ({
+    type: 'tool_call' as const,
+    toolCallId: codeCallId(toolCallId, before + place + 1),
+    name: made.name,
+    arguments: made.arguments,
+  }));
+  return { ...output, id: `${eventId}.${index}.${segment}`, calls };
 }
 
 /** Returns the outcome of a segment whose activity failed. */

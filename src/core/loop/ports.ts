@@ -129,7 +129,9 @@ export interface SegmentCall {
 
 /** The outcome of a segment. */
 export type SegmentOutcome =
-  | Exclude<RunSegmentOutput, { type: 'cold' }>
+  | Exclude<RunSegmentOutput, { type: 'cold' | 'calls' }>
+  /** `id`: the id of the event of the calls. */
+  | (Omit<Extract<RunSegmentOutput, { type: 'calls' }>, 'calls'> & { id: string; calls: ToolCall[] })
   /** The segment did not run, or its answer was lost. */
   | { type: 'failed'; message: string; noWorker?: { code: ErrorCode; message: string } }
   | { type: 'cancelled' };

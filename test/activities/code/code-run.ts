@@ -24,7 +24,10 @@ const orders = defineTool({
 export const desk = defineAgent({ name: 'desk', model: 'scripted/m', tools: [orders], code: { executor: quickjs() } });
 
 /** The answer of a tool for code. */
-export type AnswerCall = (call: ToolCall) => CodeCallResult;
+export type AnswerCall = (call: MadeCall) => CodeCallResult;
+
+/** A call as a segment returns it. */
+export type MadeCall = Pick<ToolCall, 'name' | 'arguments'>;
 
 /** Options of a run of code. */
 export interface CodeRunOptions extends EnvironmentOptions {
@@ -158,6 +161,6 @@ export class CodeRun {
 }
 
 /** Answers a call of `orders` with the id of the order. */
-export function found({ arguments: { id } }: ToolCall): CodeCallResult {
+export function found({ arguments: { id } }: MadeCall): CodeCallResult {
   return { value: { id: id ?? null, total: Number(id) * 10 } };
 }

@@ -14,15 +14,14 @@ test('a segment returns the calls that its code waits for, and the next goes on 
   const [first, second] = run.outputs;
   expect(first).toEqual({
     type: 'calls',
-    id: expect.any(String) as string,
     calls: [
-      { type: 'tool_call', toolCallId: 'c1.1', name: 'orders', arguments: { id: 41 } },
-      { type: 'tool_call', toolCallId: 'c1.2', name: 'orders', arguments: { id: 42 } },
+      { name: 'orders', arguments: { id: 41 } },
+      { name: 'orders', arguments: { id: 42 } },
     ],
     digest,
     durationMs: 1,
   });
-  expect(second).toMatchObject({ type: 'calls', calls: [{ toolCallId: 'c1.3' }] });
+  expect(second).toMatchObject({ type: 'calls', calls: [{ arguments: { id: 43 } }] });
   expect(ended).toEqual({
     type: 'ended',
     id: expect.any(String) as string,

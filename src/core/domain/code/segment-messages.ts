@@ -43,9 +43,8 @@ export type RunSegmentOutput = { at?: [offset: number, index: number]; segment?:
   | { type: 'cold' }
   | {
       type: 'calls';
-      /** The id of the event of the calls. */
-      id: string;
-      calls: ToolCall[];
+      /** Their ids follow from the call of `run_code` and from their numbers. */
+      calls: Pick<ToolCall, 'name' | 'arguments'>[];
       problems?: Record<string, string>;
       approvals?: Record<string, ApprovalRequirement>;
       digest: string;

@@ -7,7 +7,7 @@ import type { RunState } from '../state/run-state.ts';
 import type { CodeState } from './code-state.ts';
 
 /** Bytes of JSON of the journal that is carried into the next execution. */
-const CARRIED_JOURNAL_BYTES = 300_000;
+export const CARRIED_JOURNAL_BYTES = 300_000;
 
 /** Bytes of a segment in JSON beside its digest and its results. */
 const SEGMENT_BYTES = 30;

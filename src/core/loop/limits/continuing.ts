@@ -4,7 +4,7 @@ import { jsonBytes } from '../../domain/json/payload-limit.ts';
 import type { NextStep, Position, ToolsPosition } from '../next-step.ts';
 import type { Growth, RunPorts, ToolInvocation } from '../ports.ts';
 import { withoutRecorded } from '../tool-phase/results-in-window.ts';
-import { forgetLargeJournal } from '../code/cells.ts';
+import { CARRIED_JOURNAL_BYTES, forgetLargeJournal } from '../code/cells.ts';
 import type { RunState } from '../state/run-state.ts';
 import { fitsContinueAsNew } from '../compaction/window-limit.ts';
 
@@ -28,6 +28,8 @@ export function continueBeforeModelCall(state: RunState, ports: RunPorts, positi
 export function continueBeforeTool(state: RunState, ports: RunPorts, batch: Pick<ToolsPosition, 'response' | 'outcomes'>): boolean {
   // A cancellation is not carried on: the run ends here.
   if (ports.cancelRequested() || !ports.continueDue(ACTIVITY)) return false;
+  // A large journal is forgotten between two steps, and never in the middle of a cell.
+  if (state.code !== undefined && state.code.journalBytes > CARRIED_JOURNAL_BYTES) return false;
   const { response, outcomes } = batch;
   let bytes = jsonBytes({ ...response, content: [], providerItems: [] });
   for (const outcome of outcomes) {
