@@ -11,6 +11,7 @@ process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(new URL('node_modules/.cache
 const MATRICES = {
   unit: [
     'test/activities/hostile/thrown-by-hooks.test.ts',
+    'test/spec/own-cases.test.ts',
     'test/replay/mutations.test.ts',
     'test/replay/program-mutations.test.ts',
     'test/core/json-schema/bounded-checks.test.ts',

@@ -5,18 +5,15 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { isJsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
+import type { JsonValue } from '../../src/core/domain/json/json.ts';
 import type { SuiteAdapter } from './adapters/adapter.ts';
 import { findSuite } from './adapters/index.ts';
 import { WITHOUT_COUNTERPART } from './adapters/without-counterpart.ts';
-import { readCaseFiles, type SpecCase } from './case-file.ts';
-import { matcherOf } from './match.ts';
+import type { SpecCase } from './case-file.ts';
 import { replayFile, type Replayed } from './replay.ts';
 import { closingLine, failureReport, skipReport } from './report.ts';
 
 const OWN_CASES = fileURLToPath(new URL('cases', import.meta.url));
-/** Each session of an executor starts a thread of its own. */
-const CASES_TIMEOUT_MS = 120_000;
 const RUN = fileURLToPath(new URL('run.ts', import.meta.url));
 
 function specCase(op: string, expectation: JsonValue, input: JsonValue = {}): SpecCase {
@@ -189,32 +186,6 @@ describe('the report', () => {
     expect(skipReport(replayed)).toEqual(['SKIPPED suite later (2): nothing streams', 'SKIPPED suite never (1): agents have no skills']);
     expect(closingLine(replayed, 0)).toBe('1 passed, 0 failed, 3 skipped');
     expect(closingLine(replayed, 2)).toBe('1 passed, 2 failed, 3 skipped');
-  });
-});
-
-/** Every expectation with the same keys and another value for one of them. */
-function wrong(expectation: JsonValue): JsonValue[] {
-  if (!isJsonObject(expectation) || matcherOf(expectation) !== undefined) return [{ $not: expectation }];
-  const { $unordered_tail: _, ...fields } = expectation;
-  return Object.keys(fields).map((key) => ({ ...fields, [key]: 'something else' }));
-}
-
-describe('the cases of this folder', () => {
-  const files = readCaseFiles(OWN_CASES).filter((file) => file.type === 'cases');
-
-  it.each(files)('pass: $suite', { timeout: CASES_TIMEOUT_MS }, async (file) => {
-    const replayed = await replayFile(file, findSuite);
-    expect(replayed.flatMap(failureReport)).toEqual([]);
-    expect(replayed.length).toBeGreaterThan(10);
-  });
-
-  it('would fail with other expectations', { timeout: CASES_TIMEOUT_MS }, async () => {
-    for (const file of files) {
-      const cases = file.cases.flatMap((one) => wrong(one.expect).map((expectation) => ({ ...one, expect: expectation })));
-      const replayed = await replayFile({ ...file, cases }, findSuite);
-      expect(replayed.filter(({ verdict }) => verdict.type !== 'failed')).toEqual([]);
-      expect(replayed.length).toBeGreaterThanOrEqual(file.cases.length);
-    }
   });
 });
 
