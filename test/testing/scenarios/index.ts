@@ -1,4 +1,5 @@
 import { ANSWERS } from './answers.ts';
+import { CODE_CELLS } from './code-cells.ts';
 import { CODE_REPLIES } from './code-replies.ts';
 import { DECISIONS } from './decisions.ts';
 import { EFFECTS } from './effects.ts';
@@ -22,4 +23,5 @@ export const SCENARIOS: readonly Scenario[] = [
   ...WINDOWS,
   ...JSON_REPLIES,
   ...CODE_REPLIES,
+  ...CODE_CELLS,
 ];
