@@ -1,153 +1,159 @@
-import { z } from 'zod';
-import { type AnyTool, contextUpdate, defineAgent, defineTool, quickjs, withUpdate } from '../../../src/index.ts';
-import { callTool, delay, say, type ScriptEntry, together } from '../../../src/testing/index.ts';
-import { agentWith, scenario, toolThat } from './scenario.ts';
+import { callTool, delay, killWorker, say, together } from '../../../src/testing/index.ts';
+import { cells, coder, far, promoting } from './code-agents.ts';
+import { scenario } from './scenario.ts';
 
-const find = defineTool({
-  name: 'find',
-  description: 'Finds a text',
-  parameters: z.object({ text: z.string() }),
-  result: z.string(),
-  execute: ({ text }) => `found ${text}`,
-});
-const cached = defineTool({
-  name: 'cached',
-  description: 'Finds a text at once',
-  parameters: z.object({ text: z.string() }),
-  tier: 'local',
-  execute: ({ text }) => `cached ${text}`,
-});
-const rows = defineTool({
-  name: 'rows',
-  description: 'Reads all rows',
-  parameters: z.object({}),
-  callers: ['code'],
-  execute: () => [3, 1, 2],
-});
-const careful = defineTool({
-  name: 'careful',
-  description: 'Must be thought about',
-  parameters: z.object({}),
-  callers: ['model'],
-  execute: () => 'careful',
-});
-const down = toolThat('down', () => {
-  throw new Error('the service is down');
-});
-const keeping = toolThat('keeping', ({ text }, { state, setState }) => {
-  setState('last', text ?? '');
-  return `before: ${JSON.stringify(state)}`;
-});
-const deps = z.object({ rank: z.string() });
-const promote = defineTool({
-  name: 'promote',
-  description: 'Sets the rank',
-  parameters: z.object({ rank: z.string() }),
-  execute: ({ rank }) => withUpdate('promoted', contextUpdate().set('rank', rank)),
-});
-const rankOf = defineTool({
-  name: 'rank',
-  description: 'Tells the rank',
-  parameters: z.object({}),
-  execute: (_, context: { readonly deps: Readonly<z.infer<typeof deps>> }) => context.deps.rank,
-});
-
-const executor = quickjs({ limits: { timeoutSeconds: 5 } });
-const local = { executor, tier: 'local' } as const;
-const remote = { executor, tier: 'remote' } as const;
-const tools: AnyTool[] = [find, cached, rows, careful, down, keeping];
-const coder = agentWith(tools, { code: local });
-const far = agentWith(tools, { code: remote });
-const narrow = agentWith(tools, { code: { executor: quickjs({ limits: { timeoutSeconds: 5, maxOutputBytes: 100 } }), tier: 'local' } });
-const hasty = agentWith(tools, { code: { executor: quickjs({ limits: { timeoutSeconds: 1 } }), tier: 'local' } });
-const limited = agentWith(tools, { code: local, limits: { toolCalls: 3 } });
-const promoting = defineAgent({ name: 'agent', model: 'scripted/m', deps, tools: [promote, rankOf], code: local });
-
-/** Answers of the model that run the cells one after the other, and then end. */
-function cells(...codes: readonly string[]): ScriptEntry[] {
-  return [...codes.map((code, index) => callTool('run_code', { code }, `c${index + 1}`)), say('done')];
-}
-
-/** Runs of agents that call tools in cells of code. */
+/** Calls of tools in code, and names that stay. */
 export const CODE_CELLS = [
   scenario('code makes one call after the other', coder, {
     script: cells("const one = find('a'); print(find(one))"),
-    timeline: [],
+    timeline: [
+      /^agent calls run_code/,
+      'agent calls find {"text":"a"}',
+      'find: found a',
+      'agent calls find {"text":"found a"}',
+      'find: found found a',
+      'run_code: found found a',
+      'agent: done',
+    ],
   }),
   scenario('code in activities makes one call after the other', far, {
     script: cells("const one = find('a'); print(find(one))"),
-    timeline: [],
+    timeline: [
+      /^agent calls run_code/,
+      'agent calls find {"text":"a"}',
+      'find: found a',
+      'agent calls find {"text":"found a"}',
+      'find: found found a',
+      'run_code: found found a',
+      'agent: done',
+    ],
   }),
   scenario('code makes calls together, and has their results in order', coder, {
     script: cells("print(await Promise.all(['a', 'b', 'c'].map((text) => tools.find({ text }))))"),
     faults: [delay('find', 40)],
-    timeline: [],
+    timeline: [
+      /^agent calls run_code/,
+      'agent calls find {"text":"a"}',
+      'agent calls find {"text":"b"}',
+      'agent calls find {"text":"c"}',
+      'find: found a',
+      'find: found b',
+      'find: found c',
+      'run_code: ["found a","found b","found c"]',
+      'agent: done',
+    ],
   }),
   scenario('code in activities makes calls of several tools together', far, {
     script: cells("print(await Promise.all([tools.find('a'), tools.cached('b'), tools.rows()]))"),
-    timeline: [],
+    timeline: [
+      /^agent calls run_code/,
+      'agent calls find {"text":"a"}',
+      'agent calls cached {"text":"b"}',
+      'agent calls rows {}',
+      'find: found a',
+      'cached: cached b',
+      'rows: [3,1,2]',
+      'run_code: ["found a","cached b",[3,1,2]]',
+      'agent: done',
+    ],
   }),
   scenario('callbacks of code make calls', coder, {
     script: cells("print(['b', 'a'].map((text) => find(text)), rows().sort((a, b) => (find(`${a} ${b}`), a - b)))"),
-    timeline: [],
+    timeline: [
+      /^agent calls run_code/,
+      'agent calls find {"text":"b"}',
+      'find: found b',
+      'agent calls find {"text":"a"}',
+      'find: found a',
+      'agent calls rows {}',
+      'rows: [3,1,2]',
+      'agent calls find {"text":"3 1"}',
+      'find: found 3 1',
+      'agent calls find {"text":"3 2"}',
+      'find: found 3 2',
+      'agent calls find {"text":"1 2"}',
+      'find: found 1 2',
+      'run_code: ["found b","found a"] [1,2,3]',
+      'agent: done',
+    ],
   }),
   scenario('names of a cell are there in the next', coder, {
     script: cells("const one = find('a'); function twice(text) { return find(text + text); }", 'print(twice(one))'),
-    timeline: [],
+    timeline: [
+      /^agent calls run_code/,
+      'agent calls find {"text":"a"}',
+      'find: found a',
+      'run_code: (no output)',
+      /^agent calls run_code/,
+      'agent calls find {"text":"found afound a"}',
+      'find: found found afound a',
+      'run_code: found found afound a',
+      'agent: done',
+    ],
   }),
   scenario('names of a cell in activities are there in the next', far, {
     script: cells("let one = find('a'); class Box { open() { return one; } }", "one += '!'; print(new Box().open())"),
-    timeline: [],
+    timeline: [
+      /^agent calls run_code/,
+      'agent calls find {"text":"a"}',
+      'find: found a',
+      'run_code: (no output)',
+      /^agent calls run_code/,
+      'run_code: found a!',
+      'agent: done',
+    ],
   }),
   scenario('a name is declared again', coder, {
     script: cells("const one = find('a')", "const one = find('b'); print(one)", 'let one = 1; print(one)'),
-    timeline: [],
-  }),
-  scenario('an error of a call is caught in code', coder, {
-    script: cells("try { down() } catch (error) { print(error.message) } print(find('a'))"),
-    timeline: [],
-  }),
-  scenario('an error ends a cell, and its names', coder, {
-    script: cells("const kept = [find('a')]", "kept.push('more'); const lost = 1; down(); find('b')", 'print(kept, typeof lost)'),
-    timeline: [],
-  }),
-  scenario('arguments that do not fit are an error in code', coder, {
-    script: cells("try { find({ text: 7 }) } catch (error) { print(error.message) } try { find(() => 1) } catch (error) { print(error.message) }"),
-    timeline: [],
-  }),
-  scenario('a tool for code alone is refused to the model', coder, {
-    script: [together(callTool('rows', {}, 'c1'), callTool('run_code', { code: 'print(rows())' }, 'c2')), say('done')],
-    timeline: [],
-  }),
-  scenario('a tool for the model alone is no function of code', coder, {
-    script: [together(callTool('careful', {}, 'c1'), callTool('run_code', { code: 'careful()' }, 'c2')), say('done')],
-    timeline: [],
-  }),
-  scenario('the limit of tool calls ends in the middle of a cell', limited, {
-    script: cells("for (const text of ['a', 'b', 'c', 'd']) find(text)"),
-    timeline: [],
-    status: 'max_iterations_reached',
+    timeline: [
+      /^agent calls run_code/,
+      'agent calls find {"text":"a"}',
+      'find: found a',
+      'run_code: (no output)',
+      /^agent calls run_code/,
+      'agent calls find {"text":"b"}',
+      'find: found b',
+      'run_code: found b',
+      /^agent calls run_code/,
+      'run_code: 1',
+      'agent: done',
+    ],
   }),
   scenario('a call of code sees the deps that one before has updated', promoting, {
     deps: { rank: 'gold' },
     script: cells("print(rank()); promote('silver'); print(rank())", 'print(rank())'),
-    timeline: [],
+    timeline: [
+      /^agent calls run_code/,
+      'agent calls rank {}',
+      'rank: gold',
+      'agent calls promote {"rank":"silver"}',
+      'promote: promoted',
+      'deps: set rank',
+      'agent calls rank {}',
+      'rank: silver',
+      'run_code: gold\nsilver',
+      /^agent calls run_code/,
+      'agent calls rank {}',
+      'rank: silver',
+      'run_code: silver',
+      'agent: done',
+    ],
   }),
   scenario('calls of code see the state that those before have set', coder, {
     script: cells("print(keeping('a')); print(keeping('b'))", "print(keeping('c'))"),
-    timeline: [],
-  }),
-  scenario('a cell that takes too long leaves no names', hasty, {
-    script: cells("const one = find('a')", "const two = find('b'); while (true);", 'print(typeof one, typeof two)'),
-    timeline: [],
-  }),
-  scenario('printed output that is long is cut', narrow, {
-    script: cells("for (let i = 0; i < 50; i++) print('line', i)"),
-    timeline: [],
-  }),
-  scenario('the last final answer of a cell is its result', coder, {
-    script: cells("final_answer(1); final_answer({ rows: rows(), text: find('a') })"),
-    timeline: [],
+    timeline: [
+      /^agent calls run_code/,
+      'agent calls keeping {"text":"a"}',
+      'keeping: before: {}',
+      'agent calls keeping {"text":"b"}',
+      'keeping: before: {"last":"a"}',
+      'run_code: before: {}\nbefore: {"last":"a"}',
+      /^agent calls run_code/,
+      'agent calls keeping {"text":"c"}',
+      'keeping: before: {"last":"b"}',
+      'run_code: before: {"last":"b"}',
+      'agent: done',
+    ],
   }),
   scenario('cells of one response run one after the other, beside another call', coder, {
     script: [
@@ -158,18 +164,60 @@ export const CODE_CELLS = [
       ),
       say('done'),
     ],
-    timeline: [],
+    timeline: [
+      /^agent calls run_code/,
+      'agent calls cached {"text":"x"}',
+      /^agent calls run_code/,
+      'cached: cached x',
+      'agent calls find {"text":"a"}',
+      'find: found a',
+      'run_code: (no output)',
+      'run_code: found a',
+      'agent: done',
+    ],
   }),
   scenario('code calls local tools', coder, {
     script: cells("print(cached('a'), await Promise.all([tools.cached('b'), tools.cached('c')]))"),
-    timeline: [],
+    timeline: [
+      /^agent calls run_code/,
+      'agent calls cached {"text":"a"}',
+      'cached: cached a',
+      'agent calls cached {"text":"b"}',
+      'agent calls cached {"text":"c"}',
+      'cached: cached b',
+      'cached: cached c',
+      'run_code: cached a ["cached b","cached c"]',
+      'agent: done',
+    ],
   }),
-  scenario('a call that code does not await is not made', coder, {
-    script: cells("tools.find('a'); print('end')"),
-    timeline: [],
+  scenario('the clock of a cell stands, and its random numbers go on', coder, {
+    script: cells("const now = Date.now(), number = Math.random(); find('a'); print(Date.now() === now, Math.random() === number)"),
+    timeline: [/^agent calls run_code/, 'agent calls find {"text":"a"}', 'find: found a', 'run_code: true false', 'agent: done'],
   }),
-  scenario('the clock and random numbers continue in the next segment of a cell', far, {
-    script: cells("const now = Date.now(), number = Math.random(); find('a'); print(Date.now() >= now, Math.random() !== number)"),
-    timeline: [],
+  scenario('code goes on when the worker is lost during a call', far, {
+    script: cells("const now = Date.now(); find('a'); print(Date.now() === now, find('b'))"),
+    faults: [killWorker({ tool: 'find' })],
+    timeline: [
+      /^agent calls run_code/,
+      'agent calls find {"text":"a"}',
+      'find: found a',
+      'agent calls find {"text":"b"}',
+      'find: found b',
+      'run_code: true found b',
+      'agent: done',
+    ],
+  }),
+  scenario('another worker has the names of earlier cells', coder, {
+    script: cells("const now = Date.now(); const one = { text: find('a'), now };", 'print(one.text, one.now === now)'),
+    faults: [killWorker({ afterStep: 1 })],
+    timeline: [
+      /^agent calls run_code/,
+      'agent calls find {"text":"a"}',
+      'find: found a',
+      'run_code: (no output)',
+      /^agent calls run_code/,
+      'run_code: found a true',
+      'agent: done',
+    ],
   }),
 ];

@@ -1,5 +1,7 @@
 import { ANSWERS } from './answers.ts';
 import { CODE_CELLS } from './code-cells.ts';
+import { CODE_DECISIONS } from './code-decisions.ts';
+import { CODE_ENDINGS } from './code-endings.ts';
 import { CODE_REPLIES } from './code-replies.ts';
 import { DECISIONS } from './decisions.ts';
 import { EFFECTS } from './effects.ts';
@@ -24,4 +26,6 @@ export const SCENARIOS: readonly Scenario[] = [
   ...JSON_REPLIES,
   ...CODE_REPLIES,
   ...CODE_CELLS,
+  ...CODE_ENDINGS,
+  ...CODE_DECISIONS,
 ];
