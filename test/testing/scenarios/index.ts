@@ -1,4 +1,7 @@
 import { ANSWERS } from './answers.ts';
+import { CODE_CELLS } from './code-cells.ts';
+import { CODE_DECISIONS } from './code-decisions.ts';
+import { CODE_ENDINGS } from './code-endings.ts';
 import { CODE_REPLIES } from './code-replies.ts';
 import { CODE } from './code.ts';
 import { DECISIONS } from './decisions.ts';
@@ -24,4 +27,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ...JSON_REPLIES,
   ...CODE_REPLIES,
   ...CODE,
+  ...CODE_CELLS,
+  ...CODE_ENDINGS,
+  ...CODE_DECISIONS,
 ];
