@@ -11,6 +11,7 @@ process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(new URL('node_modules/.cache
 const MATRICES = {
   unit: [
     'test/activities/hostile/thrown-by-hooks.test.ts',
+    'test/activities/code/quickjs-cells.test.ts',
     'test/spec/own-cases.test.ts',
     'test/replay/mutations.test.ts',
     'test/replay/program-mutations.test.ts',
@@ -41,6 +42,7 @@ const MATRICES = {
     'test/server/package/package-installed.test.ts',
     'test/server/package/package.test.ts',
     'test/server/programs/children-across-executions.test.ts',
+    'test/server/programs/children.test.ts',
     'test/server/programs/continue-as-new.test.ts',
     'test/server/programs/orphans.test.ts',
     'test/server/programs/pause.test.ts',
@@ -51,6 +53,7 @@ const MATRICES = {
     'test/server/testing/kits.test.ts',
     'test/server/worker/crash.test.ts',
     'test/server/worker/crowd.test.ts',
+    'test/server/workflows/continue-as-new.test.ts',
   ],
 };
 
