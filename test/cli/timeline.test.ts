@@ -168,3 +168,51 @@ test('an open run is queried; if the server has removed its beginning, the rest 
 test('the history of a run that has ended is read, without a worker', async () => {
   expect(await runRecords(readable({ export: () => listed(step) }), { live: false })).toEqual([step]);
 });
+
+const cell: ContentItem = {
+  type: 'tool_call',
+  toolCallId: 'c1',
+  name: 'run_code',
+  arguments: { code: 'for (const id of [1, 2])\n  pay({ id });' },
+};
+const pays = (id: number): ContentItem => ({ type: 'tool_call', toolCallId: `c1.${id}`, name: 'pay', arguments: { id } });
+
+test('code is shown as it is, with its calls below it, in a complete step', () => {
+  const ran = { ...newToolCallRecord('run_code', 'c1', AT), arguments: { code: 'pay({ id: 1 });' }, result: 'done', durationMs: 3 };
+  const paid = { ...newToolCallRecord('pay', 'c1.1', AT), arguments: { id: 1 }, result: 'paid', durationMs: 12, caller: 'code' as const };
+  const events = [
+    said('Pay.'),
+    event('clerk', [cell], { usage: null }),
+    event('clerk', [pays(1)], { caller: 'code' }),
+    event('clerk', [result('c1.1', 'pay', 'paid')], { caller: 'code' }),
+    event('clerk', [result('c1', 'run_code', 'done')]),
+  ];
+  expect(told(inOrder(events, [{ ...newStep(1), toolCalls: [ran, paid], finishReason: 'tool_calls' }]))).toBe(
+    [
+      '',
+      'user · Pay.',
+      '',
+      'Step 1 · tool_calls',
+      '  → run_code',
+      '      for (const id of [1, 2])',
+      '        pay({ id });',
+      '  ← done (3 ms)',
+      '      → pay {"id":1}',
+      '      ← paid (12 ms)',
+    ].join('\n'),
+  );
+});
+
+test('calls of code that have a result or wait are shown while the code runs', () => {
+  const events = [
+    event('clerk', [cell], { usage: null }),
+    event('clerk', [pays(1)], { caller: 'code' }),
+    event('clerk', [result('c1.1', 'pay', 'paid')], { caller: 'code' }),
+    event('clerk', [pays(2)], { caller: 'code' }),
+  ];
+  expect(
+    told(inOrder(events, []), new Set(['c1.2']))
+      .split('\n')
+      .slice(5),
+  ).toEqual(['  … no result yet', '      → pay {"id":1}', '      ← paid', '      → pay {"id":2}', '      … waits for a decision']);
+});

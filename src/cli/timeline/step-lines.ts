@@ -1,13 +1,16 @@
 import { decider, type Decision } from '../../core/domain/approvals/approval.ts';
 import type { StepResult, ToolCallRecord } from '../../core/domain/record/step.ts';
-import { verifiedText } from '../../core/domain/content/tool-text.ts';
-import { oneLine } from '../../core/domain/content/text.ts';
+import { RUN_CODE, verifiedText } from '../../core/domain/content/tool-text.ts';
+import { counted, oneLine } from '../../core/domain/content/text.ts';
 import { decisionText } from '../render/decision-text.ts';
 import { printable, printableLine } from '../../core/domain/content/printable.ts';
 import type { Output } from '../output.ts';
 
 /** The bytes of arguments or of a result that a line shows; `--json` shows all. */
 const SHOWN_BYTES = 300;
+
+/** The lines of code that a step shows; `longhaul events` shows all. */
+const SHOWN_LINES = 20;
 
 /** Facts about a step that are not part of it. */
 export interface StepDetails {
@@ -27,13 +30,30 @@ export function stepLines(step: StepResult, output: Pick<Output, 'look'>, detail
   return [
     `${output.look('bold', title)} ${output.look('dim', `· ${printable(facts.join(' · '))}`)}`,
     ...(step.thought === null ? [] : indented(printable(step.thought))),
-    ...step.toolCalls.flatMap((call) => [
-      `  → ${output.look('cyan', printable(call.toolName))} ${shown(JSON.stringify(call.arguments))}`,
-      ...(details.decisions ?? []).filter(({ callId }) => callId === call.callId).map((decision) => decisionLine(decision, output)),
-      outcomeLine(call, output, details),
-      ...verifiedLines(call, output),
-    ]),
+    ...step.toolCalls.flatMap((call) => {
+      const lines = callLines(call, output, details);
+      return call.caller === 'code' ? lines.map((line) => `    ${line}`) : lines;
+    }),
   ];
+}
+
+/** Returns the lines for a call: its arguments or code, the decisions about it, and its result. */
+function callLines(call: ToolCallRecord, output: Pick<Output, 'look'>, details: StepDetails): string[] {
+  const { code } = call.arguments;
+  const name = output.look('cyan', printable(call.toolName));
+  const isCode = call.toolName === RUN_CODE && typeof code === 'string';
+  return [
+    ...(isCode ? [`  → ${name}`, ...codeLines(code)] : [`  → ${name} ${shown(JSON.stringify(call.arguments))}`]),
+    ...(details.decisions ?? []).filter(({ callId }) => callId === call.callId).map((decision) => decisionLine(decision, output)),
+    outcomeLine(call, output, details),
+    ...verifiedLines(call, output),
+  ];
+}
+
+function codeLines(code: string): string[] {
+  const lines = printable(code.trimEnd()).split('\n');
+  const left = lines.length - SHOWN_LINES;
+  return [...lines.slice(0, SHOWN_LINES), ...(left > 0 ? [`… ${counted(left, 'more line')}`] : [])].map((line) => `      ${line}`);
 }
 
 function decisionLine(decision: Decision, output: Pick<Output, 'look'>): string {

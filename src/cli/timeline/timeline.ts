@@ -1,5 +1,5 @@
 import { type Decision, RAISE_LIMITS } from '../../core/domain/approvals/approval.ts';
-import { isToolCall } from '../../core/domain/content/content.ts';
+import { isToolCall, type ToolCall } from '../../core/domain/content/content.ts';
 import type { Event } from '../../core/domain/record/event.ts';
 import { outputText } from '../../core/domain/content/output-text.ts';
 import type { RunRecord } from '../../core/domain/record/run-record.ts';
@@ -77,14 +77,19 @@ function unfinishedStep(
   const answers = new Map(
     results.flatMap((event) => event.content.flatMap((item) => (item.type === 'tool_result' ? [[item.toolCallId, item] as const] : []))),
   );
-  const toolCalls = content.filter(isToolCall).map((call): ToolCallRecord => {
+  const toRecord = (call: ToolCall): ToolCallRecord => {
     const record = {
       ...newToolCallRecord(call.name, call.toolCallId, new Date(timestamp * 1000).toISOString()),
       arguments: call.arguments,
     };
     const result = answers.get(call.toolCallId);
     return result === undefined ? record : { ...record, result: resultText(result.content), isError: result.status === 'error' };
-  });
+  };
+  const ofCode = results.filter(({ caller }) => caller === 'code').flatMap((event) => event.content.filter(isToolCall));
+  const toolCalls = [
+    ...content.filter(isToolCall).map(toRecord),
+    ...ofCode.map((call): ToolCallRecord => ({ ...toRecord(call), caller: 'code' })),
+  ];
   const step: StepResult = {
     ...newStep(number),
     thought: thought === '' ? null : thought,
