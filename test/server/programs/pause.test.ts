@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { SIGNALS } from '../../../src/core/protocol.ts';
 import { say, scriptedModel } from '../../../src/testing/index.ts';
 import { executionStatus, Testbed, until } from '../testbed/testbed.ts';
 import { begun, busy, expectSameReadBack, letters, outer, retried, waitingBelow } from './programs-with-children.ts';
@@ -42,6 +43,12 @@ test('a child that a caller has paused stays paused, and one that a caller resum
   expect(await handle.result()).toMatchObject({ status: 'completed' });
 }, 60_000);
 
+/** True if the run has been told that a run above it is paused. */
+async function isTold({ client }: Testbed, runId: string): Promise<boolean> {
+  const { events = [] } = await client.temporal.workflow.getHandle(runId).fetchHistory();
+  return (events ?? []).some((event) => event.workflowExecutionSignaledEventAttributes?.signalName === SIGNALS.pausedAbove);
+}
+
 test('a program that has continued as new pauses and resumes a child of an earlier execution', async () => {
   await using testbed = await Testbed.open();
   const parent = scriptedModel([say('yes')], { repeatLast: true });
@@ -50,6 +57,8 @@ test('a program that has continued as new pauses and resumes a child of an earli
   const waiting = await waitingBelow(handle);
   await until(async () => (await handle.status()).executions > 1 && parent.requests.length === 8, 'the next execution', 40);
   await handle.pause();
+  // A decision that reaches the child before the pause does would let it end.
+  await until(() => isTold(testbed, waiting.runId ?? ''), 'the signal to the child', 40);
   await handle.approve(waiting);
   await until(async () => (await statusOf(testbed, waiting.runId ?? '')) === 'paused', 'the pause of the child', 40);
   await handle.resume();
