@@ -1,4 +1,5 @@
 import { measureCrowd } from './crowd.ts';
+import { measureChildren } from './children/measure.ts';
 import { measureCode } from './code/measure.ts';
 import { measureEndless } from './endless/endless.ts';
 import { measureHistories } from './history.ts';
@@ -43,6 +44,7 @@ async function measured(asked: BenchOptions): Promise<object> {
   if (asked.command === 'crowd') return measureCrowd(asked, say);
   if (asked.command === 'program') return measureProgram(asked, say);
   if (asked.command === 'code') return measureCode(asked, say);
+  if (asked.command === 'children') return measureChildren(asked, say);
   if (asked.command === 'tuning') return measureTuning(asked, say);
   return withSurroundings(asked, say, (surroundings) => report(surroundings, asked));
 }

@@ -11,6 +11,7 @@ export type BenchOptions =
   | CrowdOptions
   | ProgramOptions
   | CodeOptions
+  | ChildrenOptions
   | TuningCommand;
 
 /** The options of `latency`. */
@@ -94,6 +95,15 @@ export interface CodeOptions {
   quiet: boolean;
 }
 
+/** The options of `children`. */
+export interface ChildrenOptions {
+  command: 'children';
+  /** Agents that one response asks for. */
+  children: number;
+  resultChars: number;
+  quiet: boolean;
+}
+
 /** The usage of the command. */
 export const USAGE = `Usage:
   npm run bench -- history [--tier remote|local] [--steps 200] [--result-chars 2000] [--rounds 3] [--json]
@@ -104,6 +114,7 @@ export const USAGE = `Usage:
   npm run bench -- crowd [--runs 200] [--cached 50] [--steps 5] [--result-chars 2000] [--json]
   npm run bench -- program [--steps 200] [--result-chars 2000] [--fan-out ITEMS_AT_ONCE] [--rounds 3] [--json]
   npm run bench -- code [--steps 50] [--calls 10] [--result-chars 2000] [--json]
+  npm run bench -- children [--children 100] [--result-chars 2000] [--json]
   npm run bench -- tuning [--only NAME] [--rounds 3] [--json]`;
 
 const RUNS_AT_ONCE = '20';
@@ -121,6 +132,7 @@ const FLAGS = {
   runs: { type: 'string' },
   cached: { type: 'string', default: '50' },
   calls: { type: 'string', default: '10' },
+  children: { type: 'string', default: '100' },
   concurrency: { type: 'string' },
   rounds: { type: 'string', default: String(MIN_ROUNDS) },
   codec: { type: 'string', default: 'none' },
@@ -183,6 +195,8 @@ export function parseOptions(args: readonly string[]): BenchOptions {
     }
     case 'code':
       return { command, steps: steps('50'), calls: count('calls', values.calls), resultChars, quiet };
+    case 'children':
+      return { command, children: count('children', values.children), resultChars, quiet };
     case 'tuning':
       return { command, rounds, only: values.only, quiet };
     default:
