@@ -21,7 +21,7 @@ export class AgentRegistry {
   readonly #providers: Map<string, ModelClient>;
   readonly #programTools: ProgramTools;
 
-  /** Throws a UsageError for two agents of one name and for an agent whose provider is missing. */
+  /** Throws a UsageError for two agents of one name, and for an agent whose provider or one of whose handoffs is missing. */
   constructor(
     agents: readonly AnyAgent[],
     providers: Readonly<Record<string, ModelClient>>,
@@ -38,6 +38,18 @@ export class AgentRegistry {
           `agent "${agent.name}" uses model "${model}", but the worker has no provider "${providerOf(model)}" (it has: ${list(this.#providers)}): add it to "providers"`,
         );
       }
+    }
+    this.#requireHandoffs();
+  }
+
+  /** Throws a UsageError if an agent hands over to one that the worker does not have. */
+  #requireHandoffs(): void {
+    for (const { name, handoffs = [] } of this.#agents.values()) {
+      const unknown = handoffs.find((one) => !this.#agents.has(one.name))?.name;
+      if (unknown === undefined) continue;
+      throw new UsageError(
+        `agent "${name}": "handoffs" names the agent "${unknown}", which the worker does not have (it has: ${list(this.#agents)}): add it to "agents"`,
+      );
     }
   }
 

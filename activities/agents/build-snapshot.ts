@@ -9,8 +9,10 @@ import { canonicalJson, type JsonValue } from '../../src/core/domain/json/json.t
 import type { ModelCapabilities } from '../../src/core/domain/model/model.ts';
 import { LonghaulError } from '../../src/core/domain/errors/error.ts';
 import { FINAL_ANSWER, RUN_CODE } from '../../src/core/domain/content/tool-text.ts';
+import type { TransferTarget } from '../../src/core/domain/handoffs/transfer-tool.ts';
 import type { PriceTable } from '../../src/model/prices.ts';
 import { codeFields, resultField } from './code-fields.ts';
+import { handoffFields } from '../handoffs/handoff-fields.ts';
 import { type LimitOverrides, snapshotLimits, snapshotPrices } from './snapshot-limits.ts';
 import { windowPolicy } from './window-policy.ts';
 
@@ -47,6 +49,8 @@ export interface SnapshotInputs extends CommonInputs, LimitOverrides {
   capabilities: ModelCapabilities;
   /** The tools of the agent's MCP servers. */
   mcpTools?: readonly ToolSnapshot[];
+  /** The agents that it may hand over to, as the worker has them. */
+  handoffs?: readonly TransferTarget[];
   /** Prices of the worker, which take precedence over the list. */
   prices?: PriceTable | undefined;
   /** The checks of the answer, for an `ask` with tools. */
@@ -62,7 +66,8 @@ export function buildSnapshot(agent: AnyAgent, inputs: SnapshotInputs): AgentSna
   const { instructions, capabilities, heartbeatMs } = inputs;
   const output = outputSnapshot(agent, capabilities);
   const ownTools = agent.tools.map((tool) => ({ ...toolSnapshot(tool), ...(agent.code === undefined ? {} : resultField(tool)) }));
-  const tools = [...ownTools, ...(inputs.mcpTools ?? [])];
+  const handoffs = handoffFields(agent, inputs.handoffs);
+  const tools = [...ownTools, ...(inputs.mcpTools ?? []), ...handoffs.tools];
   requireNamedTools(agent, tools);
   const limits = snapshotLimits(agent, inputs, tools);
   const prices = snapshotPrices(agent, limits, inputs.prices);
@@ -76,6 +81,7 @@ export function buildSnapshot(agent: AnyAgent, inputs: SnapshotInputs): AgentSna
     settings: agent.settings,
     ...(output === undefined ? {} : { output }),
     ...codeFields(agent, tools),
+    ...handoffs.fields,
     ...(agent.depsSchema === undefined ? {} : { deps: agent.depsSchema }),
     ...(agent.onUnknownOutcome === 'ask' ? { onUnknownOutcome: 'ask' as const } : {}),
     limits,

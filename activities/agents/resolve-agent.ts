@@ -1,6 +1,7 @@
 import { anchorInstruction } from '../../src/anchors/anchor-instruction.ts';
 import { type AgentDocument, rulesOf, withoutDocument } from '../../src/core/domain/agent/agent-document.ts';
 import type { AgentSnapshot, ToolSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
+import { TRANSFER_TO_AGENT } from '../../src/core/domain/handoffs/handoff-policy.ts';
 import { depsProblem } from '../../src/core/domain/record/deps-problem.ts';
 import { errorMessage, LonghaulError } from '../../src/core/domain/errors/error.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
@@ -12,6 +13,7 @@ import { attempt } from '../attempts/attempt.ts';
 import { buildSnapshot } from './build-snapshot.ts';
 import { documentAgent } from './document-agent.ts';
 import { checkSnapshotSize } from './check-snapshot-size.ts';
+import { transferTargets } from '../handoffs/transfer-targets.ts';
 import { failingAs } from '../failures/failure.ts';
 import { listMcpTools } from '../mcp/list-tools.ts';
 import { queryRun } from '../run-queries/access.ts';
@@ -59,6 +61,7 @@ async function resolveAgent(runtime: ActivityRuntime, input: ResolveAgentInput, 
     notifyEnded: runtime.notifyEnded !== undefined,
     prices: runtime.prices,
     mcpTools,
+    handoffs: transferTargets(runtime.registry, agent),
     continueAsNew: runtime.continueAsNew,
     archive: runtime.archive !== undefined,
     upgradeOnContinueAsNew: runtime.upgradeOnContinueAsNew,
@@ -86,7 +89,7 @@ function applyOverrides(agent: AnyAgent, input: ResolveAgentInput): AnyAgent {
 /** Returns the tools of the agent's MCP servers. Their texts are recorded in history, so secrets are redacted. */
 async function toolsOfServers(runtime: ActivityRuntime, { tools, mcp = [], code }: AnyAgent, stop: AbortSignal): Promise<ToolSnapshot[]> {
   if (mcp.length === 0) return [];
-  const taken = new Set([...RESERVED_NAMES, ...tools.map(({ name }) => name), ...runtime.otherActivities]);
+  const taken = new Set([...RESERVED_NAMES, TRANSFER_TO_AGENT, ...tools.map(({ name }) => name), ...runtime.otherActivities]);
   const listed = await listMcpTools({ pool: runtime.mcp, servers: mcp, taken, language: code?.executor.language, stop });
   return listed.map((tool) => ({ ...tool, ...redactedTexts(runtime, tool) }));
 }

@@ -32,7 +32,7 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput): Promi
   if (!input.final) for (const tool of snapshot.tools) requirePredicate(runtime, input, snapshot, tool);
   const checkAnswer = answerCheck(runtime, snapshot);
   const window = await runtime.transcripts.load(key, input, fetchTranscript(input));
-  const request = buildRequest(snapshot, conversationOf(window.events), input.final === true);
+  const request = buildRequest(snapshot, conversationOf(window.events, snapshot.name), input.final === true);
   const { heartbeatMs } = snapshot.timing;
   const options = { client, request, heartbeatMs, interruptibleBy: input.run ?? '', ...providerContext(runtime, snapshot) };
   const outcome = await askModel(runtime.aborts, options, async (answer, signal) => {
@@ -68,10 +68,10 @@ export function fetchTranscript(run: OfRun): FetchTranscript {
   return (question) => queryRun<TranscriptAnswer>(run, QUERIES.transcript, question);
 }
 
-/** Returns events without their location in the record, which means nothing to a model. */
-function conversationOf(events: WindowEvent[]): ConversationEvent[] {
+/** Returns events without their location in the record, which means nothing to a model. The items of another agent are for the provider of its model alone. */
+function conversationOf(events: WindowEvent[], agent: string): ConversationEvent[] {
   return events.map(({ author, content, providerItems }) =>
-    providerItems === undefined ? { author, content } : { author, content, providerItems },
+    providerItems === undefined || author !== agent ? { author, content } : { author, content, providerItems },
   );
 }
 

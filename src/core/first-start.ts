@@ -1,9 +1,10 @@
 import type { ActivityRequest } from './activity-requests/activity-request.ts';
 import { resolveProgramRequest } from './activity-requests/program-requests.ts';
-import { type Resolved, resolveRequest } from './activity-requests/resolve-request.ts';
+import { resolveRequest } from './activity-requests/resolve-request.ts';
 import type { AgentDocument } from './domain/agent/agent-document.ts';
 import type { AgentSnapshot } from './domain/agent/agent-snapshot.ts';
 import type { JsonObject } from './domain/json/json.ts';
+import type { Resolved } from './domain/run/resolved.ts';
 import type { RunClock } from './loop/state/clock.ts';
 import type { ParentRun } from './domain/run/parent-run.ts';
 import { newRunState, type RunState } from './loop/state/run-state.ts';

@@ -192,6 +192,8 @@ export interface CarriedInput {
 /** Input of `resolveAgent`. Deps above 1 kB are read from the run by query. */
 export interface ResolveAgentInput extends OfRun, RunOverrides {
   agent: string;
+  /** The agent that hands the run over to this one. Absent at the start of a run. */
+  from?: string;
   /** The agent came as a document with the input of the run: the activity queries it. */
   ofDocument?: true;
   deps?: JsonObject;

@@ -55,6 +55,12 @@ export interface AgentDefinition<Output = unknown, Deps = never, GivenDeps = Dep
   readonly code?: CodeDefinition;
   /** The form of the model's answers. Absent: text and tool calls. */
   readonly replyFormat?: ReplyFormat;
+  /** Describes it to the models that may hand over to it. */
+  readonly description?: string;
+  /** The agents that it may hand a run over to. Absent: none. */
+  readonly handoffs?: readonly HandoffTarget[];
+  /** The most handoffs of a run that begins with it. Absent: 10. */
+  readonly maxHandoffs?: number;
   readonly settings: ModelSettings;
   readonly window: WindowOptions;
   readonly limits: RunLimits;
@@ -76,6 +82,13 @@ declare const DEPS: unique symbol;
 declare const GIVEN_DEPS: unique symbol;
 declare const RESOURCES: unique symbol;
 declare const UNFINISHED: unique symbol;
+
+/** An agent that another one may hand a run over to. */
+export interface HandoffTarget {
+  readonly name: string;
+  /** Absent if it was given by its name. */
+  readonly agent?: AnyAgent;
+}
 
 /** An agent of any types, as registries hold it. */
 export type AnyAgent = AgentDefinition<unknown, never, never, never, unknown>;

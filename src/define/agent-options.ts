@@ -8,6 +8,7 @@ import type { DefaultOutput } from '../core/domain/run/result.ts';
 import type { Instructions } from './agent-definition.ts';
 import type { CodeOptions } from './code/code-option.ts';
 import type { ApprovalDeadlineOptions } from './options/approval-options.ts';
+import type { HandoffOption } from './handoffs/handoff-options.ts';
 import type { McpServerDefinition } from './mcp/mcp-definition.ts';
 import type { ToolDefinition } from './tool-definition.ts';
 import type { WindowOptions } from './options/window-options.ts';
@@ -64,6 +65,15 @@ export interface AgentOptions<
    * `json`: an object with `tool` and `arguments`, or with `answer`. Default: text and tool calls.
    */
   replyFormat?: ReplyFormat;
+  /** Describes the agent to the models of other agents, which choose by it. */
+  description?: string;
+  /**
+   * The agents that it may hand a run over to: it has the tool `transfer_to_agent`, and the agent that takes over goes on with the same
+   * conversation. An agent, or its name if two agents hand over to each other. The worker must have all of them.
+   */
+  handoffs?: HandoffOption;
+  /** The most handoffs of a run that begins with the agent. Default 10. */
+  maxHandoffs?: number;
   settings?: ModelSettings;
   /** The size to which the conversation may grow before its older part is compacted. */
   window?: WindowOptions;

@@ -8,6 +8,7 @@ import type { AgentDefinition, Instructions } from './agent-definition.ts';
 import type { AgentOptions, DepsFor, GivenDepsFor, OutputFor, ToolsFor, UnfinishedFor } from './agent-options.ts';
 import { agentCode } from './code/code-option.ts';
 import { namesForModel } from './code/names-for-model.ts';
+import { agentHandoffs, transferToolName } from './handoffs/handoff-options.ts';
 import { agentApprovals } from './options/approval-options.ts';
 import { agentLimits } from './options/limits-options.ts';
 import { checkMcpServers } from './mcp/mcp-server.ts';
@@ -30,6 +31,9 @@ const OPTIONS = [
   'outputRetries',
   'code',
   'replyFormat',
+  'description',
+  'handoffs',
+  'maxHandoffs',
   'settings',
   'window',
   'finalAttempt',
@@ -74,8 +78,9 @@ export function defineAgent<
   checkTools(owner, tools);
   const mcp = checkMcpServers(owner, options.mcp ?? []);
   // The tools of MCP servers are known, and checked, when a run starts.
-  const toolNames = mcp.length > 0 ? undefined : tools.map((tool) => tool.name);
+  const toolNames = mcp.length > 0 ? undefined : [...tools.map((tool) => tool.name), ...transferToolName(options)];
   const { code, replyFormat } = agentCode(owner, options, { tools, hasMcpServers: mcp.length > 0 });
+  const handoffs = agentHandoffs(owner, options);
   const approvals = agentApprovals(owner, options.approvals);
   const depsSchema = options.deps === undefined ? undefined : checkDeps(owner, options.deps);
   const output = options.output === undefined ? undefined : defineOutput(owner, { ...options, output: options.output });
@@ -91,7 +96,11 @@ export function defineAgent<
     ...(output === undefined ? {} : { output }),
     ...(code === undefined ? {} : { code }),
     ...(replyFormat === undefined ? {} : { replyFormat }),
-    settings: checkSettings(owner, options.settings ?? {}, { tools: mcp.length > 0 ? undefined : namesForModel({ tools, code }), output }),
+    ...handoffs,
+    settings: checkSettings(owner, options.settings ?? {}, {
+      tools: mcp.length > 0 ? undefined : namesForModel({ tools, code, ...handoffs }),
+      output,
+    }),
     window: checkWindow(owner, options.window ?? {}),
     limits: agentLimits(owner, options, { tools: toolNames, steps: replyFormat === 'code' ? code?.executor.limits.maxSteps : undefined }),
     ...(approvals === undefined ? {} : { approvals }),

@@ -7,6 +7,7 @@ import {
   type RunSegmentInput,
   type RunSegmentOutput,
 } from '../core/protocol.ts';
+import { isJsonObject } from '../core/domain/json/json.ts';
 import { childOf } from './recorded-child.ts';
 import { attemptAddress, callKey, loadAddress, type RecordedActivity, type RecordedExecution } from './recorded-execution.ts';
 import { segmentAddress } from './recorded-segments.ts';
@@ -17,6 +18,7 @@ export function addActivity(execution: RecordedExecution, activity: NamedActivit
   const { scheduledIn } = activity;
   switch (activity.name) {
     case ACTIVITIES.resolveAgent:
+      return addHandoff(execution, activity);
     case ACTIVITIES.resolveProgram:
     case ACTIVITIES.requestCancel:
     case ACTIVITIES.checkParent:
@@ -61,6 +63,16 @@ export function addActivity(execution: RecordedExecution, activity: NamedActivit
     default:
       setByKey(execution, execution.toolCalls, activity);
   }
+}
+
+/** True for the activity that resolves an agent which takes over. */
+export function isHandoff({ name, input }: NamedActivity): boolean {
+  return name === ACTIVITIES.resolveAgent && isJsonObject(input) && 'from' in input;
+}
+
+/** Adds the activity if it resolves an agent which takes over, and not the one that the run begins with. */
+function addHandoff({ handoffs }: RecordedExecution, activity: NamedActivity): void {
+  if (isHandoff(activity)) handoffs.push(activity as RecordedExecution['handoffs'][number]);
 }
 
 function addSegment({ segments }: RecordedExecution, segment: RecordedActivity<RunSegmentInput, RunSegmentOutput>): void {

@@ -13,7 +13,7 @@ import { checkContinueAsNewState } from '../core/wire-schemas/carry/continue-as-
 import { continuedFrom } from './execution-chain.ts';
 import type { RecordedInboundMessage, RecordedExecution } from './recorded-execution.ts';
 import { localActivityOf, type Marker, patchOf } from './recorded-markers.ts';
-import { addActivity } from './add-activity.ts';
+import { addActivity, isHandoff } from './add-activity.ts';
 import { rescheduledActivity, type NamedActivity } from './rescheduled-activity.ts';
 import { sizeAt, type TaskSize } from './program/full-history.ts';
 import { type HistoryEvent, runHistory } from './history-events.ts';
@@ -57,6 +57,7 @@ export class ExecutionReader {
     this.execution = {
       executionId,
       startedAt: 0,
+      handoffs: [],
       modelCalls: [],
       summaries: [],
       toolCalls: new Map(),
@@ -201,7 +202,7 @@ export class ExecutionReader {
     const activity = this.#scheduled.get(String(scheduledEventId));
     if (activity === undefined) return;
     Object.assign(activity, ending);
-    const resolves = RESOLVING.includes(activity.name) && ending.output !== undefined;
+    const resolves = RESOLVING.includes(activity.name) && !isHandoff(activity) && ending.output !== undefined;
     this.#unseen.push({
       see: (task) => {
         activity.task = task;

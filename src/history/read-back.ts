@@ -3,6 +3,7 @@ import { archiveFailure, notifyFailure } from '../core/activity-requests/activit
 import type { RunResultFields } from '../core/domain/run/result.ts';
 import { beginArchiving, endArchiving, withNotArchived } from '../core/loop/state/archiving.ts';
 import { closeRun, noteNotifyEndedFailure } from '../core/loop/close-run.ts';
+import { firstAgent } from '../core/loop/handoffs/transfer-calls.ts';
 import type { Position } from '../core/loop/next-step.ts';
 import { fromContinueAsNewState, type ContinueAsNewState } from '../core/loop/state/continue-as-new-state.ts';
 import { type FirstStart, firstState, nameOfStart } from '../core/first-start.ts';
@@ -42,7 +43,7 @@ export async function readBack(runId: string, recorded: RecordedExecution, next?
   const named =
     program === undefined ? (typeof input?.agent === 'string' ? input.agent : '') : nameOfStart({ type: 'program', input: program });
   const known = {
-    agentName: carry?.snapshot.name ?? named,
+    agentName: carry === undefined ? named : firstAgent(carry),
     startedAt: carry?.startedAt ?? startedAt,
     executions: (carry?.executions ?? 0) + 1,
   };

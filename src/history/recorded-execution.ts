@@ -14,6 +14,7 @@ import type {
   NotifyWaitingInput,
   ProgramInput,
   ReadResultInput,
+  ResolveAgentInput,
   RunInput,
   RunSegmentInput,
   RunSegmentOutput,
@@ -94,6 +95,8 @@ export interface RecordedExecution {
   carry?: ContinueAsNewState;
   /** The resolved agent, and the task that saw it. Undefined if the agent was never resolved. */
   resolved?: { snapshot: AgentSnapshot; task: number };
+  /** The agents that took over, in order. */
+  handoffs: RecordedActivity<ResolveAgentInput, AgentSnapshot>[];
   modelCalls: RecordedActivity<CallModelInput, CallModelOutput>[];
   summaries: RecordedActivity<SummariseInput, SummariseOutput>[];
   /** Tool calls by their key: see `callKey`. */

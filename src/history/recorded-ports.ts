@@ -11,9 +11,11 @@ import {
   verifiedOutcome,
   verifyFailure,
 } from '../core/activity-requests/activity-outcome.ts';
+import { unresolved } from '../core/activity-requests/resolve-request.ts';
 import { earlierFailure } from '../core/activity-requests/program-requests.ts';
 import type { ApprovalRequirement, Decision } from '../core/domain/approvals/approval.ts';
 import { LonghaulError } from '../core/domain/errors/error.ts';
+import type { Resolved } from '../core/domain/run/resolved.ts';
 import type { Inbox } from '../core/loop/state/inbox.ts';
 import type {
   Authorization,
@@ -73,6 +75,7 @@ export class RecordedPorts implements ProgramPorts {
   readonly #toolCallsLeft = new Map<number, number>();
   #modelCalls = 0;
   #summaries = 0;
+  #handoffs = 0;
   #authorizations = 0;
   #notifications = 0;
   #toolsRunning = 0;
@@ -132,6 +135,17 @@ export class RecordedPorts implements ProgramPorts {
     this.#toolsRunning -= 1;
     return ended.failure === undefined ? toolOutcome(ended.output as RunToolOutput) : toolFailure(tool, ended.failure);
   }
+
+  async resolveHandoff(agent: string): Promise<Resolved> {
+    const recorded = this.#recorded.handoffs[this.#handoffs];
+    if (recorded !== undefined && recorded.input.agent !== agent) throw this.#diverged(`a handoff to agent "${agent}"`);
+    this.#handoffs += 1;
+    const ended = await this.#tasks.endOf(recorded, { isWaitedFor: false });
+    if (ended.failure !== undefined) return unresolved(`Agent "${agent}"`, ended.failure);
+    return { type: 'resolved', snapshot: ended.output };
+  }
+
+  switchAgent(): void {}
 
   runSegment(call: SegmentCall): Promise<SegmentOutcome> {
     return recordedSegment(this.#recorded, this.#tasks, call, {
@@ -202,10 +216,11 @@ export class RecordedPorts implements ProgramPorts {
    * if calls were running and another one was not requested, it was left to the next execution.
    */
   continueDue(growth: Growth): boolean {
-    const { end, archivings, decidedIn = Infinity, modelCalls, summaries } = this.#recorded;
+    const { end, archivings, decidedIn = Infinity, modelCalls, summaries, handoffs } = this.#recorded;
     // A local call runs as soon as it is requested. One that is left will be requested in this execution.
     if (this.#localCallsLeft.size > 0) return false;
     if (this.#toolCallsLeft.has(this.#tasks.number) || modelCalls[this.#modelCalls]?.scheduledIn === this.#tasks.number) return false;
+    if (this.#handoffs < handoffs.length) return false;
     if (this.#state?.program !== undefined)
       return this.#toolCallsLeft.size === 0 && this.#steps.continues(growth, { toolsRunning: this.#toolsRunning > 0 });
     if (this.#toolsRunning > 0) return true;

@@ -26,6 +26,7 @@ export class HandMade {
       startedAt: BEGAN,
       input: { agent: snapshot.name, input: 'Q' },
       resolved: { snapshot, task: 2 },
+      handoffs: [],
       modelCalls: [],
       summaries: [],
       stepAttempts: new Map(),

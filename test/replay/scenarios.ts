@@ -3,6 +3,7 @@ import { decisions } from './scenarios/agents/decisions.ts';
 import { effects } from './scenarios/agents/effects.ts';
 import { endings } from './scenarios/agents/endings.ts';
 import { executions } from './scenarios/agents/executions.ts';
+import { handoffs } from './scenarios/agents/handoffs.ts';
 import { hostWorkflows } from './scenarios/agents/host-workflows.ts';
 import { localTools } from './scenarios/agents/local-tools.ts';
 import { messages } from './scenarios/agents/messages.ts';
@@ -19,5 +20,6 @@ export const scenarios: Record<string, Scenario> = {
   ...localTools,
   ...effects,
   ...code,
+  ...handoffs,
   ...programScenarios,
 };

@@ -53,7 +53,7 @@ export async function runWorkflow(rawInput: unknown, readInput: ReadInput): Prom
   const searchAttributes = new SearchAttributePublisher(wasWaiting(start) || hasStaleStatus(start));
   const end = await executeRun(run, start, observer(run, searchAttributes));
   if (end.type === 'continue') return continueAsNew(end.carry);
-  if (run.snapshot !== undefined) searchAttributes.publishStatus(run.snapshot, end.result.status);
+  if (run.snapshot !== undefined) searchAttributes.publishStatus(run.snapshot, end.result.agentName, end.result.status);
   await reportEnd(run);
   return close(end.result, run.inbox.cancelReason);
 }

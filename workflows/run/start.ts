@@ -7,6 +7,7 @@ import { checkProgramInput } from '../../src/core/wire-schemas/program-input-sch
 import { checkRunInput } from '../../src/core/wire-schemas/run-input-schema.ts';
 import { type FirstStart, nameOfStart, queriedInput } from '../../src/core/first-start.ts';
 import type { RunStart } from './execute-run.ts';
+import { firstAgent } from '../../src/core/loop/handoffs/transfer-calls.ts';
 import { Inbox } from '../../src/core/loop/state/inbox.ts';
 import type { LiveRun } from './live-run.ts';
 
@@ -62,7 +63,7 @@ export function checkStart(raw: unknown, { isContinued, ...identity }: RunIdenti
     if (!checked.ok) return { run: blank, ok: false, code: 'invalid_input', problem: `The run cannot continue: ${checked.problem}` };
     const { runId, deps, startedAt, executions, inbox, snapshot } = checked.carry;
     const { state, position } = fromContinueAsNewState(checked.carry);
-    const known = { runId, deps, startedAt, agentName: snapshot.name, executions: executions + 1, inbox: new Inbox(inbox) };
+    const known = { runId, deps, startedAt, agentName: firstAgent(state), executions: executions + 1, inbox: new Inbox(inbox) };
     // The state is complete before a handler exists: a message of the first task may be about a pending call.
     return { run: { ...blank, ...known, snapshot, state }, ok: true, start: { type: 'carry', carry: checked.carry, position } };
   }

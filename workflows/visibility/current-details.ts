@@ -6,10 +6,11 @@ import { DEFAULT_MODEL_CALLS } from '../../src/core/domain/program/document.ts';
 import { missingText } from '../../src/core/domain/errors/missing.ts';
 import { eventsText } from '../../src/core/domain/record/not-archived.ts';
 import { shellCommand } from '../../src/core/hints/shell-command.ts';
-import { oneLine } from '../../src/core/domain/content/text.ts';
+import { counted, oneLine } from '../../src/core/domain/content/text.ts';
 import { verifiedText } from '../../src/core/domain/content/tool-text.ts';
 import { updateForm } from '../../src/core/hints/update-form.ts';
 import { approvalViews } from '../../src/core/loop/approvals/approval-view.ts';
+import { firstAgent } from '../../src/core/loop/handoffs/transfer-calls.ts';
 import { used } from '../../src/core/loop/limits/limits.ts';
 import type { RunState } from '../../src/core/loop/state/run-state.ts';
 import { thoughtOf } from '../../src/core/loop/state/thought.ts';
@@ -40,12 +41,13 @@ type DetailedRun = Pick<LiveRun, 'agentName' | 'missing'> & { inbox?: Pick<LiveR
 export function currentDetails(state: RunState | undefined, run: DetailedRun): string {
   const lacking = missingLines(run);
   if (state === undefined) return [`### ${shown(run.agentName, ERROR_BYTES)}: running`, '', ...lacking, '', BLANK_LINE].join('\n');
-  const { snapshot, status, lastError, program } = state;
+  const { status, lastError, program } = state;
   // The answers of a program are those of its steps: one of them alone says nothing about the run.
   const thought = program === undefined ? lastThought(state) : '';
   const lines = [
-    `### ${snapshot.name}: ${status}`,
+    `### ${firstAgent(state)}: ${status}`,
     '',
+    ...agentLines(state),
     ...usageLines(state),
     ...lacking,
     ...verifiedLines(state),
@@ -62,6 +64,12 @@ export function currentDetails(state: RunState | undefined, run: DetailedRun): s
 function lastThought({ phase, window, thought }: RunState): string {
   const asking = phase === 'tools' ? window.events.findLast(({ content }) => content.some(isToolCall)) : undefined;
   return (asking === undefined ? null : thoughtOf(asking.content)) ?? thought;
+}
+
+/** Returns the agent that acts, if the run was handed over. */
+function agentLines({ handoffs, snapshot }: RunState): string[] {
+  if (handoffs === undefined || handoffs.count === 0) return [];
+  return [`- **Agent** ${snapshot.name}, after ${counted(handoffs.count, 'handoff')}`];
 }
 
 /** Returns the usage against its limits. */

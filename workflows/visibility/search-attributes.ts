@@ -2,6 +2,7 @@ import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/commo
 import { upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 import type { AgentSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
 import type { RunStatus } from '../../src/core/domain/run/status.ts';
+import { firstAgent } from '../../src/core/loop/handoffs/transfer-calls.ts';
 import type { RunState } from '../../src/core/loop/state/run-state.ts';
 import { waitingSteps } from '../../src/core/program/state/waiting-steps.ts';
 import { SEARCH_ATTRIBUTES } from '../../src/core/protocol.ts';
@@ -38,26 +39,27 @@ export class SearchAttributePublisher {
   publishStart(snapshot: AgentSnapshot): void {
     const { tags = [], tagAttribute, searchAttributes } = snapshot;
     const tagged: Lists = tagAttribute ? [{ key: TAG, value: tags }] : [];
-    if (searchAttributes) this.#publish(snapshot, 'running', tagged);
+    if (searchAttributes) this.#publish(snapshot, { agent: snapshot.name, status: 'running' }, tagged);
     else if (tagAttribute) upsertSearchAttributes(tagged);
   }
 
-  /** Publishes agent and status. */
-  publishStatus(snapshot: AgentSnapshot, status: RunStatus): void {
-    this.#publish(snapshot, status, this.#waiting(snapshot, []));
+  /** Publishes status and agent: that which the run began with, also if another one acts. */
+  publishStatus(snapshot: AgentSnapshot, agent: string, status: RunStatus): void {
+    this.#publish(snapshot, { agent, status }, this.#waiting(snapshot, []));
   }
 
   /** Publishes the changes since the last call. A run also waits for the steps whose children wait for a person. */
-  publishChanges({ snapshot, status, approvals, program }: RunState, waitingChildren: readonly string[]): void {
+  publishChanges(state: RunState, waitingChildren: readonly string[]): void {
+    const { snapshot, status, approvals, program } = state;
     const names = approvals.pending.map(({ toolName }) => toolName);
     const waiting = this.#waiting(snapshot, [...names, ...waitingSteps(program, waitingChildren)]);
-    if (status !== this.#status || waiting.length > 0) this.#publish(snapshot, status, waiting);
+    if (status !== this.#status || waiting.length > 0) this.#publish(snapshot, { agent: firstAgent(state), status }, waiting);
   }
 
-  #publish(snapshot: AgentSnapshot, status: RunStatus, lists: Lists): void {
+  #publish({ searchAttributes }: AgentSnapshot, { agent, status }: { agent: string; status: RunStatus }, lists: Lists): void {
     this.#status = status;
-    if (!snapshot.searchAttributes) return;
-    upsertSearchAttributes([{ key: AGENT, value: snapshot.name }, { key: STATUS, value: status }, ...lists]);
+    if (!searchAttributes) return;
+    upsertSearchAttributes([{ key: AGENT, value: agent }, { key: STATUS, value: status }, ...lists]);
   }
 
   /** Returns one entry for each tool: the list in the Temporal UI shows the tools, not the number of calls. */

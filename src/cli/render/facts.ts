@@ -18,7 +18,7 @@ export function runFacts(run: RunView, link: string | undefined, output: Pick<Ou
   const more = run.stopReason === null || ['final_answer', run.status].includes(run.stopReason) ? '' : ` (${run.stopReason})`;
   const facts: [string, string][] = [
     ['Run', printable(run.runId)],
-    [run.units === null ? 'Agent' : 'Program', printable(run.agentName) || '?'],
+    [run.units === null ? 'Agent' : 'Program', agentText(run)],
     ['Status', `${status}${more}`],
     ...progressFacts(run),
     ['Tokens', tokensText(run.usage, run.limits ?? {})],
@@ -32,6 +32,11 @@ export function runFacts(run: RunView, link: string | undefined, output: Pick<Ou
     ...(link === undefined ? [] : [['UI', link] satisfies [string, string]]),
   ];
   return facts.map(([name, value]) => `${output.look('dim', name.padEnd(9))} ${value}`);
+}
+
+/** Returns the agent that the run began with, and the one that acts if it was handed over. */
+function agentText({ agentName, currentAgent }: RunView): string {
+  return [agentName, ...(currentAgent === null || currentAgent === agentName ? [] : [currentAgent])].map(printable).join(' → ') || '?';
 }
 
 /** Returns what the run has done of what it may do. */

@@ -26,7 +26,8 @@ export interface StepDetails {
 export function stepLines(step: StepResult, output: Pick<Output, 'look'>, details: StepDetails = {}): string[] {
   const finished = details.unanswered === undefined ? step.finishReason : 'not complete yet';
   const facts = [finished, ...(step.usage === null ? [] : [`${step.usage.totalTokens} tokens`])];
-  const title = `Step ${step.step}${step.final ? ' (final attempt)' : ''}`;
+  const agent = step.agent === undefined ? '' : ` · ${printableLine(step.agent)}`;
+  const title = `Step ${step.step}${agent}${step.final ? ' (final attempt)' : ''}`;
   return [
     `${output.look('bold', title)} ${output.look('dim', `· ${printable(facts.join(' · '))}`)}`,
     ...(step.thought === null ? [] : indented(printable(step.thought))),

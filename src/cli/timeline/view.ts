@@ -23,6 +23,8 @@ export interface RunView {
   runId: string;
   /** The name of the agent or the program. */
   agentName: string;
+  /** The agent that acts, or acted last, if the run was handed over; otherwise null. */
+  currentAgent: string | null;
   status: RunStatus;
   stopReason: StopReason | null;
   steps: StepResult[];
@@ -122,6 +124,7 @@ function viewOfStatus(status: StatusView, records: RunRecord[]): RunView {
     version: 1,
     runId,
     agentName,
+    currentAgent: status.currentAgent ?? null,
     status: status.status,
     stopReason: null,
     steps,

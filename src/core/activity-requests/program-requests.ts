@@ -17,7 +17,8 @@ import {
   SCHEDULE_TO_CLOSE,
 } from './activity-request.ts';
 import { modelOptions } from './model-request.ts';
-import { RESOLVE, type Resolved, unresolved } from './resolve-request.ts';
+import { RESOLVE, unresolved } from './resolve-request.ts';
+import type { Resolved } from '../domain/run/resolved.ts';
 
 /** Returns the ports of a program that only schedule an activity. */
 export function programPorts(run: RequestingRun, perform: ScheduleActivity): Pick<ProgramPorts, 'ask' | 'useMemory' | 'readEarlier'> {

@@ -2,12 +2,12 @@ import { type ActivityOptions, ApplicationFailure } from '@temporalio/common';
 import { activityCause, activityProblem } from './activity-outcome.ts';
 import { withDocument } from '../domain/agent/agent-document.ts';
 import type { AgentSnapshot } from '../domain/agent/agent-snapshot.ts';
-import type { ErrorCode } from '../domain/errors/error.ts';
+import type { Resolved } from '../domain/run/resolved.ts';
 import { isJsonObject } from '../domain/json/json.ts';
 import { overridesIn } from '../domain/run/overrides.ts';
 import { oneLine } from '../domain/content/text.ts';
 import { ACTIVITIES, type ResolveAgentInput, type RunInput } from '../protocol.ts';
-import { type ActivityRequest, fits, runReference, SCHEDULE_TO_CLOSE, HEARTBEAT_TIMEOUT } from './activity-request.ts';
+import { type ActivityRequest, fits, type RequestingRun, runReference, SCHEDULE_TO_CLOSE, HEARTBEAT_TIMEOUT } from './activity-request.ts';
 
 /** Bounded, because resolving an agent is quick and a worker that does not know it must not try for ever. */
 export const RESOLVE: ActivityOptions = {
@@ -16,13 +16,6 @@ export const RESOLVE: ActivityOptions = {
   heartbeatTimeout: HEARTBEAT_TIMEOUT,
   retry: { maximumAttempts: 5, initialInterval: '1s', backoffCoefficient: 2 },
 };
-
-/** The outcome of resolving an agent. */
-export type Resolved =
-  | { type: 'resolved'; snapshot: AgentSnapshot }
-  | { type: 'cancelled' }
-  /** `notifiesEnd`: the worker that failed has a `notifyEnded` hook. */
-  | { type: 'failed'; code: ErrorCode; message: string; notifiesEnd?: true };
 
 /** Asks a worker for the agent, as it is pinned for the whole run. */
 export function resolveRequest(run: { key?: string }, input: RunInput): ActivityRequest<ResolveAgentInput, AgentSnapshot, Resolved> {
@@ -42,6 +35,28 @@ export function resolveRequest(run: { key?: string }, input: RunInput): Activity
       ...(deps === undefined ? {} : fits(deps) ? { deps } : { depsByReference: true }),
     },
     returned: (snapshot) => ({ type: 'resolved', snapshot: document === undefined ? snapshot : withDocument(snapshot, document) }),
+    failed: (error) => unresolved(`Agent "${agent}"`, error),
+  };
+}
+
+/** Asks a worker for an agent that takes over from the one that acts. It gets the tags of the run, and no other overrides of its start. */
+export function handoffRequest(run: RequestingRun, agent: string): ActivityRequest<ResolveAgentInput, AgentSnapshot, Resolved> {
+  const { name: from, tags } = run.snapshot;
+  const { deps = {}, limits } = run.state ?? {};
+  return {
+    name: ACTIVITIES.resolveAgent,
+    tier: 'remote',
+    options: { ...RESOLVE, summary: oneLine(`${from} → ${agent}`, 200) },
+    input: {
+      ...runReference(run),
+      agent,
+      from,
+      // The limit in dollars holds for the whole run: the prices of the models must be known.
+      ...(limits?.costUsd === undefined ? {} : { limits: { costUsd: limits.costUsd } }),
+      ...(tags === undefined ? {} : { tags }),
+      ...(fits(deps) ? { deps } : { depsByReference: true }),
+    },
+    returned: (snapshot) => ({ type: 'resolved', snapshot }),
     failed: (error) => unresolved(`Agent "${agent}"`, error),
   };
 }

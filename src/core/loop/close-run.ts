@@ -3,6 +3,7 @@
 import type { RunResultFields } from '../domain/run/result.ts';
 import { unitResults } from '../domain/program/unit-results.ts';
 import { noUsage } from '../domain/model/usage.ts';
+import { firstAgent } from './handoffs/transfer-calls.ts';
 import type { RunClock } from './state/clock.ts';
 import type { Ending } from './next-step.ts';
 import { noteError, type RunState } from './state/run-state.ts';
@@ -11,12 +12,19 @@ import { noteError, type RunState } from './state/run-state.ts';
 export function closeRun(state: RunState, clock: Pick<RunClock, 'now'>, ending: Ending): RunResultFields {
   state.status = ending.status;
   return {
-    ...closeUnstarted({ runId: state.runId, agentName: state.snapshot.name, startedAt: state.startedAt }, clock, ending),
+    ...closeUnstarted({ runId: state.runId, agentName: firstAgent(state), startedAt: state.startedAt }, clock, ending),
     steps: state.steps,
     ...countsOf(state),
     maxIterations: state.limits.maxIterations,
     ...(state.program === undefined ? {} : { units: unitResults(state.program) }),
+    ...agentsOf(state),
   };
+}
+
+/** Returns the agent that acted last, and the usage of each. Empty for a run that was not handed over. */
+function agentsOf({ handoffs, snapshot }: RunState): Pick<RunResultFields, 'lastAgent' | 'usageByAgent'> {
+  if (handoffs === undefined || handoffs.count === 0) return {};
+  return { lastAgent: snapshot.name, usageByAgent: Object.fromEntries(handoffs.usage) };
 }
 
 /** Returns the amounts that a run has used, with those of its children, as its result has them. */

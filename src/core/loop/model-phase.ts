@@ -5,6 +5,7 @@ import type { RecordedResponse } from '../domain/model/recorded-response.ts';
 import { answer } from './answer.ts';
 import { compactWindow, isWindowFull, shortenConversation } from './compaction/compact.ts';
 import { askAtLimit } from './limits/ask-at-limit.ts';
+import { agentOfStep } from './handoffs/transfer-calls.ts';
 import { endCancelled, endFailed, endAtLimit } from './endings.ts';
 import { limitReached } from './limits/limits.ts';
 import { takeMessages } from './messages.ts';
@@ -85,7 +86,7 @@ async function stopAtLimit(state: RunState, ports: RunPorts, position: CallPosit
   const next = await askAtLimit(state, ports, position, () => limitReached(state, ports.now(), position));
   if (next === undefined) return ports.cancelRequested() ? endCancelled(state) : position;
   const isStepLimit = next.type === 'finish' && next.ending.stopReason === 'step_limit';
-  return isStepLimit && state.snapshot.limits.finalAttempt && !position.final ? { type: 'call_model', final: true } : next;
+  return isStepLimit && state.limits.finalAttempt && !position.final ? { type: 'call_model', final: true } : next;
 }
 
 /** Ends the run at its limit if the final attempt failed, so that the failure does not replace the partial answer. */
@@ -129,6 +130,13 @@ function recordResponse(state: RunState, ports: RunPorts, recorded: RecordedResp
   const response = { ...recorded, usage };
   if (content.some(isToolCall)) return { type: 'run_tools', response, final, outcomes: [] };
 
-  recordStep(state, { thought: thoughtOf(content), toolCalls: [], usage, finishReason, ...(final ? { final: true } : {}) });
+  recordStep(state, {
+    ...agentOfStep(state),
+    thought: thoughtOf(content),
+    toolCalls: [],
+    usage,
+    finishReason,
+    ...(final ? { final: true } : {}),
+  });
   return answer(state, ports, response, final);
 }

@@ -1,6 +1,7 @@
 // Shared state: the effects of all phases.
 
-import type { ToolSnapshot } from '../domain/agent/agent-snapshot.ts';
+import type { Resolved } from '../domain/run/resolved.ts';
+import type { AgentSnapshot, ToolSnapshot } from '../domain/agent/agent-snapshot.ts';
 import type { RunSegmentOutput } from '../domain/code/segment-messages.ts';
 import type { SpilledContent, ToolCall } from '../domain/content/content.ts';
 import type { ApprovalRequirement, Decision, PendingApproval } from '../domain/approvals/approval.ts';
@@ -89,6 +90,8 @@ export type ToolOutcome =
       noWorker?: { code: ErrorCode; message: string };
       /** The final answer of a cell. */
       finalAnswer?: { value: JsonValue };
+      /** The agent that takes over once the step has ended. */
+      transferTo?: string;
       /** The time of recording, if the result was recorded before others of its response. ISO 8601. */
       recordedAt?: string;
     }
@@ -200,6 +203,10 @@ export interface RunPorts extends RunClock {
    * `lost` again. Only for tools with `verify`.
    */
   verify(invocation: ToolInvocation, reason: string): Promise<ToolOutcome>;
+  /** Resolves an agent that takes over. */
+  resolveHandoff(agent: string): Promise<Resolved>;
+  /** Called when another agent takes over: the requests of the run are from here on those of this agent. */
+  switchAgent(snapshot: AgentSnapshot): void;
   /** Runs one segment of a cell. */
   runSegment(call: SegmentCall): Promise<SegmentOutcome>;
   /** Evaluates the approval predicate of a call again, because the deps have changed since. Undefined if the call needs no approval. */

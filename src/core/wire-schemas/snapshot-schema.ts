@@ -55,6 +55,7 @@ const TOOL: JsonObject = {
     result: OBJECT,
     callers: { type: 'array', items: { enum: ['model', 'code'] } },
     notExecutable: { const: true },
+    handoff: { const: true },
     timeoutMs: DURATION,
     maxAttempts: ATTEMPTS,
     backoff: {
@@ -107,6 +108,7 @@ export const SNAPSHOT_SCHEMA: JsonObject = {
     checks: ANSWER_RULES_SCHEMA,
     code: CODE_SNAPSHOT_SCHEMA,
     replyFormat: { enum: ['code', 'json'] },
+    handoffs: { type: 'object', properties: { agents: TEXTS, max: COUNT }, required: ['agents', 'max'] },
     deps: OBJECT,
     onUnknownOutcome: { const: 'ask' },
     limits: RUN_LIMITS_SCHEMA,

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RunHandle } from '../../client/run-handle.ts';
 import type { ApprovalView } from '../../core/domain/approvals/approval.ts';
-import { isToolCall } from '../../core/domain/content/content.ts';
+import { type ContentItem, isToolCall, type ToolCall } from '../../core/domain/content/content.ts';
+import { TRANSFER_TO_AGENT } from '../../core/domain/handoffs/handoff-policy.ts';
 import type { Event } from '../../core/domain/record/event.ts';
 import type { ApprovalDriver } from '../harness/approval-driver.ts';
 
@@ -68,9 +69,15 @@ function isIdle(events: readonly Event[], pending: readonly ApprovalView[]): boo
   const isProgram = events.some(({ step }) => step !== undefined);
   const response = events.findLastIndex(({ content }) => content.some(isToolCall));
   if (isProgram) return openCalls(events) === pending.length;
-  const calls = events[response]?.content.filter(isToolCall).length ?? 0;
-  const results = events.slice(response + 1).flatMap(({ content }) => content.filter(({ type }) => type === 'tool_result')).length;
-  return calls - results === pending.length;
+  const since = events.slice(response).flatMap(({ content }) => content);
+  // A transfer starts once all other calls have ended.
+  const waits = (item: ContentItem): boolean => isToolCall(item) && (item.name !== TRANSFER_TO_AGENT || isPending(item, pending));
+  const results = since.filter((item) => item.type === 'tool_result' && item.name !== TRANSFER_TO_AGENT);
+  return since.filter(waits).length - results.length === pending.length;
+}
+
+function isPending({ toolCallId }: ToolCall, pending: readonly ApprovalView[]): boolean {
+  return pending.some(({ callId }) => callId === toolCallId);
 }
 
 /** Returns the number of calls that have no result yet. */

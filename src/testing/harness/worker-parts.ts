@@ -1,6 +1,7 @@
 import type { AnyAgent } from '../../define/agent-definition.ts';
 import type { Anchor } from '../../anchors/anchor.ts';
 import type { AnyProgram } from '../../define/program/program-definition.ts';
+import { reachableAgents } from './reachable-agents.ts';
 import type { MemoryBackend } from '../../memory/memory-backend.ts';
 import type { Resources } from '../../define/run-context.ts';
 import { UsageError } from '../../core/domain/errors/error.ts';
@@ -27,9 +28,10 @@ export interface WorkerParts extends Passed {
 
 /** Returns the parts of a worker for one run of an agent. Throws a UsageError for a test without a model. */
 export function workerParts(harness: Harness, agent: AnyAgent, options: TestOptions, ledger: EffectsLedger): WorkerParts {
-  const models = [agent.model, agent.window.summaryModel ?? agent.model];
+  const agents = reachableAgents([agent, ...(options.agents ?? [])]);
+  const models = agents.flatMap(({ model, window }) => [model, window.summaryModel ?? model]);
   return {
-    agents: [harnessAgent(agent, harness.plan)],
+    agents: agents.map((one) => harnessAgent(one, harness.plan)),
     ...commonParts(harness, { what: `agent "${agent.name}"`, models }, options, ledger),
   };
 }

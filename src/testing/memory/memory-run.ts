@@ -126,7 +126,7 @@ export class MemoryRun {
       now: () => time.now(),
       uuid: () => randomUUID(),
       callEventId: () => randomUUID(),
-      callModel: (call) => this.#callModel(snapshot, call),
+      callModel: (call) => this.#callModel(call),
       cancelRequested: isCancelled,
       until: async (isMet, deadline) => {
         if (deadline === undefined || deadline.at > time.now()) await time.until(() => isCancelled() || isMet(), deadline?.at);
@@ -139,7 +139,9 @@ export class MemoryRun {
   /**
    * Calls the model. The end of a call that was interrupted while the run continues is not a cancellation of the run.
    */
-  async #callModel(snapshot: AgentSnapshot, call: ModelCall): Promise<ModelCallOutcome> {
+  async #callModel(call: ModelCall): Promise<ModelCallOutcome> {
+    const { snapshot } = this;
+    if (snapshot === undefined) throw new TypeError('The run has no agent yet');
     const { ended, cancel } = this.#parts.activities.begin(modelRequest(Object.assign(this, { snapshot }), call));
     this.#modelCall = { cancel };
     const outcome = await ended;

@@ -47,3 +47,11 @@ test('tools of programs and those of an agent of the same name are two', () => {
     'No tool "fnd" of program "desk" in this worker. It has: "find". Did you mean "find"?',
   );
 });
+
+test('an agent that hands over to one that the worker lacks is refused', () => {
+  const triage = defineAgent({ name: 'triage', model: 'p/m', handoffs: [one, 'two'] });
+  expect(() => new AgentRegistry([triage, one], { p: provider })).toThrow(
+    'agent "triage": "handoffs" names the agent "two", which the worker does not have (it has: "triage", "one"): add it to "agents"',
+  );
+  expect(() => new AgentRegistry([triage, one, defineAgent({ name: 'two', model: 'p/m' })], { p: provider })).not.toThrow();
+});

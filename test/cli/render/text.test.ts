@@ -15,6 +15,7 @@ const view: RunView = {
   version: 1,
   runId: 'clerk-1',
   agentName: 'clerk',
+  currentAgent: null,
   status: 'completed',
   stopReason: 'final_answer',
   steps: [],

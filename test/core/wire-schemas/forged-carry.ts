@@ -18,9 +18,10 @@ export function waitingCarry(): JsonObject {
     testTool('search', { backoff: { initialMs: 10, factor: 2, maxMs: 100 }, modelRetries: 1, heartbeatTimeoutMs: 1_000 }),
     testTool('order', { notExecutable: true, result: { type: 'string' }, callers: ['model'] }),
   ];
+  const transfer = testTool('transfer_to_agent', { handoff: true, callers: ['model'] });
   const window = { maxTokens: 100_000, maxBytes: 400_000, keepResults: 4, summarise: true };
   const snapshot = testSnapshot({
-    tools,
+    tools: [...tools, transfer],
     window,
     instructions: ['Be brief.'],
     prices: { 'scripted/model': { input: 1, output: 2 } },
@@ -28,6 +29,7 @@ export function waitingCarry(): JsonObject {
     approvals: { deadlineMs: 60_000 },
     checks: { step: 'Letter', anchors: ['SafeOutput'], range: { max: 5 } },
     replyFormat: 'json',
+    handoffs: { agents: ['b'], max: 10 },
     limits: { maxIterations: 10, finalAttempt: true, toolCalls: 50, toolCallsByName: { pay: 5 }, costUsd: 5, deadlineMs: 600_000 },
   });
   const state = newRunState({ runId: 'run-1', snapshot, input: 'Q', deps: { user: 7 }, startedAt: NOW - 5_000 }, CLOCK);
@@ -57,6 +59,16 @@ export function waitingCarry(): JsonObject {
     seenEvents: 1,
     lastError: 'too slow',
     limits: { ...snapshot.limits, maxIterations: 12 },
+    handoffs: {
+      first: 'b',
+      max: 10,
+      count: 1,
+      pinned: [testSnapshot({ name: 'b', digest: 'digest of b' })],
+      usage: [
+        ['b', state.usage],
+        ['a', state.usage],
+      ],
+    },
   });
   state.toolCallsByName.set('search', 3);
   state.toolCallsStarted.set('search', 4);

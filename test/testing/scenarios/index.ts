@@ -9,6 +9,7 @@ import { EFFECTS } from './effects.ts';
 import { JSON_REPLIES } from './json-replies.ts';
 import { LIMITS, MESSAGES, WINDOWS } from './limits.ts';
 import { OPENINGS } from './openings.ts';
+import { HANDOFFS } from './several-agents/handoffs.ts';
 import type { Scenario } from './scenario.ts';
 import { TOOLS } from './tools.ts';
 import { UPDATES } from './updates.ts';
@@ -30,4 +31,5 @@ export const SCENARIOS: readonly Scenario[] = [
   ...CODE_CELLS,
   ...CODE_ENDINGS,
   ...CODE_DECISIONS,
+  ...HANDOFFS,
 ];

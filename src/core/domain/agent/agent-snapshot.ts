@@ -1,6 +1,7 @@
 import type { ApprovalDeadline, ApprovalPolicy } from '../approvals/approval.ts';
 import type { CodeSnapshot } from '../code/code-snapshot.ts';
 import type { WindowPolicy } from './compaction.ts';
+import type { HandoffPolicy } from '../handoffs/handoff-policy.ts';
 import type { ContinueAsNewThresholds } from '../run/continue-as-new.ts';
 import type { JsonObject } from '../json/json.ts';
 import type { LimitChanges, RunLimits } from './limits.ts';
@@ -40,6 +41,8 @@ export interface ToolSnapshot extends ToolDescription, ToolPolicy {
   callers?: ToolCaller[];
   /** The tool is a schema alone: a call of it is answered at once with an error result, and never runs. */
   notExecutable?: true;
+  /** Its calls hand the run over to another agent. */
+  handoff?: true;
 }
 
 /** A caller of tools. */
@@ -112,6 +115,8 @@ export interface AgentSnapshot {
   code?: CodeSnapshot;
   /** The form of the model's answers. Absent: text and tool calls. */
   replyFormat?: ReplyFormat;
+  /** The agents that it may hand the run over to. Absent: none. */
+  handoffs?: HandoffPolicy;
   /** The schema of deps, which each update is checked against. Absent: deps are not checked. */
   deps?: JsonObject;
   /** A person is asked about the outcome of a call whose result was lost. Absent: the model is told that it is unknown. */

@@ -106,6 +106,8 @@ export interface RememberedDecision {
   id: string;
   type: 'approve' | 'reject';
   toolName: string;
+  /** The agent whose tool it is, if the run had been handed over. Absent: the one that the run began with. */
+  agent?: string;
   /** The digest of the arguments, if the decision applies only to equal ones. */
   digest?: string;
   reason?: string;

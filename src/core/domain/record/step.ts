@@ -37,6 +37,8 @@ export interface ToolCallRecord {
 export interface StepResult {
   /** 1-based. */
   step: number;
+  /** The agent that acted. Only in runs that several agents may act in. */
+  agent?: string;
   /** The text of the model's answer, or null if it had none. */
   thought: string | null;
   toolCalls: ToolCallRecord[];

@@ -47,6 +47,10 @@ export interface RunResultFields<Output = JsonValue> {
   unitsCut?: true;
   /** The checks of the answer, if the run is that of an `ask` with tools. */
   verdict?: AnswerVerdict;
+  /** The agent that acted last, if the run was handed over. */
+  lastAgent?: string;
+  /** The usage of each agent, in the order of their first turns, if the run was handed over. */
+  usageByAgent?: Record<string, AggregatedUsage>;
 }
 
 /** A RunResult as JSON: its fields and the values derived from them. */
@@ -101,6 +105,10 @@ export class EndedRun<Output> {
   readonly notArchived: NotArchived[] | undefined;
   /** The checks of the answer, if the run is that of an `ask` with tools: the step has failed if they found a violation. */
   readonly verdict: AnswerVerdict | undefined;
+  /** The agent that acted last, if the run was handed over: it has given the output. */
+  readonly lastAgent: string | undefined;
+  /** The usage of each agent, in the order of their first turns, if the run was handed over. */
+  readonly usageByAgent: Record<string, AggregatedUsage> | undefined;
 
   constructor(fields: RunResultFields<Output>) {
     this.runId = fields.runId;
@@ -122,6 +130,8 @@ export class EndedRun<Output> {
     this.maxIterations = fields.maxIterations;
     this.notArchived = fields.notArchived;
     this.verdict = fields.verdict;
+    this.lastAgent = fields.lastAgent;
+    this.usageByAgent = fields.usageByAgent;
   }
 
   /** True only for status `completed`: no limit, no error and no cancellation is a success. */
@@ -201,6 +211,8 @@ export class EndedRun<Output> {
       maxIterations: this.maxIterations,
       ...(this.notArchived === undefined ? {} : { notArchived: this.notArchived }),
       ...(this.verdict === undefined ? {} : { verdict: this.verdict }),
+      ...(this.lastAgent === undefined ? {} : { lastAgent: this.lastAgent }),
+      ...(this.usageByAgent === undefined ? {} : { usageByAgent: this.usageByAgent }),
       success: this.success,
       outputText: this.outputText,
       hasMedia: this.hasMedia,

@@ -12,7 +12,10 @@ import type { AggregatedUsage } from '../model/usage.ts';
 export interface StatusView {
   version: 1;
   runId: string;
+  /** The agent that the run began with. */
   agentName: string;
+  /** The agent that acts. Only if the run was handed over. */
+  currentAgent?: string;
   status: RunStatus;
   currentStep: number;
   maxIterations: number;

@@ -55,9 +55,15 @@ export function decidedOf({ decided }: Approvals, callId: string): DecidedCall |
   return decided.findLast((one) => one.callId === callId);
 }
 
-/** Returns the newest remembered decision that applies to a call of the tool with that digest. */
-export function rememberedFor({ remembered }: Approvals, toolName: string, digest: string): RememberedDecision | undefined {
-  return remembered.findLast((one) => one.toolName === toolName && (one.digest === undefined || one.digest === digest));
+/** Returns the newest remembered decision that applies to a call of the tool with that digest. A tool of the same name that another agent has is another tool. */
+export function rememberedFor(
+  { remembered }: Approvals,
+  toolName: string,
+  { digest, agent }: { digest: string; agent?: string | undefined },
+): RememberedDecision | undefined {
+  return remembered.findLast(
+    (one) => one.toolName === toolName && one.agent === agent && (one.digest === undefined || one.digest === digest),
+  );
 }
 
 /** Returns a decision without its content, and with a shortened reason. */
@@ -65,8 +71,8 @@ export function withoutContent({ arguments: _, content: __, ...decision }: Decis
   return decision.reason === undefined ? decision : { ...decision, reason: cutText(decision.reason, REASON_BYTES) };
 }
 
-/** Removes the pending approval of a decided call, and remembers the decision if it applies to further calls. */
-export function decide(approvals: Approvals, decision: Decision): void {
+/** Removes the pending approval of a decided call, and remembers the decision if it applies to further calls, of that agent if it is not the one that the run began with. */
+export function decide(approvals: Approvals, decision: Decision, agent?: string): void {
   const { callId, remember, type, toolName, digest } = decision;
   const summary = withoutContent(decision);
   approvals.pending = approvals.pending.filter((one) => one.callId !== callId);
@@ -77,6 +83,7 @@ export function decide(approvals: Approvals, decision: Decision): void {
     id,
     type,
     toolName,
+    ...(agent === undefined ? {} : { agent }),
     ...(remember === 'arguments' ? { digest } : {}),
     ...(reason === undefined ? {} : { reason }),
     by,

@@ -65,7 +65,7 @@ function apply(state: RunState, ports: RunPorts, decision: Decision, verdict: Au
 }
 
 function record(state: RunState, ports: RunPorts, decision: Decision): Decision {
-  decide(state.approvals, decision);
+  decide(state.approvals, decision, laterAgent(state));
   recordEvent(state, ports, { author: decider(decision), content: [], decision });
   answer(state, ports, decision.id, { type: 'decided', decision });
   return decision;
@@ -75,6 +75,11 @@ function refuse(state: RunState, ports: RunPorts, { id, type, callId, by }: Deci
   const refused = { request: type, id, callId, ...(by === null ? {} : { by }), ...why };
   recordEvent(state, ports, { author: by ?? 'user', content: [], refused });
   answer(state, ports, id, { type: 'refused', ...why });
+}
+
+/** Returns the agent that acts, unless the run began with it. */
+function laterAgent({ snapshot, handoffs }: RunState): string | undefined {
+  return handoffs === undefined || handoffs.first === snapshot.name ? undefined : snapshot.name;
 }
 
 function byDeadline({ callId, toolName, digest, onDeadline, key, proposal }: PendingApproval, now: number): Decision {
@@ -103,9 +108,9 @@ export function settleRemembered(
   ports: RunPorts,
   { callId, toolName, digest }: Pick<PendingApproval, 'callId' | 'toolName' | 'digest'>,
 ): Decision | undefined {
-  const remembered = rememberedFor(state.approvals, toolName, digest);
+  const remembered = rememberedFor(state.approvals, toolName, { digest, agent: laterAgent(state) });
   if (remembered === undefined) return undefined;
-  const { id, digest: _, ...rest } = remembered;
+  const { id, digest: _, agent: __, ...rest } = remembered;
   const at = new Date(ports.now()).toISOString();
   return record(state, ports, { ...rest, id: `${id} for ${callId}`, callId, digest, source: 'remembered', at });
 }

@@ -1,6 +1,7 @@
 // Shared state: the size that a window may have.
 
 import type { AgentSnapshot } from '../../domain/agent/agent-snapshot.ts';
+import type { HandoffState } from '../../domain/handoffs/handoff-state.ts';
 import { BYTE_BUDGETS } from '../../domain/json/byte-budget.ts';
 import { jsonBytes, MAX_PAYLOAD_BYTES } from '../../domain/json/payload-limit.ts';
 import { carriedCodeBytes } from '../code/cells.ts';
@@ -38,8 +39,15 @@ function carriableBytes({ snapshot, context, window, approvals, limits, ...state
   // Counted only if present, so that a replayed run of an older release has the same limit.
   const notArchived = state.notArchived === undefined ? 0 : jsonBytes(state.notArchived);
   const code = state.code === undefined ? 0 : carriedCodeBytes(state.code);
-  const counted = whole + jsonBytes([context.state, numbers, approvals]) + notArchived + code + events;
+  const handoffs = state.handoffs === undefined ? 0 : handoffBytes(state.handoffs);
+  const counted = whole + jsonBytes([context.state, numbers, approvals]) + notArchived + code + handoffs + events;
   return MAX_PAYLOAD_BYTES - CARRIED_BESIDE_BYTES - counted;
+}
+
+/** Returns the bytes of the carried snapshots of the agents that do not act, and of their usage. */
+function handoffBytes({ pinned, next, usage }: HandoffState): number {
+  const snapshots = next === undefined ? pinned : [...pinned, next];
+  return snapshots.reduce((sum, one) => sum + sizesOf(one).whole, jsonBytes(usage));
 }
 
 /**

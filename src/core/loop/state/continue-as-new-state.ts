@@ -1,6 +1,7 @@
 // Shared state: what is carried into the next execution.
 
 import type { AgentSnapshot } from '../../domain/agent/agent-snapshot.ts';
+import type { HandoffState } from '../../domain/handoffs/handoff-state.ts';
 import type { JsonObject } from '../../domain/json/json.ts';
 import type { RunLimits } from '../../domain/agent/limits.ts';
 import type { NotArchived } from '../../domain/record/not-archived.ts';
@@ -60,6 +61,8 @@ export interface ContinueAsNewState {
   program?: CarriedProgram;
   /** Absent if no tool has asked the model to try again. */
   modelRetries?: [name: string, retries: number][];
+  /** Absent if the run has not been handed over. */
+  handoffs?: HandoffState;
   lastError?: string;
   /** Absent if the run has executed no code. */
   code?: CodeState;
@@ -120,6 +123,7 @@ export function toContinueAsNewState(state: RunState, position: Position, { exec
     ...(lastError === undefined ? {} : { lastError }),
     ...(notArchived === undefined ? {} : { notArchived }),
     ...(state.code === undefined ? {} : { code: state.code }),
+    ...(state.handoffs === undefined ? {} : { handoffs: state.handoffs }),
     ...(state.parent === undefined ? {} : { parent: state.parent }),
     ...(state.program === undefined ? {} : { program: toCarriedProgram(state.program) }),
     inbox,
@@ -184,6 +188,7 @@ export function fromContinueAsNewState(carried: ContinueAsNewState): { state: Ru
     ...(lastError === undefined ? {} : { lastError }),
     ...(notArchived === undefined ? {} : { notArchived }),
     ...(carried.code === undefined ? {} : { code: carried.code }),
+    ...(carried.handoffs === undefined ? {} : { handoffs: carried.handoffs }),
     ...(carried.parent === undefined ? {} : { parent: carried.parent }),
     ...programOf(carried),
   };

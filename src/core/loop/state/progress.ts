@@ -19,6 +19,8 @@ export interface RunProgress {
   waitingFor: string[];
   /** Undefined until the agent is resolved, like the state. */
   limits?: RunLimits;
+  /** The agent that acts, if the run was handed over. */
+  currentAgent?: string;
   lastError?: string;
   archiving?: Archiving;
   notArchived?: NotArchived[];
@@ -29,7 +31,7 @@ export function progressOf(state: RunState | undefined): RunProgress {
   if (state === undefined) {
     return { currentStep: 0, maxIterations: 0, usage: noUsage(), toolCallsTotal: 0, toolCallsStarted: 0, events: 0, waitingFor: [] };
   }
-  const { context, limits, usage, toolCallsTotal, window, approvals, lastError, archiving, notArchived } = state;
+  const { context, limits, usage, toolCallsTotal, window, approvals, lastError, archiving, notArchived, handoffs, snapshot } = state;
   return {
     currentStep: context.currentStep,
     maxIterations: limits.maxIterations,
@@ -39,6 +41,7 @@ export function progressOf(state: RunState | undefined): RunProgress {
     events: window.through,
     waitingFor: approvals.pending.map(({ toolName }) => toolName),
     limits,
+    ...(handoffs === undefined || handoffs.count === 0 ? {} : { currentAgent: snapshot.name }),
     ...(lastError === undefined ? {} : { lastError }),
     ...(archiving === undefined ? {} : { archiving }),
     ...(notArchived === undefined ? {} : { notArchived }),

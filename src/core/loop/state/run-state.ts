@@ -1,6 +1,7 @@
 // Shared state: the run, and its record.
 
 import type { AgentSnapshot } from '../../domain/agent/agent-snapshot.ts';
+import type { HandoffState } from '../../domain/handoffs/handoff-state.ts';
 import { cutText } from '../../domain/content/cut-content.ts';
 import { addEvent, incrementStep, newExecutionContext, type ExecutionContext } from '../../domain/record/execution-context.ts';
 import { newEvent, type Event } from '../../domain/record/event.ts';
@@ -23,6 +24,7 @@ import type { RunClock } from './clock.ts';
 /** The state of a run: one plain object, owned and changed by the loop alone. */
 export interface RunState {
   runId: string;
+  /** The agent that acts. */
   snapshot: AgentSnapshot;
   /** The current deps of the run. */
   deps: JsonObject;
@@ -74,6 +76,8 @@ export interface RunState {
   parent?: ParentRun;
   /** The units and steps, if the run is that of a program. */
   program?: ProgramState;
+  /** The agents of the run, once it has been handed over. */
+  handoffs?: HandoffState;
   /** The code that the run has executed. Absent before its first cell. */
   code?: CodeState;
   /** Ids of the results in the last event, if activities produced all of them. */

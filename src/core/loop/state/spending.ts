@@ -5,7 +5,15 @@ import type { Event } from '../../domain/record/event.ts';
 import { jsonBytes } from '../../domain/json/payload-limit.ts';
 import { costOf } from '../../domain/model/price.ts';
 import type { RecordedResponse } from '../../domain/model/recorded-response.ts';
-import { addEstimated, addReported, addUsage, type EstimatedUsage, type Spent, type UsageStats } from '../../domain/model/usage.ts';
+import {
+  type AggregatedUsage,
+  addEstimated,
+  addReported,
+  addUsage,
+  type EstimatedUsage,
+  type Spent,
+  type UsageStats,
+} from '../../domain/model/usage.ts';
 import type { RunClock } from './clock.ts';
 import { recordEvent, type RunState } from './run-state.ts';
 import { estimatedPromptTokens, estimatedTokens } from '../compaction/window-limit.ts';
@@ -31,7 +39,7 @@ export interface SpentCall {
 export function spend(state: RunState, { model, usage, answer, failedAttempts }: SpentCall): Spending {
   const estimated = usage === null ? priced(state, model, estimateOf(state, answer)) : undefined;
   const reported = usage === null ? null : priced(state, model, usage);
-  state.usage = addEstimated(addUsage(state.usage, reported), estimated);
+  addSpending(state, (total) => addEstimated(addUsage(total, reported), estimated));
   return {
     usage: reported,
     ...(estimated === undefined ? {} : { estimated }),
@@ -39,12 +47,19 @@ export function spend(state: RunState, { model, usage, answer, failedAttempts }:
   };
 }
 
+/** Adds to the usage of the run, and to that of the agent that acts if the run has been handed over. */
+function addSpending(state: RunState, add: (total: AggregatedUsage) => AggregatedUsage): void {
+  state.usage = add(state.usage);
+  const ofAgent = state.handoffs?.usage.find(([name]) => name === state.snapshot.name);
+  if (ofAgent !== undefined) ofAgent[1] = add(ofAgent[1]);
+}
+
 /** Adds the cost of failed attempts. */
 function spendAttempts(state: RunState, model: string, spent: Spent | undefined): Pick<Event, 'failedAttempts'> {
   if (spent === undefined) return {};
   const reported = spent.reported === undefined ? undefined : priced(state, model, spent.reported);
   const estimated = spent.estimated === undefined ? undefined : priced(state, model, spent.estimated);
-  state.usage = addEstimated(addReported(state.usage, reported ?? null), estimated);
+  addSpending(state, (total) => addEstimated(addReported(total, reported ?? null), estimated));
   return { failedAttempts: { ...(reported === undefined ? {} : { reported }), ...(estimated === undefined ? {} : { estimated }) } };
 }
 

@@ -5,6 +5,7 @@ import { isToolCall, type ToolCall } from '../../domain/content/content.ts';
 import type { JsonValue } from '../../domain/json/json.ts';
 import type { RecordedResponse } from '../../domain/model/recorded-response.ts';
 import { FINAL_ANSWER, notExecutable, unknownTool } from '../../domain/content/tool-text.ts';
+import { withoutTransfer } from '../handoffs/transfer-calls.ts';
 import { pendingOf } from '../approvals/approvals.ts';
 import type { ToolInvocation, ToolOutcome } from '../ports.ts';
 import type { RunState } from '../state/run-state.ts';
@@ -21,6 +22,8 @@ export interface Acting {
   final: boolean;
   /** True if code makes the calls. */
   inCode?: boolean;
+  /** True if the response ends the run: no other agent takes over. */
+  isLast?: boolean;
 }
 
 /** A prepared call: one to execute, with the requirement of a decision if it needs one; or one whose result needs no execution. */
@@ -30,7 +33,7 @@ export type PreparedCall =
   | { type: 'immediate'; outcome: ToolOutcome };
 
 /** Prepares a call. A mistake of the model is not an exception: it becomes a result that the model reads. */
-export function prepareCall({ state, response, offset, final }: Acting, call: ToolCall): PreparedCall {
+export function prepareCall({ state, response, offset, final, isLast = false }: Acting, call: ToolCall): PreparedCall {
   // The final attempt offers no tools: a call that the model makes all the same is not executed.
   if (final) return { type: 'immediate', outcome: interrupted() };
   const problem = problemOf(response, call);
@@ -38,6 +41,8 @@ export function prepareCall({ state, response, offset, final }: Acting, call: To
   if (isFinalAnswer(state, call)) return { type: 'immediate', outcome: result('success', finalOutput(response, call)) };
   const tool = state.snapshot.tools.find((one) => one.name === call.name);
   if (tool === undefined) return { type: 'immediate', outcome: result('error', unknownTool(call.name)) };
+  const refused = tool.handoff ? withoutTransfer(state, { response, isLast }, call) : undefined;
+  if (refused !== undefined) return { type: 'immediate', outcome: refused };
   if (tool.notExecutable) return { type: 'immediate', outcome: result('error', notExecutable(call.name)) };
   const step = state.context.currentStep + 1;
   const invocation = { step, call, tool, offset, index: response.content.indexOf(call), eventId: response.id };

@@ -4,6 +4,7 @@ import type { ToolCall, ToolResult } from '../../domain/content/content.ts';
 import type { RecordedUpdate } from '../../domain/record/context-update.ts';
 import type { ToolCallRecord } from '../../domain/record/step.ts';
 import { resultText } from '../../domain/content/tool-text.ts';
+import { agentOfStep } from '../handoffs/transfer-calls.ts';
 import type { RunPorts, ToolOutcome } from '../ports.ts';
 import type { Acting } from './prepare-call.ts';
 import { noteError, recordEvent, recordStep, countToolCall, type RunState } from '../state/run-state.ts';
@@ -50,6 +51,7 @@ export function recordToolStep(acting: Acting, outcomes: Outcomes): void {
   const records = recordsOf(acting, outcomes);
   for (const record of records) countToolCall(state, record);
   recordStep(state, {
+    ...agentOfStep(state),
     thought: thoughtOf(response.content),
     toolCalls: state.code === undefined ? records : [...records, ...state.code.records],
     usage: response.usage,

@@ -2,12 +2,14 @@
 
 import type { RunPorts, ToolInvocation, ToolOutcome } from '../ports.ts';
 import type { RunState } from '../state/run-state.ts';
+import { transfer } from '../handoffs/transfer.ts';
 import { unknown } from './call-results.ts';
 
 /** Starts a call. From here on it counts against the limits, however it ends. */
 export function startTool(state: RunState, ports: RunPorts, invocation: ToolInvocation): Promise<ToolOutcome> {
   const { name } = invocation.call;
   state.toolCallsStarted.set(name, (state.toolCallsStarted.get(name) ?? 0) + 1);
+  if (invocation.tool.handoff) return transfer(state, ports, invocation);
   return invocation.tool.effect === 'once' ? startOnce(ports, invocation) : ports.runTool(invocation);
 }
 

@@ -11,6 +11,8 @@ export interface ToolBatch {
   response: RecordedResponse;
   prepared: PreparedCall[];
   outcomes: (ToolOutcome | null)[];
+  /** The outcomes of calls of the response that have run before these. */
+  earlier?: readonly (ToolOutcome | null)[];
 }
 
 /**

@@ -16,8 +16,11 @@ import { type Acting, finalOutput, isFinalAnswer, prepareCall, type PreparedCall
 import { recordResults, recordToolStep } from './record-results.ts';
 import { afterCallsOfCode } from '../code/calls-of-code.ts';
 import { finalAnswerOfCode } from '../code/final-answer.ts';
+import { handOver } from '../handoffs/switch-agent.ts';
+import { isTransfer } from '../handoffs/transfer-calls.ts';
 import { findEvent, type RunState } from '../state/run-state.ts';
 import { settleDecisions } from '../approvals/settle-decisions.ts';
+import { runInTurn } from './run-in-turn.ts';
 import { ToolScheduler } from './tool-scheduler.ts';
 
 /**
@@ -40,7 +43,9 @@ export async function runToolPhase(state: RunState, ports: RunPorts, position: T
   }
   const [index] = cells;
   if (index !== undefined) {
-    if (isStopped(state, ports, { outcomes }, true)) for (const cell of cells) outcomes[cell] = interrupted();
+    // Calls that wait for the cells are given up with them.
+    if (isStopped(state, ports, { outcomes }, true))
+      for (const [call, outcome] of outcomes.entries()) outcomes[call] = outcome ?? interrupted();
     recordResults(acting, ports, outcomes);
     if (outcomes.includes(null)) return { type: 'run_cell', tools: { ...position, outcomes, ...limited }, index };
   } else recordResults(acting, ports, outcomes);
@@ -60,13 +65,15 @@ interface CallsRun {
   instead?: NextStep;
 }
 
-/** Runs the calls of a response but its cells, for which there is nothing to schedule. */
+/** Runs the calls of a response but its cells, for which there is nothing to schedule. A transfer waits for all others, and so for the cells. */
 async function runCalls(acting: Acting, ports: RunPorts, position: ToolsPosition, cells: readonly number[]): Promise<CallsRun> {
   const { state, response, calls } = acting;
   const { final } = position;
-  const indexes = calls.map((_, index) => index).filter((index) => !cells.includes(index));
+  const transfers = calls.flatMap((call, index) => (isTransfer(state, call) ? [index] : []));
+  const left = cells.length === 0 ? [] : [...cells, ...transfers];
+  const indexes = calls.map((_, index) => index).filter((index) => !left.includes(index));
   const before = indexes.map((index) => position.outcomes[index] ?? null);
-  const some: Acting = cells.length === 0 ? acting : { ...acting, calls: calls.filter((_, index) => !cells.includes(index)) };
+  const some: Acting = left.length === 0 ? acting : { ...acting, calls: calls.filter((_, index) => !left.includes(index)) };
   const names = final ? [] : namesToStart(some, before);
   let reservation = reserveCalls(state, names);
   // If a person is asked at limits, no call starts before there is room for all of them, or the person has refused.
@@ -80,15 +87,15 @@ async function runCalls(acting: Acting, ports: RunPorts, position: ToolsPosition
   }
   const { refused } = reservation;
   const isOverLimit = refused.size > 0 || position.overLimit === true;
-  const prepared = prepare(some, refused);
-  // Calls around a cell have their outcomes when the cell has ended.
-  const isDone = state.code !== undefined && !before.includes(null);
-  const ended = isDone ? before : await new ToolScheduler(some, ports, { response, prepared, outcomes: before }).execute();
+  const prepared = prepare({ ...some, isLast: isOverLimit || hasAnswer(acting) }, refused);
+  const ended = await runInTurn(some, ports, { response, prepared, outcomes: before }, (turn, batch) =>
+    new ToolScheduler(turn, ports, batch).execute(),
+  );
   const outcomes: (ToolOutcome | null)[] = calls.map(() => null);
   for (const [place, index] of indexes.entries()) outcomes[index] = ended[place] ?? null;
   if (!ended.includes(null)) return { outcomes, isOverLimit };
-  const left: ToolsPosition = { ...position, outcomes, ...(isOverLimit ? { overLimit: true as const } : {}) };
-  return { outcomes, isOverLimit, instead: { type: 'continue', position: left } };
+  const open: ToolsPosition = { ...position, outcomes, ...(isOverLimit ? { overLimit: true as const } : {}) };
+  return { outcomes, isOverLimit, instead: { type: 'continue', position: open } };
 }
 
 /** The indexes of the cells that have no outcome yet. */
@@ -102,6 +109,11 @@ function pendingCells({ state, response, calls, final }: Acting, outcomes: reado
 function actingOn(state: RunState, { response, final, cell }: ToolsPosition): Acting {
   const offset = findEvent(state, response.id)?.offset ?? state.window.through - 1;
   return { state, response, calls: response.content.filter(isToolCall), offset, final, inCode: cell !== undefined };
+}
+
+/** True if the response holds the answer of the run. */
+function hasAnswer({ state, response, calls }: Acting): boolean {
+  return calls.some((call) => isFinalAnswer(state, call) && problemOf(response, call) === undefined);
 }
 
 /** Prepares the calls; one that the limits refuse has its result already. */
@@ -134,7 +146,10 @@ function afterTools(acting: Acting, ports: RunPorts, outcomes: readonly (ToolOut
   const valid = answers.find((call) => problemOf(response, call) === undefined);
   if (valid !== undefined) return finish(state, ports, { output: finalOutput(response, valid), final: false });
   if (isOverLimit) return endAtLimit(state, 'tool_call_limit');
-  if (answers.length === 0 || mayRetryOutput(state)) return { type: 'call_model', final: false };
+  if (answers.length === 0 || mayRetryOutput(state)) {
+    handOver(state, ports, outcomes);
+    return { type: 'call_model', final: false };
+  }
   const problem = answers.map((call) => problemOf(response, call)).join('; ');
   return endFailed(state, 'invalid_output', `The answer did not fit the output schema of agent "${state.snapshot.name}": ${problem}`);
 }

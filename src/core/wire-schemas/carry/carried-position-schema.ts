@@ -53,6 +53,7 @@ const OUTCOME: JsonObject = {
         verified: { type: 'object', properties: { happened: FLAG, reason: TEXT }, required: ['happened', 'reason'] },
         noWorker: { type: 'object', properties: { code: TEXT, message: TEXT }, required: ['code', 'message'] },
         recordedAt: TEXT,
+        transferTo: TEXT,
         finalAnswer: { type: 'object', required: ['value'] },
       },
       required: ['type', 'status', 'content', 'durationMs'],

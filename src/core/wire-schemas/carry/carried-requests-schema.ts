@@ -52,7 +52,17 @@ const DECISION: JsonObject = { ...DECIDED, properties: { ...propertiesOf(DECIDED
 
 const REMEMBERED: JsonObject = {
   type: 'object',
-  properties: { id: TEXT, type: DECISION_TYPE, toolName: TEXT, digest: TEXT, reason: TEXT, by: TEXT_OR_NULL, verifiedBy: TEXT, at: TEXT },
+  properties: {
+    id: TEXT,
+    type: DECISION_TYPE,
+    toolName: TEXT,
+    agent: TEXT,
+    digest: TEXT,
+    reason: TEXT,
+    by: TEXT_OR_NULL,
+    verifiedBy: TEXT,
+    at: TEXT,
+  },
   required: ['id', 'type', 'toolName', 'by', 'at'],
 };
 

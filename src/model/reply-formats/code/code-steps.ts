@@ -1,6 +1,7 @@
 import type { CodeLanguage } from '../../../core/domain/code/code-snapshot.ts';
 import type { AgentSnapshot } from '../../../core/domain/agent/agent-snapshot.ts';
 import { type PruneStrategy, pruneSteps } from '../../../core/domain/conversation/prune-steps.ts';
+import { RUN_CODE } from '../../../core/domain/content/tool-text.ts';
 import type { ToolCall, ToolResult } from '../../../core/domain/content/content.ts';
 import type { ConversationEvent } from '../../../core/domain/model/model.ts';
 import { mediaOf, NO_OUTPUT, observationText } from '../observation.ts';
@@ -19,10 +20,10 @@ export function codeSteps({ code }: AgentSnapshot, conversation: readonly Conver
   return pruneSteps(replySteps(conversation, rendering), code?.prune ?? KEEP_LAST);
 }
 
-/** Returns the text of an answer. The code of a call in the provider's own way is written as the block that it stands for. */
-function replyText({ arguments: args }: ToolCall, text: string, language: CodeLanguage): string {
-  if (Object.keys(args).length === 0) return text;
-  const code = typeof args['code'] === 'string' ? args['code'] : JSON.stringify(args);
+/** Returns the text of an answer. The code of a call in the provider's own way is written as the block that it stands for, and so is a call that another agent made before. */
+function replyText({ name, arguments: args }: ToolCall, text: string, language: CodeLanguage): string {
+  if (Object.keys(args).length === 0 && name === RUN_CODE) return text;
+  const code = name === RUN_CODE && typeof args['code'] === 'string' ? args['code'] : `${name}(${JSON.stringify(args)})`;
   return `${text === '' ? '' : `${text}\n\n`}\`\`\`${language}\n${code}\n\`\`\``;
 }
 

@@ -65,7 +65,9 @@ export interface FakeScript {
   /** The outcome of each segment of code. */
   runSegment?: (segment: SegmentCall, run: FakeRun) => SegmentOutcome | Promise<SegmentOutcome>;
   /** Other ports of the run: summaries, refusals. */
-  ports?: Partial<Pick<RunPorts, 'summarise' | 'authorize' | 'notify' | 'noted' | 'allows' | 'verify' | 'askTerms'>>;
+  ports?: Partial<
+    Pick<RunPorts, 'summarise' | 'authorize' | 'notify' | 'noted' | 'allows' | 'verify' | 'askTerms' | 'resolveHandoff' | 'switchAgent'>
+  >;
   /** Decides at each possible point if the run continues as new. Default: never. */
   continueDue?: (run: FakeRun) => boolean;
   /** Called after each change of the record. */

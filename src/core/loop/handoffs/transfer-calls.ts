@@ -1,0 +1,38 @@
+// Tool phase: the calls of a response that hand the run over.
+
+import { isToolCall, type ToolCall } from '../../domain/content/content.ts';
+import { ONE_TRANSFER, RUN_ENDS } from '../../domain/handoffs/transfer-text.ts';
+import type { RecordedResponse } from '../../domain/model/recorded-response.ts';
+import type { ToolOutcome } from '../ports.ts';
+import type { RunState } from '../state/run-state.ts';
+import { result } from '../tool-phase/call-results.ts';
+
+/** True for a call of the tool by which the agent hands the run over. */
+export function isTransfer({ snapshot }: Pick<RunState, 'snapshot'>, { name }: ToolCall): boolean {
+  return snapshot.handoffs !== undefined && snapshot.tools.some((tool) => tool.name === name && tool.handoff === true);
+}
+
+/** The facts about a response on which its transfers depend. */
+export interface TransferContext {
+  response: RecordedResponse;
+  /** True if the response ends the run. */
+  isLast: boolean;
+}
+
+/** Returns the result of a transfer that is not carried out: it is not the first valid one of its response, or the response ends the run. */
+export function withoutTransfer(state: RunState, { response, isLast }: TransferContext, call: ToolCall): ToolOutcome | undefined {
+  if (isLast) return result('error', RUN_ENDS);
+  const { content, problems = {} } = response;
+  const first = content.filter(isToolCall).find((one) => isTransfer(state, one) && !Object.hasOwn(problems, one.toolCallId));
+  return first?.toolCallId === call.toolCallId ? undefined : result('error', ONE_TRANSFER);
+}
+
+/** Returns the name of the agent that acts, for a step of a run that may have several. */
+export function agentOfStep({ snapshot, handoffs }: Pick<RunState, 'snapshot' | 'handoffs'>): { agent?: string } {
+  return snapshot.handoffs === undefined && handoffs === undefined ? {} : { agent: snapshot.name };
+}
+
+/** Returns the name of the agent that the run began with, by which it is found. */
+export function firstAgent({ snapshot, handoffs }: Pick<RunState, 'snapshot' | 'handoffs'>): string {
+  return handoffs?.first ?? snapshot.name;
+}

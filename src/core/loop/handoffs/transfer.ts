@@ -1,0 +1,51 @@
+// Tool phase: the call of an agent that hands the run over.
+
+import type { AgentSnapshot } from '../../domain/agent/agent-snapshot.ts';
+import type { HandoffState } from '../../domain/handoffs/handoff-state.ts';
+import { DEFAULT_MAX_HANDOFFS } from '../../domain/handoffs/handoff-policy.ts';
+import { cannotTakeOver, noHandoffsLeft, transferred } from '../../domain/handoffs/transfer-text.ts';
+import { checkJson, problemsText } from '../../json-schema/check-json-schema.ts';
+import type { RunPorts, ToolInvocation, ToolOutcome } from '../ports.ts';
+import type { RunState } from '../state/run-state.ts';
+import { result } from '../tool-phase/call-results.ts';
+
+/**
+ * Prepares the transfer to another agent, which takes over once the step has ended. The agent is resolved by an activity, unless the
+ * run has its snapshot already. If it cannot take over, the model reads the problem, and the run goes on with the same agent.
+ */
+export async function transfer(state: RunState, ports: RunPorts, { call }: ToolInvocation): Promise<ToolOutcome> {
+  const { agent } = call.arguments;
+  const name = typeof agent === 'string' ? agent : '';
+  const { count, max } = handoffsOf(state);
+  if (count >= max) return result('error', noHandoffsLeft(max));
+  const known = pinnedOf(state, name);
+  const problem = known === undefined ? undefined : depsProblem(state, known);
+  if (problem !== undefined) return result('error', cannotTakeOver(name, problem));
+  const resolved = known === undefined ? await ports.resolveHandoff(name) : { type: 'resolved' as const, snapshot: known };
+  if (resolved.type === 'cancelled') return { type: 'cancelled' };
+  if (resolved.type === 'failed') return result('error', cannotTakeOver(name, resolved.message));
+  handoffsOf(state).next = resolved.snapshot;
+  return { ...result('success', transferred(name)), transferTo: name };
+}
+
+/** Returns the handoffs of the run, which begin with its first transfer. */
+export function handoffsOf(state: RunState): HandoffState {
+  const { snapshot, usage } = state;
+  return (state.handoffs ??= {
+    first: snapshot.name,
+    max: snapshot.handoffs?.max ?? DEFAULT_MAX_HANDOFFS,
+    count: 0,
+    pinned: [],
+    usage: [[snapshot.name, usage]],
+  });
+}
+
+function pinnedOf({ handoffs }: RunState, name: string): AgentSnapshot | undefined {
+  return handoffs?.pinned.find((snapshot) => snapshot.name === name);
+}
+
+/** Returns why the deps, which may have changed since, do not fit an agent. */
+function depsProblem({ deps }: RunState, { deps: schema }: AgentSnapshot): string | undefined {
+  const problems = schema === undefined ? [] : checkJson(schema, deps);
+  return problems.length === 0 ? undefined : `the deps do not fit it: ${problemsText(problems)}`;
+}
