@@ -11,6 +11,7 @@ import { LonghaulError } from '../../src/core/domain/errors/error.ts';
 import { FINAL_ANSWER, RUN_CODE } from '../../src/core/domain/content/tool-text.ts';
 import type { TransferTarget } from '../../src/core/domain/handoffs/transfer-tool.ts';
 import type { PriceTable } from '../../src/model/prices.ts';
+import { agentField, childrenFields } from './agent-of-tool.ts';
 import { codeFields, resultField } from './code-fields.ts';
 import { handoffFields } from '../handoffs/handoff-fields.ts';
 import { type LimitOverrides, snapshotLimits, snapshotPrices } from './snapshot-limits.ts';
@@ -55,6 +56,8 @@ export interface SnapshotInputs extends CommonInputs, LimitOverrides {
   prices?: PriceTable | undefined;
   /** The checks of the answer, for an `ask` with tools. */
   checks?: AnswerRules;
+  /** Milliseconds between two checks that a child is alive. */
+  childCheckMs?: number | undefined;
 }
 
 /**
@@ -71,6 +74,7 @@ export function buildSnapshot(agent: AnyAgent, inputs: SnapshotInputs): AgentSna
   requireNamedTools(agent, tools);
   const limits = snapshotLimits(agent, inputs, tools);
   const prices = snapshotPrices(agent, limits, inputs.prices);
+  const below = childrenFields(agent, inputs.childCheckMs);
   const content: Omit<AgentSnapshot, 'digest'> = {
     version: 1,
     name: agent.name,
@@ -85,7 +89,8 @@ export function buildSnapshot(agent: AnyAgent, inputs: SnapshotInputs): AgentSna
     ...(agent.depsSchema === undefined ? {} : { deps: agent.depsSchema }),
     ...(agent.onUnknownOutcome === 'ask' ? { onUnknownOutcome: 'ask' as const } : {}),
     limits,
-    timing: { heartbeatMs, modelTimeoutMs: agent.modelTimeoutMs, modelMaxAttempts: agent.modelMaxAttempts },
+    ...below,
+    timing: { heartbeatMs, modelTimeoutMs: agent.modelTimeoutMs, modelMaxAttempts: agent.modelMaxAttempts, ...below.timing },
     ...(agent.approvals === undefined ? {} : { approvals: agent.approvals }),
     ...(prices === undefined ? {} : { prices }),
     window: windowPolicy(agent, capabilities),
@@ -158,6 +163,7 @@ export function toolSnapshot(tool: AnyTool): ToolSnapshot {
     ...(answer === undefined ? {} : { answer }),
     ...(callers === undefined ? {} : { callers: [...callers] }),
     ...(notExecutable === undefined ? {} : { notExecutable }),
+    ...agentField(tool),
   };
 }
 

@@ -4,6 +4,7 @@ import type { AnyProgram } from '../../define/program/program-definition.ts';
 import { reachableAgents } from './reachable-agents.ts';
 import type { MemoryBackend } from '../../memory/memory-backend.ts';
 import type { Resources } from '../../define/run-context.ts';
+import { withSubAgents } from '../../define/children/sub-agents.ts';
 import { UsageError } from '../../core/domain/errors/error.ts';
 import type { ModelClient } from '../../core/domain/model/model.ts';
 import type { SecretSource } from '../../secrets/secret-source.ts';
@@ -28,7 +29,7 @@ export interface WorkerParts extends Passed {
 
 /** Returns the parts of a worker for one run of an agent. Throws a UsageError for a test without a model. */
 export function workerParts(harness: Harness, agent: AnyAgent, options: TestOptions, ledger: EffectsLedger): WorkerParts {
-  const agents = reachableAgents([agent, ...(options.agents ?? [])]);
+  const agents = withSubAgents(reachableAgents([agent, ...(options.agents ?? [])]));
   const models = agents.flatMap(({ model, window }) => [model, window.summaryModel ?? model]);
   return {
     agents: agents.map((one) => harnessAgent(one, harness.plan)),

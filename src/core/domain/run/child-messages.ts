@@ -1,5 +1,13 @@
 // The contract between a run, its children, and the activities that read them. Plain JSON; see `src/core/protocol.ts`.
 
+import type { JsonObject } from '../json/json.ts';
+
+/** Answer of the `childInput` query. */
+export interface ChildInputAnswer {
+  input?: string;
+  deps?: JsonObject;
+}
+
 /** Input of `readResult`. */
 export interface ReadResultInput {
   runId: string;

@@ -2,7 +2,7 @@
 
 import { jsonBytes } from '../../domain/json/payload-limit.ts';
 import type { NextStep, Position } from '../next-step.ts';
-import type { Growth, RunPorts, ToolInvocation } from '../ports.ts';
+import type { Growth, Leaving, RunPorts, ToolInvocation } from '../ports.ts';
 import type { ToolBatch } from '../tool-phase/tool-batch.ts';
 import { withoutRecorded } from '../tool-phase/results-in-window.ts';
 import { CARRIED_JOURNAL_BYTES, forgetLargeJournal } from '../code/cells.ts';
@@ -26,9 +26,14 @@ export function continueBeforeModelCall(state: RunState, ports: RunPorts, positi
  * True if a tool call is left to the next execution: the history of this one is full, and the results of earlier calls are
  * small enough to be carried. A response may have made the window too large: it is compacted once the calls have results.
  */
-export function continueBeforeTool(state: RunState, ports: RunPorts, batch: Pick<ToolBatch, 'response' | 'outcomes' | 'earlier'>): boolean {
+export function continueBeforeTool(
+  state: RunState,
+  ports: RunPorts,
+  batch: Pick<ToolBatch, 'response' | 'outcomes' | 'earlier'>,
+  leaving?: Leaving,
+): boolean {
   // A cancellation is not carried on: the run ends here.
-  if (ports.cancelRequested() || !ports.continueDue(ACTIVITY)) return false;
+  if (ports.cancelRequested() || !ports.continueDue(ACTIVITY, leaving)) return false;
   // A large journal is forgotten between two steps, and never in the middle of a cell.
   if (state.code !== undefined && state.code.journalBytes > CARRIED_JOURNAL_BYTES) return false;
   const { response, outcomes, earlier = [] } = batch;

@@ -9,6 +9,8 @@ export function quietPorts(): Pick<
   | 'runSegment'
   | 'resolveHandoff'
   | 'switchAgent'
+  | 'runChild'
+  | 'childRunId'
   | 'summarise'
   | 'authorize'
   | 'notify'
@@ -24,6 +26,8 @@ export function quietPorts(): Pick<
     runSegment: () => Promise.resolve({ type: 'failed', message: 'the run has no code' }),
     resolveHandoff: (name) => Promise.resolve({ type: 'failed', code: 'unknown_agent', message: `there is no agent "${name}" here` }),
     switchAgent: () => undefined,
+    runChild: () => Promise.resolve({ type: 'failed', code: 'child_failed', message: 'the run starts no children', unstarted: true }),
+    childRunId: (prefix) => prefix,
     summarise: () => Promise.resolve({ type: 'failed', code: 'internal', message: 'nothing here summarises' }),
     authorize: () => Promise.resolve({ type: 'refused', reason: 'no caller may decide here' }),
     notify: () => Promise.resolve({ type: 'notified' }),
