@@ -18,6 +18,8 @@ export { type CancelOptions, type HandleOf, type ProgramHandle, RunHandle } from
 export type { ExecutionTrace, ExecutionTraceJson, TraceSpanJson } from '../core/program/trace/execution-trace.ts';
 export type { TraceEvent, TraceEventType } from '../core/program/trace/trace-event.ts';
 export type { TraceSpan } from '../core/program/trace/tracer.ts';
+export type { RunTree } from './tree/run-tree.ts';
+export type { TreeEvent, TreeEventOptions } from './tree/tree-events.ts';
 export type { UpdateOptions } from './updates/update.ts';
 export type { SendOptions } from './updates/send-message.ts';
 export type { StartCircumstances } from './start/start-circumstances.ts';

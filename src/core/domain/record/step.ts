@@ -31,6 +31,8 @@ export interface ToolCallRecord {
   caller?: 'code';
   /** Present if the answer of the call was lost, and `result` is the report of its tool. */
   verified?: Verified;
+  /** The run that the call has started as a child, if its tool is an agent. */
+  childRunId?: string;
 }
 
 /** One think-act cycle: exactly one completed model call and the tool calls that it asked for. */
