@@ -20,6 +20,7 @@ import type { PayloadStore } from '../src/payload-store/payload-store.ts';
 import type { SecretSource } from '../src/secrets/secret-source.ts';
 import { AbortRegistry } from './attempts/abort-registry.ts';
 import { AgentRegistry } from './agents/agent-registry.ts';
+import { checkedAgents } from './agents/check-sub-agents.ts';
 import { checkPrices } from './agents/check-prices.ts';
 import { NamespaceCache, type NamespaceBounds } from './code/namespace-cache.ts';
 import { createExecutor } from './executors/create-executor.ts';
@@ -108,7 +109,7 @@ export interface RuntimeOptions {
    */
   heartbeatEvery?: Duration;
   /**
-   * The time after which the run of a program notices at the latest that a child was terminated from outside, and a child
+   * The time after which a run notices at the latest that a child was terminated from outside, and a child
    * that its parent was. Default 1 hour.
    */
   childCheckEvery?: Duration;
@@ -136,7 +137,7 @@ const DEFAULT_TRANSCRIPT_CACHE_SIZE = 64_000_000;
  */
 export function createRuntime(options: RuntimeOptions, context: RuntimeContext): ActivityRuntime {
   const programs = new ProgramRegistry(options.programs ?? [], options.tools ?? []);
-  const agents = programs.withAgents(options.agents);
+  const agents = checkedAgents(programs.withAgents(options.agents));
   requireStore({ ...options, agents, tools: programs.tools });
   const { log, searchAttributes, upgradeOnContinueAsNew } = context;
   const secrets = new SecretVault(options.secrets);

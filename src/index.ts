@@ -5,6 +5,7 @@
 export { custom, type CustomExecutorOptions } from './define/code/custom.ts';
 export { python } from './define/code/python.ts';
 export { quickjs } from './define/code/quickjs.ts';
+export { agentTool, type AgentToolOptions } from './define/children/agent-tool.ts';
 export { askHuman } from './define/ask-human.ts';
 export { defineAnchor, type AnchorOptions } from './define/define-anchor.ts';
 export { defineAgent } from './define/define-agent.ts';
@@ -59,6 +60,9 @@ export type { ModelName } from './core/domain/agent/model-name.ts';
 export type { Overflow } from './define/options/result-budget.ts';
 export type { OpenContext, ReadSecret, ResourceDefinition, ResourceOptions } from './define/resource.ts';
 export type { Resources, RunContext, RunLog } from './define/run-context.ts';
+export type { AgentToolDefinition } from './define/children/agent-tool-definition.ts';
+export type { ChildrenOptions } from './core/domain/children/tree-limits.ts';
+export type { AgentOfTool } from './core/domain/children/agent-tool.ts';
 export type { AnyTool, ToolDefinition } from './define/tool-definition.ts';
 export type { ToolOutput } from './define/tool-output.ts';
 export type { AnyProgram, GivenInputOf, ProgramDefinition, ProgramInputOf, ProgramOutputOf } from './define/program/program-definition.ts';

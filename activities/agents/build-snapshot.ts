@@ -10,6 +10,7 @@ import type { ModelCapabilities } from '../../src/core/domain/model/model.ts';
 import { LonghaulError } from '../../src/core/domain/errors/error.ts';
 import { FINAL_ANSWER, RUN_CODE } from '../../src/core/domain/content/tool-text.ts';
 import type { PriceTable } from '../../src/model/prices.ts';
+import { agentField, childrenFields } from './agent-of-tool.ts';
 import { codeFields, resultField } from './code-fields.ts';
 import { type LimitOverrides, snapshotLimits, snapshotPrices } from './snapshot-limits.ts';
 import { windowPolicy } from './window-policy.ts';
@@ -51,6 +52,8 @@ export interface SnapshotInputs extends CommonInputs, LimitOverrides {
   prices?: PriceTable | undefined;
   /** The checks of the answer, for an `ask` with tools. */
   checks?: AnswerRules;
+  /** Milliseconds between two checks that a child is alive. */
+  childCheckMs?: number | undefined;
 }
 
 /**
@@ -66,6 +69,7 @@ export function buildSnapshot(agent: AnyAgent, inputs: SnapshotInputs): AgentSna
   requireNamedTools(agent, tools);
   const limits = snapshotLimits(agent, inputs, tools);
   const prices = snapshotPrices(agent, limits, inputs.prices);
+  const below = childrenFields(agent, inputs.childCheckMs);
   const content: Omit<AgentSnapshot, 'digest'> = {
     version: 1,
     name: agent.name,
@@ -79,7 +83,8 @@ export function buildSnapshot(agent: AnyAgent, inputs: SnapshotInputs): AgentSna
     ...(agent.depsSchema === undefined ? {} : { deps: agent.depsSchema }),
     ...(agent.onUnknownOutcome === 'ask' ? { onUnknownOutcome: 'ask' as const } : {}),
     limits,
-    timing: { heartbeatMs, modelTimeoutMs: agent.modelTimeoutMs, modelMaxAttempts: agent.modelMaxAttempts },
+    ...below,
+    timing: { heartbeatMs, modelTimeoutMs: agent.modelTimeoutMs, modelMaxAttempts: agent.modelMaxAttempts, ...below.timing },
     ...(agent.approvals === undefined ? {} : { approvals: agent.approvals }),
     ...(prices === undefined ? {} : { prices }),
     window: windowPolicy(agent, capabilities),
@@ -152,6 +157,7 @@ export function toolSnapshot(tool: AnyTool): ToolSnapshot {
     ...(answer === undefined ? {} : { answer }),
     ...(callers === undefined ? {} : { callers: [...callers] }),
     ...(notExecutable === undefined ? {} : { notExecutable }),
+    ...agentField(tool),
   };
 }
 

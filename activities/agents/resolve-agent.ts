@@ -1,19 +1,20 @@
 import { anchorInstruction } from '../../src/anchors/anchor-instruction.ts';
 import { type AgentDocument, rulesOf, withoutDocument } from '../../src/core/domain/agent/agent-document.ts';
-import type { AgentSnapshot, ToolSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
+import type { ToolSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
 import { depsProblem } from '../../src/core/domain/record/deps-problem.ts';
 import { errorMessage, LonghaulError } from '../../src/core/domain/errors/error.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
 import { parseDeps } from '../../src/define/options/parse-deps.ts';
 import { withOverrides } from '../../src/define/options/with-overrides.ts';
 import { RESERVED_NAMES } from '../../src/define/options/reserved-names.ts';
-import { type DataView, QUERIES, type ResolveAgentInput } from '../../src/core/protocol.ts';
+import { type DataView, QUERIES, type ResolveAgentInput, type ResolveAgentOutput } from '../../src/core/protocol.ts';
 import { attempt } from '../attempts/attempt.ts';
 import { buildSnapshot } from './build-snapshot.ts';
 import { documentAgent } from './document-agent.ts';
 import { checkSnapshotSize } from './check-snapshot-size.ts';
 import { failingAs } from '../failures/failure.ts';
 import { listMcpTools } from '../mcp/list-tools.ts';
+import { openingOfCall } from '../run-queries/opening-of-call.ts';
 import { queryRun } from '../run-queries/access.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 
@@ -21,7 +22,7 @@ import type { ActivityRuntime } from '../runtime.ts';
  * Creates the first activity of a run: it resolves the agent by name, and its instructions for these deps, to the
  * snapshot that the run is pinned to.
  */
-export function resolveAgentActivity(runtime: ActivityRuntime): (input: ResolveAgentInput) => Promise<AgentSnapshot> {
+export function resolveAgentActivity(runtime: ActivityRuntime): (input: ResolveAgentInput) => Promise<ResolveAgentOutput> {
   const { aborts, heartbeatMs, notifyEnded } = runtime;
   // A run whose agent cannot be resolved has no snapshot to say that its end must be notified: the failure says it.
   const details = notifyEnded === undefined ? undefined : { notifyEnded: true };
@@ -32,9 +33,11 @@ export function resolveAgentActivity(runtime: ActivityRuntime): (input: ResolveA
   );
 }
 
-async function resolveAgent(runtime: ActivityRuntime, input: ResolveAgentInput, signal: AbortSignal): Promise<AgentSnapshot> {
+async function resolveAgent(runtime: ActivityRuntime, input: ResolveAgentInput, signal: AbortSignal): Promise<ResolveAgentOutput> {
   const isQueried = input.depsByReference === true || input.ofDocument === true;
-  const { deps, document } = isQueried ? await queryRun<DataView>(input, QUERIES.data, null) : { deps: input.deps ?? {} };
+  const opening = input.ofCall === undefined ? undefined : await openingOfCall(input.ofCall);
+  const { deps: own, document } = isQueried ? await queryRun<DataView>(input, QUERIES.data, null) : { deps: input.deps ?? {} };
+  const deps = opening?.deps ?? own;
   const known = document === undefined ? runtime.registry.agent(input.agent) : documentAgent(runtime, input.agent, document);
   const agent = applyOverrides(known, input);
   // The client refuses such deps before the start; runs that start in another way are checked here.
@@ -47,6 +50,7 @@ async function resolveAgent(runtime: ActivityRuntime, input: ResolveAgentInput, 
     ...(document === undefined ? {} : { checks: rulesOf(document) }),
     capabilities: runtime.registry.provider(agent.model).capabilities,
     heartbeatMs: runtime.heartbeatMs,
+    childCheckMs: runtime.childCheckMs,
     searchAttributes: searchAttributes.agentAndStatus,
     waitingForAttribute: searchAttributes.waitingFor,
     tags: input.tags,
@@ -65,7 +69,8 @@ async function resolveAgent(runtime: ActivityRuntime, input: ResolveAgentInput, 
   });
   checkSnapshotSize(snapshot);
   runtime.snapshots.add(snapshot);
-  return document === undefined ? snapshot : withoutDocument(snapshot, document);
+  const pinned = document === undefined ? snapshot : withoutDocument(snapshot, document);
+  return opening === undefined ? pinned : { ...pinned, opening };
 }
 
 /** Returns the texts of the anchors that a document names. */

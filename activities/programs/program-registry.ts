@@ -30,6 +30,10 @@ export class ProgramRegistry {
   }
 
   #addTool(tool: AnyTool): void {
+    if (tool.agent !== undefined)
+      throw new UsageError(
+        `tool "${tool.name}" runs an agent, which a step of a program cannot call: write an "agent" step for "${tool.agent.name}"`,
+      );
     const known = this.#tools.get(tool.name);
     if (known !== undefined && known !== tool)
       throw new UsageError(`two tools for programs are named "${tool.name}": give each its own name`);

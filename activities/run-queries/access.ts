@@ -53,9 +53,13 @@ export function executionKey(): string {
 export async function queryRun<Answer>({ run }: OfRun, query: string, argument: unknown): Promise<Answer> {
   const name = scopedName(query, run);
   const { workflowExecution, activityId } = activityInfo();
+  const handle = getClient().workflow.getHandle(workflowExecution?.workflowId ?? '', workflowExecution?.runId);
+  return queryHandle(name, () => handle.query<Answer, [unknown, QueryingActivity]>(name, argument, { activityId }));
+}
+
+/** Sends a query to a run, again and again for a bounded time. Throws `transcript_unavailable` (retryable) if the run does not answer. */
+export async function queryHandle<Answer>(name: string, ask: () => Promise<Answer>): Promise<Answer> {
   const client = getClient();
-  const handle = client.workflow.getHandle(workflowExecution?.workflowId ?? '', workflowExecution?.runId);
-  const ask = (): Promise<Answer> => handle.query<Answer, [unknown, QueryingActivity]>(name, argument, { activityId });
   let last: unknown;
   for (const [retry, deadlineMs] of QUERY_DEADLINES_MS.entries()) {
     try {

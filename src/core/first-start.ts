@@ -8,7 +8,15 @@ import type { RunClock } from './loop/state/clock.ts';
 import type { ParentRun } from './domain/run/parent-run.ts';
 import { newRunState, type RunState } from './loop/state/run-state.ts';
 import { beginProgram } from './program/begin.ts';
-import type { ProgramInput, ResolveAgentInput, ResolveProgramInput, RunInput, StepValuesAnswer } from './protocol.ts';
+import type {
+  ChildInputAnswer,
+  ProgramInput,
+  ResolveAgentInput,
+  ResolveAgentOutput,
+  ResolveProgramInput,
+  RunInput,
+  StepValuesAnswer,
+} from './protocol.ts';
 
 /** The start of the first execution of a run: of an agent, or of a program. */
 export type FirstStart = { type: 'input'; input: RunInput } | { type: 'program'; input: ProgramInput };
@@ -17,8 +25,18 @@ export type FirstStart = { type: 'input'; input: RunInput } | { type: 'program';
 export function firstRequest(
   run: { key?: string },
   start: FirstStart,
-): ActivityRequest<ResolveAgentInput | ResolveProgramInput, AgentSnapshot, Resolved> {
+): ActivityRequest<ResolveAgentInput | ResolveProgramInput, ResolveAgentOutput, Resolved> {
   return start.type === 'program' ? resolveProgramRequest(run, start.input) : resolveRequest(run, start.input);
+}
+
+/** Returns the start of a run with the input and the deps that its first activity has asked the parent for. */
+export function withOpening(start: FirstStart, opening: ChildInputAnswer | undefined): FirstStart {
+  if (start.type === 'program' || opening === undefined) return start;
+  const { input, deps } = opening;
+  return {
+    type: 'input',
+    input: { ...start.input, ...(input === undefined ? {} : { input }), ...(deps === undefined ? {} : { deps }) },
+  };
 }
 
 /** The values with which a run begins, besides its input. */

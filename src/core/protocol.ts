@@ -3,6 +3,8 @@ import type { JsonObject, JsonValue } from './domain/json/json.ts';
 import type { LimitChanges } from './domain/agent/limits.ts';
 import type { RunOverrides } from './domain/run/overrides.ts';
 import type { OfRun } from './domain/run/activity-messages.ts';
+import type { AgentSnapshot } from './domain/agent/agent-snapshot.ts';
+import type { FromCall } from './domain/run/run-input.ts';
 import type { ContinueAsNewState } from './loop/state/continue-as-new-state.ts';
 
 /**
@@ -116,6 +118,8 @@ export const QUERIES = {
   result: 'result',
   /** Between a run and its own activities: the cells that made the namespace of its code. */
   journal: 'journal',
+  /** Between a run and a child that a tool call has started: the input and the deps of the child. */
+  childInput: 'childInput',
 } as const;
 
 /**
@@ -200,6 +204,20 @@ export interface ResolveAgentInput extends OfRun, RunOverrides {
   limits?: Omit<LimitChanges, 'maxIterations'>;
   /** The amounts that are left of the limits of the parent. */
   left?: LimitChanges;
+  /** The parent and its call that started the run: the activity asks for the input, the deps, or both. */
+  ofCall?: FromCall & { runId: string };
+}
+
+/** Result of `resolveAgent`: the snapshot, with what the parent has answered. */
+export type ResolveAgentOutput = AgentSnapshot & { opening?: ChildInputAnswer };
+
+/** Argument of the `childInput` query: the event of the call, and its index in the content of that event. */
+export type ChildInputQuestion = Pick<FromCall, 'eventId' | 'index'>;
+
+/** Answer of the `childInput` query. */
+export interface ChildInputAnswer {
+  input?: string;
+  deps?: JsonObject;
 }
 
 /** Input of `archiveEvents`: the events from `from` up to, but not including, `through`. */

@@ -3,6 +3,7 @@ import type { ModelSettings, ReplyFormat } from '../core/domain/agent/agent-snap
 import type { ApprovalDeadline } from '../core/domain/approvals/approval.ts';
 import type { JsonObject } from '../core/domain/json/json.ts';
 import type { RunLimits } from '../core/domain/agent/limits.ts';
+import type { ChildrenOptions } from '../core/domain/children/tree-limits.ts';
 import type { ModelName } from '../core/domain/agent/model-name.ts';
 import type { DefaultOutput, RunResult } from '../core/domain/run/result.ts';
 import type { CodeDefinition } from './code/executor-definition.ts';
@@ -58,6 +59,8 @@ export interface AgentDefinition<Output = unknown, Deps = never, GivenDeps = Dep
   readonly settings: ModelSettings;
   readonly window: WindowOptions;
   readonly limits: RunLimits;
+  /** The limits of the runs that its tools start. Absent: the defaults. */
+  readonly children?: ChildrenOptions;
   /** The deadline of decisions if the tool does not set one. */
   readonly approvals?: ApprovalDeadline;
   readonly parallel: boolean;

@@ -3,6 +3,7 @@ import type { ModelSettings, ReplyFormat } from '../core/domain/agent/agent-snap
 import type { Duration } from '../core/domain/run/duration.ts';
 import type { JsonObject } from '../core/domain/json/json.ts';
 import type { LimitOptions } from '../core/domain/agent/limit-options.ts';
+import type { ChildrenOptions } from '../core/domain/children/tree-limits.ts';
 import type { ModelName } from '../core/domain/agent/model-name.ts';
 import type { DefaultOutput } from '../core/domain/run/result.ts';
 import type { Instructions } from './agent-definition.ts';
@@ -71,6 +72,8 @@ export interface AgentOptions<
   finalAttempt?: FinalAttempt;
   /** The limits of a run: steps (default 10; with `replyFormat: 'code'` the `maxSteps` of the executor), tool calls, tokens, dollars, time. Checked before each call. */
   limits?: LimitOptions;
+  /** The limits of the runs that tools made with `agentTool` start: how deep, how many alive, how many in all. Below, limits only narrow. */
+  children?: ChildrenOptions;
   /** The action at a limit, including that of steps: the run ends, or waits for a person to raise the limit. Default `stop`. */
   onLimit?: 'stop' | 'ask';
   /**

@@ -6,6 +6,7 @@ import type { JsonObject } from '../core/domain/json/json.ts';
 import { jsonSchemaOf } from '../schema/zod-json-schema.ts';
 import type { AgentDefinition, Instructions } from './agent-definition.ts';
 import type { AgentOptions, DepsFor, GivenDepsFor, OutputFor, ToolsFor, UnfinishedFor } from './agent-options.ts';
+import { childrenOptions } from './children/children-options.ts';
 import { agentCode } from './code/code-option.ts';
 import { namesForModel } from './code/names-for-model.ts';
 import { agentApprovals } from './options/approval-options.ts';
@@ -34,6 +35,7 @@ const OPTIONS = [
   'window',
   'finalAttempt',
   'limits',
+  'children',
   'onLimit',
   'approvals',
   'onUnknownOutcome',
@@ -94,6 +96,7 @@ export function defineAgent<
     settings: checkSettings(owner, options.settings ?? {}, { tools: mcp.length > 0 ? undefined : namesForModel({ tools, code }), output }),
     window: checkWindow(owner, options.window ?? {}),
     limits: agentLimits(owner, options, { tools: toolNames, steps: replyFormat === 'code' ? code?.executor.limits.maxSteps : undefined }),
+    ...(options.children === undefined ? {} : { children: childrenOptions(owner, options.children) }),
     ...(approvals === undefined ? {} : { approvals }),
     parallel: options.parallel ?? true,
     modelTimeoutMs: timerMilliseconds(options.modelTimeout ?? '10m', `${owner}: "modelTimeout"`),

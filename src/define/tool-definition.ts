@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { JsonObject } from '../core/domain/json/json.ts';
 import type { ToolCaller } from '../core/domain/agent/agent-snapshot.ts';
 import type { ToolPolicy } from '../core/domain/agent/tool-policy.ts';
+import type { AgentToolDefinition } from './children/agent-tool-definition.ts';
 import type { ToolApproval } from './options/approval-options.ts';
 import type { Overflow } from './options/result-budget.ts';
 import type { Resources, RunContext } from './run-context.ts';
@@ -50,6 +51,8 @@ export interface ToolDefinition<Args = never, Deps = Record<string, unknown>, Re
   readonly callers?: readonly ToolCaller[];
   /** True if the tool is a schema alone (`execute: 'none'`): such a tool never runs. */
   readonly notExecutable?: true;
+  /** The agent that it runs (`agentTool`): each call is a run of its own. */
+  readonly agent?: AgentToolDefinition;
   /** Returns any JSON value, nothing, a `ToolOutput`, or one of them with an update of the deps. If its last attempt throws, the model gets an error result. */
   readonly execute: (args: Args, context: RunContext<Deps, Needed>) => Result;
 }

@@ -7,7 +7,7 @@ import {
   type RunSegmentInput,
   type RunSegmentOutput,
 } from '../core/protocol.ts';
-import { childOf } from './recorded-child.ts';
+import { childOf } from './children/recorded-child.ts';
 import { attemptAddress, callKey, loadAddress, type RecordedActivity, type RecordedExecution } from './recorded-execution.ts';
 import { segmentAddress } from './recorded-segments.ts';
 import type { NamedActivity } from './rescheduled-activity.ts';

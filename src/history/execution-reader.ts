@@ -1,18 +1,24 @@
 import type { Client } from '@temporalio/client';
 import { CancelledFailure, type LoadedDataConverter } from '@temporalio/common';
-import { type ChildAnswer, type ChildPart, childAnswer, childOf, childRequest } from './recorded-child.ts';
-import { childFailure } from './child-failure.ts';
+import { type ChildAnswer, type ChildPart, childAnswer, childOf, childRequest } from './children/recorded-child.ts';
+import { childFailure } from './children/child-failure.ts';
 import { decodeArrayFromPayloads, decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { markingConverter } from '../codec/marking-converter.ts';
-import { withDocument } from '../core/domain/agent/agent-document.ts';
-import type { AgentSnapshot } from '../core/domain/agent/agent-snapshot.ts';
 import { LonghaulError } from '../core/domain/errors/error.ts';
 import { isJsonObject, type JsonObject } from '../core/domain/json/json.ts';
-import { ACTIVITIES, type ProgramInput, type RunInput, type RunSegmentOutput, type RunToolOutput } from '../core/protocol.ts';
+import {
+  ACTIVITIES,
+  type ProgramInput,
+  type ResolveAgentOutput,
+  type RunInput,
+  type RunSegmentOutput,
+  type RunToolOutput,
+} from '../core/protocol.ts';
 import { checkContinueAsNewState } from '../core/wire-schemas/carry/continue-as-new-state-schema.ts';
 import { continuedFrom } from './execution-chain.ts';
 import type { RecordedInboundMessage, RecordedExecution } from './recorded-execution.ts';
 import { localActivityOf, type Marker, patchOf } from './recorded-markers.ts';
+import { resolvedAgent } from './resolved-agent.ts';
 import { addActivity } from './add-activity.ts';
 import { rescheduledActivity, type NamedActivity } from './rescheduled-activity.ts';
 import { sizeAt, type TaskSize } from './program/full-history.ts';
@@ -206,16 +212,9 @@ export class ExecutionReader {
       see: (task) => {
         activity.task = task;
         this.execution.ended.push(activity);
-        if (resolves) this.execution.resolved = { snapshot: this.#withDocument(ending.output as AgentSnapshot), task };
+        if (resolves) this.execution.resolved = resolvedAgent(this.execution, ending.output as ResolveAgentOutput, task);
       },
     });
-  }
-
-  /** Adds the document that came with the input of the run. */
-  #withDocument(snapshot: AgentSnapshot): AgentSnapshot {
-    const { input, program: { program } = {} } = this.execution;
-    if (input?.document !== undefined) return withDocument(snapshot, input.document);
-    return program === undefined || typeof program === 'string' ? snapshot : { ...snapshot, program };
   }
 
   async #readInboundMessage(event: HistoryEvent): Promise<boolean> {

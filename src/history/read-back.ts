@@ -5,7 +5,7 @@ import { beginArchiving, endArchiving, withNotArchived } from '../core/loop/stat
 import { closeRun, noteNotifyEndedFailure } from '../core/loop/close-run.ts';
 import type { Position } from '../core/loop/next-step.ts';
 import { fromContinueAsNewState, type ContinueAsNewState } from '../core/loop/state/continue-as-new-state.ts';
-import { type FirstStart, firstState, nameOfStart } from '../core/first-start.ts';
+import { type FirstStart, firstState, nameOfStart, withOpening } from '../core/first-start.ts';
 import { interpret } from '../core/interpret.ts';
 import { BEGINNING, type LoopEnd } from '../core/loop/run-loop.ts';
 import type { RunState } from '../core/loop/state/run-state.ts';
@@ -98,9 +98,10 @@ function beginningOf(
     return beginning;
   }
   tasks.reach(resolved.task);
-  const start: FirstStart | undefined =
+  const given: FirstStart | undefined =
     program !== undefined ? { type: 'program', input: program } : input === undefined ? undefined : { type: 'input', input };
-  if (start === undefined) return undefined;
+  if (given === undefined) return undefined;
+  const start = withOpening(given, resolved.opening);
   // The ports take the offset from the state, which does not exist before all events of the opening are recorded.
   let offset = 0;
   const clock = { now: () => ports.now(), uuid: () => ports.eventId(offset++) };

@@ -10,6 +10,7 @@ import type {
   AuthorizeDecisionOutput,
   CallModelInput,
   CallModelOutput,
+  ChildInputAnswer,
   NotifyEndedInput,
   NotifyWaitingInput,
   ProgramInput,
@@ -93,7 +94,7 @@ export interface RecordedExecution {
   program?: ProgramInput;
   carry?: ContinueAsNewState;
   /** The resolved agent, and the task that saw it. Undefined if the agent was never resolved. */
-  resolved?: { snapshot: AgentSnapshot; task: number };
+  resolved?: { snapshot: AgentSnapshot; opening?: ChildInputAnswer; task: number };
   modelCalls: RecordedActivity<CallModelInput, CallModelOutput>[];
   summaries: RecordedActivity<SummariseInput, SummariseOutput>[];
   /** Tool calls by their key: see `callKey`. */

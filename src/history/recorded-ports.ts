@@ -18,6 +18,7 @@ import type { Inbox } from '../core/loop/state/inbox.ts';
 import type {
   Authorization,
   Growth,
+  Leaving,
   LoopChange,
   ModelCall,
   ModelCallOutcome,
@@ -29,11 +30,10 @@ import type {
   ToolOutcome,
   WaitDeadline,
 } from '../core/loop/ports.ts';
+import type { ChildCall, ChildOutcome } from '../core/domain/children/child-call.ts';
 import type {
   AskCall,
   AskOutcome,
-  ChildCall,
-  ChildOutcome,
   EarlierOutcome,
   MemoryCall,
   MemoryOutcome,
@@ -41,6 +41,7 @@ import type {
 } from '../core/program/interpreter/program-ports.ts';
 import type { RunState } from '../core/loop/state/run-state.ts';
 import { derivedEventId } from './event-ids.ts';
+import { RecordedAgents } from './children/recorded-agents.ts';
 import { RecordedSteps } from './program/recorded-steps.ts';
 import type { RecordedTasks } from './recorded-tasks.ts';
 import type { RunToolOutput } from '../core/protocol.ts';
@@ -77,6 +78,7 @@ export class RecordedPorts implements ProgramPorts {
   #notifications = 0;
   #toolsRunning = 0;
   readonly #steps: RecordedSteps;
+  readonly #agents: RecordedAgents;
 
   constructor(recorded: RecordedExecution, tasks: RecordedTasks, { ids, callEvents }: RecordedIds) {
     this.#recorded = recorded;
@@ -87,6 +89,7 @@ export class RecordedPorts implements ProgramPorts {
     this.#localCallsLeft = new Set(recorded.localCalls);
     this.#steps = new RecordedSteps(recorded, tasks);
     for (const { scheduledIn } of [...recorded.toolCalls.values(), ...recorded.segments.values()]) this.#countToolCall(scheduledIn, 1);
+    this.#agents = new RecordedAgents(recorded, tasks);
   }
 
   now(): number {
@@ -149,7 +152,11 @@ export class RecordedPorts implements ProgramPorts {
   }
 
   runChild(call: ChildCall): Promise<ChildOutcome> {
-    return this.#steps.runChild(call);
+    return this.#agents.during(call, this.#steps.runChild(call));
+  }
+
+  childRunId(prefix: string): string {
+    return this.#agents.runIdOf(prefix);
   }
 
   async readEarlier(): Promise<EarlierOutcome> {
@@ -201,14 +208,16 @@ export class RecordedPorts implements ProgramPorts {
    * True exactly when history continues in the next execution. If this task requested a call, continuing was not due;
    * if calls were running and another one was not requested, it was left to the next execution.
    */
-  continueDue(growth: Growth): boolean {
+  continueDue(growth: Growth, leaving?: Leaving): boolean {
     const { end, archivings, decidedIn = Infinity, modelCalls, summaries } = this.#recorded;
     // A local call runs as soon as it is requested. One that is left will be requested in this execution.
     if (this.#localCallsLeft.size > 0) return false;
     if (this.#toolCallsLeft.has(this.#tasks.number) || modelCalls[this.#modelCalls]?.scheduledIn === this.#tasks.number) return false;
+    if (this.#agents.startsIn(this.#tasks.number)) return false;
+    if (leaving !== undefined) return this.#agents.areLeft;
     if (this.#state?.program !== undefined)
       return this.#toolCallsLeft.size === 0 && this.#steps.continues(growth, { toolsRunning: this.#toolsRunning > 0 });
-    if (this.#toolsRunning > 0) return true;
+    if (this.#toolsRunning > 0 || this.#agents.running > 0) return true;
     if ((end?.type !== 'continued' && archivings.length === 0) || this.#modelCalls < modelCalls.length || this.#toolCallsLeft.size > 0)
       return false;
     // A paused run may summarise just before it continues in the next execution.

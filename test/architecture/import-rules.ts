@@ -30,7 +30,8 @@ const ZONES: readonly Zone[] = [
   { files: 'src/core/protocol.ts', mayTypes: ['src/core/domain/', 'src/core/loop/'] },
   { files: 'src/core/execution/', may: ['src/core/domain/'] },
   { files: 'src/core/json-schema/', may: ['src/core/domain/'], packages: ['@cfworker/json-schema'] },
-  { files: 'src/core/loop/', may: ['src/core/domain/', 'src/core/json-schema/', 'src/core/execution/'] },
+  { files: 'src/core/loop/', may: ['src/core/domain/', 'src/core/json-schema/', 'src/core/execution/', 'src/core/children/'] },
+  { files: 'src/core/children/', may: ['src/core/domain/', 'src/core/loop/'] },
   { files: 'src/core/program/references/', may: ['src/core/domain/', 'src/core/json-schema/'] },
   {
     files: 'src/core/program/check/',
@@ -150,7 +151,7 @@ const ZONES: readonly Zone[] = [
   },
   {
     files: 'src/testing/harness/',
-    may: ['src/core/', 'src/memory/', 'src/testing/'],
+    may: ['src/core/', 'src/memory/', 'src/testing/', 'src/define/children/'],
     mayTypes: ['src/'],
     packages: ['node:*', '@temporalio/common'],
     packageTypes: ['@temporalio/activity', '@temporalio/worker'],

@@ -168,7 +168,15 @@ function twice(carry: JsonObject, path: string): JsonValue {
 }
 
 /** The queries that refuse a run of an agent, or need an argument. */
-const NOT_FOR_EVERY_RUN: ReadonlySet<string> = new Set(['callArguments', 'decision', 'transcript', 'trace', 'stepValues', 'program']);
+const NOT_FOR_EVERY_RUN: ReadonlySet<string> = new Set([
+  'callArguments',
+  'childInput',
+  'decision',
+  'transcript',
+  'trace',
+  'stepValues',
+  'program',
+]);
 
 /** The number of model calls after which a run counts as endless. */
 const MANY = 60;

@@ -1,11 +1,11 @@
 import { CancellationScope, condition } from '@temporalio/workflow';
 import { readChildRequest } from '../../src/core/activity-requests/child-requests.ts';
-import { childrenOf } from '../../src/core/domain/program/children-of.ts';
+import { childrenOf } from '../../src/core/loop/children/children-of.ts';
 import type { RunResultFields } from '../../src/core/domain/run/result.ts';
 import { countsOf } from '../../src/core/loop/close-run.ts';
 import { spendChild } from '../../src/core/loop/state/child-spending.ts';
-import type { ReadChild } from '../../src/core/program/children/child-effects.ts';
-import { END_WAIT_MS } from '../../src/core/program/children/follow-child.ts';
+import type { ReadChild } from '../../src/core/children/child-effects.ts';
+import { END_WAIT_MS } from '../../src/core/children/follow-child.ts';
 import { type ReportEndInput, SIGNALS } from '../../src/core/protocol.ts';
 import type { LiveRun } from '../run/live-run.ts';
 import { scheduleActivity } from '../run/schedule-activity.ts';
@@ -17,7 +17,7 @@ import { cancelRun, signalRun } from './other-runs.ts';
  */
 export async function cancelChildren(run: LiveRun, result: RunResultFields): Promise<RunResultFields> {
   const { state } = run;
-  const left = childrenOf(state?.program);
+  const left = childrenOf(state);
   if (state === undefined || left.length === 0) return result;
   const ends = await CancellationScope.nonCancellable(() => Promise.all(left.map((runId) => cancelChild(run, runId))));
   for (const end of ends) if (end.type === 'ended') spendChild(state, end.result);

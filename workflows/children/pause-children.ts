@@ -1,5 +1,5 @@
 import { CancellationScope, condition } from '@temporalio/workflow';
-import { childrenOf } from '../../src/core/domain/program/children-of.ts';
+import { childrenOf, mayHaveChildren } from '../../src/core/loop/children/children-of.ts';
 import { type PausedAboveInput, SIGNALS } from '../../src/core/protocol.ts';
 import type { LiveRun } from '../run/live-run.ts';
 import { signalRun } from './other-runs.ts';
@@ -16,9 +16,9 @@ async function tellChanges(run: LiveRun): Promise<void> {
   const { inbox } = run;
   for (;;) {
     const isChanged = (): boolean => inbox.paused !== inbox.childrenPaused || run.startedPaused !== undefined;
-    await condition(() => isChanged() && run.state?.program !== undefined);
+    await condition(() => isChanged() && run.state !== undefined && mayHaveChildren(run.state));
     const { paused } = inbox;
-    const told = paused === inbox.childrenPaused ? (run.startedPaused ?? []) : childrenOf(run.state?.program);
+    const told = paused === inbox.childrenPaused ? (run.startedPaused ?? []) : childrenOf(run.state);
     delete run.startedPaused;
     await Promise.all(told.map((runId) => signalRun<PausedAboveInput>(runId, SIGNALS.pausedAbove, { paused })));
     inbox.childrenPaused = paused;

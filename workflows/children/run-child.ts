@@ -8,15 +8,15 @@ import {
   startChild,
   workflowInfo,
 } from '@temporalio/workflow';
-import { childProblem, endOfFailure, readChildRequest } from '../../src/core/activity-requests/child-requests.ts';
+import { childProblem, endOfFailure, readChildRequest, referringToCall } from '../../src/core/activity-requests/child-requests.ts';
 import { summaryText } from '../../src/core/domain/content/summary-text.ts';
 import { errorMessage } from '../../src/core/domain/errors/error.ts';
 import { openingText } from '../../src/core/domain/run/opening.ts';
 import { DEFAULT_CHILD_CHECK_MS } from '../../src/core/domain/run/parent-run.ts';
 import type { RunResultFields } from '../../src/core/domain/run/result.ts';
-import type { ChildEffects, ChildEnd } from '../../src/core/program/children/child-effects.ts';
-import { followChild } from '../../src/core/program/children/follow-child.ts';
-import type { ChildCall, ChildOutcome, ChildStart } from '../../src/core/program/interpreter/program-ports.ts';
+import type { ChildEffects, ChildEnd } from '../../src/core/children/child-effects.ts';
+import { followChild } from '../../src/core/children/follow-child.ts';
+import type { ChildCall, ChildOutcome, ChildStart } from '../../src/core/domain/children/child-call.ts';
 import { AGENT_RUN, PROGRAM_RUN, type ReportEndInput, SIGNALS, type StartedAgainInput } from '../../src/core/protocol.ts';
 import type { LiveRun } from '../run/live-run.ts';
 import { scheduleActivity } from '../run/schedule-activity.ts';
@@ -33,7 +33,7 @@ export function runChild(run: LiveRun, call: ChildCall): Promise<ChildOutcome> {
   return CancellationScope.nonCancellable(async () => {
     try {
       return await followChild(
-        childEffects(run, call.runId, () => scope.consideredCancelled),
+        childEffects(run, call, () => scope.consideredCancelled),
         call,
         childCheckMs,
       );
@@ -46,13 +46,14 @@ export function runChild(run: LiveRun, call: ChildCall): Promise<ChildOutcome> {
   });
 }
 
-function childEffects(run: LiveRun, runId: string, isCancelled: () => boolean): ChildEffects {
+function childEffects(run: LiveRun, { runId, of }: ChildCall, isCancelled: () => boolean): ChildEffects {
   let end: ChildEnd | undefined;
   return {
-    start: async (start) => {
+    start: async (whole) => {
       // A command that is too large would fail the workflow task repeatedly.
-      const problem = childProblem(start);
+      const problem = childProblem(whole);
       if (problem !== undefined) return problem;
+      const start = referringToCall(whole, of);
       try {
         const child = await startAlone(run, { runId, start, isCancelled });
         child.result().then(

@@ -1,6 +1,6 @@
 import { condition } from '@temporalio/workflow';
 import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
-import type { ChildStart } from '../../src/core/program/interpreter/program-ports.ts';
+import type { ChildStart } from '../../src/core/domain/children/child-call.ts';
 import type { LiveRun } from '../run/live-run.ts';
 
 /** Bytes of the inputs of children that one workflow task may start: its commands are one message of at most 4 MB. */

@@ -7,7 +7,8 @@ import { closeRun, closeUnstarted } from '../../src/core/loop/close-run.ts';
 import { partialAnswer } from '../../src/core/loop/endings.ts';
 import type { Ending, Position } from '../../src/core/loop/next-step.ts';
 import { type ContinueAsNewState, toContinueAsNewState } from '../../src/core/loop/state/continue-as-new-state.ts';
-import { type FirstStart, firstRequest, firstState } from '../../src/core/first-start.ts';
+import { type FirstStart, firstRequest, firstState, withOpening } from '../../src/core/first-start.ts';
+import type { AgentSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
 import { interpret } from '../../src/core/interpret.ts';
 import { BEGINNING, type LoopEnd } from '../../src/core/loop/run-loop.ts';
 import { tooLargeText } from '../../src/core/domain/program/carried-program.ts';
@@ -70,12 +71,23 @@ async function begin(run: LiveRun, start: FirstStart, observer: RunObserver): Pr
   if (resolved.type === 'cancelled') return { type: 'finished', result: cancelledResult(run) };
   if (resolved.type === 'failed' && resolved.notifiesEnd) run.notifiesEnd = true;
   if (resolved.type === 'failed') return { type: 'finished', result: failedResult(run, resolved.code, resolved.message) };
-  const { snapshot } = resolved;
+  const { snapshot, opening } = resolved;
+  const refused = run.key === undefined ? undefined : inlineProblem(snapshot);
+  if (refused !== undefined) return { type: 'finished', result: failedResult(run, 'invalid_agent', refused) };
+  const opened = withOpening(start, opening);
+  run.deps = opened.input.deps ?? {};
   const ready = Object.assign(run, { snapshot });
   observer.resolved(ready);
   const { runId, deps, startedAt } = run;
-  run.state = firstState(start, { runId, snapshot, deps, startedAt }, temporalPorts(ready, observer));
+  run.state = firstState(opened, { runId, snapshot, deps, startedAt }, temporalPorts(ready, observer));
   return loop(ready, run.state, BEGINNING, observer);
+}
+
+/** Returns why a run inside the history of another workflow cannot have the agent: the children report to the run, which is no workflow. */
+function inlineProblem({ name, tools }: AgentSnapshot): string | undefined {
+  const tool = tools.find(({ agent }) => agent !== undefined);
+  if (tool === undefined) return undefined;
+  return `Agent "${name}" has the tool "${tool.name}", which runs an agent as a child: a run inside another workflow ("inline") can start none. Run it as a child: leave "inline" out`;
 }
 
 async function resume(run: LiveRun, position: Position, observer: RunObserver): Promise<LoopEnd> {

@@ -10,6 +10,9 @@ import { interruptibleModelCall } from './interruptible-model-call.ts';
 import type { ResolvedRun } from './live-run.ts';
 import { performActivity, scheduleActivity, startActivity } from './schedule-activity.ts';
 
+/** The characters of a run id of a child that are random: a reset of its parent starts other children. */
+const CHILD_ID_LENGTH = 8;
+
 /** Returns the loop's ports on Temporal: every effect is an activity; time and ids come from the workflow. */
 export function temporalPorts(run: ResolvedRun, observer: Required<Pick<RunPorts, 'recorded' | 'noted'>>): ProgramPorts {
   const cancelRequested = (): boolean => CancellationScope.current().consideredCancelled;
@@ -19,6 +22,7 @@ export function temporalPorts(run: ResolvedRun, observer: Required<Pick<RunPorts
     // Outputs that are loaded are no progress: an execution that only loads must not continue as new.
     ...outputPorts(run, (call) => performActivity(run, call, { start: startActivity, ended: () => undefined })),
     runChild: (call) => runChild(run, call),
+    childRunId: (prefix) => prefix + uuid4().slice(0, CHILD_ID_LENGTH),
     inbox: run.inbox,
     now: () => Date.now(),
     uuid: () => uuid4(),

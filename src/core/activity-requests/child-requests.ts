@@ -2,13 +2,16 @@ import { ApplicationFailure, CancelledFailure, ChildWorkflowFailure, TerminatedF
 import { errorMessage } from '../domain/errors/error.ts';
 import { isJsonObject } from '../domain/json/json.ts';
 import { isRunResult } from '../domain/run/result.ts';
-import type { ChildEnd, ReadChild } from '../program/children/child-effects.ts';
-import type { ChildStart } from '../program/interpreter/program-ports.ts';
+import type { ChildEnd, ReadChild } from '../children/child-effects.ts';
+import type { ChildStart } from '../domain/children/child-call.ts';
 import { ACTIVITIES, type CheckParentInput, type CheckParentOutput, type ReadResultInput } from '../protocol.ts';
 import { checkProgramInput } from '../wire-schemas/program-input-schema.ts';
 import { checkRunInput } from '../wire-schemas/run-input-schema.ts';
+import type { ChildCall } from '../domain/children/child-call.ts';
+import { summaryText } from '../domain/content/summary-text.ts';
+import type { FromCall } from '../domain/run/run-input.ts';
 import { activityProblem } from './activity-outcome.ts';
-import type { ActivityRequest } from './activity-request.ts';
+import { type ActivityRequest, fits } from './activity-request.ts';
 
 const OPTIONS = {
   startToCloseTimeout: '30 seconds',
@@ -20,6 +23,21 @@ const OPTIONS = {
 export function childProblem({ kind, input }: ChildStart): string | undefined {
   const checked = kind === 'agent' ? checkRunInput(input) : checkProgramInput(input);
   return checked.ok ? undefined : checked.problem;
+}
+
+/**
+ * Returns the start of an agent with a reference to its call instead of an input or deps that are too large to be stored again: the
+ * first activity of the agent asks the parent for them. The beginning of the input stays, for people.
+ */
+export function referringToCall(start: ChildStart, of: ChildCall['of']): ChildStart {
+  if (start.kind !== 'agent' || of === undefined) return start;
+  const { input, deps, ...others } = start.input;
+  const isLong = typeof input === 'string' && !fits({ input });
+  const isLarge = deps !== undefined && !fits(deps);
+  if (!isLong && !isLarge) return start;
+  const fromCall: FromCall = { ...of, ...(isLong ? { input: true } : {}), ...(isLarge ? { deps: true } : {}) };
+  const rest = { ...others, ...(isLarge || deps === undefined ? {} : { deps }), fromCall };
+  return { kind: 'agent', input: { ...rest, input: isLong ? summaryText(input) : (input ?? '') } };
 }
 
 /** Returns the end of a child that did not complete, from the failure that its parent receives. */

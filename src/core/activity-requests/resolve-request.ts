@@ -6,7 +6,7 @@ import type { ErrorCode } from '../domain/errors/error.ts';
 import { isJsonObject } from '../domain/json/json.ts';
 import { overridesIn } from '../domain/run/overrides.ts';
 import { oneLine } from '../domain/content/text.ts';
-import { ACTIVITIES, type ResolveAgentInput, type RunInput } from '../protocol.ts';
+import { ACTIVITIES, type ChildInputAnswer, type ResolveAgentInput, type ResolveAgentOutput, type RunInput } from '../protocol.ts';
 import { type ActivityRequest, fits, runReference, SCHEDULE_TO_CLOSE, HEARTBEAT_TIMEOUT } from './activity-request.ts';
 
 /** Bounded, because resolving an agent is quick and a worker that does not know it must not try for ever. */
@@ -19,14 +19,15 @@ export const RESOLVE: ActivityOptions = {
 
 /** The outcome of resolving an agent. */
 export type Resolved =
-  | { type: 'resolved'; snapshot: AgentSnapshot }
+  /** `opening`: the input and the deps that the first activity has asked the parent for. */
+  | { type: 'resolved'; snapshot: AgentSnapshot; opening?: ChildInputAnswer }
   | { type: 'cancelled' }
   /** `notifiesEnd`: the worker that failed has a `notifyEnded` hook. */
   | { type: 'failed'; code: ErrorCode; message: string; notifiesEnd?: true };
 
 /** Asks a worker for the agent, as it is pinned for the whole run. */
-export function resolveRequest(run: { key?: string }, input: RunInput): ActivityRequest<ResolveAgentInput, AgentSnapshot, Resolved> {
-  const { agent, document, maxIterations, limits, deps, parent } = input;
+export function resolveRequest(run: { key?: string }, input: RunInput): ActivityRequest<ResolveAgentInput, ResolveAgentOutput, Resolved> {
+  const { agent, document, maxIterations, limits, deps, parent, fromCall } = input;
   return {
     name: ACTIVITIES.resolveAgent,
     tier: 'remote',
@@ -38,12 +39,25 @@ export function resolveRequest(run: { key?: string }, input: RunInput): Activity
       ...(maxIterations === undefined ? {} : { maxIterations }),
       ...(limits === undefined ? {} : { limits }),
       ...(parent?.left === undefined ? {} : { left: parent.left }),
+      ...(parent === undefined || fromCall === undefined ? {} : { ofCall: { ...fromCall, runId: parent.runId } }),
       ...overridesIn(input),
       ...(deps === undefined ? {} : fits(deps) ? { deps } : { depsByReference: true }),
     },
-    returned: (snapshot) => ({ type: 'resolved', snapshot: document === undefined ? snapshot : withDocument(snapshot, document) }),
+    returned: (output) => {
+      const { snapshot, opening } = splitOpening(output);
+      return {
+        type: 'resolved',
+        snapshot: document === undefined ? snapshot : withDocument(snapshot, document),
+        ...(opening === undefined ? {} : { opening }),
+      };
+    },
     failed: (error) => unresolved(`Agent "${agent}"`, error),
   };
+}
+
+/** Returns the parts of the result of `resolveAgent`. */
+export function splitOpening({ opening, ...snapshot }: ResolveAgentOutput): { snapshot: AgentSnapshot; opening?: ChildInputAnswer } {
+  return { snapshot, ...(opening === undefined ? {} : { opening }) };
 }
 
 /** Returns the outcome of resolving a thing that failed. */

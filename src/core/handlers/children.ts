@@ -1,5 +1,5 @@
 import { isJsonObject } from '../domain/json/json.ts';
-import { childrenOf } from '../domain/program/children-of.ts';
+import { childrenOf } from '../loop/children/children-of.ts';
 import type { ChildEndedInput, ChildWaitingInput, PausedAboveInput, ReportEndInput, StartedAgainInput } from '../protocol.ts';
 import { invalidRequest, type MessageReceiver, type RequestKind } from './message-receiver.ts';
 
@@ -58,7 +58,7 @@ export const startedAgain: RequestKind<StartedAgainInput, void> = {
 };
 
 function isChild({ state }: MessageReceiver, runId: string): boolean {
-  return childrenOf(state?.program).includes(runId);
+  return childrenOf(state).includes(runId);
 }
 
 function idProblem(run: MessageReceiver, request: string, input: unknown, field: string): ReturnType<RequestKind<never, void>['refusal']> {

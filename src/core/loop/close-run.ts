@@ -25,8 +25,15 @@ export function countsOf({
   usage,
   toolCallsTotal,
   toolCallsByName,
-}: RunState): Pick<RunResultFields, 'stepsUsed' | 'usage' | 'toolCallsTotal' | 'toolCallsByName'> {
-  return { stepsUsed: context.currentStep, usage, toolCallsTotal, toolCallsByName: Object.fromEntries(toolCallsByName) };
+  below,
+}: RunState): Pick<RunResultFields, 'stepsUsed' | 'usage' | 'toolCallsTotal' | 'toolCallsByName' | 'below'> {
+  return {
+    stepsUsed: context.currentStep,
+    usage,
+    toolCallsTotal,
+    toolCallsByName: Object.fromEntries(toolCallsByName),
+    ...(below === undefined ? {} : { below }),
+  };
 }
 
 /** The known facts about a run whose agent was never resolved. */

@@ -3,10 +3,12 @@
 import type { ToolSnapshot } from '../domain/agent/agent-snapshot.ts';
 import type { RunSegmentOutput } from '../domain/code/segment-messages.ts';
 import type { SpilledContent, ToolCall } from '../domain/content/content.ts';
+import type { ChildCall, ChildOutcome } from '../domain/children/child-call.ts';
 import type { ApprovalRequirement, Decision, PendingApproval } from '../domain/approvals/approval.ts';
 import type { ContextOperation } from '../domain/record/context-update.ts';
 import type { ErrorCode } from '../domain/errors/error.ts';
 import type { JsonObject, JsonValue } from '../domain/json/json.ts';
+import type { StopReason, TerminalStatus } from '../domain/run/status.ts';
 import type { RecordedResponse } from '../domain/model/recorded-response.ts';
 import type { Verified } from '../domain/record/step.ts';
 import type { Spent, UsageStats } from '../domain/model/usage.ts';
@@ -89,16 +91,30 @@ export type ToolOutcome =
       noWorker?: { code: ErrorCode; message: string };
       /** The final answer of a cell. */
       finalAnswer?: { value: JsonValue };
+      /** The run that the call has started as a child. */
+      childRunId?: string;
+      /** The result of that run, if it is also the result of this one. */
+      ended?: EndOfFinalAgent;
       /** The time of recording, if the result was recorded before others of its response. ISO 8601. */
       recordedAt?: string;
     }
   /** The call was running when the run was cancelled. `isUnknown`: its answer had been lost before. */
-  | { type: 'cancelled'; recordedAt?: string; isUnknown?: true }
+  | { type: 'cancelled'; recordedAt?: string; isUnknown?: true; childRunId?: string }
   /**
    * The call may have started, and its outcome is unknown. `reason` describes how its answer was lost. Only for tools with the
    * effect `once`.
    */
   | { type: 'lost'; reason: string; recordedAt?: never };
+
+/** The result of an agent whose end is that of the run. */
+export interface EndOfFinalAgent {
+  /** The name of the tool. */
+  tool: string;
+  status: TerminalStatus;
+  stopReason: StopReason;
+  output: JsonValue;
+  error?: { code: string; message: string };
+}
 
 /** One segment of a cell. */
 export interface SegmentCall {
@@ -181,6 +197,11 @@ export interface Growth {
   bytes: number;
 }
 
+/** The question if agents that are alive are left to the next execution, although nothing is to be started. */
+export interface Leaving {
+  leavesAgents: true;
+}
+
 /** The ids of changed behaviour. A replayed run that began before a change must keep the old behaviour. */
 export type LoopChange =
   | 'compaction'
@@ -195,6 +216,10 @@ export type LoopChange =
 export interface RunPorts extends RunClock {
   callModel(call: ModelCall): Promise<ModelCallOutcome>;
   runTool(invocation: ToolInvocation): Promise<ToolOutcome>;
+  /** Runs a child to its end, or waits for one that an earlier execution has started. */
+  runChild(call: ChildCall): Promise<ChildOutcome>;
+  /** Returns a run id for a new child that begins with `prefix`. Each start, also after a reset of the run, gets another one. */
+  childRunId(prefix: string): string;
   /**
    * Asks the tool for the outcome of a call whose answer was lost for `reason`: its result, an error if it did not happen, or
    * `lost` again. Only for tools with `verify`.
@@ -216,7 +241,7 @@ export interface RunPorts extends RunClock {
   /** Waits until the condition holds, the run is cancelled, or the deadline is over. The condition must not change anything. */
   until(isMet: () => boolean, deadline?: WaitDeadline): Promise<void>;
   /** True if the growth would make this execution too large, so that the run should go on in the next. */
-  continueDue(growth: Growth): boolean;
+  continueDue(growth: Growth, leaving?: Leaving): boolean;
   /** True if the run may show the changed behaviour. Must be called only when the behaviour would make a difference. */
   allows(change: LoopChange): boolean;
   /** Called after each change of the record; for observers. Must not change anything. */

@@ -5,6 +5,7 @@ import { inboundProblem } from '../domain/json/inbound-value.ts';
 import type { JsonObject } from '../domain/json/json.ts';
 import type { RunResultFields } from '../domain/run/result.ts';
 import type { CallArgumentsQuestion, DataView, DecisionContent, DecisionQuestion, QUERIES, TranscriptQuestion } from '../protocol.ts';
+import { childInput } from './child-input.ts';
 import { journalPage } from './journal-page.ts';
 import type { QueriedRun } from './queried-run.ts';
 import { approvalsPage, contextPage, statusView, stepsPage } from './views.ts';
@@ -52,6 +53,7 @@ export const QUERY_KINDS: Readonly<Record<keyof typeof QUERIES, QueryKind>> = {
   stepValues: { description: 'Values of steps of a program, for the activities of this run', answer: stepValues },
   journal: { description: 'The cells that made the namespace of the code, for the activities of this run', answer: journalPage },
   result: { description: 'The result of the run, for the activities of this run', answer: ending },
+  childInput: { description: 'The input of a child that a tool call has started, for the activities of that child', answer: childInput },
   transcript: {
     description: 'The conversation, for the activities of this run',
     answer: ({ state }, ask: TranscriptQuestion | undefined) => transcriptPage(state, ask),

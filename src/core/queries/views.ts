@@ -2,7 +2,7 @@ import { newExecutionContext } from '../domain/record/execution-context.ts';
 import type { Missing } from '../domain/errors/missing.ts';
 import { approvalViews } from '../loop/approvals/approval-view.ts';
 import { progressOf } from '../loop/state/progress.ts';
-import { childrenOf } from '../domain/program/children-of.ts';
+import { childrenOf } from '../loop/children/children-of.ts';
 import type { ApprovalsPage, ContextPage, StatusView, StepsPage } from '../protocol.ts';
 import type { QueriedRun } from './queried-run.ts';
 import { page } from './pages.ts';
@@ -49,7 +49,7 @@ export function approvalsPage(run: QueriedRun, from: number): ApprovalsPage {
 
 /** Returns the field of a view with the children of a run. */
 export function shownChildren(state: QueriedRun['state']): { children?: string[] } {
-  const children = childrenOf(state?.program);
+  const children = childrenOf(state);
   return children.length === 0 ? {} : { children };
 }
 

@@ -1,6 +1,6 @@
-import { MAX_RUN_DEPTH } from '../domain/run/parent-run.ts';
+import { MAX_TREE_DEPTH } from '../domain/children/tree-limits.ts';
 import type { JsonObject } from '../domain/json/json.ts';
-import { DURATION, MOMENT } from './bounded-number.ts';
+import { COUNT, DURATION, MOMENT } from './bounded-number.ts';
 import { GIVEN_SCHEMA } from './limits-schema.ts';
 
 /** The JSON Schema of the parent of a run, in the input of the run and in the state that it carries. */
@@ -10,11 +10,31 @@ export const PARENT_SCHEMA: JsonObject = {
   properties: {
     runId: { type: 'string', minLength: 1, maxLength: 1_000 },
     firstRunId: { type: 'string', minLength: 1, maxLength: 1_000 },
-    depth: { type: 'integer', minimum: 1, maximum: MAX_RUN_DEPTH },
+    depth: { type: 'integer', minimum: 1, maximum: MAX_TREE_DEPTH },
     checkMs: DURATION,
     checkAt: MOMENT,
     left: GIVEN_SCHEMA,
+    tree: {
+      type: 'object',
+      properties: { depth: COUNT, alive: COUNT, runs: COUNT },
+      required: ['depth', 'alive', 'runs'],
+      additionalProperties: false,
+    },
   },
   required: ['runId', 'depth', 'checkMs'],
+  additionalProperties: false,
+};
+
+/** The JSON Schema of the reference to the call that started a run, in the input of the run. */
+export const FROM_CALL_SCHEMA: JsonObject = {
+  type: 'object',
+  description: 'The call of the parent that holds the whole input.',
+  properties: {
+    eventId: { type: 'string', minLength: 1, maxLength: 1_000 },
+    index: COUNT,
+    input: { const: true },
+    deps: { const: true },
+  },
+  required: ['eventId', 'index'],
   additionalProperties: false,
 };

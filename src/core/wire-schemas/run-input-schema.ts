@@ -10,7 +10,7 @@ import { CONTENT_ITEM, mediaProblems, MESSAGE_CONTENT } from './content-item-sch
 import { conversationProblems } from './conversation-problems.ts';
 import { LIMITS_SCHEMA } from './limits-schema.ts';
 import { OVERRIDES } from './overrides-schema.ts';
-import { PARENT_SCHEMA } from './parent-schema.ts';
+import { FROM_CALL_SCHEMA, PARENT_SCHEMA } from './parent-schema.ts';
 import { checkJson, problemsText, type JsonProblem } from '../json-schema/check-json-schema.ts';
 
 /** The JSON Schema of the input of a run. */
@@ -28,6 +28,7 @@ export const RUN_INPUT_SCHEMA: JsonObject = {
     maxIterations: { ...AT_LEAST_ONE, description: "Overrides the agent's step limit." },
     limits: { ...LIMITS_SCHEMA, description: 'Overrides other limits of the agent.' },
     parent: PARENT_SCHEMA,
+    fromCall: FROM_CALL_SCHEMA,
     ...OVERRIDES,
   },
   required: ['agent', 'input'],
@@ -67,6 +68,11 @@ export function checkRunInput(value: unknown): RunInputCheck {
       problems.push({
         path: 'document',
         message: 'expected the name of an agent alone: only a program starts an agent that it has itself',
+      });
+    if (value.fromCall !== undefined && value.parent === undefined)
+      problems.push({
+        path: 'fromCall',
+        message: 'expected no reference to a call: only a run that starts another one refers to its call',
       });
     if (problems.length === 0) return checkOpening(value) ?? checkSizes(value);
   }

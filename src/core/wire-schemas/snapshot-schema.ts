@@ -10,6 +10,7 @@ const TEXT: JsonObject = { type: 'string' };
 const TEXTS: JsonObject = { type: 'array', items: TEXT };
 const OBJECT: JsonObject = { type: 'object' };
 const FLAG: JsonObject = { type: 'boolean' };
+const YES: JsonObject = { const: true };
 
 /** The JSON Schema of a name of an activity or a task queue. A longer one would fail the workflow task for ever. */
 const NAME: JsonObject = { type: 'string', minLength: 1, maxLength: 1_000 };
@@ -55,6 +56,11 @@ const TOOL: JsonObject = {
     result: OBJECT,
     callers: { type: 'array', items: { enum: ['model', 'code'] } },
     notExecutable: { const: true },
+    agent: {
+      type: 'object',
+      properties: { name: TEXT, share: TEXTS, limits: GIVEN_SCHEMA, final: YES, request: YES, leaf: YES },
+      required: ['name', 'share'],
+    },
     timeoutMs: DURATION,
     maxAttempts: ATTEMPTS,
     backoff: {
@@ -110,6 +116,7 @@ export const SNAPSHOT_SCHEMA: JsonObject = {
     deps: OBJECT,
     onUnknownOutcome: { const: 'ask' },
     limits: RUN_LIMITS_SCHEMA,
+    children: { type: 'object', properties: { depth: COUNT, alive: AT_LEAST_ONE, perTree: AT_LEAST_ONE } },
     timing: {
       type: 'object',
       properties: { heartbeatMs: DURATION, modelTimeoutMs: DURATION, modelMaxAttempts: ATTEMPTS, childCheckMs: DURATION },

@@ -2,18 +2,12 @@ import { modelFailure } from '../../core/activity-requests/activity-outcome.ts';
 import { askOutcome, memoryFailure } from '../../core/activity-requests/program-requests.ts';
 import { DEFAULT_CHILD_CHECK_MS } from '../../core/domain/run/parent-run.ts';
 import type { Growth } from '../../core/loop/ports.ts';
-import { followChild } from '../../core/program/children/follow-child.ts';
-import type {
-  AskCall,
-  AskOutcome,
-  ChildCall,
-  ChildOutcome,
-  MemoryCall,
-  MemoryOutcome,
-} from '../../core/program/interpreter/program-ports.ts';
+import { followChild } from '../../core/children/follow-child.ts';
+import type { ChildCall, ChildOutcome } from '../../core/domain/children/child-call.ts';
+import type { AskCall, AskOutcome, MemoryCall, MemoryOutcome } from '../../core/program/interpreter/program-ports.ts';
 import type { AskStepOutput, UseMemoryOutput } from '../../core/protocol.ts';
 import { isFull, isFullFor } from './full-history.ts';
-import { recordedChildEffects } from './recorded-child-effects.ts';
+import { recordedChildEffects } from '../children/recorded-child-effects.ts';
 import { attemptAddress, type RecordedActivity, type RecordedExecution } from '../recorded-execution.ts';
 import { RecordedOutputs } from './recorded-outputs.ts';
 import type { Ended, RecordedTasks } from '../recorded-tasks.ts';

@@ -3,6 +3,7 @@ import type { Anchor } from '../../anchors/anchor.ts';
 import type { AnyProgram } from '../../define/program/program-definition.ts';
 import type { MemoryBackend } from '../../memory/memory-backend.ts';
 import type { Resources } from '../../define/run-context.ts';
+import { withSubAgents } from '../../define/children/sub-agents.ts';
 import { UsageError } from '../../core/domain/errors/error.ts';
 import type { ModelClient } from '../../core/domain/model/model.ts';
 import type { SecretSource } from '../../secrets/secret-source.ts';
@@ -27,7 +28,7 @@ export interface WorkerParts extends Passed {
 
 /** Returns the parts of a worker for one run of an agent. Throws a UsageError for a test without a model. */
 export function workerParts(harness: Harness, agent: AnyAgent, options: TestOptions, ledger: EffectsLedger): WorkerParts {
-  const models = [agent.model, agent.window.summaryModel ?? agent.model];
+  const models = withSubAgents([agent]).flatMap(({ model, window }) => [model, window.summaryModel ?? model]);
   return {
     agents: [harnessAgent(agent, harness.plan)],
     ...commonParts(harness, { what: `agent "${agent.name}"`, models }, options, ledger),

@@ -122,7 +122,7 @@ export class MemoryEnvironment {
       worker: () => this.#worker,
       info: { workflowExecution, workflowNamespace: NAMESPACE, activityNamespace: NAMESPACE, namespace: NAMESPACE, taskQueue: 'memory' },
       environment: {
-        client: memoryClient(() => this.#runs.get(runId)?.run ?? this.run, slowMs),
+        client: memoryClient((queried) => this.#runs.get(queried)?.run ?? this.run, slowMs),
         logger: this.#logger,
         interceptors: [harnessActivities(this.#harness)],
       },

@@ -13,10 +13,19 @@ import { closeRun, closeUnstarted } from '../../core/loop/close-run.ts';
 import { Inbox } from '../../core/loop/state/inbox.ts';
 import type { Ending } from '../../core/loop/next-step.ts';
 import type { ModelCall, ModelCallOutcome } from '../../core/loop/ports.ts';
-import { type FirstStart, firstRequest, firstState, nameOfStart, type QueriedInput, queriedInput } from '../../core/first-start.ts';
+import {
+  type FirstStart,
+  firstRequest,
+  firstState,
+  nameOfStart,
+  type QueriedInput,
+  queriedInput,
+  withOpening,
+} from '../../core/first-start.ts';
 import { interpret } from '../../core/interpret.ts';
-import { childProblem } from '../../core/activity-requests/child-requests.ts';
-import type { ChildCall, ChildOutcome, ProgramPorts } from '../../core/program/interpreter/program-ports.ts';
+import { childProblem, referringToCall } from '../../core/activity-requests/child-requests.ts';
+import type { ChildCall, ChildOutcome } from '../../core/domain/children/child-call.ts';
+import type { ProgramPorts } from '../../core/program/interpreter/program-ports.ts';
 import type { RunState } from '../../core/loop/state/run-state.ts';
 import type { MemoryActivities } from './memory-activities.ts';
 import { roundTrip } from './payload-round-trip.ts';
@@ -34,7 +43,7 @@ export interface MemoryRunParts {
 export class MemoryRun {
   readonly runId: string;
   readonly agentName: string;
-  readonly deps: JsonObject;
+  deps: JsonObject;
   readonly startedAt: number;
   readonly executions = 1;
   readonly inbox = new Inbox();
@@ -104,11 +113,12 @@ export class MemoryRun {
     if (resolved.type === 'cancelled') return this.#ended({ status: 'cancelled', stopReason: 'cancelled', output: '' });
     if (resolved.type === 'failed') this.#notifiesEnd = resolved.notifiesEnd === true;
     if (resolved.type === 'failed') return this.#failed(resolved.code, resolved.message);
-    const { snapshot } = resolved;
-    const run = Object.assign(this, { snapshot });
+    const { snapshot, opening } = resolved;
+    const start = withOpening(this.#start, opening);
+    const run = Object.assign(this, { snapshot, deps: start.input.deps ?? {} });
     const ports = run.#ports(snapshot);
     const { runId, deps, startedAt } = run;
-    run.state = firstState(run.#start, { runId, snapshot, deps, startedAt }, ports);
+    run.state = firstState(start, { runId, snapshot, deps, startedAt }, ports);
     const end = await interpret(run.state, ports);
     if (end.type === 'finished') return end.result;
     throw new Error('A run in memory has no next execution to go on in');
@@ -122,6 +132,7 @@ export class MemoryRun {
       ...programPorts(Object.assign(this, { snapshot }), activities.perform),
       ...outputPorts(Object.assign(this, { snapshot }), activities.perform),
       runChild: (call) => this.#runChild(call),
+      childRunId: (prefix) => prefix + randomUUID().slice(0, 8),
       inbox: this.inbox,
       now: () => time.now(),
       uuid: () => randomUUID(),
@@ -148,17 +159,22 @@ export class MemoryRun {
   }
 
   /** Runs a child as a run of its own. In memory, no run is continued in another execution. */
-  async #runChild({ runId, start }: ChildCall): Promise<ChildOutcome> {
-    if (start === undefined) throw new TypeError(`The child "${runId}" has no start`);
-    const problem = childProblem(start);
-    if (problem !== undefined) return { type: 'failed', code: 'child_failed', message: problem };
-    const { kind, input } = roundTrip(start);
+  async #runChild({ runId, start: whole, of, isGivenUp = () => false }: ChildCall): Promise<ChildOutcome> {
+    if (whole === undefined) throw new TypeError(`The child "${runId}" has no start`);
+    const problem = childProblem(whole);
+    if (problem !== undefined) return { type: 'failed', code: 'child_failed', message: problem, unstarted: true };
+    const { kind, input } = roundTrip(referringToCall(whole, of));
+    const { time } = this.#parts;
     const child = this.#parts.child(runId, kind === 'agent' ? { type: 'input', input } : { type: 'program', input });
     this.#children.add(child);
-    const result = roundTrip(await child.execute());
+    let ended = false;
+    const running = child.execute().finally(() => (ended = true));
+    // A message that interrupts cancels the child, and the run goes on.
+    void time.until(() => ended || isGivenUp()).then(() => (ended ? undefined : child.cancel('interrupted')));
+    const result = roundTrip(await running);
     this.#children.delete(child);
-    this.#parts.time.changed();
-    return this.#isCancelled ? { type: 'cancelled', result } : { type: 'ended', result };
+    time.changed();
+    return this.#isCancelled || isGivenUp() ? { type: 'cancelled', result } : { type: 'ended', result };
   }
 
   #failed(code: string, message: string): RunResultFields {

@@ -7,6 +7,8 @@ import type { LimitChanges, RunLimits } from './limits.ts';
 import type { ModelPrice } from '../model/price.ts';
 import type { ProgramDocument } from '../program/document.ts';
 import type { AnswerRules } from '../program/answer-rules.ts';
+import type { AgentOfTool } from '../children/agent-tool.ts';
+import type { ChildrenOptions } from '../children/tree-limits.ts';
 import type { ToolPolicy } from './tool-policy.ts';
 
 /** The description of a tool that the model receives. `parameters` is the JSON Schema sent to the provider. */
@@ -40,6 +42,8 @@ export interface ToolSnapshot extends ToolDescription, ToolPolicy {
   callers?: ToolCaller[];
   /** The tool is a schema alone: a call of it is answered at once with an error result, and never runs. */
   notExecutable?: true;
+  /** For an agent as a tool: each call is a child run of it. */
+  agent?: AgentOfTool;
 }
 
 /** A caller of tools. */
@@ -81,7 +85,7 @@ export interface ActivityTiming {
   modelTimeoutMs: number;
   /** All attempts of a model call, including the first one. */
   modelMaxAttempts: number;
-  /** Milliseconds between two checks that a child is alive which cannot tell of its end. Only programs have children. */
+  /** Milliseconds between two checks that a child is alive which cannot tell of its end. Absent for agents that start no runs. */
   childCheckMs?: number;
 }
 
@@ -117,6 +121,8 @@ export interface AgentSnapshot {
   /** A person is asked about the outcome of a call whose result was lost. Absent: the model is told that it is unknown. */
   onUnknownOutcome?: 'ask';
   limits: RunLimits;
+  /** The limits of the runs below. Absent: the agent starts none, or has the defaults. */
+  children?: ChildrenOptions;
   timing: ActivityTiming;
   /** The deadline for decisions about tools that set none. */
   approvals?: ApprovalDeadline;

@@ -1,6 +1,7 @@
 import type { LimitChanges } from '../agent/limits.ts';
+import type { TreeLimits } from '../children/tree-limits.ts';
 
-/** The most runs above a run in its tree. A program that runs itself ends there. */
+/** The most runs above a run that a program starts. A program that runs itself ends there. */
 export const MAX_RUN_DEPTH = 3;
 
 /** The time between two checks that a run is alive which cannot tell of its own end. */
@@ -19,6 +20,8 @@ export interface ParentRun {
   checkAt?: number;
   /** The part of the limits of the parent that the child has been given. Its own limits are no higher, and are not raised above it. */
   left?: LimitChanges;
+  /** The limits of the runs below the child. Absent if the parent is a program. */
+  tree?: TreeLimits;
 }
 
 /** The parent as the input of a child names it. */

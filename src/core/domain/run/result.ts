@@ -8,6 +8,7 @@ import type { StepResult } from '../record/step.ts';
 import type { AnswerVerdict } from '../program/verdict.ts';
 import type { UnitResult } from '../program/unit-result.ts';
 import type { AggregatedUsage } from '../model/usage.ts';
+import type { SpentBelow } from '../children/spent-below.ts';
 
 /** The output of an agent without an output schema: text, or a list of parts if it contains media. */
 export type DefaultOutput = string | ContentPart[];
@@ -33,6 +34,8 @@ export interface RunResultFields<Output = JsonValue> {
   startTime: string | null;
   endTime: string | null;
   durationSeconds: number | null;
+  /** The amounts that the runs below this one have used, if it has started any. They are not part of the counts above. */
+  below?: SpentBelow;
   error: string | null;
   /** The code of the error table, for status `error`. */
   errorCode?: string;
@@ -94,6 +97,8 @@ export class EndedRun<Output> {
   readonly startTime: string | null;
   readonly endTime: string | null;
   readonly durationSeconds: number | null;
+  /** The amounts that the runs below this one have used, if it has started any. */
+  readonly below: SpentBelow | undefined;
   readonly error: string | null;
   readonly errorCode: string | undefined;
   readonly cancelReason: string | undefined;
@@ -116,6 +121,7 @@ export class EndedRun<Output> {
     this.startTime = fields.startTime;
     this.endTime = fields.endTime;
     this.durationSeconds = fields.durationSeconds;
+    this.below = fields.below;
     this.error = fields.error;
     this.errorCode = fields.errorCode;
     this.cancelReason = fields.cancelReason;
@@ -195,6 +201,7 @@ export class EndedRun<Output> {
       startTime: this.startTime,
       endTime: this.endTime,
       durationSeconds: this.durationSeconds,
+      ...(this.below === undefined ? {} : { below: this.below }),
       error: this.error,
       ...(this.errorCode === undefined ? {} : { errorCode: this.errorCode }),
       ...(this.cancelReason === undefined ? {} : { cancelReason: this.cancelReason }),

@@ -21,4 +21,17 @@ export interface RunTerms extends RunOverrides {
   limits?: Omit<LimitChanges, 'maxIterations'>;
   /** Set by the run that starts this one as its child. */
   parent?: ParentInput;
+  /** The call of the parent that started the run, if its input or its deps are too large to be stored again: the first activity asks the parent for them. */
+  fromCall?: FromCall;
+}
+
+/** A call of the parent of a run. */
+export interface FromCall {
+  /** The id of the event of the call, and its index in the content of that event. */
+  eventId: string;
+  index: number;
+  /** `input` is only the beginning of the input. */
+  input?: true;
+  /** The deps are left out. */
+  deps?: true;
 }

@@ -2,7 +2,7 @@
 
 import { jsonBytes } from '../../domain/json/payload-limit.ts';
 import type { NextStep, Position, ToolsPosition } from '../next-step.ts';
-import type { Growth, RunPorts, ToolInvocation } from '../ports.ts';
+import type { Growth, Leaving, RunPorts, ToolInvocation } from '../ports.ts';
 import { withoutRecorded } from '../tool-phase/results-in-window.ts';
 import { CARRIED_JOURNAL_BYTES, forgetLargeJournal } from '../code/cells.ts';
 import type { RunState } from '../state/run-state.ts';
@@ -25,9 +25,14 @@ export function continueBeforeModelCall(state: RunState, ports: RunPorts, positi
  * True if a tool call is left to the next execution: the history of this one is full, and the results of earlier calls are
  * small enough to be carried. A response may have made the window too large: it is compacted once the calls have results.
  */
-export function continueBeforeTool(state: RunState, ports: RunPorts, batch: Pick<ToolsPosition, 'response' | 'outcomes'>): boolean {
+export function continueBeforeTool(
+  state: RunState,
+  ports: RunPorts,
+  batch: Pick<ToolsPosition, 'response' | 'outcomes'>,
+  leaving?: Leaving,
+): boolean {
   // A cancellation is not carried on: the run ends here.
-  if (ports.cancelRequested() || !ports.continueDue(ACTIVITY)) return false;
+  if (ports.cancelRequested() || !ports.continueDue(ACTIVITY, leaving)) return false;
   // A large journal is forgotten between two steps, and never in the middle of a cell.
   if (state.code !== undefined && state.code.journalBytes > CARRIED_JOURNAL_BYTES) return false;
   const { response, outcomes } = batch;

@@ -1,5 +1,6 @@
 // Shared state: the limits of a run, for both phases.
 
+import { addRunUsage } from '../../domain/model/usage.ts';
 import { dollars } from '../../domain/model/dollars.ts';
 import type { LimitChanges, LimitReached, RunLimits } from '../../domain/agent/limits.ts';
 import { hasFixedDeadline } from './part-of-parent.ts';
@@ -15,8 +16,14 @@ export interface Used {
   toolCalls: number;
 }
 
-/** Returns the amounts that a run has used. Estimated usage counts like reported usage. */
-export function used({ context, usage, toolCallsStarted }: Pick<RunState, 'context' | 'usage' | 'toolCallsStarted'>): Used {
+/** Returns the amounts that a run has used, with those of the runs below it except their steps. Estimated usage counts like reported usage. */
+export function used({
+  context,
+  usage: own,
+  toolCallsStarted,
+  below,
+}: Pick<RunState, 'context' | 'usage' | 'toolCallsStarted' | 'below'>): Used {
+  const usage = below === undefined ? own : addRunUsage(own, below.usage);
   const { promptTokens = 0, completionTokens = 0, totalTokens = 0, costUsd = 0 } = usage.estimated ?? {};
   return {
     steps: context.currentStep,
@@ -24,7 +31,7 @@ export function used({ context, usage, toolCallsStarted }: Pick<RunState, 'conte
     outputTokens: usage.completionTokens + completionTokens,
     totalTokens: usage.totalTokens + totalTokens,
     costUsd: (usage.costUsd ?? 0) + costUsd,
-    toolCalls: [...toolCallsStarted.values()].reduce((sum, calls) => sum + calls, 0),
+    toolCalls: [...toolCallsStarted.values()].reduce((sum, calls) => sum + calls, below?.toolCalls ?? 0),
   };
 }
 

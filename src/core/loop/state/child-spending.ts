@@ -1,12 +1,22 @@
 // Shared state: the cost of children.
 
+import { withChild } from '../../domain/children/spent-below.ts';
 import type { Event } from '../../domain/record/event.ts';
 import { addRunUsage } from '../../domain/model/usage.ts';
 import type { RunResultFields } from '../../domain/run/result.ts';
 import { countToolCalls, type RunState } from './run-state.ts';
 
-/** Adds the steps, the usage and the tool calls of a child that has ended to those of the run, and returns its usage for the event. */
-export function spendChild(state: RunState, { stepsUsed, usage, toolCallsByName }: RunResultFields): Pick<Event, 'usage' | 'estimated'> {
+/**
+ * Adds the steps, the usage and the tool calls of a child that has ended to those of a program, with those of the runs below it, and
+ * returns its usage for the event. An agent counts what its children have used apart from its own use.
+ */
+export function spendChild(state: RunState, child: RunResultFields): Pick<Event, 'usage' | 'estimated'> {
+  const { stepsUsed, toolCallsByName, below } = child;
+  if (state.program === undefined) {
+    state.below = withChild(state.below, child);
+    return {};
+  }
+  const usage = below === undefined ? child.usage : addRunUsage(child.usage, below.usage);
   state.context.currentStep += stepsUsed;
   state.usage = addRunUsage(state.usage, usage);
   for (const [name, calls] of Object.entries(toolCallsByName)) {

@@ -7,6 +7,8 @@ import type { NotArchived } from '../../domain/record/not-archived.ts';
 import type { RecordedResponse } from '../../domain/model/recorded-response.ts';
 import { isToolCall } from '../../domain/content/content.ts';
 import { jsonTextPrefix } from '../../domain/content/text.ts';
+import type { RunningAgent } from '../../domain/children/running-agent.ts';
+import type { SpentBelow } from '../../domain/children/spent-below.ts';
 import type { ParentRun } from '../../domain/run/parent-run.ts';
 import type { AggregatedUsage } from '../../domain/model/usage.ts';
 import type { Window } from '../../domain/record/window.ts';
@@ -56,6 +58,10 @@ export interface ContinueAsNewState {
   toolCallsStarted?: [name: string, calls: number][];
   /** The run that started this one as its child. */
   parent?: ParentRun;
+  /** The agents that run as children of tool calls. Absent if there are none. */
+  children?: RunningAgent[];
+  /** Absent if the run has started no agents. */
+  below?: SpentBelow;
   /** The units and steps, if the run is that of a program. */
   program?: CarriedProgram;
   /** Absent if no tool has asked the model to try again. */
@@ -121,6 +127,8 @@ export function toContinueAsNewState(state: RunState, position: Position, { exec
     ...(notArchived === undefined ? {} : { notArchived }),
     ...(state.code === undefined ? {} : { code: state.code }),
     ...(state.parent === undefined ? {} : { parent: state.parent }),
+    ...(state.children === undefined ? {} : { children: state.children }),
+    ...(state.below === undefined ? {} : { below: state.below }),
     ...(state.program === undefined ? {} : { program: toCarriedProgram(state.program) }),
     inbox,
   };
@@ -185,6 +193,8 @@ export function fromContinueAsNewState(carried: ContinueAsNewState): { state: Ru
     ...(notArchived === undefined ? {} : { notArchived }),
     ...(carried.code === undefined ? {} : { code: carried.code }),
     ...(carried.parent === undefined ? {} : { parent: carried.parent }),
+    ...(carried.children === undefined ? {} : { children: carried.children }),
+    ...(carried.below === undefined ? {} : { below: carried.below }),
     ...programOf(carried),
   };
   return { state, position: positionOf(carried) };

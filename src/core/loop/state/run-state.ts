@@ -17,6 +17,8 @@ import { noUsage, type AggregatedUsage } from '../../domain/model/usage.ts';
 import { emptyWindow, extendWindow, type Window, type WindowEvent } from '../../domain/record/window.ts';
 import { type Approvals, noApprovals } from '../approvals/approvals.ts';
 import type { CodeState } from '../code/code-state.ts';
+import type { RunningAgent } from '../../domain/children/running-agent.ts';
+import type { SpentBelow } from '../../domain/children/spent-below.ts';
 import type { ProgramState } from '../../domain/program/program-state.ts';
 import type { RunClock } from './clock.ts';
 
@@ -72,6 +74,10 @@ export interface RunState {
   notArchived?: NotArchived[];
   /** The run that started this one as its child. */
   parent?: ParentRun;
+  /** The agents that run as children of tool calls. Absent if there are none. */
+  children?: RunningAgent[];
+  /** The amounts that runs below this one have used. Absent if it has started none. */
+  below?: SpentBelow;
   /** The units and steps, if the run is that of a program. */
   program?: ProgramState;
   /** The code that the run has executed. Absent before its first cell. */

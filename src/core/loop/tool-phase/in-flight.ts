@@ -1,6 +1,10 @@
 // Tool phase: calls that are running.
 
+import type { LeftCall } from '../children/agent-calls.ts';
 import type { ToolOutcome } from '../ports.ts';
+
+/** The outcome of a call; `left` for an agent that the next execution waits for. */
+export type Ended = ToolOutcome | LeftCall;
 
 /**
  * Bytes that calls may have in flight at a time, arguments and results together. A task of the workflow takes 4 MB
@@ -10,7 +14,7 @@ const MAX_BYTES_IN_FLIGHT = 3_000_000;
 
 interface RunningCall {
   bytes: number;
-  outcome: Promise<ToolOutcome>;
+  outcome: Promise<Ended>;
   /** Resolves when the call has ended. Absent until calls are watched one by one. */
   ended?: Promise<void>;
 }
@@ -20,11 +24,11 @@ export class InFlight {
   /** The number of calls that have ended. */
   ended = 0;
   readonly #running = new Map<number, RunningCall>();
-  readonly #onEnd: (index: number, outcome: ToolOutcome) => void;
+  readonly #onEnd: (index: number, outcome: Ended) => void;
   #bytes = 0;
 
   /** `onEnd` receives the outcome of each call. */
-  constructor(onEnd: (index: number, outcome: ToolOutcome) => void) {
+  constructor(onEnd: (index: number, outcome: Ended) => void) {
     this.#onEnd = onEnd;
   }
 
@@ -43,7 +47,7 @@ export class InFlight {
   }
 
   /** Holds the bytes of a call until it has ended. The call must not reject. */
-  add(index: number, bytes: number, outcome: Promise<ToolOutcome>): void {
+  add(index: number, bytes: number, outcome: Promise<Ended>): void {
     this.#bytes += bytes;
     this.#running.set(index, { bytes, outcome });
   }
@@ -73,7 +77,7 @@ export class InFlight {
     }
   }
 
-  #end(index: number, outcome: ToolOutcome): void {
+  #end(index: number, outcome: Ended): void {
     const call = this.#running.get(index);
     if (call === undefined) return;
     this.#running.delete(index);

@@ -73,7 +73,11 @@ type Result = ToolOutcome & { type: 'result' };
 export function resultOf({ name }: ToolCall, outcome: ToolOutcome): Result {
   if (outcome.type === 'result') return outcome;
   const instead = outcome.type === 'lost' || outcome.isUnknown ? unknown(name) : running();
-  return { ...instead, ...(outcome.recordedAt === undefined ? {} : { recordedAt: outcome.recordedAt }) };
+  return {
+    ...instead,
+    ...(outcome.recordedAt === undefined ? {} : { recordedAt: outcome.recordedAt }),
+    ...(outcome.type === 'cancelled' && outcome.childRunId !== undefined ? { childRunId: outcome.childRunId } : {}),
+  };
 }
 
 function isRecorded(outcome: ToolOutcome): boolean {
@@ -87,7 +91,7 @@ function toolResult({ toolCallId, name }: ToolCall, { status, content, spilled }
 function toRecord(
   state: RunState,
   call: ToolCall,
-  { status, content, durationMs, spilled, verified, recordedAt = '' }: Result,
+  { status, content, durationMs, spilled, verified, childRunId, recordedAt = '' }: Result,
 ): ToolCallRecord {
   const isError = status === 'error';
   const result = resultText(content);
@@ -102,5 +106,6 @@ function toRecord(
     timestamp: recordedAt,
     ...(spilled === undefined ? {} : { spilled }),
     ...(verified === undefined ? {} : { verified }),
+    ...(childRunId === undefined ? {} : { childRunId }),
   };
 }

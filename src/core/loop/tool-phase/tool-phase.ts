@@ -3,6 +3,8 @@
 import { isToolCall } from '../../domain/content/content.ts';
 import { RUN_CODE } from '../../domain/content/tool-text.ts';
 import { finish, finishChecked, mayRetryOutput } from '../answer.ts';
+import { agentOf } from '../children/call-of-agent.ts';
+import { endOfFinalAgent } from '../children/end-of-final-agent.ts';
 import { isAskedAbout } from '../approvals/approvals.ts';
 import { askAtLimit } from '../limits/ask-at-limit.ts';
 import { endCancelled, endFailed, endAtLimit } from '../endings.ts';
@@ -109,7 +111,7 @@ function prepare(acting: Acting, refused: ReadonlySet<number>): PreparedCall[] {
   return acting.calls.map((call, index) => (refused.has(index) ? { type: 'immediate', outcome: overLimit() } : prepareCall(acting, call)));
 }
 
-/** Returns the name of each call that would start, by index. A call about whose outcome a person is asked has started already. */
+/** Returns the name of each call that would start, by index. A call about whose outcome a person is asked has started already, and so has one whose agent runs. */
 function namesToStart({ state, response, calls }: Acting, outcomes: readonly (ToolOutcome | null)[]): (string | undefined)[] {
   const { tools } = state.snapshot;
   const { pending } = state.approvals;
@@ -117,6 +119,7 @@ function namesToStart({ state, response, calls }: Acting, outcomes: readonly (To
     const starts =
       (outcomes[index] ?? null) === null &&
       !isAskedAbout(pending, call.toolCallId) &&
+      agentOf(state, { eventId: response.id, index: response.content.indexOf(call) }) === undefined &&
       problemOf(response, call) === undefined &&
       !isFinalAnswer(state, call) &&
       tools.some((tool) => tool.name === call.name && !tool.notExecutable);
@@ -128,6 +131,9 @@ function afterTools(acting: Acting, ports: RunPorts, outcomes: readonly (ToolOut
   const { state, response, calls, final } = acting;
   if (final) return endAtLimit(state);
   if (response.verdict !== undefined) return finishChecked(state, ports, response, final);
+  const ended = endOfFinalAgent(outcomes);
+  if (ended !== undefined)
+    return ended.status === 'completed' ? finish(state, ports, { output: ended.output, final: false }) : { type: 'finish', ending: ended };
   const answered = finalAnswerOfCode(state, outcomes);
   if (answered !== undefined) return finish(state, ports, { output: answered.output, final: false });
   const answers = calls.filter((call) => isFinalAnswer(state, call));

@@ -1,17 +1,18 @@
 // Tool phase: the scheduler of calls.
 
+import { AgentCalls } from '../children/agent-calls.ts';
 import { notifyAgain, showWaiting, waitForChange } from '../approvals/wait-for-decisions.ts';
 import { bytesInFlight, continueBeforeTool } from '../limits/continuing.ts';
-import type { RunPorts, ToolOutcome } from '../ports.ts';
+import type { RunPorts, ToolInvocation, ToolOutcome } from '../ports.ts';
 import { applyChanges } from './apply-changes.ts';
 import { askAboutOutcomes } from './ask-about-outcomes.ts';
 import { askForDecisions, startable, takeDecisions } from './call-decisions.ts';
-import { InFlight } from './in-flight.ts';
+import { type Ended, InFlight } from './in-flight.ts';
 import type { Acting } from './prepare-call.ts';
 import { recordResults } from './record-results.ts';
 import { noWorker } from './no-worker.ts';
 import { isToReevaluate, reevaluatePredicate } from './reevaluate-predicate.ts';
-import { startTool } from './start-tool.ts';
+import { countStart, startTool } from './start-tool.ts';
 import { giveUp, isStopped } from './stop-batch.ts';
 import { needsDecisions, runsInSequence, type ToolBatch } from './tool-batch.ts';
 
@@ -26,6 +27,8 @@ type HeldBack = 'history' | 'bytes' | undefined;
  *   further call starts: those that have not started are interrupted, and those that are running are waited for;
  * - if the history of this execution is full, calls that have not started are left to the next one, with null as
  *   their outcome, and so are calls that wait for a decision;
+ * - agents that are alive do not keep the run in this execution: they are left to the next one, which waits for them
+ *   from its beginning;
  * - changes of calls in sequence are applied before the next one starts, those of calls that overlap in call order.
  */
 export class ToolScheduler {
@@ -34,6 +37,7 @@ export class ToolScheduler {
   readonly #batch: ToolBatch;
   readonly #inSequence: boolean;
   readonly #inFlight: InFlight;
+  readonly #agents: AgentCalls;
   #hasDecisions = false;
 
   constructor(acting: Acting, ports: RunPorts, batch: ToolBatch) {
@@ -42,8 +46,9 @@ export class ToolScheduler {
     this.#batch = batch;
     this.#inSequence = runsInSequence(acting.state, ports, batch);
     this.#inFlight = new InFlight((index, outcome) => {
-      batch.outcomes[index] = outcome;
+      if (outcome.type !== 'left') batch.outcomes[index] = outcome;
     });
+    this.#agents = new AgentCalls(acting.state, ports);
   }
 
   /** Returns the outcome of each call by index; null for those that are left to the next execution. */
@@ -51,6 +56,7 @@ export class ToolScheduler {
     const ports = this.#ports;
     const batch = this.#batch;
     const { state } = this.#acting;
+    this.#followAgents();
     if (!ports.cancelRequested() && needsDecisions(state, batch)) this.#beginDecisions();
     for (;;) {
       const { received } = ports.inbox;
@@ -63,9 +69,10 @@ export class ToolScheduler {
       // Checked again: a message may have come while a predicate was called.
       if (this.#isStopped()) giveUp(state, ports, batch, this.#inFlight);
       const heldBack = this.#start();
-      if (this.#hasDecisions) showWaiting(state, ports);
+      if (this.#hasDecisions || this.#agents.hasWaited) showWaiting(state, ports);
+      if (this.#agents.waiting > 0) this.#leaveAgents(heldBack);
       if (this.#inFlight.count === 0) {
-        if (heldBack !== undefined) return batch.outcomes;
+        if (heldBack !== undefined || this.#agents.isLeaving) return batch.outcomes;
         this.#applyChanges();
         if (!batch.outcomes.includes(null)) return batch.outcomes;
         // Only decisions are waited for: approvers see the results so far.
@@ -101,6 +108,7 @@ export class ToolScheduler {
     const { state } = this.#acting;
     const { prepared, outcomes } = this.#batch;
     let isFull: boolean | undefined;
+    if (this.#agents.isLeaving) return 'history';
     for (const [index, one] of prepared.entries()) {
       if (outcomes[index] !== null || this.#inFlight.has(index)) continue;
       if (this.#inSequence && this.#inFlight.count > 0) return undefined;
@@ -116,14 +124,45 @@ export class ToolScheduler {
         giveUp(state, this.#ports, this.#batch, this.#inFlight);
         return undefined;
       }
+      if (one.invocation.tool.agent !== undefined && this.#agents.isFull) continue;
       // Checked once for all calls: the history does not grow before the calls are waited for.
       isFull ??= continueBeforeTool(state, this.#ports, this.#batch);
       if (isFull) continue;
       const bytes = this.#inSequence ? 0 : bytesInFlight(invocation);
       if (!this.#hasRoomFor(bytes)) return 'bytes';
-      this.#inFlight.add(index, bytes, startTool(state, this.#ports, invocation));
+      this.#inFlight.add(index, bytes, this.#started(invocation));
     }
     return isFull ? 'history' : undefined;
+  }
+
+  #started(invocation: ToolInvocation): Promise<Ended> {
+    if (invocation.tool.agent === undefined) return startTool(this.#acting.state, this.#ports, invocation);
+    countStart(this.#acting.state, invocation);
+    return this.#agents.run(invocation, this.#agentsLeft());
+  }
+
+  /** Waits for the agents that an earlier execution has started, also if the run was cancelled or steered since. */
+  #followAgents(): void {
+    for (const [index, one] of this.#batch.prepared.entries()) {
+      if (one.type !== 'execute' || this.#batch.outcomes[index] !== null || !this.#agents.isRunning(one.invocation)) continue;
+      this.#inFlight.add(index, 0, this.#agents.run(one.invocation, 0));
+    }
+  }
+
+  /** Leaves the agents to the next execution, once this one is full and no other call is running. */
+  #leaveAgents(heldBack: HeldBack): void {
+    if (this.#agents.isLeaving || this.#inFlight.count > this.#agents.waiting) return;
+    if (heldBack === 'history' || continueBeforeTool(this.#acting.state, this.#ports, this.#batch, { leavesAgents: true }))
+      this.#agents.leave();
+  }
+
+  /** The number of calls that may still start an agent. */
+  #agentsLeft(): number {
+    const { prepared, outcomes } = this.#batch;
+    return prepared.filter(
+      (one, index) =>
+        one.type === 'execute' && one.invocation.tool.agent !== undefined && outcomes[index] === null && !this.#inFlight.has(index),
+    ).length;
   }
 
   /**
@@ -141,7 +180,7 @@ export class ToolScheduler {
 
   #wait(heldBack: HeldBack, received: number): Promise<void> {
     const calls = this.#inFlight;
-    if (!this.#hasDecisions) return heldBack === 'bytes' ? calls.one() : calls.all();
+    if (!this.#hasDecisions && this.#agents.waiting === 0) return heldBack === 'bytes' ? calls.one() : calls.all();
     // A cancellation ends every wait at once: calls that are running receive it, and only they are waited for.
     if (this.#ports.cancelRequested()) return calls.one();
     void calls.watch();

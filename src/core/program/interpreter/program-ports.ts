@@ -6,11 +6,7 @@ import type { EarlierRun } from '../../domain/program/program-state.ts';
 import type { RecordedResponse } from '../../domain/model/recorded-response.ts';
 import type { Spent } from '../../domain/model/usage.ts';
 import type { RunPorts } from '../../loop/ports.ts';
-import type { ProgramInput } from '../../domain/program/messages.ts';
 import type { AnswerVerdict } from '../../domain/program/verdict.ts';
-import type { RunResultFields } from '../../domain/run/result.ts';
-import type { RunInput } from '../../domain/run/run-input.ts';
-import type { RunningChild } from '../../domain/program/program-state.ts';
 import type { SpilledContent } from '../../domain/content/content.ts';
 import type { StoredOutput } from '../../domain/program/messages.ts';
 
@@ -58,28 +54,6 @@ export type MemoryOutcome =
   | { type: 'failed'; code: ErrorCode; message: string }
   | { type: 'cancelled' };
 
-/** The run to start as a child. */
-export type ChildStart = { kind: 'agent'; input: RunInput } | { kind: 'program'; input: ProgramInput };
-
-/** A child that a step waits for. */
-export interface ChildCall extends RunningChild {
-  /** Absent: an earlier execution has started it. */
-  start?: ChildStart;
-  /** True once the run goes on in its next execution: the child is left to that. Must not change anything. */
-  isLeft: () => boolean;
-}
-
-/** The outcome of the wait for a child. */
-export type ChildOutcome =
-  /** The child has ended, with any status. */
-  | { type: 'ended'; result: RunResultFields }
-  /** The child did not start (`unstarted`), or has ended without a result. */
-  | { type: 'failed'; code: ErrorCode; message: string; unstarted?: true }
-  /** The run was cancelled, and the child with it. The result is absent if the child has not ended in time. */
-  | { type: 'cancelled'; result?: RunResultFields }
-  /** The child goes on, and the next execution waits for it. */
-  | { type: 'left'; seenAt: number };
-
 /** The outcome of reading an earlier run. */
 export type EarlierOutcome =
   | { type: 'read'; earlier: EarlierRun }
@@ -102,7 +76,6 @@ export type LoadOutcome =
 export interface ProgramPorts extends RunPorts {
   ask(call: AskCall): Promise<AskOutcome>;
   useMemory(call: MemoryCall): Promise<MemoryOutcome>;
-  runChild(call: ChildCall): Promise<ChildOutcome>;
   /**
    * Returns the id of the event of a call. It depends on the id of the call and not on what else has got an id. So it is the same if
    * the workflow task that records the event is lost and done again, although steps that run side by side may then come in another

@@ -25,12 +25,30 @@ export const USAGE: JsonObject = {
   required: ['promptTokens', 'completionTokens', 'totalTokens'],
 };
 
+/** The JSON Schema of the tokens of all model calls of a run. */
+export const AGGREGATED_USAGE: JsonObject = {
+  type: 'object',
+  properties: { ...propertiesOf(USAGE), llmCalls: COUNT, estimated: USAGE },
+  required: ['promptTokens', 'completionTokens', 'totalTokens', 'cachedTokens', 'reasoningTokens', 'llmCalls'],
+};
+
 const SPENT: JsonObject = { type: 'object', properties: { reported: USAGE, estimated: USAGE } };
 
 const OPERATION: JsonObject = {
   type: 'object',
   properties: { op: { enum: ['set', 'merge', 'append', 'delete'] }, key: TEXT, value: true },
   required: ['op', 'key'],
+};
+
+const ENDED: JsonObject = {
+  type: 'object',
+  properties: {
+    tool: TEXT,
+    status: { enum: ['completed', 'max_iterations_reached', 'error', 'cancelled'] },
+    stopReason: TEXT,
+    error: { type: 'object', properties: { code: TEXT, message: TEXT }, required: ['code', 'message'] },
+  },
+  required: ['tool', 'status', 'stopReason', 'output'],
 };
 
 const OUTCOME: JsonObject = {
@@ -54,10 +72,16 @@ const OUTCOME: JsonObject = {
         noWorker: { type: 'object', properties: { code: TEXT, message: TEXT }, required: ['code', 'message'] },
         recordedAt: TEXT,
         finalAnswer: { type: 'object', required: ['value'] },
+        childRunId: TEXT,
+        ended: ENDED,
       },
       required: ['type', 'status', 'content', 'durationMs'],
     },
-    { type: 'object', properties: { type: { const: 'cancelled' }, recordedAt: TEXT, isUnknown: YES }, required: ['type'] },
+    {
+      type: 'object',
+      properties: { type: { const: 'cancelled' }, recordedAt: TEXT, isUnknown: YES, childRunId: TEXT },
+      required: ['type'],
+    },
     { type: 'object', properties: { type: { const: 'lost' }, reason: TEXT }, required: ['type'] },
   ],
 };

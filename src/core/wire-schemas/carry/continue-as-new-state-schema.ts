@@ -5,13 +5,13 @@ import { STATE_VERSION, type ContinueAsNewState } from '../../loop/state/continu
 import { AMOUNT, AT_LEAST_ONE, COUNT, MOMENT } from '../bounded-number.ts';
 import { CODE_STATE_SCHEMA } from '../code-schema.ts';
 import { CARRIED_PROGRAM_SCHEMA } from './carried-program-schema.ts';
-import { CARRIED_POSITION_SCHEMA, USAGE } from './carried-position-schema.ts';
+import { AGGREGATED_USAGE, CARRIED_POSITION_SCHEMA } from './carried-position-schema.ts';
 import { APPROVALS_SCHEMA, CARRIED_INBOX_SCHEMA } from './carried-requests-schema.ts';
 import { CARRIED_WINDOW_SCHEMA } from './carried-window-schema.ts';
+import { RUNNING_AGENTS_SCHEMA, SPENT_BELOW_SCHEMA } from './carried-children-schema.ts';
 import { PARENT_SCHEMA } from '../parent-schema.ts';
 import { inconsistency } from './state-consistency.ts';
 import { checkJson, problemsText } from '../../json-schema/check-json-schema.ts';
-import { propertiesOf } from '../../json-schema/json-schema.ts';
 import { RUN_LIMITS_SCHEMA, SNAPSHOT_SCHEMA } from '../snapshot-schema.ts';
 
 const TEXT: JsonObject = { type: 'string' };
@@ -46,11 +46,7 @@ const CONTINUE_AS_NEW_STATE_SCHEMA: JsonObject = {
     },
     thought: TEXT,
     partial: TEXT,
-    usage: {
-      type: 'object',
-      properties: { ...propertiesOf(USAGE), llmCalls: COUNT, estimated: USAGE },
-      required: ['promptTokens', 'completionTokens', 'totalTokens', 'cachedTokens', 'reasoningTokens', 'llmCalls'],
-    },
+    usage: AGGREGATED_USAGE,
     measured: { type: 'object', properties: { tokens: AMOUNT, bytes: AMOUNT }, required: ['tokens', 'bytes'] },
     toolCallsTotal: COUNT,
     toolCallsByName: COUNTS_BY_NAME,
@@ -66,6 +62,8 @@ const CONTINUE_AS_NEW_STATE_SCHEMA: JsonObject = {
     code: CODE_STATE_SCHEMA,
     notArchived: NOT_ARCHIVED,
     parent: PARENT_SCHEMA,
+    children: RUNNING_AGENTS_SCHEMA,
+    below: SPENT_BELOW_SCHEMA,
     program: CARRIED_PROGRAM_SCHEMA,
   },
   required: [

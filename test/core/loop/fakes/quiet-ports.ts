@@ -7,6 +7,8 @@ export function quietPorts(): Pick<
   | 'verify'
   | 'askTerms'
   | 'runSegment'
+  | 'runChild'
+  | 'childRunId'
   | 'summarise'
   | 'authorize'
   | 'notify'
@@ -20,6 +22,8 @@ export function quietPorts(): Pick<
     verify: (_, reason) => Promise.resolve({ type: 'lost', reason }),
     askTerms: () => Promise.resolve(undefined),
     runSegment: () => Promise.resolve({ type: 'failed', message: 'the run has no code' }),
+    runChild: () => Promise.resolve({ type: 'failed', code: 'child_failed', message: 'the run starts no children', unstarted: true }),
+    childRunId: (prefix) => prefix,
     summarise: () => Promise.resolve({ type: 'failed', code: 'internal', message: 'nothing here summarises' }),
     authorize: () => Promise.resolve({ type: 'refused', reason: 'no caller may decide here' }),
     notify: () => Promise.resolve({ type: 'notified' }),

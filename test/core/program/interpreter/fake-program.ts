@@ -15,14 +15,8 @@ import { Inbox } from '../../../../src/core/loop/state/inbox.ts';
 import { fromContinueAsNewState, toContinueAsNewState } from '../../../../src/core/loop/state/continue-as-new-state.ts';
 import type { RunState } from '../../../../src/core/loop/state/run-state.ts';
 import { beginProgram } from '../../../../src/core/program/begin.ts';
-import type {
-  AskCall,
-  AskOutcome,
-  ChildCall,
-  ChildOutcome,
-  ChildStart,
-  ProgramPorts,
-} from '../../../../src/core/program/interpreter/program-ports.ts';
+import type { ChildCall, ChildOutcome, ChildStart } from '../../../../src/core/domain/children/child-call.ts';
+import type { AskCall, AskOutcome, ProgramPorts } from '../../../../src/core/program/interpreter/program-ports.ts';
 import { MAX_CARRIED_OUTPUT_BYTES } from '../../../../src/core/program/interpreter/outputs/spill-outputs.ts';
 import { runProgram } from '../../../../src/core/program/interpreter/run-program.ts';
 import { stepValues } from '../../../../src/core/queries/step-values.ts';

@@ -11,7 +11,8 @@ import { fromContinueAsNewState, toContinueAsNewState } from '../../../../src/co
 import { Inbox } from '../../../../src/core/loop/state/inbox.ts';
 import type { RunState } from '../../../../src/core/loop/state/run-state.ts';
 import { beginProgram } from '../../../../src/core/program/begin.ts';
-import type { AskOutcome, ChildOutcome, MemoryOutcome, ProgramPorts } from '../../../../src/core/program/interpreter/program-ports.ts';
+import type { ChildOutcome } from '../../../../src/core/domain/children/child-call.ts';
+import type { AskOutcome, MemoryOutcome, ProgramPorts } from '../../../../src/core/program/interpreter/program-ports.ts';
 import { runProgram } from '../../../../src/core/program/interpreter/run-program.ts';
 import { quietPorts } from '../../loop/fakes/quiet-ports.ts';
 import { testSnapshot, testTool } from '../../loop/fakes/snapshot.ts';

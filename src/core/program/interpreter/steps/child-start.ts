@@ -9,7 +9,7 @@ import { milliseconds } from '../../../domain/run/duration.ts';
 import { DEFAULT_CHILD_CHECK_MS, MAX_RUN_DEPTH, type ParentInput } from '../../../domain/run/parent-run.ts';
 import { formatError } from '../../errors/format-error.ts';
 import { interpolate, resolveValue } from '../../references/interpolate.ts';
-import type { ChildStart } from '../program-ports.ts';
+import type { ChildStart } from '../../../domain/children/child-call.ts';
 import type { ProgramRun } from '../program-run.ts';
 import type { RunningStep } from '../record.ts';
 import { lookupAt } from '../values.ts';

@@ -3,7 +3,7 @@
 import type { StepDocument } from '../../../domain/program/document.ts';
 import type { RunningChild } from '../../../domain/program/program-state.ts';
 import type { AttemptEnd } from '../ends.ts';
-import type { ChildOutcome, ChildStart } from '../program-ports.ts';
+import type { ChildOutcome, ChildStart } from '../../../domain/children/child-call.ts';
 import type { ProgramRun } from '../program-run.ts';
 import { recordNote, type RunningStep } from '../record.ts';
 import { childEnded, childFailed, childStopped, notStarted } from './child-end.ts';

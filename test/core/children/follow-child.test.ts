@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { ChildEffects, ChildEnd, ReadChild } from '../../../../src/core/program/children/child-effects.ts';
-import { followChild } from '../../../../src/core/program/children/follow-child.ts';
-import type { ChildOutcome } from '../../../../src/core/program/interpreter/program-ports.ts';
-import { closeUnstarted } from '../../../../src/core/loop/close-run.ts';
+import type { ChildEffects, ChildEnd, ReadChild } from '../../../src/core/children/child-effects.ts';
+import { followChild } from '../../../src/core/children/follow-child.ts';
+import type { ChildOutcome } from '../../../src/core/domain/children/child-call.ts';
+import { closeUnstarted } from '../../../src/core/loop/close-run.ts';
 
 const HOUR = 3_600_000;
 const START = { kind: 'agent' as const, input: { agent: 'a', input: 'Go' } };
@@ -67,7 +67,7 @@ class Child implements ChildEffects {
 
   follow(how: { start?: typeof START; isLeft?: () => boolean; seenAt?: number } = {}): Promise<ChildOutcome> {
     const { isLeft = () => false, seenAt = 0, start } = how;
-    return followChild(this, { runId: 'child', startedAt: 0, seenAt, isLeft, ...(start === undefined ? {} : { start }) }, HOUR);
+    return followChild(this, { runId: 'child', seenAt, isLeft, ...(start === undefined ? {} : { start }) }, HOUR);
   }
 }
 

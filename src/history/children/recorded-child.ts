@@ -1,6 +1,6 @@
-import { SIGNALS } from '../core/protocol.ts';
-import type { HistoryEvent } from './history-events.ts';
-import type { RecordedChild, RecordedExecution } from './recorded-execution.ts';
+import { SIGNALS } from '../../core/protocol.ts';
+import type { HistoryEvent } from '../history-events.ts';
+import type { RecordedChild, RecordedExecution } from '../recorded-execution.ts';
 
 /** Returns what is recorded of a child, and adds it if there is nothing yet. */
 export function childOf({ children }: RecordedExecution, runId: string): RecordedChild {

@@ -1,7 +1,7 @@
-// Programs: the effects of the wait for a child.
+// Children: the effects of the wait for one.
 
-import type { WaitDeadline } from '../../loop/ports.ts';
-import type { ChildOutcome, ChildStart } from '../interpreter/program-ports.ts';
+import type { WaitDeadline } from '../loop/ports.ts';
+import type { ChildOutcome, ChildStart } from '../domain/children/child-call.ts';
 
 /** The outcome of a child that has ended. */
 export type EndedChild = Extract<ChildOutcome, { type: 'ended' | 'failed' }>;

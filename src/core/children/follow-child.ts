@@ -1,6 +1,6 @@
-// Programs: the wait for a child.
+// Children: the wait for one.
 
-import type { ChildCall, ChildOutcome, ChildStart } from '../interpreter/program-ports.ts';
+import type { ChildCall, ChildOutcome, ChildStart } from '../domain/children/child-call.ts';
 import type { ChildEffects, EndedChild, ReadChild } from './child-effects.ts';
 
 /** The longest wait for the end of a child that was cancelled, or whose end is on its way. */
@@ -15,12 +15,14 @@ export function followChild(effects: ChildEffects, call: ChildCall, checkMs: num
  * Follows a child that this execution starts. The server tells its end to this execution alone. Before the run goes on in
  * its next one, it asks the child to report its end to the id of the run.
  */
-async function followNew(effects: ChildEffects, { isLeft }: ChildCall, start: ChildStart): Promise<ChildOutcome> {
+async function followNew(effects: ChildEffects, call: ChildCall, start: ChildStart): Promise<ChildOutcome> {
+  const { isLeft } = call;
+  const isCancelled = (): boolean => isToBeCancelled(effects, call);
   const problem = await effects.start(start);
   if (problem !== undefined) return { type: 'failed', code: 'child_failed', message: problem, unstarted: true };
   const hasEnded = (): boolean => effects.end() !== undefined;
-  await effects.wait(() => hasEnded() || effects.isCancelled() || isLeft());
-  if (!hasEnded() && effects.isCancelled()) return cancelled(effects, hasEnded);
+  await effects.wait(() => hasEnded() || isCancelled() || isLeft());
+  if (!hasEnded() && isCancelled()) return cancelled(effects, hasEnded);
   // A child that has ended cannot be told: its end is on the way to this execution.
   if (!hasEnded() && !(await effects.tell())) await effects.wait(hasEnded, endWait(effects));
   const end = effects.end();
@@ -33,19 +35,26 @@ async function followNew(effects: ChildEffects, { isLeft }: ChildCall, start: Ch
  * Follows a child that an earlier execution has started. It reports its end by a signal. A child that was terminated
  * cannot report, so from time to time an activity checks that it is alive.
  */
-async function followEarlier(effects: ChildEffects, { seenAt: before, isLeft }: ChildCall, checkMs: number): Promise<ChildOutcome> {
+async function followEarlier(effects: ChildEffects, call: ChildCall, checkMs: number): Promise<ChildOutcome> {
+  const { seenAt: before, isLeft } = call;
+  const isCancelled = (): boolean => isToBeCancelled(effects, call);
   const hasReported = (): boolean => effects.hasReported();
-  const isOver = (): boolean => hasReported() || effects.isCancelled() || isLeft();
+  const isOver = (): boolean => hasReported() || isCancelled() || isLeft();
   let seenAt = before;
   for (;;) {
     if (!isOver()) await effects.wait(isOver, { at: seenAt + checkMs, summary: 'next check that the child is alive' });
     if (hasReported()) return readEnded(effects);
-    if (effects.isCancelled()) return cancelled(effects, hasReported);
+    if (isCancelled()) return cancelled(effects, hasReported);
     if (isLeft()) return { type: 'left', seenAt };
     const read = await effects.read({ ifEnded: true });
     if (read.type === 'ended' || isGone(read)) return read as EndedChild;
     seenAt = effects.now();
   }
+}
+
+/** True if the run is cancelled, or gives the child up. */
+function isToBeCancelled(effects: ChildEffects, { isGivenUp }: ChildCall): boolean {
+  return effects.isCancelled() || isGivenUp?.() === true;
 }
 
 /** Cancels a child and waits for its end, for a bounded time. */

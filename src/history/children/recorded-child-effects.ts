@@ -1,7 +1,7 @@
 import { endOfFailure, readChild, readChildFailure, childProblem } from '../../core/activity-requests/child-requests.ts';
 import { errorMessage } from '../../core/domain/errors/error.ts';
-import type { ChildEffects } from '../../core/program/children/child-effects.ts';
-import { childOf } from '../recorded-child.ts';
+import type { ChildEffects } from '../../core/children/child-effects.ts';
+import { childOf } from './recorded-child.ts';
 import type { RecordedExecution } from '../recorded-execution.ts';
 import type { RecordedTasks } from '../recorded-tasks.ts';
 

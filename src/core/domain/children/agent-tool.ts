@@ -1,0 +1,17 @@
+import type { LimitChanges } from '../agent/limits.ts';
+
+/** The agent that a tool runs, as it is pinned for a run. */
+export interface AgentOfTool {
+  /** The name of the agent. */
+  name: string;
+  /** The fields of the deps of the run that the agent gets. */
+  share: string[];
+  /** The limits of one run of it. */
+  limits?: LimitChanges;
+  /** Its result is that of the run. */
+  final?: true;
+  /** The tool has the parameter `request` alone, whose text the agent gets. Absent: it gets the arguments as JSON. */
+  request?: true;
+  /** The agent starts no runs of its own. */
+  leaf?: true;
+}

@@ -1,0 +1,90 @@
+// Tool phase: the calls of one response that run agents.
+
+import { treeLimitsOf } from '../../children/tree-limits-of.ts';
+import type { ChildStart } from '../../domain/children/child-call.ts';
+import type { RunningAgent } from '../../domain/children/running-agent.ts';
+import type { RunPorts, ToolInvocation, ToolOutcome } from '../ports.ts';
+import type { RunState } from '../state/run-state.ts';
+import { agentOf } from './call-of-agent.ts';
+import { failure, outcomeOfAgent } from './end-of-agent.ts';
+import { makeAgent } from './start-of-agent.ts';
+
+/** The call of an agent that goes on: the next execution waits for it. */
+export interface LeftCall {
+  type: 'left';
+}
+
+/**
+ * The calls of one response that run agents as children. They do not keep a run from continuing as new: those that are alive then are
+ * left to the next execution.
+ */
+export class AgentCalls {
+  /** The number of agents that this execution waits for. */
+  waiting = 0;
+  /** True if this execution has waited for an agent. */
+  hasWaited = false;
+  /** True once the agents are left to the next execution. */
+  isLeaving = false;
+  readonly #state: RunState;
+  readonly #ports: RunPorts;
+
+  constructor(state: RunState, ports: RunPorts) {
+    this.#state = state;
+    this.#ports = ports;
+  }
+
+  /** True if a further agent must wait until another one ends. */
+  get isFull(): boolean {
+    return (this.#state.children?.length ?? 0) >= treeLimitsOf(this.#state).alive;
+  }
+
+  /** Leaves the agents that are alive to the next execution. */
+  leave(): void {
+    this.isLeaving = true;
+  }
+
+  /** True if an earlier execution has started the agent of a call. */
+  isRunning(invocation: ToolInvocation): boolean {
+    return agentOf(this.#state, invocation) !== undefined;
+  }
+
+  /** Starts the agent of a call, or waits for one that an earlier execution has started. `calls`: see `makeAgent`. */
+  async run(invocation: ToolInvocation, calls: number): Promise<ToolOutcome | LeftCall> {
+    const { agent } = invocation.tool;
+    const earlier = agentOf(this.#state, invocation);
+    if (earlier !== undefined) return this.#follow(invocation, earlier);
+    if (agent === undefined) return failure(invocation, 'is not known');
+    const made = makeAgent(this.#state, this.#ports, { invocation, agent, calls });
+    if (!made.ok) return failure(invocation, `could not start: ${made.problem}`);
+    this.#state.children = [...(this.#state.children ?? []), made.child];
+    return this.#follow(invocation, made.child, made.start);
+  }
+
+  async #follow(invocation: ToolInvocation, child: RunningAgent, start?: ChildStart): Promise<ToolOutcome | LeftCall> {
+    const { inbox } = this.#ports;
+    this.waiting += 1;
+    this.hasWaited = true;
+    const outcome = await this.#ports.runChild({
+      runId: child.runId,
+      seenAt: child.seenAt,
+      of: { eventId: child.eventId, index: child.index },
+      ...(start === undefined ? {} : { start }),
+      isLeft: () => this.isLeaving,
+      isGivenUp: () => inbox.isInterrupted,
+    });
+    this.waiting -= 1;
+    if (outcome.type === 'left') {
+      child.seenAt = outcome.seenAt;
+      return outcome;
+    }
+    this.#forget(child);
+    return outcomeOfAgent(this.#state, this.#ports, { invocation, child, outcome });
+  }
+
+  #forget(child: RunningAgent): void {
+    const others = (this.#state.children ?? []).filter((one) => one !== child);
+    if (others.length === 0) delete this.#state.children;
+    else this.#state.children = others;
+    this.#ports.inbox.forgetChild(child.runId);
+  }
+}

@@ -1,0 +1,26 @@
+// Shared state: a tool call as the input of the agent that it runs.
+
+import type { AgentOfTool } from '../../domain/children/agent-tool.ts';
+import type { RunningAgent } from '../../domain/children/running-agent.ts';
+import type { JsonObject } from '../../domain/json/json.ts';
+import type { ToolInvocation } from '../ports.ts';
+import type { RunState } from '../state/run-state.ts';
+
+/** Returns the text that an agent gets for a call: the request, or the arguments as JSON. */
+export function requestOf({ request }: AgentOfTool, args: JsonObject): string {
+  const text = args['request'];
+  return request && typeof text === 'string' ? text : JSON.stringify(args);
+}
+
+/** Returns the fields of the deps that an agent gets. */
+export function sharedDeps({ share }: AgentOfTool, deps: JsonObject): JsonObject {
+  return Object.fromEntries(share.flatMap((name) => (Object.hasOwn(deps, name) ? [[name, deps[name] ?? null]] : [])));
+}
+
+/** Returns the child of a call that is alive. */
+export function agentOf(
+  { children = [] }: Pick<RunState, 'children'>,
+  { eventId, index }: Pick<ToolInvocation, 'eventId' | 'index'>,
+): RunningAgent | undefined {
+  return children.find((child) => child.eventId === eventId && child.index === index);
+}

@@ -1,0 +1,92 @@
+// Tool phase: the end of an agent as the outcome of its tool call.
+
+import type { ChildOutcome } from '../../domain/children/child-call.ts';
+import type { RunningAgent } from '../../domain/children/running-agent.ts';
+import { withChild, withUnknownChild } from '../../domain/children/spent-below.ts';
+import { cutContent, cutMarker, cutText } from '../../domain/content/cut-content.ts';
+import { outputText } from '../../domain/content/output-text.ts';
+import { BYTE_BUDGETS } from '../../domain/json/byte-budget.ts';
+import type { JsonValue } from '../../domain/json/json.ts';
+import type { RunResultFields } from '../../domain/run/result.ts';
+import { checkJson, problemsText } from '../../json-schema/check-json-schema.ts';
+import type { RunPorts, ToolInvocation, ToolOutcome } from '../ports.ts';
+import type { RunState } from '../state/run-state.ts';
+
+/** Bytes of the partial answer and of the error of an agent that did not complete. */
+const PARTIAL_BYTES = 16_000;
+const ERROR_BYTES = 4_000;
+
+type EndedChild = Exclude<ChildOutcome, { type: 'left' }>;
+
+/** Returns the outcome of the call of an agent that has ended. Counts what the agent has used. */
+export function outcomeOfAgent(
+  state: RunState,
+  ports: RunPorts,
+  { invocation, child, outcome }: { invocation: ToolInvocation; child: RunningAgent; outcome: EndedChild },
+): ToolOutcome {
+  const { runId: childRunId } = child;
+  const durationMs = Math.max(0, ports.now() - child.startedAt);
+  if (outcome.type === 'failed') {
+    if (!outcome.unstarted) state.below = withUnknownChild(state.below, child.given ?? {}, child.runs);
+    const problem = `${outcome.unstarted ? 'could not start' : 'ended without a result'}: ${outcome.message}`;
+    return { ...failure(invocation, problem), durationMs, ...(outcome.unstarted ? {} : { childRunId }) };
+  }
+  const { result } = outcome;
+  if (result === undefined) state.below = withUnknownChild(state.below, child.given ?? {}, child.runs);
+  else state.below = withChild(state.below, result);
+  if (outcome.type === 'cancelled' && ports.cancelRequested()) return { type: 'cancelled', childRunId };
+  if (result === undefined) return { ...failure(invocation, 'was cancelled, and has not ended in time'), durationMs, childRunId };
+  const ofRun = invocation.tool.agent?.final ? finalResult(state, invocation, result) : {};
+  if ('problem' in ofRun) return { ...failure(invocation, ofRun.problem), durationMs, childRunId };
+  return {
+    ...(result.status === 'completed' ? answerOf(invocation, result) : unfinished(invocation, result)),
+    durationMs,
+    childRunId,
+    ...ofRun,
+  };
+}
+
+type Result = ToolOutcome & { type: 'result' };
+
+function answerOf({ tool }: ToolInvocation, { output }: RunResultFields): Result {
+  return { type: 'result', status: 'success', content: fitting(tool.maxResultBytes, output), durationMs: null };
+}
+
+/** Returns the error result for an agent that did not complete: the way in which it ended, and its partial answer. */
+function unfinished(invocation: ToolInvocation, { status, stopReason, error, output }: RunResultFields): Result {
+  const reason = status === stopReason ? status : `${status} (${stopReason})`;
+  const partial = outputText(output);
+  const lines = [
+    `ended with ${reason}`,
+    ...(error === null ? [] : [`Error: ${cutText(error, ERROR_BYTES)}`]),
+    ...(partial === '' ? [] : [`Partial answer: ${cutText(partial, PARTIAL_BYTES)}`]),
+  ];
+  return failure(invocation, lines.join('\n'));
+}
+
+/** Returns the error result of a call whose agent gave no answer. */
+export function failure({ tool }: ToolInvocation, problem: string): Result {
+  const text = `Agent '${tool.agent?.name ?? tool.name}' ${problem}`;
+  return { type: 'result', status: 'error', content: fitting(tool.maxResultBytes, text), durationMs: null };
+}
+
+function fitting(maxBytes: number = BYTE_BUDGETS.toolResult, ...content: JsonValue[]): JsonValue[] {
+  return cutContent(content, maxBytes, cutMarker).content;
+}
+
+/**
+ * Returns the result of an agent as that of the run. An agent that was cancelled alone does not end the run; neither does an answer
+ * that lacks the form of the answers of the run.
+ */
+function finalResult(
+  { snapshot: { output: declared } }: RunState,
+  { tool }: ToolInvocation,
+  { status, stopReason, output, error, errorCode }: RunResultFields,
+): Pick<Result, 'ended'> | { problem: string } {
+  if (status === 'cancelled') return {};
+  const problems = declared === undefined || status !== 'completed' ? [] : checkJson(declared.schema, output);
+  if (problems.length > 0)
+    return { problem: `gave an answer that does not fit the output schema of this agent: ${problemsText(problems)}` };
+  const failed = error === null ? {} : { error: { code: errorCode ?? 'internal', message: error } };
+  return { ended: { status, stopReason, output, tool: tool.name, ...failed } };
+}

@@ -1,0 +1,23 @@
+import type { JsonObject } from '../../domain/json/json.ts';
+import { COUNT, MOMENT } from '../bounded-number.ts';
+import { GIVEN_SCHEMA } from '../limits-schema.ts';
+import { AGGREGATED_USAGE } from './carried-position-schema.ts';
+
+const ID: JsonObject = { type: 'string', minLength: 1, maxLength: 1_000 };
+
+/** The JSON Schema of the agents that a run has started and that are alive. */
+export const RUNNING_AGENTS_SCHEMA: JsonObject = {
+  type: 'array',
+  items: {
+    type: 'object',
+    properties: { eventId: ID, index: COUNT, runId: ID, startedAt: MOMENT, seenAt: MOMENT, given: GIVEN_SCHEMA, runs: COUNT },
+    required: ['eventId', 'index', 'runId', 'startedAt', 'seenAt', 'runs'],
+  },
+};
+
+/** The JSON Schema of the amounts that the runs below a run have used. */
+export const SPENT_BELOW_SCHEMA: JsonObject = {
+  type: 'object',
+  properties: { usage: AGGREGATED_USAGE, toolCalls: COUNT, runs: COUNT },
+  required: ['usage', 'toolCalls', 'runs'],
+};

@@ -1,0 +1,17 @@
+import type { LimitChanges } from '../../core/domain/agent/limits.ts';
+
+/** The agent of a tool that `agentTool` returned. */
+export interface AgentToolDefinition {
+  /** The name of the agent. */
+  readonly name: string;
+  /** The agent itself; absent if the tool names one of the worker. */
+  readonly definition?: { readonly kind: 'longhaul.agent'; readonly name: string };
+  /** The fields of the deps that the agent gets. */
+  readonly share: readonly string[];
+  /** The limits of one run of it. */
+  readonly limits?: LimitChanges;
+  /** Its result is that of the run. */
+  readonly final?: true;
+  /** The tool has the parameter `request` alone. */
+  readonly request?: true;
+}

@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest';
+import { callTool, say, scriptedModel, together } from '../../../../src/testing/index.ts';
+import { executionStatus, Testbed, until } from '../../testbed/testbed.ts';
+import { expectSameFromHistory } from '../../testbed/same-from-history.ts';
+import { careful, chief, signing } from './agents-below.ts';
+
+const CHILDREN = 20;
+
+test('a run that switches its execution with 20 agents alive cancels none of them, and takes each result once', async () => {
+  await using testbed = await Testbed.open();
+  const calls = Array.from({ length: CHILDREN }, (_, n) => callTool('careful', { request: String(n) }));
+  const above = scriptedModel([together(say(''), ...calls), say('All signed.')]);
+  await testbed.work({ agents: [chief, careful], providers: { above, below: signing() }, continueAsNew: { updates: 4 } });
+  const run = await testbed.client.start(chief, { input: 'Go', taskQueue: testbed.taskQueue });
+  await until(async () => (await run.approvals()).pending.length === CHILDREN, 'all agents to wait', 60);
+  const { children = [] } = await run.status();
+  expect(children).toHaveLength(CHILDREN);
+  for (let message = 0; message < 12; message += 1) await run.send(`message ${message}`);
+  await until(async () => (await run.status()).executions > 2, 'later executions', 40);
+  expect(await Promise.all(children.map((child) => executionStatus(testbed, child)))).toEqual(children.map(() => 'RUNNING'));
+  for (const waiting of (await run.approvals()).pending) await testbed.client.handle(waiting.runId ?? '').approve(waiting);
+  const result = await run.result({ steps: true });
+  expect(result).toMatchObject({
+    status: 'completed',
+    output: 'All signed.',
+    below: { runs: CHILDREN, usage: { llmCalls: 2 * CHILDREN } },
+  });
+  const taken = result.steps?.[0]?.toolCalls ?? [];
+  expect(taken.map(({ result: text }) => text)).toEqual(calls.map((_, n) => `answer ${n}`));
+  expect(new Set(taken.map(({ childRunId }) => childRunId))).toEqual(new Set(children));
+  await expectSameFromHistory(testbed, run);
+}, 120_000);
