@@ -38,7 +38,7 @@ export class TreeRun {
       const { kind } = await this.reader.chain.newest();
       // Together: each waits for seconds if no worker answers.
       const [status] = await Promise.all([this.reader.status(), kind === 'program' ? this.#readEvents() : undefined]);
-      for (const runId of status.children ?? []) this.#note(runId);
+      for (const runId of [...(status.endedChildren ?? []), ...(status.children ?? [])]) this.#note(runId);
       if (kind === 'agent') await this.#readSteps(status);
       return { kind, status, usage: kind === 'program' ? this.#usage : status.usage, children: [...this.#children] };
     } catch (error) {

@@ -34,6 +34,8 @@ export interface StatusView {
   children?: string[];
   /** The ids of those of them that wait for a person. Absent if there are none. */
   waitingChildren?: string[];
+  /** The ids of the children that have ended in the step that goes on. Absent if there are none. */
+  endedChildren?: string[];
   /** The number of tool calls that have started: limits count these. */
   toolCallsStarted: number;
   /** The newest error of a tool, an activity or a request. */

@@ -14,6 +14,13 @@ export interface LeftCall {
   type: 'left';
 }
 
+/** The calls of a response that have not started, with the one that starts now. */
+export interface CallsLeft {
+  all: number;
+  /** Those of them that start an agent. */
+  agents: number;
+}
+
 /**
  * The calls of one response that run agents as children. They do not keep a run from continuing as new: those that are alive then are
  * left to the next execution.
@@ -48,8 +55,8 @@ export class AgentCalls {
     return agentOf(this.#state, invocation) !== undefined;
   }
 
-  /** Starts the agent of a call, or waits for one that an earlier execution has started. `calls`: see `makeAgent`. */
-  async run(invocation: ToolInvocation, calls: number): Promise<ToolOutcome | LeftCall> {
+  /** Starts the agent of a call, or waits for one that an earlier execution has started. */
+  async run(invocation: ToolInvocation, calls: CallsLeft = { all: 1, agents: 1 }): Promise<ToolOutcome | LeftCall> {
     const { agent } = invocation.tool;
     const earlier = agentOf(this.#state, invocation);
     if (earlier !== undefined) return this.#follow(invocation, earlier);
@@ -78,6 +85,9 @@ export class AgentCalls {
       return outcome;
     }
     this.#forget(child);
+    // Its id is shown until the record of the step has it.
+    const isRun = outcome.type !== 'failed' || !outcome.unstarted;
+    if (isRun) this.#state.endedChildren = [...(this.#state.endedChildren ?? []), child.runId];
     return outcomeOfAgent(this.#state, this.#ports, { invocation, child, outcome });
   }
 

@@ -49,6 +49,7 @@ export function recordToolStep(acting: Acting, outcomes: Outcomes): void {
   const { state, response, final } = acting;
   const records = recordsOf(acting, outcomes);
   for (const record of records) countToolCall(state, record);
+  delete state.endedChildren;
   recordStep(state, {
     thought: thoughtOf(response.content),
     toolCalls: state.code === undefined ? records : [...records, ...state.code.records],

@@ -1,6 +1,6 @@
 // Tool phase: the scheduler of calls.
 
-import { AgentCalls } from '../children/agent-calls.ts';
+import { AgentCalls, type CallsLeft } from '../children/agent-calls.ts';
 import { notifyAgain, showWaiting, waitForChange } from '../approvals/wait-for-decisions.ts';
 import { bytesInFlight, continueBeforeTool } from '../limits/continuing.ts';
 import type { RunPorts, ToolInvocation, ToolOutcome } from '../ports.ts';
@@ -138,14 +138,14 @@ export class ToolScheduler {
   #started(invocation: ToolInvocation): Promise<Ended> {
     if (invocation.tool.agent === undefined) return startTool(this.#acting.state, this.#ports, invocation);
     countStart(this.#acting.state, invocation);
-    return this.#agents.run(invocation, this.#agentsLeft());
+    return this.#agents.run(invocation, this.#callsLeft());
   }
 
   /** Waits for the agents that an earlier execution has started, also if the run was cancelled or steered since. */
   #followAgents(): void {
     for (const [index, one] of this.#batch.prepared.entries()) {
       if (one.type !== 'execute' || this.#batch.outcomes[index] !== null || !this.#agents.isRunning(one.invocation)) continue;
-      this.#inFlight.add(index, 0, this.#agents.run(one.invocation, 0));
+      this.#inFlight.add(index, 0, this.#agents.run(one.invocation));
     }
   }
 
@@ -156,13 +156,12 @@ export class ToolScheduler {
       this.#agents.leave();
   }
 
-  /** The number of calls that may still start an agent. */
-  #agentsLeft(): number {
+  /** The calls that may still start, the one that starts now included. */
+  #callsLeft(): CallsLeft {
     const { prepared, outcomes } = this.#batch;
-    return prepared.filter(
-      (one, index) =>
-        one.type === 'execute' && one.invocation.tool.agent !== undefined && outcomes[index] === null && !this.#inFlight.has(index),
-    ).length;
+    const left = prepared.filter((one, index) => one.type === 'execute' && outcomes[index] === null && !this.#inFlight.has(index));
+    const agents = left.filter((one) => one.type === 'execute' && one.invocation.tool.agent !== undefined);
+    return { all: left.length, agents: agents.length };
   }
 
   /**
