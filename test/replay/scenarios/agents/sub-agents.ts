@@ -17,12 +17,12 @@ async function approveAll(run: RunHandle, client: LonghaulClient): Promise<void>
 
 /** Runs that call agents as tools. */
 export const subAgents: Record<string, AgentScenario> = {
-  'agents-called': {
+  'sub-agents-called': {
     agent: 'leader',
     script: [edit('x'.repeat(2_000), 'e1'), edit('again', 'e2'), say('done')],
     childScript: [say('first'), failWith('model_bad_request', 'no')],
   },
-  'agents-over-executions': {
+  'sub-agents-over-executions': {
     agent: 'leader',
     script: [together(edit('1', 'e1'), edit('2', 'e2'), edit('3', 'e3')), say('done')],
     childScript: [approveText, approveText, approveText, say('edited'), say('edited'), say('edited')],
@@ -34,7 +34,7 @@ export const subAgents: Record<string, AgentScenario> = {
       await approveAll(run, client);
     },
   },
-  'agents-interrupted': {
+  'sub-agents-interrupted': {
     agent: 'leader',
     script: [together(edit('1', 'e1'), edit('2', 'e2')), say('done')],
     childScript: [approveText, approveText],
@@ -43,7 +43,7 @@ export const subAgents: Record<string, AgentScenario> = {
       await run.send('stop', { id: 'm1', mode: 'interrupt' });
     },
   },
-  'agents-cancelled-after-a-switch': {
+  'sub-agents-cancelled-after-a-switch': {
     agent: 'leader',
     script: [together(edit('1', 'e1'), edit('2', 'e2'))],
     childScript: [approveText, approveText],
