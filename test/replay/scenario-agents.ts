@@ -7,6 +7,7 @@ import { clerk, refund } from '../server/approvals/decision-agents.ts';
 import { HeldArchive } from '../server/archive/held-archive.ts';
 import { codeAgents } from './code-agents.ts';
 import { asker, teller } from './effect-agents.ts';
+import { leader } from './sub-agents.ts';
 import { locals, localsInSequence } from './local-agents.ts';
 
 const sequential = defineAgent({ name: 'sequential', model: 'scripted/m', tools: [search, broken], parallel: false });
@@ -84,4 +85,5 @@ export const agents = [
   asker,
   deployed as AnyAgent,
   ...codeAgents,
+  leader,
 ];

@@ -6,6 +6,7 @@ import { executions } from './scenarios/agents/executions.ts';
 import { hostWorkflows } from './scenarios/agents/host-workflows.ts';
 import { localTools } from './scenarios/agents/local-tools.ts';
 import { messages } from './scenarios/agents/messages.ts';
+import { subAgents } from './scenarios/agents/sub-agents.ts';
 import { programScenarios } from './scenarios/programs/program-scenarios.ts';
 import type { Scenario } from './scenario.ts';
 
@@ -19,5 +20,6 @@ export const scenarios: Record<string, Scenario> = {
   ...localTools,
   ...effects,
   ...code,
+  ...subAgents,
   ...programScenarios,
 };

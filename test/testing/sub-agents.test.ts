@@ -17,7 +17,7 @@ test('the model reads the answer of an agent that it has called, and the record 
   const run = await testAgent(chief, { model, input: 'Who was it?' });
   expect(run.result).toMatchObject({ status: 'completed', output: 'It was Ada.', below: { runs: 1, usage: { llmCalls: 1 } } });
   const [call] = run.steps[0]?.toolCalls ?? [];
-  expect(call).toMatchObject({ result: 'Ada.', isError: false, childRunId: expect.stringMatching(/^chief-.*\/researcher\.1\.0-/) });
+  expect(call).toMatchObject({ result: 'Ada.', isError: false, childRunId: expect.stringMatching(/^chief-.*\/researcher\.1\.0\./) });
   expect(asked(model, 1)).toBe('Who?');
 });
 

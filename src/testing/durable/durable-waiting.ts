@@ -33,7 +33,7 @@ export async function driveApprovals(
     await readOn(run, events);
     for (const [runId, ofChild] of waitingRuns) await readOn(child(runId), ofChild);
     const { pending } = await run.approvals();
-    const waitsIdly = pending.length > 0 && areIdle(pending, { events, waitingRuns });
+    const waitsIdly = pending.length > 0 && areIdle(run.runId, pending, { events, waitingRuns });
     if (waitsIdly && (await driver.decideNext(pending))) intervalMs = SHORTEST_INTERVAL_MS;
     else if (waitsIdly && pending.every(({ deadlineAt }) => deadlineAt === undefined)) await requireDeadline(run, () => undecided(pending));
     await sleep(intervalMs);
@@ -52,17 +52,28 @@ interface ReadEvents {
 }
 
 /** True if nothing is running in the run and in those below it that wait. A child that has just begun to wait is read first. */
-function areIdle(pending: readonly ApprovalView[], { events, waitingRuns }: ReadEvents): boolean {
+function areIdle(runId: string, pending: readonly ApprovalView[], { events, waitingRuns }: ReadEvents): boolean {
   const waiting = new Set(pending.flatMap(({ runId }) => runId ?? []));
   const isKnown = [...waiting].every((runId) => waitingRuns.has(runId));
   for (const runId of waiting) if (!waitingRuns.has(runId)) waitingRuns.set(runId, []);
   for (const runId of waitingRuns.keys()) if (!waiting.has(runId)) waitingRuns.delete(runId);
   const of = (run: string | undefined): ApprovalView[] => pending.filter(({ runId }) => runId === run);
-  return isKnown && isIdle(events, of(undefined)) && [...waitingRuns].every(([runId, ofChild]) => isIdle(ofChild, of(runId)));
+  const below = (run: string): number => childrenAmong(run, waiting);
+  return (
+    isKnown &&
+    isIdle(events, of(undefined), below(runId)) &&
+    [...waitingRuns].every(([run, ofChild]) => isIdle(ofChild, of(run), below(run)))
+  );
 }
 
-/** True if nothing is running beside the pending decisions: all other calls of the response have results. */
-function isIdle(events: readonly Event[], pending: readonly ApprovalView[]): boolean {
+/** Returns the number of children of a run that wait, or that have runs below them which wait. */
+function childrenAmong(runId: string, waiting: ReadonlySet<string>): number {
+  const below = [...waiting].filter((one) => one.startsWith(`${runId}/`));
+  return new Set(below.map((one) => one.slice(runId.length + 1).split('/', 1)[0])).size;
+}
+
+/** True if nothing is running beside the pending decisions, and the agents below that wait: all other calls of the response have results. */
+function isIdle(events: readonly Event[], pending: readonly ApprovalView[], below: number): boolean {
   if (pending.some(({ kind }) => kind === 'limit')) return true;
   // In a program each call has an event of its own, and several may be open.
   const isProgram = events.some(({ step }) => step !== undefined);
@@ -70,7 +81,7 @@ function isIdle(events: readonly Event[], pending: readonly ApprovalView[]): boo
   if (isProgram) return openCalls(events) === pending.length;
   const calls = events[response]?.content.filter(isToolCall).length ?? 0;
   const results = events.slice(response + 1).flatMap(({ content }) => content.filter(({ type }) => type === 'tool_result')).length;
-  return calls - results === pending.length;
+  return calls - results === pending.length + below;
 }
 
 /** Returns the number of calls that have no result yet. */

@@ -10,6 +10,8 @@ import { JSON_REPLIES } from './json-replies.ts';
 import { LIMITS, MESSAGES, WINDOWS } from './limits.ts';
 import { OPENINGS } from './openings.ts';
 import type { Scenario } from './scenario.ts';
+import { SUB_AGENT_LIMITS } from './sub-agent-limits.ts';
+import { SUB_AGENTS } from './sub-agents.ts';
 import { TOOLS } from './tools.ts';
 import { UPDATES } from './updates.ts';
 
@@ -30,4 +32,6 @@ export const SCENARIOS: readonly Scenario[] = [
   ...CODE_CELLS,
   ...CODE_ENDINGS,
   ...CODE_DECISIONS,
+  ...SUB_AGENTS,
+  ...SUB_AGENT_LIMITS,
 ];

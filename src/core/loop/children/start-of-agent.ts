@@ -32,7 +32,7 @@ export function makeAgent(
   const reserved = reservePart(state, { own: agent.limits ?? {}, calls, now });
   if (!reserved.ok) return refused(`${reserved.limit}: nothing of it is left for another run`);
   const { eventId, index, offset, tool } = invocation;
-  const runId = ports.childRunId(`${state.runId}/${tool.name}.${offset}.${index}-`);
+  const runId = ports.childRunId(`${state.runId}/${tool.name}.${offset}.${index}.`);
   if (runId.length > MAX_ID) return { ok: false, problem: `its run id would have more than ${MAX_ID} characters` };
   const runs = agent.leaf ? 0 : runsToGive(state, calls.agents);
   const { given } = reserved;
