@@ -1,19 +1,22 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import type { LimitChanges } from '../../../../src/core/domain/agent/limits.ts';
 import { addRunUsage, noUsage } from '../../../../src/core/domain/model/usage.ts';
 import { addUsageOfEvent } from '../../../../src/core/domain/record/usage-of-events.ts';
 import { LARGEST_CALL, RandomTree, type TreePlan } from './random-tree.ts';
 
-const amounts = fc.record(
-  {
-    totalTokens: fc.integer({ min: 1, max: 4_000 }),
-    inputTokens: fc.integer({ min: 1, max: 3_000 }),
-    outputTokens: fc.integer({ min: 1, max: 1_000 }),
-    costUsd: fc.integer({ min: 1, max: 4_000 }).map((cents) => cents / 100),
-    toolCalls: fc.integer({ min: 0, max: 60 }),
-  },
-  { requiredKeys: [] },
-);
+const anyAmounts = fc.record({
+  totalTokens: fc.integer({ min: 1, max: 4_000 }),
+  inputTokens: fc.integer({ min: 1, max: 3_000 }),
+  outputTokens: fc.integer({ min: 1, max: 1_000 }),
+  costUsd: fc.integer({ min: 1, max: 4_000 }).map((cents) => cents / 100),
+  toolCalls: fc.integer({ min: 0, max: 60 }),
+});
+
+/** Up to two limits. */
+const amounts = fc
+  .tuple(anyAmounts, fc.subarray(['totalTokens', 'inputTokens', 'outputTokens', 'costUsd', 'toolCalls'] as const, { maxLength: 2 }))
+  .map(([all, names]): LimitChanges => Object.fromEntries(names.map((name) => [name, all[name]])));
 
 const anyTree: fc.Arbitrary<TreePlan> = fc.record({
   seed: fc.integer(),
