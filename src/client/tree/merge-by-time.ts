@@ -23,5 +23,5 @@ export async function* mergeByTime<Item extends { timestamp: number }>(sequences
 
 async function next<Item>(sequence: AsyncGenerator<Item>): Promise<Item | undefined> {
   const { done, value } = await sequence.next();
-  return done ? undefined : (value as Item);
+  return done ? undefined : value;
 }
