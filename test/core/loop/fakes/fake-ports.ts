@@ -66,6 +66,8 @@ export interface FakeScript {
   runSegment?: (segment: SegmentCall, run: FakeRun) => SegmentOutcome | Promise<SegmentOutcome>;
   /** Other ports of the run: summaries, refusals. */
   ports?: Partial<Pick<RunPorts, 'summarise' | 'authorize' | 'notify' | 'noted' | 'allows' | 'verify' | 'askTerms'>>;
+  /** The agents that calls run as children. */
+  children?: (run: FakeRun) => Pick<RunPorts, 'runChild' | 'childRunId'>;
   /** Decides at each possible point if the run continues as new. Default: never. */
   continueDue?: (run: FakeRun) => boolean;
   /** Called after each change of the record. */
@@ -116,6 +118,7 @@ function portsOf(run: FakeRun, script: FakeScript): Omit<RunPorts, 'now' | 'uuid
   return {
     ...quietPorts(),
     ...script.ports,
+    ...script.children?.(run),
     inbox,
     until: (isMet, deadline) => scheduler.until(isMet, deadline),
     callModel: (modelCall) => scheduler.during(answered(run, script, modelCall)),
