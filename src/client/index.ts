@@ -2,7 +2,8 @@
 import '../require-node.ts';
 export { connect, type ConnectOptions } from './connect.ts';
 export type { CodecOptions, CompressionOptions, EncryptionKey, EncryptionKeys, EncryptionOptions } from '../codec/codec-options.ts';
-export type { ApproveOptions, DecidedOn, DecisionOptions, ListedApproval, RejectOptions } from './updates/decide-call.ts';
+export type { ApproveOptions, DecisionOptions, RejectOptions } from './updates/decide-call.ts';
+export type { DecidedOn, ListedApproval } from './updates/decided-run.ts';
 export type { DeleteOutcome, RunStores } from './export/delete-run.ts';
 export type { ExportedExecution, ExportedRun, ExportLine, ExportSummary, MissingRange } from './export/export-line.ts';
 export type { ExportOptions } from './export/export-run.ts';

@@ -21,14 +21,8 @@ import {
   type StatusView,
   UPDATES,
 } from '../core/protocol.ts';
-import {
-  type ApproveOptions,
-  type DecidedOn,
-  type DecidedRun,
-  decideCall,
-  type DecisionOptions,
-  type RejectOptions,
-} from './updates/decide-call.ts';
+import { type ApproveOptions, decideCall, type DecisionOptions, type RejectOptions } from './updates/decide-call.ts';
+import type { DecidedOn, DecidedRun } from './updates/decided-run.ts';
 import { type DeleteOutcome, deleteRun, type RunStores } from './export/delete-run.ts';
 import type { ExportLine } from './export/export-line.ts';
 import { type ExportOptions, exportRun } from './export/export-run.ts';

@@ -1,5 +1,6 @@
 import type { RunHandle } from '../../client/run-handle.ts';
-import { type DecidedOn, type ListedApproval, NO_DIGEST } from '../../client/updates/decide-call.ts';
+import { NO_DIGEST } from '../../client/updates/decide-call.ts';
+import type { DecidedOn, ListedApproval } from '../../client/updates/decided-run.ts';
 import { decider, type Remember } from '../../core/domain/approvals/approval.ts';
 import { LonghaulError, UsageError } from '../../core/domain/errors/error.ts';
 import type { JsonObject, JsonValue } from '../../core/domain/json/json.ts';

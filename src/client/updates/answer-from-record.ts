@@ -4,7 +4,7 @@ import { isErrorCode, LonghaulError } from '../../core/domain/errors/error.ts';
 import { withoutContent } from '../../core/loop/approvals/approvals.ts';
 import type { DecisionReceipt } from '../../core/protocol.ts';
 import { readTreeRuns } from '../tree/read-tree.ts';
-import type { DecidedRun } from './decide-call.ts';
+import type { DecidedRun } from './decided-run.ts';
 import { type RecordedDecision, recordedDecision } from './recorded-decision.ts';
 
 /** A decision that the run has not taken, because no such call waits. */

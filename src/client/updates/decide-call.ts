@@ -1,24 +1,16 @@
 import type { Client } from '@temporalio/client';
 import { requireKnown } from '../../define/options/option-checks.ts';
 import { randomUUID } from 'node:crypto';
-import type { Decision, PendingApproval, Remember } from '../../core/domain/approvals/approval.ts';
+import type { Decision, Remember } from '../../core/domain/approvals/approval.ts';
 import { errorCode, LonghaulError } from '../../core/domain/errors/error.ts';
 import type { JsonObject } from '../../core/domain/json/json.ts';
 import type { DecisionReceipt } from '../../core/protocol.ts';
 import { decisionProblem } from '../../core/wire-schemas/request-schema.ts';
 import { answerFromRecord } from './answer-from-record.ts';
+import type { DecidedOn, DecidedRun } from './decided-run.ts';
 import { waitingCall } from './waiting-call.ts';
 import { RunReader } from '../read/reader.ts';
 import { updateRun, type UpdateOptions } from './update.ts';
-
-/**
- * A pending approval as it was listed by `handle.approvals()`, by `client.approvals()` or in a notice of `notify`: a decision
- * on it is about exactly what was shown. `runId` is the run that waits; without it, the run of the handle or one below it is meant.
- */
-export type ListedApproval = Pick<PendingApproval, 'callId' | 'digest'> & { readonly runId?: string };
-
-/** The subject of a decision: a listed approval, or the id of a call, which stands for the approval that waits under that id now. */
-export type DecidedOn = ListedApproval | string;
 
 /** The options of every decision. */
 export interface DecisionOptions extends UpdateOptions {
@@ -42,13 +34,6 @@ export interface RejectOptions extends DecisionOptions {
   reason?: string;
   /** Rejects further calls as well: of the tool, or of the tool with equal arguments. */
   remember?: Remember;
-}
-
-/** A run whose calls are decided on. */
-export interface DecidedRun {
-  client: Client;
-  runId: string;
-  reader: RunReader;
 }
 
 /** A decision to send. `content` has the fields of its type. */

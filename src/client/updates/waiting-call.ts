@@ -1,5 +1,5 @@
 import { LonghaulError } from '../../core/domain/errors/error.ts';
-import type { DecidedRun, ListedApproval } from './decide-call.ts';
+import type { DecidedRun, ListedApproval } from './decided-run.ts';
 
 /** The id of a call, and its digest if it is known. */
 export interface SoughtCall {

@@ -3,7 +3,7 @@
 import { limitNumbers } from '../domain/agent/limit-numbers.ts';
 import type { LimitChanges } from '../domain/agent/limits.ts';
 import { used } from '../loop/limits/limits.ts';
-import type { CallsLeft } from '../loop/children/agent-calls.ts';
+import type { CallsLeft } from '../domain/children/calls-left.ts';
 import type { RunState } from '../loop/state/run-state.ts';
 
 /** The part of the limits of a run that an agent is given, or the limit of which nothing is left. */

@@ -32,13 +32,18 @@ export async function driveApprovals(
     // are read.
     await readOn(run, events);
     for (const [runId, ofChild] of waitingRuns) await readOn(child(runId), ofChild);
-    const { pending } = await run.approvals();
+    const pending = withoutOwnId(run.runId, (await run.approvals()).pending);
     const waitsIdly = pending.length > 0 && areIdle(run.runId, pending, { events, waitingRuns });
     if (waitsIdly && (await driver.decideNext(pending))) intervalMs = SHORTEST_INTERVAL_MS;
     else if (waitsIdly && pending.every(({ deadlineAt }) => deadlineAt === undefined)) await requireDeadline(run, () => undecided(pending));
     await sleep(intervalMs);
     intervalMs = Math.min(intervalMs * 1.5, LONGEST_INTERVAL_MS);
   }
+}
+
+/** Returns approvals of which only those of runs below name their run, as those of a run in memory do. */
+function withoutOwnId(ownId: string, pending: readonly ApprovalView[]): ApprovalView[] {
+  return pending.map(({ runId, ...waiting }) => (runId === undefined || runId === ownId ? waiting : { ...waiting, runId }));
 }
 
 async function readOn(run: RunHandle<unknown>, events: Event[]): Promise<void> {
@@ -52,7 +57,7 @@ interface ReadEvents {
 }
 
 /** True if nothing is running in the run and in those below it that wait. A child that has just begun to wait is read first. */
-function areIdle(runId: string, pending: readonly ApprovalView[], { events, waitingRuns }: ReadEvents): boolean {
+function areIdle(ownId: string, pending: readonly ApprovalView[], { events, waitingRuns }: ReadEvents): boolean {
   const waiting = new Set(pending.flatMap(({ runId }) => runId ?? []));
   const isKnown = [...waiting].every((runId) => waitingRuns.has(runId));
   for (const runId of waiting) if (!waitingRuns.has(runId)) waitingRuns.set(runId, []);
@@ -61,7 +66,7 @@ function areIdle(runId: string, pending: readonly ApprovalView[], { events, wait
   const below = (run: string): number => childrenAmong(run, waiting);
   return (
     isKnown &&
-    isIdle(events, of(undefined), below(runId)) &&
+    isIdle(events, of(undefined), below(ownId)) &&
     [...waitingRuns].every(([run, ofChild]) => isIdle(ofChild, of(run), below(run)))
   );
 }

@@ -2,6 +2,7 @@
 
 import { treeLimitsOf } from '../../children/tree-limits-of.ts';
 import type { ChildStart } from '../../domain/children/child-call.ts';
+import type { CallsLeft } from '../../domain/children/calls-left.ts';
 import type { RunningAgent } from '../../domain/children/running-agent.ts';
 import type { RunPorts, ToolInvocation, ToolOutcome } from '../ports.ts';
 import type { RunState } from '../state/run-state.ts';
@@ -12,13 +13,6 @@ import { makeAgent } from './start-of-agent.ts';
 /** The call of an agent that goes on: the next execution waits for it. */
 export interface LeftCall {
   type: 'left';
-}
-
-/** The calls of a response that have not started, with the one that starts now. */
-export interface CallsLeft {
-  all: number;
-  /** Those of them that start an agent. */
-  agents: number;
 }
 
 /**

@@ -4,12 +4,12 @@ import { reservePart } from '../../children/reserve-part.ts';
 import { runsLeft, runsToGive, treeLimitsOf } from '../../children/tree-limits-of.ts';
 import type { LimitChanges } from '../../domain/agent/limits.ts';
 import type { AgentOfTool } from '../../domain/children/agent-tool.ts';
+import type { CallsLeft } from '../../domain/children/calls-left.ts';
 import type { ChildStart } from '../../domain/children/child-call.ts';
 import type { RunningAgent } from '../../domain/children/running-agent.ts';
 import { DEFAULT_CHILD_CHECK_MS, type ParentInput } from '../../domain/run/parent-run.ts';
 import type { RunPorts, ToolInvocation } from '../ports.ts';
 import type { RunState } from '../state/run-state.ts';
-import type { CallsLeft } from './agent-calls.ts';
 import { requestOf, sharedDeps } from './call-of-agent.ts';
 
 /** An agent to start, or the reason why it cannot start. */

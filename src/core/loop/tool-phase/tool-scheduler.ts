@@ -1,6 +1,7 @@
 // Tool phase: the scheduler of calls.
 
-import { AgentCalls, type CallsLeft } from '../children/agent-calls.ts';
+import type { CallsLeft } from '../../domain/children/calls-left.ts';
+import { AgentCalls } from '../children/agent-calls.ts';
 import { notifyAgain, showWaiting, waitForChange } from '../approvals/wait-for-decisions.ts';
 import { bytesInFlight, continueBeforeTool } from '../limits/continuing.ts';
 import type { RunPorts, ToolInvocation, ToolOutcome } from '../ports.ts';

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { agent, ask, defineProgram, parallel, program, unit } from '../../../src/define/program/index.ts';
-import type { RunTree, TreeEvent } from '../../../src/client/index.ts';
-import { addRunUsage, noUsage } from '../../../src/core/domain/model/usage.ts';
-import { addUsageOfEvent } from '../../../src/core/domain/record/usage-of-events.ts';
-import { callTool, say, scriptedModel, structured } from '../../../src/testing/index.ts';
-import { callCli } from '../../cli/call-cli.ts';
-import { begun, careful, inner, letters, outer, waitingBelow } from '../programs/programs-with-children.ts';
-import { Testbed, until } from '../testbed/testbed.ts';
+import { agent, ask, defineProgram, parallel, program, unit } from '../../../../src/define/program/index.ts';
+import type { RunTree, TreeEvent } from '../../../../src/client/index.ts';
+import { addRunUsage, noUsage } from '../../../../src/core/domain/model/usage.ts';
+import { addUsageOfEvent } from '../../../../src/core/domain/record/usage-of-events.ts';
+import { callTool, say, scriptedModel, structured } from '../../../../src/testing/index.ts';
+import { callCli } from '../../../cli/call-cli.ts';
+import { begun, careful, inner, letters, outer, waitingBelow } from '../../programs/programs-with-children.ts';
+import { Testbed, until } from '../../testbed/testbed.ts';
 
 /** The events of a tree. */
 async function eventsOf(events: AsyncGenerator<TreeEvent>): Promise<TreeEvent[]> {

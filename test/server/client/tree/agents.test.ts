@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { agentTool, defineAgent, defineTool } from '../../../src/index.ts';
-import type { RunHandle } from '../../../src/client/index.ts';
-import type { ModelClient } from '../../../src/core/domain/model/model.ts';
-import { addUsageOfEvent } from '../../../src/core/domain/record/usage-of-events.ts';
-import { noUsage } from '../../../src/core/domain/model/usage.ts';
-import { callTool, hang, say, scriptedModel, together } from '../../../src/testing/index.ts';
-import { callCli } from '../../cli/call-cli.ts';
-import { expectSameFromHistory } from '../testbed/same-from-history.ts';
-import { executionStatus, Testbed, until } from '../testbed/testbed.ts';
-import { careful, signing } from '../tools/agents/agents-below.ts';
+import { agentTool, defineAgent, defineTool } from '../../../../src/index.ts';
+import type { RunHandle } from '../../../../src/client/index.ts';
+import type { ModelClient } from '../../../../src/core/domain/model/model.ts';
+import { addUsageOfEvent } from '../../../../src/core/domain/record/usage-of-events.ts';
+import { noUsage } from '../../../../src/core/domain/model/usage.ts';
+import { callTool, hang, say, scriptedModel, together } from '../../../../src/testing/index.ts';
+import { callCli } from '../../../cli/call-cli.ts';
+import { expectSameFromHistory } from '../../testbed/same-from-history.ts';
+import { executionStatus, Testbed, until } from '../../testbed/testbed.ts';
+import { careful, signing } from '../../tools/agents/agents-below.ts';
 
 /** Runs the agent that asks. */
 const manager = defineAgent({ name: 'manager', model: 'middle/m', tools: [agentTool(careful)] });
