@@ -33,7 +33,7 @@ export async function driveApprovals(
     await readOn(run, events);
     for (const [runId, ofChild] of waitingRuns) await readOn(child(runId), ofChild);
     const pending = withoutOwnId(run.runId, (await run.approvals()).pending);
-    const waitsIdly = pending.length > 0 && areIdle(run.runId, pending, { events, waitingRuns });
+    const waitsIdly = pending.length > 0 && areIdle(pending, { runId: run.runId, events, waitingRuns });
     if (waitsIdly && (await driver.decideNext(pending))) intervalMs = SHORTEST_INTERVAL_MS;
     else if (waitsIdly && pending.every(({ deadlineAt }) => deadlineAt === undefined)) await requireDeadline(run, () => undecided(pending));
     await sleep(intervalMs);
@@ -52,12 +52,13 @@ async function readOn(run: RunHandle<unknown>, events: Event[]): Promise<void> {
 
 /** The events of a run, and of its children in which decisions are pending. */
 interface ReadEvents {
+  runId: string;
   events: readonly Event[];
   waitingRuns: Map<string, Event[]>;
 }
 
 /** True if nothing is running in the run and in those below it that wait. A child that has just begun to wait is read first. */
-function areIdle(ownId: string, pending: readonly ApprovalView[], { events, waitingRuns }: ReadEvents): boolean {
+function areIdle(pending: readonly ApprovalView[], { runId: root, events, waitingRuns }: ReadEvents): boolean {
   const waiting = new Set(pending.flatMap(({ runId }) => runId ?? []));
   const isKnown = [...waiting].every((runId) => waitingRuns.has(runId));
   for (const runId of waiting) if (!waitingRuns.has(runId)) waitingRuns.set(runId, []);
@@ -66,7 +67,7 @@ function areIdle(ownId: string, pending: readonly ApprovalView[], { events, wait
   const below = (run: string): number => childrenAmong(run, waiting);
   return (
     isKnown &&
-    isIdle(events, of(undefined), below(ownId)) &&
+    isIdle(events, of(undefined), below(root)) &&
     [...waitingRuns].every(([run, ofChild]) => isIdle(ofChild, of(run), below(run)))
   );
 }
