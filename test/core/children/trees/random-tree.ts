@@ -35,20 +35,21 @@ export interface TreeMember {
   limits: RunLimits;
   events: Event[];
   toolCalls: number;
+  /** The children that were alive together each time that one started. */
+  together: TreeMember[][];
+  /** The run above has counted what it has used. */
+  isCounted?: true;
   result?: RunResultFields;
 }
 
 /** A tree of runs of the loop, on fake ports that share one schedule. */
 export class RandomTree {
   readonly members = new Map<string, TreeMember>();
-  /** The largest number of runs that were alive at once. */
-  peak = 0;
   executions = 0;
   readonly #plan: TreePlan;
   readonly #scheduler = new FakeScheduler();
   readonly #random: () => number;
   #ids = 0;
-  #alive = 0;
 
   constructor(plan: TreePlan) {
     this.#plan = plan;
@@ -61,10 +62,7 @@ export class RandomTree {
   }
 
   async #start(runId: string, limits: RunLimits, parent?: ParentInput): Promise<RunResultFields> {
-    const member: TreeMember = { runId, depth: parent?.depth ?? 0, limits, events: [], toolCalls: 0 };
-    this.members.set(runId, member);
-    this.#alive += 1;
-    this.peak = Math.max(this.peak, this.#alive);
+    const member = this.#enter(runId, limits, parent);
     const clock = { now: () => this.#scheduler.now, uuid: () => `event-${(this.#ids += 1)}` };
     const snapshot = testSnapshot({ limits, tools: this.#tools(), children: this.#plan.tree });
     let state: RunState = newRunState({ runId, snapshot, input: 'Go', startedAt: clock.now() }, clock);
@@ -76,13 +74,23 @@ export class RandomTree {
       const end = await runLoop(state, { ...clock, ...this.#ports(member, inbox) }, position);
       member.events.push(...state.context.events);
       if (end.type === 'finished') {
-        this.#alive -= 1;
         member.result = end.result;
         this.#scheduler.notify();
         return end.result;
       }
       ({ position, state, inbox } = carriedOver({ state, position: end.position, inbox, executions }));
     }
+  }
+
+  /** Notes a run that has its part of the limits of the one above from now on. */
+  #enter(runId: string, limits: RunLimits, parent?: ParentInput): TreeMember {
+    const entered = this.members.get(runId);
+    if (entered !== undefined) return entered;
+    const member: TreeMember = { runId, depth: parent?.depth ?? 0, limits, events: [], toolCalls: 0, together: [] };
+    const above = parent === undefined ? undefined : this.members.get(parent.runId);
+    above?.together.push([...(above.together.at(-1) ?? []).filter(({ isCounted }) => !isCounted), member]);
+    this.members.set(runId, member);
+    return member;
   }
 
   #tools(): ToolSnapshot[] {
@@ -109,15 +117,18 @@ export class RandomTree {
   async #runChild({ runId, start, isLeft }: ChildCall): Promise<ChildOutcome> {
     if (start?.kind === 'agent') {
       const { parent, limits = {}, maxIterations = 6 } = start.input;
-      const own: RunLimits = { ...limits, maxIterations, finalAttempt: false };
-      void this.#scheduler.during(this.#after(() => undefined)).then(() => this.#start(runId, narrowLimits(own, parent?.left), parent));
+      const own = narrowLimits<RunLimits>({ ...limits, maxIterations, finalAttempt: false }, parent?.left);
+      this.#enter(runId, own, parent);
+      void this.#scheduler.during(this.#after(() => undefined)).then(() => this.#start(runId, own, parent));
     }
     await this.#scheduler.until(() => this.members.get(runId)?.result !== undefined || isLeft());
-    const result = this.members.get(runId)?.result;
+    const member = this.members.get(runId);
     // Before the run that waits has taken the end in, nothing else must happen.
-    return this.#scheduler.during<ChildOutcome>(
-      result === undefined ? { type: 'left', seenAt: this.#scheduler.now } : { type: 'ended', result },
-    );
+    const { result } = member ?? {};
+    const outcome: ChildOutcome = result === undefined ? { type: 'left', seenAt: this.#scheduler.now } : { type: 'ended', result };
+    await this.#scheduler.during(outcome);
+    if (member !== undefined && result !== undefined) setImmediate(() => (member.isCounted = true));
+    return outcome;
   }
 
   /** An answer, or up to four calls. */
@@ -147,6 +158,14 @@ export class RandomTree {
   #upTo(most: number): number {
     return Math.floor(this.#random() * most);
   }
+}
+
+/**
+ * Returns the number of model calls by which a run can exceed its part: one of its own, or those by which its children that are
+ * alive together exceed theirs. A child starts only if there is something left, so those that had ended before do not add to it.
+ */
+export function callsOver({ together }: TreeMember): number {
+  return Math.max(1, ...together.map((children) => children.reduce((sum, child) => sum + callsOver(child), 0)));
 }
 
 /** Returns a source of numbers from 0 to 1, the same for the same seed. */
