@@ -1,5 +1,5 @@
 import type { AuthorizeDecision, NotifyWaiting } from '../define/decision-hooks.ts';
-import type { DepsOption, GivenDepsOf, OutputOf, ResourcesOf, UnfinishedOf } from '../define/agent-definition.ts';
+import type { AnyAgent, DepsOption, GivenDepsOf, OutputOf, ResourcesOf, UnfinishedOf } from '../define/agent-definition.ts';
 import type { NotifyEnded } from '../define/ended-hook.ts';
 import type { ResourcesOption } from '../define/options/needed-resources.ts';
 import type { ModelSettings } from '../core/domain/agent/agent-snapshot.ts';
@@ -34,6 +34,8 @@ export interface TestCircumstances {
   runId?: string;
   /** The model that answers every call: a `scriptedModel`, whose script must be used up, or any other model client. */
   model: ModelClient;
+  /** Further agents of the worker, for tools that name theirs. Those that tools were made of need no mention. */
+  agents?: readonly AnyAgent[];
   /** The values of secrets by name, or the source of a worker's secrets. Default: the environment. */
   secrets?: Readonly<Record<string, string>> | SecretSource | readonly SecretSource[];
   /** The store for large tool results. */

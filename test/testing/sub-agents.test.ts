@@ -41,3 +41,12 @@ test('a long request and large deps reach the agent although its input refers to
   expect(model.requests[1]?.instructions).toEqual(['The note has 3000 characters.']);
   expect(asked(model, 1)).toBe(long);
 });
+
+test('a tool may name an agent that the test gives to the worker', async () => {
+  const naming = defineAgent({ name: 'naming', model: 'scripted/m', tools: [agentTool('researcher')] });
+  const script = [callTool('researcher', { request: 'Who?' }), say('Ada.'), say('It was Ada.')];
+  const run = await testAgent(naming, { model: scriptedModel(script), input: 'Who was it?', agents: [researcher] });
+  expect(run.result.output).toBe('It was Ada.');
+  const lost = testAgent(naming, { model: scriptedModel(script), input: 'Who was it?' });
+  await expect(lost).rejects.toThrow('agents.naming.tools.researcher.agent: this worker has no agent "researcher"');
+});

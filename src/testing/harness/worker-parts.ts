@@ -28,9 +28,10 @@ export interface WorkerParts extends Passed {
 
 /** Returns the parts of a worker for one run of an agent. Throws a UsageError for a test without a model. */
 export function workerParts(harness: Harness, agent: AnyAgent, options: TestOptions, ledger: EffectsLedger): WorkerParts {
-  const models = withSubAgents([agent]).flatMap(({ model, window }) => [model, window.summaryModel ?? model]);
+  const { agents = [] } = options;
+  const models = withSubAgents([agent, ...agents]).flatMap(({ model, window }) => [model, window.summaryModel ?? model]);
   return {
-    agents: [harnessAgent(agent, harness.plan)],
+    agents: [harnessAgent(agent, harness.plan), ...agents],
     ...commonParts(harness, { what: `agent "${agent.name}"`, models }, options, ledger),
   };
 }

@@ -3,7 +3,7 @@
 import type { CallsLeft } from '../../domain/children/calls-left.ts';
 import { AgentCalls } from '../children/agent-calls.ts';
 import { notifyAgain, showWaiting, waitForChange } from '../approvals/wait-for-decisions.ts';
-import { bytesInFlight, continueBeforeTool } from '../limits/continuing.ts';
+import { bytesInFlight, continueBeforeTool, hasMuchToRecord } from '../limits/continuing.ts';
 import type { RunPorts, ToolInvocation, ToolOutcome } from '../ports.ts';
 import { applyChanges } from './apply-changes.ts';
 import { askAboutOutcomes } from './ask-about-outcomes.ts';
@@ -77,8 +77,7 @@ export class ToolScheduler {
         this.#applyChanges();
         if (!batch.outcomes.includes(null)) return batch.outcomes;
         // Only decisions are waited for: approvers see the results so far.
-        recordResults(this.#acting, ports, batch.outcomes);
-        ports.recorded?.(state);
+        this.#recordSoFar();
         if (continueBeforeTool(state, ports, batch)) return batch.outcomes;
       }
       await this.#wait(heldBack, received);
@@ -153,8 +152,15 @@ export class ToolScheduler {
   /** Leaves the agents to the next execution, once this one is full and no other call is running. */
   #leaveAgents(heldBack: HeldBack): void {
     if (this.#agents.isLeaving || this.#inFlight.count > this.#agents.waiting) return;
+    if (hasMuchToRecord(this.#batch.outcomes)) this.#recordSoFar();
     if (heldBack === 'history' || continueBeforeTool(this.#acting.state, this.#ports, this.#batch, { leavesAgents: true }))
       this.#agents.leave();
+  }
+
+  #recordSoFar(): void {
+    this.#applyChanges();
+    recordResults(this.#acting, this.#ports, this.#batch.outcomes);
+    this.#ports.recorded?.(this.#acting.state);
   }
 
   /** The calls that may still start, the one that starts now included. */

@@ -57,6 +57,19 @@ describe('a call of an agent', () => {
     expect(run.state.children).toBeUndefined();
   });
 
+  it('is left to the next execution beside large answers of others, which are in the record by then', async () => {
+    const children = new FakeChildren();
+    const large = (place: number): ReturnType<FakeChildren['ends']> => children.ends(place, { output: String(place).repeat(40_000) });
+    const run = await runAgents(children, {
+      calls: 5,
+      continueDue: ({ state }) => state.firstOffset === 0 && state.children?.length === 1,
+      callers: [large(0), large(1), large(2), large(3), large(4)],
+    });
+    expect(run.positions).toHaveLength(1);
+    expect(resultsOf(run, 1).map((text) => text.length)).toEqual([40_000, 40_000, 40_000, 40_000, 40_000]);
+    expect(run.events.filter(({ partial }) => partial).length).toBeGreaterThan(0);
+  });
+
   it('counts once against the limit of tool calls if it is left to the next execution', async () => {
     const children = new FakeChildren();
     let asked = 0;

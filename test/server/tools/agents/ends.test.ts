@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { agentTool, defineAgent } from '../../../../src/index.ts';
 import type { RunHandle } from '../../../../src/client/index.ts';
-import { callTool, hang, say, scriptedModel, together } from '../../../../src/testing/index.ts';
+import { callTool, failWith, hang, say, scriptedModel, together } from '../../../../src/testing/index.ts';
 import { expectSameFromHistory } from '../../testbed/same-from-history.ts';
 import { executionStatus, historyOf, Testbed, until } from '../../testbed/testbed.ts';
 import { careful, chief, signing } from './agents-below.ts';
@@ -149,6 +149,24 @@ test('a run inside another workflow cannot have an agent as a tool: it ends befo
   const options = { workflowId: `host-${testbed.taskQueue}`, taskQueue: testbed.taskQueue, args: ['key'] };
   expect(await workflow.execute('inlineOutcome', options)).toMatchObject({ status: 'error' });
   expect(above.requests).toEqual([]);
+}, 60_000);
+
+test('a run that is retried from the call of an agent starts another run of it', async () => {
+  await using testbed = await Testbed.open();
+  const simple = defineAgent({ name: 'simple', model: 'below/m' });
+  const boss = defineAgent({ name: 'boss', model: 'above/m', tools: [agentTool(simple)] });
+  const call = callTool('simple', { request: 'Hi' });
+  const above = scriptedModel([call, failWith('model_bad_request', 'no'), call, say('Done.')]);
+  await testbed.work({ agents: [boss], providers: { above, below: scriptedModel([say('one'), say('two')]) } });
+  const run = await testbed.client.start(boss, { input: 'Go', taskQueue: testbed.taskQueue });
+  const [before] = (await run.result({ steps: true })).steps?.[0]?.toolCalls ?? [];
+  await run.retry({ fromStep: 1 });
+  const result = await run.result({ steps: true });
+  expect(result).toMatchObject({ status: 'completed', output: 'Done.', below: { runs: 1 } });
+  const [after] = result.steps?.[0]?.toolCalls ?? [];
+  expect([before?.result, after?.result]).toEqual(['one', 'two']);
+  expect(after?.childRunId).not.toBe(before?.childRunId);
+  await expectSameFromHistory(testbed, run);
 }, 60_000);
 
 test('an agent alone adds nine events to the run that has called it', async () => {
