@@ -51,6 +51,7 @@ const MATRICES = {
     'test/server/queries/queries-storm.test.ts',
     'test/server/queries/queries.test.ts',
     'test/server/testing/kits.test.ts',
+    'test/server/tools/agents/races.test.ts',
     'test/server/worker/crash.test.ts',
     'test/server/worker/crowd.test.ts',
     'test/server/workflows/continue-as-new.test.ts',

@@ -54,6 +54,8 @@ const EXITS: Partial<Record<ErrorCode, ExitName>> = {
   history_removed: 'not_found',
   run_terminated: 'run_error',
   run_timed_out: 'run_error',
+  ambiguous_call: 'refused',
+  budget_exceeded: 'refused',
   server_unreachable: 'unreachable',
   wait_timeout: 'wait_timeout',
   encryption_key_missing: 'usage',

@@ -2,7 +2,8 @@
 import '../require-node.ts';
 export { connect, type ConnectOptions } from './connect.ts';
 export type { CodecOptions, CompressionOptions, EncryptionKey, EncryptionKeys, EncryptionOptions } from '../codec/codec-options.ts';
-export type { ApproveOptions, DecidedOn, DecisionOptions, ListedApproval, RejectOptions } from './updates/decide-call.ts';
+export type { ApproveOptions, DecisionOptions, RejectOptions } from './updates/decide-call.ts';
+export type { DecidedOn, ListedApproval } from './updates/decided-run.ts';
 export type { DeleteOutcome, RunStores } from './export/delete-run.ts';
 export type { ExportedExecution, ExportedRun, ExportLine, ExportSummary, MissingRange } from './export/export-line.ts';
 export type { ExportOptions } from './export/export-run.ts';
@@ -18,6 +19,8 @@ export { type CancelOptions, type HandleOf, type ProgramHandle, RunHandle } from
 export type { ExecutionTrace, ExecutionTraceJson, TraceSpanJson } from '../core/program/trace/execution-trace.ts';
 export type { TraceEvent, TraceEventType } from '../core/program/trace/trace-event.ts';
 export type { TraceSpan } from '../core/program/trace/tracer.ts';
+export type { RunTree } from './tree/run-tree.ts';
+export type { TreeEvent, TreeEventOptions } from './tree/tree-events.ts';
 export type { UpdateOptions } from './updates/update.ts';
 export type { SendOptions } from './updates/send-message.ts';
 export type { StartCircumstances } from './start/start-circumstances.ts';

@@ -21,14 +21,8 @@ import {
   type StatusView,
   UPDATES,
 } from '../core/protocol.ts';
-import {
-  type ApproveOptions,
-  type DecidedOn,
-  type DecidedRun,
-  decideCall,
-  type DecisionOptions,
-  type RejectOptions,
-} from './updates/decide-call.ts';
+import { type ApproveOptions, decideCall, type DecisionOptions, type RejectOptions } from './updates/decide-call.ts';
+import type { DecidedOn, DecidedRun } from './updates/decided-run.ts';
 import { type DeleteOutcome, deleteRun, type RunStores } from './export/delete-run.ts';
 import type { ExportLine } from './export/export-line.ts';
 import { type ExportOptions, exportRun } from './export/export-run.ts';
@@ -41,6 +35,9 @@ import type { RunApprovals } from './read/approvals.ts';
 import { checkRunId } from '../temporal/run-id.ts';
 import { runOutcome } from '../temporal/run-outcome.ts';
 import { RunReader } from './read/reader.ts';
+import { readTree } from './tree/read-tree.ts';
+import type { RunTree } from './tree/run-tree.ts';
+import { type TreeEvent, treeEvents, type TreeEventOptions } from './tree/tree-events.ts';
 import { updateRun, type UpdateOptions } from './updates/update.ts';
 import { sendMessage, type SendOptions } from './updates/send-message.ts';
 import { type WaitOptions, waitEnded, waitSignal } from '../temporal/waiting.ts';
@@ -128,10 +125,19 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
 
   /**
    * Yields the events from an offset on; with `follow` as they happen, until the run ends. Offsets are indexes: no event is
-   * skipped or repeated. Throws `history_removed` if the server has removed the events at that offset.
+   * skipped or repeated. With `tree`, the events of the run and of all runs below it by their times, each with its run and its offset
+   * there. Throws `history_removed` if the server has removed the events at that offset.
    */
-  events(options: FollowOptions = {}): AsyncGenerator<Event> {
-    return failEachIfUnreachable(this.#client, this.#reader.events(options));
+  events(options: TreeEventOptions): AsyncGenerator<TreeEvent>;
+  events(options?: FollowOptions): AsyncGenerator<Event>;
+  events(options: FollowOptions | TreeEventOptions = {}): AsyncGenerator<Event> {
+    const events = 'tree' in options ? treeEvents(this.#client, this.runId, options) : this.#reader.events(options);
+    return failEachIfUnreachable(this.#client, events);
+  }
+
+  /** Returns the run with all runs below it: their status, steps and usage. Runs that the server does not have are left out. */
+  async tree(): Promise<RunTree> {
+    return this.#reach(() => readTree(this.#client, this.runId));
   }
 
   /**
@@ -150,7 +156,10 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
     return this.#reach(() => deleteRun(this.#client, this.runId, { ...this.#stores, ...stores }));
   }
 
-  /** Returns the pending approvals, and the remembered decisions, which hold for further calls. */
+  /**
+   * Returns the pending approvals of the run and of all runs below it, each with the run that waits, and the remembered decisions of
+   * the run itself, which hold for further calls.
+   */
   async approvals(): Promise<RunApprovals> {
     return this.#reach(() => this.#reader.approvals());
   }
@@ -158,9 +167,10 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
   /**
    * Lets a waiting call run. `about` is the pending approval as it was listed: the decision holds for exactly that call with
    * those arguments, and is refused if another one waits by then. The id of a call instead means the call that waits under
-   * that id now: it is looked up first. A decision that is sent again with the same id is answered with its first outcome as
-   * `repeated`, across executions and after the end of the run. Throws `already_decided`, `unknown_call`,
-   * `digest_mismatch`, `invalid_arguments`, `not_authorized`, `run_ended`, `invalid_input`, `wait_timeout`.
+   * that id now, in the run or below it: it is looked up first. A decision on a call of a run below goes to that run, which checks and
+   * keeps it. A decision that is sent again with the same id is answered with its first outcome as
+   * `repeated`, across executions and after the end of the run. Throws `already_decided`, `unknown_call`, `ambiguous_call`
+   * if calls of several runs have that id, `digest_mismatch`, `invalid_arguments`, `not_authorized`, `run_ended`, `invalid_input`, `wait_timeout`.
    */
   async approve(about: DecidedOn, options: ApproveOptions = {}): Promise<DecisionReceipt> {
     const { arguments: edited, remember } = options;

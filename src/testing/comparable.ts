@@ -39,8 +39,15 @@ function bareEvent({ id: _, executionId: __, timestamp: ___, decision, refused, 
   };
 }
 
+/** The random end of the run id of an agent that a call has started. */
+const RANDOM_END = /\.[0-9a-f]{8}(?=\/|$)/g;
+
 /** Returns a step without times. A call that has started keeps a duration of 0, one that has not keeps null. */
 function bareStep({ toolCalls, ...step }: StepResult): object {
-  const bare = toolCalls.map(({ timestamp: _, durationMs, ...call }) => ({ ...call, durationMs: durationMs === null ? null : 0 }));
+  const bare = toolCalls.map(({ timestamp: _, durationMs, childRunId, ...call }) => ({
+    ...call,
+    durationMs: durationMs === null ? null : 0,
+    ...(childRunId === undefined ? {} : { childRunId: childRunId.replaceAll(RANDOM_END, '') }),
+  }));
   return { ...step, toolCalls: bare };
 }

@@ -51,6 +51,22 @@ const CHANGES: readonly BrokenChange[] = [
     caught: { step: 1, expected: 'continue-as-new', actual: 'activity "callModel"' },
   },
   {
+    what: 'keeps its execution while its agents run',
+    file: 'src/core/loop/children/agent-calls.ts',
+    find: 'this.isLeaving = true;',
+    replace: '',
+    history: 'sub-agents-over-executions',
+    caught: { step: 1, expected: 'signal "reportEnd"', actual: 'nothing more in this task' },
+  },
+  {
+    what: 'starts agents again that an earlier execution has started',
+    file: 'src/core/loop/children/agent-calls.ts',
+    find: 'if (earlier !== undefined) return',
+    replace: 'if (earlier !== undefined && earlier.startedAt === 0) return',
+    history: 'sub-agents-over-executions-2',
+    caught: { step: null, expected: 'a timer', actual: 'child workflow "agentRun"' },
+  },
+  {
     what: 'summarises by another activity',
     file: 'src/core/protocol.ts',
     find: "summarise: 'summarise'",

@@ -23,7 +23,7 @@ const workflowsPath = fileURLToPath(new URL('../server/testbed/host-workflows.ts
 async function play(client: LonghaulClient, server: { address: string }, name: string, scenario: Scenario): Promise<void> {
   const { script, continueAt, workflowTaskTimeout, worker: options, meanwhile } = scenario;
   const scripted = scriptedModel(script);
-  const child = scriptedModel('program' in scenario ? (scenario.childScript ?? []) : []);
+  const child = scriptedModel(scenario.childScript ?? []);
   const worker = await createWorker({
     address: server.address,
     taskQueue: name,

@@ -8,6 +8,7 @@ import { HeldArchive } from '../server/archive/held-archive.ts';
 import { codeAgents } from './code-agents.ts';
 import { asker, teller } from './effect-agents.ts';
 import { severalAgents } from './several-agents.ts';
+import { leader } from './sub-agents.ts';
 import { locals, localsInSequence } from './local-agents.ts';
 
 const sequential = defineAgent({ name: 'sequential', model: 'scripted/m', tools: [search, broken], parallel: false });
@@ -86,4 +87,5 @@ export const agents = [
   deployed as AnyAgent,
   ...codeAgents,
   ...severalAgents,
+  leader,
 ];

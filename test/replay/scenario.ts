@@ -13,6 +13,8 @@ export type Scenario = AgentScenario | ProgramScenario;
 interface Circumstances {
   /** The answers of the provider `scripted`. */
   script: ScriptEntry[];
+  /** The answers of the provider `child`, for the agents and programs that the run starts. */
+  childScript?: ScriptEntry[];
   /** The number of history events after which the run continues as new. */
   continueAt?: number;
   /** The time limit of a workflow task: a task with a local call ends after 0.8 of it, and the call goes on in another task. */
@@ -39,8 +41,6 @@ export interface ProgramScenario extends Circumstances {
   asDocument?: true;
   /** The input of the run beside the program. */
   start?: Omit<ProgramInput, 'program' | 'parent'>;
-  /** The answers of the provider `child`, for the agents and programs that the program runs. */
-  childScript?: ScriptEntry[];
   /** Happens before the run begins, on the same worker. */
   before?: (client: LonghaulClient, taskQueue: string) => Promise<unknown>;
 }

@@ -7,6 +7,7 @@ import { handoffs } from './scenarios/agents/handoffs.ts';
 import { hostWorkflows } from './scenarios/agents/host-workflows.ts';
 import { localTools } from './scenarios/agents/local-tools.ts';
 import { messages } from './scenarios/agents/messages.ts';
+import { subAgents } from './scenarios/agents/sub-agents.ts';
 import { programScenarios } from './scenarios/programs/program-scenarios.ts';
 import type { Scenario } from './scenario.ts';
 
@@ -21,5 +22,6 @@ export const scenarios: Record<string, Scenario> = {
   ...effects,
   ...code,
   ...handoffs,
+  ...subAgents,
   ...programScenarios,
 };

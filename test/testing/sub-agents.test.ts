@@ -17,7 +17,7 @@ test('the model reads the answer of an agent that it has called, and the record 
   const run = await testAgent(chief, { model, input: 'Who was it?' });
   expect(run.result).toMatchObject({ status: 'completed', output: 'It was Ada.', below: { runs: 1, usage: { llmCalls: 1 } } });
   const [call] = run.steps[0]?.toolCalls ?? [];
-  expect(call).toMatchObject({ result: 'Ada.', isError: false, childRunId: expect.stringMatching(/^chief-.*\/researcher\.1\.0-/) });
+  expect(call).toMatchObject({ result: 'Ada.', isError: false, childRunId: expect.stringMatching(/^chief-.*\/researcher\.1\.0\./) });
   expect(asked(model, 1)).toBe('Who?');
 });
 
@@ -40,4 +40,13 @@ test('a long request and large deps reach the agent although its input refers to
   expect(run.result.output).toBe('So it is.');
   expect(model.requests[1]?.instructions).toEqual(['The note has 3000 characters.']);
   expect(asked(model, 1)).toBe(long);
+});
+
+test('a tool may name an agent that the test gives to the worker', async () => {
+  const naming = defineAgent({ name: 'naming', model: 'scripted/m', tools: [agentTool('researcher')] });
+  const script = [callTool('researcher', { request: 'Who?' }), say('Ada.'), say('It was Ada.')];
+  const run = await testAgent(naming, { model: scriptedModel(script), input: 'Who was it?', agents: [researcher] });
+  expect(run.result.output).toBe('It was Ada.');
+  const lost = testAgent(naming, { model: scriptedModel(script), input: 'Who was it?' });
+  await expect(lost).rejects.toThrow('agents.naming.tools.researcher.agent: this worker has no agent "researcher"');
 });

@@ -15,6 +15,7 @@ import { used } from '../../src/core/loop/limits/limits.ts';
 import type { RunState } from '../../src/core/loop/state/run-state.ts';
 import { thoughtOf } from '../../src/core/loop/state/thought.ts';
 import type { LiveRun } from '../run/live-run.ts';
+import { agentLines } from './agent-lines.ts';
 import { unitLines } from './program-lines.ts';
 
 /** Byte limits: the Temporal UI sends the details in a URL, so they are kept short. */
@@ -53,6 +54,7 @@ export function currentDetails(state: RunState | undefined, run: DetailedRun): s
     ...verifiedLines(state),
     ...archiveLines(state),
     ...(program === undefined ? [] : unitLines(program, run.inbox?.waitingChildren ?? [])),
+    ...agentLines(state, run.inbox?.waitingChildren ?? []),
     ...approvalLines(state),
   ];
   if (thought !== '') lines.push('', '**Last thought**', '', shown(thought, THOUGHT_BYTES));

@@ -3,6 +3,7 @@ import { upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 import type { AgentSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
 import type { RunStatus } from '../../src/core/domain/run/status.ts';
 import { firstAgent } from '../../src/core/loop/handoffs/transfer-calls.ts';
+import { waitingAgents } from '../../src/core/loop/children/waiting-agents.ts';
 import type { RunState } from '../../src/core/loop/state/run-state.ts';
 import { waitingSteps } from '../../src/core/program/state/waiting-steps.ts';
 import { SEARCH_ATTRIBUTES } from '../../src/core/protocol.ts';
@@ -48,11 +49,12 @@ export class SearchAttributePublisher {
     this.#publish(snapshot, { agent, status }, this.#waiting(snapshot, []));
   }
 
-  /** Publishes the changes since the last call. A run also waits for the steps whose children wait for a person. */
+  /** Publishes the changes since the last call. A run also waits for the steps, and the tools, whose children wait for a person. */
   publishChanges(state: RunState, waitingChildren: readonly string[]): void {
     const { snapshot, status, approvals, program } = state;
     const names = approvals.pending.map(({ toolName }) => toolName);
-    const waiting = this.#waiting(snapshot, [...names, ...waitingSteps(program, waitingChildren)]);
+    const ofChildren = [...waitingSteps(program, waitingChildren), ...waitingAgents(state, waitingChildren)];
+    const waiting = this.#waiting(snapshot, [...names, ...ofChildren]);
     if (status !== this.#status || waiting.length > 0) this.#publish(snapshot, { agent: firstAgent(state), status }, waiting);
   }
 

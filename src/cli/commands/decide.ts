@@ -1,5 +1,6 @@
 import type { RunHandle } from '../../client/run-handle.ts';
-import type { DecidedOn, ListedApproval } from '../../client/updates/decide-call.ts';
+import { NO_DIGEST } from '../../client/updates/decide-call.ts';
+import type { DecidedOn, ListedApproval } from '../../client/updates/decided-run.ts';
 import { decider, type Remember } from '../../core/domain/approvals/approval.ts';
 import { LonghaulError, UsageError } from '../../core/domain/errors/error.ts';
 import type { JsonObject, JsonValue } from '../../core/domain/json/json.ts';
@@ -20,6 +21,8 @@ export interface DecisionFlags extends ServerFlags {
   callId?: string;
   /** Default: the digest of the pending approval. */
   digest?: string;
+  /** The run that waits, if several runs of the tree have a call of that id. */
+  in?: string;
   /** Default: the name of the OS user. */
   by?: string;
   id?: string;
@@ -91,18 +94,34 @@ async function decide(io: CommandIo, run: DecidableRun, flags: DecisionFlags, se
   return 0;
 }
 
-async function decidedOn(run: DecidableRun, { callId, digest }: DecisionFlags): Promise<DecidedOn> {
-  if (callId === undefined) return waitingCall(run, digest);
-  return digest === undefined ? callId : { callId, digest };
+async function decidedOn(run: DecidableRun, flags: DecisionFlags): Promise<DecidedOn> {
+  const { callId, digest, in: owner } = flags;
+  if (callId === undefined) return waitingCall(run, flags);
+  if (owner === undefined) return digest === undefined ? callId : { callId, digest };
+  const { pending } = await run.approvals();
+  const waiting = pending.find((one) => one.callId === callId && ownerOf(run, one) === owner);
+  // A decision that is sent again finds its call decided: the run that it is about knows it.
+  return { callId, digest: digest ?? waiting?.digest ?? NO_DIGEST, runId: owner };
+}
+
+/** Returns the run that waits. */
+function ownerOf(run: DecidableRun, { runId }: { runId?: string }): string {
+  return runId ?? run.runId;
+}
+
+/** Names the run that waits, if it is one below. */
+function placeOf(run: DecidableRun, waiting: { runId?: string }): string {
+  const owner = ownerOf(run, waiting);
+  return owner === run.runId ? '' : ` of run "${owner}"`;
 }
 
 /** Returns the only pending call of a run. Throws `unknown_call` if there is none, and a UsageError that lists them if there are several. */
-async function waitingCall(run: DecidableRun, digest: string | undefined): Promise<ListedApproval> {
-  const { pending } = await run.approvals();
+async function waitingCall(run: DecidableRun, { digest, in: owner }: DecisionFlags): Promise<ListedApproval> {
+  const pending = (await run.approvals()).pending.filter((one) => owner === undefined || ownerOf(run, one) === owner);
   const [only, ...others] = pending;
   if (only === undefined) throw new LonghaulError('unknown_call', `No call of run "${run.runId}" waits for a decision`);
   if (others.length > 0) {
-    const calls = pending.map(({ callId, toolName }) => `"${callId}" (${toolName})`).join(', ');
+    const calls = pending.map((one) => `"${one.callId}" (${one.toolName})${placeOf(run, one)}`).join(', ');
     throw new UsageError(`${pending.length} calls of run "${run.runId}" wait for a decision: name one of ${calls}`);
   }
   return { callId: only.callId, digest: digest ?? only.digest, ...(only.runId === undefined ? {} : { runId: only.runId }) };

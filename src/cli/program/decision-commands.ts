@@ -70,6 +70,7 @@ function decision(program: Command, name: string, summary: string): Command {
     .summary(summary)
     .option('--by <name>', 'who decides (default: the name of the OS user)')
     .option('--digest <digest>', 'the digest of the arguments that the decision is about (default: those of the waiting call)')
+    .option('--in <run>', 'the run below that waits, or the run itself, if calls of several runs have that id')
     .option('--id <id>', 'the id of the decision; the same id twice is one decision (default: a UUID)');
 }
 

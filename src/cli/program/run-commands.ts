@@ -7,6 +7,7 @@ import type { ListFlags } from '../commands/list.ts';
 import type { ResultFlags } from '../commands/result.ts';
 import type { ShowFlags } from '../commands/show.ts';
 import { addStartOptions } from './start-flags.ts';
+import type { TreeFlags } from '../tree/tree.ts';
 import type { StartFlags } from '../commands/start.ts';
 
 const STATUSES = [...TERMINAL_STATUSES, 'running', 'pending_confirmation', 'paused'];
@@ -50,6 +51,17 @@ function addReading(program: Command, run: RunCommand): void {
     )
     .action(async (runId: string, _options: unknown, command: Command) => {
       await run(async () => (await import('../commands/show.ts')).show, { ...command.optsWithGlobals<ShowFlags>(), runId });
+    });
+  program
+    .command('tree')
+    .argument('<run>', 'the id of the run')
+    .summary('show a run with the runs below it')
+    .description(
+      'Draws the run and all runs that it and its children have started: name, status, steps, tokens and cost of each, and the calls\n' +
+        'that wait for a decision. Works while they go on and after they have ended, with and without a worker.',
+    )
+    .action(async (runId: string, _options: unknown, command: Command) => {
+      await run(async () => (await import('../tree/tree.ts')).tree, { ...command.optsWithGlobals<TreeFlags>(), runId });
     });
   program
     .command('events')

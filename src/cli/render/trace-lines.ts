@@ -4,6 +4,7 @@ import type { ExecutionTrace } from '../../core/program/trace/execution-trace.ts
 import type { TraceEvent, TraceEventType } from '../../core/program/trace/trace-event.ts';
 import type { TraceSpan } from '../../core/program/trace/tracer.ts';
 import type { Look, Output } from '../output.ts';
+import { branches } from './branches.ts';
 
 /** The bytes of the data of an event that a line shows; `--json` shows all. */
 const SHOWN_BYTES = 160;
@@ -28,18 +29,6 @@ function spanLines(span: TraceSpan, startTime: number, output: Pick<Output, 'loo
     `${output.look('bold', printableLine(span.name))} ${output.look('dim', `· ${took}`)}`,
     ...branches(parts, ({ lines }) => lines(), output),
   ];
-}
-
-/** Returns parts as the branches of a tree. */
-function branches<Part>(parts: readonly Part[], linesOf: (part: Part) => string[], output: Pick<Output, 'look'>): string[] {
-  return parts.flatMap((part, index) => {
-    const isLast = index === parts.length - 1;
-    const [first = '', ...rest] = linesOf(part);
-    return [
-      `${output.look('dim', isLast ? '└─' : '├─')} ${first}`,
-      ...rest.map((line) => (isLast ? `   ${line}` : `${output.look('dim', '│')}  ${line}`)),
-    ];
-  });
 }
 
 const LOOKS: Partial<Record<TraceEventType, Look>> = {

@@ -4,7 +4,7 @@ import type { Event } from '../../core/domain/record/event.ts';
 import { type RunRecord, recordsInOrder } from '../../core/domain/record/run-record.ts';
 
 /** The part of a run handle that its records are read through. */
-export type ReadableRun = Pick<RunHandle<unknown>, 'events' | 'steps' | 'export'>;
+export type ReadableRun = Pick<RunHandle<unknown>, 'steps' | 'export'> & { events: () => AsyncGenerator<Event> };
 
 /**
  * Returns the events and steps of a run, in order. A live run is queried. For a run that has ended, or whose

@@ -2,7 +2,7 @@ import type { Client } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
 import type { Missing } from '../../core/domain/errors/missing.ts';
 import { type ChainedExecution, executionBeginning } from '../../history/execution-beginning.ts';
-import type { RunningCall } from '../../core/protocol.ts';
+import { PROGRAM_RUN, type RunningCall } from '../../core/protocol.ts';
 import { missingThings } from '../start/missing-things.ts';
 import { runningCalls } from './running-calls.ts';
 import { requireRun } from '../listing/foreign-workflow.ts';
@@ -12,6 +12,8 @@ import { withoutMemos } from '../../temporal/without-memos.ts';
 /** The state of the newest execution of a run. */
 export interface NewestExecution {
   executionId: string;
+  /** The kind of run: of an agent or of a program. */
+  kind: 'agent' | 'program';
   /** Temporal's name of the status. */
   status: string;
   /** True if the run has ended. */
@@ -42,7 +44,8 @@ export class RunChain {
       const [running, missing] = await Promise.all([runningCalls(this.#client, description), missingThings(this.#client, description)]);
       const closed = status.name !== 'RUNNING' && status.name !== 'CONTINUED_AS_NEW';
       // During a switch, the newest may be the one that has just ended.
-      return { executionId: runId, status: status.name, closed, running, missing };
+      const kind = type === PROGRAM_RUN ? 'program' : 'agent';
+      return { executionId: runId, kind, status: status.name, closed, running, missing };
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) throw runNotFound(this.#client, this.#runId);
       throw error;

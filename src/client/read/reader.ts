@@ -47,14 +47,15 @@ export class RunReader {
     };
   }
 
-  /** Returns the pending approvals, also of children, and the remembered decisions. */
+  /** Returns the pending approvals of the run and of all runs below it, each with the run that waits, and the remembered decisions. */
   async approvals(): Promise<RunApprovals> {
     const [execution, answer] = await Promise.all([this.chain.newest(), queryApprovals(this.#client, this.#runId)]);
     const own = answer === undefined ? approvalsFrom(this.#runId, execution, await this.#newest()) : asEnded(answer, execution);
     const { children = [], ...approvals } = own;
     if (execution.closed) return { ...approvals, pending: [] };
     const ofChildren = await approvalsOfChildren(children, (runId) => new RunReader(this.#client, runId).approvals());
-    return { ...approvals, pending: [...approvals.pending, ...ofChildren] };
+    const ofRun = approvals.pending.map((waiting) => ({ ...waiting, runId: this.#runId }));
+    return { ...approvals, pending: [...ofRun, ...ofChildren] };
   }
 
   /** Returns the ExecutionContext with a page of events. Throws `history_removed` if the page would begin with removed events. */
@@ -74,6 +75,11 @@ export class RunReader {
       closed: async () => (await this.chain.newest()).closed,
     };
     return followEvents(source, options);
+  }
+
+  /** Yields all events that the server still has, from history. */
+  async *eventsLeft(): AsyncGenerator<Event> {
+    for await (const { events } of readRun(this.#client, this.#runId, this.chain)) yield* events;
   }
 
   /** Returns the trace of a program. Throws `invalid_input` for the run of an agent. */

@@ -1,25 +1,16 @@
 import type { Client } from '@temporalio/client';
 import { requireKnown } from '../../define/options/option-checks.ts';
 import { randomUUID } from 'node:crypto';
-import type { Decision, PendingApproval, Remember } from '../../core/domain/approvals/approval.ts';
-import { errorCode, isErrorCode, LonghaulError } from '../../core/domain/errors/error.ts';
+import type { Decision, Remember } from '../../core/domain/approvals/approval.ts';
+import { errorCode, LonghaulError } from '../../core/domain/errors/error.ts';
 import type { JsonObject } from '../../core/domain/json/json.ts';
-import { withoutContent } from '../../core/loop/approvals/approvals.ts';
 import type { DecisionReceipt } from '../../core/protocol.ts';
-import { alreadyDecided } from '../../core/domain/approvals/already-decided.ts';
 import { decisionProblem } from '../../core/wire-schemas/request-schema.ts';
-import { recordedDecision } from './recorded-decision.ts';
+import { answerFromRecord } from './answer-from-record.ts';
+import type { DecidedOn, DecidedRun } from './decided-run.ts';
+import { waitingCall } from './waiting-call.ts';
 import { RunReader } from '../read/reader.ts';
 import { updateRun, type UpdateOptions } from './update.ts';
-
-/**
- * A pending approval as it was listed by `handle.approvals()`, by `client.approvals()` or in a notice of `notify`: a decision
- * on it is about exactly what was shown. `runId` is there if it was listed with those of other runs.
- */
-export type ListedApproval = Pick<PendingApproval, 'callId' | 'digest'> & { readonly runId?: string };
-
-/** The subject of a decision: a listed approval, or the id of a call, which stands for the approval that waits under that id now. */
-export type DecidedOn = ListedApproval | string;
 
 /** The options of every decision. */
 export interface DecisionOptions extends UpdateOptions {
@@ -45,13 +36,6 @@ export interface RejectOptions extends DecisionOptions {
   remember?: Remember;
 }
 
-/** A run whose calls are decided on. */
-export interface DecidedRun {
-  client: Client;
-  runId: string;
-  reader: RunReader;
-}
-
 /** A decision to send. `content` has the fields of its type. */
 export interface NewDecision {
   type: Decision['type'];
@@ -64,7 +48,7 @@ export interface NewDecision {
 const DECISION_OPTIONS = ['id', 'by', 'timeout', 'arguments', 'reason', 'remember'];
 
 /** The digest for a call that does not wait: the run knows a decision on that call, and refuses everything else. */
-const NO_DIGEST = 'none';
+export const NO_DIGEST = 'none';
 
 /**
  * Sends a decision to the run, and returns its outcome. The outcome comes from the record if the run has ended or no longer
@@ -74,23 +58,42 @@ const NO_DIGEST = 'none';
 export async function decideCall(run: DecidedRun, { type, about, content, options }: NewDecision): Promise<DecisionReceipt> {
   const { client, runId } = run;
   requireKnown(`"${type}"`, options, DECISION_OPTIONS);
-  const { callId, digest, runId: owner = runId } = listed(run, about);
+  const { callId, digest, runId: owner } = listed(run, about);
   const { id = randomUUID(), by, timeout } = options;
   const decision = { callId, id, digest: digest ?? NO_DIGEST, ...content, ...(by === undefined ? {} : { by }) };
   const problem = decisionProblem(type, decision);
   if (problem !== undefined) throw new LonghaulError('invalid_input', `The decision on call "${callId}" was not sent: ${problem}`);
+  const again = { type, content, options: { ...options, id } };
   if (digest === undefined) {
-    const waiting = await waitingFor(run, callId);
-    if (waiting !== undefined) return decideCall(run, { type, about: waiting, content, options: { ...options, id } });
+    const waiting = await waitingCall(run, { callId });
+    // The same decision may have been taken before, about a call of this run: it must not apply to another one.
+    const isRepeatable = waiting?.runId !== runId && options.id !== undefined;
+    const known = isRepeatable ? await ifKnown(() => updateRun(client, runId, { name: type, argument: decision, id })) : undefined;
+    if (known !== undefined) return known;
+    if (waiting !== undefined) return decideCall(run, { ...again, about: waiting });
   }
-  if (owner !== runId) return decideCall(runOf(client, owner), { type, about, content, options: { ...options, id } });
+  if (owner !== undefined && owner !== runId) return decideCall(runOf(client, owner), { ...again, about });
   try {
     const sending = timeout === undefined ? {} : { timeout };
     return await updateRun<DecisionReceipt>(client, runId, { name: type, argument: decision, id }, sending);
   } catch (error) {
     const code = errorCode(error);
     if (code !== 'unknown_call' && code !== 'run_ended') throw error;
-    return fromRecord(run, { type, callId, id }, code);
+    // Without the run that waits, the call may be one of a run below.
+    const below = owner === undefined && digest !== undefined ? await waitingCall(run, { callId, digest }) : undefined;
+    if (below !== undefined && below.runId !== runId) return decideCall(run, { ...again, about: below });
+    return answerFromRecord(run, { type, callId, id, isOwner: owner !== undefined, code });
+  }
+}
+
+/** Returns the answer of a run to a decision on a call that does not wait in it; undefined if it knows no such call. */
+async function ifKnown(decide: () => Promise<DecisionReceipt>): Promise<DecisionReceipt | undefined> {
+  try {
+    return await decide();
+  } catch (error) {
+    const code = errorCode(error);
+    if (code === 'unknown_call' || code === 'run_ended') return undefined;
+    throw error;
   }
 }
 
@@ -106,53 +109,4 @@ function listed({ runId }: DecidedRun, about: DecidedOn): { callId: string; dige
 
 function runOf(client: Client, runId: string): DecidedRun {
   return { client, runId, reader: new RunReader(client, runId) };
-}
-
-/** Returns the approval that waits under the id of a call, in the run or below it. Throws `ambiguous_call` if there are several. */
-async function waitingFor({ runId, reader }: DecidedRun, callId: string): Promise<ListedApproval | undefined> {
-  // Nothing waits in a run that has ended, and there may be no worker that could answer.
-  if ((await reader.chain.newest()).closed) return undefined;
-  const { pending } = await reader.approvals();
-  const [waiting, ...others] = pending.filter((one) => one.callId === callId);
-  if (others.length === 0 || waiting === undefined || waiting.runId === undefined) return waiting;
-  const runs = [waiting, ...others].map((one) => `"${one.runId}"`).join(', ');
-  throw new LonghaulError(
-    'ambiguous_call',
-    `Call "${callId}" waits in several runs below "${runId}": pass the listed approval, or decide in one of ${runs}`,
-  );
-}
-
-async function fromRecord(
-  { client, runId, reader }: DecidedRun,
-  { type, callId, id }: Pick<Decision, 'type' | 'callId' | 'id'>,
-  code: 'unknown_call' | 'run_ended',
-): Promise<DecisionReceipt> {
-  const found = await recordedDecision(client, runId, reader.chain, { id, callId });
-  switch (found.type) {
-    case 'decided': {
-      const { decision } = found;
-      const isSame = decision.id === id && decision.type === type && decision.callId === callId;
-      if (!isSame) throw alreadyDecidedError(runId, decision);
-      return { version: 1, status: 'repeated', decision: withoutContent(decision) };
-    }
-    case 'refused': {
-      const { code: refusedFor, message } = found.refused;
-      throw new LonghaulError(isErrorCode(refusedFor) ? refusedFor : 'not_authorized', message);
-    }
-    case 'waited':
-      if (code === 'unknown_call') break;
-      throw new LonghaulError('run_ended', `Run "${runId}" has ended, and call "${callId}" had no decision`);
-    case 'unknown':
-  }
-  if (code === 'run_ended')
-    throw new LonghaulError('unknown_call', `No call "${callId}" of run "${runId}" has waited for a decision, and the run has ended`);
-  const { pending } = await reader.approvals();
-  const waiting = pending.map((one) => `"${one.callId}" (${one.toolName})`);
-  const instead = waiting.length === 0 ? 'no call does' : `the waiting calls are ${waiting.join(', ')}`;
-  throw new LonghaulError('unknown_call', `No call "${callId}" of run "${runId}" waits for a decision: ${instead}`);
-}
-
-function alreadyDecidedError(runId: string, decision: Decision): LonghaulError {
-  const { code, message } = alreadyDecided(runId, decision);
-  return new LonghaulError(code, message);
 }

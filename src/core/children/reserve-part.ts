@@ -3,6 +3,7 @@
 import { limitNumbers } from '../domain/agent/limit-numbers.ts';
 import type { LimitChanges } from '../domain/agent/limits.ts';
 import { used } from '../loop/limits/limits.ts';
+import type { CallsLeft } from '../domain/children/calls-left.ts';
 import type { RunState } from '../loop/state/run-state.ts';
 
 /** The part of the limits of a run that an agent is given, or the limit of which nothing is left. */
@@ -12,8 +13,8 @@ export type ReservedPart = { ok: true; given: LimitChanges } | { ok: false; limi
 export interface ReservationTerms {
   /** The limits that the call itself has. */
   own: LimitChanges;
-  /** The number of calls of the response that start an agent and have been given nothing yet, this one included. */
-  calls: number;
+  /** The calls of the response that have not started, this one included. */
+  calls: CallsLeft;
   /** Milliseconds since the epoch. */
   now: number;
 }
@@ -30,8 +31,10 @@ export function reservePart(state: RunState, { own, calls, now }: ReservationTer
   for (const name of SHARED) {
     const limit = state.limits[name];
     if (limit === undefined) continue;
-    const free = Math.max(0, limit - used(state)[name] - heldOf(state, name));
-    const share = name === 'costUsd' ? free / (calls + 1) : Math.floor(free / (calls + 1));
+    // The other calls of the response were admitted with this one: each of them may start.
+    const admitted = name === 'toolCalls' ? calls.all - 1 : 0;
+    const free = Math.max(0, limit - used(state)[name] - heldOf(state, name) - admitted);
+    const share = name === 'costUsd' ? free / (calls.agents + 1) : Math.floor(free / (calls.agents + 1));
     const part = Math.min(free, wanted.get(name) ?? share);
     // An agent that may call no tool can still answer.
     if (part <= 0 && name !== 'toolCalls') return { ok: false, limit: name };

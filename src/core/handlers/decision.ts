@@ -127,8 +127,11 @@ function contentRefusal(run: MessageReceiver, waiting: PendingApproval, type: De
 function limitsRefusal({ state }: MessageReceiver, limits: JsonObject, refused: (problem: string) => Refusal): Refusal | undefined {
   const problems = checkJson(LIMIT_CHANGES_SCHEMA, limits);
   if (problems.length > 0) return refused(`arguments: ${problemsText(problems)}`);
-  const lowered = state === undefined ? undefined : (loweredLimit(state.limits, limits) ?? abovePart(state, limits));
-  return lowered === undefined ? undefined : refused(lowered);
+  if (state === undefined) return undefined;
+  const lowered = loweredLimit(state.limits, limits);
+  if (lowered !== undefined) return refused(lowered);
+  const above = abovePart(state, limits);
+  return above === undefined ? undefined : { ...refused(above), code: 'budget_exceeded' };
 }
 
 function valueRefusal(

@@ -18,8 +18,10 @@ export const raise: RequestKind<RaiseInput, RaiseReceipt> = {
     if (run.state === undefined)
       return { code: 'busy', message: `Run "${run.runId}" has not resolved its agent yet: send it again in a moment` };
     if (run.inbox.has(id)) return undefined;
-    const lowered = loweredLimit(run.state.limits, limits) ?? abovePart(run.state, limits);
-    return lowered === undefined ? noRoomForRequest(input, run) : invalidRequest(run, 'raise', lowered);
+    const lowered = loweredLimit(run.state.limits, limits);
+    if (lowered !== undefined) return invalidRequest(run, 'raise', lowered);
+    const above = abovePart(run.state, limits);
+    return above === undefined ? noRoomForRequest(input, run) : { code: 'budget_exceeded', message: `Run "${run.runId}": ${above}` };
   },
   take(run, { id, limits, by }, { now }) {
     const isNew = run.inbox.raise({ id, limits, by: by ?? null, at: new Date(now).toISOString() });

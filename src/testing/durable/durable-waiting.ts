@@ -33,13 +33,18 @@ export async function driveApprovals(
     // are read.
     await readOn(run, events);
     for (const [runId, ofChild] of waitingRuns) await readOn(child(runId), ofChild);
-    const { pending } = await run.approvals();
-    const waitsIdly = pending.length > 0 && areIdle(pending, { events, waitingRuns });
+    const pending = withoutOwnId(run.runId, (await run.approvals()).pending);
+    const waitsIdly = pending.length > 0 && areIdle(pending, { runId: run.runId, events, waitingRuns });
     if (waitsIdly && (await driver.decideNext(pending))) intervalMs = SHORTEST_INTERVAL_MS;
     else if (waitsIdly && pending.every(({ deadlineAt }) => deadlineAt === undefined)) await requireDeadline(run, () => undecided(pending));
     await sleep(intervalMs);
     intervalMs = Math.min(intervalMs * 1.5, LONGEST_INTERVAL_MS);
   }
+}
+
+/** Returns approvals of which only those of runs below name their run, as those of a run in memory do. */
+function withoutOwnId(ownId: string, pending: readonly ApprovalView[]): ApprovalView[] {
+  return pending.map(({ runId, ...waiting }) => (runId === undefined || runId === ownId ? waiting : { ...waiting, runId }));
 }
 
 async function readOn(run: RunHandle<unknown>, events: Event[]): Promise<void> {
@@ -48,22 +53,34 @@ async function readOn(run: RunHandle<unknown>, events: Event[]): Promise<void> {
 
 /** The events of a run, and of its children in which decisions are pending. */
 interface ReadEvents {
+  runId: string;
   events: readonly Event[];
   waitingRuns: Map<string, Event[]>;
 }
 
 /** True if nothing is running in the run and in those below it that wait. A child that has just begun to wait is read first. */
-function areIdle(pending: readonly ApprovalView[], { events, waitingRuns }: ReadEvents): boolean {
+function areIdle(pending: readonly ApprovalView[], { runId: root, events, waitingRuns }: ReadEvents): boolean {
   const waiting = new Set(pending.flatMap(({ runId }) => runId ?? []));
   const isKnown = [...waiting].every((runId) => waitingRuns.has(runId));
   for (const runId of waiting) if (!waitingRuns.has(runId)) waitingRuns.set(runId, []);
   for (const runId of waitingRuns.keys()) if (!waiting.has(runId)) waitingRuns.delete(runId);
   const of = (run: string | undefined): ApprovalView[] => pending.filter(({ runId }) => runId === run);
-  return isKnown && isIdle(events, of(undefined)) && [...waitingRuns].every(([runId, ofChild]) => isIdle(ofChild, of(runId)));
+  const below = (run: string): number => childrenAmong(run, waiting);
+  return (
+    isKnown &&
+    isIdle(events, of(undefined), below(root)) &&
+    [...waitingRuns].every(([run, ofChild]) => isIdle(ofChild, of(run), below(run)))
+  );
 }
 
-/** True if nothing is running beside the pending decisions: all other calls of the response have results. */
-function isIdle(events: readonly Event[], pending: readonly ApprovalView[]): boolean {
+/** Returns the number of children of a run that wait, or that have runs below them which wait. */
+function childrenAmong(runId: string, waiting: ReadonlySet<string>): number {
+  const below = [...waiting].filter((one) => one.startsWith(`${runId}/`));
+  return new Set(below.map((one) => one.slice(runId.length + 1).split('/', 1)[0])).size;
+}
+
+/** True if nothing is running beside the pending decisions, and the agents below that wait: all other calls of the response have results. */
+function isIdle(events: readonly Event[], pending: readonly ApprovalView[], below: number): boolean {
   if (pending.some(({ kind }) => kind === 'limit')) return true;
   // In a program each call has an event of its own, and several may be open.
   const isProgram = events.some(({ step }) => step !== undefined);
@@ -73,7 +90,7 @@ function isIdle(events: readonly Event[], pending: readonly ApprovalView[]): boo
   // A transfer starts once all other calls have ended.
   const waits = (item: ContentItem): boolean => isToolCall(item) && (item.name !== TRANSFER_TO_AGENT || isPending(item, pending));
   const results = since.filter((item) => item.type === 'tool_result' && item.name !== TRANSFER_TO_AGENT);
-  return since.filter(waits).length - results.length === pending.length;
+  return since.filter(waits).length - results.length === pending.length + below;
 }
 
 function isPending({ toolCallId }: ToolCall, pending: readonly ApprovalView[]): boolean {

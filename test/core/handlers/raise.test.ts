@@ -19,8 +19,8 @@ test('a raise of the limits of a child is refused above the part that the run ab
   const run = childWith();
   expect(refuseUpdate(run, 'raise', { id: 'r1', limits: { maxIterations: 8 } })).toBeUndefined();
   expect(refuseUpdate(run, 'raise', { id: 'r2', limits: { maxIterations: 9 } })).toMatchObject({
-    code: 'invalid_input',
-    message: expect.stringContaining('given 8 of the limit of run "above"'),
+    code: 'budget_exceeded',
+    message: expect.stringMatching(/given 8 of the limit of run "above".*Raise the limit of the root/),
   });
 });
 
@@ -29,5 +29,8 @@ test('an approval at a limit is refused above that part', () => {
   const run = childWith([{ ...limit, proposal: { maxIterations: 8 } }]);
   const approval = { callId: 'limit-1', id: 'a1', digest: 'd' };
   expect(refuseUpdate(run, 'approve', approval)).toBeUndefined();
-  expect(refuseUpdate(run, 'approve', { ...approval, arguments: { maxIterations: 9 } })?.message).toContain('given 8');
+  expect(refuseUpdate(run, 'approve', { ...approval, arguments: { maxIterations: 9 } })).toMatchObject({
+    code: 'budget_exceeded',
+    message: expect.stringContaining('given 8'),
+  });
 });

@@ -17,6 +17,7 @@ export function waitingCarry(): JsonObject {
     testTool('pay', { label: 'Payment', approval, effect: 'once', taskQueue: 'payments' }),
     testTool('search', { backoff: { initialMs: 10, factor: 2, maxMs: 100 }, modelRetries: 1, heartbeatTimeoutMs: 1_000 }),
     testTool('order', { notExecutable: true, result: { type: 'string' }, callers: ['model'] }),
+    testTool('ask', { agent: { name: 'below', share: ['user'], limits: { totalTokens: 9 }, final: true, request: true, leaf: true } }),
   ];
   const transfer = testTool('transfer_to_agent', { handoff: true, callers: ['model'] });
   const window = { maxTokens: 100_000, maxBytes: 400_000, keepResults: 4, summarise: true };
@@ -30,6 +31,7 @@ export function waitingCarry(): JsonObject {
     checks: { step: 'Letter', anchors: ['SafeOutput'], range: { max: 5 } },
     replyFormat: 'json',
     handoffs: { agents: ['b'], max: 10 },
+    children: { depth: 2, alive: 5, perTree: 50 },
     limits: { maxIterations: 10, finalAttempt: true, toolCalls: 50, toolCallsByName: { pay: 5 }, costUsd: 5, deadlineMs: 600_000 },
   });
   const state = newRunState({ runId: 'run-1', snapshot, input: 'Q', deps: { user: 7 }, startedAt: NOW - 5_000 }, CLOCK);
@@ -58,6 +60,8 @@ export function waitingCarry(): JsonObject {
     toolCallsTotal: 3,
     seenEvents: 1,
     lastError: 'too slow',
+    children: [{ eventId: 'event-9', index: 1, runId: 'run-1/ask.9.1.a', startedAt: NOW, seenAt: NOW, given: { totalTokens: 5 }, runs: 2 }],
+    below: { usage: { ...state.usage, totalTokens: 3 }, toolCalls: 1, runs: 1 },
     limits: { ...snapshot.limits, maxIterations: 12 },
     handoffs: {
       first: 'b',

@@ -133,3 +133,20 @@ test.each([
   const value = { agent: 'a', input: 'x', document, ...(parent === undefined ? {} : { parent }) };
   expect(checkRunInput(value)).toMatchObject({ ok: false, problem: expect.stringContaining(problem) as string });
 });
+
+test('the run of an agent that a call has started may refer to the call for its input', () => {
+  const tree = { depth: 3, alive: 20, runs: 4 };
+  const value = { agent: 'a', input: 'x', parent: { ...PARENT, tree }, fromCall: { eventId: 'e', index: 1, input: true, deps: true } };
+  expect(checkRunInput(value)).toEqual({ ok: true, input: value });
+});
+
+test.each([
+  [{ fromCall: { eventId: 'e', index: 0 } }, 'fromCall: expected no reference to a call'],
+  [{ parent: PARENT, fromCall: { eventId: 'e' } }, 'fromCall: missing required field "index"'],
+  [{ parent: PARENT, fromCall: { eventId: '', index: 0 } }, 'fromCall.eventId: expected'],
+  [{ parent: { ...PARENT, depth: 21 } }, 'parent.depth: expected'],
+  [{ parent: { ...PARENT, tree: { depth: 1, alive: 1 } } }, 'parent.tree: missing required field "runs"'],
+])('the run of an agent with a forged reference to its call is refused (%#)', (fields, problem) => {
+  const checked = checkRunInput({ agent: 'a', input: 'x', ...fields });
+  expect(checked).toMatchObject({ ok: false, problem: expect.stringContaining(problem) as string });
+});

@@ -11,6 +11,8 @@ import { LIMITS, MESSAGES, WINDOWS } from './limits.ts';
 import { OPENINGS } from './openings.ts';
 import { HANDOFFS } from './several-agents/handoffs.ts';
 import type { Scenario } from './scenario.ts';
+import { SUB_AGENT_LIMITS } from './sub-agent-limits.ts';
+import { SUB_AGENTS } from './sub-agents.ts';
 import { TOOLS } from './tools.ts';
 import { UPDATES } from './updates.ts';
 
@@ -32,4 +34,6 @@ export const SCENARIOS: readonly Scenario[] = [
   ...CODE_ENDINGS,
   ...CODE_DECISIONS,
   ...HANDOFFS,
+  ...SUB_AGENTS,
+  ...SUB_AGENT_LIMITS,
 ];

@@ -58,7 +58,7 @@ export interface PendingApproval {
 
 /** One pending approval with all that an approver needs to decide it. */
 export interface ApprovalView extends PendingApproval {
-  /** The run that waits, if it is below the run that lists the approval. Decisions go to it. */
+  /** The run that waits: the one that lists the approval, or one below it. Decisions go to it. Absent in the answer of a run about itself. */
   runId?: string;
   /** The arguments of the call; for a limit, the limits that an approval sets. */
   arguments: JsonObject;

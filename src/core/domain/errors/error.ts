@@ -36,6 +36,7 @@ export const ERROR_CODES = {
   queue_full: { retryable: true, description: 'Too many messages wait in the queue of the run.' },
   unknown_call: { retryable: false, description: 'No call of that id waits for a decision.' },
   ambiguous_call: { retryable: false, description: 'Calls of that id wait in several runs: the decision has to name the run.' },
+  budget_exceeded: { retryable: false, description: 'The run has no more of that limit from the run above: raise the limit of the root.' },
   digest_mismatch: { retryable: false, description: 'The decision was made on other arguments than the call has.' },
   already_decided: { retryable: false, description: 'The call has been decided otherwise, or by another decision.' },
   invalid_arguments: { retryable: false, description: 'The edited arguments or the answer do not fit the schema of the tool.' },

@@ -7,7 +7,7 @@ import type { StopReason, TerminalStatus } from './status.ts';
 import type { StepResult } from '../record/step.ts';
 import type { AnswerVerdict } from '../program/verdict.ts';
 import type { UnitResult } from '../program/unit-result.ts';
-import type { AggregatedUsage } from '../model/usage.ts';
+import { addRunUsage, type AggregatedUsage } from '../model/usage.ts';
 import type { SpentBelow } from '../children/spent-below.ts';
 
 /** The output of an agent without an output schema: text, or a list of parts if it contains media. */
@@ -58,6 +58,8 @@ export interface RunResultFields<Output = JsonValue> {
 
 /** A RunResult as JSON: its fields and the values derived from them. */
 export interface RunResultJson<Output = JsonValue> extends Omit<RunResultFields<Output>, 'units' | 'unitsCut'> {
+  /** The usage of the run and of all runs below it. Absent if it has started none, and for a program: it is then `usage`. */
+  treeUsage?: AggregatedUsage;
   success: boolean;
   outputText: string;
   hasMedia: boolean;
@@ -101,7 +103,7 @@ export class EndedRun<Output> {
   readonly startTime: string | null;
   readonly endTime: string | null;
   readonly durationSeconds: number | null;
-  /** The amounts that the runs below this one have used, if it has started any. */
+  /** The amounts that the runs below this one have used, if it has started any. Those of a program are part of its `usage`. */
   readonly below: SpentBelow | undefined;
   readonly error: string | null;
   readonly errorCode: string | undefined;
@@ -138,6 +140,11 @@ export class EndedRun<Output> {
     this.verdict = fields.verdict;
     this.lastAgent = fields.lastAgent;
     this.usageByAgent = fields.usageByAgent;
+  }
+
+  /** The usage of the run and of all runs below it. */
+  get treeUsage(): AggregatedUsage {
+    return this.below === undefined ? this.usage : addRunUsage(this.usage, this.below.usage);
   }
 
   /** True only for status `completed`: no limit, no error and no cancellation is a success. */
@@ -211,7 +218,7 @@ export class EndedRun<Output> {
       startTime: this.startTime,
       endTime: this.endTime,
       durationSeconds: this.durationSeconds,
-      ...(this.below === undefined ? {} : { below: this.below }),
+      ...(this.below === undefined ? {} : { below: this.below, treeUsage: this.treeUsage }),
       error: this.error,
       ...(this.errorCode === undefined ? {} : { errorCode: this.errorCode }),
       ...(this.cancelReason === undefined ? {} : { cancelReason: this.cancelReason }),

@@ -19,7 +19,10 @@ export interface StatusView {
   status: RunStatus;
   currentStep: number;
   maxIterations: number;
+  /** The usage of the run itself; that of a program includes the runs below it that have ended. */
   usage: AggregatedUsage;
+  /** The usage of the run and of the runs below it that have ended. Absent if there are none, and for a program: it is then `usage`. */
+  treeUsage?: AggregatedUsage;
   toolCallsTotal: number;
   events: number;
   /** The number of executions of the run so far. */
@@ -34,6 +37,8 @@ export interface StatusView {
   children?: string[];
   /** The ids of those of them that wait for a person. Absent if there are none. */
   waitingChildren?: string[];
+  /** The ids of the children that have ended in the step that goes on. Absent if there are none. */
+  endedChildren?: string[];
   /** The number of tool calls that have started: limits count these. */
   toolCallsStarted: number;
   /** The newest error of a tool, an activity or a request. */

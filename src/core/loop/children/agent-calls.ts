@@ -2,6 +2,7 @@
 
 import { treeLimitsOf } from '../../children/tree-limits-of.ts';
 import type { ChildStart } from '../../domain/children/child-call.ts';
+import type { CallsLeft } from '../../domain/children/calls-left.ts';
 import type { RunningAgent } from '../../domain/children/running-agent.ts';
 import type { RunPorts, ToolInvocation, ToolOutcome } from '../ports.ts';
 import type { RunState } from '../state/run-state.ts';
@@ -48,8 +49,8 @@ export class AgentCalls {
     return agentOf(this.#state, invocation) !== undefined;
   }
 
-  /** Starts the agent of a call, or waits for one that an earlier execution has started. `calls`: see `makeAgent`. */
-  async run(invocation: ToolInvocation, calls: number): Promise<ToolOutcome | LeftCall> {
+  /** Starts the agent of a call, or waits for one that an earlier execution has started. */
+  async run(invocation: ToolInvocation, calls: CallsLeft = { all: 1, agents: 1 }): Promise<ToolOutcome | LeftCall> {
     const { agent } = invocation.tool;
     const earlier = agentOf(this.#state, invocation);
     if (earlier !== undefined) return this.#follow(invocation, earlier);
@@ -78,6 +79,9 @@ export class AgentCalls {
       return outcome;
     }
     this.#forget(child);
+    // Its id is shown until the record of the step has it.
+    const isRun = outcome.type !== 'failed' || !outcome.unstarted;
+    if (isRun) this.#state.endedChildren = [...(this.#state.endedChildren ?? []), child.runId];
     return outcomeOfAgent(this.#state, this.#ports, { invocation, child, outcome });
   }
 

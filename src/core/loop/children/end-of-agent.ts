@@ -29,7 +29,7 @@ export function outcomeOfAgent(
   if (outcome.type === 'failed') {
     if (!outcome.unstarted) state.below = withUnknownChild(state.below, child.given ?? {}, child.runs);
     const problem = `${outcome.unstarted ? 'could not start' : 'ended without a result'}: ${outcome.message}`;
-    return { ...failure(invocation, problem), durationMs, ...(outcome.unstarted ? {} : { childRunId }) };
+    return { ...failure(invocation, problem), ...(outcome.unstarted ? {} : { durationMs, childRunId }) };
   }
   const { result } = outcome;
   if (result === undefined) state.below = withUnknownChild(state.below, child.given ?? {}, child.runs);

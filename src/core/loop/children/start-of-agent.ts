@@ -4,6 +4,7 @@ import { reservePart } from '../../children/reserve-part.ts';
 import { runsLeft, runsToGive, treeLimitsOf } from '../../children/tree-limits-of.ts';
 import type { LimitChanges } from '../../domain/agent/limits.ts';
 import type { AgentOfTool } from '../../domain/children/agent-tool.ts';
+import type { CallsLeft } from '../../domain/children/calls-left.ts';
 import type { ChildStart } from '../../domain/children/child-call.ts';
 import type { RunningAgent } from '../../domain/children/running-agent.ts';
 import { DEFAULT_CHILD_CHECK_MS, type ParentInput } from '../../domain/run/parent-run.ts';
@@ -17,11 +18,11 @@ export type MadeAgent = { ok: true; child: RunningAgent; start: ChildStart } | {
 /** The most characters of the id of a run. */
 const MAX_ID = 1_000;
 
-/** Makes the child of a call, with its part of the limits of the run. `calls`: the calls of the response that start an agent now or later. */
+/** Makes the child of a call, with its part of the limits of the run. */
 export function makeAgent(
   state: RunState,
   ports: RunPorts,
-  { invocation, agent, calls }: { invocation: ToolInvocation; agent: AgentOfTool; calls: number },
+  { invocation, agent, calls }: { invocation: ToolInvocation; agent: AgentOfTool; calls: CallsLeft },
 ): MadeAgent {
   const { parent: { depth = 0 } = {} } = state;
   const tree = treeLimitsOf(state);
@@ -31,9 +32,9 @@ export function makeAgent(
   const reserved = reservePart(state, { own: agent.limits ?? {}, calls, now });
   if (!reserved.ok) return refused(`${reserved.limit}: nothing of it is left for another run`);
   const { eventId, index, offset, tool } = invocation;
-  const runId = ports.childRunId(`${state.runId}/${tool.name}.${offset}.${index}-`);
+  const runId = ports.childRunId(`${state.runId}/${tool.name}.${offset}.${index}.`);
   if (runId.length > MAX_ID) return { ok: false, problem: `its run id would have more than ${MAX_ID} characters` };
-  const runs = agent.leaf ? 0 : runsToGive(state, calls);
+  const runs = agent.leaf ? 0 : runsToGive(state, calls.agents);
   const { given } = reserved;
   const shared = Object.keys(given).length === 0 ? {} : { given };
   return {

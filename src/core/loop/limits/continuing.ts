@@ -2,7 +2,7 @@
 
 import { jsonBytes } from '../../domain/json/payload-limit.ts';
 import type { NextStep, Position } from '../next-step.ts';
-import type { Growth, Leaving, RunPorts, ToolInvocation } from '../ports.ts';
+import type { Growth, Leaving, RunPorts, ToolInvocation, ToolOutcome } from '../ports.ts';
 import type { ToolBatch } from '../tool-phase/tool-batch.ts';
 import { withoutRecorded } from '../tool-phase/results-in-window.ts';
 import { CARRIED_JOURNAL_BYTES, forgetLargeJournal } from '../code/cells.ts';
@@ -43,6 +43,13 @@ export function continueBeforeTool(
     bytes += jsonBytes(outcome?.type === 'result' && outcome.recordedAt !== undefined ? withoutRecorded(outcome) : outcome);
   }
   return bytes <= CARRIED_TOOLS_BYTES && fitsContinueAsNew(state, bytes);
+}
+
+/** True if results that are not in the record yet are so large that they should get there before others have ended: a carried state has little room for them. */
+export function hasMuchToRecord(outcomes: readonly (ToolOutcome | null)[]): boolean {
+  let bytes = 0;
+  for (const outcome of outcomes) if (outcome !== null && outcome.recordedAt === undefined) bytes += jsonBytes(outcome);
+  return bytes > CARRIED_TOOLS_BYTES / 2;
 }
 
 /** Bytes that a call brings into history and into memory at most, while it runs. */

@@ -15,7 +15,7 @@ export function abovePart(state: OfParent, changes: LimitChanges): string | unde
     const shown = name === 'maxIterations' ? 'steps' : name;
     return (
       `limit "${shown}" is ${limitNumbers(limits).get(name) ?? most}, and the run has been given ${most} of the limit of run "${parent?.runId}", ` +
-      `which started it: a child keeps its part. Start it again with a larger one, by "limits" of its step or of the run above`
+      'which started it: a child keeps its part. Raise the limit of the root: the runs that start after that get more of it'
     );
   }
   return undefined;

@@ -61,6 +61,8 @@ export interface ContinueAsNewState {
   parent?: ParentRun;
   /** The agents that run as children of tool calls. Absent if there are none. */
   children?: RunningAgent[];
+  /** The ids of those that have ended in the step that goes on. Absent if there are none. */
+  endedChildren?: string[];
   /** Absent if the run has started no agents. */
   below?: SpentBelow;
   /** The units and steps, if the run is that of a program. */
@@ -132,6 +134,7 @@ export function toContinueAsNewState(state: RunState, position: Position, { exec
     ...(state.handoffs === undefined ? {} : { handoffs: state.handoffs }),
     ...(state.parent === undefined ? {} : { parent: state.parent }),
     ...(state.children === undefined ? {} : { children: state.children }),
+    ...(state.endedChildren === undefined ? {} : { endedChildren: state.endedChildren }),
     ...(state.below === undefined ? {} : { below: state.below }),
     ...(state.program === undefined ? {} : { program: toCarriedProgram(state.program) }),
     inbox,
@@ -199,6 +202,7 @@ export function fromContinueAsNewState(carried: ContinueAsNewState): { state: Ru
     ...(carried.handoffs === undefined ? {} : { handoffs: carried.handoffs }),
     ...(carried.parent === undefined ? {} : { parent: carried.parent }),
     ...(carried.children === undefined ? {} : { children: carried.children }),
+    ...(carried.endedChildren === undefined ? {} : { endedChildren: carried.endedChildren }),
     ...(carried.below === undefined ? {} : { below: carried.below }),
     ...programOf(carried),
   };

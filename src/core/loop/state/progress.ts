@@ -2,7 +2,7 @@
 
 import type { RunLimits } from '../../domain/agent/limits.ts';
 import type { Archiving, NotArchived } from '../../domain/record/not-archived.ts';
-import { noUsage, type AggregatedUsage } from '../../domain/model/usage.ts';
+import { addRunUsage, noUsage, type AggregatedUsage } from '../../domain/model/usage.ts';
 import { used } from '../limits/limits.ts';
 import type { RunState } from './run-state.ts';
 
@@ -11,6 +11,8 @@ export interface RunProgress {
   currentStep: number;
   maxIterations: number;
   usage: AggregatedUsage;
+  /** Present if runs below this one have ended, and their usage is not part of `usage`. */
+  treeUsage?: AggregatedUsage;
   toolCallsTotal: number;
   toolCallsStarted: number;
   /** The number of recorded events. */
@@ -21,6 +23,8 @@ export interface RunProgress {
   limits?: RunLimits;
   /** The agent that acts, if the run was handed over. */
   currentAgent?: string;
+  /** The ids of the agents that have ended in the step that goes on. */
+  endedChildren?: string[];
   lastError?: string;
   archiving?: Archiving;
   notArchived?: NotArchived[];
@@ -31,17 +35,19 @@ export function progressOf(state: RunState | undefined): RunProgress {
   if (state === undefined) {
     return { currentStep: 0, maxIterations: 0, usage: noUsage(), toolCallsTotal: 0, toolCallsStarted: 0, events: 0, waitingFor: [] };
   }
-  const { context, limits, usage, toolCallsTotal, window, approvals, lastError, archiving, notArchived, handoffs, snapshot } = state;
+  const { context, limits, usage, toolCallsTotal, window, approvals, lastError, archiving, notArchived, below, endedChildren, handoffs, snapshot } = state;
   return {
     currentStep: context.currentStep,
     maxIterations: limits.maxIterations,
     usage,
+    ...(below === undefined ? {} : { treeUsage: addRunUsage(usage, below.usage) }),
     toolCallsTotal,
     toolCallsStarted: used(state).toolCalls,
     events: window.through,
     waitingFor: approvals.pending.map(({ toolName }) => toolName),
     limits,
     ...(handoffs === undefined || handoffs.count === 0 ? {} : { currentAgent: snapshot.name }),
+    ...(endedChildren === undefined ? {} : { endedChildren }),
     ...(lastError === undefined ? {} : { lastError }),
     ...(archiving === undefined ? {} : { archiving }),
     ...(notArchived === undefined ? {} : { notArchived }),

@@ -78,6 +78,8 @@ export interface RunState {
   parent?: ParentRun;
   /** The agents that run as children of tool calls. Absent if there are none. */
   children?: RunningAgent[];
+  /** The ids of those that have ended in the step that goes on: its record will name them. Absent if there are none. */
+  endedChildren?: string[];
   /** The amounts that runs below this one have used. Absent if it has started none. */
   below?: SpentBelow;
   /** The units and steps, if the run is that of a program. */

@@ -50,6 +50,7 @@ export function recordToolStep(acting: Acting, outcomes: Outcomes): void {
   const { state, response, final } = acting;
   const records = recordsOf(acting, outcomes);
   for (const record of records) countToolCall(state, record);
+  delete state.endedChildren;
   recordStep(state, {
     ...agentOfStep(state),
     thought: thoughtOf(response.content),

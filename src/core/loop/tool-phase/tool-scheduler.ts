@@ -1,8 +1,9 @@
 // Tool phase: the scheduler of calls.
 
+import type { CallsLeft } from '../../domain/children/calls-left.ts';
 import { AgentCalls } from '../children/agent-calls.ts';
 import { notifyAgain, showWaiting, waitForChange } from '../approvals/wait-for-decisions.ts';
-import { bytesInFlight, continueBeforeTool } from '../limits/continuing.ts';
+import { bytesInFlight, continueBeforeTool, hasMuchToRecord } from '../limits/continuing.ts';
 import type { RunPorts, ToolInvocation, ToolOutcome } from '../ports.ts';
 import { applyChanges } from './apply-changes.ts';
 import { askAboutOutcomes } from './ask-about-outcomes.ts';
@@ -76,8 +77,7 @@ export class ToolScheduler {
         this.#applyChanges();
         if (!batch.outcomes.includes(null)) return batch.outcomes;
         // Only decisions are waited for: approvers see the results so far.
-        recordResults(this.#acting, ports, batch.outcomes);
-        ports.recorded?.(state);
+        this.#recordSoFar();
         if (continueBeforeTool(state, ports, batch)) return batch.outcomes;
       }
       await this.#wait(heldBack, received);
@@ -138,31 +138,37 @@ export class ToolScheduler {
   #started(invocation: ToolInvocation): Promise<Ended> {
     if (invocation.tool.agent === undefined) return startTool(this.#acting.state, this.#ports, invocation);
     countStart(this.#acting.state, invocation);
-    return this.#agents.run(invocation, this.#agentsLeft());
+    return this.#agents.run(invocation, this.#callsLeft());
   }
 
   /** Waits for the agents that an earlier execution has started, also if the run was cancelled or steered since. */
   #followAgents(): void {
     for (const [index, one] of this.#batch.prepared.entries()) {
       if (one.type !== 'execute' || this.#batch.outcomes[index] !== null || !this.#agents.isRunning(one.invocation)) continue;
-      this.#inFlight.add(index, 0, this.#agents.run(one.invocation, 0));
+      this.#inFlight.add(index, 0, this.#agents.run(one.invocation));
     }
   }
 
   /** Leaves the agents to the next execution, once this one is full and no other call is running. */
   #leaveAgents(heldBack: HeldBack): void {
     if (this.#agents.isLeaving || this.#inFlight.count > this.#agents.waiting) return;
+    if (hasMuchToRecord(this.#batch.outcomes)) this.#recordSoFar();
     if (heldBack === 'history' || continueBeforeTool(this.#acting.state, this.#ports, this.#batch, { leavesAgents: true }))
       this.#agents.leave();
   }
 
-  /** The number of calls that may still start an agent. */
-  #agentsLeft(): number {
+  #recordSoFar(): void {
+    this.#applyChanges();
+    recordResults(this.#acting, this.#ports, this.#batch.outcomes);
+    this.#ports.recorded?.(this.#acting.state);
+  }
+
+  /** The calls that may still start, the one that starts now included. */
+  #callsLeft(): CallsLeft {
     const { prepared, outcomes } = this.#batch;
-    return prepared.filter(
-      (one, index) =>
-        one.type === 'execute' && one.invocation.tool.agent !== undefined && outcomes[index] === null && !this.#inFlight.has(index),
-    ).length;
+    const left = prepared.filter((one, index) => one.type === 'execute' && outcomes[index] === null && !this.#inFlight.has(index));
+    const agents = left.filter((one) => one.type === 'execute' && one.invocation.tool.agent !== undefined);
+    return { all: left.length, agents: agents.length };
   }
 
   /**

@@ -15,6 +15,9 @@ export const RUNNING_AGENTS_SCHEMA: JsonObject = {
   },
 };
 
+/** The JSON Schema of the ids of agents that have ended. */
+export const ENDED_CHILDREN_SCHEMA: JsonObject = { type: 'array', items: ID };
+
 /** The JSON Schema of the amounts that the runs below a run have used. */
 export const SPENT_BELOW_SCHEMA: JsonObject = {
   type: 'object',

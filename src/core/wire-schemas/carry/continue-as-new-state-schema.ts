@@ -9,7 +9,7 @@ import { CARRIED_POSITION_SCHEMA } from './carried-position-schema.ts';
 import { HANDOFF_STATE_SCHEMA, RUN_USAGE } from './carried-handoffs-schema.ts';
 import { APPROVALS_SCHEMA, CARRIED_INBOX_SCHEMA } from './carried-requests-schema.ts';
 import { CARRIED_WINDOW_SCHEMA } from './carried-window-schema.ts';
-import { RUNNING_AGENTS_SCHEMA, SPENT_BELOW_SCHEMA } from './carried-children-schema.ts';
+import { ENDED_CHILDREN_SCHEMA, RUNNING_AGENTS_SCHEMA, SPENT_BELOW_SCHEMA } from './carried-children-schema.ts';
 import { PARENT_SCHEMA } from '../parent-schema.ts';
 import { inconsistency } from './state-consistency.ts';
 import { checkJson, problemsText } from '../../json-schema/check-json-schema.ts';
@@ -65,6 +65,7 @@ const CONTINUE_AS_NEW_STATE_SCHEMA: JsonObject = {
     notArchived: NOT_ARCHIVED,
     parent: PARENT_SCHEMA,
     children: RUNNING_AGENTS_SCHEMA,
+    endedChildren: ENDED_CHILDREN_SCHEMA,
     below: SPENT_BELOW_SCHEMA,
     program: CARRIED_PROGRAM_SCHEMA,
   },

@@ -68,6 +68,8 @@ export interface FakeScript {
   ports?: Partial<
     Pick<RunPorts, 'summarise' | 'authorize' | 'notify' | 'noted' | 'allows' | 'verify' | 'askTerms' | 'resolveHandoff' | 'switchAgent'>
   >;
+  /** The agents that calls run as children. */
+  children?: (run: FakeRun) => Pick<RunPorts, 'runChild' | 'childRunId'>;
   /** Decides at each possible point if the run continues as new. Default: never. */
   continueDue?: (run: FakeRun) => boolean;
   /** Called after each change of the record. */
@@ -118,6 +120,7 @@ function portsOf(run: FakeRun, script: FakeScript): Omit<RunPorts, 'now' | 'uuid
   return {
     ...quietPorts(),
     ...script.ports,
+    ...script.children?.(run),
     inbox,
     until: (isMet, deadline) => scheduler.until(isMet, deadline),
     callModel: (modelCall) => scheduler.during(answered(run, script, modelCall)),

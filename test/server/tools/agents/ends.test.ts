@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { agentTool, defineAgent } from '../../../../src/index.ts';
 import type { RunHandle } from '../../../../src/client/index.ts';
-import { callTool, hang, say, scriptedModel, together } from '../../../../src/testing/index.ts';
+import { callTool, failWith, hang, say, scriptedModel, together } from '../../../../src/testing/index.ts';
 import { expectSameFromHistory } from '../../testbed/same-from-history.ts';
 import { executionStatus, historyOf, Testbed, until } from '../../testbed/testbed.ts';
 import { careful, chief, signing } from './agents-below.ts';
@@ -59,7 +59,40 @@ test('the agent of a run that was terminated cancels itself', async () => {
   const run = await testbed.client.start(chief, { input: 'Go', taskQueue: testbed.taskQueue });
   const child = await waitingChild(run);
   await testbed.client.temporal.workflow.getHandle(run.runId).terminate('operator');
-  await until(async () => (await executionStatus(testbed, child)) === 'CANCELLED', 'the end of the agent', 80);
+  await until(async () => (await executionStatus(testbed, child)) !== 'RUNNING', 'the end of the agent', 80);
+  expect(await executionStatus(testbed, child)).toBe('CANCELLED');
+}, 60_000);
+
+test('pause and resume reach the agent of a run', async () => {
+  await using testbed = await Testbed.open();
+  const above = scriptedModel([callTool('careful', { request: '1' }), say('Signed.')]);
+  await testbed.work({ agents: [chief], providers: { above, below: signing() } });
+  const run = await testbed.client.start(chief, { input: 'Go', taskQueue: testbed.taskQueue });
+  const child = testbed.client.handle(await waitingChild(run));
+  const [waiting] = (await run.approvals()).pending;
+  if (waiting === undefined) throw new Error('nothing waits');
+  const hasPaused = async (): Promise<boolean> =>
+    (await historyOf(testbed, child)).some(({ workflowExecutionSignaledEventAttributes: sent }) => sent?.signalName === 'pausedAbove');
+  await run.pause();
+  await until(hasPaused, 'the signal', 40);
+  await child.approve(waiting);
+  await until(async () => (await child.status()).status === 'paused', 'the pause of the agent', 40);
+  await run.resume();
+  expect(await run.result()).toMatchObject({ status: 'completed', output: 'Signed.' });
+  await expectSameFromHistory(testbed, run);
+}, 60_000);
+
+test('an agent ends at the deadline of the run above', async () => {
+  await using testbed = await Testbed.open();
+  const above = scriptedModel([callTool('careful', { request: '1' })]);
+  await testbed.work({ agents: [chief], providers: { above, below: signing() } });
+  const run = await testbed.client.start(chief, { input: 'Go', taskQueue: testbed.taskQueue, deadline: '3s' });
+  const result = await run.result({ steps: true });
+  expect(result).toMatchObject({ status: 'max_iterations_reached', stopReason: 'deadline' });
+  const [call] = result.steps?.[0]?.toolCalls ?? [];
+  expect(call?.result).toContain('max_iterations_reached (deadline)');
+  expect(await executionStatus(testbed, call?.childRunId ?? '')).toBe('COMPLETED');
+  await expectSameFromHistory(testbed, run);
 }, 60_000);
 
 test('an agent that continues as new itself reports its end to the next execution of the run above', async () => {
@@ -104,6 +137,35 @@ test('a message that interrupts cancels the agents, whose partial answers the mo
   const [thought] = result.steps?.[0]?.toolCalls ?? [];
   expect(thought).toMatchObject({ isError: true, result: expect.stringContaining('ended with cancelled') });
   expect(thought?.result).toContain('Partial answer: So far: half');
+  await expectSameFromHistory(testbed, run);
+}, 60_000);
+
+test('a run inside another workflow cannot have an agent as a tool: it ends before it asks a model', async () => {
+  await using testbed = await Testbed.open();
+  const above = scriptedModel([]);
+  const researcher = defineAgent({ name: 'researcher', model: 'above/m', tools: [agentTool(careful)] });
+  await testbed.work({ agents: [researcher], providers: { above, below: signing() } });
+  const { workflow } = testbed.client.temporal;
+  const options = { workflowId: `host-${testbed.taskQueue}`, taskQueue: testbed.taskQueue, args: ['key'] };
+  expect(await workflow.execute('inlineOutcome', options)).toMatchObject({ status: 'error' });
+  expect(above.requests).toEqual([]);
+}, 60_000);
+
+test('a run that is retried from the call of an agent starts another run of it', async () => {
+  await using testbed = await Testbed.open();
+  const simple = defineAgent({ name: 'simple', model: 'below/m' });
+  const boss = defineAgent({ name: 'boss', model: 'above/m', tools: [agentTool(simple)] });
+  const call = callTool('simple', { request: 'Hi' });
+  const above = scriptedModel([call, failWith('model_bad_request', 'no'), call, say('Done.')]);
+  await testbed.work({ agents: [boss], providers: { above, below: scriptedModel([say('one'), say('two')]) } });
+  const run = await testbed.client.start(boss, { input: 'Go', taskQueue: testbed.taskQueue });
+  const [before] = (await run.result({ steps: true })).steps?.[0]?.toolCalls ?? [];
+  await run.retry({ fromStep: 1 });
+  const result = await run.result({ steps: true });
+  expect(result).toMatchObject({ status: 'completed', output: 'Done.', below: { runs: 1 } });
+  const [after] = result.steps?.[0]?.toolCalls ?? [];
+  expect([before?.result, after?.result]).toEqual(['one', 'two']);
+  expect(after?.childRunId).not.toBe(before?.childRunId);
   await expectSameFromHistory(testbed, run);
 }, 60_000);
 

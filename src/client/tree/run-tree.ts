@@ -1,0 +1,23 @@
+import type { AggregatedUsage } from '../../core/domain/model/usage.ts';
+import type { RunStatus } from '../../core/domain/run/status.ts';
+
+/** A run and the runs below it. */
+export interface RunTree {
+  runId: string;
+  kind: 'agent' | 'program';
+  /** The name of the agent or the program. */
+  agentName: string;
+  status: RunStatus;
+  /** The steps of the run itself; for a program, its own model calls. */
+  steps: number;
+  /** The limit of steps. That of a program includes the steps of its children. */
+  maxIterations: number;
+  /** The usage of the run itself. */
+  usage: AggregatedUsage;
+  /** The usage of the run and of all runs below it, also of those that go on. */
+  treeUsage: AggregatedUsage;
+  /** The names of the tools, or the steps of a program, whose calls wait for a decision in the run itself. */
+  waitingFor: string[];
+  /** The runs that it has started, in the order in which they are known. */
+  children: RunTree[];
+}

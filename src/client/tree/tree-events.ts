@@ -1,0 +1,63 @@
+import type { Client } from '@temporalio/client';
+import { UsageError } from '../../core/domain/errors/error.ts';
+import type { Event } from '../../core/domain/record/event.ts';
+import { isTerminal } from '../../core/domain/run/status.ts';
+import { requireKnown } from '../../define/options/option-checks.ts';
+import { sleep } from '../../temporal/waiting.ts';
+import type { FollowOptions } from '../read/follow-events.ts';
+import { type KnownRuns, type ReadTreeRun, readTreeRuns } from './read-tree.ts';
+import { mergeByTime } from './merge-by-time.ts';
+
+/** The options of reading the events of a tree. */
+export interface TreeEventOptions extends Omit<FollowOptions, 'from'> {
+  tree: true;
+}
+
+/** An event of a run of a tree. */
+export interface TreeEvent extends Event {
+  /** The run that has recorded the event. */
+  runId: string;
+  /** The number of the event in that run, from 0. */
+  offset: number;
+}
+
+/** The pauses between two rounds: short while events come, long while none do. */
+const SHORTEST_PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 2_000;
+
+/**
+ * Yields the events of a run and of all runs below it, in the order of their times; those of one run in the order of their
+ * offsets. With `follow`, in rounds: those that are new are yielded in the order of their times, until the run has ended.
+ */
+export async function* treeEvents(client: Client, runId: string, options: TreeEventOptions): AsyncGenerator<TreeEvent> {
+  requireKnown('"events"', options, ['tree', 'follow', 'signal']);
+  if (Object.hasOwn(options, 'from')) throw new UsageError('"events": "from" is an offset of one run: leave it out to read a tree');
+  const { follow = false, signal } = options;
+  const known: KnownRuns = new Map();
+  const offsets = new Map<string, number>();
+  let wait = SHORTEST_PAUSE_MS;
+  for (;;) {
+    signal?.throwIfAborted();
+    const runs = await readTreeRuns(client, runId, known);
+    // Read before the events: those up to the end are then in this round.
+    const isOver = runs.some(({ run, view }) => run.runId === runId && isTerminal(view.status.status));
+    let isNew = false;
+    for await (const event of mergeByTime(runs.map((read) => eventsOf(read, offsets.get(read.run.runId) ?? 0)))) {
+      signal?.throwIfAborted();
+      offsets.set(event.runId, event.offset + 1);
+      isNew = true;
+      yield event;
+    }
+    if (!follow || isOver) return;
+    wait = isNew ? SHORTEST_PAUSE_MS : Math.min(wait * 1.5, LONGEST_PAUSE_MS);
+    await sleep(wait, signal);
+  }
+}
+
+async function* eventsOf({ run }: ReadTreeRun, from: number): AsyncGenerator<TreeEvent> {
+  let offset = from;
+  for await (const event of run.reader.events({ from })) {
+    yield { runId: run.runId, offset, ...event };
+    offset += 1;
+  }
+}

@@ -1,0 +1,180 @@
+import type { ToolSnapshot } from '../../../../src/core/domain/agent/agent-snapshot.ts';
+import type { LimitChanges, RunLimits } from '../../../../src/core/domain/agent/limits.ts';
+import { narrowLimits } from '../../../../src/core/domain/agent/narrow-limits.ts';
+import type { ChildCall, ChildOutcome } from '../../../../src/core/domain/children/child-call.ts';
+import type { UsageStats } from '../../../../src/core/domain/model/usage.ts';
+import type { Event } from '../../../../src/core/domain/record/event.ts';
+import type { ParentInput } from '../../../../src/core/domain/run/parent-run.ts';
+import type { RunResultFields } from '../../../../src/core/domain/run/result.ts';
+import type { ModelCallOutcome, RunPorts } from '../../../../src/core/loop/ports.ts';
+import { BEGINNING, runLoop } from '../../../../src/core/loop/run-loop.ts';
+import { Inbox } from '../../../../src/core/loop/state/inbox.ts';
+import { newRunState, type RunState } from '../../../../src/core/loop/state/run-state.ts';
+import { call, called, returned, said } from '../../loop/fakes/fake-ports.ts';
+import { FakeScheduler } from '../../loop/fakes/fake-scheduler.ts';
+import { quietPorts } from '../../loop/fakes/quiet-ports.ts';
+import { testSnapshot, testTool } from '../../loop/fakes/snapshot.ts';
+import { carriedOver } from '../../loop/generated-runs/carried-over.ts';
+
+/** The most that one model call of these trees costs. */
+export const LARGEST_CALL = { promptTokens: 30, completionTokens: 10, totalTokens: 40, costUsd: 0.4 };
+
+/** A tree to run. Its agents act as the numbers of the seed say. */
+export interface TreePlan {
+  seed: number;
+  limits: LimitChanges;
+  /** The limits of one of the two agents that are called; the other one has none. */
+  tight: LimitChanges;
+  tree: { depth: number; alive: number; perTree: number };
+}
+
+/** A run of a tree. */
+export interface TreeMember {
+  runId: string;
+  depth: number;
+  limits: RunLimits;
+  events: Event[];
+  toolCalls: number;
+  /** The children that were alive together each time that one started. */
+  together: TreeMember[][];
+  /** The run above has counted what it has used. */
+  isCounted?: true;
+  result?: RunResultFields;
+}
+
+/** A tree of runs of the loop, on fake ports that share one schedule. */
+export class RandomTree {
+  readonly members = new Map<string, TreeMember>();
+  executions = 0;
+  readonly #plan: TreePlan;
+  readonly #scheduler = new FakeScheduler();
+  readonly #random: () => number;
+  #ids = 0;
+
+  constructor(plan: TreePlan) {
+    this.#plan = plan;
+    this.#random = numbers(plan.seed);
+  }
+
+  /** Does the tree to its end. */
+  async run(): Promise<RunResultFields> {
+    return this.#start('root', { maxIterations: 6, finalAttempt: false, ...this.#plan.limits });
+  }
+
+  async #start(runId: string, limits: RunLimits, parent?: ParentInput): Promise<RunResultFields> {
+    const member = this.#enter(runId, limits, parent);
+    const clock = { now: () => this.#scheduler.now, uuid: () => `event-${(this.#ids += 1)}` };
+    const snapshot = testSnapshot({ limits, tools: this.#tools(), children: this.#plan.tree });
+    let state: RunState = newRunState({ runId, snapshot, input: 'Go', startedAt: clock.now() }, clock);
+    if (parent !== undefined) state.parent = parent;
+    let inbox = new Inbox();
+    let position = BEGINNING;
+    for (let executions = 1; ; executions += 1) {
+      this.executions += 1;
+      const end = await runLoop(state, { ...clock, ...this.#ports(member, inbox) }, position);
+      member.events.push(...state.context.events);
+      if (end.type === 'finished') {
+        member.result = end.result;
+        this.#scheduler.notify();
+        return end.result;
+      }
+      ({ position, state, inbox } = carriedOver({ state, position: end.position, inbox, executions }));
+    }
+  }
+
+  /** Notes a run that has its part of the limits of the one above from now on. */
+  #enter(runId: string, limits: RunLimits, parent?: ParentInput): TreeMember {
+    const entered = this.members.get(runId);
+    if (entered !== undefined) return entered;
+    const member: TreeMember = { runId, depth: parent?.depth ?? 0, limits, events: [], toolCalls: 0, together: [] };
+    const above = parent === undefined ? undefined : this.members.get(parent.runId);
+    above?.together.push([...(above.together.at(-1) ?? []).filter(({ isCounted }) => !isCounted), member]);
+    this.members.set(runId, member);
+    return member;
+  }
+
+  #tools(): ToolSnapshot[] {
+    const agent = { name: 'below', share: [], request: true as const };
+    return [testTool('work'), testTool('free', { agent }), testTool('tight', { agent: { ...agent, limits: this.#plan.tight } })];
+  }
+
+  #ports(member: TreeMember, inbox: Inbox): Omit<RunPorts, 'now' | 'uuid'> {
+    return {
+      ...quietPorts(),
+      inbox,
+      until: (isMet, deadline) => this.#scheduler.until(isMet, deadline),
+      callModel: () => this.#scheduler.during(this.#after(() => this.#answer())),
+      runTool: () => {
+        member.toolCalls += 1;
+        return this.#scheduler.during(this.#after(() => returned('done')));
+      },
+      runChild: (one) => this.#runChild(one),
+      childRunId: (prefix) => `${prefix}${(this.#ids += 1)}`,
+      continueDue: () => this.#upTo(8) === 0,
+    };
+  }
+
+  async #runChild({ runId, start, isLeft }: ChildCall): Promise<ChildOutcome> {
+    if (start?.kind === 'agent') {
+      const { parent, limits = {}, maxIterations = 6 } = start.input;
+      const own = narrowLimits<RunLimits>({ ...limits, maxIterations, finalAttempt: false }, parent?.left);
+      this.#enter(runId, own, parent);
+      void this.#scheduler.during(this.#after(() => undefined)).then(() => this.#start(runId, own, parent));
+    }
+    await this.#scheduler.until(() => this.members.get(runId)?.result !== undefined || isLeft());
+    const member = this.members.get(runId);
+    // Before the run that waits has taken the end in, nothing else must happen.
+    const { result } = member ?? {};
+    const outcome: ChildOutcome = result === undefined ? { type: 'left', seenAt: this.#scheduler.now } : { type: 'ended', result };
+    await this.#scheduler.during(outcome);
+    if (member !== undefined && result !== undefined) setImmediate(() => (member.isCounted = true));
+    return outcome;
+  }
+
+  /** An answer, or up to four calls. */
+  #answer(): ModelCallOutcome {
+    const usage = this.#usage();
+    const names = Array.from({ length: this.#upTo(5) }, () => ['work', 'free', 'tight'][this.#upTo(3)] ?? 'work');
+    if (names.length === 0) return said('Done', { usage });
+    const calls = names.map((name) => call(`call-${(this.#ids += 1)}`, name, { request: 'Go' }));
+    const outcome = called(...calls);
+    return outcome.type === 'response' ? { ...outcome, response: { ...outcome.response, usage } } : outcome;
+  }
+
+  #usage(): UsageStats {
+    const promptTokens = 1 + this.#upTo(LARGEST_CALL.promptTokens);
+    const completionTokens = this.#upTo(LARGEST_CALL.completionTokens + 1);
+    const totalTokens = promptTokens + completionTokens;
+    return { promptTokens, completionTokens, totalTokens, costUsd: totalTokens / 100 };
+  }
+
+  /** Acts after other parts of the tree have. */
+  async #after<Result>(act: () => Result): Promise<Result> {
+    for (let turns = this.#upTo(4); turns > 0; turns -= 1) await new Promise((resolve) => setImmediate(resolve));
+    return act();
+  }
+
+  /** A whole number from 0, less than `most`. */
+  #upTo(most: number): number {
+    return Math.floor(this.#random() * most);
+  }
+}
+
+/**
+ * Returns the number of model calls by which a run can exceed its part: one of its own, or those by which its children that are
+ * alive together exceed theirs. A child starts only if there is something left, so those that had ended before do not add to it.
+ */
+export function callsOver({ together }: TreeMember): number {
+  return Math.max(1, ...together.map((children) => children.reduce((sum, child) => sum + callsOver(child), 0)));
+}
+
+/** Returns a source of numbers from 0 to 1, the same for the same seed. */
+function numbers(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}

@@ -1,0 +1,15 @@
+import { z } from 'zod';
+import { agentTool, defineAgent, defineTool } from '../../src/index.ts';
+
+const approveText = defineTool({
+  name: 'approve_text',
+  description: 'Waits for a decision',
+  parameters: z.object({ text: z.string() }),
+  approval: 'always',
+  execute: ({ text }) => `approved ${text}`,
+});
+
+const editor = defineAgent({ name: 'editor', model: 'child/m', deps: z.object({ user: z.number() }), tools: [approveText] });
+
+/** Runs an agent that may wait for a decision. */
+export const leader = defineAgent({ name: 'leader', model: 'scripted/m', tools: [agentTool(editor, { share: ['user'] })] });

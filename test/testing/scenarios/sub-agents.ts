@@ -1,0 +1,103 @@
+import { z } from 'zod';
+import { agentTool, defineAgent, defineTool, quickjs } from '../../../src/index.ts';
+import { approve, callTool, failWith, say, structured, together } from '../../../src/testing/index.ts';
+import { agentWith, scenario } from './scenario.ts';
+
+const helper = defineAgent({ name: 'helper', model: 'scripted/m' });
+const exact = defineAgent({ name: 'exact', model: 'scripted/m', output: z.object({ answer: z.number() }) });
+const brief = defineAgent({ name: 'brief', model: 'scripted/m', limits: { steps: 1 }, tools: [agentTool(helper, { name: 'unused' })] });
+const tellDeps = defineTool({
+  name: 'tell_deps',
+  description: 'Tells the deps',
+  parameters: z.object({}),
+  execute: (_, { deps }) => JSON.stringify(deps),
+});
+const customer = defineAgent({ name: 'customer', model: 'scripted/m', deps: z.object({ user: z.string() }), tools: [tellDeps] });
+const signed = defineTool({ name: 'sign', description: 'Signs', parameters: z.object({}), approval: 'always', execute: () => 'signed' });
+const signer = defineAgent({ name: 'signer', model: 'scripted/m', tools: [signed] });
+const middle = defineAgent({ name: 'middle', model: 'scripted/m', tools: [agentTool(helper)] });
+const shop = defineAgent({
+  name: 'agent',
+  model: 'scripted/m',
+  deps: z.object({ user: z.string(), cart: z.array(z.string()) }),
+  tools: [agentTool(customer, { share: ['user'] })],
+});
+
+const ask = callTool('helper', { request: 'Who?' });
+const asks = 'agent calls helper {"request":"Who?"}';
+
+/** Agents that run as tools, and their ends. */
+export const SUB_AGENTS = [
+  scenario('the model reads the answer of an agent that it has called', agentWith([agentTool(helper)]), {
+    script: [ask, say('Ada.'), say('It was Ada.')],
+    timeline: [asks, 'helper: Ada.', 'agent: It was Ada.'],
+  }),
+  scenario('two agents of one response run at the same time', agentWith([agentTool(helper)]), {
+    script: [together(ask, ask), say('Ada.'), say('Ada.'), say('Both say Ada.')],
+    timeline: [asks, asks, 'helper: Ada.', 'helper: Ada.', 'agent: Both say Ada.'],
+  }),
+  scenario('a structured answer of an agent is read as JSON', agentWith([agentTool(exact)]), {
+    script: [callTool('exact', { request: 'Count' }), structured({ answer: 4 }), say('Four.')],
+    timeline: ['agent calls exact {"request":"Count"}', 'exact: {"answer":4}', 'agent: Four.'],
+  }),
+  scenario('an agent that fails is an error result', agentWith([agentTool(helper)]), {
+    script: [ask, failWith('model_bad_request', 'no such model'), say('Too bad.')],
+    timeline: [asks, /^helper failed: Agent 'helper' ended with error\nError: .*no such model/s, 'agent: Too bad.'],
+  }),
+  scenario('the partial answer of an agent at its limit is read in an error result', agentWith([agentTool(brief)]), {
+    script: [callTool('brief', { request: 'Try' }), together(say('Half of it'), callTool('unknown')), say('Good enough.')],
+    timeline: [
+      'agent calls brief {"request":"Try"}',
+      "brief failed: Agent 'brief' ended with max_iterations_reached (step_limit)\nPartial answer: Half of it",
+      'agent: Good enough.',
+    ],
+  }),
+  scenario('the answer of a final agent is that of the run', agentWith([agentTool(helper, { final: true })]), {
+    script: [ask, say('Ada.')],
+    timeline: [asks, 'helper: Ada.'],
+  }),
+  scenario('a final agent at its limit ends the run in the same way', agentWith([agentTool(brief, { final: true })]), {
+    script: [callTool('brief', { request: 'Try' }), together(say('Half of it'), callTool('unknown'))],
+    timeline: ['agent calls brief {"request":"Try"}', /^brief failed: .*step_limit/s],
+    status: 'max_iterations_reached',
+  }),
+  scenario('an agent gets the deps that its tool shares, and no others', shop, {
+    deps: { user: 'ann', cart: ['tea'] },
+    script: [callTool('customer', { request: 'Who?' }), callTool('tell_deps'), say('Only a user.'), say('Right.')],
+    timeline: ['agent calls customer {"request":"Who?"}', 'customer: Only a user.', 'agent: Right.'],
+  }),
+  scenario(
+    'an agent gets arguments of its own form as JSON',
+    agentWith([agentTool(helper, { parameters: z.object({ year: z.number() }) })]),
+    {
+      script: [callTool('helper', { year: 1843 }), say('Ada.'), say('Thanks.')],
+      timeline: ['agent calls helper {"year":1843}', 'helper: Ada.', 'agent: Thanks.'],
+    },
+  ),
+  scenario('a long request reaches the agent by reference', agentWith([agentTool(helper)]), {
+    script: [callTool('helper', { request: 'w'.repeat(4_000) }), say('Long.'), say('Yes.')],
+    timeline: [/^agent calls helper/, 'helper: Long.', 'agent: Yes.'],
+  }),
+  scenario(
+    'a call of an agent waits for its approval, and runs with the edited arguments',
+    agentWith([agentTool(helper, { approval: 'always' })]),
+    {
+      script: [ask, say('Grace.'), say('It was Grace.')],
+      decide: () => approve({ arguments: { request: 'And now?' }, by: 'ann' }),
+      timeline: [asks, 'ann approves helper', 'helper: Grace.', 'agent: It was Grace.'],
+    },
+  ),
+  scenario('an agent waits for a decision of its own', agentWith([agentTool(signer)]), {
+    script: [callTool('signer', { request: 'Sign' }), callTool('sign'), say('It is signed.'), say('Fine.')],
+    decide: () => approve({ by: 'ann' }),
+    timeline: ['agent calls signer {"request":"Sign"}', 'signer: It is signed.', 'agent: Fine.'],
+  }),
+  scenario('an agent runs another one', agentWith([agentTool(middle)]), {
+    script: [callTool('middle', { request: 'Ask' }), ask, say('Ada.'), say('They say Ada.'), say('It was Ada.')],
+    timeline: ['agent calls middle {"request":"Ask"}', 'middle: They say Ada.', 'agent: It was Ada.'],
+  }),
+  scenario('code calls an agent', agentWith([agentTool(helper)], { code: { executor: quickjs() } }), {
+    script: [callTool('run_code', { code: 'print(helper({ request: "Who?" }) + " again");' }), say('Ada.'), say('Ada again.')],
+    timeline: [/^agent calls run_code/, asks, 'helper: Ada.', /^run_code: [^]*Ada. again/, 'agent: Ada again.'],
+  }),
+];
