@@ -9,6 +9,7 @@ import { EFFECTS } from './effects.ts';
 import { JSON_REPLIES } from './json-replies.ts';
 import { LIMITS, MESSAGES, WINDOWS } from './limits.ts';
 import { OPENINGS } from './openings.ts';
+import { FLOWS } from './several-agents/flows.ts';
 import { HANDOFFS } from './several-agents/handoffs.ts';
 import type { Scenario } from './scenario.ts';
 import { TOOLS } from './tools.ts';
@@ -32,4 +33,5 @@ export const SCENARIOS: readonly Scenario[] = [
   ...CODE_ENDINGS,
   ...CODE_DECISIONS,
   ...HANDOFFS,
+  ...FLOWS,
 ];
