@@ -73,7 +73,9 @@ function checkAgents(owner: string, agents: readonly AnyAgent[]): readonly AnyAg
 
 function policyOf(owner: string, { name, kind, agents, maxIterations, until }: FlowOptions<readonly AnyAgent[]>): FlowPolicy {
   if (kind !== 'sequential' && kind !== 'loop') {
-    throw new UsageError(`${owner}: "kind" is ${JSON.stringify(kind)}: write "sequential" or "loop"`);
+    throw new UsageError(
+      `${owner}: "kind" is ${JSON.stringify(kind)}: write "sequential" or "loop"; agents run side by side by parallel of "longhaul/workflow"`,
+    );
   }
   if (kind === 'sequential' && (maxIterations !== undefined || until !== undefined)) {
     throw new UsageError(`${owner} is sequential, and "maxIterations" and "until" are for a loop: leave them out, or write "kind": "loop"`);

@@ -1,5 +1,12 @@
 import { continueAsNew, makeContinueAsNewFunc } from '@temporalio/workflow';
-import { runAgent, type RunAgentOptions, type RunOpening, type ContinueAsNewState } from '../../../workflows/index.ts';
+import {
+  parallel,
+  type ParallelResult,
+  runAgent,
+  type RunAgentOptions,
+  type RunOpening,
+  type ContinueAsNewState,
+} from '../../../workflows/index.ts';
 
 /** Two agents in one workflow: the second writes about the findings of the first. */
 export async function report(topic: string): Promise<{ text: string; statuses: string[]; tokens: number }> {
@@ -12,6 +19,11 @@ export async function report(topic: string): Promise<{ text: string; statuses: s
 export async function outcome(runId: string): Promise<{ status: string; error: string | null; cancelReason: string | undefined }> {
   const { status, error, cancelReason } = await runAgent('researcher', 'Q', { runId });
   return { status, error, cancelReason };
+}
+
+/** Two agents side by side, each with a conversation of its own. */
+export async function sideBySide(question: string): Promise<ParallelResult> {
+  return parallel(['researcher', 'writer'], question);
 }
 
 /** The input of a host with two agents in its own history: for each agent, its answer or its carried state. */

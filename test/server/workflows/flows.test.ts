@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineAgent, defineFlow, defineTool } from '../../../src/index.ts';
-import { callTool, say, scriptedModel } from '../../../src/testing/index.ts';
+import { callTool, failWith, say, scriptedModel } from '../../../src/testing/index.ts';
 import { expectSameFromHistory } from '../testbed/same-from-history.ts';
 import { historyOf, Testbed, until } from '../testbed/testbed.ts';
 
@@ -69,4 +69,37 @@ test('a flow whose deps do not fit one of its agents ends before a model is call
     (event) => event.activityTaskScheduledEventAttributes?.activityType?.name ?? [],
   );
   expect(scheduled).toEqual(['resolveAgent', 'callModel', 'resolveAgent', 'callModel']);
+});
+
+test('a workflow runs agents side by side, and an error has the results of all of them', async () => {
+  await using testbed = await Testbed.open();
+  const { taskQueue } = testbed;
+  const side = ['researcher', 'writer'].map((name) => defineAgent({ name, model: `${name}/m` }));
+  const providers = {
+    researcher: scriptedModel([say('facts'), say('facts again')]),
+    writer: scriptedModel([say('a text'), failWith('model_forbidden', 'no access')]),
+  };
+  await testbed.work({ agents: side, providers });
+  const { workflow } = testbed.client.temporal;
+  const start = (id: string) => workflow.start('sideBySide', { args: ['the Moon'], taskQueue, workflowId: `${taskQueue}-${id}` });
+  expect(await (await start('one')).result()).toMatchObject({
+    output: '[researcher]\nfacts\n\n[writer]\na text',
+    branches: [{ name: 'researcher', status: 'completed' }, { name: 'writer' }],
+    usage: { llmCalls: 2 },
+  });
+  const failure = await (await start('two')).result().catch((error: unknown) => error);
+  expect(failure).toMatchObject({
+    cause: {
+      type: 'child_failed',
+      message: 'Not all agents have completed: writer (error: no access)',
+      details: [
+        {
+          branches: [
+            { name: 'researcher', output: 'facts again' },
+            { name: 'writer', status: 'error', error: 'no access' },
+          ],
+        },
+      ],
+    },
+  });
 });
