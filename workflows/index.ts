@@ -1,6 +1,7 @@
 export { agentRun } from './agent-run.ts';
 export { programRun } from './program-run.ts';
 export { parallel, type ParallelOptions, type ParallelResult } from './flows/parallel.ts';
+export { loop, type LoopOptions, sequential, type SequentialOptions } from './flows/in-turns.ts';
 export { type ChildOptions, runAgent, type RunAgentOptions } from './run-agent.ts';
 export type { InlineEnd, InlineOptions, InlineRunOptions } from './run-inline.ts';
 export type { Branch } from '../src/core/domain/flows/merge-branches.ts';

@@ -13,7 +13,8 @@ import { attempt } from '../attempts/attempt.ts';
 import { buildSnapshot } from './build-snapshot.ts';
 import { documentAgent } from './document-agent.ts';
 import { checkSnapshotSize } from './check-snapshot-size.ts';
-import { firstOfFlow, requireDeps } from '../flows/first-of-flow.ts';
+import { firstOfFlow, requireDeps } from '../handoffs/first-of-flow.ts';
+import { namedAgent } from '../handoffs/named-agent.ts';
 import { transferTargets } from '../handoffs/transfer-targets.ts';
 import { failingAs } from '../failures/failure.ts';
 import { listMcpTools } from '../mcp/list-tools.ts';
@@ -38,7 +39,7 @@ export function resolveAgentActivity(runtime: ActivityRuntime): (input: ResolveA
 async function resolveAgent(runtime: ActivityRuntime, input: ResolveAgentInput, signal: AbortSignal): Promise<AgentSnapshot> {
   const isQueried = input.depsByReference === true || input.ofDocument === true;
   const { deps, document } = isQueried ? await queryRun<DataView>(input, QUERIES.data, null) : { deps: input.deps ?? {} };
-  const known = document === undefined ? runtime.registry.agent(input.agent) : documentAgent(runtime, input.agent, document);
+  const known = document === undefined ? namedAgent(runtime.registry, input) : documentAgent(runtime, input.agent, document);
   const agent = firstOfFlow(runtime.registry, applyOverrides(known, input));
   // The client refuses such deps before the start; runs that start in another way are checked here.
   const problem = depsProblem(deps);

@@ -15,6 +15,19 @@ export const FLOW_SCHEMA: JsonObject = {
   required: ['name', 'kind', 'agents', 'maxIterations'],
 };
 
+/** The JSON Schema of the order of agents in the input of a run. */
+export const FLOW_INPUT_SCHEMA: JsonObject = {
+  type: 'object',
+  properties: {
+    kind: { enum: ['sequential', 'loop'] },
+    agents: { type: 'array', items: { type: 'string', minLength: 1, maxLength: 100 }, minItems: 1, maxItems: 100, uniqueItems: true },
+    maxIterations: { ...AT_LEAST_ONE, maximum: 10_000 },
+    until: { type: 'object' },
+  },
+  required: ['kind', 'agents'],
+  additionalProperties: false,
+};
+
 /** The JSON Schema of the position of a run in its flow. */
 export const FLOW_STATE_SCHEMA: JsonObject = {
   type: 'object',

@@ -1,10 +1,12 @@
 import type { z } from 'zod';
 import { DEFAULT_ITERATIONS, type FlowPolicy } from '../../core/domain/flows/flow-policy.ts';
+import type { JsonObject } from '../../core/domain/json/json.ts';
 import { UsageError } from '../../core/domain/errors/error.ts';
 import { jsonSchemaOf } from '../../schema/zod-json-schema.ts';
 import type { AgentDefinition, AnyAgent, OutputOf, UnfinishedOf } from '../agent-definition.ts';
 import { nonEmpty, requireKnown, requireZod, wholeNumber } from '../options/option-checks.ts';
 import { flowLimits } from './flow-limits.ts';
+import { untilProblem } from './until-problem.ts';
 
 /** The options of `defineFlow`. */
 export interface FlowOptions<Agents extends readonly AnyAgent[]> {
@@ -80,12 +82,20 @@ function policyOf(owner: string, { name, kind, agents, maxIterations, until }: F
   if (kind === 'sequential' && (maxIterations !== undefined || until !== undefined)) {
     throw new UsageError(`${owner} is sequential, and "maxIterations" and "until" are for a loop: leave them out, or write "kind": "loop"`);
   }
-  if (until !== undefined) requireZod(`${owner}: "until"`, until);
+  const condition = until === undefined ? undefined : conditionOf(owner, until);
   return {
     name,
     kind,
     agents: agents.map((agent) => agent.name),
     maxIterations: kind === 'sequential' ? 1 : wholeNumber(`${owner}: "maxIterations"`, maxIterations ?? DEFAULT_ITERATIONS, 1),
-    ...(until === undefined ? {} : { until: jsonSchemaOf(until, `${owner}: until`) }),
+    ...(condition === undefined ? {} : { until: condition }),
   };
+}
+
+function conditionOf(owner: string, until: z.ZodType): JsonObject {
+  requireZod(`${owner}: "until"`, until);
+  const schema = jsonSchemaOf(until, `${owner}: until`);
+  const problem = untilProblem(schema);
+  if (problem === undefined) return schema;
+  throw new UsageError(`${owner}: ${problem}`);
 }

@@ -60,6 +60,7 @@ describe('a flow that cannot work is refused', () => {
     ['rounds of a sequence', { maxIterations: 2 }, 'flow "flow" is sequential, and "maxIterations" and "until" are for a loop'],
     ['no round', { kind: 'loop' as const, maxIterations: 0 }, 'flow "flow": "maxIterations" is 0: write a whole number of at least 1'],
     ['an unknown option', { rounds: 2 }, 'flow "flow" has an unknown option "rounds"'],
+    ['a pattern as its end', { kind: 'loop' as const, until: z.string().regex(/good/) }, 'a condition cannot have "pattern"'],
     ['an end that is no schema', { kind: 'loop' as const, until: 'done' as never }, 'flow "flow": "until" is not a schema of zod 4'],
   ])('%s', (_, options: object, message) => {
     expect(() => defineFlow({ ...BASE, ...options })).toThrow(message);

@@ -6,6 +6,8 @@ import {
   type RunAgentOptions,
   type RunOpening,
   type ContinueAsNewState,
+  loop,
+  sequential,
 } from '../../../workflows/index.ts';
 
 /** Two agents in one workflow: the second writes about the findings of the first. */
@@ -89,4 +91,16 @@ export async function wentOn(opening: RunOpening): Promise<string[]> {
   const child = await runAgent('assistant', opening);
   const inline = await runAgent('assistant', opening, { inline: true });
   return [child.outputText, inline.type === 'finished' ? inline.result.outputText : inline.type];
+}
+
+/** Two agents one after the other, and then in rounds, each time over one conversation. */
+export async function inTurns(question: string): Promise<{ outputs: unknown[]; names: string[]; steps: number[] }> {
+  const once = await sequential(['researcher', 'writer'], question);
+  const until = { const: 'good' };
+  const rounds = await loop(['researcher', 'writer'], question, { name: 'rounds', maxIterations: 3, until });
+  return {
+    outputs: [once.output, rounds.output],
+    names: [once, rounds].flatMap(({ agentName, lastAgent = '' }) => [agentName, lastAgent]),
+    steps: [once.stepsUsed, rounds.stepsUsed],
+  };
 }

@@ -103,3 +103,20 @@ test('a workflow runs agents side by side, and an error has the results of all o
     },
   });
 });
+
+test('a workflow runs agents in turns, in an order that no worker has', async () => {
+  await using testbed = await Testbed.open();
+  const { taskQueue } = testbed;
+  const team = ['researcher', 'writer'].map((name) => defineAgent({ name, model: `${name}/m` }));
+  const providers = {
+    researcher: scriptedModel([say('facts'), say('one'), say('two')]),
+    writer: scriptedModel([say('a text'), say('bad'), say('good')]),
+  };
+  await testbed.work({ agents: team, providers });
+  const done: unknown = await testbed.client.temporal.workflow.execute('inTurns', { args: ['the Moon'], taskQueue, workflowId: taskQueue });
+  expect(done).toEqual({
+    outputs: ['a text', 'good'],
+    names: ['researcher+writer', 'writer', 'rounds', 'writer'],
+    steps: [2, 4],
+  });
+});

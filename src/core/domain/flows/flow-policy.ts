@@ -14,6 +14,9 @@ export interface FlowPolicy {
   until?: JsonObject;
 }
 
+/** The order of agents as the input of a run has it. The run then has a name of its own in place of that of an agent. */
+export type FlowInput = Omit<FlowPolicy, 'name' | 'maxIterations'> & Partial<Pick<FlowPolicy, 'maxIterations'>>;
+
 /** The position of a run in its flow. */
 export interface FlowState extends FlowPolicy {
   /** The index of the agent whose turn it is. */
