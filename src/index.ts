@@ -9,6 +9,7 @@ export { agentTool, type AgentToolOptions } from './define/children/agent-tool.t
 export { askHuman } from './define/ask-human.ts';
 export { defineAnchor, type AnchorOptions } from './define/define-anchor.ts';
 export { defineAgent } from './define/define-agent.ts';
+export { defineFlow, type FlowDefinition, type FlowOptions } from './define/handoffs/define-flow.ts';
 export { defineProgram, type ProgramOptions } from './define/program/define-program.ts';
 export { defineTool } from './define/define-tool.ts';
 export { mcpServer } from './define/mcp/mcp-server.ts';

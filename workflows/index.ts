@@ -1,7 +1,10 @@
 export { agentRun } from './agent-run.ts';
 export { programRun } from './program-run.ts';
+export { parallel, type ParallelOptions, type ParallelResult } from './flows/parallel.ts';
+export { loop, type LoopOptions, sequential, type SequentialOptions } from './flows/in-turns.ts';
 export { type ChildOptions, runAgent, type RunAgentOptions } from './run-agent.ts';
 export type { InlineEnd, InlineOptions, InlineRunOptions } from './run-inline.ts';
+export type { Branch } from '../src/core/domain/flows/merge-branches.ts';
 export type { ContinueAsNewState } from '../src/core/loop/state/continue-as-new-state.ts';
 export { type CompletedRun, RunResult, type RunResultFields, type UnfinishedRun } from '../src/core/domain/run/result.ts';
 export type { AnyAgent, DepsOf, DepsOption, GivenDepsOf, OutputOf, ResultOf } from '../src/define/agent-definition.ts';

@@ -2,6 +2,7 @@ import { type ActivityOptions, ApplicationFailure, CancelledFailure, ChildWorkfl
 import { CancellationScope, ChildWorkflowCancellationType, executeChild, ParentClosePolicy, uuid4 } from '@temporalio/workflow';
 import type { AnyAgent, DepsOption, GivenDepsOf, ResultOf } from '../src/define/agent-definition.ts';
 import type { RequiresSomething } from '../src/define/options/requires-something.ts';
+import type { FlowInput } from '../src/core/domain/flows/flow-policy.ts';
 import { openingText } from '../src/core/domain/run/opening.ts';
 import { isRunResult, RunResult, type RunResultFields } from '../src/core/domain/run/result.ts';
 import { summaryText } from '../src/core/domain/content/summary-text.ts';
@@ -71,10 +72,15 @@ export async function runAgent<Agent extends AnyAgent>(
   input: RunAgentInput,
   options: RunAgentOptions | InlineOptions = {},
 ): Promise<ResultOf<Agent> | InlineEnd<ResultOf<Agent>>> {
-  return options.inline ? runInline<Agent>(agent, input, options) : ((await runChild(agent, input, options)) as ResultOf<Agent>);
+  return options.inline ? runInline<Agent>(agent, input, options) : ((await runAsChild(agent, input, options)) as ResultOf<Agent>);
 }
 
-async function runChild(agent: string, input: RunAgentInput, options: RunAgentOptions): Promise<RunResult<unknown>> {
+/** Runs an agent, or a flow, as a child, and returns its result for any status. */
+export async function runAsChild(
+  agent: string,
+  input: RunAgentInput,
+  options: RunAgentOptions & { flow?: FlowInput },
+): Promise<RunResult<unknown>> {
   const { runId, taskQueue } = options;
   const priority = priorityOf(agent, options);
   const runInput = runInputOf(agent, input, options);

@@ -42,13 +42,17 @@ export class AgentRegistry {
     this.#requireHandoffs();
   }
 
-  /** Throws a UsageError if an agent hands over to one that the worker does not have. */
+  /** Throws a UsageError if an agent hands over to one that the worker does not have, or to a flow, and if a flow has such an agent. */
   #requireHandoffs(): void {
-    for (const { name, handoffs = [] } of this.#agents.values()) {
-      const unknown = handoffs.find((one) => !this.#agents.has(one.name))?.name;
+    for (const { name, handoffs = [], flow } of this.#agents.values()) {
+      const [owner, names] =
+        flow === undefined ? [`agent "${name}": "handoffs"`, handoffs.map((one) => one.name)] : [`flow "${name}": "agents"`, flow.agents];
+      const isFlow = names.find((one) => this.#agents.get(one)?.flow !== undefined);
+      if (isFlow !== undefined) throw new UsageError(`${owner} names "${isFlow}", which is a flow: name agents`);
+      const unknown = names.find((one) => !this.#agents.has(one));
       if (unknown === undefined) continue;
       throw new UsageError(
-        `agent "${name}": "handoffs" names the agent "${unknown}", which the worker does not have (it has: ${list(this.#agents)}): add it to "agents"`,
+        `${owner} names the agent "${unknown}", which the worker does not have (it has: ${list(this.#agents)}): add it to "agents"`,
       );
     }
   }

@@ -9,6 +9,7 @@ import { canonicalJson, type JsonValue } from '../../src/core/domain/json/json.t
 import type { ModelCapabilities } from '../../src/core/domain/model/model.ts';
 import { LonghaulError } from '../../src/core/domain/errors/error.ts';
 import { FINAL_ANSWER, RUN_CODE } from '../../src/core/domain/content/tool-text.ts';
+import type { FlowPolicy } from '../../src/core/domain/flows/flow-policy.ts';
 import type { TransferTarget } from '../../src/core/domain/handoffs/transfer-tool.ts';
 import type { PriceTable } from '../../src/model/prices.ts';
 import { agentField, childrenFields } from './agent-of-tool.ts';
@@ -52,6 +53,8 @@ export interface SnapshotInputs extends CommonInputs, LimitOverrides {
   mcpTools?: readonly ToolSnapshot[];
   /** The agents that it may hand over to, as the worker has them. */
   handoffs?: readonly TransferTarget[];
+  /** The flow that the agent is the first one of. */
+  flow?: FlowPolicy | undefined;
   /** Prices of the worker, which take precedence over the list. */
   prices?: PriceTable | undefined;
   /** The checks of the answer, for an `ask` with tools. */
@@ -86,6 +89,7 @@ export function buildSnapshot(agent: AnyAgent, inputs: SnapshotInputs): AgentSna
     ...(output === undefined ? {} : { output }),
     ...codeFields(agent, tools),
     ...handoffs.fields,
+    ...(inputs.flow === undefined ? {} : { flow: inputs.flow }),
     ...(agent.depsSchema === undefined ? {} : { deps: agent.depsSchema }),
     ...(agent.onUnknownOutcome === 'ask' ? { onUnknownOutcome: 'ask' as const } : {}),
     limits,

@@ -13,6 +13,8 @@ import { attempt } from '../attempts/attempt.ts';
 import { buildSnapshot } from './build-snapshot.ts';
 import { documentAgent } from './document-agent.ts';
 import { checkSnapshotSize } from './check-snapshot-size.ts';
+import { firstOfFlow, requireDeps } from '../handoffs/first-of-flow.ts';
+import { namedAgent } from '../handoffs/named-agent.ts';
 import { transferTargets } from '../handoffs/transfer-targets.ts';
 import { failingAs } from '../failures/failure.ts';
 import { listMcpTools } from '../mcp/list-tools.ts';
@@ -40,11 +42,12 @@ async function resolveAgent(runtime: ActivityRuntime, input: ResolveAgentInput, 
   const opening = input.ofCall === undefined ? undefined : await openingOfCall(input.ofCall);
   const { deps: own, document } = isQueried ? await queryRun<DataView>(input, QUERIES.data, null) : { deps: input.deps ?? {} };
   const deps = opening?.deps ?? own;
-  const known = document === undefined ? runtime.registry.agent(input.agent) : documentAgent(runtime, input.agent, document);
-  const agent = applyOverrides(known, input);
+  const known = document === undefined ? namedAgent(runtime.registry, input) : documentAgent(runtime, input.agent, document);
+  const agent = firstOfFlow(runtime.registry, applyOverrides(known, input));
   // The client refuses such deps before the start; runs that start in another way are checked here.
   const problem = depsProblem(deps);
   if (problem !== undefined) throw new LonghaulError('invalid_input', `The run cannot start: ${problem}`);
+  requireDeps(runtime.registry, known, deps);
   const searchAttributes = await runtime.searchAttributes();
   const mcpTools = await toolsOfServers(runtime, agent, signal);
   const snapshot = buildSnapshot(agent, {
@@ -66,6 +69,7 @@ async function resolveAgent(runtime: ActivityRuntime, input: ResolveAgentInput, 
     prices: runtime.prices,
     mcpTools,
     handoffs: transferTargets(runtime.registry, agent),
+    flow: known.flow,
     continueAsNew: runtime.continueAsNew,
     archive: runtime.archive !== undefined,
     upgradeOnContinueAsNew: runtime.upgradeOnContinueAsNew,

@@ -2,6 +2,7 @@ import type { AgentSnapshot, OutputSnapshot, ToolDescription } from '../../src/c
 import { toolsFor } from '../../src/core/code/callers.ts';
 import { runCodeTool } from '../../src/core/code/describe-run-code.ts';
 import { patchDangling } from '../../src/core/domain/record/dangling.ts';
+import { withTurns } from '../../src/core/domain/flows/with-turns.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
 import type { ConversationEvent, ModelRequest } from '../../src/core/domain/model/model.ts';
 import { FINAL_ANSWER } from '../../src/core/domain/content/tool-text.ts';
@@ -23,7 +24,7 @@ export function buildRequest(snapshot: AgentSnapshot, conversation: Conversation
   const tools = final ? [] : offeredTools(snapshot);
   const toolChoice = settings.toolChoice ?? (output?.mode === 'final_answer' ? 'required' : 'auto');
   const { toolChoice: _, ...rest } = settings;
-  const answered = patchDangling(conversation);
+  const answered = withTurns(patchDangling(conversation));
   const request: ModelRequest = {
     model: snapshot.model.slice(snapshot.model.indexOf('/') + 1),
     instructions: snapshot.instructions,

@@ -5,6 +5,7 @@ import type { AgentDocument } from './domain/agent/agent-document.ts';
 import type { AgentSnapshot } from './domain/agent/agent-snapshot.ts';
 import type { JsonObject } from './domain/json/json.ts';
 import type { Resolved } from './domain/run/resolved.ts';
+import { beginFlow } from './loop/flows/turns.ts';
 import type { RunClock } from './loop/state/clock.ts';
 import type { ParentRun } from './domain/run/parent-run.ts';
 import { newRunState, type RunState } from './loop/state/run-state.ts';
@@ -54,7 +55,7 @@ export function firstState(start: FirstStart, beginning: BeginningOfRun, clock: 
   const state =
     start.type === 'program'
       ? beginProgram({ ...beginning, input: start.input.input, resume: start.input.resume }, clock)
-      : newRunState({ ...start.input, ...beginning }, clock);
+      : Object.assign(newRunState({ ...start.input, ...beginning }, clock), beginFlow(beginning.snapshot));
   const parent = parentOfStart(start, beginning.startedAt);
   if (parent !== undefined) state.parent = parent;
   return state;

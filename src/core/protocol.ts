@@ -1,5 +1,6 @@
 import type { DecidedCall, Decision, PendingApproval } from './domain/approvals/approval.ts';
 import type { JsonObject, JsonValue } from './domain/json/json.ts';
+import type { FlowInput } from './domain/flows/flow-policy.ts';
 import type { LimitChanges } from './domain/agent/limits.ts';
 import type { RunOverrides } from './domain/run/overrides.ts';
 import type { OfRun } from './domain/run/activity-messages.ts';
@@ -198,6 +199,8 @@ export interface CarriedInput {
 /** Input of `resolveAgent`. Deps above 1 kB are read from the run by query. */
 export interface ResolveAgentInput extends OfRun, RunOverrides {
   agent: string;
+  /** The order of agents, if it is not a flow that the worker has by its name. */
+  flow?: FlowInput;
   /** The agent that hands the run over to this one. Absent at the start of a run. */
   from?: string;
   /** The agent came as a document with the input of the run: the activity queries it. */

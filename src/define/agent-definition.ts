@@ -6,6 +6,7 @@ import type { RunLimits } from '../core/domain/agent/limits.ts';
 import type { ChildrenOptions } from '../core/domain/children/tree-limits.ts';
 import type { ModelName } from '../core/domain/agent/model-name.ts';
 import type { DefaultOutput, RunResult } from '../core/domain/run/result.ts';
+import type { FlowPolicy } from '../core/domain/flows/flow-policy.ts';
 import type { CodeDefinition } from './code/executor-definition.ts';
 import type { McpServerDefinition } from './mcp/mcp-definition.ts';
 import type { RequiresSomething } from './options/requires-something.ts';
@@ -62,6 +63,10 @@ export interface AgentDefinition<Output = unknown, Deps = never, GivenDeps = Dep
   readonly handoffs?: readonly HandoffTarget[];
   /** The most handoffs of a run that begins with it. Absent: 10. */
   readonly maxHandoffs?: number;
+  /** The order of agents, if it is a flow: made by `defineFlow`. */
+  readonly flow?: FlowPolicy;
+  /** The agents of a flow. */
+  readonly flowAgents?: readonly AnyAgent[];
   readonly settings: ModelSettings;
   readonly window: WindowOptions;
   readonly limits: RunLimits;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { defineAgent } from '../../src/index.ts';
+import { defineAgent, defineFlow } from '../../src/index.ts';
 import { search } from '../server/testbed/agents.ts';
 import { refund } from '../server/approvals/decision-agents.ts';
 
@@ -21,5 +21,8 @@ const triage = defineAgent({
   handoffs: [billing, form, account],
 });
 
-/** Agents that hand over to each other. */
-export const severalAgents = [triage, billing, form, account];
+const pipeline = defineFlow({ name: 'pipeline', kind: 'sequential', agents: [triage, billing, form] });
+const rounds = defineFlow({ name: 'rounds', kind: 'loop', agents: [billing, form], until: z.object({ answer: z.literal(4) }) });
+
+/** Agents that hand over to each other, and flows of them. */
+export const severalAgents = [triage, billing, form, account, pipeline, rounds];

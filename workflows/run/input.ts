@@ -3,6 +3,7 @@ import type { ModelSettings } from '../../src/core/domain/agent/agent-snapshot.t
 import type { ContentPart } from '../../src/core/domain/content/content.ts';
 import type { Duration } from '../../src/core/domain/run/duration.ts';
 import { errorMessage } from '../../src/core/domain/errors/error.ts';
+import type { FlowInput } from '../../src/core/domain/flows/flow-policy.ts';
 import { isJsonObject } from '../../src/core/domain/json/json.ts';
 import { type LimitOptions, limitsWithDeadline, plainLimits } from '../../src/core/domain/agent/limit-options.ts';
 import type { LimitChanges } from '../../src/core/domain/agent/limits.ts';
@@ -17,6 +18,7 @@ export type RunAgentInput = string | ContentPart[] | RunOpening;
 /** Options of a run that a workflow starts, with deps. */
 export interface RunInputOptions extends StartedRun {
   deps?: unknown;
+  flow?: FlowInput;
 }
 
 /** Options of `runAgent` for a run of either kind. */
@@ -38,11 +40,12 @@ export interface StartedRun {
  * invalid limit or deadline.
  */
 export function runInputOf(agent: string, input: RunAgentInput, options: RunInputOptions): RunInput {
-  const { deps, model, settings, tags } = options;
+  const { deps, flow, model, settings, tags } = options;
   const { maxIterations, ...limits } = plain(agent, options);
   return {
     agent,
     ...openingFrom(input),
+    ...(flow === undefined ? {} : { flow }),
     ...(isJsonObject(deps) ? { deps } : {}),
     ...(maxIterations === undefined ? {} : { maxIterations }),
     ...(Object.keys(limits).length === 0 ? {} : { limits }),

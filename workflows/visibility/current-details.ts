@@ -10,7 +10,7 @@ import { counted, oneLine } from '../../src/core/domain/content/text.ts';
 import { verifiedText } from '../../src/core/domain/content/tool-text.ts';
 import { updateForm } from '../../src/core/hints/update-form.ts';
 import { approvalViews } from '../../src/core/loop/approvals/approval-view.ts';
-import { firstAgent } from '../../src/core/loop/handoffs/transfer-calls.ts';
+import { firstAgent, hasSeveralAgents } from '../../src/core/loop/handoffs/transfer-calls.ts';
 import { used } from '../../src/core/loop/limits/limits.ts';
 import type { RunState } from '../../src/core/loop/state/run-state.ts';
 import { thoughtOf } from '../../src/core/loop/state/thought.ts';
@@ -69,9 +69,13 @@ function lastThought({ phase, window, thought }: RunState): string {
 }
 
 /** Returns the agent that acts, if the run was handed over. */
-function agentLines({ handoffs, snapshot }: RunState): string[] {
-  if (handoffs === undefined || handoffs.count === 0) return [];
-  return [`- **Agent** ${snapshot.name}, after ${counted(handoffs.count, 'handoff')}`];
+function agentLines(state: RunState): string[] {
+  const { handoffs, snapshot } = state;
+  if (handoffs === undefined || !hasSeveralAgents(state)) return [];
+  const { count, flow } = handoffs;
+  const round = flow?.kind === 'loop' ? [`round ${flow.iteration} of ${flow.maxIterations}`] : [];
+  const after = count === 0 ? [] : [`after ${counted(count, 'handoff')}`];
+  return [`- **Agent** ${[snapshot.name, ...round, ...after].join(', ')}`];
 }
 
 /** Returns the usage against its limits. */

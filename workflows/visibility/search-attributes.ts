@@ -40,7 +40,7 @@ export class SearchAttributePublisher {
   publishStart(snapshot: AgentSnapshot): void {
     const { tags = [], tagAttribute, searchAttributes } = snapshot;
     const tagged: Lists = tagAttribute ? [{ key: TAG, value: tags }] : [];
-    if (searchAttributes) this.#publish(snapshot, { agent: snapshot.name, status: 'running' }, tagged);
+    if (searchAttributes) this.#publish(snapshot, { agent: firstAgent({ snapshot }), status: 'running' }, tagged);
     else if (tagAttribute) upsertSearchAttributes(tagged);
   }
 

@@ -19,7 +19,7 @@ export const RESOLVE: ActivityOptions = {
 
 /** Asks a worker for the agent, as it is pinned for the whole run. */
 export function resolveRequest(run: { key?: string }, input: RunInput): ActivityRequest<ResolveAgentInput, ResolveAgentOutput, Resolved> {
-  const { agent, document, maxIterations, limits, deps, parent, fromCall } = input;
+  const { agent, document, flow, maxIterations, limits, deps, parent, fromCall } = input;
   return {
     name: ACTIVITIES.resolveAgent,
     tier: 'remote',
@@ -28,6 +28,7 @@ export function resolveRequest(run: { key?: string }, input: RunInput): Activity
       ...runReference(run),
       agent,
       ...(document === undefined ? {} : { ofDocument: true }),
+      ...(flow === undefined ? {} : { flow }),
       ...(maxIterations === undefined ? {} : { maxIterations }),
       ...(limits === undefined ? {} : { limits }),
       ...(parent?.left === undefined ? {} : { left: parent.left }),

@@ -2,6 +2,7 @@
 
 import type { JsonValue } from '../domain/json/json.ts';
 import type { RecordedResponse } from '../domain/model/recorded-response.ts';
+import { endTurn } from './flows/turns.ts';
 import { endFailed, endAtLimit } from './endings.ts';
 import { takeMessages } from './messages.ts';
 import type { Ending, NextStep } from './next-step.ts';
@@ -64,7 +65,7 @@ interface Answered extends Pick<Ending, 'output' | 'verdict'> {
  */
 export function finish(state: RunState, ports: RunPorts, { final, ...answered }: Answered): NextStep {
   if (final) return { type: 'finish', ending: { status: 'max_iterations_reached', stopReason: 'step_limit', ...answered } };
-  if (takeMessages(state, ports)) return { type: 'call_model', final: false };
+  if (takeMessages(state, ports) || endTurn(state, answered.output)) return { type: 'call_model', final: false };
   state.context.finalResult = answered.output;
   return { type: 'finish', ending: { status: 'completed', stopReason: 'final_answer', ...answered } };
 }

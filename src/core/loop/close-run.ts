@@ -3,7 +3,7 @@
 import type { RunResultFields } from '../domain/run/result.ts';
 import { unitResults } from '../domain/program/unit-results.ts';
 import { noUsage } from '../domain/model/usage.ts';
-import { firstAgent } from './handoffs/transfer-calls.ts';
+import { firstAgent, hasSeveralAgents } from './handoffs/transfer-calls.ts';
 import type { RunClock } from './state/clock.ts';
 import type { Ending } from './next-step.ts';
 import { noteError, type RunState } from './state/run-state.ts';
@@ -22,8 +22,9 @@ export function closeRun(state: RunState, clock: Pick<RunClock, 'now'>, ending: 
 }
 
 /** Returns the agent that acted last, and the usage of each. Empty for a run that was not handed over. */
-function agentsOf({ handoffs, snapshot }: RunState): Pick<RunResultFields, 'lastAgent' | 'usageByAgent'> {
-  if (handoffs === undefined || handoffs.count === 0) return {};
+function agentsOf(state: RunState): Pick<RunResultFields, 'lastAgent' | 'usageByAgent'> {
+  const { handoffs, snapshot } = state;
+  if (handoffs === undefined || !hasSeveralAgents(state)) return {};
   return { lastAgent: snapshot.name, usageByAgent: Object.fromEntries(handoffs.usage) };
 }
 

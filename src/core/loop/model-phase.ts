@@ -5,6 +5,7 @@ import type { RecordedResponse } from '../domain/model/recorded-response.ts';
 import { answer } from './answer.ts';
 import { compactWindow, isWindowFull, shortenConversation } from './compaction/compact.ts';
 import { askAtLimit } from './limits/ask-at-limit.ts';
+import { takeTurn } from './flows/turns.ts';
 import { agentOfStep } from './handoffs/transfer-calls.ts';
 import { endCancelled, endFailed, endAtLimit } from './endings.ts';
 import { limitReached } from './limits/limits.ts';
@@ -33,6 +34,8 @@ export async function runModelPhase(state: RunState, ports: RunPorts, position: 
   takeMessages(state, ports);
   if (ports.cancelRequested()) return endCancelled(state);
   if (limitReached(state, ports.now(), position) !== undefined) return stopAtLimit(state, ports, position);
+  const stopped = state.handoffs?.flow?.isDue ? await takeTurn(state, ports) : undefined;
+  if (stopped !== undefined) return stopped;
   if (isWindowFull(state, ports)) {
     const ended = await compactWindow(state, ports);
     if (ended !== undefined) return unlessFinal(state, position, ended);

@@ -8,6 +8,7 @@ import { AGENT_DOCUMENT_SCHEMA } from './agent-document-schema.ts';
 import { AT_LEAST_ONE } from './bounded-number.ts';
 import { CONTENT_ITEM, mediaProblems, MESSAGE_CONTENT } from './content-item-schema.ts';
 import { conversationProblems } from './conversation-problems.ts';
+import { FLOW_INPUT_SCHEMA } from './flow-schema.ts';
 import { LIMITS_SCHEMA } from './limits-schema.ts';
 import { OVERRIDES } from './overrides-schema.ts';
 import { FROM_CALL_SCHEMA, PARENT_SCHEMA } from './parent-schema.ts';
@@ -19,6 +20,7 @@ export const RUN_INPUT_SCHEMA: JsonObject = {
   properties: {
     agent: { type: 'string', minLength: 1, description: 'The name of the agent.' },
     document: AGENT_DOCUMENT_SCHEMA,
+    flow: { ...FLOW_INPUT_SCHEMA, description: 'The order of agents. `agent` is then the name of the run alone.' },
     input: {
       description: 'What the user says: text, or parts where media is involved.',
       anyOf: [...MESSAGE_CONTENT],

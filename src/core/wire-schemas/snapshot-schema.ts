@@ -3,6 +3,7 @@ import { ANSWER_RULES_SCHEMA } from './agent-document-schema.ts';
 import { AMOUNT, AT_LEAST_ONE, ATTEMPTS, COUNT, DURATION, SUMMAND } from './bounded-number.ts';
 import { CODE_SNAPSHOT_SCHEMA } from './code-schema.ts';
 import { PINNED_PROGRAM_SCHEMA } from './pinned-program.ts';
+import { FLOW_SCHEMA } from './flow-schema.ts';
 import { GIVEN_SCHEMA, LIMITS_SCHEMA } from './limits-schema.ts';
 import { propertiesOf } from '../json-schema/json-schema.ts';
 
@@ -115,6 +116,7 @@ export const SNAPSHOT_SCHEMA: JsonObject = {
     code: CODE_SNAPSHOT_SCHEMA,
     replyFormat: { enum: ['code', 'json'] },
     handoffs: { type: 'object', properties: { agents: TEXTS, max: COUNT }, required: ['agents', 'max'] },
+    flow: FLOW_SCHEMA,
     deps: OBJECT,
     onUnknownOutcome: { const: 'ask' },
     limits: RUN_LIMITS_SCHEMA,

@@ -1,5 +1,6 @@
 import { modelName } from '../../core/domain/agent/model-name.ts';
 import type { RunOverrides } from '../../core/domain/run/overrides.ts';
+import { UsageError } from '../../core/domain/errors/error.ts';
 import type { AnyAgent } from '../agent-definition.ts';
 import { namesForModel } from '../code/names-for-model.ts';
 import { checkSettings } from './model-settings.ts';
@@ -7,6 +8,8 @@ import { checkSettings } from './model-settings.ts';
 /** Returns the agent with the overrides of one run. Throws a UsageError, which names the agent, for a model that is not `provider/model` and for settings that cannot work. */
 export function withOverrides(agent: AnyAgent, { model, settings }: RunOverrides): AnyAgent {
   if (model === undefined && settings === undefined) return agent;
+  if (agent.flow !== undefined)
+    throw new UsageError(`flow "${agent.name}" has no model and no settings of its own: set them for its agents`);
   const owner = `agent "${agent.name}"`;
   const merged = { ...agent.settings, ...settings };
   // The tools of MCP servers are known only once a worker has listed them.

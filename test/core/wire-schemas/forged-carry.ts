@@ -68,6 +68,7 @@ export function waitingCarry(): JsonObject {
       max: 10,
       count: 1,
       pinned: [testSnapshot({ name: 'b', digest: 'digest of b' })],
+      flow: { name: 'f', kind: 'loop', agents: ['b', 'a'], maxIterations: 2, until: { const: 'enough' }, turn: 1, iteration: 1 },
       usage: [
         ['b', state.usage],
         ['a', state.usage],

@@ -1,5 +1,14 @@
 import { continueAsNew, makeContinueAsNewFunc } from '@temporalio/workflow';
-import { runAgent, type RunAgentOptions, type RunOpening, type ContinueAsNewState } from '../../../workflows/index.ts';
+import {
+  parallel,
+  type ParallelResult,
+  runAgent,
+  type RunAgentOptions,
+  type RunOpening,
+  type ContinueAsNewState,
+  loop,
+  sequential,
+} from '../../../workflows/index.ts';
 
 /** Two agents in one workflow: the second writes about the findings of the first. */
 export async function report(topic: string): Promise<{ text: string; statuses: string[]; tokens: number }> {
@@ -12,6 +21,11 @@ export async function report(topic: string): Promise<{ text: string; statuses: s
 export async function outcome(runId: string): Promise<{ status: string; error: string | null; cancelReason: string | undefined }> {
   const { status, error, cancelReason } = await runAgent('researcher', 'Q', { runId });
   return { status, error, cancelReason };
+}
+
+/** Two agents side by side, each with a conversation of its own. */
+export async function sideBySide(question: string): Promise<ParallelResult> {
+  return parallel(['researcher', 'writer'], question);
 }
 
 /** The input of a host with two agents in its own history: for each agent, its answer or its carried state. */
@@ -77,4 +91,16 @@ export async function wentOn(opening: RunOpening): Promise<string[]> {
   const child = await runAgent('assistant', opening);
   const inline = await runAgent('assistant', opening, { inline: true });
   return [child.outputText, inline.type === 'finished' ? inline.result.outputText : inline.type];
+}
+
+/** Two agents one after the other, and then in rounds, each time over one conversation. */
+export async function inTurns(question: string): Promise<{ outputs: unknown[]; names: string[]; steps: number[] }> {
+  const once = await sequential(['researcher', 'writer'], question);
+  const until = { const: 'good' };
+  const rounds = await loop(['researcher', 'writer'], question, { name: 'rounds', maxIterations: 3, until });
+  return {
+    outputs: [once.output, rounds.output],
+    names: [once, rounds].flatMap(({ agentName, lastAgent = '' }) => [agentName, lastAgent]),
+    steps: [once.stepsUsed, rounds.stepsUsed],
+  };
 }

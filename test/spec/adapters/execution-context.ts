@@ -14,6 +14,7 @@ import { contentItemSchema } from '../../../src/schema/content-schema.ts';
 import type { SuiteAdapter } from './adapter.ts';
 import { agentRun } from './agent-run.ts';
 import { toOurItem, toTheirEvent, toTheirItem } from './content-notation.ts';
+import { flowRun } from './flow-run.ts';
 import { list, only, text } from './fields.ts';
 import { keptWording, mapTexts, parsedJsonText } from './wording.ts';
 
@@ -28,6 +29,7 @@ export const executionContextSuite: Omit<SuiteAdapter, 'withoutCounterpart'> = {
     'context.ops': { input: ['do'], expect: CONTEXT, perform: useContext },
     'context.isolation': { input: ['do'], expect: ['first', 'second'], perform: isolateContexts },
     'agent.run': agentRun,
+    'workflow.run': flowRun,
     'llm.build_messages': { input: ['instructions', 'contents'], expect: ['messages'], perform: buildMessages },
   },
   normalise: (expect, op) => mapTexts(expect, op === 'llm.build_messages' ? parsedJsonText : keptWording),

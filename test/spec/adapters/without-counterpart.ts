@@ -11,9 +11,7 @@ const SKILLS = 'agents have no skills';
  * skipped.
  */
 export const WITHOUT_COUNTERPART: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  execution_context: {
-    'workflow.run': 'the product does not compose agents into sequential, parallel or loop workflows',
-  },
+  execution_context: {},
   'react.run_result': {
     'react.stream': STREAMS,
     'agent.save_state': NO_MEMORY,

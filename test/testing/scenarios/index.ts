@@ -9,6 +9,7 @@ import { EFFECTS } from './effects.ts';
 import { JSON_REPLIES } from './json-replies.ts';
 import { LIMITS, MESSAGES, WINDOWS } from './limits.ts';
 import { OPENINGS } from './openings.ts';
+import { FLOWS } from './several-agents/flows.ts';
 import { HANDOFFS } from './several-agents/handoffs.ts';
 import type { Scenario } from './scenario.ts';
 import { SUB_AGENT_LIMITS } from './sub-agent-limits.ts';
@@ -36,4 +37,5 @@ export const SCENARIOS: readonly Scenario[] = [
   ...HANDOFFS,
   ...SUB_AGENTS,
   ...SUB_AGENT_LIMITS,
+  ...FLOWS,
 ];

@@ -1,6 +1,7 @@
 import type { ApprovalDeadline, ApprovalPolicy } from '../approvals/approval.ts';
 import type { CodeSnapshot } from '../code/code-snapshot.ts';
 import type { WindowPolicy } from './compaction.ts';
+import type { FlowPolicy } from '../flows/flow-policy.ts';
 import type { HandoffPolicy } from '../handoffs/handoff-policy.ts';
 import type { ContinueAsNewThresholds } from '../run/continue-as-new.ts';
 import type { JsonObject } from '../json/json.ts';
@@ -121,6 +122,8 @@ export interface AgentSnapshot {
   replyFormat?: ReplyFormat;
   /** The agents that it may hand the run over to. Absent: none. */
   handoffs?: HandoffPolicy;
+  /** The flow that the run begins with. Absent: the run is that of one agent, and those that it hands over to. */
+  flow?: FlowPolicy;
   /** The schema of deps, which each update is checked against. Absent: deps are not checked. */
   deps?: JsonObject;
   /** A person is asked about the outcome of a call whose result was lost. Absent: the model is told that it is unknown. */

@@ -1,9 +1,10 @@
 import type { AgentSnapshot } from '../agent/agent-snapshot.ts';
+import type { FlowState } from '../flows/flow-policy.ts';
 import type { AggregatedUsage } from '../model/usage.ts';
 
 /** The agents of a run that has been handed over, beside the one that acts. Plain JSON: it is carried into the next execution as it is. */
 export interface HandoffState {
-  /** The name of the agent that the run began with. */
+  /** The name of the agent, or of the flow, that the run began with. */
   first: string;
   /** The most handoffs of the run. */
   max: number;
@@ -13,6 +14,8 @@ export interface HandoffState {
   pinned: AgentSnapshot[];
   /** The snapshot of the agent that takes over once the step has ended. */
   next?: AgentSnapshot;
+  /** The turns of the agents, if the run is that of a flow. */
+  flow?: FlowState;
   /** The usage of each agent that has acted, by its name, in the order of their first turns. */
   usage: [name: string, usage: AggregatedUsage][];
 }

@@ -1,5 +1,6 @@
 import type { AgentDocument } from '../agent/agent-document.ts';
 import type { LimitChanges } from '../agent/limits.ts';
+import type { FlowInput } from '../flows/flow-policy.ts';
 import type { JsonObject } from '../json/json.ts';
 import type { RunOpening } from './opening.ts';
 import type { RunOverrides } from './overrides.ts';
@@ -14,6 +15,8 @@ export interface RunTerms extends RunOverrides {
   agent: string;
   /** The agent itself, if it is a step of the program that starts the run. */
   document?: AgentDocument;
+  /** The order of agents, if the run is that of a flow which no worker has by its name. */
+  flow?: FlowInput;
   deps?: JsonObject;
   /** Overrides the agent's step limit. */
   maxIterations?: number;

@@ -32,7 +32,12 @@ export function agentOfStep({ snapshot, handoffs }: Pick<RunState, 'snapshot' | 
   return snapshot.handoffs === undefined && handoffs === undefined ? {} : { agent: snapshot.name };
 }
 
-/** Returns the name of the agent that the run began with, by which it is found. */
+/** True if other agents than the one that the run is named after have acted, or may by the order of a flow. */
+export function hasSeveralAgents({ handoffs }: Pick<RunState, 'handoffs'>): boolean {
+  return handoffs !== undefined && (handoffs.count > 0 || handoffs.flow !== undefined);
+}
+
+/** Returns the name of the agent, or of the flow, that the run began with, by which it is found. */
 export function firstAgent({ snapshot, handoffs }: Pick<RunState, 'snapshot' | 'handoffs'>): string {
-  return handoffs?.first ?? snapshot.name;
+  return handoffs?.first ?? snapshot.flow?.name ?? snapshot.name;
 }

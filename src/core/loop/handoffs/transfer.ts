@@ -4,6 +4,7 @@ import type { AgentSnapshot } from '../../domain/agent/agent-snapshot.ts';
 import type { HandoffState } from '../../domain/handoffs/handoff-state.ts';
 import { DEFAULT_MAX_HANDOFFS } from '../../domain/handoffs/handoff-policy.ts';
 import { cannotTakeOver, noHandoffsLeft, transferred } from '../../domain/handoffs/transfer-text.ts';
+import type { Resolved } from '../../domain/run/resolved.ts';
 import { checkJson, problemsText } from '../../json-schema/check-json-schema.ts';
 import type { RunPorts, ToolInvocation, ToolOutcome } from '../ports.ts';
 import type { RunState } from '../state/run-state.ts';
@@ -18,10 +19,7 @@ export async function transfer(state: RunState, ports: RunPorts, { call }: ToolI
   const name = typeof agent === 'string' ? agent : '';
   const { count, max } = handoffsOf(state);
   if (count >= max) return result('error', noHandoffsLeft(max));
-  const known = pinnedOf(state, name);
-  const problem = known === undefined ? undefined : depsProblem(state, known);
-  if (problem !== undefined) return result('error', cannotTakeOver(name, problem));
-  const resolved = known === undefined ? await ports.resolveHandoff(name) : { type: 'resolved' as const, snapshot: known };
+  const resolved = await findAgent(state, ports, name);
   if (resolved.type === 'cancelled') return { type: 'cancelled' };
   if (resolved.type === 'failed') return result('error', cannotTakeOver(name, resolved.message));
   handoffsOf(state).next = resolved.snapshot;
@@ -40,8 +38,13 @@ export function handoffsOf(state: RunState): HandoffState {
   });
 }
 
-function pinnedOf({ handoffs }: RunState, name: string): AgentSnapshot | undefined {
-  return handoffs?.pinned.find((snapshot) => snapshot.name === name);
+/** Returns an agent that takes over: the one that acts, one that the run has had, or one that an activity resolves. */
+export async function findAgent(state: RunState, ports: RunPorts, name: string): Promise<Resolved> {
+  const { snapshot: current, handoffs } = state;
+  const snapshot = [current, ...(handoffs?.pinned ?? [])].find((one) => one.name === name);
+  if (snapshot === undefined) return ports.resolveHandoff(name);
+  const problem = depsProblem(state, snapshot);
+  return problem === undefined ? { type: 'resolved', snapshot } : { type: 'failed', code: 'invalid_input', message: problem };
 }
 
 /** Returns why the deps, which may have changed since, do not fit an agent. */

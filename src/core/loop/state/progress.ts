@@ -3,6 +3,7 @@
 import type { RunLimits } from '../../domain/agent/limits.ts';
 import type { Archiving, NotArchived } from '../../domain/record/not-archived.ts';
 import { addRunUsage, noUsage, type AggregatedUsage } from '../../domain/model/usage.ts';
+import { hasSeveralAgents } from '../handoffs/transfer-calls.ts';
 import { used } from '../limits/limits.ts';
 import type { RunState } from './run-state.ts';
 
@@ -35,7 +36,8 @@ export function progressOf(state: RunState | undefined): RunProgress {
   if (state === undefined) {
     return { currentStep: 0, maxIterations: 0, usage: noUsage(), toolCallsTotal: 0, toolCallsStarted: 0, events: 0, waitingFor: [] };
   }
-  const { context, limits, usage, toolCallsTotal, window, approvals, lastError, archiving, notArchived, below, endedChildren, handoffs, snapshot } = state;
+  const { context, limits, usage, toolCallsTotal, window, approvals, lastError, archiving, notArchived, below, endedChildren, snapshot } =
+    state;
   return {
     currentStep: context.currentStep,
     maxIterations: limits.maxIterations,
@@ -46,8 +48,8 @@ export function progressOf(state: RunState | undefined): RunProgress {
     events: window.through,
     waitingFor: approvals.pending.map(({ toolName }) => toolName),
     limits,
-    ...(handoffs === undefined || handoffs.count === 0 ? {} : { currentAgent: snapshot.name }),
     ...(endedChildren === undefined ? {} : { endedChildren }),
+    ...(hasSeveralAgents(state) ? { currentAgent: snapshot.name } : {}),
     ...(lastError === undefined ? {} : { lastError }),
     ...(archiving === undefined ? {} : { archiving }),
     ...(notArchived === undefined ? {} : { notArchived }),

@@ -20,6 +20,7 @@ import type {
 } from '../../../../src/core/loop/ports.ts';
 import { quietPorts } from './quiet-ports.ts';
 import { BEGINNING, runLoop } from '../../../../src/core/loop/run-loop.ts';
+import { beginFlow } from '../../../../src/core/loop/flows/turns.ts';
 import { newRunState, type RunState } from '../../../../src/core/loop/state/run-state.ts';
 import { carriedOver } from '../generated-runs/carried-over.ts';
 import { FakeScheduler } from './fake-scheduler.ts';
@@ -85,7 +86,7 @@ export async function runFake(script: FakeScript): Promise<FakeRun & { result: R
   const beginning = { runId: 'run-1', snapshot: script.snapshot, startedAt: 1_699_999_998_500, ...(script.opening ?? { input: 'Q' }) };
   const run: FakeRun = {
     runId: 'run-1',
-    state: newRunState(beginning, clock),
+    state: Object.assign(newRunState(beginning, clock), beginFlow(script.snapshot)),
     inbox: script.inbox ?? new Inbox(),
     modelCalls: [],
     invocations: [],

@@ -27,6 +27,15 @@ export const handoffs: Record<string, AgentScenario> = {
     script: [together(find('a'), to('billing')), find('b'), to('triage'), find('c'), to('form'), say('{"answer":4}')],
     continueAt: 24,
   },
+  'flow-in-sequence': {
+    agent: 'pipeline',
+    script: [find('a'), to('account'), say('looked up'), find('b'), say('billed'), say('{"answer":1}')],
+  },
+  'flow-in-rounds-over-executions': {
+    agent: 'rounds',
+    script: [find('a'), say('one'), say('{"answer":1}'), find('b'), say('two'), say('{"answer":4}')],
+    continueAt: 24,
+  },
   'handed-over-after-a-decision': {
     agent: 'triage',
     script: [together(callTool('refund', { amount: 1 }, 'r1'), to('billing')), find('b'), say('done')],

@@ -1,0 +1,55 @@
+// Model phase: the turns of the agents of a flow.
+
+import type { FlowState } from '../../domain/flows/flow-policy.ts';
+import { DEFAULT_MAX_HANDOFFS } from '../../domain/handoffs/handoff-policy.ts';
+import type { AgentSnapshot } from '../../domain/agent/agent-snapshot.ts';
+import type { JsonValue } from '../../domain/json/json.ts';
+import { noUsage } from '../../domain/model/usage.ts';
+import { checkJson } from '../../json-schema/check-json-schema.ts';
+import { endCancelled, endFailed } from '../endings.ts';
+import { findAgent } from '../handoffs/transfer.ts';
+import { switchAgent } from '../handoffs/switch-agent.ts';
+import type { NextStep } from '../next-step.ts';
+import type { RunPorts } from '../ports.ts';
+import type { RunState } from '../state/run-state.ts';
+
+/** Returns the handoffs of a run that begins with a flow: the flow decides who is next, not the model. */
+export function beginFlow({ flow, name, handoffs }: AgentSnapshot): Pick<RunState, 'handoffs'> {
+  if (flow === undefined) return {};
+  const max = handoffs?.max ?? DEFAULT_MAX_HANDOFFS;
+  return {
+    handoffs: { first: flow.name, max, count: 0, pinned: [], usage: [[name, noUsage()]], flow: { ...flow, turn: 0, iteration: 1 } },
+  };
+}
+
+/** Ends the turn of an agent with its answer. True if another turn follows; false if the answer is that of the run. */
+export function endTurn({ handoffs }: RunState, answer: JsonValue): boolean {
+  const flow = handoffs?.flow;
+  if (flow === undefined || !hasNext(flow) || fits(flow, answer)) return false;
+  flow.turn += 1;
+  if (flow.turn === flow.agents.length) Object.assign(flow, { turn: 0, iteration: flow.iteration + 1 });
+  flow.isDue = true;
+  return true;
+}
+
+/** Lets the next agent of the flow act. Returns the end of the run if it cannot. */
+export async function takeTurn(state: RunState, ports: RunPorts): Promise<NextStep | undefined> {
+  const flow = state.handoffs?.flow;
+  const name = flow?.agents[flow.turn];
+  if (flow === undefined || name === undefined) return undefined;
+  const found = await findAgent(state, ports, name);
+  if (found.type === 'cancelled') return endCancelled(state);
+  if (found.type === 'failed')
+    return endFailed(state, found.code, `Flow "${flow.name}" cannot go on with agent "${name}": ${found.message}`);
+  delete flow.isDue;
+  switchAgent(state, ports, found.snapshot);
+  return undefined;
+}
+
+function hasNext({ kind, turn, agents, iteration, maxIterations }: FlowState): boolean {
+  return turn < agents.length - 1 || (kind === 'loop' && iteration < maxIterations);
+}
+
+function fits({ until }: FlowState, answer: JsonValue): boolean {
+  return until !== undefined && checkJson(until, answer).length === 0;
+}
