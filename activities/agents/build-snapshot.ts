@@ -9,8 +9,10 @@ import { canonicalJson, type JsonValue } from '../../src/core/domain/json/json.t
 import type { ModelCapabilities } from '../../src/core/domain/model/model.ts';
 import { LonghaulError } from '../../src/core/domain/errors/error.ts';
 import { FINAL_ANSWER, RUN_CODE } from '../../src/core/domain/content/tool-text.ts';
+import type { Permissions } from '../../src/core/domain/permissions/permissions.ts';
 import type { PriceTable } from '../../src/model/prices.ts';
 import { codeFields, resultField } from './code-fields.ts';
+import { permissionFields } from './permission-fields.ts';
 import { type LimitOverrides, snapshotLimits, snapshotPrices } from './snapshot-limits.ts';
 import { windowPolicy } from './window-policy.ts';
 
@@ -49,6 +51,8 @@ export interface SnapshotInputs extends CommonInputs, LimitOverrides {
   mcpTools?: readonly ToolSnapshot[];
   /** Prices of the worker, which take precedence over the list. */
   prices?: PriceTable | undefined;
+  /** The policies that hold besides those of the agent. */
+  permissions?: readonly Permissions[];
   /** The checks of the answer, for an `ask` with tools. */
   checks?: AnswerRules;
 }
@@ -81,6 +85,7 @@ export function buildSnapshot(agent: AnyAgent, inputs: SnapshotInputs): AgentSna
     limits,
     timing: { heartbeatMs, modelTimeoutMs: agent.modelTimeoutMs, modelMaxAttempts: agent.modelMaxAttempts },
     ...(agent.approvals === undefined ? {} : { approvals: agent.approvals }),
+    ...permissionFields(agent, inputs.permissions, tools),
     ...(prices === undefined ? {} : { prices }),
     window: windowPolicy(agent, capabilities),
     ...(inputs.checks === undefined ? {} : { checks: inputs.checks }),
@@ -137,7 +142,7 @@ export function snapshotDigest(content: Omit<AgentSnapshot, 'digest'>): string {
 
 /** Returns a tool as it is pinned for a run. */
 export function toolSnapshot(tool: AnyTool): ToolSnapshot {
-  const { label, approval, answer, callers, notExecutable } = tool;
+  const { label, approval, answer, callers, category, notExecutable } = tool;
   return {
     name: tool.name,
     description: tool.description,
@@ -151,6 +156,7 @@ export function toolSnapshot(tool: AnyTool): ToolSnapshot {
     ...(approval === undefined ? {} : { approval: { ...approval, when: approval.when === 'always' ? 'always' : 'predicate' } }),
     ...(answer === undefined ? {} : { answer }),
     ...(callers === undefined ? {} : { callers: [...callers] }),
+    ...(category === undefined ? {} : { category }),
     ...(notExecutable === undefined ? {} : { notExecutable }),
   };
 }

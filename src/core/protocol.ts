@@ -1,6 +1,7 @@
 import type { DecidedCall, Decision, PendingApproval } from './domain/approvals/approval.ts';
 import type { JsonObject, JsonValue } from './domain/json/json.ts';
 import type { LimitChanges } from './domain/agent/limits.ts';
+import type { Permissions } from './domain/permissions/permissions.ts';
 import type { RunOverrides } from './domain/run/overrides.ts';
 import type { OfRun } from './domain/run/activity-messages.ts';
 import type { ContinueAsNewState } from './loop/state/continue-as-new-state.ts';
@@ -198,6 +199,8 @@ export interface ResolveAgentInput extends OfRun, RunOverrides {
   depsByReference?: true;
   maxIterations?: number;
   limits?: Omit<LimitChanges, 'maxIterations'>;
+  /** The policies that hold for the run besides those of its agent. */
+  permissions?: Permissions[];
   /** The amounts that are left of the limits of the parent. */
   left?: LimitChanges;
 }

@@ -14,6 +14,7 @@ import { checkMcpServers } from './mcp/mcp-server.ts';
 import { checkSettings } from './options/model-settings.ts';
 import { nonEmpty, requireKnown, requireZod, wholeNumber } from './options/option-checks.ts';
 import { defineOutput } from './options/output-definition.ts';
+import { agentPermissions } from './permissions/permissions-option.ts';
 import type { ResourcesOfTools } from './options/needed-resources.ts';
 import type { AnyTool } from './tool-definition.ts';
 import { checkWindow } from './options/window-options.ts';
@@ -36,6 +37,7 @@ const OPTIONS = [
   'limits',
   'onLimit',
   'approvals',
+  'permissions',
   'onUnknownOutcome',
   'parallel',
   'modelTimeout',
@@ -95,6 +97,7 @@ export function defineAgent<
     window: checkWindow(owner, options.window ?? {}),
     limits: agentLimits(owner, options, { tools: toolNames, steps: replyFormat === 'code' ? code?.executor.limits.maxSteps : undefined }),
     ...(approvals === undefined ? {} : { approvals }),
+    ...(options.permissions === undefined ? {} : { permissions: agentPermissions(owner, options.permissions, toolNames) }),
     parallel: options.parallel ?? true,
     modelTimeoutMs: timerMilliseconds(options.modelTimeout ?? '10m', `${owner}: "modelTimeout"`),
     modelMaxAttempts: wholeNumber(`${owner}: "modelMaxAttempts"`, options.modelMaxAttempts ?? 8, 1),

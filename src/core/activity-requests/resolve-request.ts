@@ -38,6 +38,7 @@ export function resolveRequest(run: { key?: string }, input: RunInput): Activity
       ...(maxIterations === undefined ? {} : { maxIterations }),
       ...(limits === undefined ? {} : { limits }),
       ...(parent?.left === undefined ? {} : { left: parent.left }),
+      ...(parent?.permissions === undefined ? {} : { permissions: parent.permissions }),
       ...overridesIn(input),
       ...(deps === undefined ? {} : fits(deps) ? { deps } : { depsByReference: true }),
     },

@@ -35,11 +35,15 @@ export interface PermissionOptions {
  */
 export function agentPermissions(owner: string, options: PermissionOptions, tools?: readonly string[]): Permissions {
   const permissions = plainPermissions(owner, options);
-  const [unknown] = tools === undefined ? [] : rulesForNoTool(permissions, (glob) => tools.some((name) => matchesGlob(glob, name, true)));
-  if (unknown !== undefined) {
-    throw new UsageError(`${owner}: permissions.${unknown} matches no tool: the agent has ${tools?.join(', ') || 'none'}`);
-  }
+  if (tools !== undefined) requireToolsOfRules(owner, permissions, tools);
   return permissions;
+}
+
+/** Throws a `UsageError` for a rule whose glob matches none of the tools. */
+export function requireToolsOfRules(owner: string, permissions: Permissions, tools: readonly string[]): void {
+  const [unknown] = rulesForNoTool(permissions, (glob) => tools.some((name) => matchesGlob(glob, name, true)));
+  if (unknown === undefined) return;
+  throw new UsageError(`${owner}: permissions.${unknown} matches no tool: the agent has ${tools.join(', ') || 'none'}`);
 }
 
 /** Returns the permissions as plain JSON, with all rules as objects. Throws a `UsageError` with the path of what cannot be in them. */

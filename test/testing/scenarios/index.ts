@@ -9,6 +9,7 @@ import { EFFECTS } from './effects.ts';
 import { JSON_REPLIES } from './json-replies.ts';
 import { LIMITS, MESSAGES, WINDOWS } from './limits.ts';
 import { OPENINGS } from './openings.ts';
+import { PERMISSIONS } from './permissions.ts';
 import type { Scenario } from './scenario.ts';
 import { TOOLS } from './tools.ts';
 import { UPDATES } from './updates.ts';
@@ -21,6 +22,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ...EFFECTS,
   ...UPDATES,
   ...DECISIONS,
+  ...PERMISSIONS,
   ...LIMITS,
   ...MESSAGES,
   ...WINDOWS,

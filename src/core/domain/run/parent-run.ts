@@ -1,4 +1,5 @@
 import type { LimitChanges } from '../agent/limits.ts';
+import type { Permissions } from '../permissions/permissions.ts';
 
 /** The most runs above a run in its tree. A program that runs itself ends there. */
 export const MAX_RUN_DEPTH = 3;
@@ -19,6 +20,8 @@ export interface ParentRun {
   checkAt?: number;
   /** The part of the limits of the parent that the child has been given. Its own limits are no higher, and are not raised above it. */
   left?: LimitChanges;
+  /** The policies that hold for the parent: each call of the child must pass them too. */
+  permissions?: Permissions[];
 }
 
 /** The parent as the input of a child names it. */

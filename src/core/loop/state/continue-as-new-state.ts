@@ -4,6 +4,7 @@ import type { AgentSnapshot } from '../../domain/agent/agent-snapshot.ts';
 import type { JsonObject } from '../../domain/json/json.ts';
 import type { RunLimits } from '../../domain/agent/limits.ts';
 import type { NotArchived } from '../../domain/record/not-archived.ts';
+import type { Permissions } from '../../domain/permissions/permissions.ts';
 import type { RecordedResponse } from '../../domain/model/recorded-response.ts';
 import { isToolCall } from '../../domain/content/content.ts';
 import { jsonTextPrefix } from '../../domain/content/text.ts';
@@ -56,6 +57,8 @@ export interface ContinueAsNewState {
   toolCallsStarted?: [name: string, calls: number][];
   /** The run that started this one as its child. */
   parent?: ParentRun;
+  /** Absent if the permissions are those that the run began with. */
+  permissions?: Permissions;
   /** The units and steps, if the run is that of a program. */
   program?: CarriedProgram;
   /** Absent if no tool has asked the model to try again. */
@@ -121,6 +124,7 @@ export function toContinueAsNewState(state: RunState, position: Position, { exec
     ...(notArchived === undefined ? {} : { notArchived }),
     ...(state.code === undefined ? {} : { code: state.code }),
     ...(state.parent === undefined ? {} : { parent: state.parent }),
+    ...(state.permissions === undefined ? {} : { permissions: state.permissions }),
     ...(state.program === undefined ? {} : { program: toCarriedProgram(state.program) }),
     inbox,
   };
@@ -185,6 +189,7 @@ export function fromContinueAsNewState(carried: ContinueAsNewState): { state: Ru
     ...(notArchived === undefined ? {} : { notArchived }),
     ...(carried.code === undefined ? {} : { code: carried.code }),
     ...(carried.parent === undefined ? {} : { parent: carried.parent }),
+    ...(carried.permissions === undefined ? {} : { permissions: carried.permissions }),
     ...programOf(carried),
   };
   return { state, position: positionOf(carried) };

@@ -17,6 +17,7 @@ import { noUsage, type AggregatedUsage } from '../../domain/model/usage.ts';
 import { emptyWindow, extendWindow, type Window, type WindowEvent } from '../../domain/record/window.ts';
 import { type Approvals, noApprovals } from '../approvals/approvals.ts';
 import type { CodeState } from '../code/code-state.ts';
+import type { Permissions } from '../../domain/permissions/permissions.ts';
 import type { ProgramState } from '../../domain/program/program-state.ts';
 import type { RunClock } from './clock.ts';
 
@@ -72,6 +73,8 @@ export interface RunState {
   notArchived?: NotArchived[];
   /** The run that started this one as its child. */
   parent?: ParentRun;
+  /** The permissions that were set while the run went on, instead of those of its agent. */
+  permissions?: Permissions;
   /** The units and steps, if the run is that of a program. */
   program?: ProgramState;
   /** The code that the run has executed. Absent before its first cell. */

@@ -13,6 +13,7 @@ import type { RunPorts, ToolOutcome } from '../ports.ts';
 import { isStopped } from './stop-batch.ts';
 import { interrupted, overLimit } from './call-results.ts';
 import { type Acting, finalOutput, isFinalAnswer, prepareCall, type PreparedCall, problemOf } from './prepare-call.ts';
+import { permissionVerdict } from '../permissions/run-permissions.ts';
 import { recordResults, recordToolStep } from './record-results.ts';
 import { afterCallsOfCode } from '../code/calls-of-code.ts';
 import { finalAnswerOfCode } from '../code/final-answer.ts';
@@ -119,7 +120,9 @@ function namesToStart({ state, response, calls }: Acting, outcomes: readonly (To
       !isAskedAbout(pending, call.toolCallId) &&
       problemOf(response, call) === undefined &&
       !isFinalAnswer(state, call) &&
-      tools.some((tool) => tool.name === call.name && !tool.notExecutable);
+      tools.some(
+        (tool) => tool.name === call.name && !tool.notExecutable && permissionVerdict(state, tool, call.arguments).denied === undefined,
+      );
     return starts ? call.name : undefined;
   });
 }

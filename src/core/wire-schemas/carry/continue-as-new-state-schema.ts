@@ -9,6 +9,7 @@ import { CARRIED_POSITION_SCHEMA, USAGE } from './carried-position-schema.ts';
 import { APPROVALS_SCHEMA, CARRIED_INBOX_SCHEMA } from './carried-requests-schema.ts';
 import { CARRIED_WINDOW_SCHEMA } from './carried-window-schema.ts';
 import { PARENT_SCHEMA } from '../parent-schema.ts';
+import { PERMISSIONS_SCHEMA } from '../permissions-schema.ts';
 import { inconsistency } from './state-consistency.ts';
 import { checkJson, problemsText } from '../../json-schema/check-json-schema.ts';
 import { propertiesOf } from '../../json-schema/json-schema.ts';
@@ -66,6 +67,7 @@ const CONTINUE_AS_NEW_STATE_SCHEMA: JsonObject = {
     code: CODE_STATE_SCHEMA,
     notArchived: NOT_ARCHIVED,
     parent: PARENT_SCHEMA,
+    permissions: PERMISSIONS_SCHEMA,
     program: CARRIED_PROGRAM_SCHEMA,
   },
   required: [
