@@ -25,6 +25,8 @@ export type {
   RevokeInput,
   RevokeReceipt,
   SendInput,
+  SetPermissionsInput,
+  SetPermissionsReceipt,
 } from './domain/run/requests.ts';
 export type {
   AskTermsInput,
@@ -140,6 +142,7 @@ export const UPDATES = {
   raise: 'raise',
   pause: 'pause',
   resume: 'resume',
+  setPermissions: 'setPermissions',
 } as const;
 
 /** The names of the Signals that a run accepts, for callers that can only signal. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { defineTool, quickjs, type AnyAgent, type PermissionOptions, type ToolCategory } from '../../../src/index.ts';
-import { approve, callTool, reject, say, together } from '../../../src/testing/index.ts';
+import { approve, callTool, reject, say, setPermissions, together } from '../../../src/testing/index.ts';
 import { agentWith, scenario } from './scenario.ts';
 
 function fileTool(name: string, category?: ToolCategory): ReturnType<typeof defineTool> {
@@ -68,14 +68,14 @@ export const PERMISSIONS = [
     timeline: [/calls write/, 'ann rejects write: no', /^write failed: .*Reason: no/, 'agent: Done.'],
   }),
   scenario('the mode permissive asks about execution, and leaves the approval of a tool', agent({ mode: 'permissive' }), {
-    script: [together(shell, callTool('refund', { amount: 7 })), say('Done.')],
+    script: [shell, callTool('refund', { amount: 7 }), say('Done.')],
     decide: ({ toolName }) => (toolName === 'shell' ? reject('no', { by: 'ann' }) : approve({ by: 'ann' })),
     timeline: [
       /calls shell/,
-      /calls refund/,
       'ann rejects shell: no',
-      'ann approves refund',
       /^shell failed: .*Reason: no/,
+      /calls refund/,
+      'ann approves refund',
       'refund: refunded 7',
       'agent: Done.',
     ],
@@ -103,4 +103,46 @@ export const PERMISSIONS = [
       timeline: [/run_code/, /read/, /^read failed: .*denies it/, /run_code.*denies it/s, 'agent: Done.'],
     },
   ),
+  scenario('permissions that are narrowed during a model call hold for its calls', agent({}), {
+    script: [write, say('Done.')],
+    meanwhile: [setPermissions({ deny: [{ category: 'write' }] }, { step: 1 })],
+    timeline: [
+      /calls write/,
+      'user sets permissions {"mode":"default","deny":[{"category":"write"}]}',
+      /^write failed: .*deny: category "write" denies it/,
+      'agent: Done.',
+    ],
+  }),
+  scenario('a call that waits does not run if the permissions deny it by the time that it is approved', agent({ ask: ['write'] }), {
+    script: [write, say('Done.')],
+    meanwhile: [setPermissions({ ask: ['write'], deny: ['write'] }, { step: 1, waiting: 'write' })],
+    decide: () => approve({ by: 'ann' }),
+    timeline: [/calls write/, /sets permissions/, 'ann approves write', /^write failed: .*denies it/, 'agent: Done.'],
+  }),
+  scenario('wider permissions hold once the worker has authorized them', agent({ deny: [{ category: 'write' }] }), {
+    script: [write, write, say('Done.')],
+    meanwhile: [setPermissions({}, { step: 1 })],
+    authorize: ({ toolName }) => ({ as: `${toolName} by the worker` }),
+    timeline: [
+      /calls write/,
+      /^write failed: .*denies it/,
+      'set_permissions by the worker sets permissions {"mode":"default"}',
+      /calls write/,
+      'write: write /home/a',
+      'agent: Done.',
+    ],
+  }),
+  scenario('wider permissions that the worker refuses do not hold', agent({ deny: [{ category: 'write' }] }), {
+    script: [write, write, say('Done.')],
+    meanwhile: [setPermissions({}, { step: 1 })],
+    authorize: () => ({ refuse: 'no' }),
+    timeline: [
+      /calls write/,
+      /^write failed: .*denies it/,
+      /refused|refuses|not changed/,
+      /calls write/,
+      /^write failed: .*denies it/,
+      'agent: Done.',
+    ],
+  }),
 ];

@@ -9,6 +9,7 @@ import { requestDecision } from '../approvals/wait-for-decisions.ts';
 import { takeRequests } from '../messages.ts';
 import type { RunPorts, ToolInvocation } from '../ports.ts';
 import type { RunState } from '../state/run-state.ts';
+import { takeNarrowings } from '../permissions/permission-changes.ts';
 import { deniedText, permissionVerdict } from '../permissions/run-permissions.ts';
 import { result, unknown } from './call-results.ts';
 import type { Acting, PreparedCall } from './prepare-call.ts';
@@ -48,6 +49,7 @@ export function askForDecisions(acting: Acting, ports: RunPorts, batch: ToolBatc
 export async function takeDecisions(acting: Acting, ports: RunPorts, batch: ToolBatch): Promise<void> {
   const { state } = acting;
   takeRequests(state, ports);
+  takeNarrowings(state, ports);
   const { pending } = state.approvals;
   for (const decision of await settleDecisions(state, ports)) {
     applyDecision(acting, batch, decision, isAskedAbout(pending, decision.callId));

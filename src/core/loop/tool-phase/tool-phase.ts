@@ -13,6 +13,7 @@ import type { RunPorts, ToolOutcome } from '../ports.ts';
 import { isStopped } from './stop-batch.ts';
 import { interrupted, overLimit } from './call-results.ts';
 import { type Acting, finalOutput, isFinalAnswer, prepareCall, type PreparedCall, problemOf } from './prepare-call.ts';
+import { takeNarrowings } from '../permissions/permission-changes.ts';
 import { permissionVerdict } from '../permissions/run-permissions.ts';
 import { recordResults, recordToolStep } from './record-results.ts';
 import { afterCallsOfCode } from '../code/calls-of-code.ts';
@@ -28,6 +29,8 @@ import { ToolScheduler } from './tool-scheduler.ts';
  */
 export async function runToolPhase(state: RunState, ports: RunPorts, position: ToolsPosition): Promise<NextStep> {
   state.phase = 'tools';
+  // Calls that have not begun must not run by permissions that a caller has narrowed before.
+  takeNarrowings(state, ports);
   const acting = actingOn(state, position);
   const cells = pendingCells(acting, position.outcomes);
   const { outcomes, instead, isOverLimit } = await runCalls(acting, ports, position, cells);

@@ -1,0 +1,59 @@
+// Shared state: changes of the permissions of the run.
+
+import { isNarrowing } from '../../domain/permissions/is-narrowing.ts';
+import { type PermissionChange, SET_PERMISSIONS } from '../../domain/permissions/permission-change.ts';
+import type { Permissions } from '../../domain/permissions/permissions.ts';
+import type { Authorization, RunPorts } from '../ports.ts';
+import { noteError, recordEvent, type RunState } from '../state/run-state.ts';
+import { permissionsOf } from './run-permissions.ts';
+
+/** Returns the policy that a change replaces. */
+export function ownPermissions(state: Pick<RunState, 'snapshot' | 'permissions'>): Permissions {
+  return permissionsOf(state)[0] ?? { mode: 'default' };
+}
+
+/** Applies the changes that have come, up to the first one that widens, and records them. */
+export function takeNarrowings(state: RunState, { inbox, ...ports }: Pick<RunPorts, 'inbox' | 'now' | 'uuid'>): void {
+  for (;;) {
+    const [change] = inbox.permissionChanges;
+    if (change === undefined || !isNarrowing(ownPermissions(state), change.permissions)) return;
+    inbox.takePermissionChange();
+    apply(state, ports, change);
+  }
+}
+
+/** Applies the changes that have come: the worker first authorizes each one that widens. */
+export async function settlePermissions(state: RunState, ports: RunPorts): Promise<void> {
+  for (takeNarrowings(state, ports); ports.inbox.permissionChanges.length > 0; takeNarrowings(state, ports)) {
+    const [change] = ports.inbox.permissionChanges;
+    if (change === undefined) return;
+    const verdict = await authorize(state, ports, change);
+    if (verdict.type === 'cancelled') return;
+    ports.inbox.takePermissionChange();
+    if (verdict.type === 'authorized') apply(state, ports, { ...change, verifiedBy: verdict.as });
+    else refuse(state, ports, change, verdict.reason);
+  }
+}
+
+function apply(state: RunState, clock: Pick<RunPorts, 'now' | 'uuid'>, change: PermissionChange): void {
+  state.permissions = change.permissions;
+  recordEvent(state, clock, { author: change.verifiedBy ?? change.by ?? 'user', content: [], permissions: change });
+}
+
+function refuse(state: RunState, ports: RunPorts, { id, by }: PermissionChange, reason: string): void {
+  const message = `The permissions of run "${state.runId}" were not changed: ${reason}`;
+  noteError(state, message);
+  const refused = { request: 'setPermissions', id, ...(by === null ? {} : { by }), code: 'not_authorized', message };
+  recordEvent(state, ports, { author: by ?? 'user', content: [], refused });
+}
+
+function authorize(state: RunState, ports: RunPorts, { id, permissions, by, at }: PermissionChange): Promise<Authorization> {
+  // A change that narrowed when it was accepted may widen what another one left.
+  if (!state.snapshot.authorize)
+    return Promise.resolve({ type: 'refused', reason: 'they would be wider, and the worker authorizes nobody' });
+  const about = { callId: SET_PERMISSIONS, toolName: SET_PERMISSIONS, digest: SET_PERMISSIONS };
+  return ports.authorize(
+    { id, type: 'approve', ...about, arguments: { ...permissions } as never, by, source: 'update', at },
+    { kind: 'limit', ...about, key: id, step: state.context.currentStep + 1, requestedAt: ports.now() },
+  );
+}
