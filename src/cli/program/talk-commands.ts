@@ -4,8 +4,8 @@ import type { CancelFlags } from '../commands/cancel.ts';
 import type { RunCommand } from './command.ts';
 import { addLimitOptions } from './limit-flags.ts';
 import type { PauseFlags } from '../commands/pause.ts';
-import type { SetPermissionsFlags } from '../commands/set-permissions.ts';
-import type { RaiseFlags } from '../commands/raise.ts';
+import type { SetPermissionsFlags } from '../commands/bounds/set-permissions.ts';
+import type { RaiseFlags } from '../commands/bounds/raise.ts';
 import type { RetryFlags } from '../commands/retry.ts';
 import type { SendFlags } from '../commands/send.ts';
 
@@ -78,7 +78,7 @@ function addRaise(program: Command, run: RunCommand): void {
     .option('--by <name>', 'who raises them (default: the name of the OS user)')
     .option('--id <id>', 'the id of the request; the same id twice is one request (default: a UUID)')
     .action(async (runId: string, _options: unknown, command: Command) => {
-      await run(async () => (await import('../commands/raise.ts')).raise, { ...command.optsWithGlobals<RaiseFlags>(), runId });
+      await run(async () => (await import('../commands/bounds/raise.ts')).raise, { ...command.optsWithGlobals<RaiseFlags>(), runId });
     });
 }
 
@@ -93,7 +93,7 @@ function addSetPermissions(program: Command, run: RunCommand): void {
     .option('--id <id>', 'the id of the request; the same id twice is one request (default: a UUID)')
     .action(async (runId: string, permissions: string, _options: unknown, command: Command) => {
       const flags = { ...command.optsWithGlobals<SetPermissionsFlags>(), runId, permissions };
-      await run(async () => (await import('../commands/set-permissions.ts')).setPermissions, flags);
+      await run(async () => (await import('../commands/bounds/set-permissions.ts')).setPermissions, flags);
     });
 }
 

@@ -13,7 +13,8 @@ export const setPermissions: RequestKind<SetPermissionsInput, SetPermissionsRece
   refusal,
   take({ inbox, state }, { id, permissions, by }, { now }) {
     if (inbox.has(id)) return { version: 1, id, status: 'duplicate' };
-    const isNarrower = state !== undefined && isNarrowing(newestOwn({ inbox }, state), permissions);
+    const isNarrower =
+      state !== undefined && [newestOwn({ inbox }, state), ownPermissions(state)].every((own) => isNarrowing(own, permissions));
     inbox.changePermissions({ id, permissions, by: by ?? null, at: new Date(now).toISOString() });
     return { version: 1, id, status: isNarrower ? 'set' : 'to_authorize' };
   },

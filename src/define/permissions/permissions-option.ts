@@ -57,8 +57,7 @@ export function plainPermissions(owner: string, options: PermissionOptions): Per
     const isList = RULE_LISTS.some((list) => list === key) && Array.isArray(value);
     permissions[key] = isList ? value.map((rule: unknown) => (typeof rule === 'string' ? { tool: rule } : rule)) : value;
   }
-  if (allowUnattendedExecute !== undefined && allowUnattendedExecute !== false)
-    permissions['allowUnattendedExecute'] = allowUnattendedExecute;
+  if (allowUnattendedExecute) permissions['allowUnattendedExecute'] = allowUnattendedExecute;
   const problem = permissionsProblem(permissions);
   if (problem !== undefined) throw new UsageError(`${owner}: permissions.${problem}`);
   return JSON.parse(JSON.stringify(permissions)) as Permissions;

@@ -22,7 +22,7 @@ const refund = defineTool({
 });
 
 function agent(permissions: PermissionOptions, options: object = {}): AnyAgent {
-  return agentWith([fileTool('read', 'read'), fileTool('write', 'write'), fileTool('shell', 'execute'), refund as never], {
+  return agentWith([fileTool('read', 'read'), fileTool('write', 'write'), fileTool('shell', 'execute'), refund], {
     permissions,
     ...options,
   });

@@ -23,7 +23,7 @@ export function checkAllPermissions(layers: readonly Permissions[], call: Checke
   return { ...verdicts.find(({ asked }) => asked !== undefined), ...verdicts.find(({ denied }) => denied !== undefined) };
 }
 
-/** True if no call of the tool could run, whatever its arguments: it is not offered to the model, and not to code. */
+/** True if no call of the tool could run, with any arguments: it is not offered to the model, and not to code. */
 export function isDeniedByName(
   layers: readonly Permissions[],
   { name, category }: { name: string; category?: string | undefined },

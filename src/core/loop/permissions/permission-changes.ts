@@ -12,13 +12,18 @@ export function ownPermissions(state: Pick<RunState, 'snapshot' | 'permissions'>
   return permissionsOf(state)[0] ?? { mode: 'default' };
 }
 
-/** Applies the changes that have come, up to the first one that widens, and records them. */
-export function takeNarrowings(state: RunState, { inbox, ...ports }: Pick<RunPorts, 'inbox' | 'now' | 'uuid'>): void {
+/**
+ * Applies the changes that have come and narrow the permissions, and records them. One that widens waits for the worker, unless a
+ * later one narrows: each change replaces the whole policy, so the earlier one has no effect any more.
+ */
+export function takeNarrowings(state: RunState, { inbox, ...clock }: Pick<RunPorts, 'inbox' | 'now' | 'uuid'>): void {
   for (;;) {
     const [change] = inbox.permissionChanges;
-    if (change === undefined || !isNarrowing(ownPermissions(state), change.permissions)) return;
+    const own = ownPermissions(state);
+    if (change === undefined || !inbox.permissionChanges.some(({ permissions }) => isNarrowing(own, permissions))) return;
     inbox.takePermissionChange();
-    apply(state, ports, change);
+    if (isNarrowing(own, change.permissions)) apply(state, clock, change);
+    else refuse(state, clock, change, 'a later change narrows them, and takes the place of this one');
   }
 }
 
@@ -40,17 +45,17 @@ function apply(state: RunState, clock: Pick<RunPorts, 'now' | 'uuid'>, change: P
   recordEvent(state, clock, { author: change.verifiedBy ?? change.by ?? 'user', content: [], permissions: change });
 }
 
-function refuse(state: RunState, ports: RunPorts, { id, by }: PermissionChange, reason: string): void {
+function refuse(state: RunState, clock: Pick<RunPorts, 'now' | 'uuid'>, { id, by }: PermissionChange, reason: string): void {
   const message = `The permissions of run "${state.runId}" were not changed: ${reason}`;
   noteError(state, message);
   const refused = { request: 'setPermissions', id, ...(by === null ? {} : { by }), code: 'not_authorized', message };
-  recordEvent(state, ports, { author: by ?? 'user', content: [], refused });
+  recordEvent(state, clock, { author: by ?? 'user', content: [], refused });
 }
 
 function authorize(state: RunState, ports: RunPorts, { id, permissions, by, at }: PermissionChange): Promise<Authorization> {
   // A change that narrowed when it was accepted may widen what another one left.
   if (!state.snapshot.authorize)
-    return Promise.resolve({ type: 'refused', reason: 'they would be wider, and the worker authorizes nobody' });
+    return Promise.resolve({ type: 'refused', reason: 'they would be wider, and the worker has no "authorize" hook' });
   const about = { callId: SET_PERMISSIONS, toolName: SET_PERMISSIONS, digest: SET_PERMISSIONS };
   return ports.authorize(
     { id, type: 'approve', ...about, arguments: { ...permissions } as never, by, source: 'update', at },

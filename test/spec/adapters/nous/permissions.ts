@@ -40,8 +40,8 @@ function toVerdict(permissions: Permissions, tool: string, category: string | un
 
 function toPermissions(policy: JsonValue | undefined): Permissions {
   const fields = only('A policy', policy, POLICY_KEYS);
-  const rules = (list: string, prefixed?: string): PermissionRule[] =>
-    [...names(fields[list]), ...(prefixed === undefined ? [] : prefixes(fields[prefixed]))].map((tool) => ({ tool }));
+  const rules = (key: string, prefixed?: string): PermissionRule[] =>
+    [...names(fields[key]), ...(prefixed === undefined ? [] : prefixes(fields[prefixed]))].map((tool) => ({ tool }));
   const allow = rules('allow', 'allow_prefixes');
   return {
     mode: text(fields['mode'], 'default') as PermissionMode,

@@ -1,11 +1,11 @@
-import type { RunHandle } from '../../client/run-handle.ts';
-import { isJsonObject } from '../../core/domain/json/json.ts';
-import { UsageError } from '../../core/domain/errors/error.ts';
-import type { PermissionOptions } from '../../define/permissions/permissions-option.ts';
-import type { CommandIo, ServerFlags } from '../program/command.ts';
-import { osUser } from '../os-user.ts';
-import { underId } from './request-id.ts';
-import { withClient } from '../with-client.ts';
+import type { RunHandle } from '../../../client/run-handle.ts';
+import { isJsonObject } from '../../../core/domain/json/json.ts';
+import { UsageError } from '../../../core/domain/errors/error.ts';
+import type { PermissionOptions } from '../../../define/permissions/permissions-option.ts';
+import type { CommandIo, ServerFlags } from '../../program/command.ts';
+import { osUser } from '../../os-user.ts';
+import { underId } from '../request-id.ts';
+import { withClient } from '../../with-client.ts';
 
 /** The options of `longhaul set-permissions`. */
 export interface SetPermissionsFlags extends ServerFlags {
