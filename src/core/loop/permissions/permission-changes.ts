@@ -16,14 +16,15 @@ export function ownPermissions(state: Pick<RunState, 'snapshot' | 'permissions'>
  * Applies the changes that have come and narrow the permissions, and records them. One that widens waits for the worker, unless a
  * later one narrows: each change replaces the whole policy, so the earlier one has no effect any more.
  */
-export function takeNarrowings(state: RunState, { inbox, ...clock }: Pick<RunPorts, 'inbox' | 'now' | 'uuid'>): void {
+export function takeNarrowings(state: RunState, ports: RunPorts): void {
+  const { inbox } = ports;
   for (;;) {
     const [change] = inbox.permissionChanges;
     const own = ownPermissions(state);
     if (change === undefined || !inbox.permissionChanges.some(({ permissions }) => isNarrowing(own, permissions))) return;
     inbox.takePermissionChange();
-    if (isNarrowing(own, change.permissions)) apply(state, clock, change);
-    else refuse(state, clock, change, 'a later change narrows them, and takes the place of this one');
+    if (isNarrowing(own, change.permissions)) apply(state, ports, change);
+    else refuse(state, ports, change, 'a later change narrows them, and takes the place of this one');
   }
 }
 
@@ -40,13 +41,13 @@ export async function settlePermissions(state: RunState, ports: RunPorts): Promi
   }
 }
 
-function apply(state: RunState, clock: Pick<RunPorts, 'now' | 'uuid'>, change: PermissionChange): void {
+function apply(state: RunState, clock: RunPorts, change: PermissionChange): void {
   state.permissions = change.permissions;
   recordEvent(state, clock, { author: change.verifiedBy ?? change.by ?? 'user', content: [], permissions: change });
 }
 
-function refuse(state: RunState, clock: Pick<RunPorts, 'now' | 'uuid'>, { id, by }: PermissionChange, reason: string): void {
-  const message = `The permissions of run "${state.runId}" were not changed: ${reason}`;
+function refuse(state: RunState, clock: RunPorts, { id, by }: PermissionChange, reason: string): void {
+  const message = `The permissions were not changed: ${reason}`;
   noteError(state, message);
   const refused = { request: 'setPermissions', id, ...(by === null ? {} : { by }), code: 'not_authorized', message };
   recordEvent(state, clock, { author: by ?? 'user', content: [], refused });
