@@ -30,7 +30,7 @@ async function holds(property: (split: ChainedRun, whole: ChainedRun) => void): 
     fc.asyncProperty(plannedRun, somewhere, async (plan, points) =>
       property(await chainedRun(plan, dueAt(points)), await chainedRun(plan, NEVER)),
     ),
-    { ...BOUNDED, numRuns: 200 },
+    { ...BOUNDED, numRuns: 100 },
   );
 }
 
