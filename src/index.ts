@@ -57,6 +57,8 @@ export type { Backoff, ToolPolicy } from './core/domain/agent/tool-policy.ts';
 export type { ContextOperation, RecordedUpdate } from './core/domain/record/context-update.ts';
 export type { Duration } from './core/domain/run/duration.ts';
 export type { LimitOptions } from './core/domain/agent/limit-options.ts';
+export type { PermissionOptions, PermissionRuleOption } from './define/permissions/permissions-option.ts';
+export type { PermissionMode, PermissionRule, Permissions, ToolCategory } from './core/domain/permissions/permissions.ts';
 export type { ModelName } from './core/domain/agent/model-name.ts';
 export type { Overflow } from './define/options/result-budget.ts';
 export type { OpenContext, ReadSecret, ResourceDefinition, ResourceOptions } from './define/resource.ts';

@@ -11,10 +11,12 @@ import { LonghaulError } from '../../src/core/domain/errors/error.ts';
 import { FINAL_ANSWER, RUN_CODE } from '../../src/core/domain/content/tool-text.ts';
 import type { FlowPolicy } from '../../src/core/domain/flows/flow-policy.ts';
 import type { TransferTarget } from '../../src/core/domain/handoffs/transfer-tool.ts';
+import type { Permissions } from '../../src/core/domain/permissions/permissions.ts';
 import type { PriceTable } from '../../src/model/prices.ts';
 import { agentField, childrenFields } from './agent-of-tool.ts';
 import { codeFields, resultField } from './code-fields.ts';
 import { handoffFields } from '../handoffs/handoff-fields.ts';
+import { permissionFields } from './permission-fields.ts';
 import { type LimitOverrides, snapshotLimits, snapshotPrices } from './snapshot-limits.ts';
 import { windowPolicy } from './window-policy.ts';
 
@@ -57,6 +59,8 @@ export interface SnapshotInputs extends CommonInputs, LimitOverrides {
   flow?: FlowPolicy | undefined;
   /** Prices of the worker, which take precedence over the list. */
   prices?: PriceTable | undefined;
+  /** The policies that hold besides those of the agent. */
+  permissions?: readonly Permissions[];
   /** The checks of the answer, for an `ask` with tools. */
   checks?: AnswerRules;
   /** Milliseconds between two checks that a child is alive. */
@@ -96,6 +100,7 @@ export function buildSnapshot(agent: AnyAgent, inputs: SnapshotInputs): AgentSna
     ...below,
     timing: { heartbeatMs, modelTimeoutMs: agent.modelTimeoutMs, modelMaxAttempts: agent.modelMaxAttempts, ...below.timing },
     ...(agent.approvals === undefined ? {} : { approvals: agent.approvals }),
+    ...permissionFields(agent, inputs.permissions, tools),
     ...(prices === undefined ? {} : { prices }),
     window: windowPolicy(agent, capabilities),
     ...(inputs.checks === undefined ? {} : { checks: inputs.checks }),
@@ -152,7 +157,7 @@ export function snapshotDigest(content: Omit<AgentSnapshot, 'digest'>): string {
 
 /** Returns a tool as it is pinned for a run. */
 export function toolSnapshot(tool: AnyTool): ToolSnapshot {
-  const { label, approval, answer, callers, notExecutable } = tool;
+  const { label, approval, answer, callers, category, notExecutable } = tool;
   return {
     name: tool.name,
     description: tool.description,
@@ -166,6 +171,7 @@ export function toolSnapshot(tool: AnyTool): ToolSnapshot {
     ...(approval === undefined ? {} : { approval: { ...approval, when: approval.when === 'always' ? 'always' : 'predicate' } }),
     ...(answer === undefined ? {} : { answer }),
     ...(callers === undefined ? {} : { callers: [...callers] }),
+    ...(category === undefined ? {} : { category }),
     ...(notExecutable === undefined ? {} : { notExecutable }),
     ...agentField(tool),
   };

@@ -13,6 +13,7 @@ export type { IfExists } from './start/if-exists.ts';
 export type { ListFilter, RunListEntry } from './listing/list-runs.ts';
 export { LonghaulClient, type LonghaulClientOptions } from './longhaul-client.ts';
 export type { RaiseOptions } from './updates/raise-limits.ts';
+export type { SetPermissionsOptions } from './updates/set-permissions.ts';
 export type { RetryOptions, RetryReceipt } from './retry/retry-run.ts';
 export type { RunApprovals } from './read/approvals.ts';
 export { type CancelOptions, type HandleOf, type ProgramHandle, RunHandle } from './run-handle.ts';
@@ -52,6 +53,7 @@ export type {
   MessageReceipt,
   PauseReceipt,
   RaiseReceipt,
+  SetPermissionsReceipt,
   RevokeReceipt,
   RunInput,
   StatusView,

@@ -16,6 +16,7 @@ import {
   type MessageReceipt,
   type PauseReceipt,
   type RaiseReceipt,
+  type SetPermissionsReceipt,
   type RevokeInput,
   type RevokeReceipt,
   type StatusView,
@@ -27,7 +28,9 @@ import { type DeleteOutcome, deleteRun, type RunStores } from './export/delete-r
 import type { ExportLine } from './export/export-line.ts';
 import { type ExportOptions, exportRun } from './export/export-run.ts';
 import type { FollowOptions } from './read/follow-events.ts';
+import type { PermissionOptions } from '../define/permissions/permissions-option.ts';
 import { raiseLimits, type RaiseOptions } from './updates/raise-limits.ts';
+import { setRunPermissions, type SetPermissionsOptions } from './updates/set-permissions.ts';
 import { failIfUnreachable, failEachIfUnreachable } from '../temporal/server-reachability.ts';
 import { requestCancel } from '../temporal/request-cancel.ts';
 import { type RetryOptions, type RetryReceipt, retryRun } from './retry/retry-run.ts';
@@ -203,6 +206,15 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
    */
   async raise(limits: LimitOptions, options: RaiseOptions = {}): Promise<RaiseReceipt> {
     return this.#reach(() => raiseLimits(this.#client, this.runId, limits, options));
+  }
+
+  /**
+   * Sets the permissions of the run, in place of those of its agent; rules of its start and of the runs above it go on holding.
+   * Narrower ones hold for calls that have not begun. Wider ones hold once the worker's `authorize` has allowed them, before
+   * the next model call. Accepted once for each id. Throws `run_ended`, `invalid_input`, `not_authorized`, `wait_timeout`.
+   */
+  async setPermissions(permissions: PermissionOptions, options: SetPermissionsOptions = {}): Promise<SetPermissionsReceipt> {
+    return this.#reach(() => setRunPermissions(this.#client, this.runId, permissions, options));
   }
 
   /**

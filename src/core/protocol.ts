@@ -2,6 +2,7 @@ import type { DecidedCall, Decision, PendingApproval } from './domain/approvals/
 import type { JsonObject, JsonValue } from './domain/json/json.ts';
 import type { FlowInput } from './domain/flows/flow-policy.ts';
 import type { LimitChanges } from './domain/agent/limits.ts';
+import type { Permissions } from './domain/permissions/permissions.ts';
 import type { RunOverrides } from './domain/run/overrides.ts';
 import type { OfRun } from './domain/run/activity-messages.ts';
 import type { ChildInputAnswer } from './domain/run/child-messages.ts';
@@ -28,6 +29,8 @@ export type {
   RevokeInput,
   RevokeReceipt,
   SendInput,
+  SetPermissionsInput,
+  SetPermissionsReceipt,
 } from './domain/run/requests.ts';
 export type {
   AskTermsInput,
@@ -146,6 +149,7 @@ export const UPDATES = {
   raise: 'raise',
   pause: 'pause',
   resume: 'resume',
+  setPermissions: 'setPermissions',
 } as const;
 
 /** The names of the Signals that a run accepts, for callers that can only signal. */
@@ -209,6 +213,8 @@ export interface ResolveAgentInput extends OfRun, RunOverrides {
   depsByReference?: true;
   maxIterations?: number;
   limits?: Omit<LimitChanges, 'maxIterations'>;
+  /** The policies that hold for the run besides those of its agent. */
+  permissions?: Permissions[];
   /** The amounts that are left of the limits of the parent. */
   left?: LimitChanges;
   /** The parent and its call that started the run: the activity asks for the input, the deps, or both. */

@@ -5,6 +5,7 @@ import type { JsonObject } from '../core/domain/json/json.ts';
 import type { RunLimits } from '../core/domain/agent/limits.ts';
 import type { ChildrenOptions } from '../core/domain/children/tree-limits.ts';
 import type { ModelName } from '../core/domain/agent/model-name.ts';
+import type { Permissions } from '../core/domain/permissions/permissions.ts';
 import type { DefaultOutput, RunResult } from '../core/domain/run/result.ts';
 import type { FlowPolicy } from '../core/domain/flows/flow-policy.ts';
 import type { CodeDefinition } from './code/executor-definition.ts';
@@ -74,6 +75,8 @@ export interface AgentDefinition<Output = unknown, Deps = never, GivenDeps = Dep
   readonly children?: ChildrenOptions;
   /** The deadline of decisions if the tool does not set one. */
   readonly approvals?: ApprovalDeadline;
+  /** The rules for the calls of its tools. Absent: all may run. */
+  readonly permissions?: Permissions;
   readonly parallel: boolean;
   readonly modelTimeoutMs: number;
   readonly modelMaxAttempts: number;

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { ModelSettings, ReplyFormat } from '../core/domain/agent/agent-snapshot.ts';
 import type { Duration } from '../core/domain/run/duration.ts';
 import type { JsonObject } from '../core/domain/json/json.ts';
+import type { PermissionOptions } from './permissions/permissions-option.ts';
 import type { LimitOptions } from '../core/domain/agent/limit-options.ts';
 import type { ChildrenOptions } from '../core/domain/children/tree-limits.ts';
 import type { ModelName } from '../core/domain/agent/model-name.ts';
@@ -91,6 +92,8 @@ export interface AgentOptions<
    * `onDeadline: 'approve'` is for calls alone: questions and limits are rejected at their deadline in any case.
    */
   approvals?: ApprovalDeadlineOptions;
+  /** The rules for the calls of tools: which are denied, and which wait for a decision. Default: all calls may run. */
+  permissions?: PermissionOptions;
   /**
    * The action for a call with `effect: 'once'` whose outcome is unknown. `tell`: the model reads that it is unknown. `ask`:
    * the run waits for a person to enter the result of the call, within the deadline of `approvals`. Default `tell`.

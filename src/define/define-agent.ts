@@ -16,6 +16,7 @@ import { checkMcpServers } from './mcp/mcp-server.ts';
 import { checkSettings } from './options/model-settings.ts';
 import { nonEmpty, requireKnown, requireZod, wholeNumber } from './options/option-checks.ts';
 import { defineOutput } from './options/output-definition.ts';
+import { agentPermissions } from './permissions/permissions-option.ts';
 import type { ResourcesOfTools } from './options/needed-resources.ts';
 import type { AnyTool } from './tool-definition.ts';
 import { checkWindow } from './options/window-options.ts';
@@ -42,6 +43,7 @@ const OPTIONS = [
   'children',
   'onLimit',
   'approvals',
+  'permissions',
   'onUnknownOutcome',
   'parallel',
   'modelTimeout',
@@ -107,6 +109,7 @@ export function defineAgent<
     limits: agentLimits(owner, options, { tools: toolNames, steps: replyFormat === 'code' ? code?.executor.limits.maxSteps : undefined }),
     ...(options.children === undefined ? {} : { children: childrenOptions(owner, options.children) }),
     ...(approvals === undefined ? {} : { approvals }),
+    ...(options.permissions === undefined ? {} : { permissions: agentPermissions(owner, options.permissions, toolNames) }),
     parallel: options.parallel ?? true,
     modelTimeoutMs: timerMilliseconds(options.modelTimeout ?? '10m', `${owner}: "modelTimeout"`),
     modelMaxAttempts: wholeNumber(`${owner}: "modelMaxAttempts"`, options.modelMaxAttempts ?? 8, 1),

@@ -4,6 +4,8 @@ import type { JsonObject } from '../core/domain/json/json.ts';
 import { isObjectSchema, toStrictJsonSchema } from '../schema/strict-json-schema.ts';
 import { jsonSchemaOf } from '../schema/zod-json-schema.ts';
 import type { ToolCaller } from '../core/domain/agent/agent-snapshot.ts';
+import type { ToolCategory } from '../core/domain/permissions/permissions.ts';
+import { toolCategory } from './permissions/permissions-option.ts';
 import { toolCallers } from './code/tool-callers.ts';
 import { type ApprovalOption, toolApproval } from './options/approval-options.ts';
 import { nonEmpty, requireKnown, requireZod } from './options/option-checks.ts';
@@ -66,6 +68,8 @@ export interface ToolOptions<Parameters extends ObjectSchema, Deps, Result, Need
    * Default: both. A tool that only code may call is shown to the model as a function alone.
    */
   callers?: readonly ToolCaller[];
+  /** The kind of effect that it has, for rules of permissions: `read`, `write`, `execute`, `communicate` or `search`. Default: none. */
+  category?: ToolCategory;
   /** True if the provider must enforce the schema. Default: true if the schema fits into the provider's subset. */
   strict?: boolean;
 }
@@ -83,6 +87,7 @@ const OWN_OPTIONS: Record<Exclude<keyof ToolOptions<ObjectSchema, unknown, unkno
   overflow: true,
   approval: true,
   callers: true,
+  category: true,
   strict: true,
   legacyUpdates: true,
 };
@@ -139,6 +144,7 @@ export function defineTool<Parameters extends ObjectSchema, Result, Deps = Recor
     ...resultBudget(owner, options),
     ...(approval === undefined ? {} : { approval }),
     ...toolCallers(owner, options.callers),
+    ...toolCategory(owner, options.category),
     ...(options.execute === 'none' ? { notExecutable: true as const } : {}),
     execute,
   };

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { ToolCategory } from '../core/domain/permissions/permissions.ts';
 import type { JsonObject } from '../core/domain/json/json.ts';
 import type { ToolCaller } from '../core/domain/agent/agent-snapshot.ts';
 import type { ToolPolicy } from '../core/domain/agent/tool-policy.ts';
@@ -49,6 +50,8 @@ export interface ToolDefinition<Args = never, Deps = Record<string, unknown>, Re
   readonly answer?: JsonObject;
   /** The callers that may call it. Absent: the model and code. */
   readonly callers?: readonly ToolCaller[];
+  /** The kind of effect that it has. Absent: not known. */
+  readonly category?: ToolCategory;
   /** True if the tool is a schema alone (`execute: 'none'`): such a tool never runs. */
   readonly notExecutable?: true;
   /** The agent that it runs (`agentTool`): each call is a run of its own. */

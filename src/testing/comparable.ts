@@ -30,11 +30,12 @@ function timeless(result: RunResult<unknown>): Partial<RunResultFields<unknown>>
   return { ...rest, startTime: null, endTime: null, durationSeconds: null };
 }
 
-function bareEvent({ id: _, executionId: __, timestamp: ___, decision, refused, raised, ...event }: Event): object {
+function bareEvent({ id: _, executionId: __, timestamp: ___, decision, refused, raised, permissions, ...event }: Event): object {
   return {
     ...event,
     ...(decision === undefined ? {} : { decision: { ...decision, id: '', at: '', digest: '' } }),
     ...(refused === undefined ? {} : { refused: { ...refused, id: '' } }),
+    ...(permissions === undefined ? {} : { permissions: { ...permissions, id: '', at: '' } }),
     ...(raised === undefined ? {} : { raised: { ...raised, id: '', at: '' } }),
   };
 }

@@ -16,7 +16,7 @@ export type { ProgramTestOptions, TestedProgram } from './tested-program.ts';
 export { isUndecidedRun, UndecidedRun } from './undecided-run.ts';
 export { approve, reject, respond } from './decisions.ts';
 export type { Decide, TestDecision, Waiting } from './decisions.ts';
-export { cancelRun, raiseLimits, sendMessage } from './meanwhile.ts';
+export { cancelRun, raiseLimits, sendMessage, setPermissions } from './meanwhile.ts';
 export type { Moment, Occurrence } from './meanwhile.ts';
 export { delay, disconnect, dropCompletion, killWorker, rateLimit, slowQueries } from './faults.ts';
 export type { CallPosition, Fault } from './faults.ts';

@@ -1,5 +1,6 @@
 import type { LimitOptions } from '../core/domain/agent/limit-options.ts';
 import type { ContentPart } from '../core/domain/content/content.ts';
+import type { PermissionOptions } from '../define/permissions/permissions-option.ts';
 import type { MessageMode } from '../core/domain/record/queued-message.ts';
 
 /**
@@ -20,6 +21,7 @@ export interface Moment {
 export type Occurrence =
   | { readonly type: 'send'; readonly at: Moment; readonly content: string | ContentPart[]; readonly mode: MessageMode }
   | { readonly type: 'cancel'; readonly at: Moment; readonly reason: string }
+  | { readonly type: 'permissions'; readonly at: Moment; readonly permissions: PermissionOptions }
   | { readonly type: 'raise'; readonly at: Moment; readonly limits: LimitOptions };
 
 /** Sends a message to the run: `queue` (default), `steer` or `interrupt`. */
@@ -37,6 +39,11 @@ export function raiseLimits(limits: LimitOptions, at: Moment): Occurrence {
   return { type: 'raise', at, limits };
 }
 
+/** Sets the permissions of the run. */
+export function setPermissions(permissions: PermissionOptions, at: Moment): Occurrence {
+  return { type: 'permissions', at, permissions };
+}
+
 /** Returns the call that creates an occurrence, for messages. */
 export function occurrenceText(occurrence: Occurrence): string {
   const { step, tool, waiting } = occurrence.at;
@@ -46,6 +53,8 @@ export function occurrenceText(occurrence: Occurrence): string {
       return `sendMessage(${JSON.stringify(occurrence.content)}, ${moment})`;
     case 'cancel':
       return `cancelRun(${JSON.stringify(occurrence.reason)}, ${moment})`;
+    case 'permissions':
+      return `setPermissions(${JSON.stringify(occurrence.permissions)}, ${moment})`;
     case 'raise':
       return `raiseLimits(${JSON.stringify(occurrence.limits)}, ${moment})`;
   }

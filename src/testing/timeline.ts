@@ -23,13 +23,25 @@ function itemLine({ author, interrupted, compaction }: Event, item: ContentItem)
   }
 }
 
-function headlines({ author, content, decision, refused, raised, failed, interrupted, compaction, contextUpdates }: Event): string[] {
+function headlines({
+  author,
+  content,
+  decision,
+  refused,
+  raised,
+  permissions,
+  failed,
+  interrupted,
+  compaction,
+  contextUpdates,
+}: Event): string[] {
   const lines: string[] = [];
   if (decision !== undefined) {
     const { type, toolName, reason } = decision;
     lines.push(`${decider(decision)} ${VERBS[type]} ${toolName}${reason === undefined ? '' : `: ${reason}`}`);
   }
   if (refused !== undefined) lines.push(`${refused.request} of ${author} is refused: ${refused.message}`);
+  if (permissions !== undefined) lines.push(`${author} sets permissions ${JSON.stringify(permissions.permissions)}`);
   if (raised !== undefined) lines.push(`${author} raises ${JSON.stringify(raised.limits)}`);
   if (failed !== undefined) lines.push(`a model call failed: ${failed.code}`);
   if (interrupted && content.length === 0) lines.push(`${author}: (interrupted)`);

@@ -53,6 +53,13 @@ const slow = defineTool({
 });
 const brief = defineAgent({ name: 'brief', model: 'scripted/m', tools: [slow], parallel: false, limits: { deadline: '1s' } });
 
+const guarded = defineAgent({
+  name: 'guarded',
+  model: 'scripted/m',
+  tools: [refund, search],
+  permissions: { deny: [{ tool: 'refund', args: { amount: '200' } }], ask: ['refund'] },
+});
+
 const order = defineTool({ name: 'order', description: 'Orders', parameters: z.object({ article: z.string() }), execute: 'none' });
 const ordering = defineAgent({ name: 'ordering', model: 'scripted/m', tools: [order, search] });
 
@@ -80,6 +87,7 @@ export const agents = [
   noting,
   brief,
   ordering,
+  guarded,
   locals,
   localsInSequence,
   teller,

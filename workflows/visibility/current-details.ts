@@ -48,7 +48,7 @@ export function currentDetails(state: RunState | undefined, run: DetailedRun): s
   const lines = [
     `### ${firstAgent(state)}: ${status}`,
     '',
-    ...agentLines(state),
+    ...actingAgentLines(state),
     ...usageLines(state),
     ...lacking,
     ...verifiedLines(state),
@@ -69,7 +69,7 @@ function lastThought({ phase, window, thought }: RunState): string {
 }
 
 /** Returns the agent that acts, if the run was handed over. */
-function agentLines(state: RunState): string[] {
+function actingAgentLines(state: RunState): string[] {
   const { handoffs, snapshot } = state;
   if (handoffs === undefined || !hasSeveralAgents(state)) return [];
   const { count, flow } = handoffs;

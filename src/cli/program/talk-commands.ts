@@ -4,7 +4,8 @@ import type { CancelFlags } from '../commands/cancel.ts';
 import type { RunCommand } from './command.ts';
 import { addLimitOptions } from './limit-flags.ts';
 import type { PauseFlags } from '../commands/pause.ts';
-import type { RaiseFlags } from '../commands/raise.ts';
+import type { SetPermissionsFlags } from '../commands/bounds/set-permissions.ts';
+import type { RaiseFlags } from '../commands/bounds/raise.ts';
 import type { RetryFlags } from '../commands/retry.ts';
 import type { SendFlags } from '../commands/send.ts';
 
@@ -13,6 +14,7 @@ export function addTalkCommands(program: Command, run: RunCommand): void {
   addSend(program, run);
   addPausing(program, run);
   addRaise(program, run);
+  addSetPermissions(program, run);
   program
     .command('cancel')
     .argument('<run>', 'the id of the run')
@@ -76,7 +78,22 @@ function addRaise(program: Command, run: RunCommand): void {
     .option('--by <name>', 'who raises them (default: the name of the OS user)')
     .option('--id <id>', 'the id of the request; the same id twice is one request (default: a UUID)')
     .action(async (runId: string, _options: unknown, command: Command) => {
-      await run(async () => (await import('../commands/raise.ts')).raise, { ...command.optsWithGlobals<RaiseFlags>(), runId });
+      await run(async () => (await import('../commands/bounds/raise.ts')).raise, { ...command.optsWithGlobals<RaiseFlags>(), runId });
+    });
+}
+
+function addSetPermissions(program: Command, run: RunCommand): void {
+  program
+    .command('set-permissions')
+    .argument('<run>', 'the id of the run')
+    .argument('<permissions>', 'the permissions as JSON, such as \'{"deny": ["web_*"]}\'')
+    .summary('set the permissions of a run')
+    .description('Sets the permissions of a run while it goes on or waits, in place of those of its agent. Wider ones need the worker.')
+    .option('--by <name>', 'who sets them (default: the name of the OS user)')
+    .option('--id <id>', 'the id of the request; the same id twice is one request (default: a UUID)')
+    .action(async (runId: string, permissions: string, _options: unknown, command: Command) => {
+      const flags = { ...command.optsWithGlobals<SetPermissionsFlags>(), runId, permissions };
+      await run(async () => (await import('../commands/bounds/set-permissions.ts')).setPermissions, flags);
     });
 }
 

@@ -1,3 +1,6 @@
+import type { PermissionChange } from '../../core/domain/permissions/permission-change.ts';
+import { RULE_LISTS } from '../../core/domain/permissions/permissions.ts';
+import { ruleText } from '../../core/domain/permissions/rule-text.ts';
 import { type Decision, RAISE_LIMITS, type RefusedRequest } from '../../core/domain/approvals/approval.ts';
 import type { LimitChanges, LimitRaise } from '../../core/domain/agent/limits.ts';
 import { limitsText } from './limits-text.ts';
@@ -36,4 +39,10 @@ export function refusedText({ request, callId, code, message }: RefusedRequest):
 /** Returns raised limits as text. */
 export function raisedText({ limits }: LimitRaise): string {
   return `raised limits: ${limitsText(limits)}`;
+}
+
+/** Returns permissions that were set as text: the mode, and the rules by their lists. */
+export function permissionsText({ permissions }: PermissionChange): string {
+  const rules = RULE_LISTS.flatMap((list) => (permissions[list] ?? []).map((rule) => ruleText(list, rule)));
+  return `set the permissions: ${[`mode ${permissions.mode}`, ...rules].join('; ')}`;
 }

@@ -1,5 +1,5 @@
 import type { Event } from '../../core/domain/record/event.ts';
-import { decidedText, raisedText, refusedText } from '../render/decision-text.ts';
+import { decidedText, permissionsText, raisedText, refusedText } from '../render/decision-text.ts';
 import { noteText } from '../render/note-text.ts';
 import type { Look } from '../output.ts';
 
@@ -11,6 +11,7 @@ export function eventHeadline({
   decision,
   refused,
   raised,
+  permissions,
   interrupted,
   failed,
   partial,
@@ -20,6 +21,7 @@ export function eventHeadline({
   if (decision !== undefined) return { text: decidedText(decision), look: decision.type === 'reject' ? 'red' : 'green' };
   if (refused !== undefined) return { text: refusedText(refused), look: 'yellow' };
   if (raised !== undefined) return { text: raisedText(raised), look: 'green' };
+  if (permissions !== undefined) return { text: permissionsText(permissions), look: 'yellow' };
   if (failed !== undefined) return { text: `(the model call failed: ${failed.code})`, look: 'red' };
   if (interrupted) return { text: '(interrupted)', look: 'yellow' };
   if (partial) return { text: '(other calls of the same answer wait for a decision)', look: 'dim' };

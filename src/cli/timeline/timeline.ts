@@ -43,11 +43,22 @@ export function timelineOf(records: readonly RunRecord[]): TimelineItem[] {
 }
 
 /** True for the conversation that the run began with, messages, decisions about limits, requests, and model calls that produced no step. */
-function isBetweenSteps({ author, content, given, decision, refused, raised, interrupted, failed, compaction }: Event): boolean {
+function isBetweenSteps({
+  author,
+  content,
+  given,
+  decision,
+  refused,
+  raised,
+  permissions,
+  interrupted,
+  failed,
+  compaction,
+}: Event): boolean {
   if (given) return true;
   if (compaction !== undefined) return false;
   const isMessage = content.some((item) => item.type === 'message' && item.role === 'user');
-  return isMessage || [decision, refused, raised, interrupted, failed].some((one) => one !== undefined) || author === 'user';
+  return isMessage || [decision, refused, raised, permissions, interrupted, failed].some((one) => one !== undefined) || author === 'user';
 }
 
 function isResponse({ content, usage, compaction }: Event): boolean {

@@ -33,6 +33,7 @@ export function resolveRequest(run: { key?: string }, input: RunInput): Activity
       ...(limits === undefined ? {} : { limits }),
       ...(parent?.left === undefined ? {} : { left: parent.left }),
       ...(parent === undefined || fromCall === undefined ? {} : { ofCall: { ...fromCall, runId: parent.runId } }),
+      ...(parent?.permissions === undefined ? {} : { permissions: parent.permissions }),
       ...overridesIn(input),
       ...(deps === undefined ? {} : fits(deps) ? { deps } : { depsByReference: true }),
     },
@@ -51,7 +52,7 @@ export function resolveRequest(run: { key?: string }, input: RunInput): Activity
 /** Asks a worker for an agent that takes over from the one that acts. It gets the tags of the run, and no other overrides of its start. */
 export function handoffRequest(run: RequestingRun, agent: string): ActivityRequest<ResolveAgentInput, AgentSnapshot, Resolved> {
   const { name: from, tags } = run.snapshot;
-  const { deps = {}, limits } = run.state ?? {};
+  const { deps = {}, limits, parent } = run.state ?? {};
   return {
     name: ACTIVITIES.resolveAgent,
     tier: 'remote',
@@ -63,6 +64,7 @@ export function handoffRequest(run: RequestingRun, agent: string): ActivityReque
       // The limit in dollars holds for the whole run: the prices of the models must be known.
       ...(limits?.costUsd === undefined ? {} : { limits: { costUsd: limits.costUsd } }),
       ...(tags === undefined ? {} : { tags }),
+      ...(parent?.permissions === undefined ? {} : { permissions: parent.permissions }),
       ...(fits(deps) ? { deps } : { depsByReference: true }),
     },
     returned: (snapshot) => ({ type: 'resolved', snapshot }),

@@ -8,7 +8,7 @@ import { codeCallId } from './code-call-ids.ts';
 
 /** The place of calls in a run. */
 export interface CodeCallPlace {
-  snapshot: Pick<AgentSnapshot, 'tools'>;
+  snapshot: Pick<AgentSnapshot, 'tools' | 'permissions'>;
   /** The id of the call of `run_code`. */
   callId: string;
   /** The number of calls that the cell has made before. */

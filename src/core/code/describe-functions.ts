@@ -16,7 +16,7 @@ const MAX_LISTED = 100;
 const COMMENT: Readonly<Record<CodeLanguage, string>> = { javascript: '//', python: '#' };
 
 /** Describes the tools that code of an agent may call: each as a function, with its description as a comment. */
-export function describeFunctions(snapshot: Pick<AgentSnapshot, 'tools'>, language: CodeLanguage): string {
+export function describeFunctions(snapshot: Pick<AgentSnapshot, 'tools' | 'permissions'>, language: CodeLanguage): string {
   const tools = toolsFor('code', snapshot);
   const texts: string[] = [];
   let length = 0;

@@ -12,7 +12,7 @@ export function runCodeTool({ code, tools }: Pick<AgentSnapshot, 'code' | 'tools
   return { name: RUN_CODE, description: describeRunCode(code.executor, { tools }), parameters: RUN_CODE_PARAMETERS, strict: true };
 }
 
-function describeRunCode(executor: ExecutorSnapshot, snapshot: Pick<AgentSnapshot, 'tools'>): string {
+function describeRunCode(executor: ExecutorSnapshot, snapshot: Pick<AgentSnapshot, 'tools' | 'permissions'>): string {
   const { language } = executor;
   const spoken = LANGUAGE_NAMES[language];
   return [
@@ -28,7 +28,7 @@ function describeRunCode(executor: ExecutorSnapshot, snapshot: Pick<AgentSnapsho
 }
 
 /** Returns the rules of code, one sentence or two each. */
-export function codeRules(executor: ExecutorSnapshot, snapshot: Pick<AgentSnapshot, 'tools'>): string[] {
+export function codeRules(executor: ExecutorSnapshot, snapshot: Pick<AgentSnapshot, 'tools' | 'permissions'>): string[] {
   const { language, allowedImports } = executor;
   return [
     ...callRules(language, toolsFor('code', snapshot)[0]?.name ?? 'name'),

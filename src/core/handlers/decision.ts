@@ -4,6 +4,7 @@ import { BYTE_BUDGETS } from '../domain/json/byte-budget.ts';
 import type { JsonObject, JsonValue } from '../domain/json/json.ts';
 import { jsonBytes } from '../domain/json/payload-limit.ts';
 import { decidedOf, noApprovals, pendingOf, withoutContent } from '../loop/approvals/approvals.ts';
+import { deniedText, permissionVerdict } from '../loop/permissions/run-permissions.ts';
 import { abovePart } from '../loop/limits/part-of-parent.ts';
 import type { ApproveInput, DecisionReceipt, RejectInput, RespondInput } from '../protocol.ts';
 import { checkJson, problemsText } from '../json-schema/check-json-schema.ts';
@@ -119,9 +120,24 @@ function contentRefusal(run: MessageReceiver, waiting: PendingApproval, type: De
   }
   if (kind === 'limit') return request.arguments === undefined ? undefined : limitsRefusal(run, request.arguments, refused);
   const tool = run.state?.snapshot.tools.find(({ name }) => name === toolName);
-  if (type === 'approve' && request.arguments !== undefined) return valueRefusal(waiting, 'arguments', request.arguments, tool?.schema);
+  if (type === 'approve' && request.arguments !== undefined) {
+    return valueRefusal(waiting, 'arguments', request.arguments, tool?.schema) ?? permissionRefusal(run, waiting, request.arguments);
+  }
   if (type === 'respond') return valueRefusal(waiting, 'content', request.content, tool?.answer);
   return undefined;
+}
+
+/** Refuses edited arguments with which the permissions deny the call. */
+function permissionRefusal(
+  { runId, state }: MessageReceiver,
+  { toolName, callId }: PendingApproval,
+  args: JsonObject,
+): Refusal | undefined {
+  const tool = state?.snapshot.tools.find(({ name }) => name === toolName);
+  const { denied } = state === undefined || tool === undefined ? {} : permissionVerdict(state, tool, args);
+  if (denied === undefined) return undefined;
+  const message = `"arguments" for call "${callId}" of run "${runId}": ${deniedText(toolName, denied)} Edit them otherwise, or reject the call`;
+  return { code: 'not_permitted', message };
 }
 
 function limitsRefusal({ state }: MessageReceiver, limits: JsonObject, refused: (problem: string) => Refusal): Refusal | undefined {

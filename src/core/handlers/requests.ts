@@ -17,6 +17,7 @@ import {
   unavailable,
 } from './message-receiver.ts';
 import { send } from './send.ts';
+import { setPermissions } from './set-permissions.ts';
 
 /** Revokes a remembered decision. Calls that it has already let run go on. */
 const revoke: RequestKind<RevokeInput, RevokeReceipt> = {
@@ -73,6 +74,7 @@ export const UPDATE_KINDS: Readonly<Record<keyof typeof UPDATES, AnyKind>> = {
   respond,
   revoke,
   raise,
+  setPermissions,
 };
 
 /** The Signals that a run accepts, by the same rules, for callers that can only signal. */

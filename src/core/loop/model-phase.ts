@@ -11,6 +11,7 @@ import { endCancelled, endFailed, endAtLimit } from './endings.ts';
 import { limitReached } from './limits/limits.ts';
 import { takeMessages } from './messages.ts';
 import type { NextStep, Position } from './next-step.ts';
+import { settlePermissions } from './permissions/permission-changes.ts';
 import { waitWhilePaused } from './pause.ts';
 import type { ModelCall, ModelCallOutcome, RunPorts } from './ports.ts';
 import { noteError, recordEvent, recordStep, type RunState } from './state/run-state.ts';
@@ -31,6 +32,7 @@ export async function runModelPhase(state: RunState, ports: RunPorts, position: 
   // Awaits only if the run is paused, because every promise in the sandbox costs a stack trace.
   const paused = ports.inbox.paused ? await waitWhilePaused(state, ports, position) : undefined;
   if (paused !== undefined) return paused;
+  if (ports.inbox.permissionChanges.length > 0) await settlePermissions(state, ports);
   takeMessages(state, ports);
   if (ports.cancelRequested()) return endCancelled(state);
   if (limitReached(state, ports.now(), position) !== undefined) return stopAtLimit(state, ports, position);

@@ -2,6 +2,7 @@ import { MAX_TREE_DEPTH } from '../domain/children/tree-limits.ts';
 import type { JsonObject } from '../domain/json/json.ts';
 import { COUNT, DURATION, MOMENT } from './bounded-number.ts';
 import { GIVEN_SCHEMA } from './limits-schema.ts';
+import { MAX_LAYERS, PERMISSIONS_SCHEMA } from './permissions-schema.ts';
 
 /** The JSON Schema of the parent of a run, in the input of the run and in the state that it carries. */
 export const PARENT_SCHEMA: JsonObject = {
@@ -20,6 +21,7 @@ export const PARENT_SCHEMA: JsonObject = {
       required: ['depth', 'alive', 'runs'],
       additionalProperties: false,
     },
+    permissions: { type: 'array', items: PERMISSIONS_SCHEMA, maxItems: MAX_LAYERS },
   },
   required: ['runId', 'depth', 'checkMs'],
   additionalProperties: false,

@@ -4,6 +4,7 @@ import { depthProblem } from '../domain/json/json-depth.ts';
 import type { JsonObject } from '../domain/json/json.ts';
 import { checkJson, problemsText } from '../json-schema/check-json-schema.ts';
 import { LIMIT_CHANGES_SCHEMA } from './limits-schema.ts';
+import { PERMISSIONS_SCHEMA } from './permissions-schema.ts';
 
 /** The most characters of an id that a caller chooses. */
 export const MAX_ID_LENGTH = 64;
@@ -28,6 +29,7 @@ const DECISIONS: Record<Decision['type'], JsonObject> = {
 };
 
 const RAISE = request({ id: ID, limits: LIMIT_CHANGES_SCHEMA, by: BY }, ['id', 'limits']);
+const SET_PERMISSIONS = request({ id: ID, permissions: PERMISSIONS_SCHEMA, by: BY }, ['id', 'permissions']);
 const REVOKE = request({ decision: { type: 'string', minLength: 1 } }, ['decision']);
 const CANCEL = request({ reason: REASON, by: BY }, []);
 
@@ -42,6 +44,11 @@ export function decisionProblem(type: Decision['type'], value: unknown): string 
 /** Describes the problem of a request to raise limits. */
 export function raiseProblem(value: unknown): string | undefined {
   return problem(RAISE, value);
+}
+
+/** Describes the problem of a request to set permissions. */
+export function setPermissionsProblem(value: unknown): string | undefined {
+  return problem(SET_PERMISSIONS, value);
 }
 
 /** Describes the problem of a request to revoke a decision. */

@@ -5,6 +5,7 @@ import { CODE_SNAPSHOT_SCHEMA } from './code-schema.ts';
 import { PINNED_PROGRAM_SCHEMA } from './pinned-program.ts';
 import { FLOW_SCHEMA } from './flow-schema.ts';
 import { GIVEN_SCHEMA, LIMITS_SCHEMA } from './limits-schema.ts';
+import { CATEGORY_SCHEMA, MAX_LAYERS, PERMISSIONS_SCHEMA } from './permissions-schema.ts';
 import { propertiesOf } from '../json-schema/json-schema.ts';
 
 const TEXT: JsonObject = { type: 'string' };
@@ -56,6 +57,7 @@ const TOOL: JsonObject = {
     answer: OBJECT,
     result: OBJECT,
     callers: { type: 'array', items: { enum: ['model', 'code'] } },
+    category: CATEGORY_SCHEMA,
     notExecutable: { const: true },
     handoff: { const: true },
     agent: {
@@ -127,6 +129,7 @@ export const SNAPSHOT_SCHEMA: JsonObject = {
       required: ['heartbeatMs', 'modelTimeoutMs', 'modelMaxAttempts'],
     },
     approvals: APPROVAL_DEADLINE,
+    permissions: { type: 'array', items: PERMISSIONS_SCHEMA, maxItems: MAX_LAYERS },
     authorize: { const: true },
     notify: { const: true },
     notifyEnded: { const: true },

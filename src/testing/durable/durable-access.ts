@@ -7,6 +7,7 @@ export function durableAccess(run: RunHandle<unknown>): RunAccess {
     send: (id, content, mode) => run.send(content, { id, mode }),
     cancel: (reason) => run.cancel(reason),
     raise: (id, limits) => run.raise(limits, { id }),
+    setPermissions: (id, permissions) => run.setPermissions(permissions, { id }),
     decide: (id, waiting, decision) => {
       const by = decision.by === undefined ? {} : { by: decision.by };
       const options = { id, ...by };

@@ -85,6 +85,8 @@ export class Harness {
         return this.run.send(`message ${++this.#messages}`, occurrence.content, occurrence.mode);
       case 'cancel':
         return this.run.cancel(occurrence.reason);
+      case 'permissions':
+        return this.run.setPermissions(`permissions ${++this.#messages}`, occurrence.permissions);
       case 'raise':
         return this.run.raise(`raise ${++this.#messages}`, occurrence.limits);
     }

@@ -2,6 +2,7 @@ import type { LimitOptions } from '../../core/domain/agent/limit-options.ts';
 import type { ApprovalView } from '../../core/domain/approvals/approval.ts';
 import type { ContentPart } from '../../core/domain/content/content.ts';
 import type { MessageMode } from '../../core/domain/record/queued-message.ts';
+import type { PermissionOptions } from '../../define/permissions/permissions-option.ts';
 import type { TestDecision } from '../decisions.ts';
 
 /**
@@ -12,6 +13,7 @@ export interface RunAccess {
   send(id: string, content: string | ContentPart[], mode: MessageMode): Promise<unknown>;
   cancel(reason: string): Promise<unknown>;
   raise(id: string, limits: LimitOptions): Promise<unknown>;
+  setPermissions(id: string, permissions: PermissionOptions): Promise<unknown>;
   decide(id: string, waiting: ApprovalView, decision: TestDecision): Promise<unknown>;
 }
 

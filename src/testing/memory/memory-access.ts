@@ -1,8 +1,9 @@
 import { type ErrorCode, LonghaulError } from '../../core/domain/errors/error.ts';
 import { plainLimits } from '../../core/domain/agent/limit-options.ts';
-import type { RaiseInput, SendInput, UPDATES } from '../../core/protocol.ts';
+import type { RaiseInput, SendInput, SetPermissionsInput, UPDATES } from '../../core/protocol.ts';
 import { refuseUpdate, takeUpdate } from '../../core/handlers/requests.ts';
 import type { RunAccess } from '../harness/run-access.ts';
+import { plainPermissions } from '../../define/permissions/permissions-option.ts';
 import { roundTrip } from './payload-round-trip.ts';
 import type { MemoryRun } from './memory-run.ts';
 import type { VirtualTime } from './virtual-time.ts';
@@ -20,6 +21,8 @@ export function memoryAccess(run: MemoryRun, time: VirtualTime): RunAccess {
     send: async (id, content, mode) => update('send', { id, content, mode } satisfies SendInput),
     cancel: async (reason) => run.cancel(reason),
     raise: async (id, limits) => update('raise', { id, limits: plainLimits('raise', limits) } satisfies RaiseInput),
+    setPermissions: async (id, permissions) =>
+      update('setPermissions', { id, permissions: plainPermissions('setPermissions', permissions) } satisfies SetPermissionsInput),
     decide: async (id, { callId, digest }, { type, ...content }) => {
       update(type, { id, callId, digest, ...content });
       if (run.snapshot?.authorize) await verdict(run, time, id);

@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os';
 import { expect, test } from 'vitest';
-import { raiseLimits } from '../../../src/cli/commands/raise.ts';
+import { raiseLimits } from '../../../src/cli/commands/bounds/raise.ts';
 import { retryOf } from '../../../src/cli/commands/retry.ts';
 import { revokeDecision } from '../../../src/cli/commands/revoke.ts';
 import { sendText } from '../../../src/cli/commands/send.ts';

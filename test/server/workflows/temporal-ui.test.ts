@@ -119,7 +119,17 @@ test('a waiting run shows its pending call and the commands that decide it, is f
   // The form that is shown can be sent unchanged.
   const [, form = ''] = /`reject`:\n\n```json\n(.*)\n```/.exec(currentDetails) ?? [];
   const updates = definition?.updateDefinitions ?? [];
-  expect(updates.map(({ name }) => name)).toEqual(['send', 'pause', 'resume', 'approve', 'reject', 'respond', 'revoke', 'raise']);
+  expect(updates.map(({ name }) => name)).toEqual([
+    'send',
+    'pause',
+    'resume',
+    'approve',
+    'reject',
+    'respond',
+    'revoke',
+    'raise',
+    'setPermissions',
+  ]);
   expect(updates.every(({ description }) => description !== undefined && description !== '')).toBe(true);
 
   const query = `LonghaulWaitingFor = 'refund' AND WorkflowId = '${run.runId}'`;

@@ -11,6 +11,7 @@ import { LIMITS, MESSAGES, WINDOWS } from './limits.ts';
 import { OPENINGS } from './openings.ts';
 import { FLOWS } from './several-agents/flows.ts';
 import { HANDOFFS } from './several-agents/handoffs.ts';
+import { PERMISSIONS } from './permissions.ts';
 import type { Scenario } from './scenario.ts';
 import { SUB_AGENT_LIMITS } from './sub-agent-limits.ts';
 import { SUB_AGENTS } from './sub-agents.ts';
@@ -25,6 +26,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ...EFFECTS,
   ...UPDATES,
   ...DECISIONS,
+  ...PERMISSIONS,
   ...LIMITS,
   ...MESSAGES,
   ...WINDOWS,

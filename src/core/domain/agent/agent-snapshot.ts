@@ -7,6 +7,7 @@ import type { ContinueAsNewThresholds } from '../run/continue-as-new.ts';
 import type { JsonObject } from '../json/json.ts';
 import type { LimitChanges, RunLimits } from './limits.ts';
 import type { ModelPrice } from '../model/price.ts';
+import type { Permissions, ToolCategory } from '../permissions/permissions.ts';
 import type { ProgramDocument } from '../program/document.ts';
 import type { AnswerRules } from '../program/answer-rules.ts';
 import type { AgentOfTool } from '../children/agent-tool.ts';
@@ -42,6 +43,8 @@ export interface ToolSnapshot extends ToolDescription, ToolPolicy {
   result?: JsonObject;
   /** The callers that may call it. Absent: the model and code. */
   callers?: ToolCaller[];
+  /** The kind of effect that it has, for rules of permissions. */
+  category?: ToolCategory;
   /** The tool is a schema alone: a call of it is answered at once with an error result, and never runs. */
   notExecutable?: true;
   /** Its calls hand the run over to another agent. */
@@ -132,6 +135,8 @@ export interface AgentSnapshot {
   /** The limits of the runs below. Absent: the agent starts none, or has the defaults. */
   children?: ChildrenOptions;
   timing: ActivityTiming;
+  /** The policies that every call must pass: first those of the agent, then those of the start and of the runs above. Absent: none. */
+  permissions?: Permissions[];
   /** The deadline for decisions about tools that set none. */
   approvals?: ApprovalDeadline;
   /** The worker checks that an approver may decide. */

@@ -40,6 +40,7 @@ export const ERROR_CODES = {
   digest_mismatch: { retryable: false, description: 'The decision was made on other arguments than the call has.' },
   already_decided: { retryable: false, description: 'The call has been decided otherwise, or by another decision.' },
   invalid_arguments: { retryable: false, description: 'The edited arguments or the answer do not fit the schema of the tool.' },
+  not_permitted: { retryable: false, description: 'The permissions of the run do not allow it.' },
   not_authorized: { retryable: false, description: 'The worker does not allow this approver to decide.' },
   authorization_failed: { retryable: true, description: 'The worker could not check if the approver may decide.' },
   notification_failed: { retryable: true, description: 'The notification about a pending approval failed.' },

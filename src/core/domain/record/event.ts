@@ -4,6 +4,7 @@ import type { ContentItem } from '../content/content.ts';
 import type { RecordedUpdate } from './context-update.ts';
 import type { JsonValue } from '../json/json.ts';
 import type { LimitRaise } from '../agent/limits.ts';
+import type { PermissionChange } from '../permissions/permission-change.ts';
 import type { StepNote } from '../program/step-note.ts';
 import type { EstimatedUsage, Spent, UsageStats } from '../model/usage.ts';
 
@@ -48,6 +49,8 @@ export interface Event {
   refused?: RefusedRequest;
   /** Limits that were raised. */
   raised?: LimitRaise;
+  /** Permissions that were set; the content is empty. */
+  permissions?: PermissionChange;
   /** In the run of a program: the step that the event belongs to. */
   step?: StepNote;
 }

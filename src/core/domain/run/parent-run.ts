@@ -1,5 +1,6 @@
 import type { LimitChanges } from '../agent/limits.ts';
 import type { TreeLimits } from '../children/tree-limits.ts';
+import type { Permissions } from '../permissions/permissions.ts';
 
 /** The most runs above a run that a program starts. A program that runs itself ends there. */
 export const MAX_RUN_DEPTH = 3;
@@ -22,6 +23,8 @@ export interface ParentRun {
   left?: LimitChanges;
   /** The limits of the runs below the child. Absent if the parent is a program. */
   tree?: TreeLimits;
+  /** The policies that hold for the parent: each call of the child must pass them too. */
+  permissions?: Permissions[];
 }
 
 /** The parent as the input of a child names it. */

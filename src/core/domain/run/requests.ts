@@ -1,3 +1,4 @@
+import type { Permissions } from '../permissions/permissions.ts';
 import type { DecidedCall, Remember } from '../approvals/approval.ts';
 import type { ContentPart } from '../content/content.ts';
 import type { JsonObject, JsonValue } from '../json/json.ts';
@@ -58,6 +59,15 @@ export interface RaiseInput {
   by?: string;
 }
 
+/** Argument of the Update `setPermissions`. */
+export interface SetPermissionsInput {
+  /** An id that the caller chooses, at most 64 characters. */
+  id: string;
+  /** The whole policy of the run, in place of the present one. */
+  permissions: Permissions;
+  by?: string;
+}
+
 /** Argument of the Signal `cancel`. */
 export interface CancelInput {
   reason?: string;
@@ -108,6 +118,14 @@ export interface RaiseReceipt {
   status: 'raised' | 'duplicate';
   /** The current limits. */
   limits: RunLimits;
+}
+
+/** Answer of the Update `setPermissions`. */
+export interface SetPermissionsReceipt {
+  version: 1;
+  id: string;
+  /** `to_authorize`: they would be wider, and the worker decides before the next model call. The outcome is an event of the run. */
+  status: 'set' | 'to_authorize' | 'duplicate';
 }
 
 /** Answer of the Updates `pause` and `resume`. */

@@ -8,6 +8,7 @@ import type { CallsLeft } from '../../domain/children/calls-left.ts';
 import type { ChildStart } from '../../domain/children/child-call.ts';
 import type { RunningAgent } from '../../domain/children/running-agent.ts';
 import { DEFAULT_CHILD_CHECK_MS, type ParentInput } from '../../domain/run/parent-run.ts';
+import { permissionsOf } from '../permissions/run-permissions.ts';
 import type { RunPorts, ToolInvocation } from '../ports.ts';
 import type { RunState } from '../state/run-state.ts';
 import { requestOf, sharedDeps } from './call-of-agent.ts';
@@ -63,11 +64,18 @@ function startOf(state: RunState, { call }: ToolInvocation, agent: AgentOfTool, 
 }
 
 function parentOf(
-  { runId, snapshot }: RunState,
+  state: RunState,
   { given, ...place }: Required<Pick<ParentInput, 'depth' | 'tree'>> & { given: LimitChanges },
 ): ParentInput {
-  const { childCheckMs = DEFAULT_CHILD_CHECK_MS } = snapshot.timing;
-  return { runId, ...place, checkMs: childCheckMs, ...(Object.keys(given).length === 0 ? {} : { left: given }) };
+  const { childCheckMs = DEFAULT_CHILD_CHECK_MS } = state.snapshot.timing;
+  const permissions = permissionsOf(state);
+  return {
+    runId: state.runId,
+    ...place,
+    checkMs: childCheckMs,
+    ...(Object.keys(given).length === 0 ? {} : { left: given }),
+    ...(permissions.length === 0 ? {} : { permissions: [...permissions] }),
+  };
 }
 
 function refused(limit: string): Extract<MadeAgent, { ok: false }> {

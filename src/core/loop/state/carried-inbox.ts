@@ -2,6 +2,7 @@
 
 import type { Decision, RefusedRequest } from '../../domain/approvals/approval.ts';
 import type { LimitRaise } from '../../domain/agent/limits.ts';
+import type { PermissionChange } from '../../domain/permissions/permission-change.ts';
 import type { QueuedMessage } from '../../domain/record/queued-message.ts';
 
 /** The requests of callers that a run carries into its next execution. */
@@ -18,6 +19,8 @@ export interface CarriedInbox {
   /** Decisions that were accepted and not yet applied. */
   decisions?: Decision[];
   raises?: LimitRaise[];
+  /** Changes of the permissions that were accepted and not yet applied. */
+  permissionChanges?: PermissionChange[];
   /** Refused requests that are not yet recorded. */
   refused?: RefusedRequest[];
   /** The run that is told of the end of this one. */

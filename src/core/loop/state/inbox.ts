@@ -6,6 +6,7 @@ import { cutText } from '../../domain/content/cut-content.ts';
 import type { LimitRaise } from '../../domain/agent/limits.ts';
 import { jsonBytes } from '../../domain/json/payload-limit.ts';
 import type { QueuedMessage } from '../../domain/record/queued-message.ts';
+import type { PermissionChange } from '../../domain/permissions/permission-change.ts';
 import type { CarriedInbox } from './carried-inbox.ts';
 import { newest } from '../../domain/json/newest.ts';
 
@@ -57,6 +58,7 @@ export class Inbox {
   #messages: QueuedMessage[];
   #decisions: Decision[];
   #raises: LimitRaise[];
+  readonly #permissionChanges: PermissionChange[];
   #refused: RefusedRequest[];
   readonly #seen: Set<string>;
   readonly #endedChildren: Set<string>;
@@ -67,6 +69,7 @@ export class Inbox {
     this.#messages = carried.messages;
     this.#decisions = carried.decisions ?? [];
     this.#raises = carried.raises ?? [];
+    this.#permissionChanges = carried.permissionChanges ?? [];
     this.#refused = carried.refused ?? [];
     this.#seen = new Set(carried.seen);
     this.#endedChildren = new Set(carried.endedChildren);
@@ -153,7 +156,7 @@ export class Inbox {
 
   /** True if there is room for one more decision or raise beside those that are not yet applied. */
   hasRoomForRequest(request: unknown): boolean {
-    return jsonBytes([...this.#decisions, ...this.#raises, ...this.#refused, request]) <= BYTE_BUDGETS.requests;
+    return jsonBytes([...this.#decisions, ...this.#raises, ...this.#permissionChanges, ...this.#refused, request]) <= BYTE_BUDGETS.requests;
   }
 
   decide(decision: Decision): void {
@@ -171,6 +174,22 @@ export class Inbox {
     this.#seen.add(raise.id);
     this.#raises.push(raise);
     return true;
+  }
+
+  /** The changes of the permissions that are not yet applied. */
+  get permissionChanges(): readonly PermissionChange[] {
+    return this.#permissionChanges;
+  }
+
+  /** Queues a change of the permissions, whose id was not accepted before. */
+  changePermissions(change: PermissionChange): void {
+    this.#seen.add(change.id);
+    this.#permissionChanges.push(change);
+  }
+
+  /** Removes the oldest change of the permissions. */
+  takePermissionChange(): void {
+    this.#permissionChanges.shift();
   }
 
   takeRaises(): LimitRaise[] {
@@ -268,6 +287,7 @@ export class Inbox {
       ...(this.cancelAsked ? { cancelAsked: true as const } : {}),
       ...(this.#decisions.length === 0 ? {} : { decisions: this.#decisions }),
       ...(this.#raises.length === 0 ? {} : { raises: this.#raises }),
+      ...(this.#permissionChanges.length === 0 ? {} : { permissionChanges: this.#permissionChanges }),
       ...(this.#refused.length === 0 ? {} : { refused: this.#refused }),
       ...(this.reportTo === undefined ? {} : { reportTo: this.reportTo }),
       ...(this.#endedChildren.size === 0 ? {} : { endedChildren: [...this.#endedChildren] }),

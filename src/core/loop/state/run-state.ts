@@ -20,6 +20,7 @@ import { type Approvals, noApprovals } from '../approvals/approvals.ts';
 import type { CodeState } from '../code/code-state.ts';
 import type { RunningAgent } from '../../domain/children/running-agent.ts';
 import type { SpentBelow } from '../../domain/children/spent-below.ts';
+import type { Permissions } from '../../domain/permissions/permissions.ts';
 import type { ProgramState } from '../../domain/program/program-state.ts';
 import type { RunClock } from './clock.ts';
 
@@ -82,6 +83,8 @@ export interface RunState {
   endedChildren?: string[];
   /** The amounts that runs below this one have used. Absent if it has started none. */
   below?: SpentBelow;
+  /** The permissions that were set while the run went on, instead of those of its agent. */
+  permissions?: Permissions;
   /** The units and steps, if the run is that of a program. */
   program?: ProgramState;
   /** The agents of the run, once it has been handed over. */

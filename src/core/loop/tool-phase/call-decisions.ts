@@ -1,12 +1,16 @@
 // Tool phase: calls that need a decision.
 
 import type { Decision } from '../../domain/approvals/approval.ts';
+import type { ToolCall } from '../../domain/content/content.ts';
+import type { JsonObject } from '../../domain/json/json.ts';
 import { deadlineOf, isAskedAbout, pendingOf } from '../approvals/approvals.ts';
 import { settleDecisions, settleRemembered } from '../approvals/settle-decisions.ts';
 import { requestDecision } from '../approvals/wait-for-decisions.ts';
 import { takeRequests } from '../messages.ts';
 import type { RunPorts, ToolInvocation } from '../ports.ts';
 import type { RunState } from '../state/run-state.ts';
+import { takeNarrowings } from '../permissions/permission-changes.ts';
+import { deniedText, permissionVerdict } from '../permissions/run-permissions.ts';
 import { result, unknown } from './call-results.ts';
 import type { Acting, PreparedCall } from './prepare-call.ts';
 import type { ToolBatch } from './tool-batch.ts';
@@ -45,6 +49,7 @@ export function askForDecisions(acting: Acting, ports: RunPorts, batch: ToolBatc
 export async function takeDecisions(acting: Acting, ports: RunPorts, batch: ToolBatch): Promise<void> {
   const { state } = acting;
   takeRequests(state, ports);
+  takeNarrowings(state, ports);
   const { pending } = state.approvals;
   for (const decision of await settleDecisions(state, ports)) {
     applyDecision(acting, batch, decision, isAskedAbout(pending, decision.callId));
@@ -72,10 +77,21 @@ function applyDecision(
   isAboutOutcome: boolean,
 ): void {
   const index = calls.findIndex(({ toolCallId }) => toolCallId === callId);
-  if (type === 'approve') state.approvals.approved.push({ callId, ...(edited === undefined ? {} : { arguments: edited }) });
+  if (type === 'approve') {
+    state.approvals.approved.push({ callId, ...(edited === undefined ? {} : { arguments: edited }) });
+    // The permissions may have changed while the call waited.
+    const denied = denialOf(state, calls[index], edited);
+    if (denied !== undefined) outcomes[index] = { ...result('error', deniedText(toolName, denied)), durationMs: null };
+  }
   if (type === 'reject')
     outcomes[index] = isAboutOutcome ? unknown(toolName, reason) : { ...result('error', denial(reason)), durationMs: null };
   if (type === 'respond') outcomes[index] = { ...result('success', ...(content === undefined ? [] : [content])), durationMs: null };
+}
+
+/** Returns the reason why the permissions deny an approved call; undefined if they do not. */
+function denialOf(state: RunState, call: ToolCall | undefined, edited: JsonObject | undefined): string | undefined {
+  const tool = state.snapshot.tools.find(({ name }) => name === call?.name);
+  return call === undefined || tool === undefined ? undefined : permissionVerdict(state, tool, edited ?? call.arguments).denied;
 }
 
 /** Returns the text of a rejected call for the model. */

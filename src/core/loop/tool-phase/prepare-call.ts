@@ -1,6 +1,7 @@
 // Tool phase: calls before they are scheduled.
 
 import type { ApprovalRequirement } from '../../domain/approvals/approval.ts';
+import { callDigest } from '../../domain/approvals/call-digest.ts';
 import { isToolCall, type ToolCall } from '../../domain/content/content.ts';
 import type { JsonValue } from '../../domain/json/json.ts';
 import type { RecordedResponse } from '../../domain/model/recorded-response.ts';
@@ -10,6 +11,7 @@ import { pendingOf } from '../approvals/approvals.ts';
 import type { ToolInvocation, ToolOutcome } from '../ports.ts';
 import type { RunState } from '../state/run-state.ts';
 import { interrupted, result } from './call-results.ts';
+import { deniedText, permissionVerdict } from '../permissions/run-permissions.ts';
 
 /** The response that asks for calls, and the run that executes them. */
 export interface Acting {
@@ -41,12 +43,14 @@ export function prepareCall({ state, response, offset, final, isLast = false }: 
   if (isFinalAnswer(state, call)) return { type: 'immediate', outcome: result('success', finalOutput(response, call)) };
   const tool = state.snapshot.tools.find((one) => one.name === call.name);
   if (tool === undefined) return { type: 'immediate', outcome: result('error', unknownTool(call.name)) };
+  const { denied, asked } = permissionVerdict(state, tool, call.arguments);
+  if (denied !== undefined) return { type: 'immediate', outcome: result('error', deniedText(call.name, denied)) };
   const refused = tool.handoff ? withoutTransfer(state, { response, isLast }, call) : undefined;
   if (refused !== undefined) return { type: 'immediate', outcome: refused };
   if (tool.notExecutable) return { type: 'immediate', outcome: result('error', notExecutable(call.name)) };
   const step = state.context.currentStep + 1;
   const invocation = { step, call, tool, offset, index: response.content.indexOf(call), eventId: response.id };
-  const requirement = requirementOf(state, response, invocation);
+  const requirement = requirementOf(state, response, invocation) ?? askedBy(asked, call);
   return { type: 'execute', invocation, ...(requirement === undefined ? {} : { requirement }) };
 }
 
@@ -65,6 +69,11 @@ function requirementOf(
   if (waiting?.kind === 'tool') return { digest: waiting.digest };
   const isApproved = approvals.approved.some(({ callId }) => callId === toolCallId);
   return isApproved || tool.approval?.when === 'always' ? { digest: `${eventId}/${index}` } : undefined;
+}
+
+/** Returns the requirement of a decision that the permissions ask for. */
+function askedBy(asked: string | undefined, { name, arguments: args }: ToolCall): ApprovalRequirement | undefined {
+  return asked === undefined ? undefined : { digest: callDigest(name, args), reason: asked };
 }
 
 /** True for the call that carries a structured answer. */

@@ -15,6 +15,8 @@ import type { RunPorts, ToolOutcome } from '../ports.ts';
 import { isStopped } from './stop-batch.ts';
 import { interrupted, overLimit } from './call-results.ts';
 import { type Acting, finalOutput, isFinalAnswer, prepareCall, type PreparedCall, problemOf } from './prepare-call.ts';
+import { takeNarrowings } from '../permissions/permission-changes.ts';
+import { permissionVerdict } from '../permissions/run-permissions.ts';
 import { recordResults, recordToolStep } from './record-results.ts';
 import { afterCallsOfCode } from '../code/calls-of-code.ts';
 import { finalAnswerOfCode } from '../code/final-answer.ts';
@@ -32,6 +34,8 @@ import { ToolScheduler } from './tool-scheduler.ts';
  */
 export async function runToolPhase(state: RunState, ports: RunPorts, position: ToolsPosition): Promise<NextStep> {
   state.phase = 'tools';
+  // Calls that have not begun must not run by permissions that a caller has narrowed before.
+  takeNarrowings(state, ports);
   const acting = actingOn(state, position);
   const cells = pendingCells(acting, position.outcomes);
   const { outcomes, instead, isOverLimit } = await runCalls(acting, ports, position, cells);
@@ -134,7 +138,9 @@ function namesToStart({ state, response, calls }: Acting, outcomes: readonly (To
       agentOf(state, { eventId: response.id, index: response.content.indexOf(call) }) === undefined &&
       problemOf(response, call) === undefined &&
       !isFinalAnswer(state, call) &&
-      tools.some((tool) => tool.name === call.name && !tool.notExecutable);
+      tools.some(
+        (tool) => tool.name === call.name && !tool.notExecutable && permissionVerdict(state, tool, call.arguments).denied === undefined,
+      );
     return starts ? call.name : undefined;
   });
 }

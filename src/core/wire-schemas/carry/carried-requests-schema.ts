@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../domain/json/json.ts';
 import { COUNT, DURATION, MOMENT } from '../bounded-number.ts';
 import { LIMIT_CHANGES_SCHEMA } from '../limits-schema.ts';
+import { PERMISSIONS_SCHEMA } from '../permissions-schema.ts';
 import { propertiesOf } from '../../json-schema/json-schema.ts';
 import { RUN_INPUT_SCHEMA } from '../run-input-schema.ts';
 import { DEADLINE_ACTION } from '../snapshot-schema.ts';
@@ -83,6 +84,12 @@ const RAISE: JsonObject = {
   required: ['id', 'limits', 'by', 'at'],
 };
 
+const PERMISSION_CHANGE: JsonObject = {
+  type: 'object',
+  properties: { id: TEXT, permissions: PERMISSIONS_SCHEMA, by: TEXT_OR_NULL, at: TEXT },
+  required: ['id', 'permissions', 'by', 'at'],
+};
+
 const REFUSED: JsonObject = {
   type: 'object',
   properties: { request: TEXT, id: TEXT, callId: TEXT, by: TEXT, code: TEXT, message: TEXT },
@@ -111,6 +118,7 @@ export const CARRIED_INBOX_SCHEMA: JsonObject = {
     cancelAsked: { const: true },
     decisions: listOf(DECISION),
     raises: listOf(RAISE),
+    permissionChanges: listOf(PERMISSION_CHANGE),
     refused: listOf(REFUSED),
     reportTo: TEXT,
     endedChildren: listOf(TEXT),

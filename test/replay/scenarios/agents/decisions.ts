@@ -30,6 +30,25 @@ export const decisions: Record<string, AgentScenario> = {
       await run.respond('q', { colour: 'red' }, { id: 'd4' });
     },
   },
+  'permissions-narrowed-and-widened': {
+    agent: 'guarded',
+    script: [together(pay(1), pay(200), lookUp), pay(2), pay(200), say('done')],
+    worker: { authorize: ({ by }) => (by === 'ann' ? { as: 'ann@example.org' } : { refuse: 'not an administrator' }) },
+    continueAt: 40,
+    meanwhile: async (run) => {
+      await waiting(run, 1);
+      await run.setPermissions({ deny: ['search', { tool: 'refund', args: { amount: '200' } }], ask: ['refund'] }, { id: 'p1', by: 'bob' });
+      await run.setPermissions({}, { id: 'p2', by: 'eve' });
+      await run.setPermissions({ ask: ['refund'] }, { id: 'p3', by: 'ann' });
+      await run.setPermissions({ ask: ['refund'] }, { id: 'p3', by: 'ann' });
+      await run.approve('pay-1', { by: 'ann' });
+      await until(async () => (await run.approvals()).pending.some(({ callId }) => callId === 'pay-2'), 'the second call waits');
+      await run.approve('pay-2', { by: 'ann' });
+      await until(async () => (await run.approvals()).pending.length === 1, 'the third call waits');
+      const [last] = (await run.approvals()).pending;
+      await run.reject(last?.callId ?? '', { by: 'ann' });
+    },
+  },
   'denied-by-its-deadline': { agent: 'hasty', script: [callTool('soon', {}, 'c1'), say('done')] },
   'decided-by-signal': {
     agent: 'clerk',

@@ -7,6 +7,7 @@ import type { Operation } from '../adapter.ts';
 import { number, object } from '../fields.ts';
 import { runLoop } from './run.ts';
 import { addMessages } from './conversation.ts';
+import { buildPolicy, checkPolicy } from './permissions.ts';
 import { addUsages } from './usage.ts';
 import { executeTool } from './tool.ts';
 import { validateArguments } from './validation.ts';
@@ -20,6 +21,8 @@ export const nousRuntimeOperations: Readonly<Record<string, Operation>> = {
   'tool.validate': validateArguments,
   'tool.execute': executeTool,
   'run.loop': runLoop,
+  'permissions.check': checkPolicy,
+  'permissions.build': buildPolicy,
 };
 
 function mergeDeps({ deps, patch }: JsonObject): JsonObject {

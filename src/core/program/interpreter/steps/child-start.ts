@@ -116,7 +116,14 @@ function parentOf(
   if (limits.deadlineMs !== undefined) left.deadlineMs = Math.max(1, startedAt + limits.deadlineMs - ports.now());
   if (timeout !== undefined) left.deadlineMs = Math.min(left.deadlineMs ?? Infinity, milliseconds(timeout, `step "${name}": "timeout"`));
   const { childCheckMs = DEFAULT_CHILD_CHECK_MS } = state.snapshot.timing;
-  return { runId: state.runId, depth, checkMs: childCheckMs, ...(Object.keys(left).length === 0 ? {} : { left }) };
+  const { permissions } = state.parent ?? {};
+  return {
+    runId: state.runId,
+    depth,
+    checkMs: childCheckMs,
+    ...(Object.keys(left).length === 0 ? {} : { left }),
+    ...(permissions === undefined ? {} : { permissions }),
+  };
 }
 
 function plain(at: string, limits: LimitOptions | undefined): LimitChanges {

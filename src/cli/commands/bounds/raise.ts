@@ -1,13 +1,13 @@
-import type { RunHandle } from '../../client/run-handle.ts';
-import { ANYWHERE } from '../../core/hints/shell-command.ts';
-import { UsageError } from '../../core/domain/errors/error.ts';
-import type { LimitOptions } from '../../core/domain/agent/limit-options.ts';
-import type { CommandIo, ServerFlags } from '../program/command.ts';
-import { type LimitFlags, limitOptions } from '../program/limit-flags.ts';
-import { limitsText } from '../render/limits-text.ts';
-import { osUser } from '../os-user.ts';
-import { underId } from './request-id.ts';
-import { withClient } from '../with-client.ts';
+import type { RunHandle } from '../../../client/run-handle.ts';
+import { ANYWHERE } from '../../../core/hints/shell-command.ts';
+import { UsageError } from '../../../core/domain/errors/error.ts';
+import type { LimitOptions } from '../../../core/domain/agent/limit-options.ts';
+import type { CommandIo, ServerFlags } from '../../program/command.ts';
+import { type LimitFlags, limitOptions } from '../../program/limit-flags.ts';
+import { limitsText } from '../../render/limits-text.ts';
+import { osUser } from '../../os-user.ts';
+import { underId } from '../request-id.ts';
+import { withClient } from '../../with-client.ts';
 
 /** The options of `longhaul raise`. */
 export interface RaiseFlags extends ServerFlags, LimitFlags {

@@ -1,0 +1,26 @@
+// Shared state: the permissions of the run.
+
+import type { ToolSnapshot } from '../../domain/agent/agent-snapshot.ts';
+import type { JsonObject } from '../../domain/json/json.ts';
+import { checkAllPermissions, type PermissionVerdict } from '../../domain/permissions/check-permissions.ts';
+import type { Permissions } from '../../domain/permissions/permissions.ts';
+import type { RunState } from '../state/run-state.ts';
+
+type OfRun = Pick<RunState, 'snapshot' | 'permissions'>;
+
+/** Returns the policies that hold for the run: its own, as it is now, and those that it began with from its start and the runs above it. */
+export function permissionsOf({ snapshot, permissions }: OfRun): readonly Permissions[] {
+  const pinned = snapshot.permissions ?? [];
+  return permissions === undefined ? pinned : [permissions, ...pinned.slice(1)];
+}
+
+/** Returns the verdict on a call of a tool with these arguments. */
+export function permissionVerdict(run: OfRun, { name, category }: ToolSnapshot, args: JsonObject): PermissionVerdict {
+  const layers = permissionsOf(run);
+  return layers.length === 0 ? {} : checkAllPermissions(layers, { tool: name, category, arguments: args });
+}
+
+/** Returns the text of a denied call for the model. */
+export function deniedText(tool: string, denied: string): string {
+  return `The permissions of this run do not allow this call of "${tool}": ${denied}.`;
+}
