@@ -7,6 +7,7 @@ import type { Operation } from '../adapter.ts';
 import { number, object } from '../fields.ts';
 import { runLoop } from './run.ts';
 import { addMessages } from './conversation.ts';
+import { hooksRun } from './hooks.ts';
 import { addUsages } from './usage.ts';
 import { executeTool } from './tool.ts';
 import { validateArguments } from './validation.ts';
@@ -20,6 +21,7 @@ export const nousRuntimeOperations: Readonly<Record<string, Operation>> = {
   'tool.validate': validateArguments,
   'tool.execute': executeTool,
   'run.loop': runLoop,
+  'hooks.run': hooksRun,
 };
 
 function mergeDeps({ deps, patch }: JsonObject): JsonObject {
