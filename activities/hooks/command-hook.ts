@@ -14,12 +14,7 @@ const ENVIRONMENT = ['PATH', 'HOME', 'USER', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR', '
 const CLOSE_MS = 500;
 
 /** Starts a command without a shell, in a process group of its own, writes the event to it as JSON, and reads its answer. */
-export async function askCommand(
-  command: readonly string[],
-  on: HookEvent,
-  payload: JsonObject,
-  signal: AbortSignal,
-): Promise<ReadAnswer> {
+export async function askCommand(command: readonly string[], on: HookEvent, payload: JsonObject, signal: AbortSignal): Promise<ReadAnswer> {
   const [file = '', ...args] = command;
   let child: ChildProcess | undefined;
   try {

@@ -33,7 +33,8 @@ function nonsense(answer: unknown): ReadAnswer {
 export function readCommandEnd(code: number | null, stdout: string, stderr: string): ReadAnswer {
   const said = stderr.trim();
   if (code === 2) return said === '' ? { type: 'deny' } : { type: 'deny', text: said };
-  if (code !== 0) return { type: 'failed', text: `it ended with ${code === null ? 'a signal' : `exit code ${code}`}${said === '' ? '' : `: ${said}`}` };
+  if (code !== 0)
+    return { type: 'failed', text: `it ended with ${code === null ? 'a signal' : `exit code ${code}`}${said === '' ? '' : `: ${said}`}` };
   if (stdout.trim() === '') return { type: 'allow' };
   let written: unknown;
   try {

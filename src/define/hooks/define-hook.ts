@@ -93,7 +93,8 @@ export function defineHook<const Event extends HookEvent>(options: HookOptions<E
 }
 
 function checkTier(owner: string, on: HookEvent, tier: unknown = 'inline'): 'inline' | 'remote' {
-  if (tier !== 'inline' && tier !== 'remote') throw new UsageError(`${owner}: "tier" is ${JSON.stringify(tier)}: write "inline" or "remote"`);
+  if (tier !== 'inline' && tier !== 'remote')
+    throw new UsageError(`${owner}: "tier" is ${JSON.stringify(tier)}: write "inline" or "remote"`);
   if (tier === 'inline' || REMOTE_EVENTS.includes(on)) return tier;
   throw new UsageError(
     `${owner}: hooks for "${on}" run inside another activity: "tier": "remote" is for ${REMOTE_EVENTS.join(', ')}. Leave it out, and answer within 10 seconds`,
@@ -108,7 +109,11 @@ function checkTimeout(owner: string, tier: 'inline' | 'remote', timeout: Duratio
   );
 }
 
-function checkMatch<Event extends HookEvent>(owner: string, on: Event, match: HookMatch<HookPayloads[Event]>): HookMatch<HookPayloads[Event]> {
+function checkMatch<Event extends HookEvent>(
+  owner: string,
+  on: Event,
+  match: HookMatch<HookPayloads[Event]>,
+): HookMatch<HookPayloads[Event]> {
   if (typeof match === 'function') return match;
   if (typeof match !== 'string' && !(match instanceof RegExp)) {
     throw new UsageError(`${owner}: "match" is ${JSON.stringify(match)}: write a name, a regular expression or a function of the payload`);
@@ -120,7 +125,9 @@ function checkMatch<Event extends HookEvent>(owner: string, on: Event, match: Ho
 
 function checkCommand(owner: string, command: unknown): readonly string[] {
   if (typeof command === 'string') {
-    throw new UsageError(`${owner}: "command" is a text, and no shell reads it: write the program and its arguments as a list: ["node", "check.js"]`);
+    throw new UsageError(
+      `${owner}: "command" is a text, and no shell reads it: write the program and its arguments as a list: ["node", "check.js"]`,
+    );
   }
   const isList =
     Array.isArray(command) &&

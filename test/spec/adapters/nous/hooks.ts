@@ -30,26 +30,29 @@ function definition(on: HookEvent, hook: JsonObject, index: number): AnyHook {
   if (unknown !== undefined) throw new TypeError(`A hook has the unknown key "${unknown}"`);
   const { returns, throws, matcher, priority, fail_closed: failClosed, name = `hook-${index}` } = hook;
   return defineHook({
-    name: String(name),
+    name: typeof name === 'string' ? name : JSON.stringify(name),
     on,
     ...(matcher === undefined || matcher === null ? {} : { match: match(matcher) }),
     ...(priority === undefined ? {} : { priority: Number(priority) }),
     // The product refuses it where a deny means nothing, which has no effect either.
     ...(failClosed === true && isBlocking(on) ? { failClosed } : {}),
     run: () => {
-      if (throws !== undefined) throw new Error(String(throws));
+      if (throws !== undefined) throw new Error(typeof throws === 'string' ? throws : JSON.stringify(throws));
       return returns as HookAnswer;
     },
-  }) as AnyHook;
+  });
 }
 
 /** Translates a matcher. A predicate is written as the fields that it asks for. */
-function match(matcher: JsonValue): string | RegExp | ((payload: JsonObject) => boolean) {
+function match(matcher: JsonValue): string | RegExp | ((payload: object) => boolean) {
   if (typeof matcher === 'string') return matcher;
   if (isJsonObject(matcher) && typeof matcher['$regex'] === 'string') return new RegExp(matcher['$regex']);
   if (isJsonObject(matcher) && isJsonObject(matcher['$predicate'])) {
     const asked = Object.entries(matcher['$predicate']);
-    return (payload) => asked.every(([key, value]) => payload[key === 'tool_name' ? 'toolName' : key] === value);
+    return (payload) => {
+      const fields = new Map<string, unknown>(Object.entries(payload));
+      return asked.every(([key, value]) => fields.get(key === 'tool_name' ? 'toolName' : key) === value);
+    };
   }
   throw new TypeError(`No matcher ${JSON.stringify(matcher)}`);
 }
