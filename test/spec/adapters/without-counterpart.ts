@@ -1,7 +1,6 @@
 const SERIALIZED = 'the product does not write a conversation to a document of its own: the history of the workflow is the checkpoint';
 const NO_MEMORY = 'agents keep no conversation between runs: there is nothing to save, load or reset';
 const STREAMS = 'the product records whole answers and streams none to a caller';
-const HOOKS = 'agents have no hooks';
 const SESSIONS = 'a run ends with its answer: there are no sessions of several turns';
 const SKILLS = 'agents have no skills';
 
@@ -19,7 +18,6 @@ export const WITHOUT_COUNTERPART: Readonly<Record<string, Readonly<Record<string
   },
   'nous.runtime': {
     'context.new': 'a run begins with its input or its messages: no context exists before it',
-    'hooks.run': HOOKS,
     'session.limits': SESSIONS,
     'session.should_compact': SESSIONS,
     'session.remaining': SESSIONS,

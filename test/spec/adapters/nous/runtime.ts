@@ -8,6 +8,7 @@ import { number, object } from '../fields.ts';
 import { runLoop } from './run.ts';
 import { addMessages } from './conversation.ts';
 import { buildPolicy, checkPolicy } from './permissions.ts';
+import { hooksRun } from './hooks.ts';
 import { addUsages } from './usage.ts';
 import { executeTool } from './tool.ts';
 import { validateArguments } from './validation.ts';
@@ -23,6 +24,7 @@ export const nousRuntimeOperations: Readonly<Record<string, Operation>> = {
   'run.loop': runLoop,
   'permissions.check': checkPolicy,
   'permissions.build': buildPolicy,
+  'hooks.run': hooksRun,
 };
 
 function mergeDeps({ deps, patch }: JsonObject): JsonObject {

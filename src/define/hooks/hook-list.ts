@@ -1,0 +1,22 @@
+import { UsageError } from '../../core/domain/errors/error.ts';
+import type { AnyHook } from './hook-definition.ts';
+
+/** Returns the hooks of an agent or a worker. Throws a UsageError for another value, and for two hooks of one name. */
+export function checkHooks(owner: string, hooks: unknown = []): readonly AnyHook[] {
+  if (!Array.isArray(hooks)) throw new UsageError(`${owner}: "hooks" is ${JSON.stringify(hooks)}: write a list of hooks`);
+  const names = new Set<string>();
+  for (const hook of hooks as (Partial<AnyHook> | null | undefined)[]) {
+    if (hook?.kind !== 'longhaul.hook') throw new UsageError(`${owner}: "hooks" has a value that is not a hook: make it with defineHook`);
+    const { name = '' } = hook;
+    if (names.has(name)) throw new UsageError(`${owner} has two hooks named "${name}": give each its own name`);
+    names.add(name);
+  }
+  return Object.freeze([...(hooks as AnyHook[])]);
+}
+
+/** Returns the hooks of an agent on a worker: those of the worker first. Throws a UsageError if both have one of the same name. */
+export function joinHooks(ofWorker: readonly AnyHook[], agent: string, ofAgent: readonly AnyHook[]): readonly AnyHook[] {
+  const both = ofAgent.find(({ name }) => ofWorker.some((one) => one.name === name));
+  if (both === undefined) return ofAgent.length === 0 ? ofWorker : [...ofWorker, ...ofAgent];
+  throw new UsageError(`the worker and agent "${agent}" each have a hook named "${both.name}": give each its own name`);
+}

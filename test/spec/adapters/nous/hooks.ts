@@ -1,0 +1,58 @@
+import { callable } from '../../../../activities/hooks/call-hook.ts';
+import { runHooks } from '../../../../activities/hooks/run-hooks.ts';
+import { defineHook } from '../../../../src/define/hooks/define-hook.ts';
+import type { AnyHook, HookAnswer } from '../../../../src/define/hooks/hook-definition.ts';
+import { HOOK_EVENTS, type HookEvent, isBlocking } from '../../../../src/core/domain/hooks/hook-event.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../../src/core/domain/json/json.ts';
+import type { Operation } from '../adapter.ts';
+import { object } from '../fields.ts';
+
+/** Operation `hooks.run`: the hooks of one event. */
+export const hooksRun: Operation = { input: ['event', 'hooks', 'payload'], expect: ['result', 'ran'], perform };
+
+async function perform({ event, hooks, payload }: JsonObject): Promise<JsonObject> {
+  const on = HOOK_EVENTS.find((one) => one === event);
+  if (on === undefined) throw new TypeError(`No event ${JSON.stringify(event)}`);
+  const never = new AbortController().signal;
+  const context = { runId: 'r', agent: 'a', deps: () => Promise.resolve({}), resources: {}, signal: never };
+  const defined = (hooks as JsonObject[]).map((hook, index) => callable(definition(on, hook, index), () => context, never));
+  const { tool_name: toolName, ...rest } = object(payload ?? {});
+  const outcome = await runHooks({ on, payload: { ...rest, ...(toolName === undefined ? {} : { toolName }) } }, defined);
+  const { result, changes } = outcome;
+  if (result.type === 'deny') return { result: result.text === undefined ? 'deny' : { deny: result.text }, ran: outcome.ran };
+  return { result: changes === undefined ? 'allow' : { modify: changes }, ran: outcome.ran };
+}
+
+const KEYS = new Set(['returns', 'throws', 'matcher', 'priority', 'fail_closed', 'name']);
+
+function definition(on: HookEvent, hook: JsonObject, index: number): AnyHook {
+  const unknown = Object.keys(hook).find((key) => !KEYS.has(key));
+  if (unknown !== undefined) throw new TypeError(`A hook has the unknown key "${unknown}"`);
+  const { returns, throws, matcher, priority, fail_closed: failClosed, name = `hook-${index}` } = hook;
+  return defineHook({
+    name: typeof name === 'string' ? name : JSON.stringify(name),
+    on,
+    ...(matcher === undefined || matcher === null ? {} : { match: match(matcher) }),
+    ...(priority === undefined ? {} : { priority: Number(priority) }),
+    // The product refuses it where a deny means nothing, which has no effect either.
+    ...(failClosed === true && isBlocking(on) ? { failClosed } : {}),
+    run: () => {
+      if (throws !== undefined) throw new Error(typeof throws === 'string' ? throws : JSON.stringify(throws));
+      return returns as HookAnswer;
+    },
+  });
+}
+
+/** Translates a matcher. A predicate is written as the fields that it asks for. */
+function match(matcher: JsonValue): string | RegExp | ((payload: object) => boolean) {
+  if (typeof matcher === 'string') return matcher;
+  if (isJsonObject(matcher) && typeof matcher['$regex'] === 'string') return new RegExp(matcher['$regex']);
+  if (isJsonObject(matcher) && isJsonObject(matcher['$predicate'])) {
+    const asked = Object.entries(matcher['$predicate']);
+    return (payload) => {
+      const fields = new Map<string, unknown>(Object.entries(payload));
+      return asked.every(([key, value]) => fields.get(key === 'tool_name' ? 'toolName' : key) === value);
+    };
+  }
+  throw new TypeError(`No matcher ${JSON.stringify(matcher)}`);
+}
