@@ -37,6 +37,7 @@ import { ToolSemaphore } from './tool-calls/tool-semaphore.ts';
 import { TranscriptCache } from './run-queries/transcript.ts';
 import { MissingNames } from './attempts/missing-names.ts';
 import { workerResources } from './resources/worker-resources.ts';
+import { WorkerSkills } from './skills/worker-skills.ts';
 
 /** Options of the activities of a worker. */
 export interface RuntimeOptions {
@@ -131,7 +132,7 @@ export interface RuntimeContext extends Pick<ActivityRuntime, 'searchAttributes'
 const DEFAULT_TRANSCRIPT_CACHE_SIZE = 64_000_000;
 
 /**
- * Creates the state that the activities of a worker share. Opens and reads nothing before an activity needs it. Throws
+ * Creates the state that the activities of a worker share. Reads the folders of skills, and opens nothing before an activity needs it. Throws
  * a UsageError for duplicate agents, missing providers, invalid prices, a tool that spills without a payload store, and
  * tools that need a resource which is missing.
  */
@@ -145,6 +146,7 @@ export function createRuntime(options: RuntimeOptions, context: RuntimeContext):
   return {
     registry: new AgentRegistry(agents, options.providers, programs),
     programs,
+    skills: new WorkerSkills(agents),
     anchors: new AnchorRegistry(options.anchors ?? []),
     memory: options.memory,
     stepValues: new StepValuesCache(new OutputStore(options.payloadStore)),

@@ -19,10 +19,13 @@ import type { SecretVault } from './secrets/secret-vault.ts';
 import type { ToolSemaphore } from './tool-calls/tool-semaphore.ts';
 import type { TranscriptCache } from './run-queries/transcript.ts';
 import type { MissingNames } from './attempts/missing-names.ts';
+import type { WorkerSkills } from './skills/worker-skills.ts';
 
 /** The state that the activities of one worker share. */
 export interface ActivityRuntime {
   registry: AgentRegistry;
+  /** The skills of the agents, as they were when the worker started. */
+  skills: WorkerSkills;
   /** The live objects of the worker. */
   resourcePool: ResourcePool;
   /** Reads secrets, and redacts the values it has read from the output of tools. */

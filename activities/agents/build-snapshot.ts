@@ -15,6 +15,7 @@ import type { Permissions } from '../../src/core/domain/permissions/permissions.
 import type { PriceTable } from '../../src/model/prices.ts';
 import { agentField, childrenFields } from './agent-of-tool.ts';
 import { codeFields, resultField } from './code-fields.ts';
+import type { SkillFields } from '../skills/skill-fields.ts';
 import { handoffFields } from '../handoffs/handoff-fields.ts';
 import { permissionFields } from './permission-fields.ts';
 import { type LimitOverrides, snapshotLimits, snapshotPrices } from './snapshot-limits.ts';
@@ -53,6 +54,8 @@ export interface SnapshotInputs extends CommonInputs, LimitOverrides {
   capabilities: ModelCapabilities;
   /** The tools of the agent's MCP servers. */
   mcpTools?: readonly ToolSnapshot[];
+  /** The skills of the agent, as they are pinned for this run. */
+  skills?: Pick<SkillFields, 'fields' | 'tools'>;
   /** The agents that it may hand over to, as the worker has them. */
   handoffs?: readonly TransferTarget[];
   /** The flow that the agent is the first one of. */
@@ -77,7 +80,7 @@ export function buildSnapshot(agent: AnyAgent, inputs: SnapshotInputs): AgentSna
   const output = outputSnapshot(agent, capabilities);
   const ownTools = agent.tools.map((tool) => ({ ...toolSnapshot(tool), ...(agent.code === undefined ? {} : resultField(tool)) }));
   const handoffs = handoffFields(agent, inputs.handoffs);
-  const tools = [...ownTools, ...(inputs.mcpTools ?? []), ...handoffs.tools];
+  const tools = [...ownTools, ...(inputs.mcpTools ?? []), ...(inputs.skills?.tools ?? []), ...handoffs.tools];
   requireNamedTools(agent, tools);
   const limits = snapshotLimits(agent, inputs, tools);
   const prices = snapshotPrices(agent, limits, inputs.prices);
@@ -93,6 +96,7 @@ export function buildSnapshot(agent: AnyAgent, inputs: SnapshotInputs): AgentSna
     ...(output === undefined ? {} : { output }),
     ...codeFields(agent, tools),
     ...handoffs.fields,
+    ...inputs.skills?.fields,
     ...(inputs.flow === undefined ? {} : { flow: inputs.flow }),
     ...(agent.depsSchema === undefined ? {} : { deps: agent.depsSchema }),
     ...(agent.onUnknownOutcome === 'ask' ? { onUnknownOutcome: 'ask' as const } : {}),

@@ -2,13 +2,14 @@ import { anchorInstruction } from '../../src/anchors/anchor-instruction.ts';
 import { type AgentDocument, rulesOf, withoutDocument } from '../../src/core/domain/agent/agent-document.ts';
 import type { ToolSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
 import { TRANSFER_TO_AGENT } from '../../src/core/domain/handoffs/handoff-policy.ts';
+import { SKILL_TOOLS } from '../../src/core/domain/skills/skill-snapshot.ts';
 import { depsProblem } from '../../src/core/domain/record/deps-problem.ts';
 import { errorMessage, LonghaulError } from '../../src/core/domain/errors/error.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
 import { parseDeps } from '../../src/define/options/parse-deps.ts';
 import { withOverrides } from '../../src/define/options/with-overrides.ts';
 import { RESERVED_NAMES } from '../../src/define/options/reserved-names.ts';
-import { type DataView, QUERIES, type ResolveAgentInput, type ResolveAgentOutput } from '../../src/core/protocol.ts';
+import { type ChildInputAnswer, type DataView, QUERIES, type ResolveAgentInput, type ResolveAgentOutput } from '../../src/core/protocol.ts';
 import { attempt } from '../attempts/attempt.ts';
 import { buildSnapshot } from './build-snapshot.ts';
 import { documentAgent } from './document-agent.ts';
@@ -18,6 +19,7 @@ import { namedAgent } from '../handoffs/named-agent.ts';
 import { transferTargets } from '../handoffs/transfer-targets.ts';
 import { failingAs } from '../failures/failure.ts';
 import { listMcpTools } from '../mcp/list-tools.ts';
+import { pinSkills } from '../skills/skill-fields.ts';
 import { openingOfCall } from '../run-queries/opening-of-call.ts';
 import { queryRun } from '../run-queries/access.ts';
 import type { ActivityRuntime } from '../runtime.ts';
@@ -50,8 +52,13 @@ async function resolveAgent(runtime: ActivityRuntime, input: ResolveAgentInput, 
   requireDeps(runtime.registry, known, deps);
   const searchAttributes = await runtime.searchAttributes();
   const mcpTools = await toolsOfServers(runtime, agent, signal);
+  const skills = await pinSkills(runtime, agent.name, () => inputOf(input, opening));
   const snapshot = buildSnapshot(agent, {
-    instructions: [...(await resolveInstructions(agent, parseDeps(agent, deps))), ...anchorTexts(runtime, document)],
+    instructions: [
+      ...(await resolveInstructions(agent, parseDeps(agent, deps))),
+      ...anchorTexts(runtime, document),
+      ...skills.instructions,
+    ],
     ...(document === undefined ? {} : { checks: rulesOf(document) }),
     capabilities: runtime.registry.provider(agent.model).capabilities,
     heartbeatMs: runtime.heartbeatMs,
@@ -69,6 +76,7 @@ async function resolveAgent(runtime: ActivityRuntime, input: ResolveAgentInput, 
     notifyEnded: runtime.notifyEnded !== undefined,
     prices: runtime.prices,
     mcpTools,
+    skills,
     handoffs: transferTargets(runtime.registry, agent),
     flow: known.flow,
     continueAsNew: runtime.continueAsNew,
@@ -79,6 +87,13 @@ async function resolveAgent(runtime: ActivityRuntime, input: ResolveAgentInput, 
   runtime.snapshots.add(snapshot);
   const pinned = document === undefined ? snapshot : withoutDocument(snapshot, document);
   return opening === undefined ? pinned : { ...pinned, opening };
+}
+
+/** Returns the text of the input of the run: a run that has begun with messages has none. */
+async function inputOf(input: ResolveAgentInput, opening: ChildInputAnswer | undefined): Promise<string> {
+  if (opening?.input !== undefined) return opening.input;
+  const { input: text = '' } = await queryRun<DataView>(input, QUERIES.data, null);
+  return text;
 }
 
 /** Returns the texts of the anchors that a document names. */
@@ -99,7 +114,13 @@ function applyOverrides(agent: AnyAgent, input: ResolveAgentInput): AnyAgent {
 /** Returns the tools of the agent's MCP servers. Their texts are recorded in history, so secrets are redacted. */
 async function toolsOfServers(runtime: ActivityRuntime, { tools, mcp = [], code }: AnyAgent, stop: AbortSignal): Promise<ToolSnapshot[]> {
   if (mcp.length === 0) return [];
-  const taken = new Set([...RESERVED_NAMES, TRANSFER_TO_AGENT, ...tools.map(({ name }) => name), ...runtime.otherActivities]);
+  const taken = new Set([
+    ...RESERVED_NAMES,
+    ...SKILL_TOOLS,
+    TRANSFER_TO_AGENT,
+    ...tools.map(({ name }) => name),
+    ...runtime.otherActivities,
+  ]);
   const listed = await listMcpTools({ pool: runtime.mcp, servers: mcp, taken, language: code?.executor.language, stop });
   return listed.map((tool) => ({ ...tool, ...redactedTexts(runtime, tool) }));
 }

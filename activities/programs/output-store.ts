@@ -35,8 +35,12 @@ export class OutputStore {
    * Reads an output. Throws `spilled_unavailable` if the store does not have it for the run that `run` says, or has none of that
    * run: a forged location leads to nothing.
    */
-  async get({ address, id, spilled }: StoredOutput, run: StoredRun = currentRun()): Promise<JsonValue> {
-    const where = `The output of step "${address}" is in payload store "${spilled.store}" (SHA-256 ${spilled.sha256})`;
+  async get(
+    { address, id, spilled }: StoredOutput,
+    run: StoredRun = currentRun(),
+    what = `The output of step "${address}"`,
+  ): Promise<JsonValue> {
+    const where = `${what} is in payload store "${spilled.store}" (SHA-256 ${spilled.sha256})`;
     const store = this.#store;
     if (store?.name !== spilled.store) {
       const own = store === undefined ? 'has none' : `has "${store.name}"`;

@@ -80,11 +80,17 @@ export interface QueriedInput {
   programInput?: NonNullable<StepValuesAnswer['program']>;
   /** For an agent that comes as a document. */
   document?: AgentDocument;
+  /** For an agent: the text of its input. */
+  input?: string;
 }
 
 /** Returns the part of the input of a run that its first activity queries. */
 export function queriedInput(start: FirstStart): QueriedInput {
-  if (start.type === 'input') return start.input.document === undefined ? {} : { document: start.input.document };
+  if (start.type === 'input') {
+    const { document, input } = start.input;
+    const text = typeof input === 'string' ? input : input?.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
+    return { ...(document === undefined ? {} : { document }), ...(text === undefined ? {} : { input: text }) };
+  }
   const { program, input = {} } = start.input;
   return { programInput: { input, ...(typeof program === 'string' ? {} : { document: program }) } };
 }

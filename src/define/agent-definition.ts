@@ -1,3 +1,4 @@
+import type { SkillSource } from './skills/skill-sources.ts';
 import type { z } from 'zod';
 import type { ModelSettings, ReplyFormat } from '../core/domain/agent/agent-snapshot.ts';
 import type { ApprovalDeadline } from '../core/domain/approvals/approval.ts';
@@ -62,6 +63,8 @@ export interface AgentDefinition<Output = unknown, Deps = never, GivenDeps = Dep
   readonly description?: string;
   /** The agents that it may hand a run over to. Absent: none. */
   readonly handoffs?: readonly HandoffTarget[];
+  /** The folders of its skills. Absent: none. */
+  readonly skills?: readonly SkillSource[];
   /** The most handoffs of a run that begins with it. Absent: 10. */
   readonly maxHandoffs?: number;
   /** The order of agents, if it is a flow: made by `defineFlow`. */

@@ -1,3 +1,4 @@
+import type { SkillsOption } from './skills/skill-sources.ts';
 import type { z } from 'zod';
 import type { ModelSettings, ReplyFormat } from '../core/domain/agent/agent-snapshot.ts';
 import type { Duration } from '../core/domain/run/duration.ts';
@@ -74,6 +75,11 @@ export interface AgentOptions<
    * conversation. An agent, or its name if two agents hand over to each other. The worker must have all of them.
    */
   handoffs?: HandoffOption;
+  /**
+   * Folders with a `SKILL.md`, and folders of such folders: each request has the names and descriptions of the skills, and the model reads
+   * the rest with `load_skill` and `read_skill_file`. The worker reads them when it starts.
+   */
+  skills?: SkillsOption;
   /** The most handoffs of a run that begins with the agent. Default 10. */
   maxHandoffs?: number;
   settings?: ModelSettings;

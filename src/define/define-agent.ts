@@ -20,6 +20,7 @@ import { agentPermissions } from './permissions/permissions-option.ts';
 import type { ResourcesOfTools } from './options/needed-resources.ts';
 import type { AnyTool } from './tools/tool-definition.ts';
 import { checkWindow } from './options/window-options.ts';
+import { skillSources, skillToolNames } from './skills/skill-sources.ts';
 
 const OPTIONS = [
   'name',
@@ -44,6 +45,7 @@ const OPTIONS = [
   'onLimit',
   'approvals',
   'permissions',
+  'skills',
   'onUnknownOutcome',
   'parallel',
   'modelTimeout',
@@ -82,9 +84,11 @@ export function defineAgent<
   checkTools(owner, tools);
   const mcp = checkMcpServers(owner, options.mcp ?? []);
   // The tools of MCP servers are known, and checked, when a run starts.
-  const toolNames = mcp.length > 0 ? undefined : [...tools.map((tool) => tool.name), ...transferToolName(options)];
+  const toolNames =
+    mcp.length > 0 ? undefined : [...tools.map((tool) => tool.name), ...transferToolName(options), ...skillToolNames(options)];
   const { code, replyFormat } = agentCode(owner, options, { tools, hasMcpServers: mcp.length > 0 });
   const handoffs = agentHandoffs(owner, options);
+  const skills = skillSources(owner, options);
   const approvals = agentApprovals(owner, options.approvals);
   const depsSchema = options.deps === undefined ? undefined : checkDeps(owner, options.deps);
   const output = options.output === undefined ? undefined : defineOutput(owner, { ...options, output: options.output });
@@ -101,8 +105,9 @@ export function defineAgent<
     ...(code === undefined ? {} : { code }),
     ...(replyFormat === undefined ? {} : { replyFormat }),
     ...handoffs,
+    ...(skills.length === 0 ? {} : { skills }),
     settings: checkSettings(owner, options.settings ?? {}, {
-      tools: mcp.length > 0 ? undefined : namesForModel({ tools, code, ...handoffs }),
+      tools: mcp.length > 0 ? undefined : [...namesForModel({ tools, code, ...handoffs }), ...skillToolNames(options)],
       output,
     }),
     window: checkWindow(owner, options.window ?? {}),

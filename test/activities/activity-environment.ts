@@ -10,6 +10,7 @@ import { createExecutor } from '../../activities/executors/create-executor.ts';
 import { AgentRegistry } from '../../activities/agents/agent-registry.ts';
 import { ResourcePool } from '../../activities/resources/resource-pool.ts';
 import { McpPool } from '../../activities/mcp/mcp-pool.ts';
+import { WorkerSkills } from '../../activities/skills/worker-skills.ts';
 import { AnchorRegistry } from '../../activities/programs/anchor-registry.ts';
 import { ProgramRegistry } from '../../activities/programs/program-registry.ts';
 import { StepValuesCache } from '../../activities/programs/step-values.ts';
@@ -119,6 +120,7 @@ const QUESTION: Folded[] = [{ id: 'e0', author: 'user', content: [{ type: 'messa
 function runtimeOf(agents: readonly AnyAgent[], model: ModelClient, resources: Resources): ActivityRuntime {
   const resourcePool = poolOf(resources);
   return {
+    skills: new WorkerSkills(agents),
     registry: new AgentRegistry(agents, { scripted: model }),
     resourcePool,
     secrets: new SecretVault(),

@@ -109,6 +109,12 @@ const ZONES: readonly Zone[] = [
     may: ['src/core/', 'src/define/', 'src/schema/', 'src/model/', 'activities/'],
     packages: ['node:*', 'zod', '@modelcontextprotocol/client'],
   },
+  // Only the parser of skills reads YAML.
+  {
+    files: 'activities/skills/',
+    may: ['src/core/', 'src/define/', 'src/payload-store/', 'activities/'],
+    packages: ['node:*', 'zod', 'yaml'],
+  },
   // Only the thread of an executor loads an engine.
   { files: 'activities/executors/quickjs/thread/', may: ['src/core/', 'activities/executors/'], packages: ['node:*', 'quickjs-wasi'] },
   { files: 'activities/executors/', may: ['src/core/'], mayTypes: ['src/define/code/'], packages: ['node:*'] },

@@ -77,8 +77,8 @@ const CHANGES: readonly BrokenChange[] = [
   {
     what: 'does not set the search attributes of a run',
     file: 'workflows/visibility/search-attributes.ts',
-    find: 'if (!snapshot.searchAttributes) return;',
-    replace: 'if (snapshot.searchAttributes) return;',
+    find: 'if (!searchAttributes) return;',
+    replace: 'if (searchAttributes) return;',
     history: 'completed-with-tools-in-sequence',
     caught: { step: null, expected: 'a change of search attributes', actual: 'activity "callModel"' },
   },
@@ -170,7 +170,7 @@ describe('a change of the loop without a patch is detected where the run would b
 test('a change that throws outside of any call is detected with its message', async () => {
   const change = {
     file: 'workflows/visibility/search-attributes.ts',
-    find: 'if (!snapshot.searchAttributes) return;',
+    find: 'if (!searchAttributes) return;',
     replace: "if (status !== 'running') throw new TypeError('a defect');",
   };
   const verdicts = await replayMutated(change, ['failed-with-an-unknown-agent', 'completed-with-parallel-tools']);

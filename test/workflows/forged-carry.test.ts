@@ -55,6 +55,8 @@ describe('a carried state', () => {
     ['startedAt', 9e15],
     ['startedAt', NOW + 10 ** 9],
     ['usage.totalTokens', -1],
+    ['loadedSkills.0', 1],
+    ['snapshot.skills.0.allowedTools', 'search'],
     ['usage.costUsd', JSON.parse('1e999') as number],
     ['usage.cacheWriteTokens', 0.5],
     ['measured.tokens', 'many'],

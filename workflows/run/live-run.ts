@@ -46,6 +46,8 @@ export interface LiveRun {
   modelScope?: CancellationScope;
   /** The input of a program, which its first activity queries. */
   programInput?: NonNullable<StepValuesAnswer['program']>;
+  /** The text of the input, which the first activity queries if it needs it. */
+  input?: string;
   /** The agent that came with the input, which the first activity queries. */
   document?: AgentDocument;
   snapshot?: AgentSnapshot;

@@ -1,6 +1,8 @@
 import { ActivityCancellationType, type ActivityOptions } from '@temporalio/common';
 import { toolFailure, toolOutcome, verifiedOutcome, verifyFailure } from './activity-outcome.ts';
 import type { ToolSnapshot } from '../domain/agent/agent-snapshot.ts';
+import type { ToolCall } from '../domain/content/content.ts';
+import type { PinnedSkill, SkillSnapshot } from '../domain/skills/skill-snapshot.ts';
 import { toolOwner } from '../domain/agent/tool-owner.ts';
 import { attemptsOf, backoffOf, MISSED_HEARTBEATS } from '../domain/agent/tool-policy.ts';
 import type { ToolInvocation, ToolOutcome } from '../loop/ports.ts';
@@ -46,9 +48,13 @@ export function toolRequest(run: RequestingRun, invocation: ToolInvocation): Act
   };
 }
 
-type ToolCall = ActivityRequest<RunToolInput, RunToolOutput, ToolOutcome>;
+type ToolCallRequest = ActivityRequest<RunToolInput, RunToolOutput, ToolOutcome>;
 
-function remoteCall(run: RequestingRun, invocation: ToolInvocation, handling: Pick<ToolCall, 'name' | 'returned' | 'failed'>): ToolCall {
+function remoteCall(
+  run: RequestingRun,
+  invocation: ToolInvocation,
+  handling: Pick<ToolCallRequest, 'name' | 'returned' | 'failed'>,
+): ToolCallRequest {
   const { tool } = invocation;
   return {
     ...handling,
@@ -159,8 +165,15 @@ function positionInput(run: RequestingRun, { call, tool, step, offset, index, ev
     timeoutMs: tool.timeoutMs,
     ...(tool.effect === 'once' ? { once: true as const } : {}),
     ...(tool.mcp === undefined ? {} : { mcp: { ...tool.mcp, ...(tool.effect === 'once' ? { once: true as const } : {}) } }),
+    ...(tool.ofSkills ? { skill: pinnedSkill(run.snapshot.skills, call) } : {}),
     ...usageOf(run),
   };
+}
+
+/** Returns the content that the run is pinned to of the skill that a call names: empty if the agent has no such skill. */
+function pinnedSkill(skills: readonly SkillSnapshot[] = [], { arguments: args }: ToolCall): Partial<PinnedSkill> {
+  const { digest, stored } = skills.find(({ name }) => name === args['skill']) ?? {};
+  return { ...(digest === undefined ? {} : { digest }), ...(stored === undefined ? {} : { stored }) };
 }
 
 function usageOf({ state }: RequestingRun): Pick<RunToolInput, 'usage'> {

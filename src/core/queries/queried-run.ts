@@ -27,6 +27,8 @@ export interface QueriedRun {
   readonly programInput?: NonNullable<StepValuesAnswer['program']>;
   /** The agent that came with the input of the run. Present in its first execution. */
   readonly document?: AgentDocument;
+  /** The text of the input of the run. Present in its first execution. */
+  readonly input?: string;
   /** Undefined until the agent is resolved, like the state. */
   readonly snapshot?: AgentSnapshot;
   readonly state?: RunState;

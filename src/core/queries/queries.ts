@@ -81,9 +81,10 @@ function ending({ result }: QueriedRun): RunResultFields | null {
   return result ?? null;
 }
 
-function dataView({ state, deps, document }: QueriedRun): DataView {
+function dataView({ state, deps, document, input }: QueriedRun): DataView {
   const data = { deps: state?.deps ?? deps, state: state?.context.state ?? {} };
-  return state === undefined && document !== undefined ? { ...data, document } : data;
+  if (state !== undefined) return data;
+  return { ...data, ...(document === undefined ? {} : { document }), ...(input === undefined ? {} : { input }) };
 }
 
 /** Returns the edited arguments of a call, or those of a call that code waits for. Throws if there are none, so that the call does not run with empty arguments. */

@@ -60,6 +60,7 @@ const TOOL: JsonObject = {
     category: CATEGORY_SCHEMA,
     notExecutable: { const: true },
     handoff: { const: true },
+    ofSkills: { const: true },
     agent: {
       type: 'object',
       properties: { name: TEXT, share: TEXTS, limits: GIVEN_SCHEMA, final: YES, request: YES, leaf: YES },
@@ -102,6 +103,12 @@ const PRICE: JsonObject = {
   required: ['input', 'output'],
 };
 
+const SKILL: JsonObject = {
+  type: 'object',
+  properties: { name: TEXT, description: TEXT, digest: TEXT, stored: OBJECT, allowedTools: TEXTS, active: { const: true } },
+  required: ['name', 'description', 'digest'],
+};
+
 /** The JSON Schema of a snapshot. Further fields may be added. */
 export const SNAPSHOT_SCHEMA: JsonObject = {
   type: 'object',
@@ -130,6 +137,7 @@ export const SNAPSHOT_SCHEMA: JsonObject = {
     },
     approvals: APPROVAL_DEADLINE,
     permissions: { type: 'array', items: PERMISSIONS_SCHEMA, maxItems: MAX_LAYERS },
+    skills: { type: 'array', items: SKILL },
     authorize: { const: true },
     notify: { const: true },
     notifyEnded: { const: true },

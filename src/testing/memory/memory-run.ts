@@ -54,6 +54,7 @@ export class MemoryRun {
   readonly #start: FirstStart;
   readonly programInput?: NonNullable<QueriedInput['programInput']>;
   readonly document?: NonNullable<QueriedInput['document']>;
+  readonly input?: NonNullable<QueriedInput['input']>;
   readonly #parts: MemoryRunParts;
   readonly #children = new Set<MemoryRun>();
   #isCancelled = false;

@@ -8,6 +8,7 @@ import { resolveAgentActivity } from '../../../activities/agents/resolve-agent.t
 import type { AgentSnapshot } from '../../../src/core/domain/agent/agent-snapshot.ts';
 import type { ResolveAgentInput } from '../../../src/core/protocol.ts';
 import { NamespaceCache } from '../../../activities/code/namespace-cache.ts';
+import { WorkerSkills } from '../../../activities/skills/worker-skills.ts';
 import { AnchorRegistry } from '../../../activities/programs/anchor-registry.ts';
 import { ProgramRegistry } from '../../../activities/programs/program-registry.ts';
 import { StepValuesCache } from '../../../activities/programs/step-values.ts';
@@ -25,6 +26,7 @@ const clerk = defineAgent({ name: 'clerk', model: 'p/m', limits: { totalTokens: 
 function runtime(changes: Partial<ActivityRuntime> = {}): ActivityRuntime {
   return {
     registry: new AgentRegistry([clerk], { p: scriptedModel([]) }),
+    skills: new WorkerSkills([clerk]),
     resourcePool: poolOf({}),
     secrets: new SecretVault(),
     mcp: new McpPool(() => Promise.reject(new Error('no MCP servers'))),

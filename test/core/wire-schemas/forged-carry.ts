@@ -31,6 +31,7 @@ export function waitingCarry(): JsonObject {
     checks: { step: 'Letter', anchors: ['SafeOutput'], range: { max: 5 } },
     replyFormat: 'json',
     handoffs: { agents: ['b'], max: 10 },
+    skills: [{ name: 'refunds', description: 'About refunds', digest: 'digest of refunds', allowedTools: ['search'], active: true }],
     children: { depth: 2, alive: 5, perTree: 50 },
     limits: { maxIterations: 10, finalAttempt: true, toolCalls: 50, toolCallsByName: { pay: 5 }, costUsd: 5, deadlineMs: 600_000 },
   });
@@ -58,6 +59,7 @@ export function waitingCarry(): JsonObject {
     measured: { tokens: 70, bytes: 300 },
     usage: { ...state.usage, promptTokens: 10, completionTokens: 5, totalTokens: 15, llmCalls: 2, costUsd: 0.5 },
     toolCallsTotal: 3,
+    loadedSkills: ['refunds'],
     seenEvents: 1,
     lastError: 'too slow',
     children: [{ eventId: 'event-9', index: 1, runId: 'run-1/ask.9.1.a', startedAt: NOW, seenAt: NOW, given: { totalTokens: 5 }, runs: 2 }],

@@ -2,7 +2,6 @@ const SERIALIZED = 'the product does not write a conversation to a document of i
 const NO_MEMORY = 'agents keep no conversation between runs: there is nothing to save, load or reset';
 const STREAMS = 'the product records whole answers and streams none to a caller';
 const SESSIONS = 'a run ends with its answer: there are no sessions of several turns';
-const SKILLS = 'agents have no skills';
 
 /**
  * The operations of the case files without a counterpart in the product, by suite, each with the reason. Their cases are
@@ -21,10 +20,6 @@ export const WITHOUT_COUNTERPART: Readonly<Record<string, Readonly<Record<string
     'session.limits': SESSIONS,
     'session.should_compact': SESSIONS,
     'session.remaining': SESSIONS,
-    'skill.parse': SKILLS,
-    'skill.registry': SKILLS,
-    'skill.match': SKILLS,
-    'skill.system_prompt': SKILLS,
     'stream.complete': STREAMS,
   },
   'nous.serialization': {

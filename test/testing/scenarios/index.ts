@@ -13,8 +13,9 @@ import { FLOWS } from './several-agents/flows.ts';
 import { HANDOFFS } from './several-agents/handoffs.ts';
 import { PERMISSIONS } from './permissions.ts';
 import type { Scenario } from './scenario.ts';
-import { SUB_AGENT_LIMITS } from './sub-agent-limits.ts';
-import { SUB_AGENTS } from './sub-agents.ts';
+import { SKILLS } from './skills.ts';
+import { SUB_AGENT_LIMITS } from './several-agents/sub-agent-limits.ts';
+import { SUB_AGENTS } from './several-agents/sub-agents.ts';
 import { TOOLS } from './tools.ts';
 import { UPDATES } from './updates.ts';
 
@@ -37,6 +38,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ...CODE_ENDINGS,
   ...CODE_DECISIONS,
   ...HANDOFFS,
+  ...SKILLS,
   ...SUB_AGENTS,
   ...SUB_AGENT_LIMITS,
   ...FLOWS,

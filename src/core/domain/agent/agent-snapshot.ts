@@ -12,6 +12,7 @@ import type { ProgramDocument } from '../program/document.ts';
 import type { AnswerRules } from '../program/answer-rules.ts';
 import type { AgentOfTool } from '../children/agent-tool.ts';
 import type { ChildrenOptions } from '../children/tree-limits.ts';
+import type { SkillSnapshot } from '../skills/skill-snapshot.ts';
 import type { ToolPolicy } from './tool-policy.ts';
 
 /** The description of a tool that the model receives. `parameters` is the JSON Schema sent to the provider. */
@@ -49,6 +50,8 @@ export interface ToolSnapshot extends ToolDescription, ToolPolicy {
   notExecutable?: true;
   /** Its calls hand the run over to another agent. */
   handoff?: true;
+  /** Its calls read a skill of the agent. */
+  ofSkills?: true;
   /** For an agent as a tool: each call is a child run of it. */
   agent?: AgentOfTool;
 }
@@ -137,6 +140,8 @@ export interface AgentSnapshot {
   timing: ActivityTiming;
   /** The policies that every call must pass: first those of the agent, then those of the start and of the runs above. Absent: none. */
   permissions?: Permissions[];
+  /** The skills of the agent, those with the lowest priority first. Absent: none. */
+  skills?: SkillSnapshot[];
   /** The deadline for decisions about tools that set none. */
   approvals?: ApprovalDeadline;
   /** The worker checks that an approver may decide. */

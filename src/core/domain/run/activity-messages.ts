@@ -1,3 +1,4 @@
+import type { PinnedSkill } from '../skills/skill-snapshot.ts';
 import type { AgentDocument } from '../agent/agent-document.ts';
 import type { SpilledContent } from '../content/content.ts';
 import type { ContextOperation } from '../record/context-update.ts';
@@ -29,6 +30,8 @@ export interface DataView {
   state: JsonObject;
   /** The agent that came with the input of the run, until it is resolved. */
   document?: AgentDocument;
+  /** The text of the input of the run, until its agent is resolved. */
+  input?: string;
 }
 
 /**
@@ -54,6 +57,8 @@ export interface RunToolInput extends OfRun, DataInput {
   once?: true;
   /** For a tool of an MCP server. `once`: its effect is `once`. */
   mcp?: { server: string; tool: string; once?: true };
+  /** For a tool that reads skills: the content that the run is pinned to. Empty if the agent has no skill of that name. */
+  skill?: Partial<PinnedSkill>;
   /** The usage of the run up to and including the response with the call. */
   usage?: UsageInput;
   /** The arguments differ from the model's and are too large for the input: the activity queries them from the run. */

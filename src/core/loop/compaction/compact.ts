@@ -9,6 +9,7 @@ import { headOf, planEviction, planSummary, planUnseenEviction } from './plan-co
 import type { RunPorts } from '../ports.ts';
 import { recordEvent, type RunState } from '../state/run-state.ts';
 import { recordFailedCall, recordInterrupted, spend } from '../state/spending.ts';
+import { isSkillText, loadedSkillsLine } from '../skills/active-skills.ts';
 import { windowLimit } from './window-limit.ts';
 
 /** The part of the limit to which a full window is compacted, so that many steps pass before the next compaction. */
@@ -74,9 +75,10 @@ async function compact(state: RunState, ports: RunPorts, limit: number): Promise
   const policy = state.snapshot.window;
   if (policy === undefined) return undefined;
   const { keepResults } = policy;
-  const old = (): Evicted => planEviction(state.window, { bytes: limit * GOAL, keepResults, keepFrom: state.seenEvents });
+  const isLast = (item: ContentItem): boolean => isSkillText(state.snapshot, item);
+  const old = (): Evicted => planEviction(state.window, { bytes: limit * GOAL, keepResults, keepFrom: state.seenEvents, isLast });
   if (policy.summarise) {
-    const bounds = { mostBytes: roomBeside(state, limit), goalBytes: limit * GOAL };
+    const bounds = { mostBytes: roomBeside(state, limit), goalBytes: limit * GOAL, isLast };
     evict(state, ports, planUnseenEviction(state.window, state.seenEvents, bounds));
     // Events to summarise are not evicted before: a summary of markers would be empty.
     const ended = bytesWithout(state.window, old()) <= limit * ENOUGH ? undefined : await summarise(state, ports, limit);
@@ -84,8 +86,8 @@ async function compact(state: RunState, ports: RunPorts, limit: number): Promise
   }
   if (state.window.bytes > limit * ENOUGH) evict(state, ports, old());
   if (state.window.bytes > limit) {
-    evict(state, ports, planEviction(state.window, { bytes: limit * ENOUGH, keepResults: 0, keepFrom: state.seenEvents }));
-    evict(state, ports, planEviction(state.window, { bytes: limit, keepResults: 0, keepFrom: Infinity }));
+    evict(state, ports, planEviction(state.window, { bytes: limit * ENOUGH, keepResults: 0, keepFrom: state.seenEvents, isLast }));
+    evict(state, ports, planEviction(state.window, { bytes: limit, keepResults: 0, keepFrom: Infinity, isLast }));
   }
   return undefined;
 }
@@ -137,7 +139,9 @@ async function summarise(state: RunState, ports: RunPorts, limit: number): Promi
   const { id, text, usage, failedAttempts } = outcome;
   const spending = spend(state, { model, usage, answer: text, failedAttempts });
   const { head, tail } = range;
-  const content: ContentItem[] = [{ type: 'message', role: 'user', content: `Summary of the conversation so far:\n${text}` }];
+  const content: ContentItem[] = [
+    { type: 'message', role: 'user', content: `Summary of the conversation so far:\n${text}${loadedSkillsLine(state)}` },
+  ];
   recordCompaction(state, ports, { id, ...spending, content, compaction: { summarised: { head, tail } } });
   return undefined;
 }

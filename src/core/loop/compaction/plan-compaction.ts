@@ -1,5 +1,6 @@
 // Model phase: the events that a compaction takes out.
 
+import type { ContentItem } from '../../domain/content/content.ts';
 import type { Compaction } from '../../domain/agent/compaction.ts';
 import { jsonBytes } from '../../domain/json/payload-limit.ts';
 import { evictedResult, isEvicted, type Window, type WindowEvent, windowEventBytes } from '../../domain/record/window.ts';
@@ -12,6 +13,8 @@ export interface EvictionGoal {
   keepResults: number;
   /** The offset from which on events stay unchanged. */
   keepFrom: number;
+  /** True for results that are evicted after all others. Default: none. */
+  isLast?: (item: ContentItem) => boolean;
 }
 
 type Evicted = NonNullable<Compaction['evicted']>;
@@ -20,6 +23,7 @@ type Evicted = NonNullable<Compaction['evicted']>;
 interface Evictable {
   at: [offset: number, index: number];
   saved: number;
+  item: ContentItem;
 }
 
 /** Selects the tool results to evict, oldest first, until the events reach the goal or nothing is left to evict. */
@@ -28,7 +32,9 @@ export function planEviction({ events, bytes }: Pick<Window, 'events' | 'bytes'>
   const evictable = all.slice(0, Math.max(0, all.length - goal.keepResults)).filter(({ at: [offset] }) => offset < goal.keepFrom);
   const evicted: Evicted = [];
   let left = bytes;
-  for (const { at, saved } of evictable) {
+  const { isLast = () => false } = goal;
+  const inOrder = [...evictable.filter(({ item }) => !isLast(item)), ...evictable.filter(({ item }) => isLast(item))];
+  for (const { at, saved } of inOrder) {
     if (left <= goal.bytes) break;
     evicted.push(at);
     left -= saved;
@@ -41,7 +47,7 @@ function evictableResults({ offset, content }: WindowEvent): Evictable[] {
   return content.flatMap((item, index) => {
     if (item.type !== 'tool_result' || isEvicted(item)) return [];
     const saved = jsonBytes(item) - jsonBytes(evictedResult(item));
-    return saved > 0 ? [{ at: [offset, index], saved }] : [];
+    return saved > 0 ? [{ at: [offset, index], saved, item }] : [];
   });
 }
 
@@ -50,7 +56,11 @@ function evictableResults({ offset, content }: WindowEvent): Evictable[] {
  * first message and a summary (`mostBytes`), or if evicting all their results would not make them fit. Otherwise it evicts down to
  * `goalBytes` if that can be reached, else down to `mostBytes`.
  */
-export function planUnseenEviction({ events }: Window, unseenFrom: number, bounds: { mostBytes: number; goalBytes: number }): Evicted {
+export function planUnseenEviction(
+  { events }: Window,
+  unseenFrom: number,
+  bounds: { mostBytes: number; goalBytes: number } & Pick<EvictionGoal, 'isLast'>,
+): Evicted {
   const unseen = unseenExchanges(exchangesOf(events.slice(headOf(events).length), unseenFrom));
   const bytes = sum(unseen);
   if (bytes <= bounds.mostBytes) return [];
@@ -60,7 +70,7 @@ export function planUnseenEviction({ events }: Window, unseenFrom: number, bound
   // If the goal is out of reach, keeping the newest results is worth more than coming closer to it.
   const reachable = bytes - evictable <= bounds.goalBytes;
   const down = reachable ? Math.min(bounds.goalBytes, bounds.mostBytes) : bounds.mostBytes;
-  return planEviction(newest, { bytes: down, keepResults: 0, keepFrom: Infinity });
+  return planEviction(newest, { ...bounds, bytes: down, keepResults: 0, keepFrom: Infinity });
 }
 
 /** Returns the events that are never summarised: the first of the window and, if a run was started with calls, their results. */

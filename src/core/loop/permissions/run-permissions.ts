@@ -4,9 +4,10 @@ import type { ToolSnapshot } from '../../domain/agent/agent-snapshot.ts';
 import type { JsonObject } from '../../domain/json/json.ts';
 import { checkAllPermissions, type PermissionVerdict } from '../../domain/permissions/check-permissions.ts';
 import type { Permissions } from '../../domain/permissions/permissions.ts';
+import { narrowedBySkill } from '../skills/active-skills.ts';
 import type { RunState } from '../state/run-state.ts';
 
-type OfRun = Pick<RunState, 'snapshot' | 'permissions'>;
+type OfRun = Pick<RunState, 'snapshot' | 'permissions' | 'loadedSkills'>;
 
 /** Returns the policies that hold for the run: its own, as it is now, and those that it began with from its start and the runs above it. */
 export function permissionsOf({ snapshot, permissions }: OfRun): readonly Permissions[] {
@@ -14,8 +15,11 @@ export function permissionsOf({ snapshot, permissions }: OfRun): readonly Permis
   return permissions === undefined ? pinned : [permissions, ...pinned.slice(1)];
 }
 
-/** Returns the verdict on a call of a tool with these arguments. */
-export function permissionVerdict(run: OfRun, { name, category }: ToolSnapshot, args: JsonObject): PermissionVerdict {
+/** Returns the verdict on a call of a tool with these arguments: that of the active skills first. */
+export function permissionVerdict(run: OfRun, tool: ToolSnapshot, args: JsonObject): PermissionVerdict {
+  const { name, category } = tool;
+  const narrowed = narrowedBySkill(run, tool);
+  if (narrowed !== undefined) return { denied: narrowed };
   const layers = permissionsOf(run);
   return layers.length === 0 ? {} : checkAllPermissions(layers, { tool: name, category, arguments: args });
 }

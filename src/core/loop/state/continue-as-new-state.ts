@@ -68,6 +68,8 @@ export interface ContinueAsNewState {
   below?: SpentBelow;
   /** Absent if the permissions are those that the run began with. */
   permissions?: Permissions;
+  /** Absent if the model has loaded no skills. */
+  loadedSkills?: string[];
   /** The units and steps, if the run is that of a program. */
   program?: CarriedProgram;
   /** Absent if no tool has asked the model to try again. */
@@ -140,6 +142,7 @@ export function toContinueAsNewState(state: RunState, position: Position, { exec
     ...(state.endedChildren === undefined ? {} : { endedChildren: state.endedChildren }),
     ...(state.below === undefined ? {} : { below: state.below }),
     ...(state.permissions === undefined ? {} : { permissions: state.permissions }),
+    ...(state.loadedSkills === undefined ? {} : { loadedSkills: state.loadedSkills }),
     ...(state.program === undefined ? {} : { program: toCarriedProgram(state.program) }),
     inbox,
   };
@@ -209,6 +212,7 @@ export function fromContinueAsNewState(carried: ContinueAsNewState): { state: Ru
     ...(carried.endedChildren === undefined ? {} : { endedChildren: carried.endedChildren }),
     ...(carried.below === undefined ? {} : { below: carried.below }),
     ...(carried.permissions === undefined ? {} : { permissions: carried.permissions }),
+    ...(carried.loadedSkills === undefined ? {} : { loadedSkills: carried.loadedSkills }),
     ...programOf(carried),
   };
   return { state, position: positionOf(carried) };

@@ -85,6 +85,8 @@ export interface RunState {
   below?: SpentBelow;
   /** The permissions that were set while the run went on, instead of those of its agent. */
   permissions?: Permissions;
+  /** The names of the skills that the model has loaded, in order. Absent if there are none. */
+  loadedSkills?: string[];
   /** The units and steps, if the run is that of a program. */
   program?: ProgramState;
   /** The agents of the run, once it has been handed over. */

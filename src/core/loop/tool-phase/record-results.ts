@@ -4,6 +4,7 @@ import type { ToolCall, ToolResult } from '../../domain/content/content.ts';
 import type { RecordedUpdate } from '../../domain/record/context-update.ts';
 import type { ToolCallRecord } from '../../domain/record/step.ts';
 import { resultText } from '../../domain/content/tool-text.ts';
+import { noteLoadedSkill } from '../skills/active-skills.ts';
 import { agentOfStep } from '../handoffs/transfer-calls.ts';
 import type { RunPorts, ToolOutcome } from '../ports.ts';
 import type { Acting } from './prepare-call.ts';
@@ -50,6 +51,9 @@ export function recordToolStep(acting: Acting, outcomes: Outcomes): void {
   const { state, response, final } = acting;
   const records = recordsOf(acting, outcomes);
   for (const record of records) countToolCall(state, record);
+  acting.calls.forEach((call, index) => {
+    if (records[index]?.isError === false) noteLoadedSkill(state, call);
+  });
   delete state.endedChildren;
   recordStep(state, {
     ...agentOfStep(state),

@@ -69,6 +69,7 @@ const CONTINUE_AS_NEW_STATE_SCHEMA: JsonObject = {
     endedChildren: ENDED_CHILDREN_SCHEMA,
     below: SPENT_BELOW_SCHEMA,
     permissions: PERMISSIONS_SCHEMA,
+    loadedSkills: { type: 'array', items: TEXT },
     program: CARRIED_PROGRAM_SCHEMA,
   },
   required: [

@@ -8,6 +8,7 @@ import { number, object } from '../fields.ts';
 import { runLoop } from './run.ts';
 import { addMessages } from './conversation.ts';
 import { buildPolicy, checkPolicy } from './permissions.ts';
+import { changeSkills, matchSkills, parseSkillFile, promptOfSkills } from './skills.ts';
 import { hooksRun } from './hooks.ts';
 import { addUsages } from './usage.ts';
 import { executeTool } from './tool.ts';
@@ -25,6 +26,10 @@ export const nousRuntimeOperations: Readonly<Record<string, Operation>> = {
   'permissions.check': checkPolicy,
   'permissions.build': buildPolicy,
   'hooks.run': hooksRun,
+  'skill.parse': parseSkillFile,
+  'skill.match': matchSkills,
+  'skill.registry': changeSkills,
+  'skill.system_prompt': promptOfSkills,
 };
 
 function mergeDeps({ deps, patch }: JsonObject): JsonObject {

@@ -1,6 +1,6 @@
-import { agentTool, defineAgent } from '../../../src/index.ts';
-import { callTool, say, together } from '../../../src/testing/index.ts';
-import { agentWith, scenario } from './scenario.ts';
+import { agentTool, defineAgent } from '../../../../src/index.ts';
+import { callTool, say, together } from '../../../../src/testing/index.ts';
+import { agentWith, scenario } from '../scenario.ts';
 
 const helper = defineAgent({ name: 'helper', model: 'scripted/m' });
 const middle = defineAgent({ name: 'middle', model: 'scripted/m', tools: [agentTool(helper)] });

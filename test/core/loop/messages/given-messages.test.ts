@@ -1,13 +1,13 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ContentItem } from '../../../src/core/domain/content/content.ts';
-import { recordsInOrder } from '../../../src/core/domain/record/run-record.ts';
-import { conversationProblems } from '../../../src/core/wire-schemas/conversation-problems.ts';
-import { conversation } from '../domain/conversations.ts';
-import { chainedRun } from './generated-runs/chained-run.ts';
-import { call, called, message, runFake, said } from './fakes/fake-ports.ts';
-import { plannedRun } from './generated-runs/planned-run.ts';
-import { testSnapshot, testTool } from './fakes/snapshot.ts';
+import type { ContentItem } from '../../../../src/core/domain/content/content.ts';
+import { recordsInOrder } from '../../../../src/core/domain/record/run-record.ts';
+import { conversationProblems } from '../../../../src/core/wire-schemas/conversation-problems.ts';
+import { conversation } from '../../domain/conversations.ts';
+import { chainedRun } from '../generated-runs/chained-run.ts';
+import { call, called, message, runFake, said } from '../fakes/fake-ports.ts';
+import { plannedRun } from '../generated-runs/planned-run.ts';
+import { testSnapshot, testTool } from '../fakes/snapshot.ts';
 
 const hi: ContentItem = { type: 'message', role: 'user', content: 'Hi' };
 const result: ContentItem = { type: 'tool_result', toolCallId: 'old', name: 't', status: 'success', content: ['seen'] };

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { INTERRUPTED_CALL, unknownTool } from '../../../src/core/domain/content/tool-text.ts';
-import { Inbox } from '../../../src/core/loop/state/inbox.ts';
-import { call, called, resultsOf, returned, runFake, said } from './fakes/fake-ports.ts';
-import { refusal, sends, update } from './fakes/callers.ts';
-import { testSnapshot, testTool } from './fakes/snapshot.ts';
-import { eventSummaries } from './fakes/event-summaries.ts';
+import { INTERRUPTED_CALL, unknownTool } from '../../../../src/core/domain/content/tool-text.ts';
+import { Inbox } from '../../../../src/core/loop/state/inbox.ts';
+import { call, called, resultsOf, returned, runFake, said } from '../fakes/fake-ports.ts';
+import { refusal, sends, update } from '../fakes/callers.ts';
+import { testSnapshot, testTool } from '../fakes/snapshot.ts';
+import { eventSummaries } from '../fakes/event-summaries.ts';
 
 const tools = [testTool('t'), testTool('lonely', { parallel: false }), testTool('paid', { approval: { when: 'always' } })];
 const snapshot = testSnapshot({ tools });

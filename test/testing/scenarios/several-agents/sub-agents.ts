@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { agentTool, defineAgent, defineTool, quickjs } from '../../../src/index.ts';
-import { approve, callTool, failWith, say, structured, together } from '../../../src/testing/index.ts';
-import { agentWith, scenario } from './scenario.ts';
+import { agentTool, defineAgent, defineTool, quickjs } from '../../../../src/index.ts';
+import { approve, callTool, failWith, say, structured, together } from '../../../../src/testing/index.ts';
+import { agentWith, scenario } from '../scenario.ts';
 
 const helper = defineAgent({ name: 'helper', model: 'scripted/m' });
 const exact = defineAgent({ name: 'exact', model: 'scripted/m', output: z.object({ answer: z.number() }) });

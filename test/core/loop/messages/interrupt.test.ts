@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import type { RecordedResponse } from '../../../src/core/domain/model/recorded-response.ts';
-import type { ModelCallOutcome } from '../../../src/core/loop/ports.ts';
-import { call, called, type FakeRun, message, responded, runFake, said, tokens } from './fakes/fake-ports.ts';
-import { pauses, resumes, sends } from './fakes/callers.ts';
-import { testSnapshot, testTool } from './fakes/snapshot.ts';
-import { eventSummaries } from './fakes/event-summaries.ts';
-import { agent, letters, read, watched } from './fakes/watched-run.ts';
+import type { RecordedResponse } from '../../../../src/core/domain/model/recorded-response.ts';
+import type { ModelCallOutcome } from '../../../../src/core/loop/ports.ts';
+import { call, called, type FakeRun, message, responded, runFake, said, tokens } from '../fakes/fake-ports.ts';
+import { pauses, resumes, sends } from '../fakes/callers.ts';
+import { testSnapshot, testTool } from '../fakes/snapshot.ts';
+import { eventSummaries } from '../fakes/event-summaries.ts';
+import { agent, letters, read, watched } from '../fakes/watched-run.ts';
 
 const snapshot = testSnapshot({ tools: [testTool('t')] });
 

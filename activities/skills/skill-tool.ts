@@ -1,0 +1,110 @@
+import { z } from 'zod';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
+import { BYTE_BUDGETS } from '../../src/core/domain/json/byte-budget.ts';
+import { skillBlock } from '../../src/core/domain/skills/skill.ts';
+import { LOAD_SKILL, type PinnedSkill } from '../../src/core/domain/skills/skill-snapshot.ts';
+import { DEFAULT_POLICY } from '../../src/core/domain/agent/tool-policy.ts';
+import type { AnyTool } from '../../src/define/tools/tool-definition.ts';
+import { ToolFailure } from '../../src/define/tools/tool-failure.ts';
+import { OutputStore } from '../programs/output-store.ts';
+import type { ActivityRuntime } from '../runtime.ts';
+import { SKILL_FILE } from './parse-skill.ts';
+import type { LoadedSkill } from './worker-skills.ts';
+
+/** The parts of a skill that the model reads. */
+type SkillContent = Pick<LoadedSkill, 'instructions' | 'texts'>;
+
+type SkillRuntime = Pick<ActivityRuntime, 'skills' | 'payloadStore'>;
+
+/** The number of paths that a list of files shows. */
+const LISTED_FILES = 200;
+
+/** Characters of a file that one call reads: a result has a budget of bytes. */
+const READ_CHARS = 15_000;
+
+/** Returns a tool that reads skills as an ordinary tool: its calls are recorded, limited and redacted in the same way. */
+export function skillToolDefinition(runtime: SkillRuntime, agentName: string, name: string, pinned: Partial<PinnedSkill>): AnyTool {
+  return {
+    kind: 'longhaul.tool',
+    name,
+    description: '',
+    parameters: z.looseObject({}),
+    schema: {},
+    providerSchema: {},
+    strict: false,
+    parallel: true,
+    policy: { timeoutMs: DEFAULT_POLICY.timeoutMs, maxAttempts: DEFAULT_POLICY.maxAttempts },
+    retryOn: 'any',
+    maxResultBytes: BYTE_BUDGETS.toolResult,
+    overflow: 'cut',
+    execute: async (args: JsonObject) => {
+      // The arguments fit the pinned schema.
+      const { skill = '', path = '', from = 0 } = args as { skill?: string; path?: string; from?: number };
+      const content = await contentOf(runtime, agentName, { name: skill, pinned });
+      return name === LOAD_SKILL ? skillText(skill, content) : fileText(content, path, from);
+    },
+  };
+}
+
+/** Returns the id of the content of a skill in the payload store of a run. */
+export function storedId(name: string): string {
+  return `skill ${name}`;
+}
+
+/** Returns the content that the run is pinned to: that of this worker if it is the same, otherwise that of the payload store. */
+async function contentOf(
+  { skills, payloadStore }: SkillRuntime,
+  agentName: string,
+  { name, pinned }: { name: string; pinned: Partial<PinnedSkill> },
+): Promise<SkillContent> {
+  const registry = skills.of(agentName);
+  const { digest, stored } = pinned;
+  if (digest === undefined) {
+    const names = registry.all.map((skill) => `"${skill.name}"`).join(', ');
+    throw new ToolFailure(`There is no skill "${name}". The skills are: ${names}`);
+  }
+  const own = registry.get(name);
+  if (own?.digest === digest) return own;
+  if (stored !== undefined && payloadStore !== undefined) {
+    const found = { address: name, id: storedId(name), spilled: stored };
+    const content = await new OutputStore(payloadStore).get(found, undefined, `The content of skill "${name}"`);
+    const kept = storedContent(content);
+    if (kept !== undefined) return kept;
+  }
+  const now = own === undefined ? 'this worker does not have it' : `this worker has ${own.digest}`;
+  throw new ToolFailure(
+    `Skill "${name}" has changed since the run began: the run is pinned to ${digest}, and ${now}. Go on without it, or start another run`,
+  );
+}
+
+/** Returns the content that was stored for a run. The store has checked its digest. */
+function storedContent(content: JsonValue): SkillContent | undefined {
+  if (!isJsonObject(content)) return undefined;
+  const { instructions, texts } = content;
+  if (typeof instructions !== 'string' || !isJsonObject(texts)) return undefined;
+  const known = Object.entries(texts).map(([path, text]) => [path, typeof text === 'string' ? text : null]);
+  return { instructions, texts: Object.fromEntries(known) as SkillContent['texts'] };
+}
+
+function skillText(name: string, { instructions, texts }: SkillContent): string {
+  const files = Object.keys(texts).filter((path) => path !== SKILL_FILE);
+  if (files.length === 0) return skillBlock({ name, instructions });
+  const more = files.length > LISTED_FILES ? [`… and ${files.length - LISTED_FILES} more`] : [];
+  const list = [...files.slice(0, LISTED_FILES).map((path) => `- ${path}`), ...more];
+  return [skillBlock({ name, instructions }), '', 'Files of the skill, for read_skill_file:', ...list].join('\n');
+}
+
+/** Only paths of the list are read: none can lead out of the folder. */
+function fileText({ texts }: SkillContent, path: string, from: number): string {
+  const plain = path.replace(/^\.\//, '');
+  if (/^[/\\]|^[a-z]:/i.test(plain) || plain.split(/[/\\]/).includes('..')) {
+    throw new ToolFailure(`"${path}" is outside of the folder of the skill: name one of its files`);
+  }
+  const text = Object.hasOwn(texts, plain) ? texts[plain] : undefined;
+  if (text === undefined)
+    throw new ToolFailure(`The skill has no file "${path}". Its files are: ${Object.keys(texts).slice(0, LISTED_FILES).join(', ')}`);
+  if (text === null) throw new ToolFailure(`"${path}" is no text in UTF-8: it cannot be read`);
+  const part = text.slice(from, from + READ_CHARS);
+  const left = text.length - from - part.length;
+  return left <= 0 ? part : `${part}\n… ${left} more characters: read on with "from": ${from + READ_CHARS}`;
+}
