@@ -11,6 +11,7 @@ import { LonghaulError } from '../../src/core/domain/errors/error.ts';
 import { FINAL_ANSWER, RUN_CODE } from '../../src/core/domain/content/tool-text.ts';
 import type { FlowPolicy } from '../../src/core/domain/flows/flow-policy.ts';
 import type { TransferTarget } from '../../src/core/domain/handoffs/transfer-tool.ts';
+import type { HookSnapshot } from '../../src/core/domain/hooks/hook-snapshot.ts';
 import type { Permissions } from '../../src/core/domain/permissions/permissions.ts';
 import type { PriceTable } from '../../src/model/prices.ts';
 import { agentField, childrenFields } from './agent-of-tool.ts';
@@ -61,6 +62,8 @@ export interface SnapshotInputs extends CommonInputs, LimitOverrides {
   prices?: PriceTable | undefined;
   /** The policies that hold besides those of the agent. */
   permissions?: readonly Permissions[];
+  /** The hooks of the agent in this run. */
+  hooks?: readonly HookSnapshot[];
   /** The checks of the answer, for an `ask` with tools. */
   checks?: AnswerRules;
   /** Milliseconds between two checks that a child is alive. */
@@ -101,6 +104,7 @@ export function buildSnapshot(agent: AnyAgent, inputs: SnapshotInputs): AgentSna
     timing: { heartbeatMs, modelTimeoutMs: agent.modelTimeoutMs, modelMaxAttempts: agent.modelMaxAttempts, ...below.timing },
     ...(agent.approvals === undefined ? {} : { approvals: agent.approvals }),
     ...permissionFields(agent, inputs.permissions, tools),
+    ...(inputs.hooks === undefined || inputs.hooks.length === 0 ? {} : { hooks: [...inputs.hooks] }),
     ...(prices === undefined ? {} : { prices }),
     window: windowPolicy(agent, capabilities),
     ...(inputs.checks === undefined ? {} : { checks: inputs.checks }),

@@ -240,6 +240,8 @@ export interface AuthorizeDecisionInput extends OfRun {
   /** The position of the call; absent for a limit. */
   at?: [offset: number, index: number];
   eventId?: string;
+  /** A hook rewrote the arguments of the call: the activity queries them from the run. */
+  rewritten?: true;
   /** The edited arguments of the decision, if they are small enough for the input. */
   arguments?: JsonObject;
   content?: JsonValue;
@@ -258,6 +260,8 @@ export interface NotifyWaitingInput extends OfRun {
   waiting: PendingApproval;
   at?: [offset: number, index: number];
   eventId?: string;
+  /** A hook rewrote the arguments of the call: the activity queries them from the run. */
+  rewritten?: true;
 }
 
 /** Input of `requestCancel`. */

@@ -1,6 +1,7 @@
 import { ActivityCancellationType, type ActivityOptions } from '@temporalio/common';
 import { toolFailure, toolOutcome, verifiedOutcome, verifyFailure } from './activity-outcome.ts';
 import type { ToolSnapshot } from '../domain/agent/agent-snapshot.ts';
+import { hooksFor, hooksMs } from '../domain/hooks/hook-snapshot.ts';
 import { toolOwner } from '../domain/agent/tool-owner.ts';
 import { attemptsOf, backoffOf, MISSED_HEARTBEATS } from '../domain/agent/tool-policy.ts';
 import type { ToolInvocation, ToolOutcome } from '../loop/ports.ts';
@@ -40,7 +41,7 @@ export function toolRequest(run: RequestingRun, invocation: ToolInvocation): Act
   return {
     ...handling,
     tier: 'local',
-    options: { ...summaryOf(run, invocation), ...localOptions(tool) },
+    options: { ...summaryOf(run, invocation), ...localOptions(run, tool) },
     input: localInput(run, invocation),
     remotely: () => remoteCall(run, invocation, handling),
   };
@@ -91,7 +92,8 @@ function summaryOf({ state }: RequestingRun, { call, tool, eventId }: ToolInvoca
 
 function remoteOptions({ snapshot }: RequestingRun, tool: ToolSnapshot): ActivityOptions {
   return {
-    startToCloseTimeout: tool.timeoutMs + TIMEOUT_GRACE_MS + (tool.concurrency === undefined ? 0 : TURN_MS),
+    startToCloseTimeout:
+      tool.timeoutMs + TIMEOUT_GRACE_MS + hooksMs(snapshot, 'post_tool_use') + (tool.concurrency === undefined ? 0 : TURN_MS),
     scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
     heartbeatTimeout: tool.heartbeatTimeoutMs ?? snapshot.timing.heartbeatMs * MISSED_HEARTBEATS,
     // The run does not wait for a cancelled tool: one that ignores its signal must not delay the end of the run.
@@ -108,12 +110,13 @@ const knownLocalOptions = new WeakMap<ToolSnapshot, ActivityOptions>();
  * Returns the options of a local call. The waits between attempts stay inside the workflow task, because a timer would add three
  * events.
  */
-function localOptions(tool: ToolSnapshot): ActivityOptions {
+function localOptions({ snapshot }: RequestingRun, tool: ToolSnapshot): ActivityOptions {
   const known = knownLocalOptions.get(tool);
   if (known !== undefined) return known;
+  const attemptMs = tool.timeoutMs + TIMEOUT_GRACE_MS + hooksMs(snapshot, 'post_tool_use');
   const options: ActivityOptions = {
-    startToCloseTimeout: tool.timeoutMs + TIMEOUT_GRACE_MS,
-    scheduleToCloseTimeout: (tool.timeoutMs + TIMEOUT_GRACE_MS + backoffOf(tool).maxMs) * attemptsOf(tool),
+    startToCloseTimeout: attemptMs,
+    scheduleToCloseTimeout: (attemptMs + backoffOf(tool).maxMs) * attemptsOf(tool),
     cancellationType: ActivityCancellationType.TRY_CANCEL,
     retry: { ...retryOf(tool), maximumAttempts: attemptsOf(tool) },
   };
@@ -159,8 +162,15 @@ function positionInput(run: RequestingRun, { call, tool, step, offset, index, ev
     timeoutMs: tool.timeoutMs,
     ...(tool.effect === 'once' ? { once: true as const } : {}),
     ...(tool.mcp === undefined ? {} : { mcp: { ...tool.mcp, ...(tool.effect === 'once' ? { once: true as const } : {}) } }),
+    ...resultHooks(run),
     ...usageOf(run),
   };
+}
+
+/** Returns the hooks for the result of a call. */
+function resultHooks({ snapshot }: RequestingRun): Pick<RunToolInput, 'hooks'> {
+  const after = hooksFor(snapshot, 'post_tool_use');
+  return after.length === 0 ? {} : { hooks: after };
 }
 
 function usageOf({ state }: RequestingRun): Pick<RunToolInput, 'usage'> {

@@ -3,6 +3,7 @@
 import type { Resolved } from '../domain/run/resolved.ts';
 import type { AgentSnapshot, ToolSnapshot } from '../domain/agent/agent-snapshot.ts';
 import type { RunSegmentOutput } from '../domain/code/segment-messages.ts';
+import type { HookRecord } from '../domain/hooks/hook-record.ts';
 import type { SpilledContent, ToolCall } from '../domain/content/content.ts';
 import type { ChildCall, ChildOutcome } from '../domain/children/child-call.ts';
 import type { ApprovalRequirement, Decision, PendingApproval } from '../domain/approvals/approval.ts';
@@ -60,7 +61,7 @@ export interface ToolInvocation {
   index: number;
   /** The id of that event. */
   eventId: string;
-  /** A decision edited the arguments of `call`: they are not the model's. */
+  /** A decision or a hook changed the arguments of `call`: they are not the model's. */
   edited?: true;
 }
 
@@ -88,6 +89,8 @@ export type ToolOutcome =
       isUnknown?: true;
       /** The report of the tool, if the answer of the call was lost. */
       verified?: Verified;
+      /** The answers of hooks about the result. */
+      hooks?: HookRecord[];
       /** No worker had the tool until the end of the wait: the run ends. */
       noWorker?: { code: ErrorCode; message: string };
       /** The final answer of a cell. */

@@ -1,4 +1,5 @@
 import { ApplicationFailure } from '@temporalio/common';
+import { rewrittenArguments } from '../loop/hooks/rewritten-arguments.ts';
 import type { AgentSnapshot } from '../domain/agent/agent-snapshot.ts';
 import { isToolCall } from '../domain/content/content.ts';
 import { inboundProblem } from '../domain/json/inbound-value.ts';
@@ -90,6 +91,8 @@ function dataView({ state, deps, document }: QueriedRun): DataView {
 function callArguments({ runId, state }: QueriedRun, { callId }: CallArgumentsQuestion): JsonObject {
   const approved = state?.approvals.approved.find((one) => one.callId === callId)?.arguments;
   if (approved !== undefined) return approved;
+  const rewritten = state === undefined ? undefined : rewrittenArguments(state, callId);
+  if (rewritten !== undefined) return rewritten;
   const ofCode = state?.code?.calls?.content.filter(isToolCall).find(({ toolCallId }) => toolCallId === callId);
   if (ofCode !== undefined) return ofCode.arguments;
   throw ApplicationFailure.create({ type: 'unknown_call', message: `Run "${runId}" has no decided arguments for call "${callId}"` });

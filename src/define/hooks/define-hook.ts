@@ -1,4 +1,5 @@
 import { hasSubject, HOOK_EVENTS, type HookEvent, isBlocking } from '../../core/domain/hooks/hook-event.ts';
+import { INLINE_HOOK_MS } from '../../core/domain/hooks/hook-snapshot.ts';
 import { didYouMean } from '../../core/domain/errors/nearest-name.ts';
 import { UsageError } from '../../core/domain/errors/error.ts';
 import { type Duration, timerMilliseconds } from '../../core/domain/run/duration.ts';
@@ -41,9 +42,6 @@ const OPTIONS: Record<keyof HookOptions<HookEvent>, true> = {
 };
 
 const NAME = /^[A-Za-z0-9_.-]{1,64}$/;
-
-/** The longest time of a hook that runs inside another activity, in milliseconds. */
-export const INLINE_HOOK_MS = 10_000;
 
 /** The events whose hooks have an activity of their own. */
 const REMOTE_EVENTS: readonly HookEvent[] = ['stop', 'session_end', 'subagent_stop'];

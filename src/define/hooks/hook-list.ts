@@ -14,9 +14,9 @@ export function checkHooks(owner: string, hooks: unknown = []): readonly AnyHook
   return Object.freeze([...(hooks as AnyHook[])]);
 }
 
-/** Returns the hooks of an agent on a worker: those of the worker first. Throws a UsageError if both have one of the same name. */
-export function joinHooks(ofWorker: readonly AnyHook[], agent: string, ofAgent: readonly AnyHook[]): readonly AnyHook[] {
+/** Throws a UsageError if a worker and one of its agents have a hook of the same name: records could not tell them apart. */
+export function requireOwnNames(ofWorker: readonly AnyHook[], agent: string, ofAgent: readonly AnyHook[]): void {
   const both = ofAgent.find(({ name }) => ofWorker.some((one) => one.name === name));
-  if (both === undefined) return ofAgent.length === 0 ? ofWorker : [...ofWorker, ...ofAgent];
+  if (both === undefined) return;
   throw new UsageError(`the worker and agent "${agent}" each have a hook named "${both.name}": give each its own name`);
 }

@@ -11,7 +11,8 @@ import { LIMITS, MESSAGES, WINDOWS } from './limits.ts';
 import { OPENINGS } from './openings.ts';
 import { FLOWS } from './several-agents/flows.ts';
 import { HANDOFFS } from './several-agents/handoffs.ts';
-import { PERMISSIONS } from './permissions.ts';
+import { PERMISSIONS } from './rules/permissions.ts';
+import { HOOKS } from './rules/hooks.ts';
 import type { Scenario } from './scenario.ts';
 import { SUB_AGENT_LIMITS } from './sub-agent-limits.ts';
 import { SUB_AGENTS } from './sub-agents.ts';
@@ -27,6 +28,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ...UPDATES,
   ...DECISIONS,
   ...PERMISSIONS,
+  ...HOOKS,
   ...LIMITS,
   ...MESSAGES,
   ...WINDOWS,

@@ -1,5 +1,7 @@
 import type { ApprovalDeadline, ApprovalPolicy } from '../approvals/approval.ts';
 import type { CodeSnapshot } from '../code/code-snapshot.ts';
+import type { HookRecord } from '../hooks/hook-record.ts';
+import type { HookSnapshot } from '../hooks/hook-snapshot.ts';
 import type { WindowPolicy } from './compaction.ts';
 import type { FlowPolicy } from '../flows/flow-policy.ts';
 import type { HandoffPolicy } from '../handoffs/handoff-policy.ts';
@@ -137,6 +139,10 @@ export interface AgentSnapshot {
   timing: ActivityTiming;
   /** The policies that every call must pass: first those of the agent, then those of the start and of the runs above. Absent: none. */
   permissions?: Permissions[];
+  /** The hooks of the run, by name and event. Absent: none. */
+  hooks?: HookSnapshot[];
+  /** The answers of the hooks at `session_start` that were not a plain allow. */
+  hookRecords?: HookRecord[];
   /** The deadline for decisions about tools that set none. */
   approvals?: ApprovalDeadline;
   /** The worker checks that an approver may decide. */

@@ -4,6 +4,13 @@ import type { HookEvent } from './hook-event.ts';
 export interface HookSnapshot {
   name: string;
   on: HookEvent;
+  /** The agent that has it. Absent: the worker has it, for all agents. */
+  of?: string;
+}
+
+/** True if both are the same hook. */
+export function isSameHook(one: HookSnapshot, other: HookSnapshot): boolean {
+  return one.name === other.name && one.of === other.of;
 }
 
 /** The part of a snapshot that says which hooks a run has. */
@@ -11,7 +18,15 @@ interface WithHooks {
   hooks?: HookSnapshot[];
 }
 
-/** Returns the names of the hooks of a run for some events. */
-export function hookNames({ hooks = [] }: WithHooks, ...events: readonly HookEvent[]): string[] {
-  return hooks.filter(({ on }) => events.includes(on)).map(({ name }) => name);
+/** Returns the hooks of a run for some events. */
+export function hooksFor({ hooks = [] }: WithHooks, ...events: readonly HookEvent[]): HookSnapshot[] {
+  return hooks.filter(({ on }) => events.includes(on));
+}
+
+/** The longest time of a hook that runs inside another activity, in milliseconds. */
+export const INLINE_HOOK_MS = 10_000;
+
+/** Returns the milliseconds that the hooks of a run for some events may take inside one activity: those of one call follow each other, and calls are beside each other. */
+export function hooksMs(run: WithHooks, ...events: readonly HookEvent[]): number {
+  return hooksFor(run, ...events).length * INLINE_HOOK_MS;
 }

@@ -1,4 +1,6 @@
 import type { AgentDocument } from '../agent/agent-document.ts';
+import type { HookRecord } from '../hooks/hook-record.ts';
+import type { HookSnapshot } from '../hooks/hook-snapshot.ts';
 import type { SpilledContent } from '../content/content.ts';
 import type { ContextOperation } from '../record/context-update.ts';
 import type { JsonObject, JsonValue } from '../json/json.ts';
@@ -58,6 +60,8 @@ export interface RunToolInput extends OfRun, DataInput {
   usage?: UsageInput;
   /** The arguments differ from the model's and are too large for the input: the activity queries them from the run. */
   argumentsByReference?: true;
+  /** The hooks for its result. */
+  hooks?: HookSnapshot[];
 }
 
 /** The usage of a run as its tools see it. */
@@ -85,6 +89,8 @@ export interface AskTermsInput extends OfRun, DataInput {
   tool: string;
   at: [offset: number, index: number];
   eventId: string;
+  /** A hook rewrote the arguments: the activity queries them from the run. */
+  rewritten?: true;
 }
 
 /** Result of a tool's activity. */
@@ -101,6 +107,8 @@ export interface RunToolOutput {
   contextUpdate?: ContextOperation[];
   /** The tool asks the model to try again. */
   asksRetry?: true;
+  /** The answers of hooks about the result. */
+  hooks?: HookRecord[];
   /** The outcome of a call with the effect `once` is unknown, because it has begun to act. */
   lost?: true;
   /** For such a call: the way in which its answer was lost. */

@@ -16,6 +16,8 @@ export interface CallModelInput extends OfRun {
   /** The number of events since the last response that are not in the window, if there are any. */
   skipped?: number;
   final?: true;
+  /** The number of the step, 1-based. Only for hooks. */
+  step?: number;
 }
 
 /** Input of `summarise`: a part of the window, given by the offsets of the events on both sides of it. */

@@ -89,6 +89,8 @@ export interface RunState {
   program?: ProgramState;
   /** The agents of the run, once it has been handed over. */
   handoffs?: HandoffState;
+  /** Call id → the arguments that a hook gave to a call of the present response. */
+  rewrites?: Record<string, JsonObject>;
   /** The code that the run has executed. Absent before its first cell. */
   code?: CodeState;
   /** Ids of the results in the last event, if activities produced all of them. */

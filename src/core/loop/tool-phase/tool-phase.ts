@@ -21,6 +21,7 @@ import { recordResults, recordToolStep } from './record-results.ts';
 import { afterCallsOfCode } from '../code/calls-of-code.ts';
 import { finalAnswerOfCode } from '../code/final-answer.ts';
 import { handOver } from '../handoffs/switch-agent.ts';
+import { asRewritten, noteRewrites } from '../hooks/rewritten-arguments.ts';
 import { isTransfer } from '../handoffs/transfer-calls.ts';
 import { findEvent, type RunState } from '../state/run-state.ts';
 import { settleDecisions } from '../approvals/settle-decisions.ts';
@@ -38,11 +39,13 @@ export async function runToolPhase(state: RunState, ports: RunPorts, position: T
   takeNarrowings(state, ports);
   const acting = actingOn(state, position);
   const cells = pendingCells(acting, position.outcomes);
+  noteRewrites(state, position.response);
   const { outcomes, instead, isOverLimit } = await runCalls(acting, ports, position, cells);
   if (instead !== undefined) return instead;
   // Decisions that came too late are refused, and their senders are told.
   if (ports.inbox.decisions.length > 0) await settleDecisions(state, ports);
   const limited = isOverLimit ? { overLimit: true as const } : {};
+  delete state.rewrites;
   if (position.cell !== undefined) {
     const { cell } = position;
     return afterCallsOfCode(acting, ports, { ...cell, tools: { ...cell.tools, ...limited } }, outcomes);
@@ -139,7 +142,10 @@ function namesToStart({ state, response, calls }: Acting, outcomes: readonly (To
       problemOf(response, call) === undefined &&
       !isFinalAnswer(state, call) &&
       tools.some(
-        (tool) => tool.name === call.name && !tool.notExecutable && permissionVerdict(state, tool, call.arguments).denied === undefined,
+        (tool) =>
+          tool.name === call.name &&
+          !tool.notExecutable &&
+          permissionVerdict(state, tool, asRewritten(response, call).arguments).denied === undefined,
       );
     return starts ? call.name : undefined;
   });
