@@ -6,19 +6,19 @@ export { custom, type CustomExecutorOptions } from './define/code/custom.ts';
 export { python } from './define/code/python.ts';
 export { quickjs } from './define/code/quickjs.ts';
 export { agentTool, type AgentToolOptions } from './define/children/agent-tool.ts';
-export { askHuman } from './define/ask-human.ts';
+export { askHuman } from './define/tools/ask-human.ts';
 export { defineAnchor, type AnchorOptions } from './define/define-anchor.ts';
 export { defineAgent } from './define/define-agent.ts';
 export { defineHook, type HookOptions } from './define/hooks/define-hook.ts';
 export { defineFlow, type FlowDefinition, type FlowOptions } from './define/handoffs/define-flow.ts';
 export { defineProgram, type ProgramOptions } from './define/program/define-program.ts';
-export { defineTool } from './define/define-tool.ts';
+export { defineTool } from './define/tools/define-tool.ts';
 export { mcpServer } from './define/mcp/mcp-server.ts';
-export { secret, type SecretOptions } from './define/secret.ts';
-export { resource } from './define/resource.ts';
-export { contextUpdate, withUpdate } from './define/context-update.ts';
-export { ModelRetry, ToolFailure } from './define/tool-failure.ts';
-export { toolOutput } from './define/tool-output.ts';
+export { secret, type SecretOptions } from './define/context/secret.ts';
+export { resource } from './define/context/resource.ts';
+export { contextUpdate, withUpdate } from './define/context/context-update.ts';
+export { ModelRetry, ToolFailure } from './define/tools/tool-failure.ts';
+export { toolOutput } from './define/tools/tool-output.ts';
 export type {
   AgentDefinition,
   AnyAgent,
@@ -50,9 +50,9 @@ export type { McpCallInfo, McpEffect, McpServerDefinition, McpTransport, McpValu
 export type { McpOptions, McpServerOptions } from './define/mcp/mcp-server.ts';
 export type { McpHttpOptions, McpStdioOptions, McpTransportOptions } from './define/mcp/mcp-transport.ts';
 export type { Anchor, AnchorConstraint, AnchorContext } from './anchors/anchor.ts';
-export type { AskHumanOptions } from './define/ask-human.ts';
-export type { ToolOptions } from './define/define-tool.ts';
-export type { ContextUpdate, UpdatingResult } from './define/context-update.ts';
+export type { AskHumanOptions } from './define/tools/ask-human.ts';
+export type { ToolOptions } from './define/tools/define-tool.ts';
+export type { ContextUpdate, UpdatingResult } from './define/context/context-update.ts';
 export type { BackoffOptions, RetryOn, ToolPolicyOptions, VerifiedOutcome, Verify } from './define/options/tool-policy-options.ts';
 export type { Backoff, ToolPolicy } from './core/domain/agent/tool-policy.ts';
 export type { ContextOperation, RecordedUpdate } from './core/domain/record/context-update.ts';
@@ -66,13 +66,13 @@ export type { PermissionOptions, PermissionRuleOption } from './define/permissio
 export type { PermissionMode, PermissionRule, Permissions, ToolCategory } from './core/domain/permissions/permissions.ts';
 export type { ModelName } from './core/domain/agent/model-name.ts';
 export type { Overflow } from './define/options/result-budget.ts';
-export type { OpenContext, ReadSecret, ResourceDefinition, ResourceOptions } from './define/resource.ts';
-export type { Resources, RunContext, RunLog } from './define/run-context.ts';
+export type { OpenContext, ReadSecret, ResourceDefinition, ResourceOptions } from './define/context/resource.ts';
+export type { Resources, RunContext, RunLog } from './define/context/run-context.ts';
 export type { AgentToolDefinition } from './define/children/agent-tool-definition.ts';
 export type { ChildrenOptions } from './core/domain/children/tree-limits.ts';
 export type { AgentOfTool } from './core/domain/children/agent-tool.ts';
-export type { AnyTool, ToolDefinition } from './define/tool-definition.ts';
-export type { ToolOutput } from './define/tool-output.ts';
+export type { AnyTool, ToolDefinition } from './define/tools/tool-definition.ts';
+export type { ToolOutput } from './define/tools/tool-output.ts';
 export type { AnyProgram, GivenInputOf, ProgramDefinition, ProgramInputOf, ProgramOutputOf } from './define/program/program-definition.ts';
 
 export type {

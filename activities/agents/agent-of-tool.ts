@@ -1,7 +1,7 @@
 import type { AgentSnapshot, ToolSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
 import { agentOfTool } from '../../src/define/children/sub-agents.ts';
-import type { AnyTool } from '../../src/define/tool-definition.ts';
+import type { AnyTool } from '../../src/define/tools/tool-definition.ts';
 
 /** Returns the field of a pinned tool that names the agent which it runs. */
 export function agentField(tool: AnyTool): Pick<ToolSnapshot, 'agent'> {

@@ -1,6 +1,6 @@
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
 import type { McpServerDefinition } from '../../src/define/mcp/mcp-definition.ts';
-import type { AnyTool } from '../../src/define/tool-definition.ts';
+import type { AnyTool } from '../../src/define/tools/tool-definition.ts';
 import { parseDeps } from '../../src/define/options/parse-deps.ts';
 import { type ErrorCode, UsageError } from '../../src/core/domain/errors/error.ts';
 import type { JsonObject } from '../../src/core/domain/json/json.ts';

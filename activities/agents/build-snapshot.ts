@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
-import type { AnyTool } from '../../src/define/tool-definition.ts';
+import type { AnyTool } from '../../src/define/tools/tool-definition.ts';
 import { toolsFor } from '../../src/core/code/callers.ts';
 import type { AnswerRules } from '../../src/core/domain/program/answer-rules.ts';
 import type { AgentSnapshot, OutputSnapshot, ToolSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';

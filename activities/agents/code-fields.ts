@@ -4,7 +4,7 @@ import type { AgentSnapshot, ToolSnapshot } from '../../src/core/domain/agent/ag
 import type { CodeSnapshot } from '../../src/core/domain/code/code-snapshot.ts';
 import { LonghaulError } from '../../src/core/domain/errors/error.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
-import type { AnyTool } from '../../src/define/tool-definition.ts';
+import type { AnyTool } from '../../src/define/tools/tool-definition.ts';
 import { jsonSchemaOf } from '../../src/schema/zod-json-schema.ts';
 
 /**

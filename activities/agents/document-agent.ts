@@ -6,7 +6,7 @@ import { DEFAULT_STEPS } from '../../src/core/domain/agent/limits.ts';
 import { LonghaulError } from '../../src/core/domain/errors/error.ts';
 import type { JsonObject } from '../../src/core/domain/json/json.ts';
 import type { AnyAgent, OutputDefinition } from '../../src/define/agent-definition.ts';
-import type { AnyTool } from '../../src/define/tool-definition.ts';
+import type { AnyTool } from '../../src/define/tools/tool-definition.ts';
 import { isObjectSchema, toStrictJsonSchema, toStrictPart } from '../../src/schema/strict-json-schema.ts';
 import { ASK_ATTEMPTS, ASK_TIMEOUT_MS } from '../programs/program-snapshot.ts';
 import type { ActivityRuntime } from '../runtime.ts';

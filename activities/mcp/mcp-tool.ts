@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { ToolApproval } from '../../src/define/options/approval-options.ts';
 import type { McpServerDefinition } from '../../src/define/mcp/mcp-definition.ts';
-import type { RunContext } from '../../src/define/run-context.ts';
-import type { AnyTool } from '../../src/define/tool-definition.ts';
-import { ToolFailure } from '../../src/define/tool-failure.ts';
-import { type ToolOutput, toolOutput } from '../../src/define/tool-output.ts';
+import type { RunContext } from '../../src/define/context/run-context.ts';
+import type { AnyTool } from '../../src/define/tools/tool-definition.ts';
+import { ToolFailure } from '../../src/define/tools/tool-failure.ts';
+import { type ToolOutput, toolOutput } from '../../src/define/tools/tool-output.ts';
 import { isJsonObject, type JsonObject } from '../../src/core/domain/json/json.ts';
 import { cleanJson } from '../../src/model/clean-json.ts';
 import { checkJson, problemsText } from '../../src/core/json-schema/check-json-schema.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ApprovalContext, requirementFrom } from '../../src/define/options/approval-options.ts';
-import type { AnyTool } from '../../src/define/tool-definition.ts';
+import type { AnyTool } from '../../src/define/tools/tool-definition.ts';
 import type { AgentSnapshot, ToolSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
 import type { ApprovalRequirement } from '../../src/core/domain/approvals/approval.ts';
 import { toolOwner } from '../../src/core/domain/agent/tool-owner.ts';

@@ -3,7 +3,7 @@ import { knownText } from '../../src/core/domain/errors/missing.ts';
 import type { ProgramDocument } from '../../src/core/domain/program/document.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
 import type { AnyProgram } from '../../src/define/program/program-definition.ts';
-import type { AnyTool } from '../../src/define/tool-definition.ts';
+import type { AnyTool } from '../../src/define/tools/tool-definition.ts';
 import { MissingOnWorkerError } from '../attempts/missing-on-worker.ts';
 
 /** The programs of a worker, and the tools that their steps call, by name. */

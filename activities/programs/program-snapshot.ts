@@ -7,7 +7,7 @@ import type { ModelPrice } from '../../src/core/domain/model/price.ts';
 import { DEFAULT_MODEL_CALLS, type ProgramDocument } from '../../src/core/domain/program/document.ts';
 import { REVIEW } from '../../src/core/program/interpreter/review.ts';
 import { allSteps, modelsOf } from '../../src/core/domain/program/all-steps.ts';
-import type { AnyTool } from '../../src/define/tool-definition.ts';
+import type { AnyTool } from '../../src/define/tools/tool-definition.ts';
 import { priceOf, type PriceTable } from '../../src/model/prices.ts';
 import { LonghaulError } from '../../src/core/domain/errors/error.ts';
 import { type ChildDefinitions, childLimits } from './child-limits.ts';

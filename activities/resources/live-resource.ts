@@ -1,4 +1,4 @@
-import type { ReadSecret, ResourceDefinition } from '../../src/define/resource.ts';
+import type { ReadSecret, ResourceDefinition } from '../../src/define/context/resource.ts';
 import { errorMessage, LonghaulError } from '../../src/core/domain/errors/error.ts';
 import { memberOf } from '../../src/core/domain/errors/thrown.ts';
 import { withTimeout } from '../attempts/with-timeout.ts';

@@ -1,5 +1,5 @@
-import { isResource } from '../../src/define/resource.ts';
-import type { Resources } from '../../src/define/run-context.ts';
+import { isResource } from '../../src/define/context/resource.ts';
+import type { Resources } from '../../src/define/context/run-context.ts';
 import { errorMessage, LonghaulError, UsageError } from '../../src/core/domain/errors/error.ts';
 import { LiveResource, type ResourceHealth, type ResourceContext } from './live-resource.ts';
 import { resourceView, type ResourceView } from './resource-view.ts';

@@ -1,6 +1,6 @@
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
-import type { AnyTool } from '../../src/define/tool-definition.ts';
-import type { Resources } from '../../src/define/run-context.ts';
+import type { AnyTool } from '../../src/define/tools/tool-definition.ts';
+import type { Resources } from '../../src/define/context/run-context.ts';
 import { ResourcePool } from './resource-pool.ts';
 import type { SecretVault } from '../secrets/secret-vault.ts';
 

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import type { RunLog } from '../../src/define/run-context.ts';
+import type { RunLog } from '../../src/define/context/run-context.ts';
 import type { JsonValue } from '../../src/core/domain/json/json.ts';
 import type { SecretVault } from './secret-vault.ts';
 

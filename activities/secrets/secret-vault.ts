@@ -1,4 +1,4 @@
-import { secret } from '../../src/define/secret.ts';
+import { secret } from '../../src/define/context/secret.ts';
 import { LonghaulError } from '../../src/core/domain/errors/error.ts';
 import type { JsonValue } from '../../src/core/domain/json/json.ts';
 import { isSecretReference, type SecretReference } from '../../src/core/domain/agent/secret-reference.ts';

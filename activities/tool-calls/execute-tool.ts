@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { isUpdatingResult } from '../../src/define/context-update.ts';
-import type { RunContext } from '../../src/define/run-context.ts';
-import type { AnyTool } from '../../src/define/tool-definition.ts';
-import { isModelRetry, isToolFailure } from '../../src/define/tool-failure.ts';
-import { isToolOutput, type ToolOutput } from '../../src/define/tool-output.ts';
+import { isUpdatingResult } from '../../src/define/context/context-update.ts';
+import type { RunContext } from '../../src/define/context/run-context.ts';
+import type { AnyTool } from '../../src/define/tools/tool-definition.ts';
+import { isModelRetry, isToolFailure } from '../../src/define/tools/tool-failure.ts';
+import { isToolOutput, type ToolOutput } from '../../src/define/tools/tool-output.ts';
 import type { ContextOperation } from '../../src/core/domain/record/context-update.ts';
 import type { HookRecord } from '../../src/core/domain/hooks/hook-record.ts';
 import { errorMessage } from '../../src/core/domain/errors/error.ts';

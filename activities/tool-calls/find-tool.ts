@@ -1,4 +1,4 @@
-import type { AnyTool } from '../../src/define/tool-definition.ts';
+import type { AnyTool } from '../../src/define/tools/tool-definition.ts';
 import type { RunToolInput } from '../../src/core/protocol.ts';
 import { mcpToolDefinition } from '../mcp/mcp-tool.ts';
 import type { ActivityRuntime } from '../runtime.ts';

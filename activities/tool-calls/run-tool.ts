@@ -1,7 +1,7 @@
 import { activityInfo, getClient, log } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
-import type { Resources } from '../../src/define/run-context.ts';
-import type { AnyTool } from '../../src/define/tool-definition.ts';
+import type { Resources } from '../../src/define/context/run-context.ts';
+import type { AnyTool } from '../../src/define/tools/tool-definition.ts';
 import { BYTE_BUDGETS } from '../../src/core/domain/json/byte-budget.ts';
 import type { SpilledContent, ToolResult } from '../../src/core/domain/content/content.ts';
 import { cutText } from '../../src/core/domain/content/cut-content.ts';

@@ -1,5 +1,5 @@
 import { activityInfo, log } from '@temporalio/activity';
-import type { Resources, RunContext, RunLog } from '../../src/define/run-context.ts';
+import type { Resources, RunContext, RunLog } from '../../src/define/context/run-context.ts';
 import { MAX_JSON_DEPTH } from '../../src/core/domain/json/json-depth.ts';
 import { type JsonObject, type JsonValue, isJsonObject } from '../../src/core/domain/json/json.ts';
 import { cleanJson } from '../../src/model/clean-json.ts';

@@ -1,4 +1,4 @@
-import type { AnyTool } from '../../src/define/tool-definition.ts';
+import type { AnyTool } from '../../src/define/tools/tool-definition.ts';
 import type { VerifiedOutcome } from '../../src/define/options/tool-policy-options.ts';
 import { LonghaulError } from '../../src/core/domain/errors/error.ts';
 import type { VerifyCallInput, VerifyCallOutput } from '../../src/core/protocol.ts';

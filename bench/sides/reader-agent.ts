@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
 import { defineAgent } from '../../src/define/define-agent.ts';
-import { defineTool } from '../../src/define/define-tool.ts';
+import { defineTool } from '../../src/define/tools/define-tool.ts';
 import type { WindowOptions } from '../../src/define/options/window-options.ts';
 import type { ModelName } from '../../src/core/domain/agent/model-name.ts';
 import type { Tier } from './side.ts';

@@ -12,8 +12,8 @@ import type { AnyHook } from './hooks/hook-definition.ts';
 import type { CodeDefinition } from './code/executor-definition.ts';
 import type { McpServerDefinition } from './mcp/mcp-definition.ts';
 import type { RequiresSomething } from './options/requires-something.ts';
-import type { Resources } from './run-context.ts';
-import type { AnyTool } from './tool-definition.ts';
+import type { Resources } from './context/run-context.ts';
+import type { AnyTool } from './tools/tool-definition.ts';
 import type { WindowOptions } from './options/window-options.ts';
 
 /** Instructions: text, several texts (each becomes a system message), or a function of the run's deps, called once per run in an activity. */

@@ -13,7 +13,7 @@ import type { CodeOptions } from './code/code-option.ts';
 import type { ApprovalDeadlineOptions } from './options/approval-options.ts';
 import type { HandoffOption } from './handoffs/handoff-options.ts';
 import type { McpServerDefinition } from './mcp/mcp-definition.ts';
-import type { ToolDefinition } from './tool-definition.ts';
+import type { ToolDefinition } from './tools/tool-definition.ts';
 import type { WindowOptions } from './options/window-options.ts';
 
 /** The type of an agent's answer: the output of its output schema, or text (or parts, if it has media) without one. */

@@ -1,6 +1,6 @@
 import type { DeadlineAction, Decision, PendingApproval } from '../core/domain/approvals/approval.ts';
 import type { JsonObject, JsonValue } from '../core/domain/json/json.ts';
-import type { Resources } from './run-context.ts';
+import type { Resources } from './context/run-context.ts';
 
 /** A decision that was sent, before it is applied. */
 export interface DecisionToAuthorize {

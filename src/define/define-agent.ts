@@ -19,7 +19,7 @@ import { nonEmpty, requireKnown, requireZod, wholeNumber } from './options/optio
 import { defineOutput } from './options/output-definition.ts';
 import { agentPermissions } from './permissions/permissions-option.ts';
 import type { ResourcesOfTools } from './options/needed-resources.ts';
-import type { AnyTool } from './tool-definition.ts';
+import type { AnyTool } from './tools/tool-definition.ts';
 import { checkWindow } from './options/window-options.ts';
 
 const OPTIONS = [

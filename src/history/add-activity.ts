@@ -10,7 +10,7 @@ import {
 import { isJsonObject } from '../core/domain/json/json.ts';
 import { childOf } from './children/recorded-child.ts';
 import { attemptAddress, callKey, loadAddress, type RecordedActivity, type RecordedExecution } from './recorded-execution.ts';
-import { segmentAddress } from './recorded-segments.ts';
+import { segmentAddress } from './tools/recorded-segments.ts';
 import type { NamedActivity } from './rescheduled-activity.ts';
 
 /** Adds an activity to the record of its execution, by its name. */

@@ -5,11 +5,6 @@ import {
   notifyFailure,
   summaryFailure,
   summaryOutcome,
-  toolFailure,
-  toolOutcome,
-  requirementFailure,
-  verifiedOutcome,
-  verifyFailure,
 } from '../core/activity-requests/activity-outcome.ts';
 import { unresolved } from '../core/activity-requests/resolve-request.ts';
 import { earlierFailure } from '../core/activity-requests/program-requests.ts';
@@ -46,11 +41,8 @@ import { derivedEventId } from './event-ids.ts';
 import { RecordedAgents } from './children/recorded-agents.ts';
 import { RecordedSteps } from './program/recorded-steps.ts';
 import type { RecordedTasks } from './recorded-tasks.ts';
-import type { RunToolOutput } from '../core/protocol.ts';
-import { recordedSegment } from './recorded-segments.ts';
-import { callKey, type RecordedExecution } from './recorded-execution.ts';
-
-type LocalCall = RecordedExecution['localCalls'][number];
+import type { RecordedExecution } from './recorded-execution.ts';
+import { RecordedToolCalls } from './tools/recorded-tool-calls.ts';
 
 /** The ids of events that are in the history: by their offset, and those of the calls of a program by the ids of the calls. */
 export interface RecordedIds {
@@ -70,16 +62,12 @@ export class RecordedPorts implements ProgramPorts {
   readonly #tasks: RecordedTasks;
   readonly #ids: ReadonlyMap<number, string>;
   readonly #callEvents: ReadonlyMap<string, string>;
-  /** Local calls that the loop has not requested yet. */
-  readonly #localCallsLeft: Set<LocalCall>;
-  /** The number of other tool calls and segments of code that the loop has not requested yet, by the task that requested them. */
-  readonly #toolCallsLeft = new Map<number, number>();
   #modelCalls = 0;
   #summaries = 0;
   #handoffs = 0;
   #authorizations = 0;
   #notifications = 0;
-  #toolsRunning = 0;
+  readonly #tools: RecordedToolCalls;
   readonly #steps: RecordedSteps;
   readonly #agents: RecordedAgents;
 
@@ -89,9 +77,8 @@ export class RecordedPorts implements ProgramPorts {
     this.#ids = ids;
     this.#callEvents = callEvents;
     this.inbox = tasks.inbox;
-    this.#localCallsLeft = new Set(recorded.localCalls);
+    this.#tools = new RecordedToolCalls(recorded, tasks);
     this.#steps = new RecordedSteps(recorded, tasks);
-    for (const { scheduledIn } of [...recorded.toolCalls.values(), ...recorded.segments.values()]) this.#countToolCall(scheduledIn, 1);
     this.#agents = new RecordedAgents(recorded, tasks);
   }
 
@@ -129,14 +116,20 @@ export class RecordedPorts implements ProgramPorts {
     return ended.failure === undefined ? summaryOutcome(ended.output) : summaryFailure(model, ended.failure);
   }
 
-  async runTool(invocation: ToolInvocation): Promise<ToolOutcome> {
-    const { tool } = invocation;
-    const recorded = this.#recorded.toolCalls.get(this.#keyOf(invocation));
-    if (recorded !== undefined) this.#countToolCall(recorded.scheduledIn, -1);
-    this.#toolsRunning += 1;
-    const ended = await this.#tasks.endOf(recorded ?? this.#localCall(invocation), { isWaitedFor: false });
-    this.#toolsRunning -= 1;
-    return ended.failure === undefined ? toolOutcome(ended.output as RunToolOutput) : toolFailure(tool, ended.failure);
+  runTool(invocation: ToolInvocation): Promise<ToolOutcome> {
+    return this.#tools.runTool(invocation);
+  }
+
+  verify(invocation: ToolInvocation, reason: string): Promise<ToolOutcome> {
+    return this.#tools.verify(invocation, reason);
+  }
+
+  askTerms(invocation: ToolInvocation): Promise<ApprovalRequirement | undefined> {
+    return this.#tools.askTerms(invocation);
+  }
+
+  runSegment(call: SegmentCall): Promise<SegmentOutcome> {
+    return this.#tools.runSegment(call);
   }
 
   async resolveHandoff(agent: string): Promise<Resolved> {
@@ -149,13 +142,6 @@ export class RecordedPorts implements ProgramPorts {
   }
 
   switchAgent(): void {}
-
-  runSegment(call: SegmentCall): Promise<SegmentOutcome> {
-    return recordedSegment(this.#recorded, this.#tasks, call, {
-      localCallsLeft: this.#localCallsLeft,
-      requested: ({ scheduledIn }) => this.#countToolCall(scheduledIn, -1),
-    });
-  }
 
   ask(call: AskCall): Promise<AskOutcome> {
     return this.#steps.ask(call);
@@ -180,20 +166,6 @@ export class RecordedPorts implements ProgramPorts {
 
   readonly storeOutputs: ProgramPorts['storeOutputs'] = () => this.#steps.outputs.storeOutputs();
   readonly loadOutput: ProgramPorts['loadOutput'] = (stored) => this.#steps.outputs.loadOutput(stored);
-
-  async verify(invocation: ToolInvocation, reason: string): Promise<ToolOutcome> {
-    const recorded = this.#recorded.verifications.get(this.#keyOf(invocation));
-    this.#toolsRunning += 1;
-    const ended = await this.#tasks.endOf(recorded, { isWaitedFor: false });
-    this.#toolsRunning -= 1;
-    return ended.failure === undefined ? verifiedOutcome(ended.output, reason) : verifyFailure(ended.failure, reason);
-  }
-
-  async askTerms(invocation: ToolInvocation): Promise<ApprovalRequirement | undefined> {
-    const recorded = this.#recorded.termsRequests.get(this.#keyOf(invocation));
-    const ended = await this.#tasks.endOf(recorded, { isWaitedFor: false });
-    return ended.failure === undefined ? (ended.output ?? undefined) : requirementFailure(invocation.eventId, invocation.index);
-  }
 
   async authorize({ id }: Decision): Promise<Authorization> {
     const recorded = this.#recorded.authorizations[this.#authorizations];
@@ -224,17 +196,15 @@ export class RecordedPorts implements ProgramPorts {
    */
   continueDue(growth: Growth, leaving?: Leaving): boolean {
     const { end, archivings, decidedIn = Infinity, modelCalls, summaries, handoffs } = this.#recorded;
-    // A local call runs as soon as it is requested. One that is left will be requested in this execution.
-    if (this.#localCallsLeft.size > 0) return false;
-    if (this.#toolCallsLeft.has(this.#tasks.number) || modelCalls[this.#modelCalls]?.scheduledIn === this.#tasks.number) return false;
+    if (this.#tools.areLocalLeft || this.#tools.startIn(this.#tasks.number)) return false;
+    if (modelCalls[this.#modelCalls]?.scheduledIn === this.#tasks.number) return false;
     if (this.#handoffs < handoffs.length) return false;
     if (this.#agents.startsIn(this.#tasks.number)) return false;
     if (leaving !== undefined) return this.#agents.areLeft;
     if (this.#state?.program !== undefined)
-      return this.#toolCallsLeft.size === 0 && this.#steps.continues(growth, { toolsRunning: this.#toolsRunning > 0 });
-    if (this.#toolsRunning > 0 || this.#agents.running > 0) return true;
-    if ((end?.type !== 'continued' && archivings.length === 0) || this.#modelCalls < modelCalls.length || this.#toolCallsLeft.size > 0)
-      return false;
+      return !this.#tools.areLeft && this.#steps.continues(growth, { toolsRunning: this.#tools.areRunning });
+    if (this.#tools.areRunning || this.#agents.running > 0) return true;
+    if ((end?.type !== 'continued' && archivings.length === 0) || this.#modelCalls < modelCalls.length || this.#tools.areLeft) return false;
     // A paused run may summarise just before it continues in the next execution.
     return this.#tasks.number >= decidedIn || (this.inbox.paused && summaries[this.#summaries]?.scheduledIn === this.#tasks.number);
   }
@@ -256,33 +226,6 @@ export class RecordedPorts implements ProgramPorts {
       ...authorizations.slice(this.#authorizations),
     ];
     if (left.some(({ task }) => task !== undefined)) throw this.#diverged(`its end after ${this.#state?.window.through ?? 0} events`);
-  }
-
-  /**
-   * Returns the outcome of a local call. The marker of a failure does not say which call it belongs to: it is the
-   * first one that the workflow requested by that name and that is not assigned to another call.
-   */
-  #localCall(invocation: ToolInvocation): LocalCall | undefined {
-    const { tool } = invocation;
-    if (tool.tier !== 'local') return undefined;
-    const left = [...this.#localCallsLeft];
-    const key = this.#keyOf(invocation);
-    const failures = left.filter(({ input, failure }) => failure !== undefined && input.name === tool.name);
-    const call =
-      left.find(({ input: { name }, output }) => name === tool.name && output !== undefined && callKey(this.#recorded, output) === key) ??
-      failures.toSorted((one, other) => one.input.seq - other.input.seq)[0];
-    if (call !== undefined) this.#localCallsLeft.delete(call);
-    return call;
-  }
-
-  #keyOf({ offset, index, call }: ToolInvocation): string {
-    return callKey(this.#recorded, { at: [offset, index], callId: call.toolCallId });
-  }
-
-  #countToolCall(task: number, more: 1 | -1): void {
-    const left = (this.#toolCallsLeft.get(task) ?? 0) + more;
-    if (left === 0) this.#toolCallsLeft.delete(task);
-    else this.#toolCallsLeft.set(task, left);
   }
 
   #diverged(point: string): LonghaulError {

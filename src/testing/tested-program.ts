@@ -2,7 +2,7 @@ import type { JsonObject } from '../core/domain/json/json.ts';
 import type { ProgramResult } from '../core/domain/run/program-result.ts';
 import type { Anchor } from '../anchors/anchor.ts';
 import type { AnyProgram, GivenInputOf } from '../define/program/program-definition.ts';
-import type { Resources } from '../define/run-context.ts';
+import type { Resources } from '../define/context/run-context.ts';
 import type { MemoryBackend } from '../memory/memory-backend.ts';
 import type { EffectsLedger } from './effects-ledger.ts';
 import type { TestCircumstances, TestedRecord } from './tested-run.ts';

@@ -8,8 +8,8 @@ const userWorkflows = fileURLToPath(new URL('./fixtures/user-workflows.ts', impo
 /** The packages of the SDK, and the validator. Every worker parses the bundle when it starts: adding a package is a decision. */
 const PACKAGES = ['@cfworker/json-schema', '@temporalio/common', '@temporalio/workflow', 'long', 'ms', 'nexus-rpc'];
 
-/** The bundle had 1,354 kB without comments when this was set: there is room for the loop to grow, but not for another library. */
-const MAX_CODE_BYTES = 1_800_000;
+/** The bundle had 1,837 kB without comments when this was set: there is room for the loop to grow, but not for another library. */
+const MAX_CODE_BYTES = 2_200_000;
 
 describe('the bundle of a worker without workflows of its own', async () => {
   const bundle = await bundleWorkflows(root);

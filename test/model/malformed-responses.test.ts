@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineAgent } from '../../src/define/define-agent.ts';
-import { defineTool } from '../../src/define/define-tool.ts';
+import { defineTool } from '../../src/define/tools/define-tool.ts';
 import type { AgentSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
 import { isToolCall, type ToolCall, type ToolResult } from '../../src/core/domain/content/content.ts';
 import type { JsonValue } from '../../src/core/domain/json/json.ts';

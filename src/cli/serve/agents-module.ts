@@ -3,7 +3,7 @@ import { extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { ArchiveSink, CreateWorkerOptions, PayloadStore } from '../../../worker/index.ts';
 import type { AnyAgent } from '../../define/agent-definition.ts';
-import type { Resources } from '../../define/run-context.ts';
+import type { Resources } from '../../define/context/run-context.ts';
 import { UsageError } from '../../core/domain/errors/error.ts';
 import type { ModelClient } from '../../core/domain/model/model.ts';
 import { importProblem } from './import-problem.ts';

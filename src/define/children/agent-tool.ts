@@ -4,10 +4,10 @@ import { type LimitOptions, plainLimits } from '../../core/domain/agent/limit-op
 import { LonghaulError, UsageError } from '../../core/domain/errors/error.ts';
 import type { JsonObject } from '../../core/domain/json/json.ts';
 import type { AnyAgent, OutputOf } from '../agent-definition.ts';
-import { defineTool, type ObjectSchema } from '../define-tool.ts';
+import { defineTool, type ObjectSchema } from '../tools/define-tool.ts';
 import type { ApprovalOption } from '../options/approval-options.ts';
 import { nonEmpty, requireKnown } from '../options/option-checks.ts';
-import type { ToolDefinition } from '../tool-definition.ts';
+import type { ToolDefinition } from '../tools/tool-definition.ts';
 import type { AgentToolDefinition } from './agent-tool-definition.ts';
 import { shareProblem } from './share-problem.ts';
 

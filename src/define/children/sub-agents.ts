@@ -1,5 +1,5 @@
 import type { AnyAgent } from '../agent-definition.ts';
-import type { AnyTool } from '../tool-definition.ts';
+import type { AnyTool } from '../tools/tool-definition.ts';
 
 /** Returns the agent that a tool was made of; undefined for any other tool, and for one that names its agent. */
 export function agentOfTool({ agent }: Pick<AnyTool, 'agent'>): AnyAgent | undefined {

@@ -4,7 +4,7 @@ import type { ReplyFormat } from '../../core/domain/agent/agent-snapshot.ts';
 import type { PruneStrategy } from '../../core/domain/conversation/prune-steps.ts';
 import { UsageError } from '../../core/domain/errors/error.ts';
 import { requireKnown } from '../options/option-checks.ts';
-import type { AnyTool } from '../tool-definition.ts';
+import type { AnyTool } from '../tools/tool-definition.ts';
 import type { CodeDefinition, ExecutorDefinition } from './executor-definition.ts';
 import { checkPrune } from './prune-option.ts';
 

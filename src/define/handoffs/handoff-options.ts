@@ -3,7 +3,7 @@ import { UsageError } from '../../core/domain/errors/error.ts';
 import type { ReplyFormat } from '../../core/domain/agent/agent-snapshot.ts';
 import type { AnyAgent, HandoffTarget } from '../agent-definition.ts';
 import { nonEmpty, wholeNumber } from '../options/option-checks.ts';
-import type { AnyTool } from '../tool-definition.ts';
+import type { AnyTool } from '../tools/tool-definition.ts';
 
 /** The agents that an agent may hand over to: each the agent itself, or its name. */
 export type HandoffOption = readonly (AnyAgent | string)[];

@@ -1,6 +1,6 @@
 import type { HookEvent } from '../../core/domain/hooks/hook-event.ts';
 import type { JsonObject } from '../../core/domain/json/json.ts';
-import type { Resources } from '../run-context.ts';
+import type { Resources } from '../context/run-context.ts';
 import type { HookPayloads } from './hook-payload.ts';
 
 /**

@@ -3,7 +3,7 @@ import { type Duration, milliseconds } from '../../core/domain/run/duration.ts';
 import { UsageError } from '../../core/domain/errors/error.ts';
 import type { JsonObject } from '../../core/domain/json/json.ts';
 import { requireKnown } from './option-checks.ts';
-import type { Resources } from '../run-context.ts';
+import type { Resources } from '../context/run-context.ts';
 
 /** The time that a call waits for a decision, and the outcome when it is over. */
 export interface ApprovalDeadlineOptions {

@@ -1,8 +1,8 @@
 import type { AnyAgent, ResourcesOf } from '../agent-definition.ts';
 import type { Named, RequiresSomething } from './requires-something.ts';
-import type { ResourceDefinition } from '../resource.ts';
-import type { Resources } from '../run-context.ts';
-import type { AnyTool, ToolDefinition } from '../tool-definition.ts';
+import type { ResourceDefinition } from '../context/resource.ts';
+import type { Resources } from '../context/run-context.ts';
+import type { AnyTool, ToolDefinition } from '../tools/tool-definition.ts';
 
 /** The intersection of the types in a union; `Resources` if there are none. */
 type AllOf<Union> = [Union] extends [never]

@@ -1,6 +1,6 @@
 import { notExecutable } from '../../core/domain/content/tool-text.ts';
 import { UsageError } from '../../core/domain/errors/error.ts';
-import { ToolFailure } from '../tool-failure.ts';
+import { ToolFailure } from '../tools/tool-failure.ts';
 
 /** The options of a tool with `execute: 'none'`. All others concern the execution of its calls. */
 const DESCRIPTION: readonly string[] = ['name', 'description', 'parameters', 'strict', 'execute', 'callers'];

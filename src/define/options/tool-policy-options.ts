@@ -2,7 +2,7 @@ import { type Duration, milliseconds, timerMilliseconds } from '../../core/domai
 import { UsageError } from '../../core/domain/errors/error.ts';
 import { type Backoff, DEFAULT_POLICY, MAX_LOCAL_TIMEOUT_MS, type ToolPolicy } from '../../core/domain/agent/tool-policy.ts';
 import { nonEmpty, requireKnown, wholeNumber } from './option-checks.ts';
-import type { Resources, RunContext } from '../run-context.ts';
+import type { Resources, RunContext } from '../context/run-context.ts';
 
 /** The waits between attempts. */
 export interface BackoffOptions {

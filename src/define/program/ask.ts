@@ -1,5 +1,5 @@
 import type { AskDocument } from '../../core/domain/program/document.ts';
-import type { AnyTool } from '../tool-definition.ts';
+import type { AnyTool } from '../tools/tool-definition.ts';
 import { definitionName } from './definition-name.ts';
 import { type SchemaOption, toJsonSchema } from './output-schema.ts';
 import { type CommonOptions, makeStep, type ProgramStep, splitOptions } from './program-step.ts';

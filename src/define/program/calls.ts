@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../core/domain/json/json.ts';
 import type { AgentStepDocument, ProgramStepDocument } from '../../core/domain/program/document.ts';
 import type { AnyAgent } from '../agent-definition.ts';
-import type { AnyTool } from '../tool-definition.ts';
+import type { AnyTool } from '../tools/tool-definition.ts';
 import { definitionName } from './definition-name.ts';
 import type { AnyProgram } from './program-definition.ts';
 import { type CommonOptions, makeStep, type ProgramStep, splitOptions } from './program-step.ts';

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { JsonValue } from '../../core/domain/json/json.ts';
 import type { ProgramDocument } from '../../core/domain/program/document.ts';
 import type { AnyAgent } from '../agent-definition.ts';
-import type { AnyTool } from '../tool-definition.ts';
+import type { AnyTool } from '../tools/tool-definition.ts';
 
 /**
  * A program as `defineProgram` returns it: its document, and the definitions that its steps were given. Its type carries the types of

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AnyAgent } from '../../define/agent-definition.ts';
-import type { AnyTool } from '../../define/tool-definition.ts';
-import type { RunContext } from '../../define/run-context.ts';
+import type { AnyTool } from '../../define/tools/tool-definition.ts';
+import type { RunContext } from '../../define/context/run-context.ts';
 import type { Plan } from './plan.ts';
 
 /** Returns the agent with its tools delayed as the test plans. */

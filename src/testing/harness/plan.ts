@@ -1,5 +1,5 @@
 import type { AnyAgent } from '../../define/agent-definition.ts';
-import type { AnyTool } from '../../define/tool-definition.ts';
+import type { AnyTool } from '../../define/tools/tool-definition.ts';
 import { UsageError } from '../../core/domain/errors/error.ts';
 import { type Fault, faultText } from '../faults.ts';
 import { type Moment, type Occurrence, occurrenceText } from '../meanwhile.ts';

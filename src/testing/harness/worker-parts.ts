@@ -3,7 +3,7 @@ import type { Anchor } from '../../anchors/anchor.ts';
 import type { AnyProgram } from '../../define/program/program-definition.ts';
 import { reachableAgents } from './reachable-agents.ts';
 import type { MemoryBackend } from '../../memory/memory-backend.ts';
-import type { Resources } from '../../define/run-context.ts';
+import type { Resources } from '../../define/context/run-context.ts';
 import { withSubAgents } from '../../define/children/sub-agents.ts';
 import { UsageError } from '../../core/domain/errors/error.ts';
 import type { ModelClient } from '../../core/domain/model/model.ts';

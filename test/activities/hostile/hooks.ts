@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { createActivities } from '../../../activities/index.ts';
 import { SecretVault } from '../../../activities/secrets/secret-vault.ts';
 import type { ArchiveSink } from '../../../src/archive/archive-sink.ts';
-import { resource } from '../../../src/define/resource.ts';
+import { resource } from '../../../src/define/context/resource.ts';
 import type { DecidedCall, PendingApproval } from '../../../src/core/domain/approvals/approval.ts';
 import type { Folded } from '../../../src/core/domain/record/window.ts';
 import { defineAgent, defineTool, type ToolOptions } from '../../../src/index.ts';

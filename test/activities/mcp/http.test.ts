@@ -6,7 +6,7 @@ import { SecretVault } from '../../../activities/secrets/secret-vault.ts';
 import type { McpServerDefinition } from '../../../src/define/mcp/mcp-definition.ts';
 import { mcpServer } from '../../../src/define/mcp/mcp-server.ts';
 import { freePorts } from '../../../src/dev-server/free-port.ts';
-import { secret } from '../../../src/define/secret.ts';
+import { secret } from '../../../src/define/context/secret.ts';
 import { type HttpServer, httpServer } from './real-servers.ts';
 import { type RecordingProxy, recordingProxy } from './recording-proxy.ts';
 

@@ -6,7 +6,7 @@ import type { McpRequest } from '../../../activities/mcp/mcp-connection.ts';
 import type { McpPool } from '../../../activities/mcp/mcp-pool.ts';
 import { UnknownOutcome } from '../../../activities/tool-calls/unknown-outcome.ts';
 import { mcpServer, type McpServerOptions } from '../../../src/define/mcp/mcp-server.ts';
-import { isToolFailure } from '../../../src/define/tool-failure.ts';
+import { isToolFailure } from '../../../src/define/tools/tool-failure.ts';
 import type { JsonObject } from '../../../src/core/domain/json/json.ts';
 import { fakeContext } from '../../fakes/run-context.ts';
 

@@ -8,7 +8,7 @@ import { openConnection } from '../../../activities/mcp/open-connection.ts';
 import { SecretVault } from '../../../activities/secrets/secret-vault.ts';
 import type { McpServerDefinition } from '../../../src/define/mcp/mcp-definition.ts';
 import { mcpServer } from '../../../src/define/mcp/mcp-server.ts';
-import { secret } from '../../../src/define/secret.ts';
+import { secret } from '../../../src/define/context/secret.ts';
 import { until } from '../../server/testbed/until.ts';
 import { EVERYTHING, FILESYSTEM } from './real-servers.ts';
 

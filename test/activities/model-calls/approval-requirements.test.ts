@@ -4,7 +4,7 @@ import { callModelActivity } from '../../../activities/model-calls/call-model.ts
 import { withWorkerFailover } from '../../../activities/attempts/worker-failover.ts';
 import type { ApprovalPredicate } from '../../../src/define/options/approval-options.ts';
 import type { AnyAgent } from '../../../src/define/agent-definition.ts';
-import type { RunContext } from '../../../src/define/run-context.ts';
+import type { RunContext } from '../../../src/define/context/run-context.ts';
 import { defineAgent, defineTool } from '../../../src/index.ts';
 import type { RecordedResponse } from '../../../src/core/domain/model/recorded-response.ts';
 import { QUERIES } from '../../../src/core/protocol.ts';

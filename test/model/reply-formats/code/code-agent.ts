@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { AgentSnapshot } from '../../../../src/core/domain/agent/agent-snapshot.ts';
 import type { CodeLanguage, CodeSnapshot } from '../../../../src/core/domain/code/code-snapshot.ts';
 import { DEFAULT_EXECUTION_LIMITS } from '../../../../src/core/execution/execution-limits.ts';
-import { defineTool } from '../../../../src/define/define-tool.ts';
+import { defineTool } from '../../../../src/define/tools/define-tool.ts';
 import { newSnapshot } from '../../../fakes/snapshot.ts';
 
 const add = defineTool({

@@ -4,7 +4,7 @@ import type { AgentSnapshot } from '../../../../src/core/domain/agent/agent-snap
 import type { ModelResponse } from '../../../../src/core/domain/model/model.ts';
 import type { RecordedResponse } from '../../../../src/core/domain/model/recorded-response.ts';
 import { defineAgent } from '../../../../src/define/define-agent.ts';
-import { defineTool } from '../../../../src/define/define-tool.ts';
+import { defineTool } from '../../../../src/define/tools/define-tool.ts';
 import { interpretReply } from '../../../../src/model/reply-formats/interpret-reply.ts';
 import { newSnapshot, snapshotOf } from '../../../fakes/snapshot.ts';
 

@@ -3,8 +3,8 @@ import { errorMessage } from '../../../../src/core/domain/errors/error.ts';
 import type { JsonObject, JsonValue } from '../../../../src/core/domain/json/json.ts';
 import { quickjs } from '../../../../src/define/code/quickjs.ts';
 import { defineAgent } from '../../../../src/define/define-agent.ts';
-import { defineTool } from '../../../../src/define/define-tool.ts';
-import type { ToolDefinition } from '../../../../src/define/tool-definition.ts';
+import { defineTool } from '../../../../src/define/tools/define-tool.ts';
+import type { ToolDefinition } from '../../../../src/define/tools/tool-definition.ts';
 import type { Operation } from '../adapter.ts';
 import { CaseProblem, list, only, text } from '../fields.ts';
 

@@ -1,8 +1,8 @@
-import { segmentFailure, segmentOutcome } from '../core/activity-requests/segment-request.ts';
-import type { SegmentCall, SegmentOutcome } from '../core/loop/ports.ts';
-import { ACTIVITIES, type RunSegmentOutput } from '../core/protocol.ts';
-import type { RecordedActivity, RecordedExecution } from './recorded-execution.ts';
-import type { RecordedTasks } from './recorded-tasks.ts';
+import { segmentFailure, segmentOutcome } from '../../core/activity-requests/segment-request.ts';
+import type { SegmentCall, SegmentOutcome } from '../../core/loop/ports.ts';
+import { ACTIVITIES, type RunSegmentOutput } from '../../core/protocol.ts';
+import type { RecordedActivity, RecordedExecution } from '../recorded-execution.ts';
+import type { RecordedTasks } from '../recorded-tasks.ts';
 
 type LocalCall = RecordedExecution['localCalls'][number];
 

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { type Duration, milliseconds } from '../core/domain/run/duration.ts';
-import { LonghaulError, UsageError } from '../core/domain/errors/error.ts';
-import type { ToolCaller } from '../core/domain/agent/agent-snapshot.ts';
-import type { JsonObject } from '../core/domain/json/json.ts';
-import { jsonSchemaOf } from '../schema/zod-json-schema.ts';
+import { type Duration, milliseconds } from '../../core/domain/run/duration.ts';
+import { LonghaulError, UsageError } from '../../core/domain/errors/error.ts';
+import type { ToolCaller } from '../../core/domain/agent/agent-snapshot.ts';
+import type { JsonObject } from '../../core/domain/json/json.ts';
+import { jsonSchemaOf } from '../../schema/zod-json-schema.ts';
 import { defineTool, type ObjectSchema } from './define-tool.ts';
-import { requireKnown, requireZod } from './options/option-checks.ts';
+import { requireKnown, requireZod } from '../options/option-checks.ts';
 import type { ToolDefinition } from './tool-definition.ts';
 
 /** The default of `parameters`: the question of the model. */

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { defineAgent, defineTool } from '../../src/index.ts';
-import { agent, ask, defineProgram, parallel, program, unit } from '../../src/define/program/index.ts';
-import { approve, callTool, cancelRun, reject, say, scriptedModel, structured, testProgram, together } from '../../src/testing/index.ts';
+import { defineAgent, defineTool } from '../../../src/index.ts';
+import { agent, ask, defineProgram, parallel, program, unit } from '../../../src/define/program/index.ts';
+import { approve, callTool, cancelRun, reject, say, scriptedModel, structured, testProgram, together } from '../../../src/testing/index.ts';
 
 const lookedUp: string[] = [];
 

@@ -1,21 +1,21 @@
 import type { z } from 'zod';
-import { UsageError } from '../core/domain/errors/error.ts';
-import type { JsonObject } from '../core/domain/json/json.ts';
-import { isObjectSchema, toStrictJsonSchema } from '../schema/strict-json-schema.ts';
-import { jsonSchemaOf } from '../schema/zod-json-schema.ts';
-import type { ToolCaller } from '../core/domain/agent/agent-snapshot.ts';
-import type { ToolCategory } from '../core/domain/permissions/permissions.ts';
-import { toolCategory } from './permissions/permissions-option.ts';
-import { toolCallers } from './code/tool-callers.ts';
-import { type ApprovalOption, toolApproval } from './options/approval-options.ts';
-import { nonEmpty, requireKnown, requireZod } from './options/option-checks.ts';
-import { providerSchema } from './options/provider-schema.ts';
-import { RESERVED_NAMES } from './options/reserved-names.ts';
-import { type Overflow, resultBudget } from './options/result-budget.ts';
-import type { Resources, RunContext } from './run-context.ts';
-import { schemaAlone } from './options/schema-alone.ts';
+import { UsageError } from '../../core/domain/errors/error.ts';
+import type { JsonObject } from '../../core/domain/json/json.ts';
+import { isObjectSchema, toStrictJsonSchema } from '../../schema/strict-json-schema.ts';
+import { jsonSchemaOf } from '../../schema/zod-json-schema.ts';
+import type { ToolCaller } from '../../core/domain/agent/agent-snapshot.ts';
+import type { ToolCategory } from '../../core/domain/permissions/permissions.ts';
+import { toolCategory } from '../permissions/permissions-option.ts';
+import { toolCallers } from '../code/tool-callers.ts';
+import { type ApprovalOption, toolApproval } from '../options/approval-options.ts';
+import { nonEmpty, requireKnown, requireZod } from '../options/option-checks.ts';
+import { providerSchema } from '../options/provider-schema.ts';
+import { RESERVED_NAMES } from '../options/reserved-names.ts';
+import { type Overflow, resultBudget } from '../options/result-budget.ts';
+import type { Resources, RunContext } from '../context/run-context.ts';
+import { schemaAlone } from '../options/schema-alone.ts';
 import type { ToolDefinition } from './tool-definition.ts';
-import { POLICY_OPTIONS, toolPolicy, type ToolPolicyOptions } from './options/tool-policy-options.ts';
+import { POLICY_OPTIONS, toolPolicy, type ToolPolicyOptions } from '../options/tool-policy-options.ts';
 
 /** An object schema, strict or not. */
 export type ObjectSchema = z.ZodObject<z.core.$ZodLooseShape, z.core.$ZodObjectConfig>;

@@ -1,13 +1,13 @@
 import type { z } from 'zod';
-import type { ToolCategory } from '../core/domain/permissions/permissions.ts';
-import type { JsonObject } from '../core/domain/json/json.ts';
-import type { ToolCaller } from '../core/domain/agent/agent-snapshot.ts';
-import type { ToolPolicy } from '../core/domain/agent/tool-policy.ts';
-import type { AgentToolDefinition } from './children/agent-tool-definition.ts';
-import type { ToolApproval } from './options/approval-options.ts';
-import type { Overflow } from './options/result-budget.ts';
-import type { Resources, RunContext } from './run-context.ts';
-import type { RetryOn, Verify } from './options/tool-policy-options.ts';
+import type { ToolCategory } from '../../core/domain/permissions/permissions.ts';
+import type { JsonObject } from '../../core/domain/json/json.ts';
+import type { ToolCaller } from '../../core/domain/agent/agent-snapshot.ts';
+import type { ToolPolicy } from '../../core/domain/agent/tool-policy.ts';
+import type { AgentToolDefinition } from '../children/agent-tool-definition.ts';
+import type { ToolApproval } from '../options/approval-options.ts';
+import type { Overflow } from '../options/result-budget.ts';
+import type { Resources, RunContext } from '../context/run-context.ts';
+import type { RetryOn, Verify } from '../options/tool-policy-options.ts';
 
 /**
  * A tool as `defineTool` returns it: checked, with its schemas converted. The type parameters are the arguments and the

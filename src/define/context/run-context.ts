@@ -1,5 +1,5 @@
-import type { JsonObject, JsonValue } from '../core/domain/json/json.ts';
-import type { CallUsage } from '../core/protocol.ts';
+import type { JsonObject, JsonValue } from '../../core/domain/json/json.ts';
+import type { CallUsage } from '../../core/protocol.ts';
 import type { ReadSecret } from './resource.ts';
 
 /** Live objects of the worker by name (pools, clients). They never reach history. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { agentTool, defineAgent } from '../../src/index.ts';
-import { callTool, say, type ScriptedModel, scriptedModel, testAgent } from '../../src/testing/index.ts';
+import { agentTool, defineAgent } from '../../../src/index.ts';
+import { callTool, say, type ScriptedModel, scriptedModel, testAgent } from '../../../src/testing/index.ts';
 
 const researcher = defineAgent({ name: 'researcher', model: 'scripted/m', instructions: 'Research.' });
 const chief = defineAgent({ name: 'chief', model: 'scripted/m', tools: [agentTool(researcher)] });

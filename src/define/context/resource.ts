@@ -1,7 +1,7 @@
-import { type Duration, timerMilliseconds } from '../core/domain/run/duration.ts';
-import { UsageError } from '../core/domain/errors/error.ts';
-import type { SecretReference } from '../core/domain/agent/secret-reference.ts';
-import { requireKnown } from './options/option-checks.ts';
+import { type Duration, timerMilliseconds } from '../../core/domain/run/duration.ts';
+import { UsageError } from '../../core/domain/errors/error.ts';
+import type { SecretReference } from '../../core/domain/agent/secret-reference.ts';
+import { requireKnown } from '../options/option-checks.ts';
 
 /** Reads a secret of the worker, by its name or its reference. Rejects if the worker has no secret with that name. */
 export type ReadSecret = (secret: string | SecretReference) => Promise<string>;

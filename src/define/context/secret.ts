@@ -1,6 +1,6 @@
-import { UsageError } from '../core/domain/errors/error.ts';
-import type { SecretReference } from '../core/domain/agent/secret-reference.ts';
-import { requireKnown } from './options/option-checks.ts';
+import { UsageError } from '../../core/domain/errors/error.ts';
+import type { SecretReference } from '../../core/domain/agent/secret-reference.ts';
+import { requireKnown } from '../options/option-checks.ts';
 
 /** The options of `secret`. */
 export interface SecretOptions {
