@@ -3,11 +3,12 @@ import type { McpServerDefinition } from '../../src/define/mcp/mcp-definition.ts
 import type { AnyTool } from '../../src/define/tools/tool-definition.ts';
 import { parseDeps } from '../../src/define/options/parse-deps.ts';
 import { type ErrorCode, UsageError } from '../../src/core/domain/errors/error.ts';
+import { joinedHooks } from '../../src/core/domain/hooks/inherited-hooks.ts';
 import type { JsonObject } from '../../src/core/domain/json/json.ts';
 import { knownText, type MissingThing } from '../../src/core/domain/errors/missing.ts';
 import type { ToolOwner } from '../../src/core/domain/agent/tool-owner.ts';
 import type { ModelClient } from '../../src/core/domain/model/model.ts';
-import type { HookSnapshot } from '../../src/core/domain/hooks/hook-snapshot.ts';
+import { type HookSnapshot, INLINE_HOOK_MS } from '../../src/core/domain/hooks/hook-snapshot.ts';
 import type { AnyHook } from '../../src/define/hooks/hook-definition.ts';
 import { checkHooks, requireOwnNames } from '../../src/define/hooks/hook-list.ts';
 import { MissingOnWorkerError } from '../attempts/missing-on-worker.ts';
@@ -117,9 +118,13 @@ export class AgentRegistry {
     return this.#agents.get(agentName)?.mcp?.find((server) => server.name === serverName);
   }
 
-  /** Returns the hooks of an agent that acts in a run: those of the worker first. */
-  hooks({ name: of, hooks = [] }: Pick<AnyAgent, 'name' | 'hooks'>): HookSnapshot[] {
-    return [...this.#hooks.map(({ name, on }) => ({ name, on })), ...hooks.map(({ name, on }) => ({ name, on, of }))];
+  /**
+   * Returns the hooks of an agent that acts in a run: those of the runs above first, then those of the worker. Throws `unknown_hook` for
+   * one of the runs above that this worker lacks.
+   */
+  hooks({ name: of, hooks = [] }: Pick<AnyAgent, 'name' | 'hooks'>, inherited: readonly HookSnapshot[] = []): HookSnapshot[] {
+    for (const hook of inherited) this.hook(hook);
+    return joinedHooks(inherited, [...this.#hooks.map(pinned), ...hooks.map((hook) => ({ ...pinned(hook), of }))]);
   }
 
   /** Returns a hook of a run as this worker has it. Throws `unknown_hook` if it has none of that name and event. */
@@ -164,6 +169,10 @@ export class AgentRegistry {
   #agentOf({ agentName, ofProgram }: ToolOwner): AnyAgent | undefined {
     return ofProgram ? undefined : this.#agents.get(agentName);
   }
+}
+
+function pinned({ name, on, timeoutMs }: AnyHook): HookSnapshot {
+  return { name, on, ...(timeoutMs > INLINE_HOOK_MS ? { timeoutMs } : {}) };
 }
 
 function missing(code: ErrorCode, what: string, thing: MissingThing): MissingOnWorkerError {

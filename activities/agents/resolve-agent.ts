@@ -2,6 +2,8 @@ import { anchorInstruction } from '../../src/anchors/anchor-instruction.ts';
 import { type AgentDocument, rulesOf, withoutDocument } from '../../src/core/domain/agent/agent-document.ts';
 import type { ToolSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
 import { TRANSFER_TO_AGENT } from '../../src/core/domain/handoffs/handoff-policy.ts';
+import type { HookSnapshot } from '../../src/core/domain/hooks/hook-snapshot.ts';
+import type { JsonObject } from '../../src/core/domain/json/json.ts';
 import { depsProblem } from '../../src/core/domain/record/deps-problem.ts';
 import { errorMessage, LonghaulError } from '../../src/core/domain/errors/error.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
@@ -17,6 +19,7 @@ import { firstOfFlow, requireDeps } from '../handoffs/first-of-flow.ts';
 import { namedAgent } from '../handoffs/named-agent.ts';
 import { transferTargets } from '../handoffs/transfer-targets.ts';
 import { failingAs } from '../failures/failure.ts';
+import { openSession } from '../hooks/session-hooks.ts';
 import { listMcpTools } from '../mcp/list-tools.ts';
 import { openingOfCall } from '../run-queries/opening-of-call.ts';
 import { queryRun } from '../run-queries/access.ts';
@@ -50,8 +53,11 @@ async function resolveAgent(runtime: ActivityRuntime, input: ResolveAgentInput, 
   requireDeps(runtime.registry, known, deps);
   const searchAttributes = await runtime.searchAttributes();
   const mcpTools = await toolsOfServers(runtime, agent, signal);
+  const hooks = runtime.registry.hooks(agent, input.hooks);
+  const texts = [...(await resolveInstructions(agent, parseDeps(agent, deps))), ...anchorTexts(runtime, document)];
+  const opened = await openRun(runtime, input, { agent: agent.name, hooks, deps, signal }, texts);
   const snapshot = buildSnapshot(agent, {
-    instructions: [...(await resolveInstructions(agent, parseDeps(agent, deps))), ...anchorTexts(runtime, document)],
+    instructions: opened.instructions,
     ...(document === undefined ? {} : { checks: rulesOf(document) }),
     capabilities: runtime.registry.provider(agent.model).capabilities,
     heartbeatMs: runtime.heartbeatMs,
@@ -64,7 +70,8 @@ async function resolveAgent(runtime: ActivityRuntime, input: ResolveAgentInput, 
     ...(input.limits === undefined ? {} : { limits: input.limits }),
     ...(input.left === undefined ? {} : { left: input.left }),
     ...(input.permissions === undefined ? {} : { permissions: input.permissions }),
-    hooks: runtime.registry.hooks(agent),
+    hooks,
+    hookRecords: opened.records,
     authorize: runtime.authorize !== undefined,
     notify: runtime.notify !== undefined,
     notifyEnded: runtime.notifyEnded !== undefined,
@@ -80,6 +87,26 @@ async function resolveAgent(runtime: ActivityRuntime, input: ResolveAgentInput, 
   runtime.snapshots.add(snapshot);
   const pinned = document === undefined ? snapshot : withoutDocument(snapshot, document);
   return opening === undefined ? pinned : { ...pinned, opening };
+}
+
+/** The run that begins, with the hooks of its agent. */
+interface OpeningRun {
+  agent: string;
+  hooks: HookSnapshot[];
+  deps: JsonObject;
+  signal: AbortSignal;
+}
+
+/** Calls the hooks at the start of a run, with the instructions of its agent. An agent that takes over goes on with a run. */
+function openRun(
+  runtime: ActivityRuntime,
+  run: ResolveAgentInput,
+  { agent: name, hooks, deps, signal }: OpeningRun,
+  instructions: string[],
+): ReturnType<typeof openSession> {
+  const begun = run.from === undefined ? hooks : [];
+  const scope = { runtime, run, snapshot: { name, hooks: begun }, signal, data: () => Promise.resolve({ deps, state: {} }) };
+  return openSession(scope, instructions);
 }
 
 /** Returns the texts of the anchors that a document names. */

@@ -37,6 +37,16 @@ export async function beforeRequest(scope: HookScope, { model, step }: CalledMod
   return { request: injected.length === 0 ? request : { ...request, instructions: [...instructions, ...injected] }, records };
 }
 
+/** Calls the hooks before the model summarises `events` events. Their texts are added to the instructions of that request. Never rejects. */
+export async function beforeSummary(scope: HookScope, events: number, request: ModelRequest): Promise<HookedRequest> {
+  const { injected, records } = await runEventHooks(scope, {
+    on: 'pre_compact',
+    payload: { events },
+    problemOf: () => 'a summary cannot be modified: inject a text',
+  });
+  return { request: { ...request, instructions: [...request.instructions, ...injected] }, records };
+}
+
 /** Bytes of JSON that a text may have which takes the place of an answer. */
 const TEXT_BYTES = 64_000;
 

@@ -3,24 +3,28 @@ import type { JsonObject, JsonValue } from '../../src/core/domain/json/json.ts';
 import { type HookScope, runEventHooks } from './event-hooks.ts';
 
 /** The result of a call before its budget is applied. */
-interface HookedResult {
+interface CallResult {
   content: JsonValue[];
   isError: boolean;
+}
+
+/** The result as its hooks leave it. The content is the same array if none of them changed it. */
+interface HookedResult extends CallResult {
   hooks: HookRecord[];
 }
 
-/** The call that a result belongs to. */
-interface ResultOf {
-  toolName: string;
+/** The event, and what is in its payload beside the id of the call and its result. */
+interface ResultEvent {
+  on: 'post_tool_use' | 'subagent_stop';
   callId: string;
-  arguments: JsonObject;
+  about: JsonObject;
 }
 
 /** Calls the hooks for the result of a call. One may replace it, or add a text that the model reads with it. Never rejects. */
 export async function afterCall(
   scope: HookScope,
-  call: ResultOf,
-  { content, isError }: Omit<HookedResult, 'hooks'>,
+  { on, callId, about }: ResultEvent,
+  { content, isError }: CallResult,
 ): Promise<HookedResult> {
   const [only = null, ...more] = content;
   const {
@@ -28,14 +32,14 @@ export async function afterCall(
     injected,
     records,
   } = await runEventHooks(scope, {
-    on: 'post_tool_use',
-    payload: { ...call, result: more.length === 0 ? only : content, isError },
-    callId: call.callId,
+    on,
+    payload: { ...about, callId, result: more.length === 0 ? only : content, isError },
+    callId,
     problemOf: resultProblem,
   });
   const replaced = changes['result'] === undefined ? content : [changes['result']];
   const failed = changes['isError'] === undefined ? isError : changes['isError'] === true;
-  return { content: [...replaced, ...injected], isError: failed, hooks: records };
+  return { content: injected.length === 0 ? replaced : [...replaced, ...injected], isError: failed, hooks: records };
 }
 
 function resultProblem(changes: JsonObject): string | undefined {

@@ -106,7 +106,12 @@ async function runAttempt(runtime: ActivityRuntime, call: Call, current: Attempt
 }
 
 /** Returns the result as the hooks of the run leave it. */
-async function hookedResult(runtime: ActivityRuntime, call: Call, executed: Executed, signal: AbortSignal): Promise<Partial<Executed>> {
+export async function hookedResult(
+  runtime: ActivityRuntime,
+  call: Call,
+  executed: Executed,
+  signal: AbortSignal,
+): Promise<Partial<Executed>> {
   const { input, name, args, deps, state } = call;
   if (input.hooks === undefined) return {};
   const scope = {
@@ -116,7 +121,7 @@ async function hookedResult(runtime: ActivityRuntime, call: Call, executed: Exec
     signal,
     data: () => Promise.resolve({ deps, state }),
   };
-  return afterCall(scope, { toolName: name, callId: input.callId, arguments: args }, executed);
+  return afterCall(scope, { on: 'post_tool_use', callId: input.callId, about: { toolName: name, arguments: args } }, executed);
 }
 
 function hooksOf({ hooks }: RunToolInput): Pick<RunToolInput, 'hooks'> {

@@ -52,6 +52,8 @@ export function addActivity(execution: RecordedExecution, activity: NamedActivit
     case ACTIVITIES.askTerms:
       setByKey(execution, execution.termsRequests, activity);
       return;
+    case ACTIVITIES.callHooks:
+      return addHooks(execution, activity);
     case ACTIVITIES.notifyEnded:
       execution.endNotification = activity as RecordedActivity<NotifyEndedInput, unknown>;
       execution.decidedIn ??= scheduledIn;
@@ -63,6 +65,12 @@ export function addActivity(execution: RecordedExecution, activity: NamedActivit
     default:
       setByKey(execution, execution.toolCalls, activity);
   }
+}
+
+/** Adds the hooks for the result of a call; those at the end of the run, whose answers are in its result, tell that the loop has ended. */
+function addHooks(execution: RecordedExecution, activity: NamedActivity): void {
+  if (isJsonObject(activity.input) && 'callId' in activity.input) setByKey(execution, execution.afterAgents, activity);
+  else execution.decidedIn ??= activity.scheduledIn;
 }
 
 /** True for the activity that resolves an agent which takes over. */

@@ -76,6 +76,7 @@ export class ExecutionReader {
       authorizations: [],
       verifications: new Map(),
       termsRequests: new Map(),
+      afterAgents: new Map(),
       notifications: [],
       ended: [],
       timers: new Set(),

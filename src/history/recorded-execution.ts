@@ -34,6 +34,7 @@ import type {
   StoreOutputsInput,
   StoreOutputsOutput,
 } from '../core/domain/program/messages.ts';
+import type { AfterAgentInput, CallHooksOutput } from '../core/domain/hooks/hook-messages.ts';
 import type { EarlierRun } from '../core/domain/program/program-state.ts';
 import type { TaskSize } from './program/full-history.ts';
 import type { LocalActivity } from './recorded-markers.ts';
@@ -111,6 +112,8 @@ export interface RecordedExecution {
   segments: Map<string, RecordedActivity<RunSegmentInput, RunSegmentOutput>>;
   /** Checks of calls whose outcome was unknown, by the key of the call. */
   verifications: Map<string, RecordedActivity<VerifyCallInput, VerifyCallOutput>>;
+  /** Hooks that were called for the results of agents, by the key of the call. */
+  afterAgents: Map<string, RecordedActivity<AfterAgentInput, CallHooksOutput>>;
   /** Approval predicates that were evaluated again, by the key of the call. */
   termsRequests: Map<string, RecordedActivity<AskTermsInput, ApprovalRequirement | null>>;
   /** Attempts of the model calls and memory uses of a program, by step and attempt: see `attemptAddress`. */

@@ -25,6 +25,7 @@ import type {
   SummaryOutcome,
   ToolInvocation,
   ToolOutcome,
+  ToolResultOutcome,
   WaitDeadline,
 } from '../core/loop/ports.ts';
 import type { ChildCall, ChildOutcome } from '../core/domain/children/child-call.ts';
@@ -118,6 +119,10 @@ export class RecordedPorts implements ProgramPorts {
 
   runTool(invocation: ToolInvocation): Promise<ToolOutcome> {
     return this.#tools.runTool(invocation);
+  }
+
+  afterAgent(invocation: ToolInvocation, outcome: ToolResultOutcome): Promise<ToolResultOutcome> {
+    return this.#tools.afterAgent(invocation, outcome);
   }
 
   verify(invocation: ToolInvocation, reason: string): Promise<ToolOutcome> {

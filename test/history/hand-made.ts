@@ -34,6 +34,7 @@ export class HandMade {
       loads: new Map(),
       verifications: new Map(),
       termsRequests: new Map(),
+      afterAgents: new Map(),
       toolCalls: new Map(),
       localCalls: [],
       segments: new Map(),

@@ -42,7 +42,7 @@ export function summaryRequest(
   return {
     name: ACTIVITIES.summarise,
     tier: 'remote',
-    options: modelOptions(snapshot, compactionSummary(events, model)),
+    options: modelOptions(snapshot, compactionSummary(events, model), hooksMs(snapshot, 'pre_compact')),
     input: { ...runReference(run), agent: snapshot.digest, ...range },
     returned: summaryOutcome,
     failed: (error) => summaryFailure(model, error),

@@ -112,6 +112,9 @@ export type ToolOutcome =
    */
   | { type: 'lost'; reason: string; recordedAt?: never };
 
+/** The result of a tool call. */
+export type ToolResultOutcome = Extract<ToolOutcome, { type: 'result' }>;
+
 /** The result of an agent whose end is that of the run. */
 export interface EndOfFinalAgent {
   /** The name of the tool. */
@@ -170,7 +173,7 @@ export interface SummaryRequest extends Conversation {
 
 /** The outcome of a summary. */
 export type SummaryOutcome =
-  | { type: 'summary'; id: string; text: string; usage: UsageStats | null; failedAttempts?: Spent }
+  | { type: 'summary'; id: string; text: string; usage: UsageStats | null; failedAttempts?: Spent; hooks?: HookRecord[] }
   | { type: 'failed'; code: ErrorCode; message: string; spent?: Spent }
   | { type: 'cancelled'; partial?: RecordedResponse };
 
@@ -231,6 +234,8 @@ export interface RunPorts extends RunClock {
    * `lost` again. Only for tools with `verify`.
    */
   verify(invocation: ToolInvocation, reason: string): Promise<ToolOutcome>;
+  /** Calls the hooks for the result of an agent that a call has run, and returns the result as they leave it. */
+  afterAgent(invocation: ToolInvocation, outcome: ToolResultOutcome): Promise<ToolResultOutcome>;
   /** Resolves an agent that takes over. */
   resolveHandoff(agent: string): Promise<Resolved>;
   /** Called when another agent takes over: the requests of the run are from here on those of this agent. */

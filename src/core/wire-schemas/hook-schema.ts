@@ -1,4 +1,5 @@
 import { HOOK_EVENTS } from '../domain/hooks/hook-event.ts';
+import { DURATION } from './bounded-number.ts';
 import type { JsonObject } from '../domain/json/json.ts';
 
 const TEXT: JsonObject = { type: 'string' };
@@ -6,7 +7,11 @@ const TEXT: JsonObject = { type: 'string' };
 /** The JSON Schema of the hooks in a snapshot. */
 export const HOOKS_SCHEMA: JsonObject = {
   type: 'array',
-  items: { type: 'object', properties: { name: TEXT, on: { enum: [...HOOK_EVENTS] }, of: TEXT }, required: ['name', 'on'] },
+  items: {
+    type: 'object',
+    properties: { name: TEXT, on: { enum: [...HOOK_EVENTS] }, of: TEXT, timeoutMs: DURATION },
+    required: ['name', 'on'],
+  },
 };
 
 /** The JSON Schema of the recorded answers of hooks. */

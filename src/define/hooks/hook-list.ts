@@ -1,9 +1,14 @@
 import { UsageError } from '../../core/domain/errors/error.ts';
 import type { AnyHook } from './hook-definition.ts';
 
+/** The most hooks of an agent, and of a worker: all of them are pinned for each run, and for the runs below it. */
+const MAX_HOOKS = 50;
+
 /** Returns the hooks of an agent or a worker. Throws a UsageError for another value, and for two hooks of one name. */
 export function checkHooks(owner: string, hooks: unknown = []): readonly AnyHook[] {
   if (!Array.isArray(hooks)) throw new UsageError(`${owner}: "hooks" is ${JSON.stringify(hooks)}: write a list of hooks`);
+  if (hooks.length > MAX_HOOKS)
+    throw new UsageError(`${owner} has ${hooks.length} hooks, over ${MAX_HOOKS}: let one function do the work of several`);
   const names = new Set<string>();
   for (const hook of hooks as (Partial<AnyHook> | null | undefined)[]) {
     if (hook?.kind !== 'longhaul.hook') throw new UsageError(`${owner}: "hooks" has a value that is not a hook: make it with defineHook`);

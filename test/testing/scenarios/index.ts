@@ -10,6 +10,7 @@ import { JSON_REPLIES } from './json-replies.ts';
 import { LIMITS, MESSAGES, WINDOWS } from './limits.ts';
 import { OPENINGS } from './openings.ts';
 import { FLOWS } from './several-agents/flows.ts';
+import { HOOKED_AGENTS } from './several-agents/hooked-agents.ts';
 import { HANDOFFS } from './several-agents/handoffs.ts';
 import { PERMISSIONS } from './rules/permissions.ts';
 import { HOOKS } from './rules/hooks.ts';
@@ -42,4 +43,5 @@ export const SCENARIOS: readonly Scenario[] = [
   ...SUB_AGENTS,
   ...SUB_AGENT_LIMITS,
   ...FLOWS,
+  ...HOOKED_AGENTS,
 ];

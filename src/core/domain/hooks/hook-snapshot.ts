@@ -6,11 +6,8 @@ export interface HookSnapshot {
   on: HookEvent;
   /** The agent that has it. Absent: the worker has it, for all agents. */
   of?: string;
-}
-
-/** True if both are the same hook. */
-export function isSameHook(one: HookSnapshot, other: HookSnapshot): boolean {
-  return one.name === other.name && one.of === other.of;
+  /** The time that it may take, in milliseconds. Absent: that of a hook that runs inside another activity. */
+  timeoutMs?: number;
 }
 
 /** The part of a snapshot that says which hooks a run has. */
@@ -28,5 +25,5 @@ export const INLINE_HOOK_MS = 10_000;
 
 /** Returns the milliseconds that the hooks of a run for some events may take inside one activity: those of one call follow each other, and calls are beside each other. */
 export function hooksMs(run: WithHooks, ...events: readonly HookEvent[]): number {
-  return hooksFor(run, ...events).length * INLINE_HOOK_MS;
+  return hooksFor(run, ...events).reduce((sum, { timeoutMs = INLINE_HOOK_MS }) => sum + timeoutMs, 0);
 }

@@ -1,4 +1,5 @@
 import type { RecordedResponse } from '../model/recorded-response.ts';
+import type { HookRecord } from '../hooks/hook-record.ts';
 import type { Spent, UsageStats } from '../model/usage.ts';
 import type { OfRun } from './activity-messages.ts';
 
@@ -43,6 +44,8 @@ export interface Summary {
   usage: UsageStats | null;
   /** The cost of the failed attempts before this one. */
   failedAttempts?: Spent;
+  /** The answers of hooks about the compaction. */
+  hooks?: HookRecord[];
 }
 
 /** Result of `callModel`. */

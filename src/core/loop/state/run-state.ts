@@ -5,7 +5,7 @@ import type { HandoffState } from '../../domain/handoffs/handoff-state.ts';
 import { cutText } from '../../domain/content/cut-content.ts';
 import { addEvent, incrementStep, newExecutionContext, type ExecutionContext } from '../../domain/record/execution-context.ts';
 import { newEvent, type Event } from '../../domain/record/event.ts';
-import type { JsonObject } from '../../domain/json/json.ts';
+import type { JsonObject, JsonValue } from '../../domain/json/json.ts';
 import type { Archiving, NotArchived } from '../../domain/record/not-archived.ts';
 import type { RunLimits } from '../../domain/agent/limits.ts';
 import { jsonBytes } from '../../domain/json/payload-limit.ts';
@@ -89,6 +89,8 @@ export interface RunState {
   program?: ProgramState;
   /** The agents of the run, once it has been handed over. */
   handoffs?: HandoffState;
+  /** The results of calls whose hooks are called. */
+  hookedResults?: { callId: string; content: JsonValue[] }[];
   /** Call id → the arguments that a hook gave to a call of the present response. */
   rewrites?: Record<string, JsonObject>;
   /** The code that the run has executed. Absent before its first cell. */
