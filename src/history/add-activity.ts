@@ -7,6 +7,7 @@ import {
   type RunSegmentInput,
   type RunSegmentOutput,
 } from '../core/protocol.ts';
+import type { AtEndInput, CallHooksOutput } from '../core/domain/hooks/hook-messages.ts';
 import { isJsonObject } from '../core/domain/json/json.ts';
 import { childOf } from './children/recorded-child.ts';
 import { attemptAddress, callKey, loadAddress, type RecordedActivity, type RecordedExecution } from './recorded-execution.ts';
@@ -47,13 +48,9 @@ export function addActivity(execution: RecordedExecution, activity: NamedActivit
     case ACTIVITIES.runCode:
       return addSegment(execution, activity as RecordedActivity<RunSegmentInput, RunSegmentOutput>);
     case ACTIVITIES.verifyCall:
-      setByKey(execution, execution.verifications, activity);
-      return;
     case ACTIVITIES.askTerms:
-      setByKey(execution, execution.termsRequests, activity);
-      return;
     case ACTIVITIES.callHooks:
-      return addHooks(execution, activity);
+      return addAboutCall(execution, activity);
     case ACTIVITIES.notifyEnded:
       execution.endNotification = activity as RecordedActivity<NotifyEndedInput, unknown>;
       execution.decidedIn ??= scheduledIn;
@@ -67,10 +64,15 @@ export function addActivity(execution: RecordedExecution, activity: NamedActivit
   }
 }
 
-/** Adds the hooks for the result of a call; those at the end of the run, whose answers are in its result, tell that the loop has ended. */
-function addHooks(execution: RecordedExecution, activity: NamedActivity): void {
-  if (isJsonObject(activity.input) && 'callId' in activity.input) setByKey(execution, execution.afterAgents, activity);
-  else execution.decidedIn ??= activity.scheduledIn;
+/** Adds an activity about a call beside the call itself. Hooks at the end of the run tell that the loop has ended. */
+function addAboutCall(execution: RecordedExecution, activity: NamedActivity): void {
+  if (activity.name === ACTIVITIES.verifyCall) setByKey(execution, execution.verifications, activity);
+  else if (activity.name === ACTIVITIES.askTerms) setByKey(execution, execution.termsRequests, activity);
+  else if (isJsonObject(activity.input) && 'callId' in activity.input) setByKey(execution, execution.afterAgents, activity);
+  else {
+    execution.endHooks = activity as RecordedActivity<AtEndInput, CallHooksOutput>;
+    execution.decidedIn ??= activity.scheduledIn;
+  }
 }
 
 /** True for the activity that resolves an agent which takes over. */

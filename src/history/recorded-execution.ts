@@ -34,7 +34,7 @@ import type {
   StoreOutputsInput,
   StoreOutputsOutput,
 } from '../core/domain/program/messages.ts';
-import type { AfterAgentInput, CallHooksOutput } from '../core/domain/hooks/hook-messages.ts';
+import type { AfterAgentInput, AtEndInput, CallHooksOutput } from '../core/domain/hooks/hook-messages.ts';
 import type { EarlierRun } from '../core/domain/program/program-state.ts';
 import type { TaskSize } from './program/full-history.ts';
 import type { LocalActivity } from './recorded-markers.ts';
@@ -148,6 +148,7 @@ export interface RecordedExecution {
    */
   archivings: RecordedActivity<ArchiveEventsInput, unknown>[];
   /** The call that notified of the run's end, ended or not. */
+  endHooks?: RecordedActivity<AtEndInput, CallHooksOutput>;
   endNotification?: RecordedActivity<NotifyEndedInput, unknown>;
   end?: ExecutionEnd;
 }

@@ -4,6 +4,7 @@ import { effects } from './scenarios/agents/effects.ts';
 import { endings } from './scenarios/agents/endings.ts';
 import { executions } from './scenarios/agents/executions.ts';
 import { handoffs } from './scenarios/agents/handoffs.ts';
+import { hooked } from './scenarios/agents/hooks.ts';
 import { hostWorkflows } from './scenarios/agents/host-workflows.ts';
 import { localTools } from './scenarios/agents/local-tools.ts';
 import { messages } from './scenarios/agents/messages.ts';
@@ -23,5 +24,6 @@ export const scenarios: Record<string, Scenario> = {
   ...code,
   ...handoffs,
   ...subAgents,
+  ...hooked,
   ...programScenarios,
 };

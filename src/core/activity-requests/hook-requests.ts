@@ -101,7 +101,8 @@ export function withFailedHooks(
   return { ...outcome, hooks: failedHooks(hooks, error).map((record) => ({ ...record, callId })) };
 }
 
-function failedHooks(hooks: readonly HookSnapshot[], error: unknown): HookRecord[] {
+/** Returns the records of hooks that could not be called. */
+export function failedHooks(hooks: readonly HookSnapshot[], error: unknown): HookRecord[] {
   const problem = activityProblem(error);
   const text = problem.type === 'cancelled' ? 'the run was cancelled' : problem.message;
   return hooks.map(({ name, on }) => ({ hook: name, on, answer: 'failed', text: text.slice(0, 500) }));

@@ -85,9 +85,9 @@ export class MemoryRun {
   /** Calls the hooks at the end of the run. */
   async #withHooks(result: RunResultFields): Promise<RunResultFields> {
     const { snapshot } = this;
-    if (snapshot === undefined || !hasEndHooks(snapshot)) return endedWithHooks(snapshot, result);
+    if (snapshot === undefined || !hasEndHooks(snapshot)) return result;
     const request = endHooksRequest(Object.assign(this, { snapshot }), result);
-    return endedWithHooks(snapshot, result, await this.#parts.activities.performAnyway(request));
+    return endedWithHooks(result, await this.#parts.activities.performAnyway(request));
   }
 
   async #end(): Promise<RunResultFields> {

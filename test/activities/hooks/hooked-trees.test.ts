@@ -35,7 +35,7 @@ describe('the hooks of a run hold below it', () => {
   test('with the name of the agent that acts, and not for the start and the end of the runs below', async () => {
     const seen: string[] = [];
     const noting = (on: 'session_start' | 'pre_request' | 'post_response' | 'pre_tool_use' | 'post_tool_use' | 'session_end'): AnyHook =>
-      defineHook({ name: on, on, run: (_: unknown, { agent }: HookContext) => void seen.push(`${agent} ${on}`) } as never);
+      defineHook({ name: on, on, run: (_: unknown, { agent }: HookContext) => void seen.push(`${agent} ${on}`) });
     await run(
       calling([
         noting('session_start'),

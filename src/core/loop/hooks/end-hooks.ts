@@ -1,4 +1,4 @@
-// Closing: the hooks at the start and at the end of a run.
+// Closing: the hooks at the end of a run.
 
 import type { AgentSnapshot } from '../../domain/agent/agent-snapshot.ts';
 import { END_EVENTS } from '../../domain/hooks/hook-event.ts';
@@ -11,12 +11,7 @@ export function hasEndHooks(snapshot: Pick<AgentSnapshot, 'hooks'>): boolean {
   return hooksFor(snapshot, ...END_EVENTS).length > 0;
 }
 
-/** Returns the result with the answers of the hooks at the start and at the end of the run. */
-export function endedWithHooks(
-  snapshot: Pick<AgentSnapshot, 'hookRecords'> | undefined,
-  result: RunResultFields,
-  atEnd: readonly HookRecord[] = [],
-): RunResultFields {
-  const hooks = [...(snapshot?.hookRecords ?? []), ...atEnd];
-  return hooks.length === 0 ? result : { ...result, hooks };
+/** Returns the result with the answers of the hooks at the end of the run, after those at its start. */
+export function endedWithHooks(result: RunResultFields, atEnd: readonly HookRecord[]): RunResultFields {
+  return atEnd.length === 0 ? result : { ...result, hooks: [...(result.hooks ?? []), ...atEnd] };
 }

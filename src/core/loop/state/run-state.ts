@@ -20,6 +20,7 @@ import { type Approvals, noApprovals } from '../approvals/approvals.ts';
 import type { CodeState } from '../code/code-state.ts';
 import type { RunningAgent } from '../../domain/children/running-agent.ts';
 import type { SpentBelow } from '../../domain/children/spent-below.ts';
+import type { HookRecord } from '../../domain/hooks/hook-record.ts';
 import type { Permissions } from '../../domain/permissions/permissions.ts';
 import type { ProgramState } from '../../domain/program/program-state.ts';
 import type { RunClock } from './clock.ts';
@@ -89,6 +90,8 @@ export interface RunState {
   program?: ProgramState;
   /** The agents of the run, once it has been handed over. */
   handoffs?: HandoffState;
+  /** The answers of the hooks at the start of the run. */
+  hookRecords?: HookRecord[];
   /** The results of calls whose hooks are called. */
   hookedResults?: { callId: string; content: JsonValue[] }[];
   /** Call id → the arguments that a hook gave to a call of the present response. */
@@ -157,6 +160,7 @@ export function blankRunState({ runId, snapshot, deps = {}, startedAt }: Omit<Ru
     limits: snapshot.limits,
     toolCallsStarted: new Map(),
     modelRetries: new Map(),
+    ...(snapshot.hookRecords === undefined ? {} : { hookRecords: snapshot.hookRecords }),
   };
 }
 
