@@ -4,7 +4,7 @@ import { planKills, seeded } from './runs/random-kills.ts';
 
 test('without arguments the whole matrix is run', () => {
   expect(parseOptions([])).toEqual({
-    only: ['agent', 'program', 'code'],
+    only: ['agent', 'program', 'code', 'tree'],
     passes: ['worker', 'server'],
     all: false,
     points: [],
@@ -19,12 +19,15 @@ test('a run, a pass, points, and a time with a seed can be chosen', () => {
   const given = parseOptions(['--pass', 'server', '--points', 'charge,told', '--parallel', '2', '--json', '--queries']);
   expect(given).toMatchObject({ passes: ['server'], points: ['charge', 'told'], parallel: 2, json: true, queries: true });
   expect(parseOptions(['--only', 'program', '--all'])).toMatchObject({ only: ['program'], all: true });
+  expect(parseOptions(['--scenario', 'tree'])).toMatchObject({ only: ['tree'] });
   expect(parseOptions(['--random', '--seed', '7', '--for', '2m']).random).toEqual({ seed: 7, ms: 120_000 });
   expect(parseOptions(['--random']).random).toEqual({ seed: 1, ms: 60_000 });
 });
 
 test.each([
   ['--only', 'workflow'],
+  ['--scenario', 'forest'],
+  ['--only', 'tree', '--scenario', 'tree'],
   ['--pass', 'client'],
   ['--parallel', '0'],
   ['--seed', '7'],

@@ -23,7 +23,7 @@ export interface CrashOptions {
   random?: { seed: number; ms: number };
 }
 
-const CHOICE = `[--only ${SUBJECTS.join('|')}] [--pass ${PASSES.join('|')}]`;
+const CHOICE = `[--only|--scenario ${SUBJECTS.join('|')}] [--pass ${PASSES.join('|')}]`;
 
 /** The usage of the command. */
 export const USAGE = `Usage: npm run crash -- ${CHOICE} [--all] [--points text,text] [--parallel 4] [--queries] [--list] [--json]
@@ -34,7 +34,9 @@ export function parseOptions(args: readonly string[]): CrashOptions {
   const { values } = parseArgs({
     args: [...args],
     options: {
-      only: { type: 'string', default: SUBJECTS.join(',') },
+      only: { type: 'string' },
+      // Another name of "only".
+      scenario: { type: 'string' },
       pass: { type: 'string', default: PASSES.join(',') },
       all: { type: 'boolean', default: false },
       points: { type: 'string', default: '' },
@@ -52,7 +54,7 @@ export function parseOptions(args: readonly string[]): CrashOptions {
     throw new Error('--random goes without --points, --all and --list');
   }
   return {
-    only: values.only.split(',').map((text) => chosen('only', text, SUBJECTS)),
+    only: subjects(values),
     passes: values.pass.split(',').map((text) => chosen('pass', text, PASSES)),
     all: values.all,
     points: values.points.split(',').filter((text) => text !== ''),
@@ -62,6 +64,12 @@ export function parseOptions(args: readonly string[]): CrashOptions {
     queries: values.queries,
     ...(values.random ? { random: { seed: count('seed', values.seed ?? '1'), ms: milliseconds(values.for ?? '60s') } } : {}),
   };
+}
+
+function subjects({ only, scenario }: { only?: string; scenario?: string }): SubjectName[] {
+  if (only !== undefined && scenario !== undefined) throw new Error('--scenario is another name of --only: give one of them');
+  const [name, texts] = scenario === undefined ? (['only', only] as const) : (['scenario', scenario] as const);
+  return texts === undefined ? [...SUBJECTS] : texts.split(',').map((text) => chosen(name, text, SUBJECTS));
 }
 
 function chosen<Choice extends string>(name: string, text: string, choices: readonly Choice[]): Choice {

@@ -1,4 +1,4 @@
-import { CancellationScope, sleep } from '@temporalio/workflow';
+import { CancellationScope, condition, patched, sleep } from '@temporalio/workflow';
 import { checkParentRequest } from '../../src/core/activity-requests/child-requests.ts';
 import type { ParentRun } from '../../src/core/domain/run/parent-run.ts';
 import { isTerminal } from '../../src/core/domain/run/status.ts';
@@ -20,7 +20,8 @@ export async function reportEnd(run: LiveRun): Promise<void> {
  * Returns a function that tells the parent when the run begins to wait for a person, and when it no longer does. The
  * execution before has told what was carried.
  */
-export function tellsWaiting({ runId, inbox, state: carried }: LiveRun): (state: RunState) => void {
+export function tellsWaiting(run: LiveRun): (state: RunState) => void {
+  const { runId, inbox, state: carried } = run;
   const isWaiting = ({ approvals }: RunState): boolean => approvals.pending.length > 0 || inbox.hasWaitingChild;
   let told = carried !== undefined && isWaiting(carried);
   return (state) => {
@@ -28,8 +29,21 @@ export function tellsWaiting({ runId, inbox, state: carried }: LiveRun): (state:
     const waiting = !isTerminal(state.status) && isWaiting(state);
     if (parent === undefined || waiting === told) return;
     told = waiting;
-    void CancellationScope.nonCancellable(() => signalRun<ChildWaitingInput>(parent.runId, SIGNALS.childWaiting, { runId, waiting }));
+    run.telling += 1;
+    void CancellationScope.nonCancellable(async () => {
+      await signalRun<ChildWaitingInput>(parent.runId, SIGNALS.childWaiting, { runId, waiting });
+      run.telling -= 1;
+    });
   };
+}
+
+/**
+ * Waits until the server has delivered what the parent is being told: it drops a signal of an execution that closes before. Runs
+ * whose execution closed without this wait are replayed without it.
+ */
+export async function finishTelling(run: LiveRun): Promise<void> {
+  if (run.telling === 0 || !patched('told-before-continuing')) return;
+  await CancellationScope.nonCancellable(() => condition(() => run.telling === 0));
 }
 
 /**

@@ -14,6 +14,7 @@ import { BEGINNING, type LoopEnd } from '../../src/core/loop/run-loop.ts';
 import { tooLargeText } from '../../src/core/domain/program/carried-program.ts';
 import type { RunState } from '../../src/core/loop/state/run-state.ts';
 import { cancelChildren } from '../children/cancel-children.ts';
+import { finishTelling } from '../children/parent-link.ts';
 import { archive } from './archive.ts';
 import { callEndHooks } from './end-hooks.ts';
 import type { LiveRun, ResolvedRun } from './live-run.ts';
@@ -48,6 +49,7 @@ export async function executeRun(run: LiveRun, start: RunStart, observer: RunObs
   if (end.type === 'finished') run.inbox.closed = true;
   await archive(run, (state) => observer.noted(state));
   await finishHandlers(run);
+  if (end.type === 'continue') await finishTelling(run);
   if (end.type === 'continue' && isCancelled() && patched('cancelled-before-continuing')) {
     end = await endInThisExecution(run, end.position, observer);
   }

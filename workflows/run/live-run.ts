@@ -30,6 +30,8 @@ export interface LiveRun {
   ending: boolean;
   /** The number of handlers that wait for the outcome of a decision. */
   answering: number;
+  /** The number of signals to the parent that the server has not delivered yet. */
+  telling: number;
   /** Decisions whose author is being checked, by their id. */
   authorizing: Map<string, Decision>;
   /** Things that activities wait for because workers lacked them. */

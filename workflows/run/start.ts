@@ -25,7 +25,7 @@ const CLOCK_SKEW_MS = 3_600_000;
 const CARRY_REFUSED =
   'only an execution that continues as new may pass "carry" to the next one, and this is a first execution: start it with {"agent", "input"}';
 
-const INITIAL_COUNTS = { activitiesEnded: 0, recentUpdates: 0, ending: false, answering: 0 };
+const INITIAL_COUNTS = { activitiesEnded: 0, recentUpdates: 0, ending: false, answering: 0, telling: 0 };
 
 /**
  * The error for carried state of an unknown version. It fails the workflow task and not the run: the server offers the

@@ -50,10 +50,13 @@ export function signalPoint(name: string): string {
   return `signal ${name}`;
 }
 
-/** Names a point of a run by the run at the top of it: a child is named by the steps that have started it. */
+/** The end of the id of a run that a tool call has started: it is another one in each run. */
+const RANDOM_PART = /\.[0-9a-f]{8}$/;
+
+/** Names a point of a run by the run at the top of it: a child is named by the steps or the tool calls that have started it. */
 export function ofTopRun(workflowId: string, point: string): { runId: string; path: string; point: string } {
   const [runId = '', ...steps] = workflowId.split('/');
-  const path = steps.join('/');
+  const path = steps.map((step) => step.replace(RANDOM_PART, '')).join('/');
   return { runId, path, point: path === '' ? point : `${path}: ${point}` };
 }
 

@@ -12,6 +12,8 @@ import { CrashTrigger } from '../points/crash-trigger.ts';
 import { Ledger } from './ledger.ts';
 import { referenceAgent } from '../reference/reference-agent.ts';
 import { referenceModel } from '../reference/reference-model.ts';
+import { delegation } from '../tree/delegation.ts';
+import { delegationModel } from '../tree/delegation-model.ts';
 
 /** A worker of the crash matrix, in a process of its own. It ends with its parent, however the parent ends. */
 
@@ -42,9 +44,9 @@ function asked(): void {
 }
 
 const worker = await createWorker({
-  agents: [referenceAgent(ledger, setting.onceTimeoutMs), coderAgent(ledger, setting.onceTimeoutMs)],
+  agents: [referenceAgent(ledger, setting.onceTimeoutMs), coderAgent(ledger, setting.onceTimeoutMs), delegation((act) => ledger.act(act))],
   programs: [errand((act) => ledger.act(act))],
-  providers: { reference: referenceModel(), coder: coderModel(), errand: errandModel(asked) },
+  providers: { reference: referenceModel(), coder: coderModel(), errand: errandModel(asked), delegation: delegationModel(asked) },
   memory: fileMemory({ file: setting.memory }),
   connection: await NativeConnection.connect({ address: setting.address }),
   namespace: setting.namespace,

@@ -30,3 +30,17 @@ test('a run that switches its execution with 20 agents alive cancels none of the
   expect(new Set(taken.map(({ childRunId }) => childRunId))).toEqual(new Set(children));
   await expectSameFromHistory(testbed, run);
 }, 120_000);
+
+test('a run tells the run above that it waits, also if it continues as new in the moment in which it begins to wait', async () => {
+  await using testbed = await Testbed.open();
+  const above = scriptedModel([callTool('careful', { request: '1' }), say('Signed.')]);
+  // The model call of the agent fills its execution: the wait belongs to the next one.
+  await testbed.work({ agents: [chief, careful], providers: { above, below: signing() }, continueAsNew: { events: 18 } });
+  const run = await testbed.client.start(chief, { input: 'Go', taskQueue: testbed.taskQueue });
+  await until(async () => (await run.approvals()).pending.length === 1, 'the agent to wait', 30);
+  const [child = ''] = (await run.status()).children ?? [];
+  expect((await testbed.client.handle(child).status()).executions).toBeGreaterThan(1);
+  await until(async () => (await run.status()).status === 'pending_confirmation', 'the run above to know of the wait', 20);
+  for (const waiting of (await run.approvals()).pending) await run.approve(waiting);
+  expect(await run.result()).toMatchObject({ status: 'completed', output: 'Signed.' });
+}, 120_000);

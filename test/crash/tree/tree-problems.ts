@@ -1,0 +1,83 @@
+import { unless } from '../../storm/check.ts';
+import { difference } from '../checks/difference.ts';
+import type { Hit } from '../subject.ts';
+import { EFFECTS } from './delegation.ts';
+import { type PlainTree, plainTree } from './plain-tree.ts';
+import type { TreeRecord } from './tree-record.ts';
+
+/** The fewest points at which the tree must be hit. */
+const FEWEST_POINTS = 20;
+
+/** The number of runs of the tree. */
+const RUNS = 6;
+
+/** The problems with the undisturbed run, with which all others are compared. */
+export function undisturbedProblems(record: TreeRecord, points: readonly string[]): string[] {
+  const { runs, executions, kills, asks, tally } = record;
+  const answers = Object.values(runs).reduce((sum, { result }) => sum + result.usage.llmCalls, 0);
+  return [
+    ...Object.entries(runs).flatMap(([path, { result }]) =>
+      unless(result.status === 'completed', `"${path}" ended with status ${result.status}: ${result.error ?? result.stopReason}`),
+    ),
+    ...unless(Object.keys(runs).length === RUNS, `it has these runs: ${Object.keys(runs).join(', ')}`),
+    ...unless(executions > 1, 'its root did not continue as new'),
+    ...unless(kills === 0, `a process was killed ${kills} times`),
+    ...unless(tally.llmCalls === answers, `its tally has ${tally.llmCalls} model calls, and its results have ${answers}`),
+    ...unless(points.length >= FEWEST_POINTS, `it has ${points.length} points`),
+    ...asks.filter(({ times }) => times > 1).map(({ told, times }) => `the answer at "${told}" was asked for ${times} times`),
+    ...waitProblems(record),
+    ...effectProblems(record),
+  ];
+}
+
+/**
+ * The problems with a tree that was hit at a point: only a model call that was in flight at the kill may have been made again, and one
+ * that the server has given up meanwhile.
+ */
+export function pointProblems(undisturbed: PlainTree, { pass }: Hit, record: TreeRecord): string[] {
+  return [
+    ...unless(record.kills === 1, `the ${pass} was killed ${record.kills} times, where it should die once, at this point`),
+    ...recordProblems(undisturbed, record),
+    ...record.asks
+      .filter(({ told, times, inFlight }) => times > 1 + Math.max(inFlight ? 1 : 0, record.givenUp.get(told) ?? 0))
+      .map(({ told, times }) => `the answer at "${told}" was asked for ${times} times`),
+  ];
+}
+
+/** The problems with a tree that was hit at random: each kill may make a model call necessary once more. */
+export function randomProblems(undisturbed: PlainTree, record: TreeRecord): string[] {
+  return [
+    ...recordProblems(undisturbed, record),
+    ...record.asks
+      .filter(({ times }) => times > 1 + record.kills)
+      .map(({ told, times }) => `the answer at "${told}" was asked for ${times} times after ${record.kills} kills`),
+  ];
+}
+
+function recordProblems(undisturbed: PlainTree, record: TreeRecord): string[] {
+  const actual = plainTree(record);
+  const parts = Object.keys(actual) as (keyof PlainTree)[];
+  const others = parts.flatMap((part) => {
+    const changes = difference(undisturbed[part], actual[part]);
+    return changes === undefined ? [] : [`"${part}" differs:\n${changes}`];
+  });
+  return [...others, ...waitProblems(record), ...effectProblems(record)];
+}
+
+/** The root says that it waits, and lists the call of the run below it. */
+function waitProblems({ waiting: { status, children, pending } }: TreeRecord): string[] {
+  return [
+    ...unless(status === 'pending_confirmation', `while a run below it waited, it said that it is ${status}`),
+    ...unless(children.join() === 'cashier.3.0', `it named these waiting runs: ${children.join(', ') || 'none'}`),
+    ...unless(pending.join() === 'cashier.3.0: refund', `it listed: ${pending.join(', ') || 'nothing'}`),
+  ];
+}
+
+/** Each effect must have happened once: with one idempotency key. */
+function effectProblems({ effects }: TreeRecord): string[] {
+  const keys = (name: string): number => effects.filter(({ effect }) => effect === name).length;
+  return [
+    ...EFFECTS.flatMap((effect) => unless(keys(effect) === 1, `"${effect}" was done with ${keys(effect)} idempotency keys`)),
+    ...effects.flatMap(({ effect }) => unless(EFFECTS.includes(effect), `"${effect}" was done without a call`)),
+  ];
+}
