@@ -171,8 +171,9 @@ export class AgentRegistry {
   }
 }
 
-function pinned({ name, on, timeoutMs }: AnyHook): HookSnapshot {
-  return { name, on, ...(timeoutMs > INLINE_HOOK_MS ? { timeoutMs } : {}) };
+function pinned({ name, on, tier, timeoutMs, failClosed }: AnyHook): HookSnapshot {
+  if (tier === 'inline') return { name, on };
+  return { name, on, tier, ...(timeoutMs === INLINE_HOOK_MS ? {} : { timeoutMs }), ...(failClosed ? { failClosed } : {}) };
 }
 
 function missing(code: ErrorCode, what: string, thing: MissingThing): MissingOnWorkerError {

@@ -1,5 +1,4 @@
 import type { HookContext } from '../../src/define/hooks/hook-definition.ts';
-import type { HookEvent } from '../../src/core/domain/hooks/hook-event.ts';
 import { hooksFor, type HookSnapshot } from '../../src/core/domain/hooks/hook-snapshot.ts';
 import type { HookRecord } from '../../src/core/domain/hooks/hook-record.ts';
 import { type DataView, type OfRun, QUERIES } from '../../src/core/protocol.ts';
@@ -43,12 +42,9 @@ export async function runEventHooks(scope: HookScope, event: HookedEvent): Promi
   return redacted(runtime, await runHooks(event, hooks));
 }
 
-/**
- * Throws `MissingOnWorkerError` if this worker lacks a hook of the run for one of these events, before anything is done or paid for:
- * another worker may have it.
- */
-export function requireHooks({ registry }: ActivityRuntime, snapshot: HookScope['snapshot'], ...events: readonly HookEvent[]): void {
-  for (const hook of hooksFor(snapshot, ...events)) registry.hook(hook);
+/** Throws `MissingOnWorkerError` if this worker lacks one of these hooks, before anything is done or paid for: another worker may have it. */
+export function requireHooks({ registry }: ActivityRuntime, hooks: readonly HookSnapshot[]): void {
+  for (const hook of hooks) registry.hook(hook);
 }
 
 function contexts({

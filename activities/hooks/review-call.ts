@@ -2,6 +2,7 @@ import type { ToolCall } from '../../src/core/domain/content/content.ts';
 import { RUN_CODE } from '../../src/core/domain/content/tool-text.ts';
 import type { AgentSnapshot, ToolSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
 import type { HookEvent } from '../../src/core/domain/hooks/hook-event.ts';
+import { deniedByHook } from '../../src/core/domain/hooks/denied-by-hook.ts';
 import { BYTE_BUDGETS } from '../../src/core/domain/json/byte-budget.ts';
 import { isJsonObject, type JsonObject } from '../../src/core/domain/json/json.ts';
 import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
@@ -31,7 +32,7 @@ export async function reviewCall(scope: ReviewScope, call: ToolCall): Promise<Ca
       problemOf: (asked) => rewriteProblem(call.name, asked),
     });
     verdict.records.push(...answers.records);
-    if (result.type === 'deny') return { records: verdict.records, problem: deniedText(call.name, result.text) };
+    if (result.type === 'deny') return { records: verdict.records, problem: deniedByHook(call.name, result.text) };
     const rewritten = changes?.['arguments'];
     if (isJsonObject(rewritten)) {
       const checked = tool === undefined ? { args: rewritten } : checkArguments(tool, rewritten, { nulls: false });
@@ -59,11 +60,6 @@ function eventsOf({ name: from }: AgentSnapshot, { name: toolName }: ToolCall, t
     ...(agent === undefined ? [] : [{ on: 'subagent_start' as const, about: () => ({ agent: agent.name }) }]),
     ...(handoff ? [{ on: 'handoff' as const, about: (args: JsonObject) => ({ from, agent: args['agent'] ?? '' }) }] : []),
   ];
-}
-
-/** Returns the text of a denied call for the model. */
-function deniedText(tool: string, reason: string | undefined): string {
-  return `The call of '${tool}' was denied by a hook${reason === undefined || reason === '' ? '.' : `: ${reason}`}`;
 }
 
 /** Returns why a rewrite cannot be used. The arguments are recorded, and those of a cell are its code. */

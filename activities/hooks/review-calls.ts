@@ -2,29 +2,21 @@ import { cellCode } from '../../src/core/domain/code/cell-code.ts';
 import { isToolCall, type ToolCall } from '../../src/core/domain/content/content.ts';
 import { FINAL_ANSWER, RUN_CODE } from '../../src/core/domain/content/tool-text.ts';
 import type { AgentSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
-import type { ApprovalRequirement } from '../../src/core/domain/approvals/approval.ts';
 import { CALL_EVENTS } from '../../src/core/domain/hooks/hook-event.ts';
-import type { CallReview } from '../../src/core/domain/hooks/hook-record.ts';
+import type { HookedCalls, ReviewedCalls } from '../../src/core/domain/hooks/hook-messages.ts';
 import { hooksFor } from '../../src/core/domain/hooks/hook-snapshot.ts';
 import type { RecordedResponse } from '../../src/core/domain/model/recorded-response.ts';
 import { approvalRequirements, type PredicateScope } from '../model-calls/approval-requirements.ts';
 import { reviewCall } from './review-call.ts';
 import { Review } from './review.ts';
 
-/** Calls of a model or of code, checked against the schemas of their tools. */
-type CheckedCalls = Pick<RecordedResponse, 'content' | 'problems'>;
-
-/** The review of calls, with the decisions that they need. */
-export interface ReviewedCalls extends CallReview {
-  approvals?: Record<string, ApprovalRequirement>;
-}
-
 /**
  * Reviews the calls of one response of a model, or of one segment of code, before any of them starts: hooks first, those of one call
  * one after the other, the calls beside each other; rewritten arguments are checked like those of the model, and predicates of
- * approval see the rewritten ones. Returns all problems, those before included.
+ * approval see the rewritten ones. Returns all problems and decisions, those before
+ * included.
  */
-export async function reviewCalls(scope: PredicateScope, { content, problems = {} }: CheckedCalls): Promise<ReviewedCalls> {
+export async function reviewCalls(scope: PredicateScope, { content, problems = {}, approvals }: HookedCalls): Promise<ReviewedCalls> {
   const review = new Review(problems);
   if (hooksFor(scope.snapshot, ...CALL_EVENTS).length > 0) {
     const calls = content.filter(isToolCall).filter((call) => !review.isRefused(call) && isTool(scope.snapshot, call.name));
@@ -33,7 +25,7 @@ export async function reviewCalls(scope: PredicateScope, { content, problems = {
   }
   const rewritten = content.map((item) => (isToolCall(item) ? review.rewritten(item) : item));
   const asked = await approvalRequirements(scope, { content: rewritten, problems: Object.fromEntries(review.problems) });
-  return review.result(rewritten.filter(isToolCall), asked);
+  return review.result(rewritten.filter(isToolCall), { asked, before: approvals });
 }
 
 /** True for a name that runs something: the answer of a run is no call, and an unknown tool is refused in any case. */

@@ -1,6 +1,7 @@
 import type { ToolCall } from '../../src/core/domain/content/content.ts';
 import type { ApprovalRequirement } from '../../src/core/domain/approvals/approval.ts';
-import type { CallReview, HookRecord } from '../../src/core/domain/hooks/hook-record.ts';
+import type { ReviewedCalls } from '../../src/core/domain/hooks/hook-messages.ts';
+import type { HookRecord } from '../../src/core/domain/hooks/hook-record.ts';
 import type { JsonObject } from '../../src/core/domain/json/json.ts';
 import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
 import { callDigest } from '../model-calls/approval-requirements.ts';
@@ -20,6 +21,12 @@ export interface CallVerdict {
 
 /** Bytes of JSON that the verdicts on one response may have: they are recorded beside it, in the same payload. */
 const REVIEW_BYTES = 200_000;
+
+/** The decisions that the calls of a response need. */
+interface Decisions {
+  asked: Record<string, ApprovalRequirement> | undefined;
+  before: Record<string, ApprovalRequirement> | undefined;
+}
 
 /** The review of the calls of one response so far. Call ids come from models and may be `__proto__`: maps keep them apart from other keys. */
 export class Review {
@@ -65,18 +72,17 @@ export class Review {
     return args === undefined ? call : { ...call, arguments: args };
   }
 
-  /** Returns the whole review. `calls` are rewritten, and `asked` are the decisions that their tools want. */
-  result(
-    calls: readonly ToolCall[],
-    asked: Record<string, ApprovalRequirement> = {},
-  ): CallReview & { approvals?: Record<string, ApprovalRequirement> } {
+  /** Returns the whole review. `calls` are rewritten; `asked` are the decisions that their tools want, `before` those of an earlier review. */
+  result(calls: readonly ToolCall[], { asked = {}, before = {} }: Decisions): ReviewedCalls {
     const approvals = new Map(Object.entries(asked));
-    for (const call of calls) {
-      const question = this.#questions.get(call.toolCallId);
-      if (question === undefined || this.isRefused(call)) continue;
-      const known = approvals.get(call.toolCallId) ?? { digest: callDigest(call) };
-      const reason = [question, known.reason].filter((text) => text !== undefined && text !== '').join(' ');
-      approvals.set(call.toolCallId, { ...known, ...(reason === '' ? {} : { reason }) });
+    for (const call of calls.filter((one) => !this.isRefused(one))) {
+      const id = call.toolCallId;
+      const question = this.#questions.get(id);
+      const earlier = Object.hasOwn(before, id) ? before[id] : undefined;
+      const known = approvals.get(id) ?? (earlier && { ...earlier, digest: callDigest(call) });
+      if (question === undefined && known === undefined) continue;
+      const reason = [question, known?.reason].filter((text) => text !== undefined && text !== '').join(' ');
+      approvals.set(id, { ...(known ?? { digest: callDigest(call) }), ...(reason === '' ? {} : { reason }) });
     }
     return {
       ...field('problems', this.problems),

@@ -3,6 +3,7 @@ import { isToolCall } from '../../src/core/domain/content/content.ts';
 import type { AgentSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
 import { toolOwner } from '../../src/core/domain/agent/tool-owner.ts';
 import { MODEL_CALL_EVENTS } from '../../src/core/domain/hooks/hook-event.ts';
+import { inlineHooks } from '../../src/core/domain/hooks/hook-snapshot.ts';
 import type { HookRecord } from '../../src/core/domain/hooks/hook-record.ts';
 import type { ConversationEvent, ModelCallContext, ModelRequest } from '../../src/core/domain/model/model.ts';
 import type { RecordedResponse } from '../../src/core/domain/model/recorded-response.ts';
@@ -35,16 +36,21 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput): Promi
   const client = runtime.registry.provider(snapshot.model);
   // Before anything is paid for. The final attempt runs no tools.
   if (!input.final) for (const tool of snapshot.tools) requirePredicate(runtime, input, snapshot, tool);
-  requireHooks(runtime, snapshot, ...MODEL_CALL_EVENTS);
+  const hooked = { ...snapshot, hooks: inlineHooks(snapshot, ...MODEL_CALL_EVENTS) };
+  requireHooks(runtime, hooked.hooks);
   const checkAnswer = answerCheck(runtime, snapshot);
   const window = await runtime.transcripts.load(key, input, fetchTranscript(input));
   const { heartbeatMs } = snapshot.timing;
   const request = buildRequest(snapshot, conversationOf(window.events, snapshot.name), input.final === true);
   let before: HookRecord[] = [];
   const prepare = async (built: ModelRequest, signal: AbortSignal): Promise<ModelRequest> => {
-    const hooked = await beforeRequest({ runtime, run: input, snapshot, signal }, { model: snapshot.model, step: input.step ?? 0 }, built);
-    before = hooked.records;
-    return hooked.request;
+    const prepared = await beforeRequest(
+      { runtime, run: input, snapshot: hooked, signal },
+      { model: snapshot.model, step: input.step ?? 0 },
+      built,
+    );
+    before = prepared.records;
+    return prepared.request;
   };
   const options = { client, request, prepare, heartbeatMs, interruptibleBy: input.run ?? '', ...providerContext(runtime, snapshot) };
   const outcome = await askModel(runtime.aborts, options, async (answer, signal) => {
@@ -56,7 +62,7 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput): Promi
       replyId: `call_${input.through}`,
       uuid: randomUUID,
     };
-    const scope = { runtime, run: input, snapshot, signal };
+    const scope = { runtime, run: input, snapshot: hooked, signal };
     const { answer: given, records } = await afterResponse(scope, answer);
     const interpreted = interpretReply(given, known, input.final === true);
     // The final attempt runs no tools, even if the model calls one, and its answer ends the run at the limit in any case.

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { cutText } from '../../src/core/domain/content/cut-content.ts';
 import { LonghaulError } from '../../src/core/domain/errors/error.ts';
+import { hooksFor } from '../../src/core/domain/hooks/hook-snapshot.ts';
 import type { HookRecord } from '../../src/core/domain/hooks/hook-record.ts';
 import type { ModelRequest } from '../../src/core/domain/model/model.ts';
 import type { Window, WindowEvent } from '../../src/core/domain/record/window.ts';
@@ -23,7 +24,7 @@ async function summarise(runtime: ActivityRuntime, input: SummariseInput): Promi
   const snapshot = await runtime.snapshots.load(input, input.agent);
   const model = snapshot.window?.summaryModel ?? snapshot.model;
   const client = runtime.registry.provider(model);
-  requireHooks(runtime, snapshot, 'pre_compact');
+  requireHooks(runtime, hooksFor(snapshot, 'pre_compact'));
   const window = await runtime.transcripts.load(runKey(input), input, fetchTranscript(input));
   const tokens = client.capabilities.contextTokens ?? contextTokens(model);
   const events = between(window, input);

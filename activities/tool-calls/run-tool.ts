@@ -57,7 +57,7 @@ async function runTool(runtime: ActivityRuntime, input: RunToolInput): Promise<R
   const name = activityInfo().activityType;
   const tool = findTool(runtime, input, name);
   if (tool === undefined) throw runtime.registry.missingTool(input, name, input.mcp?.server);
-  requireHooks(runtime, { name: input.agentName, ...hooksOf(input) }, 'post_tool_use');
+  requireHooks(runtime, input.hooks ?? []);
   const output = await attempt(runtime.aborts, { heartbeatMs: runtime.heartbeatMs, details: lastDetails }, async (current) => {
     // Heartbeats continue meanwhile: a slow answer of the run, or reopening a resource, may take longer than the
     // heartbeat timeout, and a call that the server has timed out must not begin.
@@ -122,10 +122,6 @@ export async function hookedResult(
     data: () => Promise.resolve({ deps, state }),
   };
   return afterCall(scope, { on: 'post_tool_use', callId: input.callId, about: { toolName: name, arguments: args } }, executed);
-}
-
-function hooksOf({ hooks }: RunToolInput): Pick<RunToolInput, 'hooks'> {
-  return hooks === undefined ? {} : { hooks };
 }
 
 /** Ends an attempt that was interrupted after the tool was called: by the run, by its timeout, or by a shutdown of the worker. */

@@ -119,6 +119,8 @@ export const QUERIES = {
   callArguments: 'callArguments',
   /** Between a run and its own activities: the content of a decision whose approver is being checked. */
   decision: 'decision',
+  /** Between a run and its own activities: the calls that hooks review. */
+  hookedCalls: 'hookedCalls',
   /** Between a run and its own activities: the result of a call whose hooks are called. */
   hookedResult: 'hookedResult',
   /** Between the run of a program and its own activities: outputs, a failure, an edited prompt. */

@@ -7,7 +7,7 @@ import {
   type RunSegmentInput,
   type RunSegmentOutput,
 } from '../core/protocol.ts';
-import type { AtEndInput, CallHooksOutput } from '../core/domain/hooks/hook-messages.ts';
+import type { AtEndInput, BeforeCallsInput, CallHooksOutput, ReviewedCalls } from '../core/domain/hooks/hook-messages.ts';
 import { isJsonObject } from '../core/domain/json/json.ts';
 import { childOf } from './children/recorded-child.ts';
 import { attemptAddress, callKey, loadAddress, type RecordedActivity, type RecordedExecution } from './recorded-execution.ts';
@@ -68,8 +68,11 @@ export function addActivity(execution: RecordedExecution, activity: NamedActivit
 function addAboutCall(execution: RecordedExecution, activity: NamedActivity): void {
   if (activity.name === ACTIVITIES.verifyCall) setByKey(execution, execution.verifications, activity);
   else if (activity.name === ACTIVITIES.askTerms) setByKey(execution, execution.termsRequests, activity);
-  else if (isJsonObject(activity.input) && 'callId' in activity.input) setByKey(execution, execution.afterAgents, activity);
-  else {
+  else if (isJsonObject(activity.input) && 'callId' in activity.input) setByKey(execution, execution.afterCalls, activity);
+  else if (isJsonObject(activity.input) && 'beforeCallsOf' in activity.input) {
+    const review = activity as RecordedActivity<BeforeCallsInput, ReviewedCalls>;
+    execution.reviews.set(review.input.beforeCallsOf, review);
+  } else {
     execution.endHooks = activity as RecordedActivity<AtEndInput, CallHooksOutput>;
     execution.decidedIn ??= activity.scheduledIn;
   }

@@ -10,6 +10,8 @@ import { unresolved } from '../core/activity-requests/resolve-request.ts';
 import { earlierFailure } from '../core/activity-requests/program-requests.ts';
 import type { ApprovalRequirement, Decision } from '../core/domain/approvals/approval.ts';
 import { LonghaulError } from '../core/domain/errors/error.ts';
+import type { ReviewedCalls } from '../core/domain/hooks/hook-messages.ts';
+import type { RecordedResponse } from '../core/domain/model/recorded-response.ts';
 import type { Resolved } from '../core/domain/run/resolved.ts';
 import type { Inbox } from '../core/loop/state/inbox.ts';
 import type {
@@ -121,8 +123,12 @@ export class RecordedPorts implements ProgramPorts {
     return this.#tools.runTool(invocation);
   }
 
-  afterAgent(invocation: ToolInvocation, outcome: ToolResultOutcome): Promise<ToolResultOutcome> {
-    return this.#tools.afterAgent(invocation, outcome);
+  reviewCalls(response: RecordedResponse): Promise<ReviewedCalls> {
+    return this.#tools.reviewCalls(response);
+  }
+
+  afterCall(invocation: ToolInvocation, outcome: ToolResultOutcome): Promise<ToolResultOutcome> {
+    return this.#tools.afterCall(invocation, outcome);
   }
 
   verify(invocation: ToolInvocation, reason: string): Promise<ToolOutcome> {

@@ -7,7 +7,7 @@ import { clerk, refund } from '../server/approvals/decision-agents.ts';
 import { HeldArchive } from '../server/archive/held-archive.ts';
 import { codeAgents } from './code-agents.ts';
 import { asker, teller } from './effect-agents.ts';
-import { hookedLead } from './scenarios/agents/hooks.ts';
+import { hookedLead, remotelyHooked } from './scenarios/agents/hooks.ts';
 import { severalAgents } from './several-agents.ts';
 import { leader } from './sub-agents.ts';
 import { locals, localsInSequence } from './local-agents.ts';
@@ -76,6 +76,7 @@ export const deployed = {
 /** The agents of the scenarios. */
 export const agents = [
   hookedLead,
+  remotelyHooked,
   assistant,
   sequential,
   typed,

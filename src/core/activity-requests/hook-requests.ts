@@ -1,10 +1,14 @@
 import type { ActivityOptions } from '@temporalio/common';
-import type { AfterAgentInput, AtEndInput, CallHooksOutput } from '../domain/hooks/hook-messages.ts';
+import type { AfterCallInput, AtEndInput, BeforeCallsInput, CallHooksOutput, ReviewedCalls } from '../domain/hooks/hook-messages.ts';
 import type { HookRecord } from '../domain/hooks/hook-record.ts';
-import { AFTER_AGENT_EVENTS, END_EVENTS } from '../domain/hooks/hook-event.ts';
-import { hooksFor, type HookSnapshot, hooksMs } from '../domain/hooks/hook-snapshot.ts';
+import { CALL_EVENTS, END_EVENTS } from '../domain/hooks/hook-event.ts';
+import { hooksFor, type HookSnapshot, hooksMs, remoteHooks } from '../domain/hooks/hook-snapshot.ts';
+import { deniedByHook } from '../domain/hooks/denied-by-hook.ts';
+import { hooksAfterCall } from '../domain/hooks/hooks-after-call.ts';
 import { BYTE_BUDGETS } from '../domain/json/byte-budget.ts';
 import { summaryText } from '../domain/content/summary-text.ts';
+import { isToolCall } from '../domain/content/content.ts';
+import type { RecordedResponse } from '../domain/model/recorded-response.ts';
 import type { RunResultFields } from '../domain/run/result.ts';
 import type { ToolInvocation, ToolResultOutcome } from '../loop/ports.ts';
 import { ACTIVITIES } from '../protocol.ts';
@@ -23,15 +27,55 @@ import {
 /** Milliseconds beside the time of the hooks: to query the run. */
 const BESIDE_MS = 30_000;
 
-/** Calls the hooks for the result of an agent that a call has run. */
-export function afterAgentRequest(
+/** Calls the hooks that run in an activity of their own, before the calls of a response start. */
+export function reviewRequest(
+  run: RequestingRun,
+  response: RecordedResponse,
+): ActivityRequest<BeforeCallsInput, ReviewedCalls, ReviewedCalls> {
+  const hooks = remoteHooks(run.snapshot, ...CALL_EVENTS);
+  return {
+    name: ACTIVITIES.callHooks,
+    tier: 'remote',
+    options: optionsOf(hooks, 'before calls'),
+    input: {
+      ...runReference(run),
+      agentName: run.snapshot.name,
+      agent: run.snapshot.digest,
+      hooks,
+      beforeCallsOf: response.id,
+      ...dataOf(run),
+    },
+    returned: (review) => review,
+    failed: (error) => withoutReview(hooks, response, error),
+  };
+}
+
+/** Returns the review of calls whose hooks could not be called: it stands as it is, unless one of the hooks fails closed. */
+export function withoutReview(hooks: readonly HookSnapshot[], response: RecordedResponse, error: unknown): ReviewedCalls {
+  const { content, problems = {}, approvals } = response;
+  const records = failedHooks(hooks, error).map((record, index) =>
+    hooks[index]?.failClosed ? { ...record, denied: true as const } : record,
+  );
+  const closed = records.find(({ denied }) => denied);
+  const known = new Map(Object.entries(problems));
+  for (const { toolCallId, name } of closed === undefined ? [] : content.filter(isToolCall))
+    if (!known.has(toolCallId)) known.set(toolCallId, deniedByHook(name, `hook errored (fail_closed): ${closed?.text ?? ''}`));
+  return {
+    ...(known.size === 0 ? {} : { problems: Object.fromEntries(known) }),
+    ...(approvals === undefined ? {} : { approvals }),
+    hooks: records,
+  };
+}
+
+/** Calls the hooks for the result of a call that run in an activity of their own. */
+export function afterCallRequest(
   run: RequestingRun,
   invocation: ToolInvocation,
   outcome: ToolResultOutcome,
-): ActivityRequest<AfterAgentInput, CallHooksOutput, ToolResultOutcome> {
+): ActivityRequest<AfterCallInput, CallHooksOutput, ToolResultOutcome> {
   const { call, tool, offset, index, eventId, edited } = invocation;
-  const { childRunId = '', content, status } = outcome;
-  const hooks = hooksFor(run.snapshot, ...AFTER_AGENT_EVENTS);
+  const { childRunId, content, status } = outcome;
+  const hooks = hooksAfterCall(run.snapshot, tool);
   return {
     name: ACTIVITIES.callHooks,
     tier: 'remote',
@@ -45,8 +89,7 @@ export function afterAgentRequest(
       at: [offset, index],
       eventId,
       ...(fits(call.arguments) ? { arguments: call.arguments } : edited ? { rewritten: true as const } : {}),
-      agent: tool.agent?.name ?? call.name,
-      childRunId,
+      ...(tool.agent === undefined || childRunId === undefined ? {} : { child: { agent: tool.agent.name, runId: childRunId } }),
       isError: status === 'error',
       ...(fits(content) ? { content } : {}),
       maxBytes: tool.maxResultBytes ?? BYTE_BUDGETS.toolResult,
@@ -76,7 +119,7 @@ export function endHooksRequest(
 function optionsOf(hooks: HookSnapshot[], when: string): ActivityOptions {
   return {
     summary: summaryText(`hooks ${when}`),
-    startToCloseTimeout: hooksMs({ hooks }, ...AFTER_AGENT_EVENTS, ...END_EVENTS) + BESIDE_MS,
+    startToCloseTimeout: hooksMs(hooks) + BESIDE_MS,
     scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
     heartbeatTimeout: HEARTBEAT_TIMEOUT,
     retry: RETRY_LOST,
@@ -88,7 +131,9 @@ export function withAnswers(outcome: ToolResultOutcome, { hooks, result }: CallH
   const answers = hooks.length === 0 ? {} : { hooks };
   // The result of the run is that of its child: a hook does not change it.
   if (result === undefined || outcome.ended !== undefined) return { ...outcome, ...answers };
-  return { ...outcome, content: result.content, status: result.isError ? 'error' : 'success', ...answers };
+  // The worker's cache of transcripts has the result without the change.
+  const { resultId: _, ...rest } = outcome;
+  return { ...rest, content: result.content, status: result.isError ? 'error' : 'success', ...answers };
 }
 
 /** Returns the outcome of a call whose hooks could not be called: it stands as it is. */

@@ -2,7 +2,7 @@ import { ActivityCancellationType, type ActivityOptions } from '@temporalio/comm
 import { modelFailure, modelOutcome, summaryFailure, summaryOutcome } from './activity-outcome.ts';
 import type { AgentSnapshot } from '../domain/agent/agent-snapshot.ts';
 import { MODEL_CALL_EVENTS } from '../domain/hooks/hook-event.ts';
-import { hooksFor, hooksMs } from '../domain/hooks/hook-snapshot.ts';
+import { hooksFor, hooksMs, inlineHooks } from '../domain/hooks/hook-snapshot.ts';
 import { MISSED_HEARTBEATS } from '../domain/agent/tool-policy.ts';
 import type { ModelCall, ModelCallOutcome, SummaryOutcome, SummaryRequest } from '../loop/ports.ts';
 import { ACTIVITIES, type CallModelInput, type CallModelOutput, type SummariseInput, type SummariseOutput } from '../protocol.ts';
@@ -15,7 +15,7 @@ export function modelRequest(run: RequestingRun, call: ModelCall): ActivityReque
   return {
     name: ACTIVITIES.callModel,
     tier: 'remote',
-    options: modelOptions(snapshot, modelSummary(call, snapshot.model), hooksMs(snapshot, ...MODEL_CALL_EVENTS)),
+    options: modelOptions(snapshot, modelSummary(call, snapshot.model), hooksMs(inlineHooks(snapshot, ...MODEL_CALL_EVENTS))),
     input: {
       ...runReference(run),
       agent: snapshot.digest,
@@ -42,7 +42,7 @@ export function summaryRequest(
   return {
     name: ACTIVITIES.summarise,
     tier: 'remote',
-    options: modelOptions(snapshot, compactionSummary(events, model), hooksMs(snapshot, 'pre_compact')),
+    options: modelOptions(snapshot, compactionSummary(events, model), hooksMs(hooksFor(snapshot, 'pre_compact'))),
     input: { ...runReference(run), agent: snapshot.digest, ...range },
     returned: summaryOutcome,
     failed: (error) => summaryFailure(model, error),

@@ -1,7 +1,7 @@
 import { ActivityCancellationType, type ActivityOptions } from '@temporalio/common';
 import { toolFailure, toolOutcome, verifiedOutcome, verifyFailure } from './activity-outcome.ts';
 import type { ToolSnapshot } from '../domain/agent/agent-snapshot.ts';
-import { hooksFor, hooksMs } from '../domain/hooks/hook-snapshot.ts';
+import { hooksMs, inlineHooks } from '../domain/hooks/hook-snapshot.ts';
 import { toolOwner } from '../domain/agent/tool-owner.ts';
 import { attemptsOf, backoffOf, MISSED_HEARTBEATS } from '../domain/agent/tool-policy.ts';
 import type { ToolInvocation, ToolOutcome } from '../loop/ports.ts';
@@ -93,7 +93,7 @@ function summaryOf({ state }: RequestingRun, { call, tool, eventId }: ToolInvoca
 function remoteOptions({ snapshot }: RequestingRun, tool: ToolSnapshot): ActivityOptions {
   return {
     startToCloseTimeout:
-      tool.timeoutMs + TIMEOUT_GRACE_MS + hooksMs(snapshot, 'post_tool_use') + (tool.concurrency === undefined ? 0 : TURN_MS),
+      tool.timeoutMs + TIMEOUT_GRACE_MS + hooksMs(inlineHooks(snapshot, 'post_tool_use')) + (tool.concurrency === undefined ? 0 : TURN_MS),
     scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
     heartbeatTimeout: tool.heartbeatTimeoutMs ?? snapshot.timing.heartbeatMs * MISSED_HEARTBEATS,
     // The run does not wait for a cancelled tool: one that ignores its signal must not delay the end of the run.
@@ -113,7 +113,7 @@ const knownLocalOptions = new WeakMap<ToolSnapshot, ActivityOptions>();
 function localOptions({ snapshot }: RequestingRun, tool: ToolSnapshot): ActivityOptions {
   const known = knownLocalOptions.get(tool);
   if (known !== undefined) return known;
-  const attemptMs = tool.timeoutMs + TIMEOUT_GRACE_MS + hooksMs(snapshot, 'post_tool_use');
+  const attemptMs = tool.timeoutMs + TIMEOUT_GRACE_MS + hooksMs(inlineHooks(snapshot, 'post_tool_use'));
   const options: ActivityOptions = {
     startToCloseTimeout: attemptMs,
     scheduleToCloseTimeout: (attemptMs + backoffOf(tool).maxMs) * attemptsOf(tool),
@@ -169,7 +169,7 @@ function positionInput(run: RequestingRun, { call, tool, step, offset, index, ev
 
 /** Returns the hooks for the result of a call. */
 function resultHooks({ snapshot }: RequestingRun): Pick<RunToolInput, 'hooks'> {
-  const after = hooksFor(snapshot, 'post_tool_use');
+  const after = inlineHooks(snapshot, 'post_tool_use');
   return after.length === 0 ? {} : { hooks: after };
 }
 

@@ -3,6 +3,7 @@
 import type { Resolved } from '../domain/run/resolved.ts';
 import type { AgentSnapshot, ToolSnapshot } from '../domain/agent/agent-snapshot.ts';
 import type { RunSegmentOutput } from '../domain/code/segment-messages.ts';
+import type { ReviewedCalls } from '../domain/hooks/hook-messages.ts';
 import type { HookRecord } from '../domain/hooks/hook-record.ts';
 import type { SpilledContent, ToolCall } from '../domain/content/content.ts';
 import type { ChildCall, ChildOutcome } from '../domain/children/child-call.ts';
@@ -234,8 +235,10 @@ export interface RunPorts extends RunClock {
    * `lost` again. Only for tools with `verify`.
    */
   verify(invocation: ToolInvocation, reason: string): Promise<ToolOutcome>;
-  /** Calls the hooks for the result of an agent that a call has run, and returns the result as they leave it. */
-  afterAgent(invocation: ToolInvocation, outcome: ToolResultOutcome): Promise<ToolResultOutcome>;
+  /** Calls the hooks before the calls of a response that run in an activity of their own. */
+  reviewCalls(response: RecordedResponse): Promise<ReviewedCalls>;
+  /** Calls the hooks for the result of a call that run in an activity of their own, and returns the result as they leave it. */
+  afterCall(invocation: ToolInvocation, outcome: ToolResultOutcome): Promise<ToolResultOutcome>;
   /** Resolves an agent that takes over. */
   resolveHandoff(agent: string): Promise<Resolved>;
   /** Called when another agent takes over: the requests of the run are from here on those of this agent. */

@@ -9,7 +9,14 @@ export const HOOKS_SCHEMA: JsonObject = {
   type: 'array',
   items: {
     type: 'object',
-    properties: { name: TEXT, on: { enum: [...HOOK_EVENTS] }, of: TEXT, timeoutMs: DURATION },
+    properties: {
+      name: TEXT,
+      on: { enum: [...HOOK_EVENTS] },
+      of: TEXT,
+      tier: { const: 'remote' },
+      timeoutMs: DURATION,
+      failClosed: { const: true },
+    },
     required: ['name', 'on'],
   },
 };

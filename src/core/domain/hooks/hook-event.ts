@@ -23,7 +23,7 @@ export const CALL_EVENTS = ['pre_tool_use', 'subagent_start', 'handoff'] as cons
 export const MODEL_CALL_EVENTS = ['pre_request', 'post_response', ...CALL_EVENTS] as const satisfies readonly HookEvent[];
 
 /** The events whose hooks run in an activity after an agent that a call has run. */
-export const AFTER_AGENT_EVENTS = ['post_tool_use', 'subagent_stop'] as const satisfies readonly HookEvent[];
+export const AFTER_CALL_EVENTS = ['post_tool_use', 'subagent_stop'] as const satisfies readonly HookEvent[];
 
 /** The events whose hooks run in an activity at the end of a run. */
 export const END_EVENTS = ['stop', 'session_end'] as const satisfies readonly HookEvent[];

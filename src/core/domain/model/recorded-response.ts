@@ -27,6 +27,8 @@ export interface RecordedResponse extends Pick<CallReview, 'rewrites' | 'injecti
   problems?: Record<string, string>;
   /** Call id → the approval that the call requires. Calls that need none are left out. */
   approvals?: Record<string, ApprovalRequirement>;
+  /** The hooks with an activity of their own have reviewed the calls. */
+  reviewed?: true;
   /** The cost of the failed attempts before this response. */
   failedAttempts?: Spent;
   output?: OutputVerdict;

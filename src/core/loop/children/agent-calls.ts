@@ -6,7 +6,7 @@ import type { CallsLeft } from '../../domain/children/calls-left.ts';
 import type { RunningAgent } from '../../domain/children/running-agent.ts';
 import type { RunPorts, ToolInvocation, ToolOutcome } from '../ports.ts';
 import type { RunState } from '../state/run-state.ts';
-import { afterAgent, hasHooksAfter } from '../hooks/after-agent.ts';
+import { afterCall, hasHooksAfter } from '../hooks/after-call.ts';
 import { agentOf } from './call-of-agent.ts';
 import { failure, outcomeOfAgent } from './end-of-agent.ts';
 import { makeAgent } from './start-of-agent.ts';
@@ -85,7 +85,9 @@ export class AgentCalls {
     if (isRun) this.#state.endedChildren = [...(this.#state.endedChildren ?? []), child.runId];
     const ended = outcomeOfAgent(this.#state, this.#ports, { invocation, child, outcome });
     // Awaited only on demand: in the sandbox every promise costs a stack trace.
-    const hooked = hasHooksAfter(this.#state, this.#ports, ended) ? await afterAgent(this.#state, this.#ports, invocation, ended) : ended;
+    const hooked = hasHooksAfter(this.#state, this.#ports, invocation, ended)
+      ? await afterCall(this.#state, this.#ports, invocation, ended)
+      : ended;
     this.waiting -= 1;
     return hooked;
   }

@@ -20,6 +20,7 @@ import { type Approvals, noApprovals } from '../approvals/approvals.ts';
 import type { CodeState } from '../code/code-state.ts';
 import type { RunningAgent } from '../../domain/children/running-agent.ts';
 import type { SpentBelow } from '../../domain/children/spent-below.ts';
+import type { HookedCalls } from '../../domain/hooks/hook-messages.ts';
 import type { HookRecord } from '../../domain/hooks/hook-record.ts';
 import type { Permissions } from '../../domain/permissions/permissions.ts';
 import type { ProgramState } from '../../domain/program/program-state.ts';
@@ -92,6 +93,8 @@ export interface RunState {
   handoffs?: HandoffState;
   /** The answers of the hooks at the start of the run. */
   hookRecords?: HookRecord[];
+  /** The calls of the present response, while hooks review them in an activity of their own. */
+  hookedCalls?: HookedCalls;
   /** The results of calls whose hooks are called. */
   hookedResults?: { callId: string; content: JsonValue[] }[];
   /** Call id → the arguments that a hook gave to a call of the present response. */

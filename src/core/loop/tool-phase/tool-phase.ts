@@ -22,6 +22,7 @@ import { afterCallsOfCode } from '../code/calls-of-code.ts';
 import { finalAnswerOfCode } from '../code/final-answer.ts';
 import { handOver } from '../handoffs/switch-agent.ts';
 import { asRewritten, noteRewrites } from '../hooks/rewritten-arguments.ts';
+import { beforeCalls, hasHooksBefore } from '../hooks/review-calls.ts';
 import { isTransfer } from '../handoffs/transfer-calls.ts';
 import { findEvent, type RunState } from '../state/run-state.ts';
 import { settleDecisions } from '../approvals/settle-decisions.ts';
@@ -33,8 +34,10 @@ import { ToolScheduler } from './tool-scheduler.ts';
  * results in the order of the model, and the step. If the history is full in the middle of it, the run goes on in the
  * next execution with the calls that have no outcome yet.
  */
-export async function runToolPhase(state: RunState, ports: RunPorts, position: ToolsPosition): Promise<NextStep> {
+export async function runToolPhase(state: RunState, ports: RunPorts, from: ToolsPosition): Promise<NextStep> {
   state.phase = 'tools';
+  // Awaited only on demand: in the sandbox every promise costs a stack trace.
+  const position = hasHooksBefore(state, ports, from) ? await beforeCalls(state, ports, from) : from;
   // Calls that have not begun must not run by permissions that a caller has narrowed before.
   takeNarrowings(state, ports);
   const acting = actingOn(state, position);

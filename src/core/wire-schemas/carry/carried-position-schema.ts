@@ -100,6 +100,7 @@ const RESPONSE: JsonObject = {
     rewrites: { type: 'object', additionalProperties: { type: 'object' } },
     injections: { type: 'object', additionalProperties: TEXT },
     hooks: HOOK_RECORDS_SCHEMA,
+    reviewed: YES,
     failedAttempts: SPENT,
     output: {
       type: 'object',

@@ -1,3 +1,4 @@
+import type { RunHandle } from '../../../../src/client/index.ts';
 import { z } from 'zod';
 import { agentTool, defineAgent, defineHook, defineTool } from '../../../../src/index.ts';
 import { callTool, say, together } from '../../../../src/testing/index.ts';
@@ -42,6 +43,30 @@ export const hookedLead = defineAgent({
   ],
 });
 
+/** Has hooks with activities of their own. */
+export const remotelyHooked = defineAgent({
+  name: 'remotely_hooked',
+  model: 'scripted/m',
+  tools: [transfer, agentTool(clerk)],
+  hooks: [
+    defineHook({
+      name: 'slow',
+      on: 'pre_tool_use',
+      tier: 'remote',
+      timeout: '1m',
+      run: ({ arguments: args }) => (args['amount'] === 0 ? { deny: 'zero' } : { inject: 'Slowly.' }),
+    }),
+    defineHook({
+      name: 'triple',
+      on: 'pre_tool_use',
+      match: 'transfer',
+      tier: 'remote',
+      run: ({ arguments: args }) => ({ modify: { arguments: { ...args, amount: 3 * Number(args['amount']) } } }),
+    }),
+    defineHook({ name: 'note', on: 'post_tool_use', tier: 'remote', run: ({ result }) => ({ modify: { result: ['noted', result] } }) }),
+  ],
+});
+
 const note = 'n'.repeat(2_000);
 const clerkCalled = callTool('hooked_clerk', { request: 'Pay' }, 'a1');
 const script = [
@@ -51,27 +76,16 @@ const script = [
 ];
 const childScript = [callTool('transfer', { amount: 3, note: '' }, 'd1'), say('p'.repeat(2_000))];
 
+async function approveOne(run: RunHandle): Promise<void> {
+  await until(async () => (await run.approvals()).pending.length === 1, 'the rewritten call to wait', 30);
+  const [waiting] = (await run.approvals()).pending;
+  if (waiting !== undefined) await run.approve(waiting);
+}
+
 /** Runs whose hooks rewrite, deny, add and fail. */
 export const hooked: Record<string, AgentScenario> = {
-  'hooked-in-every-way': {
-    agent: 'hooked_lead',
-    script,
-    childScript,
-    meanwhile: async (run) => {
-      await until(async () => (await run.approvals()).pending.length === 1, 'the rewritten call to wait', 30);
-      const [waiting] = (await run.approvals()).pending;
-      if (waiting !== undefined) await run.approve(waiting);
-    },
-  },
-  'hooked-over-executions': {
-    agent: 'hooked_lead',
-    script,
-    childScript,
-    continueAt: 12,
-    meanwhile: async (run) => {
-      await until(async () => (await run.approvals()).pending.length === 1, 'the rewritten call to wait', 30);
-      const [waiting] = (await run.approvals()).pending;
-      if (waiting !== undefined) await run.approve(waiting);
-    },
-  },
+  'hooked-in-every-way': { agent: 'hooked_lead', script, childScript, meanwhile: approveOne },
+  'hooked-over-executions': { agent: 'hooked_lead', script, childScript, continueAt: 12, meanwhile: approveOne },
+  'hooked-remotely': { agent: 'remotely_hooked', script, childScript, meanwhile: approveOne },
+  'hooked-remotely-over-executions': { agent: 'remotely_hooked', script, childScript, continueAt: 12, meanwhile: approveOne },
 };

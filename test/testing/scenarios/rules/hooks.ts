@@ -184,4 +184,57 @@ export const HOOKS = [
     script: [callTool('refund', { amount: 7 }), say('Done.')],
     timeline: ['agent calls refund {"amount":7}', 'refund: refunded 50', 'agent: Done.'],
   }),
+  scenario(
+    'hooks with an activity of their own see and change calls and results after the others',
+    agent([
+      cap,
+      defineHook({
+        name: 'slow',
+        on: 'pre_tool_use',
+        tier: 'remote',
+        timeout: '1m',
+        run: ({ toolName, arguments: args }) => {
+          if (args['path'] === '/keys') return { deny: 'those are keys' };
+          return toolName === 'read' ? { inject: 'Read it.' } : { modify: { arguments: { amount: 10 * Number(args['amount']) } } };
+        },
+      }),
+      defineHook({
+        name: 'note',
+        on: 'post_tool_use',
+        tier: 'remote',
+        run: ({ result, arguments: args }) => ({ modify: { result: [result, args] } }),
+      }),
+    ]),
+    {
+      script: [
+        together(callTool('refund', { amount: 70 }), callTool('read', { path: '/a' }), callTool('read', { path: '/keys' })),
+        callTool('refund', { amount: 8 }),
+        say('Done.'),
+      ],
+      decide: ({ arguments: args }) => (args['amount'] === 500 ? approve({ by: 'ann' }) : reject('wrong arguments', { by: 'ann' })),
+      timeline: [
+        'agent calls refund {"amount":70}',
+        /calls read/,
+        /calls read/,
+        /^read: \["the text of \/a",\{"path":"\/a"\}\].*Read it\./s,
+        "read failed: The call of 'read' was denied by a hook: those are keys",
+        'ann approves refund',
+        /^refund: \["refunded 500",/,
+        'agent calls refund {"amount":8}',
+        /^refund: \["refunded 80",/,
+        'agent: Done.',
+      ],
+    },
+  ),
+  scenario(
+    'hooks with an activity of their own hold for the calls of code, and ask about them',
+    agent([defineHook({ name: 'ask', on: 'pre_tool_use', match: 'refund', tier: 'remote', run: () => ({ ask: 'Right?' }) })], {
+      code: { executor: quickjs() },
+    }),
+    {
+      script: [callTool('run_code', { code: 'print(await refund({amount: 7}))' }), say('Done.')],
+      decide: ({ reason }) => (reason === 'Right?' ? approve({ by: 'ann' }) : reject('no reason', { by: 'ann' })),
+      timeline: [/run_code/, /calls refund/, 'ann approves refund', 'refund: refunded 7', /^run_code: .*refunded 7/s, 'agent: Done.'],
+    },
+  ),
 ];
