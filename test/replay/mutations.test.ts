@@ -67,6 +67,22 @@ const CHANGES: readonly BrokenChange[] = [
     caught: { step: null, expected: 'a timer', actual: 'child workflow "agentRun"' },
   },
   {
+    what: 'starts the calls of an answer before the hooks that have an activity of their own',
+    file: 'src/core/loop/tool-phase/tool-phase.ts',
+    find: 'hasHooksBefore(state, ports, from) ?',
+    replace: 'hasHooksBefore(state, ports, from) && from.response.reviewed ?',
+    history: 'hooked-remotely',
+    caught: { step: 1, expected: 'activity "callHooks"', actual: 'activity "transfer"' },
+  },
+  {
+    what: 'does not call the hooks after an agent',
+    file: 'src/core/loop/hooks/after-call.ts',
+    find: 'hooksAfterCall(snapshot, tool).length > 0',
+    replace: 'hooksAfterCall(snapshot, tool).length > 9',
+    history: 'hooked-in-every-way',
+    caught: { step: 1, expected: 'activity "callHooks"', actual: 'activity "callModel"' },
+  },
+  {
     what: 'summarises by another activity',
     file: 'src/core/protocol.ts',
     find: "summarise: 'summarise'",
