@@ -178,7 +178,7 @@ function pinned({ name, on, tier, timeoutMs, failClosed }: AnyHook): HookSnapsho
 
 function missing(code: ErrorCode, what: string, thing: MissingThing): MissingOnWorkerError {
   const error = new MissingOnWorkerError(code, what, thing);
-  error.message = `${what}. ${knownText(error.missing)}`;
+  error.message = `${what}. ${knownText(error.missing)}`.trimEnd();
   return error;
 }
 

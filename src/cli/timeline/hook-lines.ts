@@ -9,6 +9,6 @@ export function hookLines(hooks: readonly HookRecord[] | undefined, output: Pick
   return (hooks ?? []).map(({ hook, on, answer, text, denied }) => {
     const verb = `${VERBS[answer]}${denied ? ', and so denies' : ''}`;
     const line = printableLine(`${hook} ${verb} (${on})${text === undefined ? '' : `: ${text}`}`);
-    return `  ⚑ ${output.look(answer === 'deny' || answer === 'failed' ? 'yellow' : 'dim', line)}`;
+    return `⚑ ${output.look(answer === 'deny' || answer === 'failed' ? 'yellow' : 'dim', line)}`;
   });
 }
