@@ -139,7 +139,8 @@ function parentOf(children: number): AnyAgent {
     name: PARENT,
     model: 'parent/model',
     instructions: 'You let pages be read.',
-    tools: [agentTool(reader)],
+    // All of them are alive at once: results of the default size would let fewer than 50 run side by side.
+    tools: [agentTool(reader, { maxResultBytes: 10_000 })],
     children: { alive: children, perTree: 2 * children },
   });
 }
