@@ -65,6 +65,21 @@ describe('the hooks of a run hold below it', () => {
     ]);
   });
 
+  test('also once a run below is handed over to another agent', async () => {
+    const guard = defineHook({ name: 'guard', on: 'pre_tool_use', match: 'pay', run: () => ({ deny: 'not today' }) });
+    const first = defineAgent({ name: 'first', model: 'scripted/m', handoffs: [payer] });
+    const lead = defineAgent({ name: 'lead', model: 'scripted/m', tools: [agentTool(first)], hooks: [guard] });
+    const script = [
+      callTool('first', { request: 'Pay' }),
+      callTool('transfer_to_agent', { agent: 'payer' }),
+      callTool('pay', { amount: 7 }),
+      say('It was denied.'),
+      say('Done.'),
+    ];
+    const { requests } = await testAgent(lead, { input: 'Go', model: scriptedModel(script), agents: [payer] });
+    expect(JSON.stringify(requests[3]?.conversation.at(-1))).toContain('denied by a hook: not today');
+  });
+
   test('once, if the worker has them for all agents', async () => {
     let calls = 0;
     const count = defineHook({ name: 'count', on: 'post_tool_use', match: 'pay', run: () => void (calls += 1) });
