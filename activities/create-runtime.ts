@@ -1,3 +1,4 @@
+import type { AnyHook } from '../src/define/hooks/hook-definition.ts';
 import { hostname } from 'node:os';
 import type { ArchiveSink } from '../src/archive/archive-sink.ts';
 import type { Anchor } from '../src/anchors/anchor.ts';
@@ -77,6 +78,8 @@ export interface RuntimeOptions {
    * on and records what is not in the archive. Default 5 minutes.
    */
   archiveTimeout?: Duration;
+  /** The hooks of the runs of all agents. An agent may have hooks of its own, too. */
+  hooks?: readonly AnyHook[];
   /**
    * Called with every decision before it is applied: returns the approver's name, or refuses. Without it, `by` is
    * recorded as the caller claims it.
@@ -144,7 +147,7 @@ export function createRuntime(options: RuntimeOptions, context: RuntimeContext):
   const secrets = new SecretVault(options.secrets);
   const resourcePool = workerResources(options.resources ?? {}, { agents, programTools: programs.tools, secrets, log });
   return {
-    registry: new AgentRegistry(agents, options.providers, programs),
+    registry: new AgentRegistry(agents, options.providers, programs, options.hooks),
     programs,
     skills: new WorkerSkills(agents),
     anchors: new AnchorRegistry(options.anchors ?? []),

@@ -2,6 +2,7 @@ import { UsageError } from '../src/core/domain/errors/error.ts';
 import { ACTIVITIES } from '../src/core/protocol.ts';
 import { archiveEventsActivity } from './hooks/archive-events.ts';
 import { authorizeDecisionActivity } from './hooks/authorize-decision.ts';
+import { callHooksActivity } from './hooks/call-hooks.ts';
 import { callModelActivity } from './model-calls/call-model.ts';
 import { checkedActivity } from './attempts/checked-activity.ts';
 import { type DefaultActivity, defaultActivity } from './default-activity.ts';
@@ -59,6 +60,7 @@ export function createActivities(runtime: ActivityRuntime, existing?: DefaultAct
     [ACTIVITIES.readProgram]: checked(readProgramActivity(runtime)),
     [ACTIVITIES.storeOutputs]: checked(storeOutputsActivity(runtime)),
     [ACTIVITIES.runCode]: checked(runCodeActivity(runtime)),
+    [ACTIVITIES.callHooks]: checked(callHooksActivity(runtime)),
     [ACTIVITIES.loadOutput]: checked(loadOutputActivity(runtime)),
   };
   for (const name of new Set([...runtime.registry.toolNames, ...runtime.programs.toolNames])) {

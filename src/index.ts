@@ -9,6 +9,7 @@ export { agentTool, type AgentToolOptions } from './define/children/agent-tool.t
 export { askHuman } from './define/tools/ask-human.ts';
 export { defineAnchor, type AnchorOptions } from './define/define-anchor.ts';
 export { defineAgent } from './define/define-agent.ts';
+export { defineHook, type HookOptions } from './define/hooks/define-hook.ts';
 export { defineFlow, type FlowDefinition, type FlowOptions } from './define/handoffs/define-flow.ts';
 export { defineProgram, type ProgramOptions } from './define/program/define-program.ts';
 export { defineTool } from './define/tools/define-tool.ts';
@@ -57,6 +58,10 @@ export type { Backoff, ToolPolicy } from './core/domain/agent/tool-policy.ts';
 export type { ContextOperation, RecordedUpdate } from './core/domain/record/context-update.ts';
 export type { Duration } from './core/domain/run/duration.ts';
 export type { LimitOptions } from './core/domain/agent/limit-options.ts';
+export type { AnyHook, HookAnswer, HookContext, HookDefinition, HookMatch } from './define/hooks/hook-definition.ts';
+export type { HookPayloads } from './define/hooks/hook-payload.ts';
+export type { HookEvent } from './core/domain/hooks/hook-event.ts';
+export type { HookRecord } from './core/domain/hooks/hook-record.ts';
 export type { PermissionOptions, PermissionRuleOption } from './define/permissions/permissions-option.ts';
 export type { PermissionMode, PermissionRule, Permissions, ToolCategory } from './core/domain/permissions/permissions.ts';
 export type { ModelName } from './core/domain/agent/model-name.ts';

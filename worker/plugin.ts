@@ -47,6 +47,7 @@ export const PLUGIN_OPTIONS: Record<keyof LonghaulPluginOptions, true> = {
   payloadStore: true,
   archive: true,
   archiveTimeout: true,
+  hooks: true,
   authorize: true,
   notify: true,
   notifyEnded: true,

@@ -3,10 +3,14 @@ import type { McpServerDefinition } from '../../src/define/mcp/mcp-definition.ts
 import type { AnyTool } from '../../src/define/tools/tool-definition.ts';
 import { parseDeps } from '../../src/define/options/parse-deps.ts';
 import { type ErrorCode, UsageError } from '../../src/core/domain/errors/error.ts';
+import { joinedHooks } from '../../src/core/domain/hooks/inherited-hooks.ts';
 import type { JsonObject } from '../../src/core/domain/json/json.ts';
 import { knownText, type MissingThing } from '../../src/core/domain/errors/missing.ts';
 import type { ToolOwner } from '../../src/core/domain/agent/tool-owner.ts';
 import type { ModelClient } from '../../src/core/domain/model/model.ts';
+import { type HookSnapshot, INLINE_HOOK_MS } from '../../src/core/domain/hooks/hook-snapshot.ts';
+import type { AnyHook } from '../../src/define/hooks/hook-definition.ts';
+import { checkHooks, requireOwnNames } from '../../src/define/hooks/hook-list.ts';
 import { MissingOnWorkerError } from '../attempts/missing-on-worker.ts';
 
 /** The tools that a worker has for programs. */
@@ -20,18 +24,22 @@ export class AgentRegistry {
   readonly #agents = new Map<string, AnyAgent>();
   readonly #providers: Map<string, ModelClient>;
   readonly #programTools: ProgramTools;
+  readonly #hooks: readonly AnyHook[];
 
-  /** Throws a UsageError for two agents of one name, and for an agent whose provider or one of whose handoffs is missing. */
+  /** Throws a UsageError for two agents or two hooks of one name, and for an agent whose provider or one of whose handoffs is missing. */
   constructor(
     agents: readonly AnyAgent[],
     providers: Readonly<Record<string, ModelClient>>,
     programTools: ProgramTools = { toolNames: [], tool: () => undefined },
+    hooks: readonly AnyHook[] = [],
   ) {
+    this.#hooks = checkHooks('the worker', hooks);
     this.#programTools = programTools;
     this.#providers = new Map(Object.entries(providers));
     for (const agent of agents) {
       if (this.#agents.has(agent.name)) throw new UsageError(`two agents are named "${agent.name}": give each its own name`);
       this.#agents.set(agent.name, agent);
+      requireOwnNames(this.#hooks, agent.name, agent.hooks ?? []);
       for (const model of [agent.model, agent.window.summaryModel ?? agent.model]) {
         if (this.#providers.has(providerOf(model))) continue;
         throw new UsageError(
@@ -110,6 +118,28 @@ export class AgentRegistry {
     return this.#agents.get(agentName)?.mcp?.find((server) => server.name === serverName);
   }
 
+  /**
+   * Returns the hooks of an agent that acts in a run: those of the runs above first, then those of the worker. Throws `unknown_hook` for
+   * one of the runs above that this worker lacks.
+   */
+  hooks({ name: of, hooks = [] }: Pick<AnyAgent, 'name' | 'hooks'>, inherited: readonly HookSnapshot[] = []): HookSnapshot[] {
+    for (const hook of inherited) this.hook(hook);
+    return joinedHooks(inherited, [...this.#hooks.map(pinned), ...hooks.map((hook) => ({ ...pinned(hook), of }))]);
+  }
+
+  /** Returns a hook of a run as this worker has it. Throws `unknown_hook` if it has none of that name and event. */
+  hook({ name, on, of }: HookSnapshot): AnyHook {
+    const hooks = of === undefined ? this.#hooks : (this.#agents.get(of)?.hooks ?? []);
+    const hook = hooks.find((one) => one.name === name && one.on === on);
+    if (hook !== undefined) return hook;
+    const owner = of === undefined ? '' : ` of agent "${of}"`;
+    throw missing('unknown_hook', `No hook "${name}"${owner} for "${on}" in this worker`, {
+      kind: 'hook',
+      name,
+      known: hooks.map((one) => one.name),
+    });
+  }
+
   /** Returns the failure of a call whose tool or MCP server this worker does not have. */
   missingTool(owner: ToolOwner, toolName: string, serverName?: string): MissingOnWorkerError {
     const agent = this.#agentOf(owner);
@@ -141,9 +171,14 @@ export class AgentRegistry {
   }
 }
 
+function pinned({ name, on, tier, timeoutMs, failClosed }: AnyHook): HookSnapshot {
+  if (tier === 'inline') return { name, on };
+  return { name, on, tier, ...(timeoutMs === INLINE_HOOK_MS ? {} : { timeoutMs }), ...(failClosed ? { failClosed } : {}) };
+}
+
 function missing(code: ErrorCode, what: string, thing: MissingThing): MissingOnWorkerError {
   const error = new MissingOnWorkerError(code, what, thing);
-  error.message = `${what}. ${knownText(error.missing)}`;
+  error.message = `${what}. ${knownText(error.missing)}`.trimEnd();
   return error;
 }
 

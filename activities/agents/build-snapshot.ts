@@ -11,6 +11,8 @@ import { LonghaulError } from '../../src/core/domain/errors/error.ts';
 import { FINAL_ANSWER, RUN_CODE } from '../../src/core/domain/content/tool-text.ts';
 import type { FlowPolicy } from '../../src/core/domain/flows/flow-policy.ts';
 import type { TransferTarget } from '../../src/core/domain/handoffs/transfer-tool.ts';
+import type { HookRecord } from '../../src/core/domain/hooks/hook-record.ts';
+import type { HookSnapshot } from '../../src/core/domain/hooks/hook-snapshot.ts';
 import type { Permissions } from '../../src/core/domain/permissions/permissions.ts';
 import type { PriceTable } from '../../src/model/prices.ts';
 import { agentField, childrenFields } from './agent-of-tool.ts';
@@ -64,6 +66,10 @@ export interface SnapshotInputs extends CommonInputs, LimitOverrides {
   prices?: PriceTable | undefined;
   /** The policies that hold besides those of the agent. */
   permissions?: readonly Permissions[];
+  /** The hooks of the agent in this run. */
+  hooks?: readonly HookSnapshot[];
+  /** The answers of the hooks at the start of the run. */
+  hookRecords?: readonly HookRecord[];
   /** The checks of the answer, for an `ask` with tools. */
   checks?: AnswerRules;
   /** Milliseconds between two checks that a child is alive. */
@@ -105,12 +111,21 @@ export function buildSnapshot(agent: AnyAgent, inputs: SnapshotInputs): AgentSna
     timing: { heartbeatMs, modelTimeoutMs: agent.modelTimeoutMs, modelMaxAttempts: agent.modelMaxAttempts, ...below.timing },
     ...(agent.approvals === undefined ? {} : { approvals: agent.approvals }),
     ...permissionFields(agent, inputs.permissions, tools),
+    ...hookFields(inputs),
     ...(prices === undefined ? {} : { prices }),
     window: windowPolicy(agent, capabilities),
     ...(inputs.checks === undefined ? {} : { checks: inputs.checks }),
     ...commonFields(inputs),
   };
   return { ...content, digest: snapshotDigest(content) };
+}
+
+/** Returns the fields of a snapshot for the hooks of a run. */
+function hookFields({ hooks = [], hookRecords = [] }: SnapshotInputs): Pick<AgentSnapshot, 'hooks' | 'hookRecords'> {
+  return {
+    ...(hooks.length === 0 ? {} : { hooks: [...hooks] }),
+    ...(hookRecords.length === 0 ? {} : { hookRecords: [...hookRecords] }),
+  };
 }
 
 /** The fields of a snapshot that pin facts about the worker. */

@@ -3,6 +3,8 @@ import { type AgentDocument, rulesOf, withoutDocument } from '../../src/core/dom
 import type { ToolSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
 import { TRANSFER_TO_AGENT } from '../../src/core/domain/handoffs/handoff-policy.ts';
 import { SKILL_TOOLS } from '../../src/core/domain/skills/skill-snapshot.ts';
+import type { HookSnapshot } from '../../src/core/domain/hooks/hook-snapshot.ts';
+import type { JsonObject } from '../../src/core/domain/json/json.ts';
 import { depsProblem } from '../../src/core/domain/record/deps-problem.ts';
 import { errorMessage, LonghaulError } from '../../src/core/domain/errors/error.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
@@ -18,6 +20,7 @@ import { firstOfFlow, requireDeps } from '../handoffs/first-of-flow.ts';
 import { namedAgent } from '../handoffs/named-agent.ts';
 import { transferTargets } from '../handoffs/transfer-targets.ts';
 import { failingAs } from '../failures/failure.ts';
+import { openSession } from '../hooks/session-hooks.ts';
 import { listMcpTools } from '../mcp/list-tools.ts';
 import { pinSkills } from '../skills/skill-fields.ts';
 import { openingOfCall } from '../run-queries/opening-of-call.ts';
@@ -53,12 +56,11 @@ async function resolveAgent(runtime: ActivityRuntime, input: ResolveAgentInput, 
   const searchAttributes = await runtime.searchAttributes();
   const mcpTools = await toolsOfServers(runtime, agent, signal);
   const skills = await pinSkills(runtime, agent.name, () => inputOf(input, opening));
+  const hooks = runtime.registry.hooks(agent, input.hooks);
+  const texts = [...(await resolveInstructions(agent, parseDeps(agent, deps))), ...anchorTexts(runtime, document), ...skills.instructions];
+  const opened = await openRun(runtime, input, { agent: agent.name, hooks, deps, signal }, texts);
   const snapshot = buildSnapshot(agent, {
-    instructions: [
-      ...(await resolveInstructions(agent, parseDeps(agent, deps))),
-      ...anchorTexts(runtime, document),
-      ...skills.instructions,
-    ],
+    instructions: opened.instructions,
     ...(document === undefined ? {} : { checks: rulesOf(document) }),
     capabilities: runtime.registry.provider(agent.model).capabilities,
     heartbeatMs: runtime.heartbeatMs,
@@ -71,6 +73,8 @@ async function resolveAgent(runtime: ActivityRuntime, input: ResolveAgentInput, 
     ...(input.limits === undefined ? {} : { limits: input.limits }),
     ...(input.left === undefined ? {} : { left: input.left }),
     ...(input.permissions === undefined ? {} : { permissions: input.permissions }),
+    hooks,
+    hookRecords: opened.records,
     authorize: runtime.authorize !== undefined,
     notify: runtime.notify !== undefined,
     notifyEnded: runtime.notifyEnded !== undefined,
@@ -94,6 +98,26 @@ async function inputOf(input: ResolveAgentInput, opening: ChildInputAnswer | und
   if (opening?.input !== undefined) return opening.input;
   const { input: text = '' } = await queryRun<DataView>(input, QUERIES.data, null);
   return text;
+}
+
+/** The run that begins, with the hooks of its agent. */
+interface OpeningRun {
+  agent: string;
+  hooks: HookSnapshot[];
+  deps: JsonObject;
+  signal: AbortSignal;
+}
+
+/** Calls the hooks at the start of a run, with the instructions of its agent. An agent that takes over goes on with a run. */
+function openRun(
+  runtime: ActivityRuntime,
+  run: ResolveAgentInput,
+  { agent: name, hooks, deps, signal }: OpeningRun,
+  instructions: string[],
+): ReturnType<typeof openSession> {
+  const begun = run.from === undefined ? hooks : [];
+  const scope = { runtime, run, snapshot: { name, hooks: begun }, signal, data: () => Promise.resolve({ deps, state: {} }) };
+  return openSession(scope, instructions);
 }
 
 /** Returns the texts of the anchors that a document names. */

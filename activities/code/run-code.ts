@@ -5,8 +5,11 @@ import type { CodeJournal } from '../../src/core/domain/code/journal.ts';
 import type { RunSegmentInput, RunSegmentOutput } from '../../src/core/domain/code/segment-messages.ts';
 import type { ToolResult } from '../../src/core/domain/content/content.ts';
 import { RUN_CODE } from '../../src/core/domain/content/tool-text.ts';
+import { CALL_EVENTS } from '../../src/core/domain/hooks/hook-event.ts';
+import { inlineHooks } from '../../src/core/domain/hooks/hook-snapshot.ts';
 import { attempt } from '../attempts/attempt.ts';
 import { failingAs } from '../failures/failure.ts';
+import { requireHooks } from '../hooks/event-hooks.ts';
 import { requirePredicate } from '../model-calls/approval-requirements.ts';
 import { runKey } from '../run-queries/access.ts';
 import type { ActivityRuntime } from '../runtime.ts';
@@ -48,6 +51,7 @@ async function snapshotOf({ snapshots }: ActivityRuntime, input: RunSegmentInput
 async function runSegment(work: SegmentWork): Promise<RunSegmentOutput> {
   const { runtime, input, snapshot } = work;
   for (const tool of toolsFor('code', snapshot)) requirePredicate(runtime, input, snapshot, tool);
+  requireHooks(runtime, inlineHooks(snapshot, ...CALL_EVENTS));
   const warm = runtime.namespaces.take(runKey(input), positionBefore(input));
   if (warm !== undefined) return runIn(work, warm);
   if (isFirst(input)) return runIn(work, new Namespace(await codeExecutor(runtime, snapshot)));

@@ -46,7 +46,7 @@ export function authorizeDecisionActivity(runtime: ActivityRuntime): (input: Aut
 }
 
 async function readDecision(runtime: ActivityRuntime, input: AuthorizeDecisionInput): Promise<DecisionToAuthorize> {
-  const { at, eventId, decision } = input;
+  const { at, eventId, rewritten, decision } = input;
   const { id, type, callId, toolName, reason, remember, by, source } = decision;
   const { arguments: edited, content } = input.contentByReference
     ? await queryRun<DecisionContent>(input, QUERIES.decision, { id } satisfies DecisionQuestion)
@@ -56,7 +56,10 @@ async function readDecision(runtime: ActivityRuntime, input: AuthorizeDecisionIn
     type,
     callId,
     toolName,
-    arguments: at === undefined || eventId === undefined ? {} : await callArguments(runtime, input, { at, eventId, callId }),
+    arguments:
+      at === undefined || eventId === undefined
+        ? {}
+        : await callArguments(runtime, input, { at, eventId, callId, ...(rewritten ? { rewritten } : {}) }),
     ...(edited === undefined ? {} : { editedArguments: edited }),
     ...(content === undefined ? {} : { content }),
     ...(reason === undefined ? {} : { reason }),

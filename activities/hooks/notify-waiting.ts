@@ -56,9 +56,9 @@ async function stillWaits(input: NotifyWaitingInput): Promise<boolean> {
 }
 
 async function argumentsOf(runtime: ActivityRuntime, input: NotifyWaitingInput): Promise<JsonObject> {
-  const { at, eventId, waiting } = input;
+  const { at, eventId, rewritten, waiting } = input;
   if (at === undefined || eventId === undefined) return { ...waiting.proposal };
-  return callArguments(runtime, input, { at, eventId, callId: waiting.callId });
+  return callArguments(runtime, input, { at, eventId, callId: waiting.callId, ...(rewritten ? { rewritten } : {}) });
 }
 
 function noticeOf(input: NotifyWaitingInput, args: JsonObject): WaitingNotice {

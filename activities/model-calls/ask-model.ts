@@ -38,6 +38,8 @@ export interface ModelCallOptions
   extends Pick<AttemptOptions, 'heartbeatMs' | 'interruptibleBy'>, Pick<ModelCallContext, 'tags' | 'secret'> {
   client: ModelClient;
   request: ModelRequest;
+  /** Returns the request that is sent instead. If it rejects, nothing is sent. */
+  prepare?: (request: ModelRequest, signal: AbortSignal) => Promise<ModelRequest>;
 }
 
 /** The outcome of one attempt of a model call, unless it failed. */
@@ -53,7 +55,7 @@ export type AttemptOutcome<Result> =
  */
 export async function askModel<Result>(
   aborts: AbortRegistry,
-  { client, request, tags, secret, ...options }: ModelCallOptions,
+  { client, request, prepare, tags, secret, ...options }: ModelCallOptions,
   read: (answer: ModelResponse, signal: AbortSignal) => Result | Promise<Result>,
 ): Promise<AttemptOutcome<Result>> {
   const known = { ...(tags === undefined ? {} : { tags }), ...(secret === undefined ? {} : { secret }) };
@@ -64,8 +66,10 @@ export async function askModel<Result>(
     let isAnswered = false;
     try {
       signal.throwIfAborted();
+      const sent = (await prepare?.(request, signal)) ?? request;
+      signal.throwIfAborted();
       isSent = true;
-      const answer = await client.call(request, { ...known, signal, ...spent.listener });
+      const answer = await client.call(sent, { ...known, signal, ...spent.listener });
       isAnswered = true;
       spent.answered(answer);
       return { type: 'answered', result: await read(answer, signal), ...failedAttempts(spent) };

@@ -2,12 +2,18 @@ import { randomUUID } from 'node:crypto';
 import { isToolCall } from '../../src/core/domain/content/content.ts';
 import type { AgentSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
 import { toolOwner } from '../../src/core/domain/agent/tool-owner.ts';
-import type { ConversationEvent, ModelCallContext } from '../../src/core/domain/model/model.ts';
+import { MODEL_CALL_EVENTS } from '../../src/core/domain/hooks/hook-event.ts';
+import { inlineHooks } from '../../src/core/domain/hooks/hook-snapshot.ts';
+import type { HookRecord } from '../../src/core/domain/hooks/hook-record.ts';
+import type { ConversationEvent, ModelCallContext, ModelRequest } from '../../src/core/domain/model/model.ts';
 import type { RecordedResponse } from '../../src/core/domain/model/recorded-response.ts';
 import type { Folded, Window, WindowEvent } from '../../src/core/domain/record/window.ts';
 import { interpretReply } from '../../src/model/reply-formats/interpret-reply.ts';
 import { type CallModelInput, type CallModelOutput, type OfRun, QUERIES, type TranscriptAnswer } from '../../src/core/protocol.ts';
-import { approvalRequirements, requirePredicate } from './approval-requirements.ts';
+import { requirePredicate } from './approval-requirements.ts';
+import { reviewCalls } from '../hooks/review-calls.ts';
+import { requireHooks } from '../hooks/event-hooks.ts';
+import { afterResponse, beforeRequest } from '../hooks/model-hooks.ts';
 import { answerCheck } from './answer-check.ts';
 import { modelActivity, askModel } from './ask-model.ts';
 import { buildRequest } from './build-request.ts';
@@ -30,11 +36,23 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput): Promi
   const client = runtime.registry.provider(snapshot.model);
   // Before anything is paid for. The final attempt runs no tools.
   if (!input.final) for (const tool of snapshot.tools) requirePredicate(runtime, input, snapshot, tool);
+  const hooked = { ...snapshot, hooks: inlineHooks(snapshot, ...MODEL_CALL_EVENTS) };
+  requireHooks(runtime, hooked.hooks);
   const checkAnswer = answerCheck(runtime, snapshot);
   const window = await runtime.transcripts.load(key, input, fetchTranscript(input));
-  const request = buildRequest(snapshot, conversationOf(window.events, snapshot.name), input.final === true);
   const { heartbeatMs } = snapshot.timing;
-  const options = { client, request, heartbeatMs, interruptibleBy: input.run ?? '', ...providerContext(runtime, snapshot) };
+  const request = buildRequest(snapshot, conversationOf(window.events, snapshot.name), input.final === true);
+  let before: HookRecord[] = [];
+  const prepare = async (built: ModelRequest, signal: AbortSignal): Promise<ModelRequest> => {
+    const prepared = await beforeRequest(
+      { runtime, run: input, snapshot: hooked, signal },
+      { model: snapshot.model, step: input.step ?? 0 },
+      built,
+    );
+    before = prepared.records;
+    return prepared.request;
+  };
+  const options = { client, request, prepare, heartbeatMs, interruptibleBy: input.run ?? '', ...providerContext(runtime, snapshot) };
   const outcome = await askModel(runtime.aborts, options, async (answer, signal) => {
     const known = {
       snapshot,
@@ -44,12 +62,18 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput): Promi
       replyId: `call_${input.through}`,
       uuid: randomUUID,
     };
-    const interpreted = interpretReply(answer, known, input.final === true);
+    const scope = { runtime, run: input, snapshot: hooked, signal };
+    const { answer: given, records } = await afterResponse(scope, answer);
+    const interpreted = interpretReply(given, known, input.final === true);
     // The final attempt runs no tools, even if the model calls one, and its answer ends the run at the limit in any case.
-    const checked = input.final ? interpreted : await checkAnswer(interpreted, answer);
+    const checked = input.final ? interpreted : await checkAnswer(interpreted, given);
     const response = limitResponseSize(checked, snapshot.model);
-    const approvals = input.final ? undefined : await approvalRequirements({ runtime, run: input, snapshot, signal }, response);
-    return approvals === undefined ? response : limitResponseSize({ ...response, approvals }, snapshot.model);
+    const reviewed = input.final ? {} : await reviewCalls(scope, response);
+    const { approvals, ...ofHooks } = reviewed;
+    const hooks = [...before, ...records, ...(reviewed.hooks ?? [])];
+    const limited = approvals === undefined ? response : limitResponseSize({ ...response, approvals }, snapshot.model);
+    // The review has a budget of its own: an answer that has been paid for does not fail for it.
+    return { ...limited, ...ofHooks, ...(hooks.length === 0 ? {} : { hooks }) };
   });
   if (outcome.type === 'aborted') return outcome;
   const { result, failedAttempts } = outcome;

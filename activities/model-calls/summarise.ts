@@ -1,9 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { cutText } from '../../src/core/domain/content/cut-content.ts';
 import { LonghaulError } from '../../src/core/domain/errors/error.ts';
+import { hooksFor } from '../../src/core/domain/hooks/hook-snapshot.ts';
+import type { HookRecord } from '../../src/core/domain/hooks/hook-record.ts';
+import type { ModelRequest } from '../../src/core/domain/model/model.ts';
 import type { Window, WindowEvent } from '../../src/core/domain/record/window.ts';
 import { contextTokens } from '../../src/model/context-tokens.ts';
 import type { SummariseInput, SummariseOutput, Summary } from '../../src/core/protocol.ts';
+import { requireHooks } from '../hooks/event-hooks.ts';
+import { beforeSummary } from '../hooks/model-hooks.ts';
 import { modelActivity, askModel } from './ask-model.ts';
 import { providerContext, fetchTranscript } from './call-model.ts';
 import { runKey } from '../run-queries/access.ts';
@@ -19,16 +24,25 @@ async function summarise(runtime: ActivityRuntime, input: SummariseInput): Promi
   const snapshot = await runtime.snapshots.load(input, input.agent);
   const model = snapshot.window?.summaryModel ?? snapshot.model;
   const client = runtime.registry.provider(model);
+  requireHooks(runtime, hooksFor(snapshot, 'pre_compact'));
   const window = await runtime.transcripts.load(runKey(input), input, fetchTranscript(input));
   const tokens = client.capabilities.contextTokens ?? contextTokens(model);
-  const request = summaryRequest(model, between(window, input), { tokens, maxBytes: input.maxBytes });
+  const events = between(window, input);
+  const request = summaryRequest(model, events, { tokens, maxBytes: input.maxBytes });
+  let hooks: HookRecord[] = [];
+  const prepare = async (built: ModelRequest, signal: AbortSignal): Promise<ModelRequest> => {
+    const hooked = await beforeSummary({ runtime, run: input, snapshot, signal }, events.length, built);
+    hooks = hooked.records;
+    return hooked.request;
+  };
   const { heartbeatMs } = snapshot.timing;
   const outcome = await askModel(
     runtime.aborts,
-    { client, request, heartbeatMs, ...providerContext(runtime, snapshot) },
+    { client, request, prepare, heartbeatMs, ...providerContext(runtime, snapshot) },
     ({ content, usage }): Summary => {
       if (content.trim() === '') throw new LonghaulError('model_bad_response', `Model "${model}" gave an empty summary`);
-      return { id: randomUUID(), text: cutText(content.toWellFormed(), input.maxBytes), usage };
+      const text = cutText(content.toWellFormed(), input.maxBytes);
+      return { id: randomUUID(), text, usage, ...(hooks.length === 0 ? {} : { hooks }) };
     },
   );
   // A partial summary must not enter the conversation.

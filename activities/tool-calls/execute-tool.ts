@@ -5,6 +5,7 @@ import type { AnyTool } from '../../src/define/tools/tool-definition.ts';
 import { isModelRetry, isToolFailure } from '../../src/define/tools/tool-failure.ts';
 import { isToolOutput, type ToolOutput } from '../../src/define/tools/tool-output.ts';
 import type { ContextOperation } from '../../src/core/domain/record/context-update.ts';
+import type { HookRecord } from '../../src/core/domain/hooks/hook-record.ts';
 import { errorMessage } from '../../src/core/domain/errors/error.ts';
 import { isTooDeep, MAX_JSON_DEPTH } from '../../src/core/domain/json/json-depth.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
@@ -34,6 +35,8 @@ export interface Executed {
   thrown?: { error: unknown };
   /** The error that the tool threw for the model to read: a `ToolFailure` or a `ModelRetry`. */
   modelError?: { error: unknown };
+  /** The answers of hooks about the result. */
+  hooks?: HookRecord[];
   /** Milliseconds. */
   durationMs: number;
 }

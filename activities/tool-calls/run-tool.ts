@@ -17,6 +17,8 @@ import { callArguments } from './call-arguments.ts';
 import { findTool } from './find-tool.ts';
 import { dataFor } from '../run-queries/data.ts';
 import { type Executed, executeTool } from './execute-tool.ts';
+import { requireHooks } from '../hooks/event-hooks.ts';
+import { afterCall } from '../hooks/result-hooks.ts';
 import { failingAs } from '../failures/failure.ts';
 import { limitResultSize } from './limit-result-size.ts';
 import { queryRun, runKey } from '../run-queries/access.ts';
@@ -55,6 +57,7 @@ async function runTool(runtime: ActivityRuntime, input: RunToolInput): Promise<R
   const name = activityInfo().activityType;
   const tool = findTool(runtime, input, name);
   if (tool === undefined) throw runtime.registry.missingTool(input, name, input.mcp?.server);
+  requireHooks(runtime, input.hooks ?? []);
   const output = await attempt(runtime.aborts, { heartbeatMs: runtime.heartbeatMs, details: lastDetails }, async (current) => {
     // Heartbeats continue meanwhile: a slow answer of the run, or reopening a resource, may take longer than the
     // heartbeat timeout, and a call that the server has timed out must not begin.
@@ -89,7 +92,10 @@ async function runAttempt(runtime: ActivityRuntime, call: Call, current: Attempt
       throw retryableFailure(runtime, executed, executed.thrown.error);
     if (executed.thrown !== undefined) logToolError(runtime, errorSource(call), executed.thrown.error, 'error');
     if (executed.modelError !== undefined) logToolError(runtime, errorSource(call), executed.modelError.error, 'debug');
-    return await toolOutput(runtime, call, executed, Object.fromEntries(changes));
+    // The tool has acted: its time is over, and that of its hooks begins.
+    limit.clear();
+    const hooked = await hookedResult(runtime, call, executed, current.signal);
+    return await toolOutput(runtime, call, { ...executed, ...hooked }, Object.fromEntries(changes));
   } catch (error) {
     if (!hasBegun) throw error;
     return endOfAttempt(runtime, call, current, error);
@@ -97,6 +103,25 @@ async function runAttempt(runtime: ActivityRuntime, call: Call, current: Attempt
     limit.clear();
     releaseSlot?.();
   }
+}
+
+/** Returns the result as the hooks of the run leave it. */
+export async function hookedResult(
+  runtime: ActivityRuntime,
+  call: Call,
+  executed: Executed,
+  signal: AbortSignal,
+): Promise<Partial<Executed>> {
+  const { input, name, args, deps, state } = call;
+  if (input.hooks === undefined) return {};
+  const scope = {
+    runtime,
+    run: input,
+    snapshot: { name: input.agentName, hooks: input.hooks },
+    signal,
+    data: () => Promise.resolve({ deps, state }),
+  };
+  return afterCall(scope, { on: 'post_tool_use', callId: input.callId, about: { toolName: name, arguments: args } }, executed);
 }
 
 /** Ends an attempt that was interrupted after the tool was called: by the run, by its timeout, or by a shutdown of the worker. */
@@ -177,6 +202,7 @@ export async function toolOutput(
     ...(kept.state === undefined ? {} : { state: kept.state }),
     ...(kept.contextUpdate === undefined ? {} : { contextUpdate: kept.contextUpdate }),
     ...(executed.asksRetry ? { asksRetry: true } : {}),
+    ...(executed.hooks === undefined || executed.hooks.length === 0 ? {} : { hooks: executed.hooks }),
     ...identity(input),
   };
 }

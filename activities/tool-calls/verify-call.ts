@@ -8,7 +8,7 @@ import { toOutcome } from './execute-tool.ts';
 import { failingAs } from '../failures/failure.ts';
 import { MissingOnWorkerError } from '../attempts/missing-on-worker.ts';
 import { dataFor } from '../run-queries/data.ts';
-import { toolOutput } from './run-tool.ts';
+import { hookedResult, toolOutput } from './run-tool.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 import { toolContext } from './tool-context.ts';
 import { startTimeLimit } from './tool-timeout.ts';
@@ -55,7 +55,9 @@ async function askVerifier(
   const found = requireClearAnswer(name, await verify(context.idempotencyKey, context as never));
   if (!found.happened) return { happened: false, tool: name };
   const executed = { ...(await toOutcome(tool, found.result)), durationMs: 0 };
-  return { happened: true, output: await toolOutput(runtime, { input, name, tool, args: {}, deps, state, resources }, executed) };
+  const call = { input, name, tool, args: input.arguments ?? {}, deps, state, resources };
+  const hooked = await hookedResult(runtime, call, executed, current.signal);
+  return { happened: true, output: await toolOutput(runtime, call, { ...executed, ...hooked }) };
 }
 
 /** Returns the answer if it is a clear yes or no. Any other answer is not taken for a no: the call may have happened. */

@@ -2,6 +2,7 @@ import type { DecidedCall, Decision, PendingApproval } from './domain/approvals/
 import type { JsonObject, JsonValue } from './domain/json/json.ts';
 import type { FlowInput } from './domain/flows/flow-policy.ts';
 import type { LimitChanges } from './domain/agent/limits.ts';
+import type { HookSnapshot } from './domain/hooks/hook-snapshot.ts';
 import type { Permissions } from './domain/permissions/permissions.ts';
 import type { RunOverrides } from './domain/run/overrides.ts';
 import type { OfRun } from './domain/run/activity-messages.ts';
@@ -118,6 +119,10 @@ export const QUERIES = {
   callArguments: 'callArguments',
   /** Between a run and its own activities: the content of a decision whose approver is being checked. */
   decision: 'decision',
+  /** Between a run and its own activities: the calls that hooks review. */
+  hookedCalls: 'hookedCalls',
+  /** Between a run and its own activities: the result of a call whose hooks are called. */
+  hookedResult: 'hookedResult',
   /** Between the run of a program and its own activities: outputs, a failure, an edited prompt. */
   stepValues: 'stepValues',
   /** Between a run and its own activities: the result, before the workflow closes. */
@@ -188,6 +193,7 @@ export const ACTIVITIES = {
   storeOutputs: 'storeOutputs',
   loadOutput: 'loadOutput',
   runCode: 'runCode',
+  callHooks: 'callHooks',
 } as const;
 
 /** Returns the name of a handler of a run. A run inside a workflow of the user puts its key before the name. */
@@ -215,6 +221,8 @@ export interface ResolveAgentInput extends OfRun, RunOverrides {
   limits?: Omit<LimitChanges, 'maxIterations'>;
   /** The policies that hold for the run besides those of its agent. */
   permissions?: Permissions[];
+  /** The hooks of the runs above: a worker that lacks one of them refuses the run. */
+  hooks?: HookSnapshot[];
   /** The amounts that are left of the limits of the parent. */
   left?: LimitChanges;
   /** The parent and its call that started the run: the activity asks for the input, the deps, or both. */
@@ -240,6 +248,8 @@ export interface AuthorizeDecisionInput extends OfRun {
   /** The position of the call; absent for a limit. */
   at?: [offset: number, index: number];
   eventId?: string;
+  /** A hook rewrote the arguments of the call: the activity queries them from the run. */
+  rewritten?: true;
   /** The edited arguments of the decision, if they are small enough for the input. */
   arguments?: JsonObject;
   content?: JsonValue;
@@ -258,6 +268,8 @@ export interface NotifyWaitingInput extends OfRun {
   waiting: PendingApproval;
   at?: [offset: number, index: number];
   eventId?: string;
+  /** A hook rewrote the arguments of the call: the activity queries them from the run. */
+  rewritten?: true;
 }
 
 /** Input of `requestCancel`. */

@@ -1,4 +1,5 @@
 import type { SkillsOption } from './skills/skill-sources.ts';
+import type { AnyHook } from './hooks/hook-definition.ts';
 import type { z } from 'zod';
 import type { ModelSettings, ReplyFormat } from '../core/domain/agent/agent-snapshot.ts';
 import type { Duration } from '../core/domain/run/duration.ts';
@@ -100,6 +101,8 @@ export interface AgentOptions<
   approvals?: ApprovalDeadlineOptions;
   /** The rules for the calls of tools: which are denied, and which wait for a decision. Default: all calls may run. */
   permissions?: PermissionOptions;
+  /** The hooks of its runs. A worker may have hooks for all its agents, too, which are called first if the priority is the same. */
+  hooks?: readonly AnyHook[];
   /**
    * The action for a call with `effect: 'once'` whose outcome is unknown. `tell`: the model reads that it is unknown. `ask`:
    * the run waits for a person to enter the result of the call, within the deadline of `approvals`. Default `tell`.

@@ -10,6 +10,7 @@ import { childrenOptions } from './children/children-options.ts';
 import { agentCode } from './code/code-option.ts';
 import { namesForModel } from './code/names-for-model.ts';
 import { agentHandoffs, transferToolName } from './handoffs/handoff-options.ts';
+import { checkHooks } from './hooks/hook-list.ts';
 import { agentApprovals } from './options/approval-options.ts';
 import { agentLimits } from './options/limits-options.ts';
 import { checkMcpServers } from './mcp/mcp-server.ts';
@@ -46,6 +47,7 @@ const OPTIONS = [
   'approvals',
   'permissions',
   'skills',
+  'hooks',
   'onUnknownOutcome',
   'parallel',
   'modelTimeout',
@@ -115,6 +117,7 @@ export function defineAgent<
     ...(options.children === undefined ? {} : { children: childrenOptions(owner, options.children) }),
     ...(approvals === undefined ? {} : { approvals }),
     ...(options.permissions === undefined ? {} : { permissions: agentPermissions(owner, options.permissions, toolNames) }),
+    ...(options.hooks === undefined ? {} : { hooks: checkHooks(owner, options.hooks) }),
     parallel: options.parallel ?? true,
     modelTimeoutMs: timerMilliseconds(options.modelTimeout ?? '10m', `${owner}: "modelTimeout"`),
     modelMaxAttempts: wholeNumber(`${owner}: "modelMaxAttempts"`, options.modelMaxAttempts ?? 8, 1),

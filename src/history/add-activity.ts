@@ -7,6 +7,7 @@ import {
   type RunSegmentInput,
   type RunSegmentOutput,
 } from '../core/protocol.ts';
+import type { AtEndInput, BeforeCallsInput, CallHooksOutput, ReviewedCalls } from '../core/domain/hooks/hook-messages.ts';
 import { isJsonObject } from '../core/domain/json/json.ts';
 import { childOf } from './children/recorded-child.ts';
 import { attemptAddress, callKey, loadAddress, type RecordedActivity, type RecordedExecution } from './recorded-execution.ts';
@@ -47,11 +48,9 @@ export function addActivity(execution: RecordedExecution, activity: NamedActivit
     case ACTIVITIES.runCode:
       return addSegment(execution, activity as RecordedActivity<RunSegmentInput, RunSegmentOutput>);
     case ACTIVITIES.verifyCall:
-      setByKey(execution, execution.verifications, activity);
-      return;
     case ACTIVITIES.askTerms:
-      setByKey(execution, execution.termsRequests, activity);
-      return;
+    case ACTIVITIES.callHooks:
+      return addAboutCall(execution, activity);
     case ACTIVITIES.notifyEnded:
       execution.endNotification = activity as RecordedActivity<NotifyEndedInput, unknown>;
       execution.decidedIn ??= scheduledIn;
@@ -62,6 +61,20 @@ export function addActivity(execution: RecordedExecution, activity: NamedActivit
       return;
     default:
       setByKey(execution, execution.toolCalls, activity);
+  }
+}
+
+/** Adds an activity about a call beside the call itself. Hooks at the end of the run tell that the loop has ended. */
+function addAboutCall(execution: RecordedExecution, activity: NamedActivity): void {
+  if (activity.name === ACTIVITIES.verifyCall) setByKey(execution, execution.verifications, activity);
+  else if (activity.name === ACTIVITIES.askTerms) setByKey(execution, execution.termsRequests, activity);
+  else if (isJsonObject(activity.input) && 'callId' in activity.input) setByKey(execution, execution.afterCalls, activity);
+  else if (isJsonObject(activity.input) && 'beforeCallsOf' in activity.input) {
+    const review = activity as RecordedActivity<BeforeCallsInput, ReviewedCalls>;
+    execution.reviews.set(review.input.beforeCallsOf, review);
+  } else {
+    execution.endHooks = activity as RecordedActivity<AtEndInput, CallHooksOutput>;
+    execution.decidedIn ??= activity.scheduledIn;
   }
 }
 

@@ -76,6 +76,8 @@ export class ExecutionReader {
       authorizations: [],
       verifications: new Map(),
       termsRequests: new Map(),
+      reviews: new Map(),
+      afterCalls: new Map(),
       notifications: [],
       ended: [],
       timers: new Set(),

@@ -9,6 +9,8 @@ import { fromContinueAsNewState, type ContinueAsNewState } from '../core/loop/st
 import { type FirstStart, firstState, nameOfStart, withOpening } from '../core/first-start.ts';
 import { interpret } from '../core/interpret.ts';
 import { BEGINNING, type LoopEnd } from '../core/loop/run-loop.ts';
+import { failedHooks } from '../core/activity-requests/hook-requests.ts';
+import { endedWithHooks } from '../core/loop/hooks/end-hooks.ts';
 import type { RunState } from '../core/loop/state/run-state.ts';
 import { recordedCallEvents, recordedEventIds } from './event-ids.ts';
 import type { RecordedExecution } from './recorded-execution.ts';
@@ -71,7 +73,7 @@ export async function readBack(runId: string, recorded: RecordedExecution, next?
     queued: tasks.inbox.queued,
     waited: ports.waited,
     state,
-    ...(result === undefined ? {} : { result: withNotArchived(result, state) }),
+    ...(result === undefined ? {} : { result: withEndHooks(withNotArchived(result, state), recorded) }),
   };
 }
 
@@ -144,6 +146,13 @@ function readArchivings({ archivings, taskTimes, startedAt }: RecordedExecution,
     beginArchiving(state, input, taskTimes[scheduledIn - 1] ?? startedAt);
     if (task !== undefined) endArchiving(state, failure === undefined ? undefined : archiveFailure(failure));
   }
+}
+
+/** Returns the result with the recorded answers of the hooks at the end of the run. */
+function withEndHooks(result: RunResultFields, { endHooks }: RecordedExecution): RunResultFields {
+  if (endHooks?.task === undefined) return result;
+  const { input, output, failure } = endHooks;
+  return endedWithHooks(result, failure === undefined ? (output?.hooks ?? []) : failedHooks(input.hooks, failure));
 }
 
 /** Applies the recorded notification of the end to the state, if a task has seen its outcome. */

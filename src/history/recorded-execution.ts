@@ -34,6 +34,7 @@ import type {
   StoreOutputsInput,
   StoreOutputsOutput,
 } from '../core/domain/program/messages.ts';
+import type { AfterCallInput, AtEndInput, BeforeCallsInput, CallHooksOutput, ReviewedCalls } from '../core/domain/hooks/hook-messages.ts';
 import type { EarlierRun } from '../core/domain/program/program-state.ts';
 import type { TaskSize } from './program/full-history.ts';
 import type { LocalActivity } from './recorded-markers.ts';
@@ -111,6 +112,10 @@ export interface RecordedExecution {
   segments: Map<string, RecordedActivity<RunSegmentInput, RunSegmentOutput>>;
   /** Checks of calls whose outcome was unknown, by the key of the call. */
   verifications: Map<string, RecordedActivity<VerifyCallInput, VerifyCallOutput>>;
+  /** Hooks that reviewed calls before their start, by the id of the event of the calls. */
+  reviews: Map<string, RecordedActivity<BeforeCallsInput, ReviewedCalls>>;
+  /** Hooks that were called for the results of agents, by the key of the call. */
+  afterCalls: Map<string, RecordedActivity<AfterCallInput, CallHooksOutput>>;
   /** Approval predicates that were evaluated again, by the key of the call. */
   termsRequests: Map<string, RecordedActivity<AskTermsInput, ApprovalRequirement | null>>;
   /** Attempts of the model calls and memory uses of a program, by step and attempt: see `attemptAddress`. */
@@ -145,6 +150,7 @@ export interface RecordedExecution {
    */
   archivings: RecordedActivity<ArchiveEventsInput, unknown>[];
   /** The call that notified of the run's end, ended or not. */
+  endHooks?: RecordedActivity<AtEndInput, CallHooksOutput>;
   endNotification?: RecordedActivity<NotifyEndedInput, unknown>;
   end?: ExecutionEnd;
 }

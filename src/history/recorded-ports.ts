@@ -10,6 +10,8 @@ import { unresolved } from '../core/activity-requests/resolve-request.ts';
 import { earlierFailure } from '../core/activity-requests/program-requests.ts';
 import type { ApprovalRequirement, Decision } from '../core/domain/approvals/approval.ts';
 import { LonghaulError } from '../core/domain/errors/error.ts';
+import type { ReviewedCalls } from '../core/domain/hooks/hook-messages.ts';
+import type { RecordedResponse } from '../core/domain/model/recorded-response.ts';
 import type { Resolved } from '../core/domain/run/resolved.ts';
 import type { Inbox } from '../core/loop/state/inbox.ts';
 import type {
@@ -25,6 +27,7 @@ import type {
   SummaryOutcome,
   ToolInvocation,
   ToolOutcome,
+  ToolResultOutcome,
   WaitDeadline,
 } from '../core/loop/ports.ts';
 import type { ChildCall, ChildOutcome } from '../core/domain/children/child-call.ts';
@@ -118,6 +121,14 @@ export class RecordedPorts implements ProgramPorts {
 
   runTool(invocation: ToolInvocation): Promise<ToolOutcome> {
     return this.#tools.runTool(invocation);
+  }
+
+  reviewCalls(response: RecordedResponse): Promise<ReviewedCalls> {
+    return this.#tools.reviewCalls(response);
+  }
+
+  afterCall(invocation: ToolInvocation, outcome: ToolResultOutcome): Promise<ToolResultOutcome> {
+    return this.#tools.afterCall(invocation, outcome);
   }
 
   verify(invocation: ToolInvocation, reason: string): Promise<ToolOutcome> {

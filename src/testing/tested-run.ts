@@ -1,6 +1,7 @@
 import type { AuthorizeDecision, NotifyWaiting } from '../define/decision-hooks.ts';
 import type { AnyAgent, DepsOption, GivenDepsOf, OutputOf, ResourcesOf, UnfinishedOf } from '../define/agent-definition.ts';
 import type { NotifyEnded } from '../define/ended-hook.ts';
+import type { AnyHook } from '../define/hooks/hook-definition.ts';
 import type { ResourcesOption } from '../define/options/needed-resources.ts';
 import type { ModelSettings } from '../core/domain/agent/agent-snapshot.ts';
 import type { Duration } from '../core/domain/run/duration.ts';
@@ -41,6 +42,8 @@ export interface TestCircumstances {
   /** The store for large tool results. */
   payloadStore?: PayloadStore;
   prices?: Readonly<Record<string, ModelPrice>>;
+  /** The hooks of all agents, as on a worker. */
+  hooks?: readonly AnyHook[];
   /** Checks the author of each decision, as on a worker. */
   authorize?: AuthorizeDecision;
   /** Receives a notice for each pending decision, as on a worker. */

@@ -34,6 +34,8 @@ export class HandMade {
       loads: new Map(),
       verifications: new Map(),
       termsRequests: new Map(),
+      reviews: new Map(),
+      afterCalls: new Map(),
       toolCalls: new Map(),
       localCalls: [],
       segments: new Map(),

@@ -43,6 +43,14 @@ const CHANGES: readonly BrokenChange[] = [
     caught: { step: 2, expected: 'activity "callModel"', actual: 'a timer' },
   },
   {
+    what: 'does not let a skill narrow the tools',
+    file: 'src/core/loop/skills/active-skills.ts',
+    find: 'if (skill === undefined) return undefined;',
+    replace: 'if (skill !== undefined) return undefined;',
+    history: 'skills-over-executions-2',
+    caught: { step: 3, expected: 'activity "callModel"', actual: 'activity "search"' },
+  },
+  {
     what: 'never continues as new',
     file: 'workflows/run/continue-due.ts',
     find: 'return due && ',
@@ -65,6 +73,22 @@ const CHANGES: readonly BrokenChange[] = [
     replace: 'if (earlier !== undefined && earlier.startedAt === 0) return',
     history: 'sub-agents-over-executions-2',
     caught: { step: null, expected: 'a timer', actual: 'child workflow "agentRun"' },
+  },
+  {
+    what: 'starts the calls of an answer before the hooks that have an activity of their own',
+    file: 'src/core/loop/tool-phase/tool-phase.ts',
+    find: 'hasHooksBefore(state, ports, from) ?',
+    replace: 'hasHooksBefore(state, ports, from) && from.response.reviewed ?',
+    history: 'hooked-remotely',
+    caught: { step: 1, expected: 'activity "callHooks"', actual: 'activity "transfer"' },
+  },
+  {
+    what: 'does not call the hooks after an agent',
+    file: 'src/core/loop/hooks/after-call.ts',
+    find: 'hooksAfterCall(snapshot, tool).length > 0',
+    replace: 'hooksAfterCall(snapshot, tool).length > 9',
+    history: 'hooked-in-every-way',
+    caught: { step: 1, expected: 'activity "callHooks"', actual: 'activity "callModel"' },
   },
   {
     what: 'summarises by another activity',

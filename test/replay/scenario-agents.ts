@@ -7,9 +7,17 @@ import { clerk, refund } from '../server/approvals/decision-agents.ts';
 import { HeldArchive } from '../server/archive/held-archive.ts';
 import { codeAgents } from './code-agents.ts';
 import { asker, teller } from './effect-agents.ts';
+import { hookedLead, remotelyHooked } from './scenarios/agents/hooks.ts';
 import { severalAgents } from './several-agents.ts';
 import { leader } from './sub-agents.ts';
 import { locals, localsInSequence } from './local-agents.ts';
+
+const skilled = defineAgent({
+  name: 'skilled',
+  model: 'scripted/m',
+  tools: [search],
+  skills: [new URL('../testing/skills', import.meta.url)],
+});
 
 const sequential = defineAgent({ name: 'sequential', model: 'scripted/m', tools: [search, broken], parallel: false });
 const typed = defineAgent({ name: 'typed', model: 'scripted/m', output: z.object({ answer: z.number() }), limits: { steps: 5 } });
@@ -74,6 +82,8 @@ export const deployed = {
 
 /** The agents of the scenarios. */
 export const agents = [
+  hookedLead,
+  remotelyHooked,
   assistant,
   sequential,
   typed,
@@ -96,4 +106,5 @@ export const agents = [
   ...codeAgents,
   ...severalAgents,
   leader,
+  skilled,
 ];

@@ -4,9 +4,11 @@ import { effects } from './scenarios/agents/effects.ts';
 import { endings } from './scenarios/agents/endings.ts';
 import { executions } from './scenarios/agents/executions.ts';
 import { handoffs } from './scenarios/agents/handoffs.ts';
+import { hooked } from './scenarios/agents/hooks.ts';
 import { hostWorkflows } from './scenarios/agents/host-workflows.ts';
 import { localTools } from './scenarios/agents/local-tools.ts';
 import { messages } from './scenarios/agents/messages.ts';
+import { skills } from './scenarios/agents/skills.ts';
 import { subAgents } from './scenarios/agents/sub-agents.ts';
 import { programScenarios } from './scenarios/programs/program-scenarios.ts';
 import type { Scenario } from './scenario.ts';
@@ -22,6 +24,8 @@ export const scenarios: Record<string, Scenario> = {
   ...effects,
   ...code,
   ...handoffs,
+  ...skills,
   ...subAgents,
+  ...hooked,
   ...programScenarios,
 };

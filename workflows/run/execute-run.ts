@@ -16,6 +16,7 @@ import type { RunState } from '../../src/core/loop/state/run-state.ts';
 import { cancelChildren } from '../children/cancel-children.ts';
 import { finishTelling } from '../children/parent-link.ts';
 import { archive } from './archive.ts';
+import { callEndHooks } from './end-hooks.ts';
 import type { LiveRun, ResolvedRun } from './live-run.ts';
 import { performActivity, startActivity } from './schedule-activity.ts';
 import { notifyEnded } from './notify-ended.ts';
@@ -55,6 +56,7 @@ export async function executeRun(run: LiveRun, start: RunStart, observer: RunObs
   const runEnd: RunEnd =
     end.type === 'finished' ? { ...end, result: withNotArchived(end.result, run.state) } : carryOver(run, end.position);
   if (runEnd.type === 'finished') runEnd.result = await cancelChildren(run, runEnd.result);
+  if (runEnd.type === 'finished') runEnd.result = await callEndHooks(run, runEnd.result);
   if (runEnd.type === 'finished') await notifyEnded(run, runEnd.result, (state) => observer.noted(state));
   return runEnd;
 }

@@ -13,6 +13,7 @@ import { programLines } from '../timeline/program-lines.ts';
 import { programTimelineOf } from '../timeline/program-timeline.ts';
 import { timelineOf } from '../timeline/timeline.ts';
 import { type RunView, runView } from '../timeline/view.ts';
+import { hookLines } from '../timeline/hook-lines.ts';
 import { indented } from '../timeline/step-lines.ts';
 import { timelineLines } from '../timeline/timeline-lines.ts';
 import { findUi, runLink } from '../render/ui-link.ts';
@@ -67,6 +68,7 @@ export function runLines(run: RunView, { output, link, flags = {} }: RunLook): s
     ...paragraphs('Goes on', run.running, runningLines, output),
     ...paragraphs('Waits for a decision', pending, (one) => approvalLines(one, { output, runId, flags, form: true }), output),
     ...paragraphs('Remembered decisions', remembered, (one) => rememberedLines(one, { output, runId, flags }), output),
+    ...paragraphs('Hooks of the run', run.hooks ?? [], (one) => hookLines([one], output), output),
     ...section('Last error', run.lastError ?? '', output),
     ...section('Output', run.outputText, output),
     ...section(run.errorCode === null ? 'Error' : `Error (${run.errorCode})`, run.error ?? '', output),

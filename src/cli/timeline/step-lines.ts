@@ -4,6 +4,7 @@ import { RUN_CODE, verifiedText } from '../../core/domain/content/tool-text.ts';
 import { counted, oneLine } from '../../core/domain/content/text.ts';
 import { decisionText } from '../render/decision-text.ts';
 import { printable, printableLine } from '../../core/domain/content/printable.ts';
+import { hookLines } from './hook-lines.ts';
 import type { Output } from '../output.ts';
 
 /** The bytes of arguments or of a result that a line shows; `--json` shows all. */
@@ -30,6 +31,7 @@ export function stepLines(step: StepResult, output: Pick<Output, 'look'>, detail
   const title = `Step ${step.step}${agent}${step.final ? ' (final attempt)' : ''}`;
   return [
     `${output.look('bold', title)} ${output.look('dim', `· ${printable(facts.join(' · '))}`)}`,
+    ...hookLines(step.hooks, output).map((line) => `  ${line}`),
     ...(step.thought === null ? [] : indented(printable(step.thought))),
     ...step.toolCalls.flatMap((call) => {
       const lines = callLines(call, output, details);
@@ -46,6 +48,7 @@ function callLines(call: ToolCallRecord, output: Pick<Output, 'look'>, details: 
   return [
     ...(isCode ? [`  → ${name}`, ...codeLines(code)] : [`  → ${name} ${shown(JSON.stringify(call.arguments))}`]),
     ...(details.decisions ?? []).filter(({ callId }) => callId === call.callId).map((decision) => decisionLine(decision, output)),
+    ...hookLines(call.hooks, output).map((line) => `  ${line}`),
     outcomeLine(call, output, details),
     ...verifiedLines(call, output),
   ];

@@ -1,3 +1,4 @@
+import type { HookRecord } from '../../core/domain/hooks/hook-record.ts';
 import type { RunHandle } from '../../client/run-handle.ts';
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
 import type { ApprovalView, Decision, RefusedRequest, RememberedDecision } from '../../core/domain/approvals/approval.ts';
@@ -37,6 +38,8 @@ export interface RunView {
   error: string | null;
   errorCode: string | null;
   cancelReason: string | null;
+  /** The answers of the hooks at the start and at the end of the run. Absent if there are none. */
+  hooks?: HookRecord[];
   startTime: string | null;
   endTime: string | null;
   durationSeconds: number | null;
@@ -103,6 +106,7 @@ async function endedView(handle: RunHandle<JsonValue>): Promise<RunView> {
     units: result instanceof ProgramResult ? result.units : null,
     errorCode: fields.errorCode ?? null,
     cancelReason: fields.cancelReason ?? null,
+    ...(fields.hooks === undefined ? {} : { hooks: fields.hooks }),
     notArchived: fields.notArchived ?? [],
     lastError: null,
   };

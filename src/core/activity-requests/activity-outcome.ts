@@ -97,7 +97,7 @@ export function toolFailure(tool: ToolSnapshot, error: unknown): ToolOutcome {
   const message = problem.type === 'timed_out' ? timeoutText(tool, error) : problem.message;
   if (tool.effect === 'once' && !hasNotBegun(error)) return { type: 'lost', reason: lostReason(message) };
   const missing = missingMessage(tool, error);
-  if (missing !== undefined) return { ...errorOutcome(noWorkerHas(tool.name)), noWorker: { code: 'unknown_tool', message: missing } };
+  if (missing !== undefined) return { ...errorOutcome(noWorkerHas(tool.name)), noWorker: { code: missingCode(error), message: missing } };
   return errorOutcome(message);
 }
 
@@ -115,7 +115,13 @@ function missingMessage({ name }: ToolSnapshot, error: unknown): string | undefi
   if (!(cause instanceof ApplicationFailure)) return undefined;
   if (cause.type === 'NotFoundError')
     return `No worker that took a call of tool "${name}" has it. Start one that has, on the task queue of the run`;
-  return cause.type === 'unknown_tool' ? cause.message : undefined;
+  return cause.type === 'unknown_tool' || cause.type === 'unknown_hook' ? cause.message : undefined;
+}
+
+/** Returns the code for a run whose call no worker could make. */
+function missingCode(error: unknown): ErrorCode {
+  const cause = activityCause(error);
+  return cause instanceof ApplicationFailure && cause.type === 'unknown_hook' ? 'unknown_hook' : 'unknown_tool';
 }
 
 /** Describes a time-out. A live worker ends a call at its time-out by itself, so a missed heartbeat means that the worker was lost. */

@@ -4,6 +4,7 @@ import type { ApprovalRequirement, Decision, PendingApproval } from '../domain/a
 import { summaryText } from '../domain/content/summary-text.ts';
 import { withoutContent } from '../loop/approvals/approvals.ts';
 import type { Authorization, NotifyOutcome, ToolInvocation } from '../loop/ports.ts';
+import { rewrittenArguments } from '../loop/hooks/rewritten-arguments.ts';
 import { findEvent } from '../loop/state/run-state.ts';
 import {
   ACTIVITIES,
@@ -133,6 +134,7 @@ export function requirementRequest(
       tool: call.name,
       at: [offset, index],
       eventId,
+      ...(invocation.edited ? { rewritten: true as const } : {}),
       ...dataOf(run),
     },
     returned: (requirement) => requirement ?? undefined,
@@ -147,8 +149,13 @@ function contentOf({ arguments: edited, content }: Decision): Pick<AuthorizeDeci
 }
 
 /** Returns the position of the call of a pending approval. A limit has none. */
-function positionOf({ state }: RequestingRun, { kind, key }: PendingApproval): Pick<NotifyWaitingInput, 'at' | 'eventId'> {
+function positionOf(
+  { state }: RequestingRun,
+  { kind, key, callId }: PendingApproval,
+): Pick<NotifyWaitingInput, 'at' | 'eventId' | 'rewritten'> {
   const [eventId = '', index = ''] = key.split('/');
   const event = kind === 'limit' ? undefined : state && findEvent(state, eventId);
-  return event === undefined ? {} : { at: [event.offset, Number(index)], eventId };
+  if (event === undefined || state === undefined) return {};
+  const rewritten = rewrittenArguments(state, callId) === undefined ? {} : { rewritten: true as const };
+  return { at: [event.offset, Number(index)], eventId, ...rewritten };
 }

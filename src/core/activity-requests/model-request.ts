@@ -1,6 +1,8 @@
 import { ActivityCancellationType, type ActivityOptions } from '@temporalio/common';
 import { modelFailure, modelOutcome, summaryFailure, summaryOutcome } from './activity-outcome.ts';
 import type { AgentSnapshot } from '../domain/agent/agent-snapshot.ts';
+import { MODEL_CALL_EVENTS } from '../domain/hooks/hook-event.ts';
+import { hooksFor, hooksMs, inlineHooks } from '../domain/hooks/hook-snapshot.ts';
 import { MISSED_HEARTBEATS } from '../domain/agent/tool-policy.ts';
 import type { ModelCall, ModelCallOutcome, SummaryOutcome, SummaryRequest } from '../loop/ports.ts';
 import { ACTIVITIES, type CallModelInput, type CallModelOutput, type SummariseInput, type SummariseOutput } from '../protocol.ts';
@@ -13,7 +15,7 @@ export function modelRequest(run: RequestingRun, call: ModelCall): ActivityReque
   return {
     name: ACTIVITIES.callModel,
     tier: 'remote',
-    options: modelOptions(snapshot, modelSummary(call, snapshot.model)),
+    options: modelOptions(snapshot, modelSummary(call, snapshot.model), hooksMs(inlineHooks(snapshot, ...MODEL_CALL_EVENTS))),
     input: {
       ...runReference(run),
       agent: snapshot.digest,
@@ -23,6 +25,7 @@ export function modelRequest(run: RequestingRun, call: ModelCall): ActivityReque
       ...(call.earlierIds === undefined ? {} : { earlierIds: call.earlierIds }),
       ...(call.skippedEvents === undefined ? {} : { skipped: call.skippedEvents }),
       ...(call.final ? { final: true } : {}),
+      ...(hooksFor(snapshot, 'pre_request').length > 0 ? { step: call.step } : {}),
     },
     returned: modelOutcome,
     failed: (error) => modelFailure(snapshot.model, error),
@@ -39,18 +42,19 @@ export function summaryRequest(
   return {
     name: ACTIVITIES.summarise,
     tier: 'remote',
-    options: modelOptions(snapshot, compactionSummary(events, model)),
+    options: modelOptions(snapshot, compactionSummary(events, model), hooksMs(hooksFor(snapshot, 'pre_compact'))),
     input: { ...runReference(run), agent: snapshot.digest, ...range },
     returned: summaryOutcome,
     failed: (error) => summaryFailure(model, error),
   };
 }
 
-/** Returns the options of an activity that calls a model. */
-export function modelOptions({ timing }: AgentSnapshot, summary: string): ActivityOptions {
+/** Returns the options of an activity that calls a model. `besideMs`: the time that it may take beside the call. */
+export function modelOptions({ timing }: AgentSnapshot, summary: string, besideMs = 0): ActivityOptions {
   return {
     summary,
-    startToCloseTimeout: timing.modelTimeoutMs,
+    // An answer that has been paid for must not be lost to slow hooks.
+    startToCloseTimeout: timing.modelTimeoutMs + besideMs,
     scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
     heartbeatTimeout: timing.heartbeatMs * MISSED_HEARTBEATS,
     // A cancelled activity returns the part of the answer that had arrived, so the run waits for it.

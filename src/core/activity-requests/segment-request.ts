@@ -1,6 +1,8 @@
 import { ActivityCancellationType, ApplicationFailure, type ActivityOptions } from '@temporalio/common';
 import { codeCallId } from '../code/code-call-ids.ts';
 import { toolOwner } from '../domain/agent/tool-owner.ts';
+import { CALL_EVENTS } from '../domain/hooks/hook-event.ts';
+import { hooksMs, inlineHooks } from '../domain/hooks/hook-snapshot.ts';
 import { MISSED_HEARTBEATS } from '../domain/agent/tool-policy.ts';
 import { oneLine } from '../domain/content/text.ts';
 import { summaryText } from '../domain/content/summary-text.ts';
@@ -83,13 +85,15 @@ export function segmentFailure(error: unknown): SegmentOutcome {
   ) {
     return { type: 'failed', message: 'no worker has its executor at the moment', noWorker: { code: 'unknown_agent', message } };
   }
+  if (problem.type === 'failed' && problem.code === 'unknown_hook')
+    return { type: 'failed', message: 'no worker has a hook of the run at the moment', noWorker: { code: 'unknown_hook', message } };
   return { type: 'failed', message };
 }
 
 function optionsOf({ snapshot }: RequestingRun, { code, segment }: SegmentCall): ActivityOptions {
   const { timeoutSeconds = 0 } = snapshot.code?.executor.limits ?? {};
   // Code without a limit of time may run as long as an activity may.
-  const timeoutMs = timeoutSeconds > 0 ? timeoutSeconds * 1_000 + BESIDE_MS : 86_400_000;
+  const timeoutMs = timeoutSeconds > 0 ? timeoutSeconds * 1_000 + BESIDE_MS + hooksMs(inlineHooks(snapshot, ...CALL_EVENTS)) : 86_400_000;
   return {
     summary: summaryText(segment === 0 ? oneLine(code.trimStart().slice(0, 400), 120) : `goes on after call ${segment}`),
     startToCloseTimeout: timeoutMs,

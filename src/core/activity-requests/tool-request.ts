@@ -3,6 +3,7 @@ import { toolFailure, toolOutcome, verifiedOutcome, verifyFailure } from './acti
 import type { ToolSnapshot } from '../domain/agent/agent-snapshot.ts';
 import type { ToolCall } from '../domain/content/content.ts';
 import type { PinnedSkill, SkillSnapshot } from '../domain/skills/skill-snapshot.ts';
+import { hooksMs, inlineHooks } from '../domain/hooks/hook-snapshot.ts';
 import { toolOwner } from '../domain/agent/tool-owner.ts';
 import { attemptsOf, backoffOf, MISSED_HEARTBEATS } from '../domain/agent/tool-policy.ts';
 import type { ToolInvocation, ToolOutcome } from '../loop/ports.ts';
@@ -42,7 +43,7 @@ export function toolRequest(run: RequestingRun, invocation: ToolInvocation): Act
   return {
     ...handling,
     tier: 'local',
-    options: { ...summaryOf(run, invocation), ...localOptions(tool) },
+    options: { ...summaryOf(run, invocation), ...localOptions(run, tool) },
     input: localInput(run, invocation),
     remotely: () => remoteCall(run, invocation, handling),
   };
@@ -97,7 +98,8 @@ function summaryOf({ state }: RequestingRun, { call, tool, eventId }: ToolInvoca
 
 function remoteOptions({ snapshot }: RequestingRun, tool: ToolSnapshot): ActivityOptions {
   return {
-    startToCloseTimeout: tool.timeoutMs + TIMEOUT_GRACE_MS + (tool.concurrency === undefined ? 0 : TURN_MS),
+    startToCloseTimeout:
+      tool.timeoutMs + TIMEOUT_GRACE_MS + hooksMs(inlineHooks(snapshot, 'post_tool_use')) + (tool.concurrency === undefined ? 0 : TURN_MS),
     scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
     heartbeatTimeout: tool.heartbeatTimeoutMs ?? snapshot.timing.heartbeatMs * MISSED_HEARTBEATS,
     // The run does not wait for a cancelled tool: one that ignores its signal must not delay the end of the run.
@@ -114,12 +116,13 @@ const knownLocalOptions = new WeakMap<ToolSnapshot, ActivityOptions>();
  * Returns the options of a local call. The waits between attempts stay inside the workflow task, because a timer would add three
  * events.
  */
-function localOptions(tool: ToolSnapshot): ActivityOptions {
+function localOptions({ snapshot }: RequestingRun, tool: ToolSnapshot): ActivityOptions {
   const known = knownLocalOptions.get(tool);
   if (known !== undefined) return known;
+  const attemptMs = tool.timeoutMs + TIMEOUT_GRACE_MS + hooksMs(inlineHooks(snapshot, 'post_tool_use'));
   const options: ActivityOptions = {
-    startToCloseTimeout: tool.timeoutMs + TIMEOUT_GRACE_MS,
-    scheduleToCloseTimeout: (tool.timeoutMs + TIMEOUT_GRACE_MS + backoffOf(tool).maxMs) * attemptsOf(tool),
+    startToCloseTimeout: attemptMs,
+    scheduleToCloseTimeout: (attemptMs + backoffOf(tool).maxMs) * attemptsOf(tool),
     cancellationType: ActivityCancellationType.TRY_CANCEL,
     retry: { ...retryOf(tool), maximumAttempts: attemptsOf(tool) },
   };
@@ -166,6 +169,7 @@ function positionInput(run: RequestingRun, { call, tool, step, offset, index, ev
     ...(tool.effect === 'once' ? { once: true as const } : {}),
     ...(tool.mcp === undefined ? {} : { mcp: { ...tool.mcp, ...(tool.effect === 'once' ? { once: true as const } : {}) } }),
     ...(tool.ofSkills ? { skill: pinnedSkill(run.snapshot.skills, call) } : {}),
+    ...resultHooks(run),
     ...usageOf(run),
   };
 }
@@ -174,6 +178,12 @@ function positionInput(run: RequestingRun, { call, tool, step, offset, index, ev
 function pinnedSkill(skills: readonly SkillSnapshot[] = [], { arguments: args }: ToolCall): Partial<PinnedSkill> {
   const { digest, stored } = skills.find(({ name }) => name === args['skill']) ?? {};
   return { ...(digest === undefined ? {} : { digest }), ...(stored === undefined ? {} : { stored }) };
+}
+
+/** Returns the hooks for the result of a call. */
+function resultHooks({ snapshot }: RequestingRun): Pick<RunToolInput, 'hooks'> {
+  const after = inlineHooks(snapshot, 'post_tool_use');
+  return after.length === 0 ? {} : { hooks: after };
 }
 
 function usageOf({ state }: RequestingRun): Pick<RunToolInput, 'usage'> {

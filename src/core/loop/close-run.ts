@@ -18,6 +18,7 @@ export function closeRun(state: RunState, clock: Pick<RunClock, 'now'>, ending: 
     maxIterations: state.limits.maxIterations,
     ...(state.program === undefined ? {} : { units: unitResults(state.program) }),
     ...agentsOf(state),
+    ...(state.hookRecords === undefined ? {} : { hooks: state.hookRecords }),
   };
 }
 

@@ -12,6 +12,7 @@ import { limitReached } from './limits/limits.ts';
 import { takeMessages } from './messages.ts';
 import type { NextStep, Position } from './next-step.ts';
 import { settlePermissions } from './permissions/permission-changes.ts';
+import { hooksOfStep } from './hooks/hooked-calls.ts';
 import { waitWhilePaused } from './pause.ts';
 import type { ModelCall, ModelCallOutcome, RunPorts } from './ports.ts';
 import { noteError, recordEvent, recordStep, type RunState } from './state/run-state.ts';
@@ -141,6 +142,7 @@ function recordResponse(state: RunState, ports: RunPorts, recorded: RecordedResp
     toolCalls: [],
     usage,
     finishReason,
+    ...hooksOfStep(response),
     ...(final ? { final: true } : {}),
   });
   return answer(state, ports, response, final);

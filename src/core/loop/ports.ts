@@ -3,6 +3,8 @@
 import type { Resolved } from '../domain/run/resolved.ts';
 import type { AgentSnapshot, ToolSnapshot } from '../domain/agent/agent-snapshot.ts';
 import type { RunSegmentOutput } from '../domain/code/segment-messages.ts';
+import type { ReviewedCalls } from '../domain/hooks/hook-messages.ts';
+import type { HookRecord } from '../domain/hooks/hook-record.ts';
 import type { SpilledContent, ToolCall } from '../domain/content/content.ts';
 import type { ChildCall, ChildOutcome } from '../domain/children/child-call.ts';
 import type { ApprovalRequirement, Decision, PendingApproval } from '../domain/approvals/approval.ts';
@@ -60,7 +62,7 @@ export interface ToolInvocation {
   index: number;
   /** The id of that event. */
   eventId: string;
-  /** A decision edited the arguments of `call`: they are not the model's. */
+  /** A decision or a hook changed the arguments of `call`: they are not the model's. */
   edited?: true;
 }
 
@@ -88,6 +90,8 @@ export type ToolOutcome =
       isUnknown?: true;
       /** The report of the tool, if the answer of the call was lost. */
       verified?: Verified;
+      /** The answers of hooks about the result. */
+      hooks?: HookRecord[];
       /** No worker had the tool until the end of the wait: the run ends. */
       noWorker?: { code: ErrorCode; message: string };
       /** The final answer of a cell. */
@@ -108,6 +112,9 @@ export type ToolOutcome =
    * effect `once`.
    */
   | { type: 'lost'; reason: string; recordedAt?: never };
+
+/** The result of a tool call. */
+export type ToolResultOutcome = Extract<ToolOutcome, { type: 'result' }>;
 
 /** The result of an agent whose end is that of the run. */
 export interface EndOfFinalAgent {
@@ -167,7 +174,7 @@ export interface SummaryRequest extends Conversation {
 
 /** The outcome of a summary. */
 export type SummaryOutcome =
-  | { type: 'summary'; id: string; text: string; usage: UsageStats | null; failedAttempts?: Spent }
+  | { type: 'summary'; id: string; text: string; usage: UsageStats | null; failedAttempts?: Spent; hooks?: HookRecord[] }
   | { type: 'failed'; code: ErrorCode; message: string; spent?: Spent }
   | { type: 'cancelled'; partial?: RecordedResponse };
 
@@ -228,6 +235,10 @@ export interface RunPorts extends RunClock {
    * `lost` again. Only for tools with `verify`.
    */
   verify(invocation: ToolInvocation, reason: string): Promise<ToolOutcome>;
+  /** Calls the hooks before the calls of a response that run in an activity of their own. */
+  reviewCalls(response: RecordedResponse): Promise<ReviewedCalls>;
+  /** Calls the hooks for the result of a call that run in an activity of their own, and returns the result as they leave it. */
+  afterCall(invocation: ToolInvocation, outcome: ToolResultOutcome): Promise<ToolResultOutcome>;
   /** Resolves an agent that takes over. */
   resolveHandoff(agent: string): Promise<Resolved>;
   /** Called when another agent takes over: the requests of the run are from here on those of this agent. */

@@ -1,6 +1,7 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { isToolCall } from '../domain/content/content.ts';
 import { requestOf, sharedDeps } from '../loop/children/call-of-agent.ts';
+import { asRewritten } from '../loop/hooks/rewritten-arguments.ts';
 import { findEvent } from '../loop/state/run-state.ts';
 import type { ChildInputAnswer, ChildInputQuestion } from '../protocol.ts';
 import type { QueriedRun } from './queried-run.ts';
@@ -18,5 +19,5 @@ export function childInput({ runId, state }: QueriedRun, ask: Partial<ChildInput
     });
   }
   const edited = state.approvals.approved.find(({ callId }) => callId === call.toolCallId)?.arguments;
-  return { input: requestOf(agent, edited ?? call.arguments), deps: sharedDeps(agent, state.deps) };
+  return { input: requestOf(agent, edited ?? asRewritten(state, call).arguments), deps: sharedDeps(agent, state.deps) };
 }

@@ -1,8 +1,10 @@
 import { ApplicationFailure } from '@temporalio/common';
+import { rewrittenArguments } from '../loop/hooks/rewritten-arguments.ts';
 import type { AgentSnapshot } from '../domain/agent/agent-snapshot.ts';
 import { isToolCall } from '../domain/content/content.ts';
+import type { HookedCalls } from '../domain/hooks/hook-messages.ts';
 import { inboundProblem } from '../domain/json/inbound-value.ts';
-import type { JsonObject } from '../domain/json/json.ts';
+import type { JsonObject, JsonValue } from '../domain/json/json.ts';
 import type { RunResultFields } from '../domain/run/result.ts';
 import type { CallArgumentsQuestion, DataView, DecisionContent, DecisionQuestion, QUERIES, TranscriptQuestion } from '../protocol.ts';
 import { childInput } from './child-input.ts';
@@ -50,6 +52,8 @@ export const QUERY_KINDS: Readonly<Record<keyof typeof QUERIES, QueryKind>> = {
     description: 'The content of a decision whose approver is being checked, for the activities of this run',
     answer: decisionContent,
   },
+  hookedCalls: { description: 'The calls that hooks review, for the activities of this run', answer: hookedCalls },
+  hookedResult: { description: 'The result of a call whose hooks are called, for the activities of this run', answer: hookedResult },
   stepValues: { description: 'Values of steps of a program, for the activities of this run', answer: stepValues },
   journal: { description: 'The cells that made the namespace of the code, for the activities of this run', answer: journalPage },
   result: { description: 'The result of the run, for the activities of this run', answer: ending },
@@ -91,9 +95,24 @@ function dataView({ state, deps, document, input }: QueriedRun): DataView {
 function callArguments({ runId, state }: QueriedRun, { callId }: CallArgumentsQuestion): JsonObject {
   const approved = state?.approvals.approved.find((one) => one.callId === callId)?.arguments;
   if (approved !== undefined) return approved;
+  const rewritten = state === undefined ? undefined : rewrittenArguments(state, callId);
+  if (rewritten !== undefined) return rewritten;
   const ofCode = state?.code?.calls?.content.filter(isToolCall).find(({ toolCallId }) => toolCallId === callId);
   if (ofCode !== undefined) return ofCode.arguments;
   throw ApplicationFailure.create({ type: 'unknown_call', message: `Run "${runId}" has no decided arguments for call "${callId}"` });
+}
+
+/** Returns the calls that hooks review. */
+function hookedCalls({ runId, state }: QueriedRun): HookedCalls {
+  if (state?.hookedCalls !== undefined) return state.hookedCalls;
+  throw ApplicationFailure.create({ type: 'unknown_call', message: `Run "${runId}" calls no hooks before calls` });
+}
+
+/** Returns the result of a call whose hooks are called. */
+function hookedResult({ runId, state }: QueriedRun, { callId }: CallArgumentsQuestion): JsonValue[] {
+  const found = state?.hookedResults?.find((one) => one.callId === callId);
+  if (found !== undefined) return found.content;
+  throw ApplicationFailure.create({ type: 'unknown_call', message: `Run "${runId}" calls no hooks for call "${callId}"` });
 }
 
 function decisionContent({ authorizing }: QueriedRun, { id }: DecisionQuestion): DecisionContent {

@@ -2,6 +2,7 @@ import { MAX_TREE_DEPTH } from '../domain/children/tree-limits.ts';
 import type { JsonObject } from '../domain/json/json.ts';
 import { COUNT, DURATION, MOMENT } from './bounded-number.ts';
 import { GIVEN_SCHEMA } from './limits-schema.ts';
+import { HOOKS_SCHEMA } from './hook-schema.ts';
 import { MAX_LAYERS, PERMISSIONS_SCHEMA } from './permissions-schema.ts';
 
 /** The JSON Schema of the parent of a run, in the input of the run and in the state that it carries. */
@@ -21,6 +22,7 @@ export const PARENT_SCHEMA: JsonObject = {
       required: ['depth', 'alive', 'runs'],
       additionalProperties: false,
     },
+    hooks: HOOKS_SCHEMA,
     permissions: { type: 'array', items: PERMISSIONS_SCHEMA, maxItems: MAX_LAYERS },
   },
   required: ['runId', 'depth', 'checkMs'],

@@ -4,6 +4,7 @@ import { AMOUNT, AT_LEAST_ONE, ATTEMPTS, COUNT, DURATION, SUMMAND } from './boun
 import { CODE_SNAPSHOT_SCHEMA } from './code-schema.ts';
 import { PINNED_PROGRAM_SCHEMA } from './pinned-program.ts';
 import { FLOW_SCHEMA } from './flow-schema.ts';
+import { HOOK_RECORDS_SCHEMA, HOOKS_SCHEMA } from './hook-schema.ts';
 import { GIVEN_SCHEMA, LIMITS_SCHEMA } from './limits-schema.ts';
 import { CATEGORY_SCHEMA, MAX_LAYERS, PERMISSIONS_SCHEMA } from './permissions-schema.ts';
 import { propertiesOf } from '../json-schema/json-schema.ts';
@@ -135,6 +136,8 @@ export const SNAPSHOT_SCHEMA: JsonObject = {
       properties: { heartbeatMs: DURATION, modelTimeoutMs: DURATION, modelMaxAttempts: ATTEMPTS, childCheckMs: DURATION },
       required: ['heartbeatMs', 'modelTimeoutMs', 'modelMaxAttempts'],
     },
+    hooks: HOOKS_SCHEMA,
+    hookRecords: HOOK_RECORDS_SCHEMA,
     approvals: APPROVAL_DEADLINE,
     permissions: { type: 'array', items: PERMISSIONS_SCHEMA, maxItems: MAX_LAYERS },
     skills: { type: 'array', items: SKILL },

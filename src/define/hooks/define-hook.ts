@@ -1,4 +1,13 @@
-import { hasSubject, HOOK_EVENTS, type HookEvent, isBlocking } from '../../core/domain/hooks/hook-event.ts';
+import {
+  AFTER_CALL_EVENTS,
+  CALL_EVENTS,
+  END_EVENTS,
+  hasSubject,
+  HOOK_EVENTS,
+  type HookEvent,
+  isBlocking,
+} from '../../core/domain/hooks/hook-event.ts';
+import { INLINE_HOOK_MS } from '../../core/domain/hooks/hook-snapshot.ts';
 import { didYouMean } from '../../core/domain/errors/nearest-name.ts';
 import { UsageError } from '../../core/domain/errors/error.ts';
 import { type Duration, timerMilliseconds } from '../../core/domain/run/duration.ts';
@@ -20,7 +29,7 @@ export interface HookOptions<Event extends HookEvent> {
   timeout?: Duration;
   /** A failure of the hook is a deny. Only for events that a hook can deny. Default false: it allows. */
   failClosed?: boolean;
-  /** `remote`: the hook may take longer than 10 seconds, because the activity that it runs in does nothing else. */
+  /** `remote`: the hook runs in an activity of its own, and may take longer than 10 seconds. Not for every event. */
   tier?: 'inline' | 'remote';
   /** Returns the answer. May be called again for the same payload, if its worker was lost. */
   run?: (payload: Readonly<HookPayloads[Event]>, context: HookContext) => HookAnswer | Promise<HookAnswer>;
@@ -42,11 +51,8 @@ const OPTIONS: Record<keyof HookOptions<HookEvent>, true> = {
 
 const NAME = /^[A-Za-z0-9_.-]{1,64}$/;
 
-/** The longest time of a hook that runs inside another activity, in milliseconds. */
-export const INLINE_HOOK_MS = 10_000;
-
-/** The events whose hooks have an activity of their own. */
-const REMOTE_EVENTS: readonly HookEvent[] = ['stop', 'session_end', 'subagent_stop'];
+/** The events whose hooks may have an activity of their own. */
+const REMOTE_EVENTS: readonly HookEvent[] = [...CALL_EVENTS, ...AFTER_CALL_EVENTS, ...END_EVENTS];
 
 /**
  * Defines a hook: code or a program that is called at a named point of a run, and may deny, change or ask. Throws a
@@ -97,7 +103,7 @@ function checkTier(owner: string, on: HookEvent, tier: unknown = 'inline'): 'inl
     throw new UsageError(`${owner}: "tier" is ${JSON.stringify(tier)}: write "inline" or "remote"`);
   if (tier === 'inline' || REMOTE_EVENTS.includes(on)) return tier;
   throw new UsageError(
-    `${owner}: hooks for "${on}" run inside another activity: "tier": "remote" is for ${REMOTE_EVENTS.join(', ')}. Leave it out, and answer within 10 seconds`,
+    `${owner}: hooks for "${on}" run inside the activity of the model or of the agent: "tier": "remote" is for ${REMOTE_EVENTS.join(', ')}. Leave it out, and answer within 10 seconds`,
   );
 }
 

@@ -26,7 +26,8 @@ export interface HookContext {
   readonly agent: string;
   /** Returns the run's JSON data. Read-only. */
   readonly deps: () => Promise<Readonly<JsonObject>>;
-  readonly resources: Resources;
+  /** Returns the live objects of the worker. */
+  readonly resources: () => Promise<Resources>;
   /** Aborted when the time of the hook is up, or its run is cancelled. */
   readonly signal: AbortSignal;
 }

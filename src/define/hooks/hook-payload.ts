@@ -20,6 +20,6 @@ export interface HookPayloads {
   stop: { status: RunStatus; stopReason: string; output: JsonValue };
   session_end: { status: RunStatus; stopReason: string; output: JsonValue };
   subagent_start: { agent: string; callId: string; arguments: JsonObject };
-  subagent_stop: { agent: string; callId: string; runId: string; status: string; result: JsonValue };
+  subagent_stop: { agent: string; callId: string; runId: string; status: 'success' | 'error'; result: JsonValue; isError: boolean };
   handoff: { from: string; agent: string; callId: string; arguments: JsonObject };
 }

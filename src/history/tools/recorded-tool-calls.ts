@@ -5,8 +5,11 @@ import {
   verifiedOutcome,
   verifyFailure,
 } from '../../core/activity-requests/activity-outcome.ts';
+import { withAnswers, withFailedHooks, withoutReview } from '../../core/activity-requests/hook-requests.ts';
 import type { ApprovalRequirement } from '../../core/domain/approvals/approval.ts';
-import type { SegmentCall, SegmentOutcome, ToolInvocation, ToolOutcome } from '../../core/loop/ports.ts';
+import type { ReviewedCalls } from '../../core/domain/hooks/hook-messages.ts';
+import type { RecordedResponse } from '../../core/domain/model/recorded-response.ts';
+import type { SegmentCall, SegmentOutcome, ToolInvocation, ToolOutcome, ToolResultOutcome } from '../../core/loop/ports.ts';
 import type { RunToolOutput } from '../../core/protocol.ts';
 import { callKey, type RecordedExecution } from '../recorded-execution.ts';
 import { recordedSegment } from './recorded-segments.ts';
@@ -76,6 +79,24 @@ export class RecordedToolCalls {
     const ended = await this.#tasks.endOf(recorded, { isWaitedFor: false });
     this.#toolsRunning -= 1;
     return ended.failure === undefined ? verifiedOutcome(ended.output, reason) : verifyFailure(ended.failure, reason);
+  }
+
+  /** Returns what the hooks before the calls of a response have answered. */
+  async reviewCalls(response: RecordedResponse): Promise<ReviewedCalls> {
+    const recorded = this.#recorded.reviews.get(response.id);
+    const ended = await this.#tasks.endOf(recorded, { isWaitedFor: false });
+    if (ended.failure === undefined) return ended.output;
+    return withoutReview(recorded?.input.hooks ?? [], response, ended.failure);
+  }
+
+  /** Returns the result of a call as its hooks have left it. */
+  async afterCall(invocation: ToolInvocation, outcome: ToolResultOutcome): Promise<ToolResultOutcome> {
+    const recorded = this.#recorded.afterCalls.get(this.#keyOf(invocation));
+    this.#toolsRunning += 1;
+    const ended = await this.#tasks.endOf(recorded, { isWaitedFor: false });
+    this.#toolsRunning -= 1;
+    if (ended.failure === undefined) return withAnswers(outcome, ended.output);
+    return withFailedHooks(recorded?.input.hooks ?? [], outcome, ended.failure, invocation.call.toolCallId);
   }
 
   /** Returns the terms of an approval that were asked for again. */

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { activityPorts } from '../../core/activity-requests/activity-ports.ts';
 import { endedRequest } from '../../core/activity-requests/ended-request.ts';
+import { endHooksRequest } from '../../core/activity-requests/hook-requests.ts';
 import { modelRequest } from '../../core/activity-requests/model-request.ts';
 import { outputPorts } from '../../core/activity-requests/output-requests.ts';
 import { programPorts } from '../../core/activity-requests/program-requests.ts';
@@ -10,6 +11,7 @@ import { errorMessage } from '../../core/domain/errors/error.ts';
 import type { JsonObject } from '../../core/domain/json/json.ts';
 import type { RunResultFields } from '../../core/domain/run/result.ts';
 import { closeRun, closeUnstarted } from '../../core/loop/close-run.ts';
+import { endedWithHooks, hasEndHooks } from '../../core/loop/hooks/end-hooks.ts';
 import { Inbox } from '../../core/loop/state/inbox.ts';
 import type { Ending } from '../../core/loop/next-step.ts';
 import type { ModelCall, ModelCallOutcome } from '../../core/loop/ports.ts';
@@ -73,11 +75,20 @@ export class MemoryRun {
 
   /** Runs to the end, successful or not. Never throws. */
   async execute(): Promise<RunResultFields> {
-    const { steps: _, ...result } = await this.#end();
-    this.result = result;
+    const { steps: _, ...ended } = await this.#end();
+    this.result = ended;
     this.inbox.closed = true;
+    const result = (this.result = await this.#withHooks(ended));
     if (this.snapshot?.notifyEnded || this.#notifiesEnd) await this.#parts.activities.performAnyway(endedRequest({}, result));
     return result;
+  }
+
+  /** Calls the hooks at the end of the run. */
+  async #withHooks(result: RunResultFields): Promise<RunResultFields> {
+    const { snapshot } = this;
+    if (snapshot === undefined || !hasEndHooks(snapshot)) return result;
+    const request = endHooksRequest(Object.assign(this, { snapshot }), result);
+    return endedWithHooks(result, await this.#parts.activities.performAnyway(request));
   }
 
   async #end(): Promise<RunResultFields> {

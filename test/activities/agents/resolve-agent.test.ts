@@ -152,3 +152,11 @@ test('deps with a likely secret are refused without a retry, and the error gives
     message: expect.stringMatching(/^The run cannot start: deps\.crm\.apiKey is a text under the name of a credential/),
   });
 });
+
+test('a worker that lacks a hook of the runs above refuses the run, and so another worker gets it', async () => {
+  const hooks = [{ name: 'guard', on: 'pre_tool_use' as const, of: 'lead' }];
+  await expect(resolving(runtime())({ agent: 'clerk', hooks })).rejects.toMatchObject({
+    type: 'unknown_hook',
+    message: 'No hook "guard" of agent "lead" for "pre_tool_use" in this worker.',
+  });
+});

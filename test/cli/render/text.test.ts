@@ -51,6 +51,27 @@ function steps(...all: StepResult[]): RunRecord[] {
   return all.map((step, index) => ({ type: 'step', index, ...step }));
 }
 
+test('the answers of hooks are shown with the calls and steps that they are about, and those of the run at its end', () => {
+  const about = { on: 'pre_tool_use' as const, callId: 'call_1' };
+  const call = {
+    ...newToolCallRecord('search', 'call_1', AT),
+    hooks: [
+      { ...about, hook: 'cap', answer: 'modify' as const },
+      { ...about, hook: 'guard', answer: 'failed' as const, text: 'broken', denied: true as const },
+    ],
+  };
+  const hooks = [{ hook: 'polite', on: 'pre_request' as const, answer: 'inject' as const, text: 'Be polite.' }];
+  const records = steps({ ...newStep(1), thought: null, toolCalls: [call], finishReason: 'tool_calls', hooks });
+  const ofRun = [{ hook: 'end', on: 'session_end' as const, answer: 'failed' as const, text: 'late' }];
+  const lines = runLines({ ...view, records, hooks: ofRun }, { output: plain });
+  expect(lines.filter((line) => line.includes('⚑'))).toEqual([
+    '  ⚑ polite adds (pre_request): Be polite.',
+    '  ⚑ cap changes (pre_tool_use)',
+    '  ⚑ guard failed, and so denies (pre_tool_use): broken',
+    '  ⚑ end failed (session_end): late',
+  ]);
+});
+
 test('a run is shown with its steps, calls and output', () => {
   const call = { ...newToolCallRecord('search', 'call_1', AT), arguments: { query: 'order 42' }, result: 'found\nit', durationMs: 12.4 };
   const failed = { ...newToolCallRecord('search', 'call_2', AT), result: 'boom', isError: true };

@@ -1,3 +1,4 @@
+import type { HookRecord } from '../../../src/core/domain/hooks/hook-record.ts';
 import { unreadable } from '../../../src/core/domain/json/unreadable.ts';
 import type { JsonObject, JsonValue } from '../../../src/core/domain/json/json.ts';
 import { toContinueAsNewState } from '../../../src/core/loop/state/continue-as-new-state.ts';
@@ -9,6 +10,8 @@ import { testSnapshot, testTool } from '../loop/fakes/snapshot.ts';
 export const NOW = 1_700_000_000_000;
 
 const CLOCK = { now: () => NOW - 1_000, uuid: () => 'event-0' };
+
+const HOOK_RECORD: HookRecord = { hook: 'cap', on: 'pre_tool_use', answer: 'failed', text: 'x', denied: true, callId: 'c1' };
 
 /** A carried state with a pending call, a finished call, and queued messages. It has nearly every field. */
 export function waitingCarry(): JsonObject {
@@ -32,6 +35,8 @@ export function waitingCarry(): JsonObject {
     replyFormat: 'json',
     handoffs: { agents: ['b'], max: 10 },
     skills: [{ name: 'refunds', description: 'About refunds', digest: 'digest of refunds', allowedTools: ['search'], active: true }],
+    hooks: [{ name: 'slow', on: 'pre_tool_use', of: 'a', tier: 'remote', timeoutMs: 20_000, failClosed: true }],
+    hookRecords: [{ hook: 'begin', on: 'session_start', answer: 'inject', text: 'x' }],
     children: { depth: 2, alive: 5, perTree: 50 },
     limits: { maxIterations: 10, finalAttempt: true, toolCalls: 50, toolCallsByName: { pay: 5 }, costUsd: 5, deadlineMs: 600_000 },
   });
@@ -63,6 +68,7 @@ export function waitingCarry(): JsonObject {
     seenEvents: 1,
     lastError: 'too slow',
     children: [{ eventId: 'event-9', index: 1, runId: 'run-1/ask.9.1.a', startedAt: NOW, seenAt: NOW, given: { totalTokens: 5 }, runs: 2 }],
+    hookRecords: [{ hook: 'begin', on: 'session_start', answer: 'inject', text: 'x' }],
     below: { usage: { ...state.usage, totalTokens: 3 }, toolCalls: 1, runs: 1 },
     limits: { ...snapshot.limits, maxIterations: 12 },
     handoffs: {
@@ -118,6 +124,9 @@ export function waitingCarry(): JsonObject {
     content: [],
     finishReason: 'tool_calls',
     usage: { promptTokens: 1, completionTokens: 1, totalTokens: 2 },
+    rewrites: { c1: {} },
+    injections: { c1: 'read it' },
+    hooks: [HOOK_RECORD],
     verdict: {
       anchors: { passed: true, checked: ['SafeOutput'], breaches: [], warnings: [], excused: [] },
       violations: [{ rule: 'range_above_max' as const, message: 'm', expected: 'e', actual: 'a', severity: 'error' as const }],

@@ -10,8 +10,10 @@ import { JSON_REPLIES } from './json-replies.ts';
 import { LIMITS, MESSAGES, WINDOWS } from './limits.ts';
 import { OPENINGS } from './openings.ts';
 import { FLOWS } from './several-agents/flows.ts';
+import { HOOKED_AGENTS } from './several-agents/hooked-agents.ts';
 import { HANDOFFS } from './several-agents/handoffs.ts';
-import { PERMISSIONS } from './permissions.ts';
+import { PERMISSIONS } from './rules/permissions.ts';
+import { HOOKS } from './rules/hooks.ts';
 import type { Scenario } from './scenario.ts';
 import { SKILLS } from './skills.ts';
 import { SUB_AGENT_LIMITS } from './several-agents/sub-agent-limits.ts';
@@ -28,6 +30,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ...UPDATES,
   ...DECISIONS,
   ...PERMISSIONS,
+  ...HOOKS,
   ...LIMITS,
   ...MESSAGES,
   ...WINDOWS,
@@ -42,4 +45,5 @@ export const SCENARIOS: readonly Scenario[] = [
   ...SUB_AGENTS,
   ...SUB_AGENT_LIMITS,
   ...FLOWS,
+  ...HOOKED_AGENTS,
 ];

@@ -1,5 +1,7 @@
 import type { ApprovalDeadline, ApprovalPolicy } from '../approvals/approval.ts';
 import type { CodeSnapshot } from '../code/code-snapshot.ts';
+import type { HookRecord } from '../hooks/hook-record.ts';
+import type { HookSnapshot } from '../hooks/hook-snapshot.ts';
 import type { WindowPolicy } from './compaction.ts';
 import type { FlowPolicy } from '../flows/flow-policy.ts';
 import type { HandoffPolicy } from '../handoffs/handoff-policy.ts';
@@ -142,6 +144,10 @@ export interface AgentSnapshot {
   permissions?: Permissions[];
   /** The skills of the agent, those with the lowest priority first. Absent: none. */
   skills?: SkillSnapshot[];
+  /** The hooks of the run, by name and event. Absent: none. */
+  hooks?: HookSnapshot[];
+  /** The answers of the hooks at `session_start` that were not a plain allow. */
+  hookRecords?: HookRecord[];
   /** The deadline for decisions about tools that set none. */
   approvals?: ApprovalDeadline;
   /** The worker checks that an approver may decide. */

@@ -1,3 +1,5 @@
+import type { HookRecord } from '../hooks/hook-record.ts';
+
 /**
  * The changes by which an event shrinks the window. They are recorded, so that every process that folds the events gets the same
  * window. The record of events itself keeps everything.
@@ -10,6 +12,8 @@ export interface Compaction {
    * null for the end of the window.
    */
   summarised?: { head: number; tail: number | null };
+  /** The answers of hooks about the summary. */
+  hooks?: HookRecord[];
 }
 
 /** The bounds of the window of an agent, and the way in which it is compacted. Pinned in the snapshot. */

@@ -4,6 +4,7 @@ import type { JsonValue } from '../json/json.ts';
 import type { SpilledContent, ToolCall } from '../content/content.ts';
 import type { CodeCallResult, Moment } from '../../execution/executor.ts';
 import type { DataInput, OfRun } from '../run/activity-messages.ts';
+import type { CallReview } from '../hooks/hook-record.ts';
 import type { CodeJournal } from './journal.ts';
 
 /** Input of `runCode`: one segment of a cell. */
@@ -47,6 +48,9 @@ export type RunSegmentOutput = { at?: [offset: number, index: number]; segment?:
       calls: Pick<ToolCall, 'name' | 'arguments'>[];
       problems?: Record<string, string>;
       approvals?: Record<string, ApprovalRequirement>;
+      rewrites?: CallReview['rewrites'];
+      /** The answers of hooks about the calls. */
+      hooks?: CallReview['hooks'];
       digest: string;
       durationMs: number;
     }

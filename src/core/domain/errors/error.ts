@@ -21,6 +21,8 @@ export const ERROR_CODES = {
   unknown_agent: { retryable: false, description: 'No agent of that name is registered in the workers that were waited for.' },
   unknown_provider: { retryable: false, description: 'The workers that were waited for have no model provider of that name.' },
   unknown_tool: { retryable: false, description: 'The workers that were waited for do not have a tool of the run, or its MCP server.' },
+  unknown_hook: { retryable: false, description: 'The workers that were waited for do not have a hook of the run.' },
+  hook_denied: { retryable: false, description: 'A hook denied the model call.' },
   invalid_agent: { retryable: false, description: 'The agent could not be resolved: its definition does not hold.' },
   instructions_failed: { retryable: true, description: "The agent's function for its instructions threw." },
   invalid_output: { retryable: false, description: 'The answer did not fit the output schema in the attempts allowed.' },

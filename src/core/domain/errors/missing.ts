@@ -43,7 +43,9 @@ export function nameOfMissing({ kind, name }: Pick<MissingThing, 'kind' | 'name'
 
 /** Lists what the worker has of that kind: `It has: "clerk", "writer". Did you mean "clerk"?`. Empty for kinds without such a list. */
 export function knownText({ kind, name, known }: MissingThing): string {
-  if (kind !== 'agent' && kind !== 'program' && kind !== 'provider' && kind !== 'tool' && kind !== 'MCP server') return '';
+  // The worker's own hooks, such as "authorize", have no list.
+  if (kind === 'hook' && known.length === 0) return '';
+  if (kind === '"verify" of tool' || kind === 'activity') return '';
   const nearest = nearestName(name, known);
   const names = known.map((one) => `"${one}"`).join(', ') || 'none';
   return `It has: ${names}.${nearest === undefined ? '' : ` Did you mean "${nearest}"?`}`;

@@ -1,5 +1,6 @@
 import type { ApprovalRequirement } from '../approvals/approval.ts';
 import type { ContentItem } from '../content/content.ts';
+import type { CallReview } from '../hooks/hook-record.ts';
 import type { JsonValue } from '../json/json.ts';
 import type { AnswerVerdict } from '../program/verdict.ts';
 import type { FinishReason } from '../record/step.ts';
@@ -15,7 +16,7 @@ export type OutputVerdict =
   | { type: 'problem'; problem: string };
 
 /** A model response as it enters history: checked, with every call named and identified. */
-export interface RecordedResponse {
+export interface RecordedResponse extends Pick<CallReview, 'rewrites' | 'injections' | 'hooks'> {
   /** The id of the event that records the response. */
   id: string;
   /** At most one assistant message, then the tool calls in the model's order. Their ids are unique among those that the model has seen. */
@@ -26,6 +27,8 @@ export interface RecordedResponse {
   problems?: Record<string, string>;
   /** Call id → the approval that the call requires. Calls that need none are left out. */
   approvals?: Record<string, ApprovalRequirement>;
+  /** The hooks with an activity of their own have reviewed the calls. */
+  reviewed?: true;
   /** The cost of the failed attempts before this response. */
   failedAttempts?: Spent;
   output?: OutputVerdict;

@@ -1,3 +1,4 @@
+import type { HookRecord } from '../hooks/hook-record.ts';
 import type { SpilledContent } from '../content/content.ts';
 import type { JsonObject } from '../json/json.ts';
 import type { UsageStats } from '../model/usage.ts';
@@ -33,6 +34,8 @@ export interface ToolCallRecord {
   verified?: Verified;
   /** The run that the call has started as a child, if its tool is an agent. */
   childRunId?: string;
+  /** The answers of hooks about the call. `arguments` are those that it ran with; those of the model are in the event. */
+  hooks?: HookRecord[];
 }
 
 /** One think-act cycle: exactly one completed model call and the tool calls that it asked for. */
@@ -49,6 +52,8 @@ export interface StepResult {
   finishReason: FinishReason;
   /** True on the optional final attempt after the step limit. */
   final?: true;
+  /** The answers of hooks about the request and the response. */
+  hooks?: HookRecord[];
 }
 
 /** Makes the record of a call that has not been answered yet: empty result, no error, no duration. */

@@ -1,5 +1,7 @@
 import type { PinnedSkill } from '../skills/skill-snapshot.ts';
 import type { AgentDocument } from '../agent/agent-document.ts';
+import type { HookRecord } from '../hooks/hook-record.ts';
+import type { HookSnapshot } from '../hooks/hook-snapshot.ts';
 import type { SpilledContent } from '../content/content.ts';
 import type { ContextOperation } from '../record/context-update.ts';
 import type { JsonObject, JsonValue } from '../json/json.ts';
@@ -63,6 +65,8 @@ export interface RunToolInput extends OfRun, DataInput {
   usage?: UsageInput;
   /** The arguments differ from the model's and are too large for the input: the activity queries them from the run. */
   argumentsByReference?: true;
+  /** The hooks for its result. */
+  hooks?: HookSnapshot[];
 }
 
 /** The usage of a run as its tools see it. */
@@ -90,6 +94,8 @@ export interface AskTermsInput extends OfRun, DataInput {
   tool: string;
   at: [offset: number, index: number];
   eventId: string;
+  /** A hook rewrote the arguments: the activity queries them from the run. */
+  rewritten?: true;
 }
 
 /** Result of a tool's activity. */
@@ -106,6 +112,8 @@ export interface RunToolOutput {
   contextUpdate?: ContextOperation[];
   /** The tool asks the model to try again. */
   asksRetry?: true;
+  /** The answers of hooks about the result. */
+  hooks?: HookRecord[];
   /** The outcome of a call with the effect `once` is unknown, because it has begun to act. */
   lost?: true;
   /** For such a call: the way in which its answer was lost. */

@@ -1,4 +1,5 @@
 import type { RecordedResponse } from '../model/recorded-response.ts';
+import type { HookRecord } from '../hooks/hook-record.ts';
 import type { Spent, UsageStats } from '../model/usage.ts';
 import type { OfRun } from './activity-messages.ts';
 
@@ -16,6 +17,8 @@ export interface CallModelInput extends OfRun {
   /** The number of events since the last response that are not in the window, if there are any. */
   skipped?: number;
   final?: true;
+  /** The number of the step, 1-based. Only for hooks. */
+  step?: number;
 }
 
 /** Input of `summarise`: a part of the window, given by the offsets of the events on both sides of it. */
@@ -41,6 +44,8 @@ export interface Summary {
   usage: UsageStats | null;
   /** The cost of the failed attempts before this one. */
   failedAttempts?: Spent;
+  /** The answers of hooks about the compaction. */
+  hooks?: HookRecord[];
 }
 
 /** Result of `callModel`. */

@@ -1,5 +1,6 @@
 import type { LimitChanges } from '../agent/limits.ts';
 import type { TreeLimits } from '../children/tree-limits.ts';
+import type { HookSnapshot } from '../hooks/hook-snapshot.ts';
 import type { Permissions } from '../permissions/permissions.ts';
 
 /** The most runs above a run that a program starts. A program that runs itself ends there. */
@@ -25,6 +26,8 @@ export interface ParentRun {
   tree?: TreeLimits;
   /** The policies that hold for the parent: each call of the child must pass them too. */
   permissions?: Permissions[];
+  /** The hooks of the runs above: they hold for the child too. */
+  hooks?: HookSnapshot[];
 }
 
 /** The parent as the input of a child names it. */

@@ -1,5 +1,6 @@
 import type { ContentPart } from '../content/content.ts';
 import { isJsonObject, type JsonValue } from '../json/json.ts';
+import type { HookRecord } from '../hooks/hook-record.ts';
 import { eventsText, type NotArchived } from '../record/not-archived.ts';
 import { outputText, mediaTypes } from '../content/output-text.ts';
 import { counted } from '../content/text.ts';
@@ -54,6 +55,8 @@ export interface RunResultFields<Output = JsonValue> {
   lastAgent?: string;
   /** The usage of each agent, in the order of their first turns, if the run was handed over. */
   usageByAgent?: Record<string, AggregatedUsage>;
+  /** The answers of the hooks at the start and at the end of the run that were not a plain allow. */
+  hooks?: HookRecord[];
 }
 
 /** A RunResult as JSON: its fields and the values derived from them. */
@@ -116,6 +119,8 @@ export class EndedRun<Output> {
   readonly lastAgent: string | undefined;
   /** The usage of each agent, in the order of their first turns, if the run was handed over. */
   readonly usageByAgent: Record<string, AggregatedUsage> | undefined;
+  /** The answers of the hooks at the start and at the end of the run that were not a plain allow. */
+  readonly hooks: HookRecord[] | undefined;
 
   constructor(fields: RunResultFields<Output>) {
     this.runId = fields.runId;
@@ -140,6 +145,7 @@ export class EndedRun<Output> {
     this.verdict = fields.verdict;
     this.lastAgent = fields.lastAgent;
     this.usageByAgent = fields.usageByAgent;
+    this.hooks = fields.hooks;
   }
 
   /** The usage of the run and of all runs below it. */
@@ -227,6 +233,7 @@ export class EndedRun<Output> {
       ...(this.verdict === undefined ? {} : { verdict: this.verdict }),
       ...(this.lastAgent === undefined ? {} : { lastAgent: this.lastAgent }),
       ...(this.usageByAgent === undefined ? {} : { usageByAgent: this.usageByAgent }),
+      ...(this.hooks === undefined ? {} : { hooks: this.hooks }),
       success: this.success,
       outputText: this.outputText,
       hasMedia: this.hasMedia,

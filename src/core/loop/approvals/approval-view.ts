@@ -4,13 +4,14 @@ import type { ApprovalView, PendingApproval } from '../../domain/approvals/appro
 import type { JsonObject } from '../../domain/json/json.ts';
 import { jsonBytes } from '../../domain/json/payload-limit.ts';
 import { jsonTextPrefix } from '../../domain/content/text.ts';
+import { rewrittenArguments } from '../hooks/rewritten-arguments.ts';
 import { findEvent, type RunState } from '../state/run-state.ts';
 
 /** Bytes of JSON of the arguments of one call in a list of pending approvals. */
 const SHOWN_BYTES = 20_000;
 
 /** Returns the pending approvals in the order of their requests, with all that an approver needs to decide them. */
-export function approvalViews(state: Pick<RunState, 'approvals' | 'window' | 'code' | 'snapshot'>): ApprovalView[] {
+export function approvalViews(state: Pick<RunState, 'approvals' | 'window' | 'code' | 'snapshot' | 'rewrites'>): ApprovalView[] {
   const { approvals, snapshot } = state;
   return approvals.pending.map((waiting) => {
     const answer = waiting.kind === 'question' ? snapshot.tools.find(({ name }) => name === waiting.toolName)?.answer : undefined;
@@ -22,10 +23,15 @@ export function approvalViews(state: Pick<RunState, 'approvals' | 'window' | 'co
  * Returns the proposal for a limit, otherwise the arguments of the call, which is in the window as long as it has no result. A call
  * that has started may have been approved with edited arguments.
  */
-function argumentsOf(state: Pick<RunState, 'approvals' | 'window' | 'code'>, { kind, callId, proposal, key }: PendingApproval): JsonObject {
+function argumentsOf(
+  state: Pick<RunState, 'approvals' | 'window' | 'code' | 'rewrites'>,
+  { kind, callId, proposal, key }: PendingApproval,
+): JsonObject {
   if (kind === 'limit') return { ...proposal };
   const approved = state.approvals.approved.find((one) => one.callId === callId);
   if (approved?.arguments !== undefined) return approved.arguments;
+  const rewritten = rewrittenArguments(state, callId);
+  if (rewritten !== undefined) return rewritten;
   const [eventId, index] = key.split('/');
   const event = findEvent(state, eventId ?? '');
   const call = event?.content[Number(index)];

@@ -6,6 +6,7 @@ import type { CallsLeft } from '../../domain/children/calls-left.ts';
 import type { RunningAgent } from '../../domain/children/running-agent.ts';
 import type { RunPorts, ToolInvocation, ToolOutcome } from '../ports.ts';
 import type { RunState } from '../state/run-state.ts';
+import { afterCall, hasHooksAfter } from '../hooks/after-call.ts';
 import { agentOf } from './call-of-agent.ts';
 import { failure, outcomeOfAgent } from './end-of-agent.ts';
 import { makeAgent } from './start-of-agent.ts';
@@ -73,8 +74,8 @@ export class AgentCalls {
       isLeft: () => this.isLeaving,
       isGivenUp: () => inbox.isInterrupted,
     });
-    this.waiting -= 1;
     if (outcome.type === 'left') {
+      this.waiting -= 1;
       child.seenAt = outcome.seenAt;
       return outcome;
     }
@@ -82,7 +83,13 @@ export class AgentCalls {
     // Its id is shown until the record of the step has it.
     const isRun = outcome.type !== 'failed' || !outcome.unstarted;
     if (isRun) this.#state.endedChildren = [...(this.#state.endedChildren ?? []), child.runId];
-    return outcomeOfAgent(this.#state, this.#ports, { invocation, child, outcome });
+    const ended = outcomeOfAgent(this.#state, this.#ports, { invocation, child, outcome });
+    // Awaited only on demand: in the sandbox every promise costs a stack trace.
+    const hooked = hasHooksAfter(this.#state, this.#ports, invocation, ended)
+      ? await afterCall(this.#state, this.#ports, invocation, ended)
+      : ended;
+    this.waiting -= 1;
+    return hooked;
   }
 
   #forget(child: RunningAgent): void {

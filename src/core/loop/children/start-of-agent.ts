@@ -2,6 +2,7 @@
 
 import { reservePart } from '../../children/reserve-part.ts';
 import { runsLeft, runsToGive, treeLimitsOf } from '../../children/tree-limits-of.ts';
+import { inheritedHooks } from '../../domain/hooks/inherited-hooks.ts';
 import type { LimitChanges } from '../../domain/agent/limits.ts';
 import type { AgentOfTool } from '../../domain/children/agent-tool.ts';
 import type { CallsLeft } from '../../domain/children/calls-left.ts';
@@ -69,12 +70,14 @@ function parentOf(
 ): ParentInput {
   const { childCheckMs = DEFAULT_CHILD_CHECK_MS } = state.snapshot.timing;
   const permissions = permissionsOf(state);
+  const hooks = inheritedHooks(state.snapshot);
   return {
     runId: state.runId,
     ...place,
     checkMs: childCheckMs,
     ...(Object.keys(given).length === 0 ? {} : { left: given }),
     ...(permissions.length === 0 ? {} : { permissions: [...permissions] }),
+    ...(hooks.length === 0 ? {} : { hooks }),
   };
 }
 

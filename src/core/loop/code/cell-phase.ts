@@ -33,7 +33,7 @@ export async function runCellPhase(state: RunState, ports: RunPorts, position: C
     outcome.digest,
     outcome.calls.map(({ name }) => name),
   );
-  const { id, calls: content, problems, approvals, durationMs } = outcome;
+  const { id, calls: content, problems, approvals, rewrites, hooks, durationMs } = outcome;
   const author = state.snapshot.name;
   codeOf(state).calls = { offset: state.window.through, id, author, content };
   recordEvent(state, ports, { id, author, content, caller: 'code' });
@@ -46,6 +46,8 @@ export async function runCellPhase(state: RunState, ports: RunPorts, position: C
       usage: null,
       ...(problems === undefined ? {} : { problems }),
       ...(approvals === undefined ? {} : { approvals }),
+      ...(rewrites === undefined ? {} : { rewrites }),
+      ...(hooks === undefined ? {} : { hooks }),
     },
     final: false,
     outcomes: [],

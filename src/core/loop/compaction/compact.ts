@@ -136,13 +136,18 @@ async function summarise(state: RunState, ports: RunPorts, limit: number): Promi
     recordFailedCall(state, ports, model, outcome);
     return endFailed(state, outcome.code, `The conversation could not be summarised: ${outcome.message}`);
   }
-  const { id, text, usage, failedAttempts } = outcome;
+  const { id, text, usage, failedAttempts, hooks } = outcome;
   const spending = spend(state, { model, usage, answer: text, failedAttempts });
   const { head, tail } = range;
   const content: ContentItem[] = [
     { type: 'message', role: 'user', content: `Summary of the conversation so far:\n${text}${loadedSkillsLine(state)}` },
   ];
-  recordCompaction(state, ports, { id, ...spending, content, compaction: { summarised: { head, tail } } });
+  recordCompaction(state, ports, {
+    id,
+    ...spending,
+    content,
+    compaction: { summarised: { head, tail }, ...(hooks === undefined ? {} : { hooks }) },
+  });
   return undefined;
 }
 

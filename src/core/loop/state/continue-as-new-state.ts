@@ -5,6 +5,7 @@ import type { HandoffState } from '../../domain/handoffs/handoff-state.ts';
 import type { JsonObject } from '../../domain/json/json.ts';
 import type { RunLimits } from '../../domain/agent/limits.ts';
 import type { NotArchived } from '../../domain/record/not-archived.ts';
+import type { HookRecord } from '../../domain/hooks/hook-record.ts';
 import type { Permissions } from '../../domain/permissions/permissions.ts';
 import type { RecordedResponse } from '../../domain/model/recorded-response.ts';
 import { isToolCall } from '../../domain/content/content.ts';
@@ -66,6 +67,8 @@ export interface ContinueAsNewState {
   endedChildren?: string[];
   /** Absent if the run has started no agents. */
   below?: SpentBelow;
+  /** Absent if no hook at the start of the run has answered anything. */
+  hookRecords?: HookRecord[];
   /** Absent if the permissions are those that the run began with. */
   permissions?: Permissions;
   /** Absent if the model has loaded no skills. */
@@ -141,6 +144,7 @@ export function toContinueAsNewState(state: RunState, position: Position, { exec
     ...(state.children === undefined ? {} : { children: state.children }),
     ...(state.endedChildren === undefined ? {} : { endedChildren: state.endedChildren }),
     ...(state.below === undefined ? {} : { below: state.below }),
+    ...(state.hookRecords === undefined ? {} : { hookRecords: state.hookRecords }),
     ...(state.permissions === undefined ? {} : { permissions: state.permissions }),
     ...(state.loadedSkills === undefined ? {} : { loadedSkills: state.loadedSkills }),
     ...(state.program === undefined ? {} : { program: toCarriedProgram(state.program) }),
@@ -211,6 +215,7 @@ export function fromContinueAsNewState(carried: ContinueAsNewState): { state: Ru
     ...(carried.children === undefined ? {} : { children: carried.children }),
     ...(carried.endedChildren === undefined ? {} : { endedChildren: carried.endedChildren }),
     ...(carried.below === undefined ? {} : { below: carried.below }),
+    ...(carried.hookRecords === undefined ? {} : { hookRecords: carried.hookRecords }),
     ...(carried.permissions === undefined ? {} : { permissions: carried.permissions }),
     ...(carried.loadedSkills === undefined ? {} : { loadedSkills: carried.loadedSkills }),
     ...programOf(carried),

@@ -5,7 +5,7 @@ import type { HandoffState } from '../../domain/handoffs/handoff-state.ts';
 import { cutText } from '../../domain/content/cut-content.ts';
 import { addEvent, incrementStep, newExecutionContext, type ExecutionContext } from '../../domain/record/execution-context.ts';
 import { newEvent, type Event } from '../../domain/record/event.ts';
-import type { JsonObject } from '../../domain/json/json.ts';
+import type { JsonObject, JsonValue } from '../../domain/json/json.ts';
 import type { Archiving, NotArchived } from '../../domain/record/not-archived.ts';
 import type { RunLimits } from '../../domain/agent/limits.ts';
 import { jsonBytes } from '../../domain/json/payload-limit.ts';
@@ -20,6 +20,8 @@ import { type Approvals, noApprovals } from '../approvals/approvals.ts';
 import type { CodeState } from '../code/code-state.ts';
 import type { RunningAgent } from '../../domain/children/running-agent.ts';
 import type { SpentBelow } from '../../domain/children/spent-below.ts';
+import type { HookedCalls } from '../../domain/hooks/hook-messages.ts';
+import type { HookRecord } from '../../domain/hooks/hook-record.ts';
 import type { Permissions } from '../../domain/permissions/permissions.ts';
 import type { ProgramState } from '../../domain/program/program-state.ts';
 import type { RunClock } from './clock.ts';
@@ -91,6 +93,14 @@ export interface RunState {
   program?: ProgramState;
   /** The agents of the run, once it has been handed over. */
   handoffs?: HandoffState;
+  /** The answers of the hooks at the start of the run. */
+  hookRecords?: HookRecord[];
+  /** The calls of the present response, while hooks review them in an activity of their own. */
+  hookedCalls?: HookedCalls;
+  /** The results of calls whose hooks are called. */
+  hookedResults?: { callId: string; content: JsonValue[] }[];
+  /** Call id → the arguments that a hook gave to a call of the present response. */
+  rewrites?: Record<string, JsonObject>;
   /** The code that the run has executed. Absent before its first cell. */
   code?: CodeState;
   /** Ids of the results in the last event, if activities produced all of them. */
@@ -155,6 +165,7 @@ export function blankRunState({ runId, snapshot, deps = {}, startedAt }: Omit<Ru
     limits: snapshot.limits,
     toolCallsStarted: new Map(),
     modelRetries: new Map(),
+    ...(snapshot.hookRecords === undefined ? {} : { hookRecords: snapshot.hookRecords }),
   };
 }
 

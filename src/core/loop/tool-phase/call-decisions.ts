@@ -8,6 +8,7 @@ import { settleDecisions, settleRemembered } from '../approvals/settle-decisions
 import { requestDecision } from '../approvals/wait-for-decisions.ts';
 import { takeRequests } from '../messages.ts';
 import type { RunPorts, ToolInvocation } from '../ports.ts';
+import { asRewritten } from '../hooks/rewritten-arguments.ts';
 import type { RunState } from '../state/run-state.ts';
 import { takeNarrowings } from '../permissions/permission-changes.ts';
 import { deniedText, permissionVerdict } from '../permissions/run-permissions.ts';
@@ -71,16 +72,17 @@ export function startable(
 
 /** Applies a decision to its call; or to the outcome of the call, if that was unknown. */
 function applyDecision(
-  { state, calls }: Acting,
+  { state, calls, response }: Acting,
   { outcomes }: ToolBatch,
   { type, callId, toolName, arguments: edited, reason, content }: Decision,
   isAboutOutcome: boolean,
 ): void {
   const index = calls.findIndex(({ toolCallId }) => toolCallId === callId);
+  const call = calls[index];
   if (type === 'approve') {
     state.approvals.approved.push({ callId, ...(edited === undefined ? {} : { arguments: edited }) });
     // The permissions may have changed while the call waited.
-    const denied = denialOf(state, calls[index], edited);
+    const denied = denialOf(state, call && asRewritten(response, call), edited);
     if (denied !== undefined) outcomes[index] = { ...result('error', deniedText(toolName, denied)), durationMs: null };
   }
   if (type === 'reject')

@@ -7,6 +7,7 @@ import type { JsonValue } from '../../domain/json/json.ts';
 import type { RecordedResponse } from '../../domain/model/recorded-response.ts';
 import { FINAL_ANSWER, notExecutable, unknownTool } from '../../domain/content/tool-text.ts';
 import { withoutTransfer } from '../handoffs/transfer-calls.ts';
+import { asRewritten } from '../hooks/rewritten-arguments.ts';
 import { pendingOf } from '../approvals/approvals.ts';
 import type { ToolInvocation, ToolOutcome } from '../ports.ts';
 import type { RunState } from '../state/run-state.ts';
@@ -43,14 +44,23 @@ export function prepareCall({ state, response, offset, final, isLast = false }: 
   if (isFinalAnswer(state, call)) return { type: 'immediate', outcome: result('success', finalOutput(response, call)) };
   const tool = state.snapshot.tools.find((one) => one.name === call.name);
   if (tool === undefined) return { type: 'immediate', outcome: result('error', unknownTool(call.name)) };
-  const { denied, asked } = permissionVerdict(state, tool, call.arguments);
+  const effective = asRewritten(response, call);
+  const { denied, asked } = permissionVerdict(state, tool, effective.arguments);
   if (denied !== undefined) return { type: 'immediate', outcome: result('error', deniedText(call.name, denied)) };
   const refused = tool.handoff ? withoutTransfer(state, { response, isLast }, call) : undefined;
   if (refused !== undefined) return { type: 'immediate', outcome: refused };
   if (tool.notExecutable) return { type: 'immediate', outcome: result('error', notExecutable(call.name)) };
   const step = state.context.currentStep + 1;
-  const invocation = { step, call, tool, offset, index: response.content.indexOf(call), eventId: response.id };
-  const requirement = requirementOf(state, response, invocation) ?? askedBy(asked, call);
+  const invocation = {
+    step,
+    call: effective,
+    tool,
+    offset,
+    index: response.content.indexOf(call),
+    eventId: response.id,
+    ...(effective === call ? {} : { edited: true as const }),
+  };
+  const requirement = requirementOf(state, response, invocation) ?? askedBy(asked, effective);
   return { type: 'execute', invocation, ...(requirement === undefined ? {} : { requirement }) };
 }
 

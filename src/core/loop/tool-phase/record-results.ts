@@ -7,8 +7,10 @@ import { resultText } from '../../domain/content/tool-text.ts';
 import { noteLoadedSkill } from '../skills/active-skills.ts';
 import { agentOfStep } from '../handoffs/transfer-calls.ts';
 import type { RunPorts, ToolOutcome } from '../ports.ts';
+import { hooksOfCall, hooksOfStep, withInjection } from '../hooks/hooked-calls.ts';
+import { asRewritten } from '../hooks/rewritten-arguments.ts';
 import type { Acting } from './prepare-call.ts';
-import { noteError, recordEvent, recordStep, countToolCall, type RunState } from '../state/run-state.ts';
+import { noteError, recordEvent, recordStep, countToolCall } from '../state/run-state.ts';
 import { interrupted, running, unknown } from './call-results.ts';
 import { thoughtOf } from '../state/thought.ts';
 
@@ -26,11 +28,12 @@ export function recordResults({ state, calls, response, inCode }: Acting, ports:
   calls.forEach((call, index) => {
     const outcome = outcomes[index];
     if (outcome === null || outcome === undefined || isRecorded(outcome)) return;
-    const result = resultOf(call, outcome);
+    // Code reads values: a text beside them would be one.
+    const result = inCode ? resultOf(call, outcome) : withInjection(response, call, resultOf(call, outcome));
     results.push(toolResult(call, result));
     if (result.resultId !== undefined) resultIds.push(result.resultId);
     if (result.contextUpdate !== undefined) contextUpdates.push({ callId: call.toolCallId, operations: result.contextUpdate });
-    outcomes[index] = { ...(outcome.type === 'lost' ? result : outcome), recordedAt };
+    outcomes[index] = { ...(outcome.type === 'cancelled' ? outcome : result), recordedAt };
   });
   const isPartial = outcomes.includes(null);
   const before = calls.length - outcomes.filter((outcome) => outcome === null || outcome === undefined).length - results.length;
@@ -61,6 +64,7 @@ export function recordToolStep(acting: Acting, outcomes: Outcomes): void {
     toolCalls: state.code === undefined ? records : [...records, ...state.code.records],
     usage: response.usage,
     finishReason: 'tool_calls',
+    ...hooksOfStep(response),
     ...(final ? { final: true } : {}),
   });
   if (state.code === undefined) return;
@@ -70,8 +74,8 @@ export function recordToolStep(acting: Acting, outcomes: Outcomes): void {
 }
 
 /** Returns the records of calls, in their order. */
-export function recordsOf({ state, calls }: Acting, outcomes: Outcomes): ToolCallRecord[] {
-  return calls.map((call, index) => toRecord(state, call, resultOf(call, outcomes[index] ?? interrupted())));
+export function recordsOf(acting: Acting, outcomes: Outcomes): ToolCallRecord[] {
+  return acting.calls.map((call, index) => toRecord(acting, call, resultOf(call, outcomes[index] ?? interrupted())));
 }
 
 type Result = ToolOutcome & { type: 'result' };
@@ -96,9 +100,9 @@ function toolResult({ toolCallId, name }: ToolCall, { status, content, spilled }
 }
 
 function toRecord(
-  state: RunState,
+  { state, response }: Acting,
   call: ToolCall,
-  { status, content, durationMs, spilled, verified, childRunId, recordedAt = '' }: Result,
+  { status, content, durationMs, spilled, verified, childRunId, hooks, recordedAt = '' }: Result,
 ): ToolCallRecord {
   const isError = status === 'error';
   const result = resultText(content);
@@ -106,7 +110,8 @@ function toRecord(
   return {
     toolName: call.name,
     callId: call.toolCallId,
-    arguments: state.approvals.approved.find(({ callId }) => callId === call.toolCallId)?.arguments ?? call.arguments,
+    arguments:
+      state.approvals.approved.find(({ callId }) => callId === call.toolCallId)?.arguments ?? asRewritten(response, call).arguments,
     result,
     isError,
     durationMs,
@@ -114,5 +119,6 @@ function toRecord(
     ...(spilled === undefined ? {} : { spilled }),
     ...(verified === undefined ? {} : { verified }),
     ...(childRunId === undefined ? {} : { childRunId }),
+    ...hooksOfCall(response, call, hooks),
   };
 }

@@ -2,6 +2,8 @@
 
 import type { RunPorts, ToolInvocation, ToolOutcome } from '../ports.ts';
 import type { RunState } from '../state/run-state.ts';
+import { hooksAfterCall } from '../../domain/hooks/hooks-after-call.ts';
+import { afterCall, hasHooksAfter } from '../hooks/after-call.ts';
 import { transfer } from '../handoffs/transfer.ts';
 import { unknown } from './call-results.ts';
 
@@ -9,7 +11,18 @@ import { unknown } from './call-results.ts';
 export function startTool(state: RunState, ports: RunPorts, invocation: ToolInvocation): Promise<ToolOutcome> {
   countStart(state, invocation);
   if (invocation.tool.handoff) return transfer(state, ports, invocation);
-  return invocation.tool.effect === 'once' ? startOnce(ports, invocation) : ports.runTool(invocation);
+  const started = invocation.tool.effect === 'once' ? startOnce(ports, invocation) : ports.runTool(invocation);
+  return hooksAfterCall(state.snapshot, invocation.tool).length === 0 ? started : withHooksAfter(state, ports, invocation, started);
+}
+
+async function withHooksAfter(
+  state: RunState,
+  ports: RunPorts,
+  invocation: ToolInvocation,
+  started: Promise<ToolOutcome>,
+): Promise<ToolOutcome> {
+  const outcome = await started;
+  return hasHooksAfter(state, ports, invocation, outcome) ? afterCall(state, ports, invocation, outcome) : outcome;
 }
 
 /** Counts a call that starts. From here on it counts against the limits, however it ends. */

@@ -21,6 +21,8 @@ import { recordResults, recordToolStep } from './record-results.ts';
 import { afterCallsOfCode } from '../code/calls-of-code.ts';
 import { finalAnswerOfCode } from '../code/final-answer.ts';
 import { handOver } from '../handoffs/switch-agent.ts';
+import { asRewritten, noteRewrites } from '../hooks/rewritten-arguments.ts';
+import { beforeCalls, hasHooksBefore } from '../hooks/review-calls.ts';
 import { isTransfer } from '../handoffs/transfer-calls.ts';
 import { findEvent, type RunState } from '../state/run-state.ts';
 import { settleDecisions } from '../approvals/settle-decisions.ts';
@@ -32,17 +34,21 @@ import { ToolScheduler } from './tool-scheduler.ts';
  * results in the order of the model, and the step. If the history is full in the middle of it, the run goes on in the
  * next execution with the calls that have no outcome yet.
  */
-export async function runToolPhase(state: RunState, ports: RunPorts, position: ToolsPosition): Promise<NextStep> {
+export async function runToolPhase(state: RunState, ports: RunPorts, from: ToolsPosition): Promise<NextStep> {
   state.phase = 'tools';
+  // Awaited only on demand: in the sandbox every promise costs a stack trace.
+  const position = hasHooksBefore(state, ports, from) ? await beforeCalls(state, ports, from) : from;
   // Calls that have not begun must not run by permissions that a caller has narrowed before.
   takeNarrowings(state, ports);
   const acting = actingOn(state, position);
   const cells = pendingCells(acting, position.outcomes);
+  noteRewrites(state, position.response);
   const { outcomes, instead, isOverLimit } = await runCalls(acting, ports, position, cells);
   if (instead !== undefined) return instead;
   // Decisions that came too late are refused, and their senders are told.
   if (ports.inbox.decisions.length > 0) await settleDecisions(state, ports);
   const limited = isOverLimit ? { overLimit: true as const } : {};
+  delete state.rewrites;
   if (position.cell !== undefined) {
     const { cell } = position;
     return afterCallsOfCode(acting, ports, { ...cell, tools: { ...cell.tools, ...limited } }, outcomes);
@@ -139,7 +145,10 @@ function namesToStart({ state, response, calls }: Acting, outcomes: readonly (To
       problemOf(response, call) === undefined &&
       !isFinalAnswer(state, call) &&
       tools.some(
-        (tool) => tool.name === call.name && !tool.notExecutable && permissionVerdict(state, tool, call.arguments).denied === undefined,
+        (tool) =>
+          tool.name === call.name &&
+          !tool.notExecutable &&
+          permissionVerdict(state, tool, asRewritten(response, call).arguments).denied === undefined,
       );
     return starts ? call.name : undefined;
   });

@@ -1,3 +1,4 @@
+import { HOOK_RECORDS_SCHEMA } from '../hook-schema.ts';
 import type { JsonObject } from '../../domain/json/json.ts';
 import { AMOUNT, COUNT, MOMENT, SUMMAND } from '../bounded-number.ts';
 import { propertiesOf } from '../../json-schema/json-schema.ts';
@@ -68,6 +69,7 @@ const OUTCOME: JsonObject = {
         applied: YES,
         asksRetry: YES,
         isUnknown: YES,
+        hooks: HOOK_RECORDS_SCHEMA,
         verified: { type: 'object', properties: { happened: FLAG, reason: TEXT }, required: ['happened', 'reason'] },
         noWorker: { type: 'object', properties: { code: TEXT, message: TEXT }, required: ['code', 'message'] },
         recordedAt: TEXT,
@@ -95,6 +97,10 @@ const RESPONSE: JsonObject = {
     usage: { anyOf: [USAGE, { type: 'null' }] },
     problems: { type: 'object', additionalProperties: TEXT },
     approvals: { type: 'object', additionalProperties: REQUIREMENT_SCHEMA },
+    rewrites: { type: 'object', additionalProperties: { type: 'object' } },
+    injections: { type: 'object', additionalProperties: TEXT },
+    hooks: HOOK_RECORDS_SCHEMA,
+    reviewed: YES,
     failedAttempts: SPENT,
     output: {
       type: 'object',

@@ -11,6 +11,7 @@ import { APPROVALS_SCHEMA, CARRIED_INBOX_SCHEMA } from './carried-requests-schem
 import { CARRIED_WINDOW_SCHEMA } from './carried-window-schema.ts';
 import { ENDED_CHILDREN_SCHEMA, RUNNING_AGENTS_SCHEMA, SPENT_BELOW_SCHEMA } from './carried-children-schema.ts';
 import { PARENT_SCHEMA } from '../parent-schema.ts';
+import { HOOK_RECORDS_SCHEMA } from '../hook-schema.ts';
 import { PERMISSIONS_SCHEMA } from '../permissions-schema.ts';
 import { inconsistency } from './state-consistency.ts';
 import { checkJson, problemsText } from '../../json-schema/check-json-schema.ts';
@@ -68,6 +69,7 @@ const CONTINUE_AS_NEW_STATE_SCHEMA: JsonObject = {
     children: RUNNING_AGENTS_SCHEMA,
     endedChildren: ENDED_CHILDREN_SCHEMA,
     below: SPENT_BELOW_SCHEMA,
+    hookRecords: HOOK_RECORDS_SCHEMA,
     permissions: PERMISSIONS_SCHEMA,
     loadedSkills: { type: 'array', items: TEXT },
     program: CARRIED_PROGRAM_SCHEMA,

@@ -67,7 +67,20 @@ export interface FakeScript {
   runSegment?: (segment: SegmentCall, run: FakeRun) => SegmentOutcome | Promise<SegmentOutcome>;
   /** Other ports of the run: summaries, refusals. */
   ports?: Partial<
-    Pick<RunPorts, 'summarise' | 'authorize' | 'notify' | 'noted' | 'allows' | 'verify' | 'askTerms' | 'resolveHandoff' | 'switchAgent'>
+    Pick<
+      RunPorts,
+      | 'summarise'
+      | 'authorize'
+      | 'notify'
+      | 'noted'
+      | 'allows'
+      | 'verify'
+      | 'askTerms'
+      | 'resolveHandoff'
+      | 'switchAgent'
+      | 'reviewCalls'
+      | 'afterCall'
+    >
   >;
   /** The agents that calls run as children. */
   children?: (run: FakeRun) => Pick<RunPorts, 'runChild' | 'childRunId'>;

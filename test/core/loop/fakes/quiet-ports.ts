@@ -7,6 +7,8 @@ export function quietPorts(): Pick<
   | 'verify'
   | 'askTerms'
   | 'runSegment'
+  | 'reviewCalls'
+  | 'afterCall'
   | 'resolveHandoff'
   | 'switchAgent'
   | 'runChild'
@@ -24,6 +26,8 @@ export function quietPorts(): Pick<
     verify: (_, reason) => Promise.resolve({ type: 'lost', reason }),
     askTerms: () => Promise.resolve(undefined),
     runSegment: () => Promise.resolve({ type: 'failed', message: 'the run has no code' }),
+    reviewCalls: () => Promise.resolve({}),
+    afterCall: (_, outcome) => Promise.resolve(outcome),
     resolveHandoff: (name) => Promise.resolve({ type: 'failed', code: 'unknown_agent', message: `there is no agent "${name}" here` }),
     switchAgent: () => undefined,
     runChild: () => Promise.resolve({ type: 'failed', code: 'child_failed', message: 'the run starts no children', unstarted: true }),

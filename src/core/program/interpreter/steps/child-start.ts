@@ -116,13 +116,14 @@ function parentOf(
   if (limits.deadlineMs !== undefined) left.deadlineMs = Math.max(1, startedAt + limits.deadlineMs - ports.now());
   if (timeout !== undefined) left.deadlineMs = Math.min(left.deadlineMs ?? Infinity, milliseconds(timeout, `step "${name}": "timeout"`));
   const { childCheckMs = DEFAULT_CHILD_CHECK_MS } = state.snapshot.timing;
-  const { permissions } = state.parent ?? {};
+  const { permissions, hooks } = state.parent ?? {};
   return {
     runId: state.runId,
     depth,
     checkMs: childCheckMs,
     ...(Object.keys(left).length === 0 ? {} : { left }),
     ...(permissions === undefined ? {} : { permissions }),
+    ...(hooks === undefined ? {} : { hooks }),
   };
 }
 

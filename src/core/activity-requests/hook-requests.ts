@@ -1,0 +1,154 @@
+import type { ActivityOptions } from '@temporalio/common';
+import type { AfterCallInput, AtEndInput, BeforeCallsInput, CallHooksOutput, ReviewedCalls } from '../domain/hooks/hook-messages.ts';
+import type { HookRecord } from '../domain/hooks/hook-record.ts';
+import { CALL_EVENTS, END_EVENTS } from '../domain/hooks/hook-event.ts';
+import { hooksFor, type HookSnapshot, hooksMs, remoteHooks } from '../domain/hooks/hook-snapshot.ts';
+import { deniedByHook } from '../domain/hooks/denied-by-hook.ts';
+import { hooksAfterCall } from '../domain/hooks/hooks-after-call.ts';
+import { BYTE_BUDGETS } from '../domain/json/byte-budget.ts';
+import { summaryText } from '../domain/content/summary-text.ts';
+import { isToolCall } from '../domain/content/content.ts';
+import type { RecordedResponse } from '../domain/model/recorded-response.ts';
+import type { RunResultFields } from '../domain/run/result.ts';
+import type { ToolInvocation, ToolResultOutcome } from '../loop/ports.ts';
+import { ACTIVITIES } from '../protocol.ts';
+import { activityProblem } from './activity-outcome.ts';
+import {
+  type ActivityRequest,
+  dataOf,
+  fits,
+  HEARTBEAT_TIMEOUT,
+  type RequestingRun,
+  RETRY_LOST,
+  runReference,
+  SCHEDULE_TO_CLOSE,
+} from './activity-request.ts';
+
+/** Milliseconds beside the time of the hooks: to query the run. */
+const BESIDE_MS = 30_000;
+
+/** Calls the hooks that run in an activity of their own, before the calls of a response start. */
+export function reviewRequest(
+  run: RequestingRun,
+  response: RecordedResponse,
+): ActivityRequest<BeforeCallsInput, ReviewedCalls, ReviewedCalls> {
+  const hooks = remoteHooks(run.snapshot, ...CALL_EVENTS);
+  return {
+    name: ACTIVITIES.callHooks,
+    tier: 'remote',
+    options: optionsOf(hooks, 'before calls'),
+    input: {
+      ...runReference(run),
+      agentName: run.snapshot.name,
+      agent: run.snapshot.digest,
+      hooks,
+      beforeCallsOf: response.id,
+      ...dataOf(run),
+    },
+    returned: (review) => review,
+    failed: (error) => withoutReview(hooks, response, error),
+  };
+}
+
+/** Returns the review of calls whose hooks could not be called: it stands as it is, unless one of the hooks fails closed. */
+export function withoutReview(hooks: readonly HookSnapshot[], response: RecordedResponse, error: unknown): ReviewedCalls {
+  const { content, problems = {}, approvals } = response;
+  const records = failedHooks(hooks, error).map((record, index) =>
+    hooks[index]?.failClosed ? { ...record, denied: true as const } : record,
+  );
+  const closed = records.find(({ denied }) => denied);
+  const known = new Map(Object.entries(problems));
+  for (const { toolCallId, name } of closed === undefined ? [] : content.filter(isToolCall))
+    if (!known.has(toolCallId)) known.set(toolCallId, deniedByHook(name, `hook errored (fail_closed): ${closed?.text ?? ''}`));
+  return {
+    ...(known.size === 0 ? {} : { problems: Object.fromEntries(known) }),
+    ...(approvals === undefined ? {} : { approvals }),
+    hooks: records,
+  };
+}
+
+/** Calls the hooks for the result of a call that run in an activity of their own. */
+export function afterCallRequest(
+  run: RequestingRun,
+  invocation: ToolInvocation,
+  outcome: ToolResultOutcome,
+): ActivityRequest<AfterCallInput, CallHooksOutput, ToolResultOutcome> {
+  const { call, tool, offset, index, eventId, edited } = invocation;
+  const { childRunId, content, status } = outcome;
+  const hooks = hooksAfterCall(run.snapshot, tool);
+  return {
+    name: ACTIVITIES.callHooks,
+    tier: 'remote',
+    options: optionsOf(hooks, `after ${call.name}`),
+    input: {
+      ...runReference(run),
+      agentName: run.snapshot.name,
+      hooks,
+      callId: call.toolCallId,
+      toolName: call.name,
+      at: [offset, index],
+      eventId,
+      ...(fits(call.arguments) ? { arguments: call.arguments } : edited ? { rewritten: true as const } : {}),
+      ...(tool.agent === undefined || childRunId === undefined ? {} : { child: { agent: tool.agent.name, runId: childRunId } }),
+      isError: status === 'error',
+      ...(fits(content) ? { content } : {}),
+      maxBytes: tool.maxResultBytes ?? BYTE_BUDGETS.toolResult,
+      ...dataOf(run),
+    },
+    returned: (output) => withAnswers(outcome, output),
+    failed: (error) => withFailedHooks(hooks, outcome, error, call.toolCallId),
+  };
+}
+
+/** Calls the hooks at the end of a run. */
+export function endHooksRequest(
+  run: RequestingRun,
+  { status, stopReason }: Pick<RunResultFields, 'status' | 'stopReason'>,
+): ActivityRequest<AtEndInput, CallHooksOutput, HookRecord[]> {
+  const hooks = hooksFor(run.snapshot, ...END_EVENTS);
+  return {
+    name: ACTIVITIES.callHooks,
+    tier: 'remote',
+    options: optionsOf(hooks, `at the end: ${status}`),
+    input: { ...runReference(run), agentName: run.snapshot.name, hooks, status, stopReason, ...dataOf(run) },
+    returned: (output) => output.hooks,
+    failed: (error) => failedHooks(hooks, error),
+  };
+}
+
+function optionsOf(hooks: HookSnapshot[], when: string): ActivityOptions {
+  return {
+    summary: summaryText(`hooks ${when}`),
+    startToCloseTimeout: hooksMs(hooks) + BESIDE_MS,
+    scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
+    heartbeatTimeout: HEARTBEAT_TIMEOUT,
+    retry: RETRY_LOST,
+  };
+}
+
+/** Returns the outcome of a call as its hooks have left it. */
+export function withAnswers(outcome: ToolResultOutcome, { hooks, result }: CallHooksOutput): ToolResultOutcome {
+  const answers = hooks.length === 0 ? {} : { hooks };
+  // The result of the run is that of its child: a hook does not change it.
+  if (result === undefined || outcome.ended !== undefined) return { ...outcome, ...answers };
+  // The worker's cache of transcripts has the result without the change.
+  const { resultId: _, ...rest } = outcome;
+  return { ...rest, content: result.content, status: result.isError ? 'error' : 'success', ...answers };
+}
+
+/** Returns the outcome of a call whose hooks could not be called: it stands as it is. */
+export function withFailedHooks(
+  hooks: readonly HookSnapshot[],
+  outcome: ToolResultOutcome,
+  error: unknown,
+  callId: string,
+): ToolResultOutcome {
+  return { ...outcome, hooks: failedHooks(hooks, error).map((record) => ({ ...record, callId })) };
+}
+
+/** Returns the records of hooks that could not be called. */
+export function failedHooks(hooks: readonly HookSnapshot[], error: unknown): HookRecord[] {
+  const problem = activityProblem(error);
+  const text = problem.type === 'cancelled' ? 'the run was cancelled' : problem.message;
+  return hooks.map(({ name, on }) => ({ hook: name, on, answer: 'failed', text: text.slice(0, 500) }));
+}

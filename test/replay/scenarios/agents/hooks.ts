@@ -1,0 +1,91 @@
+import type { RunHandle } from '../../../../src/client/index.ts';
+import { z } from 'zod';
+import { agentTool, defineAgent, defineHook, defineTool } from '../../../../src/index.ts';
+import { callTool, say, together } from '../../../../src/testing/index.ts';
+import { until } from '../../../server/testbed/until.ts';
+import type { AgentScenario } from '../../scenario.ts';
+
+const transfer = defineTool({
+  name: 'transfer',
+  description: 'Transfers money',
+  parameters: z.object({ amount: z.number(), note: z.string() }),
+  approval: ({ amount }) => amount > 100,
+  execute: ({ amount }) => `transferred ${amount}`,
+});
+
+const clerk = defineAgent({ name: 'hooked_clerk', model: 'child/m', tools: [transfer] });
+
+/** Has a hook for each event of its own runs. */
+export const hookedLead = defineAgent({
+  name: 'hooked_lead',
+  model: 'scripted/m',
+  tools: [transfer, agentTool(clerk)],
+  hooks: [
+    defineHook({ name: 'begin', on: 'session_start', run: () => ({ inject: 'Be brief.' }) }),
+    defineHook({ name: 'polite', on: 'pre_request', run: ({ step }) => ({ inject: `This is step ${step}.` }) }),
+    defineHook({ name: 'fails', on: 'post_response', run: () => ({ error: 'broken' }) }),
+    defineHook({
+      name: 'double',
+      on: 'pre_tool_use',
+      match: 'transfer',
+      run: ({ arguments: args }) => ({ modify: { arguments: { ...args, amount: 2 * Number(args['amount']) } } }),
+    }),
+    defineHook({
+      name: 'no-zero',
+      on: 'pre_tool_use',
+      match: 'transfer',
+      run: ({ arguments: args }) => (args['amount'] === 0 ? { deny: 'zero' } : 'allow'),
+    }),
+    defineHook({ name: 'hint', on: 'subagent_start', run: () => ({ inject: 'Read it twice.' }) }),
+    defineHook({ name: 'note', on: 'post_tool_use', run: ({ result }) => ({ modify: { result: ['noted', result] } }) }),
+    defineHook({ name: 'told', on: 'subagent_stop', run: ({ agent, status }) => ({ inject: `${agent} ended with ${status}.` }) }),
+    defineHook({ name: 'end', on: 'stop', run: ({ status }) => ({ error: status }) }),
+  ],
+});
+
+/** Has hooks with activities of their own. */
+export const remotelyHooked = defineAgent({
+  name: 'remotely_hooked',
+  model: 'scripted/m',
+  tools: [transfer, agentTool(clerk)],
+  hooks: [
+    defineHook({
+      name: 'slow',
+      on: 'pre_tool_use',
+      tier: 'remote',
+      timeout: '1m',
+      run: ({ arguments: args }) => (args['amount'] === 0 ? { deny: 'zero' } : { inject: 'Slowly.' }),
+    }),
+    defineHook({
+      name: 'triple',
+      on: 'pre_tool_use',
+      match: 'transfer',
+      tier: 'remote',
+      run: ({ arguments: args }) => ({ modify: { arguments: { ...args, amount: 3 * Number(args['amount']) } } }),
+    }),
+    defineHook({ name: 'note', on: 'post_tool_use', tier: 'remote', run: ({ result }) => ({ modify: { result: ['noted', result] } }) }),
+  ],
+});
+
+const note = 'n'.repeat(2_000);
+const clerkCalled = callTool('hooked_clerk', { request: 'Pay' }, 'a1');
+const script = [
+  together(callTool('transfer', { amount: 60, note }, 'c1'), callTool('transfer', { amount: 0, note }, 'c2'), clerkCalled),
+  callTool('transfer', { amount: 1, note }, 'c3'),
+  say('done'),
+];
+const childScript = [callTool('transfer', { amount: 3, note: '' }, 'd1'), say('p'.repeat(2_000))];
+
+async function approveOne(run: RunHandle): Promise<void> {
+  await until(async () => (await run.approvals()).pending.length === 1, 'the rewritten call to wait', 30);
+  const [waiting] = (await run.approvals()).pending;
+  if (waiting !== undefined) await run.approve(waiting);
+}
+
+/** Runs whose hooks rewrite, deny, add and fail. */
+export const hooked: Record<string, AgentScenario> = {
+  'hooked-in-every-way': { agent: 'hooked_lead', script, childScript, meanwhile: approveOne },
+  'hooked-over-executions': { agent: 'hooked_lead', script, childScript, continueAt: 12, meanwhile: approveOne },
+  'hooked-remotely': { agent: 'remotely_hooked', script, childScript, meanwhile: approveOne },
+  'hooked-remotely-over-executions': { agent: 'remotely_hooked', script, childScript, continueAt: 12, meanwhile: approveOne },
+};
