@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { archiveFailure, notifyFailure } from '../core/activity-requests/activity-outcome.ts';
 import type { RunResultFields } from '../core/domain/run/result.ts';
 import { beginArchiving, endArchiving, withNotArchived } from '../core/loop/state/archiving.ts';
-import { closeRun, noteNotifyEndedFailure } from '../core/loop/close-run.ts';
+import { closeRun, noteNotifyEndedFailure } from '../core/loop/endings/close-run.ts';
 import { firstAgent } from '../core/loop/handoffs/transfer-calls.ts';
 import type { Position } from '../core/loop/next-step.ts';
 import { fromContinueAsNewState, type ContinueAsNewState } from '../core/loop/state/continue-as-new-state.ts';

@@ -47,7 +47,7 @@ const CHANGES: readonly BrokenChange[] = [
     file: 'src/core/loop/skills/active-skills.ts',
     find: 'if (skill === undefined) return undefined;',
     replace: 'if (skill !== undefined) return undefined;',
-    history: 'skills-over-executions-2',
+    history: 'skills-that-narrow',
     caught: { step: 3, expected: 'activity "callModel"', actual: 'activity "search"' },
   },
   {

@@ -5,7 +5,7 @@ import { errorMessage } from '../../src/core/domain/errors/error.ts';
 import type { JsonObject, JsonValue } from '../../src/core/domain/json/json.ts';
 import type { RunResultFields } from '../../src/core/domain/run/result.ts';
 import { isTerminal } from '../../src/core/domain/run/status.ts';
-import { closeRun } from '../../src/core/loop/close-run.ts';
+import { closeRun } from '../../src/core/loop/endings/close-run.ts';
 import type { RunPorts } from '../../src/core/loop/ports.ts';
 import { quietPorts } from '../core/loop/fakes/quiet-ports.ts';
 import { runLoop } from '../../src/core/loop/run-loop.ts';

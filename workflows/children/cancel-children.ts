@@ -2,7 +2,7 @@ import { CancellationScope, condition } from '@temporalio/workflow';
 import { readChildRequest } from '../../src/core/activity-requests/child-requests.ts';
 import { childrenOf } from '../../src/core/loop/children/children-of.ts';
 import type { RunResultFields } from '../../src/core/domain/run/result.ts';
-import { countsOf } from '../../src/core/loop/close-run.ts';
+import { countsOf } from '../../src/core/loop/endings/close-run.ts';
 import { spendChild } from '../../src/core/loop/state/child-spending.ts';
 import type { ReadChild } from '../../src/core/children/child-effects.ts';
 import { END_WAIT_MS } from '../../src/core/children/follow-child.ts';

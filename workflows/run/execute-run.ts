@@ -3,8 +3,8 @@ import { errorMessage, type ErrorCode } from '../../src/core/domain/errors/error
 import { jsonBytes, MAX_PAYLOAD_BYTES } from '../../src/core/domain/json/payload-limit.ts';
 import type { RunResultFields } from '../../src/core/domain/run/result.ts';
 import { withNotArchived } from '../../src/core/loop/state/archiving.ts';
-import { closeRun, closeUnstarted } from '../../src/core/loop/close-run.ts';
-import { partialAnswer } from '../../src/core/loop/endings.ts';
+import { closeRun, closeUnstarted } from '../../src/core/loop/endings/close-run.ts';
+import { partialAnswer } from '../../src/core/loop/endings/endings.ts';
 import type { Ending, Position } from '../../src/core/loop/next-step.ts';
 import { type ContinueAsNewState, toContinueAsNewState } from '../../src/core/loop/state/continue-as-new-state.ts';
 import { type FirstStart, firstRequest, firstState, withOpening } from '../../src/core/first-start.ts';

@@ -1,7 +1,7 @@
 import { CancellationScope, log } from '@temporalio/workflow';
 import { endedRequest } from '../../src/core/activity-requests/ended-request.ts';
 import type { RunResultFields } from '../../src/core/domain/run/result.ts';
-import { noteNotifyEndedFailure } from '../../src/core/loop/close-run.ts';
+import { noteNotifyEndedFailure } from '../../src/core/loop/endings/close-run.ts';
 import type { RunState } from '../../src/core/loop/state/run-state.ts';
 import { cancelReason } from '../interceptors/cancellation.ts';
 import type { LiveRun } from './live-run.ts';

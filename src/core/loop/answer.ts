@@ -3,7 +3,7 @@
 import type { JsonValue } from '../domain/json/json.ts';
 import type { RecordedResponse } from '../domain/model/recorded-response.ts';
 import { endTurn } from './flows/turns.ts';
-import { endFailed, endAtLimit } from './endings.ts';
+import { endFailed, endAtLimit } from './endings/endings.ts';
 import { takeMessages } from './messages.ts';
 import type { Ending, NextStep } from './next-step.ts';
 import type { RunPorts } from './ports.ts';

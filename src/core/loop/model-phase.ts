@@ -7,7 +7,7 @@ import { compactWindow, isWindowFull, shortenConversation } from './compaction/c
 import { askAtLimit } from './limits/ask-at-limit.ts';
 import { takeTurn } from './flows/turns.ts';
 import { agentOfStep } from './handoffs/transfer-calls.ts';
-import { endCancelled, endFailed, endAtLimit } from './endings.ts';
+import { endCancelled, endFailed, endAtLimit } from './endings/endings.ts';
 import { limitReached } from './limits/limits.ts';
 import { takeMessages } from './messages.ts';
 import type { NextStep, Position } from './next-step.ts';

@@ -3,7 +3,7 @@
 import type { RunResultFields } from '../domain/run/result.ts';
 import { runCellPhase } from './code/cell-phase.ts';
 import { runModelPhase } from './model-phase.ts';
-import { closeRun } from './close-run.ts';
+import { closeRun } from './endings/close-run.ts';
 import { takeMessages } from './messages.ts';
 import type { NextStep, Position } from './next-step.ts';
 import type { RunPorts } from './ports.ts';

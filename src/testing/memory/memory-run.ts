@@ -10,7 +10,7 @@ import type { Decision } from '../../core/domain/approvals/approval.ts';
 import { errorMessage } from '../../core/domain/errors/error.ts';
 import type { JsonObject } from '../../core/domain/json/json.ts';
 import type { RunResultFields } from '../../core/domain/run/result.ts';
-import { closeRun, closeUnstarted } from '../../core/loop/close-run.ts';
+import { closeRun, closeUnstarted } from '../../core/loop/endings/close-run.ts';
 import { endedWithHooks, hasEndHooks } from '../../core/loop/hooks/end-hooks.ts';
 import { Inbox } from '../../core/loop/state/inbox.ts';
 import type { Ending } from '../../core/loop/next-step.ts';

@@ -26,7 +26,7 @@ function problem(...skills: string[]): string {
   try {
     read(...skills);
   } catch (error) {
-    return `${error instanceof UsageError ? '' : 'no UsageError: '}${String((error as Error).message)}`.replaceAll(root, '.');
+    return `${error instanceof UsageError ? '' : 'no UsageError: '}${(error as Error).message}`.replaceAll(root, '.');
   }
   return 'taken';
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { ChildEffects, ChildEnd, ReadChild } from '../../../src/core/children/child-effects.ts';
 import { followChild } from '../../../src/core/children/follow-child.ts';
 import type { ChildOutcome } from '../../../src/core/domain/children/child-call.ts';
-import { closeUnstarted } from '../../../src/core/loop/close-run.ts';
+import { closeUnstarted } from '../../../src/core/loop/endings/close-run.ts';
 
 const HOUR = 3_600_000;
 const START = { kind: 'agent' as const, input: { agent: 'a', input: 'Go' } };

@@ -3,7 +3,7 @@
 import { BYTE_BUDGETS } from '../../domain/json/byte-budget.ts';
 import type { ContentItem } from '../../domain/content/content.ts';
 import { extendWindow, type Window, windowEventBytes } from '../../domain/record/window.ts';
-import { endCancelled, endFailed } from '../endings.ts';
+import { endCancelled, endFailed } from '../endings/endings.ts';
 import type { NextStep } from '../next-step.ts';
 import { headOf, planEviction, planSummary, planUnseenEviction } from './plan-compaction.ts';
 import type { RunPorts } from '../ports.ts';

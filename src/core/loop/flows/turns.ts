@@ -6,7 +6,7 @@ import type { AgentSnapshot } from '../../domain/agent/agent-snapshot.ts';
 import type { JsonValue } from '../../domain/json/json.ts';
 import { noUsage } from '../../domain/model/usage.ts';
 import { checkJson } from '../../json-schema/check-json-schema.ts';
-import { endCancelled, endFailed } from '../endings.ts';
+import { endCancelled, endFailed } from '../endings/endings.ts';
 import { findAgent } from '../handoffs/transfer.ts';
 import { switchAgent } from '../handoffs/switch-agent.ts';
 import type { NextStep } from '../next-step.ts';

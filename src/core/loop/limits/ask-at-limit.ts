@@ -3,7 +3,7 @@
 import { RAISE_LIMITS, type PendingApproval } from '../../domain/approvals/approval.ts';
 import type { LimitChanges, LimitReached } from '../../domain/agent/limits.ts';
 import { deadlineOf } from '../approvals/approvals.ts';
-import { endAtLimit } from '../endings.ts';
+import { endAtLimit } from '../endings/endings.ts';
 import { raised } from './limits.ts';
 import { raisable } from './part-of-parent.ts';
 import { takeRequests } from '../messages.ts';

@@ -1,7 +1,7 @@
 // Tool phase: calls that no worker could make.
 
 import type { NextStep } from '../next-step.ts';
-import { endFailed } from '../endings.ts';
+import { endFailed } from '../endings/endings.ts';
 import type { RunPorts, ToolOutcome } from '../ports.ts';
 import type { RunState } from '../state/run-state.ts';
 

@@ -7,7 +7,7 @@ import { agentOf } from '../children/call-of-agent.ts';
 import { endOfFinalAgent } from '../children/end-of-final-agent.ts';
 import { isAskedAbout } from '../approvals/approvals.ts';
 import { askAtLimit } from '../limits/ask-at-limit.ts';
-import { endCancelled, endFailed, endAtLimit } from '../endings.ts';
+import { endCancelled, endFailed, endAtLimit } from '../endings/endings.ts';
 import { reserveCalls } from '../limits/limits.ts';
 import type { NextStep, ToolsPosition } from '../next-step.ts';
 import { endedByNoWorker } from './no-worker.ts';

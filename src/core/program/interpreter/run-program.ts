@@ -1,7 +1,7 @@
 // Programs: the interpreter.
 
 import { notifyAgain } from '../../loop/approvals/wait-for-decisions.ts';
-import { closeRun } from '../../loop/close-run.ts';
+import { closeRun } from '../../loop/endings/close-run.ts';
 import { takeRequests } from '../../loop/messages.ts';
 import type { Ending } from '../../loop/next-step.ts';
 import { BEGINNING, type LoopEnd } from '../../loop/run-loop.ts';

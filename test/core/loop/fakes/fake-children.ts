@@ -1,6 +1,6 @@
 import type { ChildCall, ChildOutcome, ChildStart } from '../../../../src/core/domain/children/child-call.ts';
 import type { RunResultFields } from '../../../../src/core/domain/run/result.ts';
-import { closeUnstarted } from '../../../../src/core/loop/close-run.ts';
+import { closeUnstarted } from '../../../../src/core/loop/endings/close-run.ts';
 import type { RunPorts } from '../../../../src/core/loop/ports.ts';
 import type { Caller, FakeRun } from './fake-ports.ts';
 

@@ -9,7 +9,7 @@ import type { Event } from '../../../../src/core/domain/record/event.ts';
 import type { ProgramDocument } from '../../../../src/core/domain/program/document.ts';
 import type { EarlierRun } from '../../../../src/core/domain/program/program-state.ts';
 import type { RunResultFields } from '../../../../src/core/domain/run/result.ts';
-import { closeUnstarted } from '../../../../src/core/loop/close-run.ts';
+import { closeUnstarted } from '../../../../src/core/loop/endings/close-run.ts';
 import type { CarriedInbox } from '../../../../src/core/loop/state/carried-inbox.ts';
 import { Inbox } from '../../../../src/core/loop/state/inbox.ts';
 import { fromContinueAsNewState, toContinueAsNewState } from '../../../../src/core/loop/state/continue-as-new-state.ts';

@@ -3,6 +3,10 @@ import type { AgentScenario } from '../../scenario.ts';
 
 /** Runs whose model loads skills. */
 export const skills: Record<string, AgentScenario> = {
+  'skills-that-narrow': {
+    agent: 'skilled',
+    script: [callTool('load_skill', { skill: 'refunds' }, 's6'), callTool('search', { query: 'b' }, 's7'), say('done')],
+  },
   'skills-over-executions': {
     agent: 'skilled',
     script: [

@@ -1,12 +1,12 @@
 // Closing: the result of a run.
 
-import type { RunResultFields } from '../domain/run/result.ts';
-import { unitResults } from '../domain/program/unit-results.ts';
-import { noUsage } from '../domain/model/usage.ts';
-import { firstAgent, hasSeveralAgents } from './handoffs/transfer-calls.ts';
-import type { RunClock } from './state/clock.ts';
-import type { Ending } from './next-step.ts';
-import { noteError, type RunState } from './state/run-state.ts';
+import type { RunResultFields } from '../../domain/run/result.ts';
+import { unitResults } from '../../domain/program/unit-results.ts';
+import { noUsage } from '../../domain/model/usage.ts';
+import { firstAgent, hasSeveralAgents } from '../handoffs/transfer-calls.ts';
+import type { RunClock } from '../state/clock.ts';
+import type { Ending } from '../next-step.ts';
+import { noteError, type RunState } from '../state/run-state.ts';
 
 /** Closes a run and returns its result, from its record and its ending. */
 export function closeRun(state: RunState, clock: Pick<RunClock, 'now'>, ending: Ending): RunResultFields {

@@ -1,9 +1,9 @@
 // Closing: the ways in which a run ends.
 
-import type { ErrorCode } from '../domain/errors/error.ts';
-import type { LimitReached } from '../domain/agent/limits.ts';
-import type { NextStep } from './next-step.ts';
-import type { RunState } from './state/run-state.ts';
+import type { ErrorCode } from '../../domain/errors/error.ts';
+import type { LimitReached } from '../../domain/agent/limits.ts';
+import type { NextStep } from '../next-step.ts';
+import type { RunState } from '../state/run-state.ts';
 
 /** The step of the loop that ends a run. */
 type Finish = Extract<NextStep, { type: 'finish' }>;
