@@ -55,7 +55,7 @@ async function printEvents(run: RunHandle): Promise<void> {
   }
 }
 
-/** Decides as an approver, at the root, about whatever waits in the tree. */
+/** Decides as an approver, at the root, about all calls that wait in the tree. */
 async function decide(run: RunHandle, ended: Promise<unknown>): Promise<void> {
   const isOver = ended.then(() => true);
   for (;;) {
