@@ -2,10 +2,11 @@ import { UsageError } from '../src/core/domain/errors/error.ts';
 import { ACTIVITIES } from '../src/core/protocol.ts';
 import { archiveEventsActivity } from './hooks/archive-events.ts';
 import { authorizeDecisionActivity } from './hooks/authorize-decision.ts';
+import { checkGuardrailsActivity } from './guardrails/check-guardrails.ts';
 import { callHooksActivity } from './hooks/call-hooks.ts';
 import { callModelActivity } from './model-calls/call-model.ts';
 import { checkedActivity } from './attempts/checked-activity.ts';
-import { type DefaultActivity, defaultActivity } from './default-activity.ts';
+import { type DefaultActivity, defaultActivity } from './tool-calls/default-activity.ts';
 import { withWorkerFailover } from './attempts/worker-failover.ts';
 import { notifyEndedActivity } from './hooks/notify-ended.ts';
 import { notifyWaitingActivity } from './hooks/notify-waiting.ts';
@@ -60,6 +61,7 @@ export function createActivities(runtime: ActivityRuntime, existing?: DefaultAct
     [ACTIVITIES.readProgram]: checked(readProgramActivity(runtime)),
     [ACTIVITIES.storeOutputs]: checked(storeOutputsActivity(runtime)),
     [ACTIVITIES.runCode]: checked(runCodeActivity(runtime)),
+    [ACTIVITIES.checkGuardrails]: checked(checkGuardrailsActivity(runtime)),
     [ACTIVITIES.callHooks]: checked(callHooksActivity(runtime)),
     [ACTIVITIES.loadOutput]: checked(loadOutputActivity(runtime)),
   };

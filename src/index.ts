@@ -9,6 +9,12 @@ export { agentTool, type AgentToolOptions } from './define/children/agent-tool.t
 export { askHuman } from './define/tools/ask-human.ts';
 export { defineAnchor, type AnchorOptions } from './define/define-anchor.ts';
 export { defineAgent } from './define/define-agent.ts';
+export { type CommonGuardrailOptions, defineGuardrail, type GuardrailOptions } from './define/guardrails/define-guardrail.ts';
+export { callRules, type CallRulesOptions } from './define/guardrails/prebuilt/call-rules.ts';
+export { contentFilter, type ContentFilterOptions } from './define/guardrails/prebuilt/content-filter.ts';
+export { maxTokens, type MaxTokensOptions } from './define/guardrails/prebuilt/max-tokens.ts';
+export { personalData, type PersonalDataKind, type PersonalDataOptions } from './define/guardrails/prebuilt/personal-data.ts';
+export { promptInjection, type PromptInjectionOptions } from './define/guardrails/prebuilt/prompt-injection.ts';
 export { defineHook, type HookOptions } from './define/hooks/define-hook.ts';
 export { defineFlow, type FlowDefinition, type FlowOptions } from './define/handoffs/define-flow.ts';
 export { defineProgram, type ProgramOptions } from './define/program/define-program.ts';
@@ -58,6 +64,15 @@ export type { Backoff, ToolPolicy } from './core/domain/agent/tool-policy.ts';
 export type { ContextOperation, RecordedUpdate } from './core/domain/record/context-update.ts';
 export type { Duration } from './core/domain/run/duration.ts';
 export type { LimitOptions } from './core/domain/agent/limit-options.ts';
+export type {
+  AnyGuardrail,
+  CheckedCall,
+  GuardrailAnswer,
+  GuardrailContext,
+  GuardrailContexts,
+  GuardrailDefinition,
+} from './define/guardrails/guardrail-definition.ts';
+export type { GuardrailFinding, GuardrailNote, GuardrailReport, GuardrailTrip, GuardrailType } from './core/domain/guardrails/guardrail.ts';
 export type { AnyHook, HookAnswer, HookContext, HookDefinition, HookMatch } from './define/hooks/hook-definition.ts';
 export type { HookPayloads } from './define/hooks/hook-payload.ts';
 export type { HookEvent } from './core/domain/hooks/hook-event.ts';

@@ -1,5 +1,5 @@
 import { UsageError } from '../src/core/domain/errors/error.ts';
-import type { DefaultActivity } from '../activities/default-activity.ts';
+import type { DefaultActivity } from '../activities/tool-calls/default-activity.ts';
 
 /** The worker's own activities, beside Longhaul's. */
 export interface OtherActivities {

@@ -9,6 +9,8 @@ import { knownText, type MissingThing } from '../../src/core/domain/errors/missi
 import type { ToolOwner } from '../../src/core/domain/agent/tool-owner.ts';
 import type { ModelClient } from '../../src/core/domain/model/model.ts';
 import { type HookSnapshot, INLINE_HOOK_MS } from '../../src/core/domain/hooks/hook-snapshot.ts';
+import type { GuardrailSnapshot } from '../../src/core/domain/guardrails/guardrail.ts';
+import type { AnyGuardrail } from '../../src/define/guardrails/guardrail-definition.ts';
 import type { AnyHook } from '../../src/define/hooks/hook-definition.ts';
 import { checkHooks, requireOwnNames } from '../../src/define/hooks/hook-list.ts';
 import { MissingOnWorkerError } from '../attempts/missing-on-worker.ts';
@@ -40,7 +42,8 @@ export class AgentRegistry {
       if (this.#agents.has(agent.name)) throw new UsageError(`two agents are named "${agent.name}": give each its own name`);
       this.#agents.set(agent.name, agent);
       requireOwnNames(this.#hooks, agent.name, agent.hooks ?? []);
-      for (const model of [agent.model, agent.window.summaryModel ?? agent.model]) {
+      const asked = (agent.guardrails ?? []).flatMap(({ models }) => models);
+      for (const model of [agent.model, agent.window.summaryModel ?? agent.model, ...asked]) {
         if (this.#providers.has(providerOf(model))) continue;
         throw new UsageError(
           `agent "${agent.name}" uses model "${model}", but the worker has no provider "${providerOf(model)}" (it has: ${list(this.#providers)}): add it to "providers"`,
@@ -137,6 +140,21 @@ export class AgentRegistry {
       kind: 'hook',
       name,
       known: hooks.map((one) => one.name),
+    });
+  }
+
+  /** Returns a guardrail of an agent as this worker has it. Undefined if it lacks it, or has one of another type by that name. */
+  guardrail(owner: ToolOwner, { name, type }: Pick<GuardrailSnapshot, 'name' | 'type'>): AnyGuardrail | undefined {
+    return this.#agentOf(owner)?.guardrails?.find((one) => one.name === name && one.type === type);
+  }
+
+  /** Returns the failure of a check by a guardrail that this worker does not have. */
+  missingGuardrail(owner: ToolOwner, { name, type }: Pick<GuardrailSnapshot, 'name' | 'type'>): MissingOnWorkerError {
+    const known = this.#agentOf(owner)?.guardrails ?? [];
+    return missing('unknown_guardrail', `No guardrail "${name}" of type "${type}" of agent "${owner.agentName}" in this worker`, {
+      kind: 'guardrail',
+      name,
+      known: known.map((one) => one.name),
     });
   }
 

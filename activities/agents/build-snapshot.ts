@@ -18,6 +18,7 @@ import type { PriceTable } from '../../src/model/prices.ts';
 import { agentField, childrenFields } from './agent-of-tool.ts';
 import { codeFields, resultField } from './code-fields.ts';
 import type { SkillFields } from '../skills/skill-fields.ts';
+import { snapshotGuardrails } from '../guardrails/snapshot-guardrails.ts';
 import { handoffFields } from '../handoffs/handoff-fields.ts';
 import { permissionFields } from './permission-fields.ts';
 import { type LimitOverrides, snapshotLimits, snapshotPrices } from './snapshot-limits.ts';
@@ -112,6 +113,7 @@ export function buildSnapshot(agent: AnyAgent, inputs: SnapshotInputs): AgentSna
     ...(agent.approvals === undefined ? {} : { approvals: agent.approvals }),
     ...permissionFields(agent, inputs.permissions, tools),
     ...hookFields(inputs),
+    ...snapshotGuardrails(agent),
     ...(prices === undefined ? {} : { prices }),
     window: windowPolicy(agent, capabilities),
     ...(inputs.checks === undefined ? {} : { checks: inputs.checks }),

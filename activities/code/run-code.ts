@@ -9,6 +9,7 @@ import { CALL_EVENTS } from '../../src/core/domain/hooks/hook-event.ts';
 import { inlineHooks } from '../../src/core/domain/hooks/hook-snapshot.ts';
 import { attempt } from '../attempts/attempt.ts';
 import { failingAs } from '../failures/failure.ts';
+import { pinnedGuardrails } from '../guardrails/pinned-guardrails.ts';
 import { requireHooks } from '../hooks/event-hooks.ts';
 import { requirePredicate } from '../model-calls/approval-requirements.ts';
 import { runKey } from '../run-queries/access.ts';
@@ -52,6 +53,7 @@ async function runSegment(work: SegmentWork): Promise<RunSegmentOutput> {
   const { runtime, input, snapshot } = work;
   for (const tool of toolsFor('code', snapshot)) requirePredicate(runtime, input, snapshot, tool);
   requireHooks(runtime, inlineHooks(snapshot, ...CALL_EVENTS));
+  pinnedGuardrails(runtime, snapshot, 'tool_call');
   const warm = runtime.namespaces.take(runKey(input), positionBefore(input));
   if (warm !== undefined) return runIn(work, warm);
   if (isFirst(input)) return runIn(work, new Namespace(await codeExecutor(runtime, snapshot)));

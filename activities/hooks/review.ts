@@ -1,6 +1,7 @@
 import type { ToolCall } from '../../src/core/domain/content/content.ts';
 import type { ApprovalRequirement } from '../../src/core/domain/approvals/approval.ts';
 import type { ReviewedCalls } from '../../src/core/domain/hooks/hook-messages.ts';
+import { blockedText, type GuardrailReport, refusalIn } from '../../src/core/domain/guardrails/guardrail.ts';
 import type { HookRecord } from '../../src/core/domain/hooks/hook-record.ts';
 import type { JsonObject } from '../../src/core/domain/json/json.ts';
 import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
@@ -64,6 +65,12 @@ export class Review {
     if (rewrite !== undefined) this.#rewrites.set(callId, rewrite);
     if (injection !== undefined) this.#injections.set(callId, injection);
     if (question !== undefined) this.#questions.set(callId, question);
+  }
+
+  /** Refuses a call that a guardrail has blocked. */
+  block({ toolCallId: callId }: ToolCall, report: GuardrailReport = { findings: [] }): void {
+    const refusal = refusalIn({ findings: report.findings.filter((finding) => finding.callId === callId) });
+    if (refusal !== undefined) this.problems.set(callId, blockedText(refusal));
   }
 
   /** Returns a call with the arguments that it runs with. */

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { isToolCall } from '../../src/core/domain/content/content.ts';
-import type { AgentSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
 import { toolOwner } from '../../src/core/domain/agent/tool-owner.ts';
 import { MODEL_CALL_EVENTS } from '../../src/core/domain/hooks/hook-event.ts';
 import { inlineHooks } from '../../src/core/domain/hooks/hook-snapshot.ts';
@@ -12,11 +11,13 @@ import { interpretReply } from '../../src/model/reply-formats/interpret-reply.ts
 import { type CallModelInput, type CallModelOutput, type OfRun, QUERIES, type TranscriptAnswer } from '../../src/core/protocol.ts';
 import { requirePredicate } from './approval-requirements.ts';
 import { reviewCalls } from '../hooks/review-calls.ts';
+import { pinnedGuardrails } from '../guardrails/pinned-guardrails.ts';
 import { requireHooks } from '../hooks/event-hooks.ts';
 import { afterResponse, beforeRequest } from '../hooks/model-hooks.ts';
 import { answerCheck } from './answer-check.ts';
 import { modelActivity, askModel } from './ask-model.ts';
 import { buildRequest } from './build-request.ts';
+import { providerContext } from './provider-context.ts';
 import { limitResponseSize } from './limit-response-size.ts';
 import { queryRun, runKey } from '../run-queries/access.ts';
 import type { ActivityRuntime } from '../runtime.ts';
@@ -38,6 +39,7 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput): Promi
   if (!input.final) for (const tool of snapshot.tools) requirePredicate(runtime, input, snapshot, tool);
   const hooked = { ...snapshot, hooks: inlineHooks(snapshot, ...MODEL_CALL_EVENTS) };
   requireHooks(runtime, hooked.hooks);
+  if (!input.final) pinnedGuardrails(runtime, snapshot, 'tool_call');
   const checkAnswer = answerCheck(runtime, snapshot);
   const window = await runtime.transcripts.load(key, input, fetchTranscript(input));
   const { heartbeatMs } = snapshot.timing;
@@ -80,11 +82,6 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput): Promi
   runtime.transcripts.addResponse(key, input.through, recordedEvent(snapshot.name, result));
   const receivedAt = snapshot.code === undefined ? {} : { receivedAt: Date.now() };
   return { type: 'response', response: { ...result, ...receivedAt, ...(failedAttempts === undefined ? {} : { failedAttempts }) } };
-}
-
-/** Returns the facts about the run that a provider may choose its API key by. */
-export function providerContext({ secrets }: ActivityRuntime, { tags }: AgentSnapshot): Pick<ModelCallContext, 'tags' | 'secret'> {
-  return { ...(tags === undefined ? {} : { tags }), secret: (nameOrReference) => secrets.resolve(nameOrReference) };
 }
 
 /** Asks the run for the part of the conversation that this process lacks. */

@@ -10,7 +10,8 @@ import type { SummariseInput, SummariseOutput, Summary } from '../../src/core/pr
 import { requireHooks } from '../hooks/event-hooks.ts';
 import { beforeSummary } from '../hooks/model-hooks.ts';
 import { modelActivity, askModel } from './ask-model.ts';
-import { providerContext, fetchTranscript } from './call-model.ts';
+import { fetchTranscript } from './call-model.ts';
+import { providerContext } from './provider-context.ts';
 import { runKey } from '../run-queries/access.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 import { summaryRequest } from './summary-request.ts';

@@ -9,7 +9,7 @@ import type { AskStepInput, AskStepOutput } from '../../src/core/protocol.ts';
 import { interpretResponse } from '../../src/model/interpret-response.ts';
 import { askModel, modelActivity } from '../model-calls/ask-model.ts';
 import { buildRequest } from '../model-calls/build-request.ts';
-import { providerContext } from '../model-calls/call-model.ts';
+import { providerContext } from '../model-calls/provider-context.ts';
 import { limitResponseSize } from '../model-calls/limit-response-size.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 import { shortId } from '../tool-calls/short-id.ts';

@@ -57,6 +57,7 @@ export type {
   ReportEndInput,
 } from './domain/run/child-messages.ts';
 export type { CallModelInput, CallModelOutput, SummariseInput, SummariseOutput, Summary } from './domain/run/model-messages.ts';
+export type { CheckGuardrailsInput, CheckGuardrailsOutput } from './domain/guardrails/messages.ts';
 export type { RunInput, RunTerms } from './domain/run/run-input.ts';
 export type { TranscriptAnswer, TranscriptPage, TranscriptQuestion } from './domain/run/transcript-messages.ts';
 export type {
@@ -194,6 +195,7 @@ export const ACTIVITIES = {
   loadOutput: 'loadOutput',
   runCode: 'runCode',
   callHooks: 'callHooks',
+  checkGuardrails: 'checkGuardrails',
 } as const;
 
 /** Returns the name of a handler of a run. A run inside a workflow of the user puts its key before the name. */

@@ -9,6 +9,7 @@ import type { ModelName } from '../core/domain/agent/model-name.ts';
 import type { Permissions } from '../core/domain/permissions/permissions.ts';
 import type { DefaultOutput, RunResult } from '../core/domain/run/result.ts';
 import type { FlowPolicy } from '../core/domain/flows/flow-policy.ts';
+import type { AnyGuardrail } from './guardrails/guardrail-definition.ts';
 import type { AnyHook } from './hooks/hook-definition.ts';
 import type { CodeDefinition } from './code/executor-definition.ts';
 import type { McpServerDefinition } from './mcp/mcp-definition.ts';
@@ -81,6 +82,8 @@ export interface AgentDefinition<Output = unknown, Deps = never, GivenDeps = Dep
   readonly approvals?: ApprovalDeadline;
   /** The rules for the calls of its tools. Absent: all may run. */
   readonly permissions?: Permissions;
+  /** Its guardrails. Absent: none. */
+  readonly guardrails?: readonly AnyGuardrail[];
   /** Its hooks. Absent: none. */
   readonly hooks?: readonly AnyHook[];
   readonly parallel: boolean;

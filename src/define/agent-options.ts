@@ -1,4 +1,5 @@
 import type { SkillsOption } from './skills/skill-sources.ts';
+import type { AnyGuardrail } from './guardrails/guardrail-definition.ts';
 import type { AnyHook } from './hooks/hook-definition.ts';
 import type { z } from 'zod';
 import type { ModelSettings, ReplyFormat } from '../core/domain/agent/agent-snapshot.ts';
@@ -101,6 +102,8 @@ export interface AgentOptions<
   approvals?: ApprovalDeadlineOptions;
   /** The rules for the calls of tools: which are denied, and which wait for a decision. Default: all calls may run. */
   permissions?: PermissionOptions;
+  /** Checks of messages to the agent, of its answers, and of its tool calls. Made by `defineGuardrail`, or by one of the prebuilt ones. */
+  guardrails?: readonly AnyGuardrail[];
   /** The hooks of its runs. A worker may have hooks for all its agents, too, which are called first if the priority is the same. */
   hooks?: readonly AnyHook[];
   /**

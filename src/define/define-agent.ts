@@ -10,6 +10,7 @@ import { childrenOptions } from './children/children-options.ts';
 import { agentCode } from './code/code-option.ts';
 import { namesForModel } from './code/names-for-model.ts';
 import { agentHandoffs, transferToolName } from './handoffs/handoff-options.ts';
+import { agentGuardrails } from './guardrails/agent-guardrails.ts';
 import { checkHooks } from './hooks/hook-list.ts';
 import { agentApprovals } from './options/approval-options.ts';
 import { agentLimits } from './options/limits-options.ts';
@@ -48,6 +49,7 @@ const OPTIONS = [
   'permissions',
   'skills',
   'hooks',
+  'guardrails',
   'onUnknownOutcome',
   'parallel',
   'modelTimeout',
@@ -117,6 +119,7 @@ export function defineAgent<
     ...(options.children === undefined ? {} : { children: childrenOptions(owner, options.children) }),
     ...(approvals === undefined ? {} : { approvals }),
     ...(options.permissions === undefined ? {} : { permissions: agentPermissions(owner, options.permissions, toolNames) }),
+    ...agentGuardrails(owner, options.guardrails),
     ...(options.hooks === undefined ? {} : { hooks: checkHooks(owner, options.hooks) }),
     parallel: options.parallel ?? true,
     modelTimeoutMs: timerMilliseconds(options.modelTimeout ?? '10m', `${owner}: "modelTimeout"`),

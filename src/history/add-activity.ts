@@ -39,6 +39,9 @@ export function addActivity(execution: RecordedExecution, activity: NamedActivit
     case ACTIVITIES.summarise:
       execution.summaries.push(activity as RecordedExecution['summaries'][number]);
       return;
+    case ACTIVITIES.checkGuardrails:
+      execution.guardrailChecks.push(activity as RecordedExecution['guardrailChecks'][number]);
+      return;
     case ACTIVITIES.authorizeDecision:
       execution.authorizations.push(activity as RecordedExecution['authorizations'][number]);
       return;

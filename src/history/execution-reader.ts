@@ -66,6 +66,7 @@ export class ExecutionReader {
       handoffs: [],
       modelCalls: [],
       summaries: [],
+      guardrailChecks: [],
       toolCalls: new Map(),
       stepAttempts: new Map(),
       storings: [],

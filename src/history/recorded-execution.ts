@@ -9,6 +9,8 @@ import type {
   AuthorizeDecisionInput,
   AuthorizeDecisionOutput,
   CallModelInput,
+  CheckGuardrailsInput,
+  CheckGuardrailsOutput,
   CallModelOutput,
   ChildInputAnswer,
   NotifyEndedInput,
@@ -100,6 +102,7 @@ export interface RecordedExecution {
   /** The agents that took over, in order. */
   handoffs: RecordedActivity<ResolveAgentInput, AgentSnapshot>[];
   modelCalls: RecordedActivity<CallModelInput, CallModelOutput>[];
+  guardrailChecks: RecordedActivity<CheckGuardrailsInput, CheckGuardrailsOutput>[];
   summaries: RecordedActivity<SummariseInput, SummariseOutput>[];
   /** Tool calls by their key: see `callKey`. */
   toolCalls: Map<string, RecordedActivity<RunToolInput, RunToolOutput>>;

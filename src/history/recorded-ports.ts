@@ -7,6 +7,7 @@ import {
   summaryOutcome,
 } from '../core/activity-requests/activity-outcome.ts';
 import { unresolved } from '../core/activity-requests/resolve-request.ts';
+import { guardrailFailure, guardrailOutcome } from '../core/activity-requests/guardrail-request.ts';
 import { earlierFailure } from '../core/activity-requests/program-requests.ts';
 import type { ApprovalRequirement, Decision } from '../core/domain/approvals/approval.ts';
 import { LonghaulError } from '../core/domain/errors/error.ts';
@@ -18,6 +19,8 @@ import type {
   Authorization,
   Growth,
   Leaving,
+  GuardrailCheck,
+  GuardrailOutcome,
   LoopChange,
   ModelCall,
   ModelCallOutcome,
@@ -68,6 +71,7 @@ export class RecordedPorts implements ProgramPorts {
   #modelCalls = 0;
   #summaries = 0;
   #handoffs = 0;
+  #guardrailChecks = 0;
   #authorizations = 0;
   #notifications = 0;
   readonly #tools: RecordedToolCalls;
@@ -178,6 +182,19 @@ export class RecordedPorts implements ProgramPorts {
   readonly storeOutputs: ProgramPorts['storeOutputs'] = () => this.#steps.outputs.storeOutputs();
   readonly loadOutput: ProgramPorts['loadOutput'] = (stored) => this.#steps.outputs.loadOutput(stored);
 
+  async checkGuardrails({ type, through }: GuardrailCheck): Promise<GuardrailOutcome> {
+    const recorded = this.#recorded.guardrailChecks[this.#guardrailChecks];
+    if (recorded !== undefined && (recorded.input.through !== through || recorded.input.type !== type))
+      throw this.#diverged(`a check of ${type} after ${through} events`);
+    this.#guardrailChecks += 1;
+    const ended = await this.#tasks.endOf(recorded, { isWaitedFor: true });
+    return ended.failure === undefined ? guardrailOutcome(ended.output) : guardrailFailure(ended.failure);
+  }
+
+  abortModelCall(): void {
+    // Its end is recorded.
+  }
+
   async authorize({ id }: Decision): Promise<Authorization> {
     const recorded = this.#recorded.authorizations[this.#authorizations];
     if (recorded !== undefined && recorded.input.decision.id !== id) throw this.#diverged(`the check of decision "${id}"`);
@@ -230,10 +247,11 @@ export class RecordedPorts implements ProgramPorts {
 
   /** Checks that the loop has used everything that is recorded. Throws `history_unreadable` if anything is left. */
   end(): void {
-    const { modelCalls, summaries, authorizations } = this.#recorded;
+    const { modelCalls, summaries, guardrailChecks, authorizations } = this.#recorded;
     const left = [
       ...modelCalls.slice(this.#modelCalls),
       ...summaries.slice(this.#summaries),
+      ...guardrailChecks.slice(this.#guardrailChecks),
       ...authorizations.slice(this.#authorizations),
     ];
     if (left.some(({ task }) => task !== undefined)) throw this.#diverged(`its end after ${this.#state?.window.through ?? 0} events`);

@@ -27,6 +27,7 @@ export class HandMade {
       input: { agent: snapshot.name, input: 'Q' },
       resolved: { snapshot, task: 2 },
       handoffs: [],
+      guardrailChecks: [],
       modelCalls: [],
       summaries: [],
       stepAttempts: new Map(),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
 import type { AnyTool } from '../../src/define/tools/tool-definition.ts';
-import { defineAgent, defineTool } from '../../src/index.ts';
+import { callRules, contentFilter, defineAgent, defineTool, personalData } from '../../src/index.ts';
 import { assistant, broken, search } from '../server/testbed/agents.ts';
 import { clerk, refund } from '../server/approvals/decision-agents.ts';
 import { HeldArchive } from '../server/archive/held-archive.ts';
@@ -11,6 +11,17 @@ import { hookedLead, remotelyHooked } from './scenarios/agents/hooks.ts';
 import { severalAgents } from './several-agents.ts';
 import { leader } from './sub-agents.ts';
 import { locals, localsInSequence } from './local-agents.ts';
+
+const checked = defineAgent({
+  name: 'checked',
+  model: 'scripted/m',
+  tools: [search],
+  guardrails: [
+    personalData({ type: 'input' }),
+    callRules({ arguments: { query: /forbidden/ } }),
+    contentFilter({ type: 'output', keywords: ['secret'] }),
+  ],
+});
 
 const skilled = defineAgent({
   name: 'skilled',
@@ -107,4 +118,5 @@ export const agents = [
   ...severalAgents,
   leader,
   skilled,
+  checked,
 ];

@@ -3,6 +3,7 @@ import { decisions } from './scenarios/agents/decisions.ts';
 import { effects } from './scenarios/agents/effects.ts';
 import { endings } from './scenarios/agents/endings.ts';
 import { executions } from './scenarios/agents/executions.ts';
+import { guardrails } from './scenarios/agents/guardrails.ts';
 import { handoffs } from './scenarios/agents/handoffs.ts';
 import { hooked } from './scenarios/agents/hooks.ts';
 import { hostWorkflows } from './scenarios/agents/host-workflows.ts';
@@ -23,6 +24,7 @@ export const scenarios: Record<string, Scenario> = {
   ...localTools,
   ...effects,
   ...code,
+  ...guardrails,
   ...handoffs,
   ...skills,
   ...subAgents,

@@ -56,6 +56,8 @@ describe('a carried state', () => {
     ['startedAt', NOW + 10 ** 9],
     ['usage.totalTokens', -1],
     ['loadedSkills.0', 1],
+    ['uncheckedFrom', -1],
+    ['snapshot.guardrails.0.type', 'tool'],
     ['snapshot.skills.0.allowedTools', 'search'],
     ['usage.costUsd', JSON.parse('1e999') as number],
     ['usage.cacheWriteTokens', 0.5],

@@ -35,7 +35,12 @@ function scopeOf(run: LiveRun): CancellationScope {
 
 /** Interrupts the model call in flight, for a message that is to be read at once. The run goes on. */
 export function interruptModelCall(run: LiveRun): void {
-  if (run.modelCall === undefined || !run.inbox.isInterrupted) return;
+  if (run.inbox.isInterrupted) abortModelCall(run);
+}
+
+/** Gives up the model call in flight, if there is one. The run goes on. */
+export function abortModelCall(run: LiveRun): void {
+  if (run.modelCall === undefined) return;
   longhaul.interruptRequested(run.key ?? '');
   run.modelCall.cancel();
 }

@@ -6,7 +6,7 @@ import type { RunPorts, WaitDeadline } from '../../src/core/loop/ports.ts';
 import type { ProgramPorts } from '../../src/core/program/interpreter/program-ports.ts';
 import { runChild } from '../children/run-child.ts';
 import { continueDue } from './continue-due.ts';
-import { interruptibleModelCall } from './interruptible-model-call.ts';
+import { abortModelCall, interruptibleModelCall } from './interruptible-model-call.ts';
 import type { ResolvedRun } from './live-run.ts';
 import { performActivity, scheduleActivity, startActivity } from './schedule-activity.ts';
 
@@ -28,6 +28,7 @@ export function temporalPorts(run: ResolvedRun, observer: Required<Pick<RunPorts
     uuid: () => uuid4(),
     callEventId: (callId) => getRandomStream(`longhaul call ${callId}`).uuid4(),
     callModel: (call) => interruptibleModelCall(run, call),
+    abortModelCall: () => abortModelCall(run),
     cancelRequested,
     until,
     continueDue: (growth) => continueDue(run, growth),

@@ -3,6 +3,7 @@ import type { RunPorts } from '../loop/ports.ts';
 import type { RequestingRun, ScheduleActivity } from './activity-request.ts';
 import { authorizeRequest, notifyRequest, requirementRequest } from './decision-requests.ts';
 import { afterCallRequest, reviewRequest } from './hook-requests.ts';
+import { guardrailRequest } from './guardrail-request.ts';
 import { summaryRequest } from './model-request.ts';
 import { handoffRequest } from './resolve-request.ts';
 import { runSegment } from './segment-request.ts';
@@ -20,6 +21,7 @@ export type ActivityPorts = Pick<
   | 'verify'
   | 'askTerms'
   | 'summarise'
+  | 'checkGuardrails'
   | 'authorize'
   | 'notify'
 >;
@@ -38,6 +40,7 @@ export function activityPorts(run: RequestingRun & { authorizing: Map<string, De
     verify: (invocation, reason) => perform(verifyRequest(run, invocation, reason)),
     askTerms: (invocation) => perform(requirementRequest(run, invocation)),
     summarise: (request) => perform(summaryRequest(run, request)),
+    checkGuardrails: (check) => perform(guardrailRequest(run, check)),
     authorize: (decision, waiting) => {
       // During the check, the activity can query the content, which may be too large for its input.
       run.authorizing.set(decision.id, decision);

@@ -4,16 +4,19 @@ import { isToolCall } from '../domain/content/content.ts';
 import type { RecordedResponse } from '../domain/model/recorded-response.ts';
 import { answer } from './answer.ts';
 import { compactWindow, isWindowFull, shortenConversation } from './compaction/compact.ts';
+import type { GuardrailReport } from '../domain/guardrails/guardrail.ts';
+import { beginInputCheck, checkInputFirst, endInputCheck } from './guardrails/check-input.ts';
+import { recordReport, spendOnGuardrails } from './guardrails/guardrail-note.ts';
 import { askAtLimit } from './limits/ask-at-limit.ts';
 import { takeTurn } from './flows/turns.ts';
 import { agentOfStep } from './handoffs/transfer-calls.ts';
 import { endCancelled, endFailed, endAtLimit } from './endings/endings.ts';
 import { limitReached } from './limits/limits.ts';
-import { takeMessages } from './messages.ts';
+import { takeMessages } from './requests/messages.ts';
 import type { NextStep, Position } from './next-step.ts';
 import { settlePermissions } from './permissions/permission-changes.ts';
 import { hooksOfStep } from './hooks/hooked-calls.ts';
-import { waitWhilePaused } from './pause.ts';
+import { waitWhilePaused } from './requests/pause.ts';
 import type { ModelCall, ModelCallOutcome, RunPorts } from './ports.ts';
 import { noteError, recordEvent, recordStep, type RunState } from './state/run-state.ts';
 import { recordFailedCall, recordInterrupted, spend } from './state/spending.ts';
@@ -40,6 +43,8 @@ export async function runModelPhase(state: RunState, ports: RunPorts, position: 
   const stopped = state.handoffs?.flow?.isDue ? await takeTurn(state, ports) : undefined;
   if (stopped !== undefined) return stopped;
   if (isWindowFull(state, ports)) {
+    const blocked = await checkInputFirst(state, ports);
+    if (blocked !== undefined) return blocked;
     const ended = await compactWindow(state, ports);
     if (ended !== undefined) return unlessFinal(state, position, ended);
     // The summary has used tokens, too.
@@ -51,22 +56,28 @@ export async function runModelPhase(state: RunState, ports: RunPorts, position: 
   if (instead !== undefined) return instead;
 
   state.phase = 'model';
+  const checking = beginInputCheck(state, ports);
   const outcome = await ports.callModel(modelCall(state, position.final));
+  const input = checking === undefined ? undefined : await endInputCheck(state, ports, checking, outcome);
   state.phase = 'between';
+  if (input !== undefined && 'ended' in input) return input.ended;
   switch (outcome.type) {
     case 'cancelled':
       if (outcome.partial) recordPartial(state, ports, outcome.partial);
+      recordReport(state, ports, input?.report);
       return endCancelled(state);
     case 'interrupted':
       // Without a partial answer, the request was never sent and cost nothing.
       if (outcome.partial) recordPartial(state, ports, outcome.partial);
+      recordReport(state, ports, input?.report);
       return position;
     case 'failed':
       noteError(state, outcome.message);
       recordFailedCall(state, ports, state.snapshot.model, outcome);
+      recordReport(state, ports, input?.report);
       return afterFailure(state, ports, position, outcome);
     case 'response':
-      return recordResponse(state, ports, outcome.response, position.final);
+      return recordResponse(state, ports, outcome.response, { final: position.final, input: input?.report });
   }
 }
 
@@ -125,13 +136,23 @@ function countNewEvents({ events }: RunState['window'], seenEvents: number): num
   return count;
 }
 
-function recordResponse(state: RunState, ports: RunPorts, recorded: RecordedResponse, final: boolean): NextStep {
+/** The circumstances of a response. */
+interface Responded {
+  final: boolean;
+  /** The checks of the messages that it answers. */
+  input: GuardrailReport | undefined;
+}
+
+function recordResponse(state: RunState, ports: RunPorts, recorded: RecordedResponse, { final, input }: Responded): NextStep {
   const { id, content, providerItems, finishReason, failedAttempts } = recorded;
   const { model, name: author } = state.snapshot;
   const spending = spend(state, { model, usage: recorded.usage, answer: content, failedAttempts });
   const usage = spending.usage ?? null;
-  recordEvent(state, ports, { id, author, content, ...spending, ...(providerItems === undefined ? {} : { providerItems }) });
+  const guardrails = recorded.guardrails === undefined ? {} : { guardrails: spendOnGuardrails(state, recorded.guardrails) };
+  recordEvent(state, ports, { id, author, content, ...spending, ...(providerItems === undefined ? {} : { providerItems }), ...guardrails });
   state.seenEvents = state.window.through;
+  // After the answer, so that its offset is the one that its activity expects.
+  recordReport(state, ports, input);
   if (usage !== null) state.measured = { tokens: usage.promptTokens + usage.completionTokens, bytes: state.window.bytes };
   const response = { ...recorded, usage };
   if (content.some(isToolCall)) return { type: 'run_tools', response, final, outcomes: [] };

@@ -4,6 +4,7 @@ import type { JsonValue } from '../domain/json/json.ts';
 import type { RecordedResponse } from '../domain/model/recorded-response.ts';
 import type { AnswerVerdict } from '../domain/program/verdict.ts';
 import type { StopReason, TerminalStatus } from '../domain/run/status.ts';
+import type { GuardrailTrip } from '../domain/guardrails/guardrail.ts';
 import type { ToolOutcome } from './ports.ts';
 
 /** The ending of a run: the fields of its result that are not in the record. */
@@ -14,6 +15,16 @@ export interface Ending {
   error?: { code: string; message: string };
   /** The checks of the answer of an `ask` with tools. */
   verdict?: AnswerVerdict;
+  /** The guardrail that ended the run. */
+  guardrail?: GuardrailTrip;
+  /** The output is an answer that passed the guardrails of the agent. */
+  checked?: true;
+}
+
+/** An answer that ends a run. */
+export interface Answered extends Pick<Ending, 'output' | 'verdict'> {
+  /** True for the attempt after the step limit. */
+  final: boolean;
 }
 
 /** The position of the loop: plain data, so that a run can go on from it in another execution. */
@@ -57,4 +68,6 @@ export type NextStep =
   | Position
   /** The history of this execution is full: the run goes on from `position` in the next. */
   | { type: 'continue'; position: Position }
+  /** Guardrails check the answer before it counts. */
+  | { type: 'check_output'; answered: Answered }
   | { type: 'finish'; ending: Ending };

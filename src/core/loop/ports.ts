@@ -8,6 +8,7 @@ import type { HookRecord } from '../domain/hooks/hook-record.ts';
 import type { SpilledContent, ToolCall } from '../domain/content/content.ts';
 import type { ChildCall, ChildOutcome } from '../domain/children/child-call.ts';
 import type { ApprovalRequirement, Decision, PendingApproval } from '../domain/approvals/approval.ts';
+import type { GuardrailReport } from '../domain/guardrails/guardrail.ts';
 import type { ContextOperation } from '../domain/record/context-update.ts';
 import type { ErrorCode } from '../domain/errors/error.ts';
 import type { JsonObject, JsonValue } from '../domain/json/json.ts';
@@ -178,6 +179,20 @@ export type SummaryOutcome =
   | { type: 'failed'; code: ErrorCode; message: string; spent?: Spent }
   | { type: 'cancelled'; partial?: RecordedResponse };
 
+/** A check by all guardrails of a type, by reference. */
+export interface GuardrailCheck extends Conversation {
+  type: 'input' | 'output';
+  /** For input: the offset of the first event that is not checked yet. */
+  from?: number;
+}
+
+/** The outcome of a check by guardrails. */
+export type GuardrailOutcome =
+  | { type: 'checked'; report: GuardrailReport }
+  /** The activity failed for good. */
+  | { type: 'failed'; code: ErrorCode; message: string; report?: never }
+  | { type: 'cancelled'; report?: GuardrailReport };
+
 /** The outcome of checking that an approver may decide. `as` is the verified identity. */
 export type Authorization =
   | { type: 'authorized'; as: string }
@@ -248,6 +263,10 @@ export interface RunPorts extends RunClock {
   /** Evaluates the approval predicate of a call again, because the deps have changed since. Undefined if the call needs no approval. */
   askTerms(invocation: ToolInvocation): Promise<ApprovalRequirement | undefined>;
   summarise(request: SummaryRequest): Promise<SummaryOutcome>;
+  /** Checks new messages or an answer. Only if the snapshot has guardrails of that type. */
+  checkGuardrails(check: GuardrailCheck): Promise<GuardrailOutcome>;
+  /** Gives up the model call in flight, if there is one. Its outcome is `interrupted`, or the answer if it has arrived. */
+  abortModelCall(): void;
   /** Has the worker check that the approver may decide. Only if the snapshot says so. */
   authorize(decision: Decision, waiting: PendingApproval): Promise<Authorization>;
   /** Calls the worker's `notify` hook for a pending approval. Only if the snapshot says so. */

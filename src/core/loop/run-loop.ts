@@ -3,8 +3,9 @@
 import type { RunResultFields } from '../domain/run/result.ts';
 import { runCellPhase } from './code/cell-phase.ts';
 import { runModelPhase } from './model-phase.ts';
+import { checkOutput } from './guardrails/check-output.ts';
 import { closeRun } from './endings/close-run.ts';
-import { takeMessages } from './messages.ts';
+import { takeMessages } from './requests/messages.ts';
 import type { NextStep, Position } from './next-step.ts';
 import type { RunPorts } from './ports.ts';
 import { runToolPhase } from './tool-phase/tool-phase.ts';
@@ -22,8 +23,9 @@ export const BEGINNING: Position = { type: 'call_model', final: false };
  */
 export async function runLoop(state: RunState, ports: RunPorts, from: Position = BEGINNING): Promise<LoopEnd> {
   let next: NextStep = from;
-  while (next.type === 'call_model' || next.type === 'run_tools' || next.type === 'run_cell') {
+  while (next.type !== 'continue' && next.type !== 'finish') {
     if (next.type === 'call_model') next = await runModelPhase(state, ports, next);
+    else if (next.type === 'check_output') next = await checkOutput(state, ports, next.answered);
     else next = next.type === 'run_tools' ? await runToolPhase(state, ports, next) : await runCellPhase(state, ports, next);
     ports.recorded?.(state);
   }

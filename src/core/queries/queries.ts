@@ -87,7 +87,7 @@ function ending({ result }: QueriedRun): RunResultFields | null {
 
 function dataView({ state, deps, document, input }: QueriedRun): DataView {
   const data = { deps: state?.deps ?? deps, state: state?.context.state ?? {} };
-  if (state !== undefined) return data;
+  if (state !== undefined) return state.pendingAnswer === undefined ? data : { ...data, answer: state.pendingAnswer };
   return { ...data, ...(document === undefined ? {} : { document }), ...(input === undefined ? {} : { input }) };
 }
 

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../domain/json/json.ts';
+import { GUARDRAIL_TYPES } from '../domain/guardrails/guardrail.ts';
 import { ANSWER_RULES_SCHEMA } from './agent-document-schema.ts';
 import { AMOUNT, AT_LEAST_ONE, ATTEMPTS, COUNT, DURATION, SUMMAND } from './bounded-number.ts';
 import { CODE_SNAPSHOT_SCHEMA } from './code-schema.ts';
@@ -127,6 +128,14 @@ export const SNAPSHOT_SCHEMA: JsonObject = {
     replyFormat: { enum: ['code', 'json'] },
     handoffs: { type: 'object', properties: { agents: TEXTS, max: COUNT }, required: ['agents', 'max'] },
     flow: FLOW_SCHEMA,
+    guardrails: {
+      type: 'array',
+      items: {
+        type: 'object',
+        properties: { name: TEXT, type: { enum: [...GUARDRAIL_TYPES] }, timeoutMs: DURATION, failOpen: { const: true } },
+        required: ['name', 'type', 'timeoutMs'],
+      },
+    },
     deps: OBJECT,
     onUnknownOutcome: { const: 'ask' },
     limits: RUN_LIMITS_SCHEMA,

@@ -150,6 +150,7 @@ export class MemoryRun {
       uuid: () => randomUUID(),
       callEventId: () => randomUUID(),
       callModel: (call) => this.#callModel(call),
+      abortModelCall: () => this.#modelCall?.cancel(),
       cancelRequested: isCancelled,
       until: async (isMet, deadline) => {
         if (deadline === undefined || deadline.at > time.now()) await time.until(() => isCancelled() || isMet(), deadline?.at);

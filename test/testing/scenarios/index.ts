@@ -12,6 +12,7 @@ import { OPENINGS } from './openings.ts';
 import { FLOWS } from './several-agents/flows.ts';
 import { HOOKED_AGENTS } from './several-agents/hooked-agents.ts';
 import { HANDOFFS } from './several-agents/handoffs.ts';
+import { GUARDRAILS } from './rules/guardrails.ts';
 import { PERMISSIONS } from './rules/permissions.ts';
 import { HOOKS } from './rules/hooks.ts';
 import type { Scenario } from './scenario.ts';
@@ -29,6 +30,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ...EFFECTS,
   ...UPDATES,
   ...DECISIONS,
+  ...GUARDRAILS,
   ...PERMISSIONS,
   ...HOOKS,
   ...LIMITS,

@@ -6,6 +6,7 @@ import type { WindowPolicy } from './compaction.ts';
 import type { FlowPolicy } from '../flows/flow-policy.ts';
 import type { HandoffPolicy } from '../handoffs/handoff-policy.ts';
 import type { ContinueAsNewThresholds } from '../run/continue-as-new.ts';
+import type { GuardrailSnapshot } from '../guardrails/guardrail.ts';
 import type { JsonObject } from '../json/json.ts';
 import type { LimitChanges, RunLimits } from './limits.ts';
 import type { ModelPrice } from '../model/price.ts';
@@ -132,6 +133,8 @@ export interface AgentSnapshot {
   handoffs?: HandoffPolicy;
   /** The flow that the run begins with. Absent: the run is that of one agent, and those that it hands over to. */
   flow?: FlowPolicy;
+  /** The guardrails, in the order of the definition. Absent: none. */
+  guardrails?: GuardrailSnapshot[];
   /** The schema of deps, which each update is checked against. Absent: deps are not checked. */
   deps?: JsonObject;
   /** A person is asked about the outcome of a call whose result was lost. Absent: the model is told that it is unknown. */

@@ -1,3 +1,4 @@
+import type { GuardrailReport } from '../guardrails/guardrail.ts';
 import type { AgentSnapshot } from '../agent/agent-snapshot.ts';
 import type { ApprovalRequirement } from '../approvals/approval.ts';
 import type { JsonValue } from '../json/json.ts';
@@ -51,6 +52,7 @@ export type RunSegmentOutput = { at?: [offset: number, index: number]; segment?:
       rewrites?: CallReview['rewrites'];
       /** The answers of hooks about the calls. */
       hooks?: CallReview['hooks'];
+      guardrails?: GuardrailReport;
       digest: string;
       durationMs: number;
     }

@@ -20,6 +20,7 @@ export const ERROR_CODES = {
   // Facts about the worker that took the task: the run tries the task on other workers before it ends.
   unknown_agent: { retryable: false, description: 'No agent of that name is registered in the workers that were waited for.' },
   unknown_provider: { retryable: false, description: 'The workers that were waited for have no model provider of that name.' },
+  unknown_guardrail: { retryable: false, description: 'The workers that were waited for do not have a guardrail of the run.' },
   unknown_tool: { retryable: false, description: 'The workers that were waited for do not have a tool of the run, or its MCP server.' },
   unknown_hook: { retryable: false, description: 'The workers that were waited for do not have a hook of the run.' },
   hook_denied: { retryable: false, description: 'A hook denied the model call.' },
@@ -88,6 +89,8 @@ export const ERROR_CODES = {
   context_length_exceeded: { retryable: false, description: 'The conversation is longer than the model takes.' },
   content_filter: { retryable: false, description: 'The provider withheld the answer (content filter).' },
   model_refusal: { retryable: false, description: 'The model refused to answer.' },
+  // A guardrail refused the messages of the run, or its answer.
+  guardrail_tripped: { retryable: false, description: 'A guardrail of the agent has blocked the request or the answer.' },
   // A step of a program failed. Its attempts are those of its refine block.
   validation_failed: {
     retryable: false,

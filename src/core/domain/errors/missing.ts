@@ -2,7 +2,7 @@ import type { ErrorCode } from './error.ts';
 import { nearestName } from './nearest-name.ts';
 
 /** The kinds of definitions that a run needs and a worker may lack, in the words of the messages. */
-export type MissingKind = 'agent' | 'program' | 'provider' | 'tool' | 'MCP server' | '"verify" of tool' | 'hook' | 'activity';
+export type MissingKind = 'agent' | 'program' | 'provider' | 'tool' | 'guardrail' | 'MCP server' | '"verify" of tool' | 'hook' | 'activity';
 
 /** A definition that one worker lacks. Another worker of the task queue may have it. */
 export interface MissingThing {

@@ -1,5 +1,6 @@
 import type { ApprovalRequirement } from '../approvals/approval.ts';
 import type { ContentItem } from '../content/content.ts';
+import type { GuardrailReport } from '../guardrails/guardrail.ts';
 import type { JsonObject, JsonValue } from '../json/json.ts';
 import type { DataInput, OfRun } from '../run/activity-messages.ts';
 import type { StopReason, TerminalStatus } from '../run/status.ts';
@@ -30,6 +31,8 @@ export interface HookedCalls {
 /** Result of `callHooks` before calls: all problems and all decisions, and what else is new. */
 export interface ReviewedCalls extends CallReview {
   approvals?: Record<string, ApprovalRequirement>;
+  /** The checks of the calls by guardrails, if one did not simply pass, or a check has used a model. */
+  guardrails?: GuardrailReport;
 }
 
 /** Input of `callHooks` after a call. */

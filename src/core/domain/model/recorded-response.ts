@@ -1,6 +1,7 @@
 import type { ApprovalRequirement } from '../approvals/approval.ts';
 import type { ContentItem } from '../content/content.ts';
 import type { CallReview } from '../hooks/hook-record.ts';
+import type { GuardrailReport } from '../guardrails/guardrail.ts';
 import type { JsonValue } from '../json/json.ts';
 import type { AnswerVerdict } from '../program/verdict.ts';
 import type { FinishReason } from '../record/step.ts';
@@ -29,6 +30,8 @@ export interface RecordedResponse extends Pick<CallReview, 'rewrites' | 'injecti
   approvals?: Record<string, ApprovalRequirement>;
   /** The hooks with an activity of their own have reviewed the calls. */
   reviewed?: true;
+  /** The checks of its calls by guardrails, if one did not simply pass, or a check has used a model. */
+  guardrails?: GuardrailReport;
   /** The cost of the failed attempts before this response. */
   failedAttempts?: Spent;
   output?: OutputVerdict;

@@ -2,6 +2,7 @@ import type { Decision, RefusedRequest } from '../approvals/approval.ts';
 import type { Compaction } from '../agent/compaction.ts';
 import type { ContentItem } from '../content/content.ts';
 import type { RecordedUpdate } from './context-update.ts';
+import type { GuardrailNote } from '../guardrails/guardrail.ts';
 import type { JsonValue } from '../json/json.ts';
 import type { LimitRaise } from '../agent/limits.ts';
 import type { PermissionChange } from '../permissions/permission-change.ts';
@@ -51,6 +52,8 @@ export interface Event {
   raised?: LimitRaise;
   /** Permissions that were set; the content is empty. */
   permissions?: PermissionChange;
+  /** Checks by guardrails: of the calls of a response, or in an event of their own, without content. */
+  guardrails?: GuardrailNote;
   /** In the run of a program: the step that the event belongs to. */
   step?: StepNote;
 }

@@ -29,7 +29,7 @@ export interface Window {
 }
 
 /** The fields of an event by which it extends a window. */
-export type Folded = Pick<Event, 'id' | 'author' | 'content' | 'providerItems' | 'compaction'>;
+export type Folded = Pick<Event, 'id' | 'author' | 'content' | 'providerItems' | 'compaction' | 'guardrails'>;
 
 /** Returns the window of a run without events. */
 export function emptyWindow(): Window {
@@ -38,9 +38,14 @@ export function emptyWindow(): Window {
 
 /** Returns the window after one more event of the record. Leaves the window before it unchanged. */
 export function extendWindow(window: Window, event: Folded): Window {
-  const { id, compaction } = event;
+  const { id, compaction, guardrails } = event;
   const added = windowEvent(window.through, event);
   const position = { through: window.through + 1, lastEventId: id };
+  if (guardrails?.blocked !== undefined) {
+    const { blocked } = guardrails;
+    const events = window.events.filter(({ offset }) => !blocked.includes(offset));
+    return { ...position, events, bytes: bytesOf(events) };
+  }
   if (compaction === undefined) {
     return { ...position, events: [...window.events, ...added], bytes: window.bytes + bytesOf(added) };
   }

@@ -30,6 +30,8 @@ export interface DataInput {
 export interface DataView {
   deps: JsonObject;
   state: JsonObject;
+  /** The answer that guardrails check. */
+  answer?: JsonValue;
   /** The agent that came with the input of the run, until it is resolved. */
   document?: AgentDocument;
   /** The text of the input of the run, until its agent is resolved. */

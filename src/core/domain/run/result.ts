@@ -6,6 +6,7 @@ import { outputText, mediaTypes } from '../content/output-text.ts';
 import { counted } from '../content/text.ts';
 import type { StopReason, TerminalStatus } from './status.ts';
 import type { StepResult } from '../record/step.ts';
+import type { GuardrailTrip } from '../guardrails/guardrail.ts';
 import type { AnswerVerdict } from '../program/verdict.ts';
 import type { UnitResult } from '../program/unit-result.ts';
 import { addRunUsage, type AggregatedUsage } from '../model/usage.ts';
@@ -57,6 +58,8 @@ export interface RunResultFields<Output = JsonValue> {
   usageByAgent?: Record<string, AggregatedUsage>;
   /** The answers of the hooks at the start and at the end of the run that were not a plain allow. */
   hooks?: HookRecord[];
+  /** The guardrail that ended the run, for stop reason `guardrail`. */
+  guardrail?: GuardrailTrip;
 }
 
 /** A RunResult as JSON: its fields and the values derived from them. */
@@ -121,6 +124,8 @@ export class EndedRun<Output> {
   readonly usageByAgent: Record<string, AggregatedUsage> | undefined;
   /** The answers of the hooks at the start and at the end of the run that were not a plain allow. */
   readonly hooks: HookRecord[] | undefined;
+  /** The guardrail that ended the run, for stop reason `guardrail`. */
+  readonly guardrail: GuardrailTrip | undefined;
 
   constructor(fields: RunResultFields<Output>) {
     this.runId = fields.runId;
@@ -146,6 +151,7 @@ export class EndedRun<Output> {
     this.lastAgent = fields.lastAgent;
     this.usageByAgent = fields.usageByAgent;
     this.hooks = fields.hooks;
+    this.guardrail = fields.guardrail;
   }
 
   /** The usage of the run and of all runs below it. */
@@ -234,6 +240,7 @@ export class EndedRun<Output> {
       ...(this.lastAgent === undefined ? {} : { lastAgent: this.lastAgent }),
       ...(this.usageByAgent === undefined ? {} : { usageByAgent: this.usageByAgent }),
       ...(this.hooks === undefined ? {} : { hooks: this.hooks }),
+      ...(this.guardrail === undefined ? {} : { guardrail: this.guardrail }),
       success: this.success,
       outputText: this.outputText,
       hasMedia: this.hasMedia,

@@ -15,6 +15,7 @@ export type StopReason =
   | 'cost_budget'
   | 'tool_call_limit'
   | 'deadline'
+  | 'guardrail'
   | 'cancelled'
   | 'error';
 

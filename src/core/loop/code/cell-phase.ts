@@ -5,6 +5,7 @@ import type { JournalCell } from '../../domain/code/journal.ts';
 import { isToolCall } from '../../domain/content/content.ts';
 import { setState } from '../../domain/record/execution-context.ts';
 import { stateProblem } from '../../domain/record/state-problem.ts';
+import { spendOnGuardrails } from '../guardrails/guardrail-note.ts';
 import { continueBeforeTool } from '../limits/continuing.ts';
 import type { CellPosition, NextStep, ToolsPosition } from '../next-step.ts';
 import type { RunPorts, SegmentCall, SegmentOutcome, ToolOutcome } from '../ports.ts';
@@ -33,10 +34,11 @@ export async function runCellPhase(state: RunState, ports: RunPorts, position: C
     outcome.digest,
     outcome.calls.map(({ name }) => name),
   );
-  const { id, calls: content, problems, approvals, rewrites, hooks, durationMs } = outcome;
+  const { id, calls: content, problems, approvals, rewrites, hooks, guardrails, durationMs } = outcome;
   const author = state.snapshot.name;
   codeOf(state).calls = { offset: state.window.through, id, author, content };
-  recordEvent(state, ports, { id, author, content, caller: 'code' });
+  const checked = guardrails === undefined ? {} : { guardrails: spendOnGuardrails(state, guardrails) };
+  recordEvent(state, ports, { id, author, content, caller: 'code', ...checked });
   return {
     type: 'run_tools',
     response: {

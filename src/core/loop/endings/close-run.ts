@@ -5,6 +5,7 @@ import { unitResults } from '../../domain/program/unit-results.ts';
 import { noUsage } from '../../domain/model/usage.ts';
 import { firstAgent, hasSeveralAgents } from '../handoffs/transfer-calls.ts';
 import type { RunClock } from '../state/clock.ts';
+import { guardrailsOf } from '../../domain/guardrails/guardrail.ts';
 import type { Ending } from '../next-step.ts';
 import { noteError, type RunState } from '../state/run-state.ts';
 
@@ -12,7 +13,7 @@ import { noteError, type RunState } from '../state/run-state.ts';
 export function closeRun(state: RunState, clock: Pick<RunClock, 'now'>, ending: Ending): RunResultFields {
   state.status = ending.status;
   return {
-    ...closeUnstarted({ runId: state.runId, agentName: firstAgent(state), startedAt: state.startedAt }, clock, ending),
+    ...closeUnstarted({ runId: state.runId, agentName: firstAgent(state), startedAt: state.startedAt }, clock, shown(state, ending)),
     steps: state.steps,
     ...countsOf(state),
     maxIterations: state.limits.maxIterations,
@@ -27,6 +28,16 @@ function agentsOf(state: RunState): Pick<RunResultFields, 'lastAgent' | 'usageBy
   const { handoffs, snapshot } = state;
   if (handoffs === undefined || !hasSeveralAgents(state)) return {};
   return { lastAgent: snapshot.name, usageByAgent: Object.fromEntries(handoffs.usage) };
+}
+
+/**
+ * Returns the ending without an output that no guardrail has passed: an agent with guardrails for its answers shows no partial
+ * answer either.
+ */
+function shown(state: RunState, ending: Ending): Ending {
+  return guardrailsOf(state.snapshot, 'output').length > 0 && !ending.checked && ending.guardrail === undefined
+    ? { ...ending, output: '' }
+    : ending;
 }
 
 /** Returns the amounts that a run has used, with those of its children, as its result has them. */
@@ -63,7 +74,7 @@ export function noteNotifyEndedFailure(state: RunState, message: string): void {
 export function closeUnstarted(
   { runId, agentName, startedAt }: UnstartedRun,
   clock: Pick<RunClock, 'now'>,
-  { output, status, stopReason, error, verdict }: Ending,
+  { output, status, stopReason, error, verdict, guardrail }: Ending,
 ): RunResultFields {
   const endedAt = clock.now();
   return {
@@ -85,5 +96,6 @@ export function closeUnstarted(
     ...(error === undefined ? {} : { errorCode: error.code }),
     maxIterations: 0,
     ...(verdict === undefined ? {} : { verdict }),
+    ...(guardrail === undefined ? {} : { guardrail }),
   };
 }

@@ -6,7 +6,7 @@ import { deadlineOf } from '../approvals/approvals.ts';
 import { endAtLimit } from '../endings/endings.ts';
 import { raised } from './limits.ts';
 import { raisable } from './part-of-parent.ts';
-import { takeRequests } from '../messages.ts';
+import { takeRequests } from '../requests/messages.ts';
 import type { NextStep, Position } from '../next-step.ts';
 import type { RunPorts } from '../ports.ts';
 import type { RunState } from '../state/run-state.ts';

@@ -54,6 +54,8 @@ export interface ContinueAsNewState {
   toolCallsByName: [name: string, calls: number][];
   outputRetries: number;
   seenEvents: number;
+  /** Absent if guardrails have checked all messages, or the agent has none for input. */
+  uncheckedFrom?: number;
   resultIds?: string[];
   /** Absent if a worker of a release without approvals wrote the state; so are the two below. */
   approvals?: Approvals;
@@ -131,6 +133,7 @@ export function toContinueAsNewState(state: RunState, position: Position, { exec
     toolCallsByName: [...state.toolCallsByName],
     outputRetries: state.outputRetries,
     seenEvents: state.seenEvents,
+    ...(state.uncheckedFrom === undefined ? {} : { uncheckedFrom: state.uncheckedFrom }),
     ...(resultIds === undefined ? {} : { resultIds }),
     approvals: state.approvals,
     limits: state.limits,
@@ -202,6 +205,7 @@ export function fromContinueAsNewState(carried: ContinueAsNewState): { state: Ru
     startedAt: carried.startedAt,
     outputRetries: carried.outputRetries,
     seenEvents: carried.seenEvents,
+    ...(carried.uncheckedFrom === undefined ? {} : { uncheckedFrom: carried.uncheckedFrom }),
     ...(resultIds === undefined ? {} : { resultIds }),
     approvals: carried.approvals ?? noApprovals(),
     limits: carried.limits ?? snapshot.limits,

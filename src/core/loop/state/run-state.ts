@@ -12,6 +12,7 @@ import { jsonBytes } from '../../domain/json/payload-limit.ts';
 import type { RunOpening } from '../../domain/run/opening.ts';
 import type { ParentRun } from '../../domain/run/parent-run.ts';
 import { givenEvents } from '../../domain/record/given-events.ts';
+import { guardrailsOf } from '../../domain/guardrails/guardrail.ts';
 import type { RunStatus } from '../../domain/run/status.ts';
 import type { StepResult, ToolCallRecord } from '../../domain/record/step.ts';
 import { noUsage, type AggregatedUsage } from '../../domain/model/usage.ts';
@@ -103,6 +104,10 @@ export interface RunState {
   rewrites?: Record<string, JsonObject>;
   /** The code that the run has executed. Absent before its first cell. */
   code?: CodeState;
+  /** The offset of the first message that no guardrail has checked. Absent: all are checked, or the agent has no guardrails for input. */
+  uncheckedFrom?: number;
+  /** The answer that guardrails are checking. Present only during the check. */
+  pendingAnswer?: JsonValue;
   /** Ids of the results in the last event, if activities produced all of them. */
   resultIds?: string[];
 }
@@ -139,6 +144,7 @@ export function newRunState({ input, messages = [], ...beginning }: RunBeginning
   if (input !== undefined) {
     recordEvent(state, clock, { author: 'user', content: [{ type: 'message', role: 'user', content: input }], timestamp });
   }
+  if (guardrailsOf(state.snapshot, 'input').length > 0) state.uncheckedFrom = 0;
   return state;
 }
 

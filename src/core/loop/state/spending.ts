@@ -93,7 +93,8 @@ function estimateOf(state: RunState, answer: unknown): EstimatedUsage {
   return { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens };
 }
 
-function priced<Usage extends UsageStats>({ snapshot }: RunState, model: string, usage: Usage): Usage {
+/** Adds the price of a model to usage, if it is known. */
+export function priced<Usage extends UsageStats>({ snapshot }: RunState, model: string, usage: Usage): Usage {
   const price = snapshot.prices?.[model];
   return price === undefined ? usage : { ...usage, costUsd: costOf(usage, price) };
 }

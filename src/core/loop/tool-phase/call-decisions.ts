@@ -6,7 +6,7 @@ import type { JsonObject } from '../../domain/json/json.ts';
 import { deadlineOf, isAskedAbout, pendingOf } from '../approvals/approvals.ts';
 import { settleDecisions, settleRemembered } from '../approvals/settle-decisions.ts';
 import { requestDecision } from '../approvals/wait-for-decisions.ts';
-import { takeRequests } from '../messages.ts';
+import { takeRequests } from '../requests/messages.ts';
 import type { RunPorts, ToolInvocation } from '../ports.ts';
 import { asRewritten } from '../hooks/rewritten-arguments.ts';
 import type { RunState } from '../state/run-state.ts';

@@ -7,7 +7,7 @@ import { settleDecisions, settleRemembered } from '../../loop/approvals/settle-d
 import { nearestDeadline, requestDecision, showWaiting, WAITING } from '../../loop/approvals/wait-for-decisions.ts';
 import { endsByDeadline, limitReached } from '../../loop/limits/limits.ts';
 import { hasFixedDeadline } from '../../loop/limits/part-of-parent.ts';
-import { takeRequests } from '../../loop/messages.ts';
+import { takeRequests } from '../../loop/requests/messages.ts';
 import type { Growth } from '../../loop/ports.ts';
 import type { RunState } from '../../loop/state/run-state.ts';
 import type { ProgramState } from '../../domain/program/program-state.ts';

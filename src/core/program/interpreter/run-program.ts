@@ -2,7 +2,7 @@
 
 import { notifyAgain } from '../../loop/approvals/wait-for-decisions.ts';
 import { closeRun } from '../../loop/endings/close-run.ts';
-import { takeRequests } from '../../loop/messages.ts';
+import { takeRequests } from '../../loop/requests/messages.ts';
 import type { Ending } from '../../loop/next-step.ts';
 import { BEGINNING, type LoopEnd } from '../../loop/run-loop.ts';
 import type { RunState } from '../../loop/state/run-state.ts';

@@ -102,6 +102,7 @@ const RESPONSE: JsonObject = {
     hooks: HOOK_RECORDS_SCHEMA,
     reviewed: YES,
     failedAttempts: SPENT,
+    guardrails: OBJECT,
     output: {
       type: 'object',
       properties: { type: { enum: ['fits', 'parsed', 'problem'] }, problem: TEXT },

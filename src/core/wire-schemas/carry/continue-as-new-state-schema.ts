@@ -55,6 +55,7 @@ const CONTINUE_AS_NEW_STATE_SCHEMA: JsonObject = {
     toolCallsByName: COUNTS_BY_NAME,
     outputRetries: COUNT,
     seenEvents: COUNT,
+    uncheckedFrom: COUNT,
     inbox: CARRIED_INBOX_SCHEMA,
     approvals: APPROVALS_SCHEMA,
     limits: RUN_LIMITS_SCHEMA,

@@ -70,6 +70,8 @@ export interface FakeScript {
     Pick<
       RunPorts,
       | 'summarise'
+      | 'checkGuardrails'
+      | 'abortModelCall'
       | 'authorize'
       | 'notify'
       | 'noted'

@@ -14,6 +14,8 @@ export function quietPorts(): Pick<
   | 'runChild'
   | 'childRunId'
   | 'summarise'
+  | 'checkGuardrails'
+  | 'abortModelCall'
   | 'authorize'
   | 'notify'
   | 'cancelRequested'
@@ -33,6 +35,8 @@ export function quietPorts(): Pick<
     runChild: () => Promise.resolve({ type: 'failed', code: 'child_failed', message: 'the run starts no children', unstarted: true }),
     childRunId: (prefix) => prefix,
     summarise: () => Promise.resolve({ type: 'failed', code: 'internal', message: 'nothing here summarises' }),
+    checkGuardrails: () => Promise.resolve({ type: 'failed', code: 'internal', message: 'nothing here checks' }),
+    abortModelCall: () => undefined,
     authorize: () => Promise.resolve({ type: 'refused', reason: 'no caller may decide here' }),
     notify: () => Promise.resolve({ type: 'notified' }),
     cancelRequested: () => false,

@@ -1,6 +1,6 @@
 import { activityInfo } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
-import type { RunToolInput, RunToolOutput } from '../src/core/protocol.ts';
+import type { RunToolInput, RunToolOutput } from '../../src/core/protocol.ts';
 
 /** Runs a call of an activity type that the worker has not registered. */
 export type DefaultActivity = (...args: unknown[]) => unknown;

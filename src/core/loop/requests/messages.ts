@@ -1,13 +1,15 @@
 // Shared state: takes messages and requests from the inbox into the record.
 
-import { raised } from './limits/limits.ts';
-import type { RunPorts } from './ports.ts';
-import { noteError, recordEvent, type RunState } from './state/run-state.ts';
+import { noteUnchecked } from '../guardrails/check-input.ts';
+import { raised } from '../limits/limits.ts';
+import type { RunPorts } from '../ports.ts';
+import { noteError, recordEvent, type RunState } from '../state/run-state.ts';
 
 /** Records the queued messages in the order in which they were accepted. Returns true if there were any. */
 export function takeMessages(state: RunState, ports: RunPorts): boolean {
   takeRequests(state, ports);
   const messages = ports.inbox.take();
+  if (messages.length > 0) noteUnchecked(state, state.window.through);
   for (const { content, timestamp } of messages) {
     recordEvent(state, ports, { author: 'user', content: [{ type: 'message', role: 'user', content }], timestamp });
   }

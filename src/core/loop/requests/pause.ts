@@ -1,13 +1,13 @@
 // Model phase: the wait of a paused run before it.
 
-import { compactWindow, isWindowFull } from './compaction/compact.ts';
-import { endsByDeadline, limitReached } from './limits/limits.ts';
+import { compactWindow, isWindowFull } from '../compaction/compact.ts';
+import { endsByDeadline, limitReached } from '../limits/limits.ts';
 import { takeRequests } from './messages.ts';
-import type { NextStep, StepPosition } from './next-step.ts';
-import type { RunPorts } from './ports.ts';
-import type { RunState } from './state/run-state.ts';
-import { nearestDeadline, WAITING } from './approvals/wait-for-decisions.ts';
-import { fitsContinueAsNew } from './compaction/window-limit.ts';
+import type { NextStep, StepPosition } from '../next-step.ts';
+import type { RunPorts } from '../ports.ts';
+import type { RunState } from '../state/run-state.ts';
+import { nearestDeadline, WAITING } from '../approvals/wait-for-decisions.ts';
+import { fitsContinueAsNew } from '../compaction/window-limit.ts';
 
 /**
  * Waits while the run is paused. A cancellation ends the wait, and so does the deadline of the run, unless a person is asked at

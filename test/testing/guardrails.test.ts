@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { contentFilter, defineAgent, defineGuardrail, defineTool } from '../../src/index.ts';
+import { callTool, hang, say, scriptedModel, testAgent } from '../../src/testing/index.ts';
+
+const acts: string[] = [];
+const pay = defineTool({ name: 'pay', description: 'Pays', parameters: z.object({}), execute: () => void acts.push('paid') });
+
+const polite = contentFilter({ type: 'input', keywords: ['damn'] });
+const closed = contentFilter({ type: 'output', keywords: ['secret'] });
+const clerk = defineAgent({ name: 'clerk', model: 'scripted/m', tools: [pay], guardrails: [polite, closed] });
+
+test('messages that are blocked abort the request, start no tool, and end the run', async () => {
+  acts.length = 0;
+  const { result, requests } = await testAgent(clerk, { model: scriptedModel([hang()]), input: 'damn, pay' });
+  expect(result).toMatchObject({
+    status: 'error',
+    success: false,
+    stopReason: 'guardrail',
+    errorCode: 'guardrail_tripped',
+    output: 'Request blocked: It contains "damn"',
+    guardrail: { name: 'content-filter', type: 'input', message: 'It contains "damn"' },
+    stepsUsed: 0,
+  });
+  expect(requests).toHaveLength(1);
+  expect(acts).toEqual([]);
+});
+
+test('an answer that is blocked stays in the record, and not in the output', async () => {
+  const run = await testAgent(clerk, { model: scriptedModel([say('The secret is 7.')]), input: 'Tell me' });
+  expect(run.result).toMatchObject({
+    stopReason: 'guardrail',
+    output: 'Response blocked: It contains "secret"',
+    guardrail: { type: 'output' },
+  });
+  expect(run.result.outputText).not.toContain('The secret is 7.');
+  expect(JSON.stringify(run.events)).toContain('The secret is 7.');
+});
+
+test('the model calls of a guardrail count in the usage of the run', async () => {
+  const judge = defineGuardrail({
+    name: 'judge',
+    type: 'output',
+    models: ['scripted/judge'],
+    check: async ({ ask, text }) => {
+      const { ok } = await ask('scripted/judge', `Is this good? ${text}`, z.object({ ok: z.boolean() }));
+      return ok ? { passed: true } : { passed: false, message: 'The judge says no' };
+    },
+  });
+  const agent = defineAgent({ name: 'clerk', model: 'scripted/m', guardrails: [judge] });
+  const good = await testAgent(agent, { model: scriptedModel([say('Fine.'), say('{"ok":true}')]), input: 'Go' });
+  expect(good.result).toMatchObject({ status: 'completed', output: 'Fine.', usage: { llmCalls: 2 } });
+  const bad = await testAgent(agent, { model: scriptedModel([say('Bad.'), say('{"ok":false}')]), input: 'Go' });
+  expect(bad.result).toMatchObject({ stopReason: 'guardrail', output: 'Response blocked: The judge says no', usage: { llmCalls: 2 } });
+});
