@@ -1,17 +1,12 @@
 // Model phase: the check of messages that the model has not read.
 
-import { type GuardrailReport, guardrailsOf } from '../../domain/guardrails/guardrail.ts';
+import type { GuardrailReport } from '../../domain/guardrails/guardrail.ts';
 import { endCancelled } from '../endings/endings.ts';
 import type { NextStep } from '../next-step.ts';
 import type { GuardrailOutcome, ModelCallOutcome, RunPorts } from '../ports.ts';
 import type { RunState } from '../state/run-state.ts';
 import { recordFailedCall, recordInterrupted } from '../state/spending.ts';
 import { endByGuardrail, recordReport, reportOf } from './guardrail-note.ts';
-
-/** Notes that the messages from that offset on must be checked, if the agent has guardrails for input. */
-export function noteUnchecked(state: RunState, offset: number): void {
-  if (guardrailsOf(state.snapshot, 'input').length > 0) state.uncheckedFrom ??= offset;
-}
 
 /**
  * Begins the check of messages that no check has read, beside the model call that reads them: if it trips, the call is given up.

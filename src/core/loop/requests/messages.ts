@@ -1,6 +1,6 @@
 // Shared state: takes messages and requests from the inbox into the record.
 
-import { noteUnchecked } from '../guardrails/check-input.ts';
+import { noteUnchecked } from '../guardrails/unchecked.ts';
 import { raised } from '../limits/limits.ts';
 import type { RunPorts } from '../ports.ts';
 import { noteError, recordEvent, type RunState } from '../state/run-state.ts';
