@@ -16,7 +16,7 @@ export { maxTokens, type MaxTokensOptions } from './define/guardrails/prebuilt/m
 export { personalData, type PersonalDataKind, type PersonalDataOptions } from './define/guardrails/prebuilt/personal-data.ts';
 export { promptInjection, type PromptInjectionOptions } from './define/guardrails/prebuilt/prompt-injection.ts';
 export { defineHook, type HookOptions } from './define/hooks/define-hook.ts';
-export { defineFlow, type FlowDefinition, type FlowOptions } from './define/handoffs/define-flow.ts';
+export { defineFlow, type FlowDefinition, type FlowOptions } from './define/flows/define-flow.ts';
 export { defineProgram, type ProgramOptions } from './define/program/define-program.ts';
 export { defineTool } from './define/tools/define-tool.ts';
 export { mcpServer } from './define/mcp/mcp-server.ts';

@@ -6,7 +6,7 @@ import type { AnyTool } from '../../src/define/tools/tool-definition.ts';
 /** Returns the field of a pinned tool that names the agent which it runs. */
 export function agentField(tool: AnyTool): Pick<ToolSnapshot, 'agent'> {
   if (tool.agent === undefined) return {};
-  const { name, share, limits, final, request } = tool.agent;
+  const { name, share, limits, final, branch, request } = tool.agent;
   const isLeaf = agentOfTool(tool)?.tools.every(({ agent }) => agent === undefined) === true;
   return {
     agent: {
@@ -14,6 +14,7 @@ export function agentField(tool: AnyTool): Pick<ToolSnapshot, 'agent'> {
       share: [...share],
       ...(limits === undefined ? {} : { limits }),
       ...(final === undefined ? {} : { final }),
+      ...(branch === undefined ? {} : { branch }),
       ...(request === undefined ? {} : { request }),
       ...(isLeaf ? { leaf: true as const } : {}),
     },

@@ -190,8 +190,9 @@ export class AgentRegistry {
 }
 
 function pinned({ name, on, tier, timeoutMs, failClosed }: AnyHook): HookSnapshot {
-  if (tier === 'inline') return { name, on };
-  return { name, on, tier, ...(timeoutMs === INLINE_HOOK_MS ? {} : { timeoutMs }), ...(failClosed ? { failClosed } : {}) };
+  const closed = failClosed ? { failClosed } : {};
+  if (tier === 'inline') return { name, on, ...closed };
+  return { name, on, tier, ...(timeoutMs === INLINE_HOOK_MS ? {} : { timeoutMs }), ...closed };
 }
 
 function missing(code: ErrorCode, what: string, thing: MissingThing): MissingOnWorkerError {

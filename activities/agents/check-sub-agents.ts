@@ -18,7 +18,8 @@ export function checkedAgents(agents: readonly AnyAgent[]): AnyAgent[] {
       const path = `agents.${agent.name}.tools.${name}`;
       const found = byName.get(below.name);
       if (found === undefined) throw unknown(`${path}.agent`, below.name, [...byName.keys()]);
-      const problem = shareProblem(found, below.share);
+      // The agents of a parallel flow get all deps, which are checked when a run of it starts.
+      const problem = below.branch ? undefined : shareProblem(found, below.share);
       if (problem !== undefined) throw new UsageError(`${path}.share: ${problem}`);
       if (below.final && !hasFormOf(agent, found)) {
         throw new UsageError(

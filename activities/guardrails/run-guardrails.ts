@@ -71,7 +71,7 @@ async function runGuardrail(
 }
 
 function contextOf(
-  { runtime, run, snapshot, models, data, resources }: GuardrailScope,
+  { run, snapshot, models, data, resources }: GuardrailScope,
   guardrail: PinnedGuardrail['guardrail'],
   subject: Subject,
   signal: AbortSignal,
@@ -85,7 +85,7 @@ function contextOf(
     runId: runIdOf(run),
     signal,
     ask: ((model, prompt, schema) => models.ask(guardrail, signal, { model, prompt, schema })) as GuardrailContext['ask'],
-  } as GuardrailContext & Subject;
+  };
 }
 
 /** Reads the answer of a check. Throws for anything but `{passed: true}` and `{passed: false, message}`. */

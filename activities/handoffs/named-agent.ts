@@ -2,8 +2,8 @@ import { DEFAULT_ITERATIONS } from '../../src/core/domain/flows/flow-policy.ts';
 import { LonghaulError } from '../../src/core/domain/errors/error.ts';
 import type { ResolveAgentInput } from '../../src/core/protocol.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
-import { flowLimits } from '../../src/define/handoffs/flow-limits.ts';
-import { untilProblem } from '../../src/define/handoffs/until-problem.ts';
+import { flowAgent } from '../../src/define/flows/flow-agent.ts';
+import { untilProblem } from '../../src/define/flows/until-problem.ts';
 import type { AgentRegistry } from '../agents/agent-registry.ts';
 
 /** Returns the agent that a run names; or the flow, if the order of its agents is in the input. Throws `invalid_input` for an order that cannot work. */
@@ -16,15 +16,13 @@ export function namedAgent(
   const inner = agents.find((one) => one.flow !== undefined);
   if (inner !== undefined) throw refused(name, `"${inner.name}" is a flow: name agents`);
   const { kind, until, maxIterations = kind === 'loop' ? DEFAULT_ITERATIONS : 1 } = flow;
-  if (kind === 'sequential' && (until !== undefined || maxIterations !== 1)) {
+  if (kind !== 'loop' && (until !== undefined || maxIterations !== 1)) {
     throw refused(name, '"maxIterations" and "until" are for a loop');
   }
   const problem = until === undefined ? undefined : untilProblem(until);
   if (problem !== undefined) throw refused(name, problem);
-  const [first] = agents;
-  if (first === undefined) throw refused(name, 'it has no agents');
   const policy = { name, kind, agents: flow.agents, maxIterations, ...(until === undefined ? {} : { until }) };
-  return { ...first, name, flow: policy, flowAgents: agents, limits: flowLimits(agents, maxIterations) };
+  return flowAgent(`flow "${name}"`, policy, agents);
 }
 
 function refused(name: string, problem: string): LonghaulError {

@@ -4,7 +4,7 @@ import { toolOwner } from '../../src/core/domain/agent/tool-owner.ts';
 import { MODEL_CALL_EVENTS } from '../../src/core/domain/hooks/hook-event.ts';
 import { inlineHooks } from '../../src/core/domain/hooks/hook-snapshot.ts';
 import type { HookRecord } from '../../src/core/domain/hooks/hook-record.ts';
-import type { ConversationEvent, ModelCallContext, ModelRequest } from '../../src/core/domain/model/model.ts';
+import type { ConversationEvent, ModelRequest } from '../../src/core/domain/model/model.ts';
 import type { RecordedResponse } from '../../src/core/domain/model/recorded-response.ts';
 import type { Folded, Window, WindowEvent } from '../../src/core/domain/record/window.ts';
 import { interpretReply } from '../../src/model/reply-formats/interpret-reply.ts';

@@ -4,7 +4,7 @@ import { type ModelName, modelName } from '../core/domain/agent/model-name.ts';
 import { UsageError } from '../core/domain/errors/error.ts';
 import type { JsonObject } from '../core/domain/json/json.ts';
 import { jsonSchemaOf } from '../schema/zod-json-schema.ts';
-import type { AgentDefinition, Instructions } from './agent-definition.ts';
+import type { AgentDefinition, AnyAgent, Instructions } from './agent-definition.ts';
 import type { AgentOptions, DepsFor, GivenDepsFor, OutputFor, ToolsFor, UnfinishedFor } from './agent-options.ts';
 import { childrenOptions } from './children/children-options.ts';
 import { agentCode } from './code/code-option.ts';
@@ -118,12 +118,23 @@ export function defineAgent<
     limits: agentLimits(owner, options, { tools: toolNames, steps: replyFormat === 'code' ? code?.executor.limits.maxSteps : undefined }),
     ...(options.children === undefined ? {} : { children: childrenOptions(owner, options.children) }),
     ...(approvals === undefined ? {} : { approvals }),
-    ...(options.permissions === undefined ? {} : { permissions: agentPermissions(owner, options.permissions, toolNames) }),
-    ...agentGuardrails(owner, options.guardrails),
-    ...(options.hooks === undefined ? {} : { hooks: checkHooks(owner, options.hooks) }),
+    ...agentRules(owner, options, toolNames),
     parallel: options.parallel ?? true,
     modelTimeoutMs: timerMilliseconds(options.modelTimeout ?? '10m', `${owner}: "modelTimeout"`),
     modelMaxAttempts: wholeNumber(`${owner}: "modelMaxAttempts"`, options.modelMaxAttempts ?? 8, 1),
+  };
+}
+
+/** Returns the fields of an agent that decide about its calls and its messages. */
+function agentRules(
+  owner: string,
+  { permissions, guardrails, hooks }: Pick<AgentOptions<never, never>, 'permissions' | 'guardrails' | 'hooks'>,
+  toolNames: readonly string[] | undefined,
+): Pick<AnyAgent, 'permissions' | 'guardrails' | 'hooks'> {
+  return {
+    ...(permissions === undefined ? {} : { permissions: agentPermissions(owner, permissions, toolNames) }),
+    ...agentGuardrails(owner, guardrails),
+    ...(hooks === undefined ? {} : { hooks: checkHooks(owner, hooks) }),
   };
 }
 

@@ -43,11 +43,8 @@ export function addActivity(execution: RecordedExecution, activity: NamedActivit
       execution.guardrailChecks.push(activity as RecordedExecution['guardrailChecks'][number]);
       return;
     case ACTIVITIES.authorizeDecision:
-      execution.authorizations.push(activity as RecordedExecution['authorizations'][number]);
-      return;
     case ACTIVITIES.notifyWaiting:
-      execution.notifications.push(activity as RecordedExecution['notifications'][number]);
-      return;
+      return addAboutDecision(execution, activity);
     case ACTIVITIES.runCode:
       return addSegment(execution, activity as RecordedActivity<RunSegmentInput, RunSegmentOutput>);
     case ACTIVITIES.verifyCall:
@@ -65,6 +62,12 @@ export function addActivity(execution: RecordedExecution, activity: NamedActivit
     default:
       setByKey(execution, execution.toolCalls, activity);
   }
+}
+
+function addAboutDecision(execution: RecordedExecution, activity: NamedActivity): void {
+  if (activity.name === ACTIVITIES.authorizeDecision) {
+    execution.authorizations.push(activity as RecordedExecution['authorizations'][number]);
+  } else execution.notifications.push(activity as RecordedExecution['notifications'][number]);
 }
 
 /** Adds an activity about a call beside the call itself. Hooks at the end of the run tell that the loop has ended. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { contentFilter, defineAgent, defineGuardrail, defineTool } from '../../src/index.ts';
-import { callTool, hang, say, scriptedModel, testAgent } from '../../src/testing/index.ts';
+import { hang, say, scriptedModel, testAgent } from '../../src/testing/index.ts';
 
 const acts: string[] = [];
 const pay = defineTool({ name: 'pay', description: 'Pays', parameters: z.object({}), execute: () => void acts.push('paid') });

@@ -35,7 +35,7 @@ export async function parallel(agents: readonly string[], input: RunAgentInput, 
   requireFew(agents);
   const branches = await Promise.all(agents.map((name) => branchOf(name, input, options)));
   const { output, problem, usage } = mergeBranches(branches);
-  if (output !== undefined) return { output, branches, usage };
+  if (problem === undefined) return { output, branches, usage };
   throw ApplicationFailure.create({
     type: 'child_failed',
     message: `Not all agents have completed: ${problem}`,

@@ -1,5 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { UsageError } from '../../core/domain/errors/error.ts';
+import { branchesId } from '../../core/domain/flows/branches-id.ts';
 import type { Event } from '../../core/domain/record/event.ts';
 import { isTerminal } from '../../core/domain/run/status.ts';
 import { requireKnown } from '../../define/options/option-checks.ts';
@@ -27,7 +28,7 @@ const LONGEST_PAUSE_MS = 2_000;
 
 /**
  * Yields the events of a run and of all runs below it, in the order of their times; those of one run in the order of their
- * offsets. With `follow`, in rounds: those that are new are yielded in the order of their times, until the run has ended.
+ * offsets. The input of a parallel flow is yielded once, and not again for each of its agents. With `follow`, in rounds: those that are new are yielded in the order of their times, until the run has ended.
  */
 export async function* treeEvents(client: Client, runId: string, options: TreeEventOptions): AsyncGenerator<TreeEvent> {
   requireKnown('"events"', options, ['tree', 'follow', 'signal']);
@@ -35,6 +36,7 @@ export async function* treeEvents(client: Client, runId: string, options: TreeEv
   const { follow = false, signal } = options;
   const known: KnownRuns = new Map();
   const offsets = new Map<string, number>();
+  const parallel = new Set<string>();
   let wait = SHORTEST_PAUSE_MS;
   for (;;) {
     signal?.throwIfAborted();
@@ -46,6 +48,9 @@ export async function* treeEvents(client: Client, runId: string, options: TreeEv
       signal?.throwIfAborted();
       offsets.set(event.runId, event.offset + 1);
       isNew = true;
+      if (event.id === branchesId(event.runId)) parallel.add(event.runId);
+      // The id of a child begins with that of its parent.
+      if (event.offset === 0 && parallel.has(event.runId.slice(0, event.runId.lastIndexOf('/')))) continue;
       yield event;
     }
     if (!follow || isOver) return;

@@ -1,9 +1,10 @@
 import type { ActivityOptions } from '@temporalio/common';
 import type { AfterCallInput, AtEndInput, BeforeCallsInput, CallHooksOutput, ReviewedCalls } from '../domain/hooks/hook-messages.ts';
 import type { HookRecord } from '../domain/hooks/hook-record.ts';
-import { CALL_EVENTS, END_EVENTS } from '../domain/hooks/hook-event.ts';
-import { hooksFor, type HookSnapshot, hooksMs, remoteHooks } from '../domain/hooks/hook-snapshot.ts';
+import { END_EVENTS } from '../domain/hooks/hook-event.ts';
+import { hooksFor, type HookSnapshot, hooksMs } from '../domain/hooks/hook-snapshot.ts';
 import { deniedByHook } from '../domain/hooks/denied-by-hook.ts';
+import { hooksBeforeCalls } from '../domain/hooks/hooks-before-calls.ts';
 import { hooksAfterCall } from '../domain/hooks/hooks-after-call.ts';
 import { BYTE_BUDGETS } from '../domain/json/byte-budget.ts';
 import { summaryText } from '../domain/content/summary-text.ts';
@@ -32,7 +33,7 @@ export function reviewRequest(
   run: RequestingRun,
   response: RecordedResponse,
 ): ActivityRequest<BeforeCallsInput, ReviewedCalls, ReviewedCalls> {
-  const hooks = remoteHooks(run.snapshot, ...CALL_EVENTS);
+  const hooks = hooksBeforeCalls(run.snapshot);
   return {
     name: ACTIVITIES.callHooks,
     tier: 'remote',

@@ -15,6 +15,8 @@ export interface ReservationTerms {
   own: LimitChanges;
   /** The calls of the response that have not started, this one included. */
   calls: CallsLeft;
+  /** The run itself needs no share. */
+  keepsNone?: boolean;
   /** Milliseconds since the epoch. */
   now: number;
 }
@@ -25,16 +27,17 @@ const SHARED = ['inputTokens', 'outputTokens', 'totalTokens', 'costUsd', 'toolCa
  * Returns the part of each limited amount that an agent is given: what its call asks for, as far as there is so much; otherwise an
  * equal share of the remainder among the calls of the response and the run itself. Steps are those of each run alone.
  */
-export function reservePart(state: RunState, { own, calls, now }: ReservationTerms): ReservedPart {
+export function reservePart(state: RunState, { own, calls, keepsNone = false, now }: ReservationTerms): ReservedPart {
   const given: LimitChanges = {};
   const wanted = limitNumbers(own);
+  const shares = calls.agents + (keepsNone ? 0 : 1);
   for (const name of SHARED) {
     const limit = state.limits[name];
     if (limit === undefined) continue;
     // The other calls of the response were admitted with this one: each of them may start.
     const admitted = name === 'toolCalls' ? calls.all - 1 : 0;
     const free = Math.max(0, limit - used(state)[name] - heldOf(state, name) - admitted);
-    const share = name === 'costUsd' ? free / (calls.agents + 1) : Math.floor(free / (calls.agents + 1));
+    const share = name === 'costUsd' ? free / shares : Math.floor(free / shares);
     const part = Math.min(free, wanted.get(name) ?? share);
     // An agent that may call no tool can still answer.
     if (part <= 0 && name !== 'toolCalls') return { ok: false, limit: name };

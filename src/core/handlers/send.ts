@@ -1,4 +1,5 @@
 import type { QueuedMessage } from '../domain/record/queued-message.ts';
+import { isParallel } from '../loop/flows/branch-input.ts';
 import type { RunState } from '../loop/state/run-state.ts';
 import type { MessageReceipt, SendInput } from '../protocol.ts';
 import { messageProblem } from '../wire-schemas/message-schema.ts';
@@ -17,11 +18,12 @@ export const send: RequestKind<SendInput, MessageReceipt> = {
 };
 
 function refusal(run: MessageReceiver, input: unknown): Refusal | undefined {
-  const { runId, inbox } = run;
-  if (run.state?.program !== undefined) {
+  const { runId, inbox, state } = run;
+  const kind = state?.program !== undefined ? 'program' : state !== undefined && isParallel(state) ? 'parallel flow' : undefined;
+  if (kind !== undefined) {
     return {
       code: 'invalid_input',
-      message: `Run "${runId}" is that of a program, which takes no messages: decide what waits, or start another run`,
+      message: `Run "${runId}" is that of a ${kind}, which takes no messages: decide what waits, or start another run`,
     };
   }
   const problem = messageProblem(input);

@@ -2,11 +2,12 @@
 
 import type { JsonValue } from '../domain/json/json.ts';
 import type { RecordedResponse } from '../domain/model/recorded-response.ts';
-import { accept } from './endings/accept.ts';
 import { endFailed, endAtLimit } from './endings/endings.ts';
 import { guardrailsOf } from '../domain/guardrails/guardrail.ts';
+import { endTurn } from './flows/turns.ts';
 import type { Answered, NextStep } from './next-step.ts';
 import type { RunPorts } from './ports.ts';
+import { takeMessages } from './requests/messages.ts';
 import { recordEvent, type RunState } from './state/run-state.ts';
 import { answerOf } from './state/answer-of.ts';
 import { thoughtOf } from './state/thought.ts';
@@ -57,6 +58,19 @@ export function mayRetryOutput(state: RunState): boolean {
 /** Ends the run with an answer, once the guardrails of the agent have passed it. */
 export function finish(state: RunState, ports: RunPorts, answered: Answered): NextStep {
   return guardrailsOf(state.snapshot, 'output').length > 0 ? { type: 'check_output', answered } : accept(state, ports, answered);
+}
+
+/**
+ * Ends the run with an answer. After the step limit, the status still says that the limit ended it. Messages that the run accepted
+ * before the answer arrived are answered first, so that no accepted message stays without an answer. `checked`: guardrails have
+ * passed it.
+ */
+export function accept(state: RunState, ports: RunPorts, { final, ...answered }: Answered, checked = false): NextStep {
+  const shown = checked ? { ...answered, checked: true as const } : answered;
+  if (final) return { type: 'finish', ending: { status: 'max_iterations_reached', stopReason: 'step_limit', ...shown } };
+  if (takeMessages(state, ports) || endTurn(state, answered.output)) return { type: 'call_model', final: false };
+  state.context.finalResult = answered.output;
+  return { type: 'finish', ending: { status: 'completed', stopReason: 'final_answer', ...shown } };
 }
 
 /** Returns the output of a response: its parts if it contains media, otherwise its text. */

@@ -8,6 +8,8 @@ import type { GuardrailReport } from '../domain/guardrails/guardrail.ts';
 import { beginInputCheck, checkInputFirst, endInputCheck } from './guardrails/check-input.ts';
 import { recordReport, spendOnGuardrails } from './guardrails/guardrail-note.ts';
 import { askAtLimit } from './limits/ask-at-limit.ts';
+import { isParallel } from './flows/branch-input.ts';
+import { startBranches } from './flows/start-branches.ts';
 import { takeTurn } from './flows/turns.ts';
 import { agentOfStep } from './handoffs/transfer-calls.ts';
 import { endCancelled, endFailed, endAtLimit } from './endings/endings.ts';
@@ -40,6 +42,7 @@ export async function runModelPhase(state: RunState, ports: RunPorts, position: 
   takeMessages(state, ports);
   if (ports.cancelRequested()) return endCancelled(state);
   if (limitReached(state, ports.now(), position) !== undefined) return stopAtLimit(state, ports, position);
+  if (isParallel(state)) return startBranches(state, ports);
   const stopped = state.handoffs?.flow?.isDue ? await takeTurn(state, ports) : undefined;
   if (stopped !== undefined) return stopped;
   if (isWindowFull(state, ports)) {

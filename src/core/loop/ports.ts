@@ -101,7 +101,7 @@ export type ToolOutcome =
       transferTo?: string;
       /** The run that the call has started as a child. */
       childRunId?: string;
-      /** The result of that run, if it is also the result of this one. */
+      /** The result of that run, if it is also the result of this one; or the way in which an agent of a parallel flow ended, if it did not complete. */
       ended?: EndOfFinalAgent;
       /** The time of recording, if the result was recorded before others of its response. ISO 8601. */
       recordedAt?: string;
@@ -117,7 +117,7 @@ export type ToolOutcome =
 /** The result of a tool call. */
 export type ToolResultOutcome = Extract<ToolOutcome, { type: 'result' }>;
 
-/** The result of an agent whose end is that of the run. */
+/** The end of an agent, for a run that ends with it. */
 export interface EndOfFinalAgent {
   /** The name of the tool. */
   tool: string;

@@ -19,5 +19,7 @@ export function childInput({ runId, state }: QueriedRun, ask: Partial<ChildInput
     });
   }
   const edited = state.approvals.approved.find(({ callId }) => callId === call.toolCallId)?.arguments;
-  return { input: requestOf(agent, edited ?? asRewritten(state, call).arguments), deps: sharedDeps(agent, state.deps) };
+  const input = requestOf(state, agent, edited ?? asRewritten(state, call).arguments);
+  // Parts are in the input of the agent already.
+  return { ...(typeof input === 'string' ? { input } : {}), deps: sharedDeps(agent, state.deps) };
 }

@@ -12,6 +12,8 @@ export interface AgentToolDefinition {
   readonly limits?: LimitChanges;
   /** Its result is that of the run. */
   readonly final?: true;
+  /** It is an agent of a parallel flow. */
+  readonly branch?: true;
   /** The tool has the parameter `request` alone. */
   readonly request?: true;
 }

@@ -78,6 +78,6 @@ export function defineGuardrail<const Type extends GuardrailType>(options: Guard
     failOpen,
     timeoutMs,
     models: models.map((model, index) => modelName(owner, nonEmpty(`${owner}: "models[${index}]"`, model))),
-    check: check as GuardrailDefinition['check'],
+    check: check,
   });
 }

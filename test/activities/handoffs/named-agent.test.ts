@@ -18,6 +18,15 @@ test('an order in the input of a run is the flow that a definition would be', ()
   expect(namedAgent(registry, { agent: 'one' })).toBe(one);
 });
 
+test('agents side by side may be in the input of a run, too', () => {
+  const { flow, tools } = namedAgent(registry, { agent: 'f', flow: { kind: 'parallel', agents: ['one', 'two'] } });
+  expect(flow).toEqual({ name: 'f', kind: 'parallel', agents: ['one', 'two'], maxIterations: 1 });
+  expect(tools.map(({ agent }) => agent)).toMatchObject([
+    { name: 'one', branch: true },
+    { name: 'two', branch: true },
+  ]);
+});
+
 describe('an order that cannot work is refused', () => {
   test.each([
     ['a flow in it', { kind: 'loop' as const, agents: ['one', 'inner'] }, 'Flow "f" cannot start: "inner" is a flow: name agents'],

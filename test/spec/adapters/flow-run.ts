@@ -1,5 +1,5 @@
 import { defineAgent } from '../../../src/define/define-agent.ts';
-import { defineFlow } from '../../../src/define/handoffs/define-flow.ts';
+import { defineFlow } from '../../../src/define/flows/define-flow.ts';
 import type { AnyAgent } from '../../../src/define/agent-definition.ts';
 import { mergeBranches, mergeEvents } from '../../../src/core/domain/flows/merge-branches.ts';
 import type { Event } from '../../../src/core/domain/record/event.ts';
@@ -60,7 +60,7 @@ async function sideBySide(team: readonly Member[], input: string): Promise<JsonO
   const merged = mergeBranches(
     runs.map(({ result }) => ({ ...result.toJSON(), name: result.agentName, output: result.output as JsonValue })),
   );
-  return { output: merged.output ?? null, authors: authorsOf(mergeEvents(runs.map(({ events }) => events))) };
+  return { output: merged.problem === undefined ? merged.output : null, authors: authorsOf(mergeEvents(runs.map(({ events }) => events))) };
 }
 
 function authorsOf(events: readonly Event[]): string[] {

@@ -11,6 +11,7 @@ import { LIMITS, MESSAGES, WINDOWS } from './limits.ts';
 import { OPENINGS } from './openings.ts';
 import { FLOWS } from './several-agents/flows.ts';
 import { HOOKED_AGENTS } from './several-agents/hooked-agents.ts';
+import { PARALLEL_FLOWS } from './several-agents/parallel-flows.ts';
 import { HANDOFFS } from './several-agents/handoffs.ts';
 import { GUARDRAILS } from './rules/guardrails.ts';
 import { PERMISSIONS } from './rules/permissions.ts';
@@ -47,5 +48,6 @@ export const SCENARIOS: readonly Scenario[] = [
   ...SUB_AGENTS,
   ...SUB_AGENT_LIMITS,
   ...FLOWS,
+  ...PARALLEL_FLOWS,
   ...HOOKED_AGENTS,
 ];

@@ -12,6 +12,8 @@ export interface AgentOfTool {
   final?: true;
   /** The tool has the parameter `request` alone, whose text the agent gets. Absent: it gets the arguments as JSON. */
   request?: true;
+  /** The agent is one of a parallel flow: it gets the input and the deps of the run, and the run keeps no part of its limits. */
+  branch?: true;
   /** The agent starts no runs of its own. */
   leaf?: true;
 }

@@ -1,11 +1,16 @@
 import type { JsonObject } from '../json/json.ts';
 
-/** The order in which the agents of a flow act, pinned in the snapshot of the first one. */
+/**
+ * The way in which the agents of a flow act. `sequential`: each acts once, in order. `loop`: all act again after the last one.
+ * `parallel`: all act at the same time, each in a run of its own.
+ */
+export type FlowKind = 'sequential' | 'loop' | 'parallel';
+
+/** The agents of a flow, pinned in the snapshot of the first one that acts, or of the flow itself if it is parallel. */
 export interface FlowPolicy {
   /** The name of the flow, by which its runs are found. */
   name: string;
-  /** `sequential`: each agent acts once. `loop`: all act again after the last one. */
-  kind: 'sequential' | 'loop';
+  kind: FlowKind;
   /** The names of the agents, in order. */
   agents: string[];
   /** The number of rounds of a loop. */

@@ -17,9 +17,10 @@ export interface Branch {
   usage: AggregatedUsage;
 }
 
-/** The outcome of agents that ran side by side. `output` is undefined if a branch has not completed. */
+/** The outcome of agents that ran side by side. */
 export interface MergedBranches {
-  output: string | undefined;
+  /** The output of each branch that has completed, under its name. */
+  output: string;
   /** The branches that have not completed, in words: `b (error: down), c (pending_confirmation)`. Absent if all have. */
   problem?: string;
   usage: AggregatedUsage;
@@ -29,8 +30,9 @@ export interface MergedBranches {
 export function mergeBranches(branches: readonly Branch[]): MergedBranches {
   const usage = branches.reduce((total, branch) => addRunUsage(total, branch.usage), noUsage());
   const open = branches.filter(({ status }) => status !== 'completed');
-  if (open.length > 0) return { output: undefined, problem: open.map(problemOf).join(', '), usage };
-  return { output: branches.map(({ name, output }) => `[${name}]\n${outputText(output)}`).join('\n\n'), usage };
+  const done = branches.filter(({ status }) => status === 'completed');
+  const output = done.map((branch) => `[${branch.name}]\n${outputText(branch.output)}`).join('\n\n');
+  return { output, ...(open.length === 0 ? {} : { problem: open.map(problemOf).join(', ') }), usage };
 }
 
 /** Merges the events of runs that began with the same input: the input once, and then what each run added, in the order of the agents. */

@@ -10,7 +10,7 @@ export interface HookSnapshot {
   tier?: 'remote';
   /** The time that it may take, in milliseconds. Absent: that of a hook that runs inside another activity. */
   timeoutMs?: number;
-  /** For a hook with an activity of its own: a failure of the activity is a deny. */
+  /** If it is called in an activity of its own, a failure of the activity is a deny. */
   failClosed?: true;
 }
 

@@ -15,3 +15,9 @@ export function costOf({ promptTokens, completionTokens, cachedTokens = 0 }: Usa
   const { input, output, cachedInput = input } = price;
   return ((promptTokens - cachedTokens) * input + cachedTokens * cachedInput + completionTokens * output) / MILLION;
 }
+
+/** Adds the price of a model, `provider/model`, to usage, if it is known. */
+export function priced<Usage extends UsageStats>(prices: Record<string, ModelPrice> | undefined, model: string, usage: Usage): Usage {
+  const price = prices?.[model];
+  return price === undefined ? usage : { ...usage, costUsd: costOf(usage, price) };
+}

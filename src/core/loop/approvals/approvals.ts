@@ -30,11 +30,6 @@ const REMEMBERED = { count: 100, bytes: 20_000 };
 /** Bytes of JSON of a reason that is kept in memory. */
 const REASON_BYTES = 300;
 
-/** Returns the approvals of a run that has requested none. */
-export function noApprovals(): Approvals {
-  return { pending: [], approved: [], decided: [], remembered: [] };
-}
-
 /** Returns the deadline of a call that begins to wait `now`, and the decision that is applied then. */
 export function deadlineOf({ deadlineMs, onDeadline }: ApprovalDeadline, now: number): Pick<PendingApproval, 'deadlineAt' | 'onDeadline'> {
   return deadlineMs === undefined ? {} : { deadlineAt: now + deadlineMs, onDeadline: onDeadline ?? 'reject' };

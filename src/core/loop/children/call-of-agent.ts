@@ -2,18 +2,22 @@
 
 import type { AgentOfTool } from '../../domain/children/agent-tool.ts';
 import type { RunningAgent } from '../../domain/children/running-agent.ts';
+import type { ContentPart } from '../../domain/content/content.ts';
 import type { JsonObject } from '../../domain/json/json.ts';
 import type { ToolInvocation } from '../ports.ts';
+import { branchInput } from '../flows/branch-input.ts';
 import type { RunState } from '../state/run-state.ts';
 
-/** Returns the text that an agent gets for a call: the request, or the arguments as JSON. */
-export function requestOf({ request }: AgentOfTool, args: JsonObject): string {
+/** Returns the input that an agent gets for a call: the request, or the arguments as JSON; in a parallel flow, the input of the run. */
+export function requestOf(state: Pick<RunState, 'window'>, { request, branch }: AgentOfTool, args: JsonObject): string | ContentPart[] {
+  if (branch) return branchInput(state) ?? '';
   const text = args['request'];
   return request && typeof text === 'string' ? text : JSON.stringify(args);
 }
 
 /** Returns the fields of the deps that an agent gets. */
-export function sharedDeps({ share }: AgentOfTool, deps: JsonObject): JsonObject {
+export function sharedDeps({ share, branch }: AgentOfTool, deps: JsonObject): JsonObject {
+  if (branch) return deps;
   return Object.fromEntries(share.flatMap((name) => (Object.hasOwn(deps, name) ? [[name, deps[name] ?? null]] : [])));
 }
 

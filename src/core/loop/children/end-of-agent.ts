@@ -36,7 +36,8 @@ export function outcomeOfAgent(
   else state.below = withChild(state.below, result);
   if (outcome.type === 'cancelled' && ports.cancelRequested()) return { type: 'cancelled', childRunId };
   if (result === undefined) return { ...failure(invocation, 'was cancelled, and has not ended in time'), durationMs, childRunId };
-  const ofRun = invocation.tool.agent?.final ? finalResult(state, invocation, result) : {};
+  const { final, branch } = invocation.tool.agent ?? {};
+  const ofRun = final ? finalResult(state, invocation, result) : branch ? endOfBranch(invocation, result) : {};
   if ('problem' in ofRun) return { ...failure(invocation, ofRun.problem), durationMs, childRunId };
   return {
     ...(result.status === 'completed' ? answerOf(invocation, result) : unfinished(invocation, result)),
@@ -87,6 +88,15 @@ function finalResult(
   const problems = declared === undefined || status !== 'completed' ? [] : checkJson(declared.schema, output);
   if (problems.length > 0)
     return { problem: `gave an answer that does not fit the output schema of this agent: ${problemsText(problems)}` };
-  const failed = error === null ? {} : { error: { code: errorCode ?? 'internal', message: error } };
-  return { ended: { status, stopReason, output, tool: tool.name, ...failed } };
+  return { ended: { status, stopReason, output, tool: tool.name, ...errorOf(error, errorCode) } };
+}
+
+/** Returns the way in which an agent of a parallel flow ended, if it did not complete. Its result has its partial answer. */
+function endOfBranch({ tool }: ToolInvocation, { status, stopReason, error, errorCode }: RunResultFields): Pick<Result, 'ended'> {
+  if (status === 'completed') return {};
+  return { ended: { status, stopReason, output: '', tool: tool.name, ...errorOf(error, errorCode) } };
+}
+
+function errorOf(message: string | null, code: string | null = null): { error?: { code: string; message: string } } {
+  return message === null ? {} : { error: { code: code ?? 'internal', message } };
 }

@@ -31,7 +31,7 @@ export function makeAgent(
   if (depth >= tree.depth) return refused(`depth: there are ${depth} runs above this one, and at most ${tree.depth} are allowed`);
   if (runsLeft(state) < 1) return refused('perTree: no further run may be started in this tree');
   const now = ports.now();
-  const reserved = reservePart(state, { own: agent.limits ?? {}, calls, now });
+  const reserved = reservePart(state, { own: agent.limits ?? {}, calls, now, keepsNone: agent.branch === true });
   if (!reserved.ok) return refused(`${reserved.limit}: nothing of it is left for another run`);
   const { eventId, index, offset, tool } = invocation;
   const runId = ports.childRunId(`${state.runId}/${tool.name}.${offset}.${index}.`);
@@ -54,7 +54,7 @@ function startOf(state: RunState, { call }: ToolInvocation, agent: AgentOfTool, 
     kind: 'agent',
     input: {
       agent: agent.name,
-      input: requestOf(agent, call.arguments),
+      input: requestOf(state, agent, call.arguments),
       ...(Object.keys(deps).length === 0 ? {} : { deps }),
       ...(maxIterations === undefined ? {} : { maxIterations }),
       ...(Object.keys(limits).length === 0 ? {} : { limits }),

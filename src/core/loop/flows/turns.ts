@@ -15,7 +15,7 @@ import type { RunState } from '../state/run-state.ts';
 
 /** Returns the handoffs of a run that begins with a flow: the flow decides who is next, not the model. */
 export function beginFlow({ flow, name, handoffs }: AgentSnapshot): Pick<RunState, 'handoffs'> {
-  if (flow === undefined) return {};
+  if (flow === undefined || flow.kind === 'parallel') return {};
   const max = handoffs?.max ?? DEFAULT_MAX_HANDOFFS;
   return {
     handoffs: { first: flow.name, max, count: 0, pinned: [], usage: [[name, noUsage()]], flow: { ...flow, turn: 0, iteration: 1 } },

@@ -1,6 +1,6 @@
 // Closing: the check of an answer before it counts.
 
-import { accept } from '../endings/accept.ts';
+import { accept } from '../answer.ts';
 import { endCancelled } from '../endings/endings.ts';
 import type { Answered, NextStep } from '../next-step.ts';
 import type { RunPorts } from '../ports.ts';

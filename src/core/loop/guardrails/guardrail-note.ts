@@ -7,13 +7,13 @@ import {
   guardrailsOf,
   refusalIn,
 } from '../../domain/guardrails/guardrail.ts';
+import { priced } from '../../domain/model/price.ts';
 import { addEstimated, addReported } from '../../domain/model/usage.ts';
 import type { Ending, NextStep } from '../next-step.ts';
 import { blockedText } from '../../domain/guardrails/guardrail.ts';
 import type { GuardrailOutcome } from '../ports.ts';
 import type { RunClock } from '../state/clock.ts';
 import { recordEvent, type RunState } from '../state/run-state.ts';
-import { priced } from '../state/spending.ts';
 
 /** Adds the cost of checks to the usage of the run, and returns the report with its price. */
 export function spendOnGuardrails(state: RunState, { findings, spent }: GuardrailReport): GuardrailReport {
@@ -23,8 +23,8 @@ export function spendOnGuardrails(state: RunState, { findings, spent }: Guardrai
 
 function spendOnModel(state: RunState, { model, calls, reported, estimated }: GuardrailSpent): GuardrailSpent {
   const cost = {
-    ...(reported === undefined ? {} : { reported: priced(state, model, reported) }),
-    ...(estimated === undefined ? {} : { estimated: priced(state, model, estimated) }),
+    ...(reported === undefined ? {} : { reported: priced(state.snapshot.prices, model, reported) }),
+    ...(estimated === undefined ? {} : { estimated: priced(state.snapshot.prices, model, estimated) }),
   };
   const usage = addEstimated(addReported(state.usage, cost.reported ?? null), cost.estimated);
   state.usage = { ...usage, llmCalls: usage.llmCalls + calls };

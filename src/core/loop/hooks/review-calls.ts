@@ -1,9 +1,8 @@
 // Tool phase: the hooks before calls that run in an activity of their own.
 
 import { isToolCall } from '../../domain/content/content.ts';
-import { CALL_EVENTS } from '../../domain/hooks/hook-event.ts';
 import type { ReviewedCalls } from '../../domain/hooks/hook-messages.ts';
-import { remoteHooks } from '../../domain/hooks/hook-snapshot.ts';
+import { hooksBeforeCalls } from '../../domain/hooks/hooks-before-calls.ts';
 import type { RecordedResponse } from '../../domain/model/recorded-response.ts';
 import type { ToolsPosition } from '../next-step.ts';
 import type { RunPorts } from '../ports.ts';
@@ -13,7 +12,7 @@ import { asRewritten } from './rewritten-arguments.ts';
 /** True if such hooks are to be called before the calls of a response start. */
 export function hasHooksBefore({ snapshot }: RunState, ports: RunPorts, { response, final }: ToolsPosition): boolean {
   if (final || response.reviewed || snapshot.hooks === undefined || ports.cancelRequested()) return false;
-  return remoteHooks(snapshot, ...CALL_EVENTS).length > 0 && response.content.some(isToolCall);
+  return hooksBeforeCalls(snapshot).length > 0 && response.content.some(isToolCall);
 }
 
 /** Returns the position with the answers of these hooks in its response, so that they are not called again. */

@@ -15,14 +15,14 @@ import type { SpentBelow } from '../../domain/children/spent-below.ts';
 import type { ParentRun } from '../../domain/run/parent-run.ts';
 import type { AggregatedUsage } from '../../domain/model/usage.ts';
 import type { Window } from '../../domain/record/window.ts';
-import { type Approvals, noApprovals } from '../approvals/approvals.ts';
+import type { Approvals } from '../approvals/approvals.ts';
 import type { CellPosition, Position, ToolsPosition } from '../next-step.ts';
 import type { CodeState } from '../code/code-state.ts';
 import type { CarriedInbox } from './carried-inbox.ts';
 import { recordedResults, withoutRecorded } from '../tool-phase/results-in-window.ts';
 import type { CarriedProgram } from '../../domain/program/program-state.ts';
 import { fromCarriedProgram, toCarriedProgram } from '../../domain/program/carried-program.ts';
-import type { LastStep, MeasuredWindow, RunState } from './run-state.ts';
+import { type LastStep, type MeasuredWindow, noApprovals, type RunState } from './run-state.ts';
 
 /** The version of the carried state that this code writes. */
 export const STATE_VERSION = 1;

@@ -17,7 +17,7 @@ import type { RunStatus } from '../../domain/run/status.ts';
 import type { StepResult, ToolCallRecord } from '../../domain/record/step.ts';
 import { noUsage, type AggregatedUsage } from '../../domain/model/usage.ts';
 import { emptyWindow, extendWindow, type Window, type WindowEvent } from '../../domain/record/window.ts';
-import { type Approvals, noApprovals } from '../approvals/approvals.ts';
+import type { Approvals } from '../approvals/approvals.ts';
 import type { CodeState } from '../code/code-state.ts';
 import type { RunningAgent } from '../../domain/children/running-agent.ts';
 import type { SpentBelow } from '../../domain/children/spent-below.ts';
@@ -173,6 +173,11 @@ export function blankRunState({ runId, snapshot, deps = {}, startedAt }: Omit<Ru
     modelRetries: new Map(),
     ...(snapshot.hookRecords === undefined ? {} : { hookRecords: snapshot.hookRecords }),
   };
+}
+
+/** Returns the approvals of a run that has requested none. */
+export function noApprovals(): Approvals {
+  return { pending: [], approved: [], decided: [], remembered: [] };
 }
 
 /** Appends an event. If it has no id yet, it gets one from the workflow, so that a reset run cannot repeat the id with other content. */

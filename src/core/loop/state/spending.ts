@@ -3,7 +3,7 @@
 import type { ErrorCode } from '../../domain/errors/error.ts';
 import type { Event } from '../../domain/record/event.ts';
 import { jsonBytes } from '../../domain/json/payload-limit.ts';
-import { costOf } from '../../domain/model/price.ts';
+import { priced } from '../../domain/model/price.ts';
 import type { RecordedResponse } from '../../domain/model/recorded-response.ts';
 import {
   type AggregatedUsage,
@@ -37,8 +37,8 @@ export interface SpentCall {
  * provider did not report is estimated.
  */
 export function spend(state: RunState, { model, usage, answer, failedAttempts }: SpentCall): Spending {
-  const estimated = usage === null ? priced(state, model, estimateOf(state, answer)) : undefined;
-  const reported = usage === null ? null : priced(state, model, usage);
+  const estimated = usage === null ? priced(state.snapshot.prices, model, estimateOf(state, answer)) : undefined;
+  const reported = usage === null ? null : priced(state.snapshot.prices, model, usage);
   addSpending(state, (total) => addEstimated(addUsage(total, reported), estimated));
   return {
     usage: reported,
@@ -57,8 +57,8 @@ function addSpending(state: RunState, add: (total: AggregatedUsage) => Aggregate
 /** Adds the cost of failed attempts. */
 function spendAttempts(state: RunState, model: string, spent: Spent | undefined): Pick<Event, 'failedAttempts'> {
   if (spent === undefined) return {};
-  const reported = spent.reported === undefined ? undefined : priced(state, model, spent.reported);
-  const estimated = spent.estimated === undefined ? undefined : priced(state, model, spent.estimated);
+  const reported = spent.reported === undefined ? undefined : priced(state.snapshot.prices, model, spent.reported);
+  const estimated = spent.estimated === undefined ? undefined : priced(state.snapshot.prices, model, spent.estimated);
   addSpending(state, (total) => addEstimated(addReported(total, reported ?? null), estimated));
   return { failedAttempts: { ...(reported === undefined ? {} : { reported }), ...(estimated === undefined ? {} : { estimated }) } };
 }
@@ -91,10 +91,4 @@ function estimateOf(state: RunState, answer: unknown): EstimatedUsage {
   const promptTokens = estimatedPromptTokens(state);
   const completionTokens = estimatedTokens(jsonBytes(answer));
   return { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens };
-}
-
-/** Adds the price of a model to usage, if it is known. */
-export function priced<Usage extends UsageStats>({ snapshot }: RunState, model: string, usage: Usage): Usage {
-  const price = snapshot.prices?.[model];
-  return price === undefined ? usage : { ...usage, costUsd: costOf(usage, price) };
 }

@@ -19,6 +19,8 @@ import { takeNarrowings } from '../permissions/permission-changes.ts';
 import { permissionVerdict } from '../permissions/run-permissions.ts';
 import { recordResults, recordToolStep } from './record-results.ts';
 import { afterCallsOfCode } from '../code/calls-of-code.ts';
+import { isParallel } from '../flows/branch-input.ts';
+import { mergeOutcomes } from '../flows/merge-outcomes.ts';
 import { finalAnswerOfCode } from '../code/final-answer.ts';
 import { handOver } from '../handoffs/switch-agent.ts';
 import { asRewritten, noteRewrites } from '../hooks/rewritten-arguments.ts';
@@ -158,6 +160,10 @@ function afterTools(acting: Acting, ports: RunPorts, outcomes: readonly (ToolOut
   const { state, response, calls, final } = acting;
   if (final) return endAtLimit(state);
   if (response.verdict !== undefined) return finishChecked(state, ports, response, final);
+  if (isParallel(state)) {
+    const merged = mergeOutcomes(state, calls, outcomes);
+    return 'status' in merged ? { type: 'finish', ending: merged } : finish(state, ports, { ...merged, final: false });
+  }
   const ended = endOfFinalAgent(outcomes);
   if (ended !== undefined)
     return ended.status === 'completed' ? finish(state, ports, { output: ended.output, final: false }) : { type: 'finish', ending: ended };

@@ -14,13 +14,13 @@ test('the output has that of each agent under its name, separated by blank lines
   expect(merged.problem).toBeUndefined();
 });
 
-test('there is no output if a branch has failed or waits', () => {
+test('there is a problem if a branch has failed or waits, and the output has the others', () => {
   const merged = mergeBranches([
     branch('a'),
     branch('b', { status: 'error', error: 'down' }),
     branch('c', { status: 'pending_confirmation' }),
   ]);
-  expect(merged).toMatchObject({ output: undefined, problem: 'b (error: down), c (pending_confirmation)' });
+  expect(merged).toMatchObject({ output: '[a]\nfrom a', problem: 'b (error: down), c (pending_confirmation)' });
 });
 
 test('merged events have the input once', () => {

@@ -1,19 +1,22 @@
 import type { z } from 'zod';
-import { DEFAULT_ITERATIONS, type FlowPolicy } from '../../core/domain/flows/flow-policy.ts';
+import { DEFAULT_ITERATIONS, type FlowKind, type FlowPolicy } from '../../core/domain/flows/flow-policy.ts';
 import type { JsonObject } from '../../core/domain/json/json.ts';
 import { UsageError } from '../../core/domain/errors/error.ts';
 import { jsonSchemaOf } from '../../schema/zod-json-schema.ts';
 import type { AgentDefinition, AnyAgent, OutputOf, UnfinishedOf } from '../agent-definition.ts';
 import { nonEmpty, requireKnown, requireZod, wholeNumber } from '../options/option-checks.ts';
-import { flowLimits } from './flow-limits.ts';
+import { flowAgent } from './flow-agent.ts';
 import { untilProblem } from './until-problem.ts';
 
 /** The options of `defineFlow`. */
-export interface FlowOptions<Agents extends readonly AnyAgent[]> {
+export interface FlowOptions<Agents extends readonly AnyAgent[], Kind extends FlowKind = FlowKind> {
   /** Names the flow for clients and the Temporal UI, as the name of an agent does. */
   name: string;
-  /** `sequential`: each agent acts once, in order. `loop`: after the last one, all act again. */
-  kind: 'sequential' | 'loop';
+  /**
+   * `sequential`: each agent acts once, in order. `loop`: after the last one, all act again. `parallel`: all act at the same time, each
+   * as a child run with a conversation of its own.
+   */
+  kind: Kind;
   /** The agents, in order, each once. */
   agents: Agents;
   /** The rounds of a loop. Default 5. */
@@ -22,42 +25,36 @@ export interface FlowOptions<Agents extends readonly AnyAgent[]> {
   until?: z.ZodType;
 }
 
-/** A flow: it is started and registered like an agent. */
-export type FlowDefinition<Agents extends readonly AnyAgent[] = readonly AnyAgent[]> = AgentDefinition<
-  OutputOf<Agents[number]>,
+/** A flow: it is started and registered like an agent. The output of a parallel one is text: that of each agent under its name. */
+export type FlowDefinition<Agents extends readonly AnyAgent[] = readonly AnyAgent[], Kind extends FlowKind = FlowKind> = AgentDefinition<
+  Kind extends 'parallel' ? string : OutputOf<Agents[number]>,
   never,
   unknown,
   never,
-  UnfinishedOf<Agents[number]>
+  Kind extends 'parallel' ? string : UnfinishedOf<Agents[number]>
 >;
+
+const FLOW_KINDS: readonly FlowKind[] = ['sequential', 'loop', 'parallel'];
 
 const OPTIONS = ['name', 'kind', 'agents', 'maxIterations', 'until'];
 
 /**
- * Defines a flow: agents that act one after the other in one run, over one conversation. It is started like an agent, and a worker has it
- * among its `agents`, with the agents that it names. Throws a `UsageError` for a flow that cannot work.
+ * Defines a flow: agents that act one after the other in one run, over one conversation, or at the same time in runs of their own. It is
+ * started like an agent, and a worker has it among its `agents`, with the agents that it names. Throws a `UsageError` for a flow that
+ * cannot work.
  *
  * @example
  * const article = defineFlow({ name: 'article', kind: 'sequential', agents: [researcher, writer] });
  */
-export function defineFlow<const Agents extends readonly AnyAgent[]>(options: FlowOptions<Agents>): FlowDefinition<Agents> {
+export function defineFlow<const Agents extends readonly AnyAgent[], const Kind extends FlowKind>(
+  options: FlowOptions<Agents, Kind>,
+): FlowDefinition<Agents, Kind> {
   const name = nonEmpty('the "name" of a flow', options.name);
   const owner = `flow ${JSON.stringify(name)}`;
   requireKnown(owner, options, OPTIONS);
   const agents = checkAgents(owner, options.agents);
   const flow = policyOf(owner, { ...options, name });
-  const [first] = agents;
-  if (first === undefined) throw new UsageError(`${owner} has no agents: name those that act, in order`);
-  const { description: _, deps: __, depsSchema: ___, output: ____, handoffs: _____, ...rest } = first;
-  const defined: AnyAgent = {
-    ...rest,
-    name,
-    tools: agents.flatMap(({ tools }) => tools),
-    flow,
-    flowAgents: agents,
-    limits: flowLimits(agents, flow.maxIterations),
-  };
-  return defined as FlowDefinition<Agents>;
+  return flowAgent(owner, flow, agents) as FlowDefinition<Agents, Kind>;
 }
 
 function checkAgents(owner: string, agents: readonly AnyAgent[]): readonly AnyAgent[] {
@@ -74,20 +71,18 @@ function checkAgents(owner: string, agents: readonly AnyAgent[]): readonly AnyAg
 }
 
 function policyOf(owner: string, { name, kind, agents, maxIterations, until }: FlowOptions<readonly AnyAgent[]>): FlowPolicy {
-  if (kind !== 'sequential' && kind !== 'loop') {
-    throw new UsageError(
-      `${owner}: "kind" is ${JSON.stringify(kind)}: write "sequential" or "loop"; agents run side by side by parallel of "longhaul/workflow"`,
-    );
+  if (!FLOW_KINDS.includes(kind)) {
+    throw new UsageError(`${owner}: "kind" is ${JSON.stringify(kind)}: write "sequential", "loop" or "parallel"`);
   }
-  if (kind === 'sequential' && (maxIterations !== undefined || until !== undefined)) {
-    throw new UsageError(`${owner} is sequential, and "maxIterations" and "until" are for a loop: leave them out, or write "kind": "loop"`);
+  if (kind !== 'loop' && (maxIterations !== undefined || until !== undefined)) {
+    throw new UsageError(`${owner} is ${kind}, and "maxIterations" and "until" are for a loop: leave them out, or write "kind": "loop"`);
   }
   const condition = until === undefined ? undefined : conditionOf(owner, until);
   return {
     name,
     kind,
     agents: agents.map((agent) => agent.name),
-    maxIterations: kind === 'sequential' ? 1 : wholeNumber(`${owner}: "maxIterations"`, maxIterations ?? DEFAULT_ITERATIONS, 1),
+    maxIterations: kind !== 'loop' ? 1 : wholeNumber(`${owner}: "maxIterations"`, maxIterations ?? DEFAULT_ITERATIONS, 1),
     ...(condition === undefined ? {} : { until: condition }),
   };
 }

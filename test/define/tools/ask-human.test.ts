@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { executeTool } from '../../activities/tool-calls/execute-tool.ts';
-import { defineAgent } from '../../src/define/define-agent.ts';
-import { askHuman } from '../../src/define/tools/ask-human.ts';
-import type { RunContext } from '../../src/define/context/run-context.ts';
-import { UsageError } from '../../src/core/domain/errors/error.ts';
-import { snapshotOf } from '../fakes/snapshot.ts';
+import { executeTool } from '../../../activities/tool-calls/execute-tool.ts';
+import { defineAgent } from '../../../src/define/define-agent.ts';
+import { askHuman } from '../../../src/define/tools/ask-human.ts';
+import type { RunContext } from '../../../src/define/context/run-context.ts';
+import { UsageError } from '../../../src/core/domain/errors/error.ts';
+import { snapshotOf } from '../../fakes/snapshot.ts';
 
 const BASE = { name: 'ask_support', description: 'Asks a colleague.', answer: z.string() };
 

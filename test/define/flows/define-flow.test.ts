@@ -1,12 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { AgentRegistry } from '../../../activities/agents/agent-registry.ts';
+import { checkedAgents } from '../../../activities/agents/check-sub-agents.ts';
 import { runInput } from '../../../src/client/start/input.ts';
 import { defineAgent, defineFlow } from '../../../src/index.ts';
 import { scriptedModel } from '../../../src/testing/index.ts';
 
 const one = defineAgent({ name: 'one', model: 'p/m', limits: { steps: 3, toolCalls: 4, costUsd: 1 } });
 const two = defineAgent({ name: 'two', model: 'p/m', deps: z.object({ id: z.string() }), limits: { steps: 5, toolCalls: 1 } });
+const named = (name: string) => defineAgent({ name, model: 'p/m' });
 const BASE = { name: 'flow', kind: 'sequential', agents: [one, two] } as const;
 
 test('a flow is started like an agent, by its name', () => {
@@ -22,6 +24,18 @@ test('a flow is started like an agent, by its name', () => {
 test('its limits are the sums of those of its agents, for each round, where all of them have one', () => {
   expect(defineFlow(BASE).limits).toEqual({ maxIterations: 8, toolCalls: 5, finalAttempt: false });
   expect(defineFlow({ ...BASE, kind: 'loop', maxIterations: 2 }).limits).toMatchObject({ maxIterations: 16, toolCalls: 10 });
+});
+
+test('the limits of agents side by side are sums too, with a tool call for the start of each, and the latest deadline', () => {
+  const slow = defineAgent({ name: 'slow', model: 'p/m', limits: { toolCalls: 2, deadline: '2h' } });
+  const quick = defineAgent({ name: 'quick', model: 'p/m', limits: { toolCalls: 3, deadline: '1h', totalTokens: 10 } });
+  const flow = defineFlow({ name: 'flow', kind: 'parallel', agents: [slow, quick] });
+  expect(flow.limits).toEqual({ maxIterations: 10, finalAttempt: false, toolCalls: 7, deadlineMs: 7_200_000 });
+});
+
+test('a worker with a flow of agents side by side has these agents', () => {
+  const flow = defineFlow({ name: 'flow', kind: 'parallel', agents: [one, two] });
+  expect(checkedAgents([flow]).map(({ name }) => name)).toEqual(['flow', 'one', 'two']);
 });
 
 test('a loop has five rounds, unless an answer ends it', () => {
@@ -51,13 +65,19 @@ test('a start overrides the model of no flow', () => {
 describe('a flow that cannot work is refused', () => {
   test.each([
     ['no name', { name: ' ' }, 'the "name" of a flow is " "'],
-    ['another kind', { kind: 'zigzag' as never }, 'flow "flow": "kind" is "zigzag": write "sequential" or "loop"'],
+    ['another kind', { kind: 'zigzag' as never }, 'flow "flow": "kind" is "zigzag": write "sequential", "loop" or "parallel"'],
     ['no agents', { agents: [] }, 'flow "flow" has no agents'],
     ['no list', { agents: one as never }, 'flow "flow": "agents" is not a list'],
     ['a name', { agents: ['one' as never] }, 'flow "flow": "agents" has a value that is not an agent'],
     ['one agent twice', { agents: [one, one] }, 'flow "flow": "agents" names "one" twice'],
     ['a flow in a flow', { agents: [defineFlow({ ...BASE, name: 'inner' })] }, 'flow "flow": "agents" names "inner", which is a flow'],
     ['rounds of a sequence', { maxIterations: 2 }, 'flow "flow" is sequential, and "maxIterations" and "until" are for a loop'],
+    ['rounds of agents side by side', { kind: 'parallel' as const, until: z.literal(1) }, 'flow "flow" is parallel, and "maxIterations"'],
+    [
+      'names that are one tool name',
+      { kind: 'parallel' as const, agents: [named('a b'), named('a_b')] },
+      'flow "flow": two of its agents have the tool name "a_b": name one of them otherwise',
+    ],
     ['no round', { kind: 'loop' as const, maxIterations: 0 }, 'flow "flow": "maxIterations" is 0: write a whole number of at least 1'],
     ['an unknown option', { rounds: 2 }, 'flow "flow" has an unknown option "rounds"'],
     ['a pattern as its end', { kind: 'loop' as const, until: z.string().regex(/good/) }, 'a condition cannot have "pattern"'],
