@@ -29,7 +29,8 @@ async function demo({ exit }: { exit: boolean }): Promise<number> {
     run = await client.start(triage, { input: 'My lamp arrived broken. I want my money back. It is order 42.' });
     output.print(`Run "${run.runId}" has begun\n`);
     const ended = run.result({ signal });
-    const told = Promise.all([printEvents(run), decide(run, ended)]);
+    const printed = new Set<string>();
+    const told = Promise.all([printEvents(run, printed), decide(run, printed, ended)]);
     await untilInterrupted(signal, Promise.race([session.failed, told]));
     result = await ended;
     await printResult(run, result);
@@ -44,22 +45,24 @@ async function demo({ exit }: { exit: boolean }): Promise<number> {
   }
 }
 
-/** Prints the events of all runs of the tree. */
-async function printEvents(run: RunHandle): Promise<void> {
+/** Prints the events of all runs of the tree, and adds the ids of the calls in them to `printed`. */
+async function printEvents(run: RunHandle, printed: Set<string>): Promise<void> {
   let startedAt: number | undefined;
   for await (const event of run.events({ tree: true, follow: true, signal })) {
     startedAt ??= event.timestamp;
     const width = stdout.isTTY === true ? stdout.columns : undefined;
     const options = { startedAt, look: output.look.bind(output), maxLines: 4, ...(width === undefined ? {} : { width }) };
     for (const line of eventLines(event, options)) output.print(line);
+    for (const item of event.content) if (item.type === 'tool_call') printed.add(item.toolCallId);
   }
 }
 
-/** Decides as an approver, at the root, about all calls that wait in the tree. */
-async function decide(run: RunHandle, ended: Promise<unknown>): Promise<void> {
+/** Decides as an approver, at the root, about all calls that wait in the tree, once a reader has seen them. */
+async function decide(run: RunHandle, printed: ReadonlySet<string>, ended: Promise<unknown>): Promise<void> {
   const isOver = ended.then(() => true);
   for (;;) {
     for (const waiting of (await run.approvals()).pending) {
+      if (!printed.has(waiting.callId)) continue;
       const lines = treeLines(await run.tree(), output);
       for (const line of ['', output.look('bold', 'The tree while it waits'), ...lines, '']) output.print(line);
       await run.approve(waiting, { by: 'ann' });

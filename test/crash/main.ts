@@ -50,13 +50,13 @@ function runOnePass<Recorded extends RecordOfRun, Plain>(
   resources: SharedResources,
   hit: { pass: Pass; subject: Subject<Recorded, Plain> },
 ): Promise<Outcome[]> {
-  const { parallel, points: texts, all, random } = options;
+  const { parallel, retry, points: texts, all, random } = options;
   if (random !== undefined) return runRandomly(resources, hit, { ...random, parallel, report });
   const chosen = (points: readonly string[]): readonly string[] => {
     if (texts.length > 0) return points.filter((point) => texts.some((text) => point.includes(text)));
     return all ? points : hit.subject.sample(points, hit.pass);
   };
-  return runPass(resources, hit, { parallel, chosen, report });
+  return runPass(resources, hit, { parallel, retry, chosen, report });
 }
 
 /** Prints the points that a run reaches. */

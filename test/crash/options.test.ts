@@ -12,6 +12,7 @@ test('without arguments the whole matrix is run', () => {
     json: false,
     list: false,
     queries: false,
+    retry: false,
   });
 });
 
@@ -34,6 +35,7 @@ test.each([
   ['--random', '--for', 'ever'],
   ['--random', '--points', 'charge'],
   ['--random', '--all'],
+  ['--random', '--retry'],
   ['--unheard-of'],
 ])('%s %s is refused', (...args) => {
   expect(() => parseOptions(args)).toThrow(/./);

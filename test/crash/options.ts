@@ -15,6 +15,8 @@ export interface CrashOptions {
   parallel: number;
   /** If true, a line with the outcome comes before the closing line, for a machine to read. */
   json: boolean;
+  /** Hits a few points at which a check failed once more. */
+  retry: boolean;
   /** Prints the points, and kills nothing. */
   list: boolean;
   /** Queries every run all the time, caches hardly any run, and replays every history at the end. */
@@ -26,7 +28,7 @@ export interface CrashOptions {
 const CHOICE = `[--only|--scenario ${SUBJECTS.join('|')}] [--pass ${PASSES.join('|')}]`;
 
 /** The usage of the command. */
-export const USAGE = `Usage: npm run crash -- ${CHOICE} [--all] [--points text,text] [--parallel 4] [--queries] [--list] [--json]
+export const USAGE = `Usage: npm run crash -- ${CHOICE} [--all] [--points text,text] [--parallel 4] [--queries] [--retry] [--list] [--json]
        npm run crash -- --random [--seed 1] [--for 60s] ${CHOICE} [--parallel 4] [--queries] [--json]`;
 
 /** Reads the command line. Throws an error whose message describes the mistake. */
@@ -46,12 +48,13 @@ export function parseOptions(args: readonly string[]): CrashOptions {
       for: { type: 'string' },
       list: { type: 'boolean', default: false },
       queries: { type: 'boolean', default: false },
+      retry: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
     },
   });
   if (!values.random && (values.seed !== undefined || values.for !== undefined)) throw new Error('--seed and --for go with --random');
-  if (values.random && (values.list || values.all || values.points !== '')) {
-    throw new Error('--random goes without --points, --all and --list');
+  if (values.random && (values.list || values.all || values.retry || values.points !== '')) {
+    throw new Error('--random goes without --points, --all, --retry and --list');
   }
   return {
     only: subjects(values),
@@ -62,6 +65,7 @@ export function parseOptions(args: readonly string[]): CrashOptions {
     json: values.json,
     list: values.list,
     queries: values.queries,
+    retry: values.retry,
     ...(values.random ? { random: { seed: count('seed', values.seed ?? '1'), ms: milliseconds(values.for ?? '60s') } } : {}),
   };
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { contentFilter, defineAgent, defineGuardrail, defineTool } from '../../src/index.ts';
-import { hang, say, scriptedModel, testAgent } from '../../src/testing/index.ts';
+import { callTool, hang, say, scriptedModel, sendMessage, testAgent } from '../../src/testing/index.ts';
 
 const acts: string[] = [];
 const pay = defineTool({ name: 'pay', description: 'Pays', parameters: z.object({}), execute: () => void acts.push('paid') });
@@ -24,6 +24,25 @@ test('messages that are blocked abort the request, start no tool, and end the ru
   });
   expect(requests).toHaveLength(1);
   expect(acts).toEqual([]);
+});
+
+test('a later message is checked before it is answered, and the earlier ones are not checked again', async () => {
+  const checked: string[] = [];
+  const seen = defineGuardrail({
+    name: 'seen',
+    type: 'input',
+    check: ({ text }) => {
+      checked.push(text);
+      return text === 'damn' ? { passed: false, message: 'Be polite' } : { passed: true };
+    },
+  });
+  const agent = defineAgent({ name: 'clerk', model: 'scripted/m', tools: [pay], guardrails: [seen] });
+  const model = scriptedModel([callTool('pay'), hang()]);
+  const { result, events } = await testAgent(agent, { input: 'Go', model, meanwhile: [sendMessage('damn', { step: 1, tool: 'pay' })] });
+  expect(result).toMatchObject({ status: 'error', stopReason: 'guardrail', output: 'Request blocked: Be polite', stepsUsed: 1 });
+  expect(checked).toEqual(['Go', 'damn']);
+  const blocked = events.flatMap(({ guardrails }) => guardrails?.blocked ?? []);
+  expect(events[blocked[0] ?? -1]?.content).toMatchObject([{ content: 'damn' }]);
 });
 
 test('an answer that is blocked stays in the record, and not in the output', async () => {

@@ -10,6 +10,8 @@ import { handleInTurn } from './handle-in-turn.ts';
 /** The options of a pass. */
 export interface PassOptions {
   parallel: number;
+  /** Hits the points at which a check failed once more, alone: on a busy machine a run may take longer than the test waits. The second try counts. */
+  retry: boolean;
   /** Chooses the points at which runs are hit, of those that the undisturbed run has reached. */
   chosen: (points: readonly string[]) => readonly string[];
   /** Called with every outcome as it comes. */
@@ -20,7 +22,7 @@ export interface PassOptions {
 export async function runPass<Recorded extends RecordOfRun, Plain>(
   resources: SharedResources,
   { pass, subject }: { pass: Pass; subject: Subject<Recorded, Plain> },
-  { parallel, chosen, report }: PassOptions,
+  { parallel, retry, chosen, report }: PassOptions,
 ): Promise<Outcome[]> {
   const { folder } = resources;
   return withTestbeds(resources, { pass, subject }, async (open) => {
@@ -28,20 +30,26 @@ export async function runPass<Recorded extends RecordOfRun, Plain>(
     report(outcome);
     if (undisturbed === undefined) return [outcome];
     const { record: measure, points } = undisturbed;
-    const outcomes = [outcome];
+    const outcomes = new Map<string, Outcome>();
     const hit = async (testbed: CrashTestbed, point: string): Promise<Outcome> => {
       const disturbance = { type: 'at', point } as const;
-      const run = { name: point, folder, disturbance, check: subject.pointProblems.bind(undefined, measure, { pass, point }) };
+      const name = outcomes.has(point) ? `${point}, second try` : point;
+      const run = { name, folder, disturbance, check: subject.pointProblems.bind(undefined, measure, { pass, point }) };
       const hitOutcome = await checkedRun(testbed, subject, run);
-      outcomes.push(hitOutcome);
+      outcomes.set(point, hitOutcome);
       report(hitOutcome);
       return hitOutcome;
     };
     const queues = queuesOf(chosen(points), { testbeds: parallel, isSlow: subject.isSlow });
     await Promise.all(queues.map((queue) => handleInTurn(open, queue, hit)));
-    return outcomes;
+    const failed = [...outcomes].flatMap(([point, { problems }]) => (problems.length > 0 ? [point] : []));
+    if (retry && failed.length <= MOST_RETRIED) await handleInTurn(open, failed, hit);
+    return [outcome, ...outcomes.values()];
   });
 }
+
+/** The most failed points that are hit once more: more of them are no accident. */
+const MOST_RETRIED = 3;
 
 /** The number of testbeds that begin with the slow points. The others take the remaining points meanwhile. */
 const SLOW_TESTBEDS = 2;

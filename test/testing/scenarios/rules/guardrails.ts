@@ -1,6 +1,16 @@
 import { z } from 'zod';
-import { callRules, contentFilter, defineGuardrail, defineTool, maxTokens, personalData } from '../../../../src/index.ts';
-import { callTool, say, together } from '../../../../src/testing/index.ts';
+import {
+  agentTool,
+  callRules,
+  contentFilter,
+  defineAgent,
+  defineGuardrail,
+  defineTool,
+  maxTokens,
+  personalData,
+  quickjs,
+} from '../../../../src/index.ts';
+import { callTool, say, structured, together } from '../../../../src/testing/index.ts';
 import { agentWith, scenario } from '../scenario.ts';
 
 const send = defineTool({
@@ -11,6 +21,16 @@ const send = defineTool({
 });
 
 const noSecrets = contentFilter({ type: 'output', keywords: ['secret'] });
+const judge = defineGuardrail({
+  name: 'judge',
+  type: 'output',
+  models: ['scripted/judge'],
+  check: async ({ ask, text }) => {
+    const { ok } = await ask('scripted/judge', `Is this good? ${text}`, z.object({ ok: z.boolean() }));
+    return ok ? { passed: true } : { passed: false, message: 'The judge says no' };
+  },
+});
+const teller = defineAgent({ name: 'teller', model: 'scripted/m', guardrails: [noSecrets] });
 const broken = { check: () => Promise.reject(new Error('the checker is down')) };
 
 /** Guardrails of messages, answers and calls. */
@@ -63,5 +83,32 @@ export const GUARDRAILS = [
   scenario('a guardrail that warns lets a long answer pass', agentWith([send], { guardrails: [maxTokens({ type: 'output', limit: 1 })] }), {
     script: [say('A long answer.')],
     timeline: ['agent: A long answer.'],
+  }),
+  scenario('a guardrail asks a model, whose answer decides', agentWith([send], { guardrails: [judge] }), {
+    script: [say('Rain.'), structured({ ok: false })],
+    timeline: ['agent: Rain.'],
+    status: 'error',
+  }),
+  scenario(
+    'a call that code makes is blocked',
+    agentWith([send], { guardrails: [callRules({ block: ['send'] })], code: { executor: quickjs() } }),
+    {
+      script: [callTool('run_code', { code: 'try { send({ to: "Ann" }) } catch (error) { print(error.message) }' }), say('It is blocked.')],
+      timeline: [
+        /^agent calls run_code/,
+        /^agent calls send/,
+        /^send failed: Tool blocked/,
+        /^run_code: [^]*Tool blocked/,
+        'agent: It is blocked.',
+      ],
+    },
+  ),
+  scenario('an agent whose answer is blocked is an error result for the agent above', agentWith([agentTool(teller)]), {
+    script: [callTool('teller', { request: 'Tell' }), say('The secret is 7.'), say('They may not say.')],
+    timeline: [
+      'agent calls teller {"request":"Tell"}',
+      /^teller failed: Agent 'teller' ended with error \(guardrail\)/,
+      'agent: They may not say.',
+    ],
   }),
 ];

@@ -11,10 +11,12 @@ const tellUser = defineTool({
 });
 const sign = defineTool({ name: 'sign', description: 'Signs', parameters: z.object({}), approval: 'always', execute: () => 'signed' });
 
+// Their requests are equal: those of agents side by side have no order.
 const optimist = defineAgent({ name: 'optimist', model: 'scripted/m', deps: z.object({ user: z.string().default('Ada') }) });
-const pessimist = defineAgent({ name: 'pessimist', model: 'other/m', tools: [tellUser], limits: { steps: 1 } });
+const pessimist = defineAgent({ name: 'pessimist', model: 'scripted/m', limits: { totalTokens: 500 } });
+const tired = defineAgent({ name: 'tired', model: 'other/m', tools: [tellUser], limits: { steps: 1 } });
 const views = defineFlow({ name: 'views', kind: 'parallel', agents: [optimist, pessimist] });
-const gloom = defineFlow({ name: 'gloom', kind: 'parallel', agents: [pessimist] });
+const gloom = defineFlow({ name: 'gloom', kind: 'parallel', agents: [tired] });
 const signer = defineAgent({ name: 'the signer', model: 'scripted/m', tools: [sign] });
 const contract = defineFlow({ name: 'contract', kind: 'parallel', agents: [signer] });
 
@@ -39,7 +41,7 @@ export const PARALLEL_FLOWS = [
   scenario('an agent that reaches its limit among others side by side fails the flow', gloom, {
     deps: { user: 'Ada' },
     script: [tells],
-    timeline: ['gloom calls pessimist {}', /^pessimist failed: .*max_iterations_reached \(step_limit\)\nPartial answer: Hm\./],
+    timeline: ['gloom calls tired {}', /^tired failed: .*max_iterations_reached \(step_limit\)\nPartial answer: Hm\./],
     status: 'error',
   }),
   scenario('an agent among others side by side waits for a decision', contract, {
