@@ -9,7 +9,7 @@ import { codeAgents } from './code-agents.ts';
 import { asker, teller } from './effect-agents.ts';
 import { hookedLead, remotelyHooked } from './scenarios/agents/hooks.ts';
 import { severalAgents } from './several-agents.ts';
-import { leader } from './sub-agents.ts';
+import { leader, sideBySide } from './sub-agents.ts';
 import { locals, localsInSequence } from './local-agents.ts';
 
 const checked = defineAgent({
@@ -117,6 +117,7 @@ export const agents = [
   ...codeAgents,
   ...severalAgents,
   leader,
+  sideBySide,
   skilled,
   checked,
 ];

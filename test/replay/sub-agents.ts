@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { agentTool, defineAgent, defineTool } from '../../src/index.ts';
+import { agentTool, defineAgent, defineFlow, defineTool } from '../../src/index.ts';
 
 const approveText = defineTool({
   name: 'approve_text',
@@ -10,6 +10,11 @@ const approveText = defineTool({
 });
 
 const editor = defineAgent({ name: 'editor', model: 'child/m', deps: z.object({ user: z.number() }), tools: [approveText] });
+
+const reader = defineAgent({ name: 'reader', model: 'scripted/m' });
+
+/** Runs both agents at the same time. */
+export const sideBySide = defineFlow({ name: 'side_by_side', kind: 'parallel', agents: [editor, reader] });
 
 /** Runs an agent that may wait for a decision. */
 export const leader = defineAgent({ name: 'leader', model: 'scripted/m', tools: [agentTool(editor, { share: ['user'] })] });

@@ -34,6 +34,21 @@ export const subAgents: Record<string, AgentScenario> = {
       await approveAll(run, client);
     },
   },
+  'side-by-side-over-executions': {
+    agent: 'side_by_side',
+    script: [say('read')],
+    childScript: [approveText, say('edited')],
+    worker: { continueAsNew: { updates: 3 } },
+    meanwhile: async (run, _, client) => {
+      await waitingBelow(run, 1);
+      for (let time = 0; time < 4; time += 1) {
+        await run.pause();
+        await run.resume();
+      }
+      await until(async () => (await run.status()).executions > 1, 'the next execution', 30);
+      await approveAll(run, client);
+    },
+  },
   'sub-agents-interrupted': {
     agent: 'leader',
     script: [together(edit('1', 'e1'), edit('2', 'e2')), say('done')],
