@@ -1,5 +1,6 @@
 import type { Event } from '../../core/domain/record/event.ts';
 import { decidedText, permissionsText, raisedText, refusedText } from '../render/decision-text.ts';
+import { guardrailText } from '../render/guardrail-text.ts';
 import { noteText } from '../render/note-text.ts';
 import type { Look } from '../output.ts';
 
@@ -12,6 +13,7 @@ export function eventHeadline({
   refused,
   raised,
   permissions,
+  guardrails,
   interrupted,
   failed,
   partial,
@@ -22,6 +24,7 @@ export function eventHeadline({
   if (refused !== undefined) return { text: refusedText(refused), look: 'yellow' };
   if (raised !== undefined) return { text: raisedText(raised), look: 'green' };
   if (permissions !== undefined) return { text: permissionsText(permissions), look: 'yellow' };
+  if (guardrails !== undefined) return guardrailText(guardrails);
   if (failed !== undefined) return { text: `(the model call failed: ${failed.code})`, look: 'red' };
   if (interrupted) return { text: '(interrupted)', look: 'yellow' };
   if (partial) return { text: '(other calls of the same answer wait for a decision)', look: 'dim' };

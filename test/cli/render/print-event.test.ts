@@ -20,6 +20,20 @@ test('a question is one line: time, author, text', () => {
   expect(lines(question)).toEqual(['  0.00s  user              How long to the Moon?']);
 });
 
+test('what guardrails have found is one line', () => {
+  const finding = { name: 'polite', type: 'input', outcome: 'tripped', message: 'It contains "damn"' } as const;
+  expect(lines(event('clerk', [], { guardrails: { findings: [finding], blocked: [0] } }))).toEqual([
+    '  1.23s  clerk             guardrail "polite" blocked the request: It contains "damn"',
+  ]);
+  const warned = { name: 'short', type: 'tool_call', outcome: 'warned', message: 'long', callId: 'c1' } as const;
+  expect(lines(event('clerk', [], { guardrails: { findings: [warned] } }))).toEqual([
+    '  1.23s  clerk             guardrail "short" let pass the call c1: long',
+  ]);
+  expect(lines(event('clerk', [], { guardrails: { findings: [], spent: [] } }))).toEqual([
+    '  1.23s  clerk             (guardrails asked a model, and found nothing)',
+  ]);
+});
+
 test('a response shows the thought, each call with its arguments, and the tokens, under one name', () => {
   const response = event(
     'kipchoge',
