@@ -14,6 +14,7 @@ import {
   type ThreadFrame,
   type ThreadSettings,
 } from './frames.ts';
+import { packImage, unpackImage } from './packed-image.ts';
 import { timeoutError } from './time-limit.ts';
 
 /** Milliseconds that a thread may take to load the engine. */
@@ -24,12 +25,12 @@ const GRACE_MS = 250;
 type Failure = Extract<EndFrame, { type: 'failed' }>;
 
 /** The report of a thread that has done what it was asked to, or that never will. */
-export type Report = Exclude<ThreadFrame, { type: 'began' | 'output' }> | { type: 'checkpoint'; bytes: Uint8Array };
+export type Report = Exclude<ThreadFrame, { type: 'began' | 'output' }> | { type: 'image'; bytes: Uint8Array };
 
 /** The end of a segment: as the thread reported it, or by the end of the thread. */
 export type SegmentEnding = Extract<Report, { type: 'calls' | 'done' | 'failed' }>;
 
-/** The thread of one executor, with an empty environment and a bounded heap. JSON text and checkpoints cross its border. */
+/** The thread of one executor, with an empty environment and a bounded heap. JSON text and images of its memory cross its border. */
 export class CellThread {
   /** The text that the present cell has printed, as far as it came over. */
   output = '';
@@ -86,13 +87,15 @@ export class CellThread {
   /** Returns the memory of the code, between two cells. */
   async checkpoint(frame: Extract<ExecutorFrame, { type: 'checkpoint' }>): Promise<Uint8Array> {
     const report = await this.request(frameText(frame));
-    if (report.type === 'checkpoint') return report.bytes;
+    if (report.type === 'image') return packImage(report.bytes);
     throw new Error(`the thread made no checkpoint: ${problemOf(report)}`);
   }
 
   /** Takes over the memory of a checkpoint, or reports why that is not possible. */
   async restore(checkpoint: Uint8Array): Promise<RestoredFrame> {
-    const report = await this.request(checkpoint);
+    const image = await unpackImage(checkpoint, this.settings.memoryBytes);
+    if ('problem' in image) return { type: 'restored', problem: image.problem };
+    const report = await this.request(image);
     return report.type === 'restored' ? report : { type: 'restored', problem: problemOf(report) };
   }
 
@@ -118,7 +121,7 @@ export class CellThread {
   }
 
   private receive(received: unknown): void {
-    if (received instanceof Uint8Array) return this.finish({ type: 'checkpoint', bytes: received });
+    if (received instanceof Uint8Array) return this.finish({ type: 'image', bytes: received });
     const frame = readThreadFrame(received);
     if (frame === undefined) return this.end('protocol', 'The thread sent something else than a frame');
     switch (frame.type) {

@@ -62,7 +62,7 @@ export interface RunFrame {
   mayCall: boolean;
 }
 
-/** Sent to the thread. The results of calls, and the bytes of a checkpoint, are sent without a frame. */
+/** Sent to the thread. The results of calls, and the image of a memory, are sent without a frame. */
 export type ExecutorFrame = RunFrame | { type: 'checkpoint'; injected: Injected };
 
 /** Sent by the thread at the end of a run, with the duration of its last segment. */
@@ -81,7 +81,7 @@ export type EndFrame = {
   | { type: 'failed'; kind: ExecutionErrorKind; message: string }
 );
 
-/** Sent by the thread when it has taken over a checkpoint. */
+/** Sent by the thread when it has taken over a memory. */
 export interface RestoredFrame {
   type: 'restored';
   /** Why it has not. */

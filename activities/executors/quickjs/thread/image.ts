@@ -1,14 +1,11 @@
 import { createHash } from 'node:crypto';
-import zlib from 'node:zlib';
 import { PRELUDE } from './prelude/prelude.ts';
 import type { RealmImage } from './realm.ts';
 import type { ThreadSettings } from '../frames.ts';
 
-/** Begins every checkpoint. */
+/** Begins every image. */
 const MAGIC = Buffer.from('LHQJS1\n');
 const MAX_HEADER_BYTES = 10_000;
-/** Bytes that a memory may have beyond the limit of the code: the engine's own, and what is lost between values. */
-const OVERHEAD_BYTES = 64 * 1_048_576;
 
 /** Describes what a memory must fit to, and where the engine finds itself in it. */
 interface Header {
@@ -24,7 +21,7 @@ interface Header {
   token: number;
 }
 
-/** Writes a memory as a checkpoint. */
+/** Writes a memory as an image: with what it must fit to. */
 export function writeImage({ snapshot, token }: RealmImage, engine: string, settings: ThreadSettings): Uint8Array<ArrayBuffer> {
   const { memory, stackPointer, runtimePtr, contextPtr } = snapshot;
   const fitting = bindings(engine, settings);
@@ -32,10 +29,10 @@ export function writeImage({ snapshot, token }: RealmImage, engine: string, sett
   const text = Buffer.from(JSON.stringify(header));
   const length = Buffer.alloc(4);
   length.writeUInt32LE(text.length);
-  return new Uint8Array(Buffer.concat([MAGIC, length, text, zlib.zstdCompressSync(memory)]));
+  return new Uint8Array(Buffer.concat([MAGIC, length, text, memory]));
 }
 
-/** Reads a checkpoint; explains why it cannot be restored here. */
+/** Reads an image; explains why it cannot be restored here. */
 export function readImage(bytes: Uint8Array, engine: string, settings: ThreadSettings): RealmImage | string {
   try {
     const header = readHeader(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
@@ -45,8 +42,7 @@ export function readImage(bytes: Uint8Array, engine: string, settings: ThreadSet
     if (header.tools !== fitting.tools) return 'it was made with other tools, imports or scratchpad';
     if (header.limits !== fitting.limits) return 'it was made with other limits';
     const { stackPointer, runtimePtr, contextPtr, token } = header;
-    const compressed = bytes.subarray(MAGIC.length + 4 + headerLength(bytes));
-    const memory = zlib.zstdDecompressSync(compressed, { maxOutputLength: settings.memoryBytes + OVERHEAD_BYTES });
+    const memory = bytes.subarray(MAGIC.length + 4 + headerLength(bytes));
     if (memory.length !== header.bytes || digest(memory) !== header.digest) return 'it is damaged';
     return { snapshot: { memory, stackPointer, runtimePtr, contextPtr, extensions: [] }, token };
   } catch {

@@ -5,8 +5,8 @@ import type { CellPort, Cells } from './cells.ts';
 import { Mailbox } from './mailbox.ts';
 
 /**
- * The program of an executor's thread: it runs one cell after the other and answers in frames of JSON text; a checkpoint alone is
- * bytes. It trusts what it receives, which comes from the executor alone. The engine is loaded with the first cell.
+ * The program of an executor's thread: it runs one cell after the other and answers in frames of JSON text; the image of a memory
+ * alone is bytes. It trusts what it receives, which comes from the executor alone. The engine is loaded with the first cell.
  */
 
 const data = workerData as ThreadData;

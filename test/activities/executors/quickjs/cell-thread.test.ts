@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { CellThread } from '../../../../activities/executors/quickjs/cell-thread.ts';
+import { packImage } from '../../../../activities/executors/quickjs/packed-image.ts';
 import type { RunFrame, ThreadSettings } from '../../../../activities/executors/quickjs/frames.ts';
 
 const SETTINGS: ThreadSettings = {
@@ -19,7 +20,7 @@ test('a thread that has ended answers at once, whatever it is asked', async () =
   await thread.terminate({ kind: 'killed', message: 'over' });
   expect(await thread.run(RUN)).toMatchObject({ type: 'failed', kind: 'protocol', message: 'The thread has ended by itself' });
   await expect(thread.checkpoint({ type: 'checkpoint', injected: [] })).rejects.toThrow('the thread made no checkpoint');
-  expect(await thread.restore(new Uint8Array())).toMatchObject({ problem: 'The thread has ended by itself' });
+  expect(await thread.restore(await packImage(new Uint8Array(1)))).toMatchObject({ problem: 'The thread has ended by itself' });
 });
 
 test('the end of a thread settles what it was asked', async () => {
