@@ -31,6 +31,7 @@ import { AnchorRegistry } from './programs/anchor-registry.ts';
 import { OutputStore } from './programs/output-store.ts';
 import { ProgramRegistry } from './programs/program-registry.ts';
 import { StepValuesCache } from './programs/step-values.ts';
+import { PrincipalCache } from './run-queries/principal-cache.ts';
 import { SnapshotCache } from './run-queries/snapshot.ts';
 import type { ActivityRuntime } from './runtime.ts';
 import { SecretVault } from './secrets/secret-vault.ts';
@@ -167,6 +168,7 @@ export function createRuntime(options: RuntimeOptions, context: RuntimeContext):
     prices: checkPrices(options.prices ?? {}),
     transcripts: new TranscriptCache(options.transcriptCacheSize ?? DEFAULT_TRANSCRIPT_CACHE_SIZE),
     snapshots: new SnapshotCache(),
+    principals: new PrincipalCache(),
     createExecutor,
     namespaces: new NamespaceCache(namespaceBounds(options.codeCache)),
     aborts: new AbortRegistry(),

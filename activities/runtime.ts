@@ -14,6 +14,7 @@ import type { AnchorRegistry } from './programs/anchor-registry.ts';
 import type { ProgramRegistry } from './programs/program-registry.ts';
 import type { StepValuesCache } from './programs/step-values.ts';
 import type { ResourcePool } from './resources/resource-pool.ts';
+import type { PrincipalCache } from './run-queries/principal-cache.ts';
 import type { SnapshotCache } from './run-queries/snapshot.ts';
 import type { SecretVault } from './secrets/secret-vault.ts';
 import type { ToolSemaphore } from './tool-calls/tool-semaphore.ts';
@@ -57,6 +58,7 @@ export interface ActivityRuntime {
   memory: MemoryBackend | undefined;
   stepValues: StepValuesCache;
   snapshots: SnapshotCache;
+  principals: PrincipalCache;
   /** Makes the executors of code, and keeps them with the names and values of their runs. */
   createExecutor: CreateExecutor;
   namespaces: NamespaceCache;

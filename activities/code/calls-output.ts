@@ -32,7 +32,7 @@ export async function callsOutput(
       run: input,
       snapshot: { ...snapshot, hooks: inlineHooks(snapshot, ...CALL_EVENTS) },
       signal: attempt.signal,
-      data: () => dataFor(input),
+      data: () => dataFor(runtime, input),
     },
     content,
   );

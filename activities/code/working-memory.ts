@@ -33,7 +33,7 @@ export async function workingMemoryAfter(
 ): Promise<WorkingMemory | undefined> {
   const isReply = snapshot.replyFormat === 'code';
   if (result.scratchpad === undefined && !isReply) return undefined;
-  const { state } = await dataFor(input);
+  const { state } = await dataFor(runtime, input);
   const known = state[SCRATCHPAD];
   const merged = mergedWith(scratchpadIn(known), result.scratchpad);
   const failure = error === undefined || !isReply ? undefined : `Step ${input.step}: ${cutText(error, FAILURE_BYTES)}`;

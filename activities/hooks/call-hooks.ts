@@ -24,7 +24,7 @@ export function callHooksActivity(
     const snapshot = { name: input.agentName, hooks: input.hooks };
     requireHooks(runtime, snapshot.hooks);
     return attempt(runtime.aborts, { heartbeatMs: runtime.heartbeatMs }, ({ signal }): Promise<CallHooksOutput | ReviewedCalls> => {
-      const scope = { runtime, run: input, snapshot, signal, data: () => dataFor(input) };
+      const scope = { runtime, run: input, snapshot, signal, data: () => dataFor(runtime, input) };
       if ('beforeCallsOf' in input) return callHooksBeforeCalls(scope, input);
       return 'callId' in input ? callHooksAfterCall(scope, input) : callHooksAtEnd(scope, input);
     });

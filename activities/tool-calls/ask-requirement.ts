@@ -23,7 +23,7 @@ export function askRequirementActivity(runtime: ActivityRuntime): (input: AskTer
       arguments: await callArguments(runtime, input, input),
     };
     return attempt(runtime.aborts, { heartbeatMs: runtime.heartbeatMs }, async ({ signal }) => {
-      const terms = await askPredicate({ runtime, run: input, snapshot, signal }, call, () => dataFor(input));
+      const terms = await askPredicate({ runtime, run: input, snapshot, signal }, call, () => dataFor(runtime, input));
       return terms === undefined ? null : { digest: callDigest(call), ...terms };
     });
   });

@@ -7,6 +7,7 @@ import type { SpilledContent, ToolResult } from '../../src/core/domain/content/c
 import { cutText } from '../../src/core/domain/content/cut-content.ts';
 import { errorMessage, LonghaulError } from '../../src/core/domain/errors/error.ts';
 import type { JsonObject, JsonValue } from '../../src/core/domain/json/json.ts';
+import type { Principal } from '../../src/core/domain/run/principal.ts';
 import { isInstance, memberOf } from '../../src/core/domain/errors/thrown.ts';
 import { MAX_LOCAL_TIMEOUT_MS } from '../../src/core/domain/agent/tool-policy.ts';
 import { attemptsText, resultText } from '../../src/core/domain/content/tool-text.ts';
@@ -50,6 +51,7 @@ export interface Call {
   args: JsonObject;
   deps: JsonObject;
   state: JsonObject;
+  principal?: Principal | undefined;
   resources: Resources;
 }
 
@@ -62,9 +64,9 @@ async function runTool(runtime: ActivityRuntime, input: RunToolInput): Promise<R
     // Heartbeats continue meanwhile: a slow answer of the run, or reopening a resource, may take longer than the
     // heartbeat timeout, and a call that the server has timed out must not begin.
     const args = await argumentsOf(runtime, input);
-    const { deps, state } = await dataFor(input);
+    const { deps, state, principal } = await dataFor(runtime, input);
     const resources = await runtime.resourcePool.use(tool.resources);
-    return runAttempt(runtime, { input, name, tool, args, deps, state, resources }, current);
+    return runAttempt(runtime, { input, name, tool, args, deps, state, principal, resources }, current);
   });
   if (!output.lost) runtime.transcripts.addResult(runKey(input), output.id, input.eventId, toolResult(name, input, output));
   return output;

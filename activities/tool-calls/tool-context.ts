@@ -2,6 +2,7 @@ import { activityInfo, log } from '@temporalio/activity';
 import type { Resources, RunContext, RunLog } from '../../src/define/context/run-context.ts';
 import { MAX_JSON_DEPTH } from '../../src/core/domain/json/json-depth.ts';
 import { type JsonObject, type JsonValue, isJsonObject } from '../../src/core/domain/json/json.ts';
+import type { Principal } from '../../src/core/domain/run/principal.ts';
 import { cleanJson } from '../../src/model/clean-json.ts';
 import type { CallUsage, RunToolInput } from '../../src/core/protocol.ts';
 import type { Attempt } from '../attempts/attempt.ts';
@@ -16,6 +17,7 @@ export interface AttemptParts {
   /** Parsed with the agent's zod schema. */
   deps: unknown;
   state: JsonObject;
+  principal?: Principal | undefined;
   resources: Resources;
   /** Receives the keys that the tool sets. */
   changes: Map<string, JsonValue>;
@@ -27,7 +29,7 @@ export function toolContext(runtime: ActivityRuntime, input: RunToolInput, parts
   const { isLocal } = activityInfo();
   const lastHeartbeat = lastDetails();
   const { secrets } = runtime;
-  const { deps, state, resources, changes, attempt } = parts;
+  const { deps, state, principal = {}, resources, changes, attempt } = parts;
   const { agentName, step, callId } = input;
   const runId = runIdOf(input);
   const context: RunContext = {
@@ -37,8 +39,9 @@ export function toolContext(runtime: ActivityRuntime, input: RunToolInput, parts
     retry: attemptNumber() - 1,
     usage: usageOf(input),
     agent: agentName,
-    userId: principal(deps, 'userId'),
-    sessionId: principal(deps, 'sessionId'),
+    principal: frozenCopy(principal),
+    userId: principal.user,
+    sessionId: idIn(deps, 'sessionId'),
     runId,
     step,
     callId,
@@ -82,7 +85,7 @@ export function idempotencyKey(runId: string, { eventId, at }: Pick<RunToolInput
   return `${runId}/${eventId}/${at[1]}`;
 }
 
-function principal(deps: unknown, field: 'userId' | 'sessionId'): string | undefined {
+function idIn(deps: unknown, field: 'sessionId'): string | undefined {
   const value = isJsonObject(deps) ? deps[field] : undefined;
   return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
 }

@@ -47,9 +47,9 @@ async function askVerifier(
   { tool, verify, attempt: current }: Verification,
 ): Promise<VerifyCallOutput> {
   const { tool: name } = input;
-  const { deps, state } = await dataFor(input);
+  const { deps, state, principal } = await dataFor(runtime, input);
   const resources = await runtime.resourcePool.use(tool.resources);
-  const parts = { deps: runtime.registry.deps(input, deps), state, resources, changes: new Map(), attempt: current };
+  const parts = { deps: runtime.registry.deps(input, deps), state, principal, resources, changes: new Map(), attempt: current };
   const context = toolContext(runtime, input, parts);
   current.throwIfAborted();
   const found = requireClearAnswer(name, await verify(context.idempotencyKey, context as never));

@@ -58,6 +58,8 @@ export function firstState(start: FirstStart, beginning: BeginningOfRun, clock: 
       : Object.assign(newRunState({ ...start.input, ...beginning }, clock), beginFlow(beginning.snapshot));
   const parent = parentOfStart(start, beginning.startedAt);
   if (parent !== undefined) state.parent = parent;
+  const { principal } = start.input;
+  if (principal !== undefined) state.principal = principal;
   return state;
 }
 

@@ -17,6 +17,7 @@ import type { PayloadStore } from '../payload-store/payload-store.ts';
 import type { SecretSource } from '../secrets/secret-source.ts';
 import type { Decide } from './decisions.ts';
 import type { EffectsLedger } from './effects-ledger.ts';
+import type { Principal } from '../core/domain/run/principal.ts';
 import type { Fault } from './faults.ts';
 import type { Occurrence } from './meanwhile.ts';
 
@@ -50,6 +51,8 @@ export interface TestCircumstances {
   notify?: NotifyWaiting;
   /** Receives a notice when the run has ended, as on a worker. */
   notifyEnded?: NotifyEnded;
+  /** Whom the run acts for. */
+  principal?: Principal;
   /** Overrides limits of the agent. */
   limits?: LimitOptions;
   /** The limit `deadline`: the time that the run may take from its start. */

@@ -14,6 +14,7 @@ import { WorkerSkills } from '../../activities/skills/worker-skills.ts';
 import { AnchorRegistry } from '../../activities/programs/anchor-registry.ts';
 import { ProgramRegistry } from '../../activities/programs/program-registry.ts';
 import { StepValuesCache } from '../../activities/programs/step-values.ts';
+import { PrincipalCache } from '../../activities/run-queries/principal-cache.ts';
 import { SnapshotCache } from '../../activities/run-queries/snapshot.ts';
 import type { ActivityRuntime } from '../../activities/runtime.ts';
 import { SecretVault } from '../../activities/secrets/secret-vault.ts';
@@ -138,6 +139,7 @@ function runtimeOf(agents: readonly AnyAgent[], model: ModelClient, resources: R
     prices: {},
     transcripts: new TranscriptCache(1_000_000),
     snapshots: new SnapshotCache(),
+    principals: new PrincipalCache(),
     createExecutor,
     namespaces: new NamespaceCache(),
     aborts: new AbortRegistry(),

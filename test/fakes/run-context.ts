@@ -10,6 +10,7 @@ export function fakeContext(changes: Partial<RunContext> = {}): RunContext {
     retry: 0,
     usage: { promptTokens: 0, completionTokens: 0, totalTokens: 0, llmCalls: 0 },
     agent: 'bot',
+    principal: { user: 'u1' },
     userId: 'u1',
     sessionId: undefined,
     runId: 'run-1',

@@ -8,6 +8,7 @@ import { isJsonObject } from '../../src/core/domain/json/json.ts';
 import { type LimitOptions, limitsWithDeadline, plainLimits } from '../../src/core/domain/agent/limit-options.ts';
 import type { LimitChanges } from '../../src/core/domain/agent/limits.ts';
 import type { ModelName } from '../../src/core/domain/agent/model-name.ts';
+import type { Principal } from '../../src/core/domain/run/principal.ts';
 import { openingOf, type RunOpening } from '../../src/core/domain/run/opening.ts';
 import { overridesIn } from '../../src/core/domain/run/overrides.ts';
 import type { RunInput } from '../../src/core/protocol.ts';
@@ -23,6 +24,8 @@ export interface RunInputOptions extends StartedRun {
 
 /** Options of `runAgent` for a run of either kind. */
 export interface StartedRun {
+  /** Whom the run and its children act for. */
+  principal?: Principal;
   /** Overrides limits of the agent. */
   limits?: LimitOptions;
   /** The longest time of the run, from its start: the limit `deadline`. */
@@ -40,13 +43,14 @@ export interface StartedRun {
  * invalid limit or deadline.
  */
 export function runInputOf(agent: string, input: RunAgentInput, options: RunInputOptions): RunInput {
-  const { deps, flow, model, settings, tags } = options;
+  const { deps, flow, principal, model, settings, tags } = options;
   const { maxIterations, ...limits } = plain(agent, options);
   return {
     agent,
     ...openingFrom(input),
     ...(flow === undefined ? {} : { flow }),
     ...(isJsonObject(deps) ? { deps } : {}),
+    ...(principal === undefined ? {} : { principal }),
     ...(maxIterations === undefined ? {} : { maxIterations }),
     ...(Object.keys(limits).length === 0 ? {} : { limits }),
     ...overridesIn({

@@ -9,6 +9,7 @@ import { isJsonObject, type JsonObject } from '../../core/domain/json/json.ts';
 import { type LimitOptions, limitsWithDeadline, plainLimits } from '../../core/domain/agent/limit-options.ts';
 import type { ModelName } from '../../core/domain/agent/model-name.ts';
 import type { RunOpening } from '../../core/domain/run/opening.ts';
+import type { Principal } from '../../core/domain/run/principal.ts';
 import type { RunOverrides } from '../../core/domain/run/overrides.ts';
 import type { RunInput } from '../../core/protocol.ts';
 import { checkRunInput } from '../../core/wire-schemas/run-input-schema.ts';
@@ -16,6 +17,8 @@ import { checkRunInput } from '../../core/wire-schemas/run-input-schema.ts';
 /** The options of a start that are in the input of the run. */
 export type RunInputOptions = RunOpening & {
   deps?: unknown;
+  /** Whom the run acts for. */
+  principal?: Principal;
   limits?: LimitOptions;
   deadline?: Duration;
   model?: ModelName;
@@ -28,7 +31,7 @@ export type RunInputOptions = RunOpening & {
  * a UsageError for messages that end with an answer, without an input after them.
  */
 export function runInput(agent: AnyAgent | string, options: RunInputOptions): RunInput {
-  const { input, messages, deps, model, settings, tags } = options;
+  const { input, messages, deps, principal, model, settings, tags } = options;
   const withDeadline = limitsWithDeadline('the run cannot start', options);
   const { maxIterations, ...limits } = plainLimits('the run cannot start', withDeadline ?? {});
   // Without deps, the agent's schema is checked against none: it may require some.
@@ -42,6 +45,7 @@ export function runInput(agent: AnyAgent | string, options: RunInputOptions): Ru
       messages,
       input,
       deps: deps === undefined ? undefined : plainDeps(agent, deps),
+      principal: principal === undefined ? undefined : (JSON.parse(JSON.stringify(principal)) as unknown),
       maxIterations,
       limits: Object.keys(limits).length === 0 ? undefined : limits,
       ...overrides,

@@ -4,6 +4,7 @@ import { LonghaulError } from '../../core/domain/errors/error.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../core/domain/json/json.ts';
 import { depsProblem } from '../../core/domain/record/deps-problem.ts';
 import type { Duration } from '../../core/domain/run/duration.ts';
+import type { Principal } from '../../core/domain/run/principal.ts';
 import { checkJson, problemsText } from '../../core/json-schema/check-json-schema.ts';
 import { checkProgram } from '../../core/program/check/check-program.ts';
 import { invalidProgram } from '../../core/program/check/problems.ts';
@@ -30,6 +31,8 @@ export interface ProgramOptions<Input = JsonObject> extends WorkflowOptions {
   input?: Input;
   /** Data of the run for its tools. */
   deps?: JsonObject;
+  /** Whom the run and its children act for: `{tenant, user, claims}`, at most 8,000 bytes of JSON. Fixed for the run, and read-only for tools. */
+  principal?: Principal;
   /** Overrides limits of the program, each by itself: `{steps: 30, costUsd: 0.5, deadline: '2h'}`. */
   limits?: LimitOptions;
   /** The longest duration of the run, from its start: the limit `deadline`. */
@@ -46,6 +49,7 @@ export interface ProgramOptions<Input = JsonObject> extends WorkflowOptions {
 const OPTIONS: Record<keyof ProgramOptions, true> = {
   input: true,
   deps: true,
+  principal: true,
   limits: true,
   deadline: true,
   tags: true,
@@ -83,7 +87,7 @@ export async function startProgram(
 export function programInput(program: StartedProgram, options: ProgramOptions): ProgramInput {
   const owner = `program "${nameOf(program)}" cannot start`;
   const limits = plainLimits(owner, limitsWithDeadline(owner, options) ?? {});
-  const { deps, tags, resume } = options;
+  const { deps, principal, tags, resume } = options;
   const problem = deps === undefined ? undefined : depsProblem(deps);
   if (problem !== undefined) throw new LonghaulError('invalid_input', `The run cannot start: ${problem}`);
   if (typeof program !== 'string') requireChecked(program);
@@ -94,6 +98,7 @@ export function programInput(program: StartedProgram, options: ProgramOptions): 
       program: isDefinition(program) ? program.name : program,
       ...(input === undefined ? {} : { input }),
       ...(deps === undefined ? {} : { deps }),
+      ...(principal === undefined ? {} : { principal }),
       ...(Object.keys(limits).length === 0 ? {} : { limits }),
       ...(tags === undefined ? {} : { tags: [...tags] }),
       ...(resume === undefined ? {} : { resume }),

@@ -7,6 +7,7 @@ import type { LimitOptions } from '../../core/domain/agent/limit-options.ts';
 import type { ModelName } from '../../core/domain/agent/model-name.ts';
 import { openingText, type RunOpening } from '../../core/domain/run/opening.ts';
 import { AGENT_RUN } from '../../core/protocol.ts';
+import type { Principal } from '../../core/domain/run/principal.ts';
 import { runInput } from './input.ts';
 import { startWorkflow, type WorkflowOptions, type WorkflowStart } from './start-workflow.ts';
 
@@ -18,6 +19,8 @@ export type RunOptions = StartSettings & RunOpening;
 
 /** The options of a start without the deps and without the conversation that the run begins with. */
 export interface StartSettings extends WorkflowOptions {
+  /** Whom the run and its children act for: `{tenant, user, claims}`, at most 8,000 bytes of JSON. Fixed for the run, and read-only for tools. */
+  principal?: Principal;
   /** Overrides limits of the agent, each by itself: `{steps: 30, costUsd: 0.5, deadline: '2h'}`. */
   limits?: LimitOptions;
   /** The longest duration of the run, from its start: the limit `deadline`. */
@@ -35,6 +38,7 @@ const START_OPTIONS: Record<keyof RunOptions | 'deps', true> = {
   input: true,
   messages: true,
   deps: true,
+  principal: true,
   runId: true,
   ifExists: true,
   limits: true,

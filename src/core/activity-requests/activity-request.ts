@@ -61,12 +61,17 @@ export function dataOf({ state }: RequestingRun): DataInput {
   const deps = state?.deps ?? {};
   const runState = state?.context.state ?? {};
   if (!fits({ deps, state: runState })) return { dataByReference: true };
-  return { ...unlessEmpty('deps', deps), ...unlessEmpty('state', runState) };
+  return {
+    ...unlessEmpty('deps', deps),
+    ...unlessEmpty('state', runState),
+    ...(state?.principal === undefined ? {} : { principal: true }),
+  };
 }
 
 /** Returns all deps and state for an activity whose input is not stored in the history. */
 export function wholeDataOf({ state }: RequestingRun): DataInput {
-  return { ...unlessEmpty('deps', state?.deps ?? {}), ...unlessEmpty('state', state?.context.state ?? {}) };
+  const { deps = {}, context, principal } = state ?? {};
+  return { ...unlessEmpty('deps', deps), ...unlessEmpty('state', context?.state ?? {}), ...(principal === undefined ? {} : { principal }) };
 }
 
 function unlessEmpty<Name extends 'deps' | 'state'>(name: Name, value: JsonObject): { [Key in Name]?: JsonObject } {

@@ -86,7 +86,8 @@ function ending({ result }: QueriedRun): RunResultFields | null {
 }
 
 function dataView({ state, deps, document, input }: QueriedRun): DataView {
-  const data = { deps: state?.deps ?? deps, state: state?.context.state ?? {} };
+  const principal = state?.principal;
+  const data = { deps: state?.deps ?? deps, state: state?.context.state ?? {}, ...(principal === undefined ? {} : { principal }) };
   if (state !== undefined) return state.pendingAnswer === undefined ? data : { ...data, answer: state.pendingAnswer };
   return { ...data, ...(document === undefined ? {} : { document }), ...(input === undefined ? {} : { input }) };
 }

@@ -10,6 +10,7 @@ import { AT_LEAST_ONE } from './bounded-number.ts';
 import { LIMITS_SCHEMA } from './limits-schema.ts';
 import { OVERRIDES } from './overrides-schema.ts';
 import { PARENT_SCHEMA } from './parent-schema.ts';
+import { PRINCIPAL_SCHEMA, principalSizeProblem } from './principal-schema.ts';
 
 /** The JSON Schema of the input of a program's run. The document is checked by the activity that pins it, with all its problems at once. */
 const PROGRAM_INPUT_SCHEMA: JsonObject = {
@@ -34,6 +35,7 @@ const PROGRAM_INPUT_SCHEMA: JsonObject = {
     },
     input: { type: 'object', description: 'The input of the program.' },
     deps: { type: 'object', description: 'Data of the run for tools.' },
+    principal: { ...PRINCIPAL_SCHEMA, description: 'Whom the run acts for.' },
     resume: {
       type: 'object',
       description: 'An earlier run whose results are taken over.',
@@ -65,6 +67,8 @@ export function checkProgramInput(value: unknown): ProgramInputCheck {
     ['input', jsonBytes(value.input ?? {}), BYTE_BUDGETS.startInput],
     ['deps', jsonBytes(value.deps ?? {}), BYTE_BUDGETS.deps],
   ];
+  const [tooLarge] = principalSizeProblem(value.principal);
+  if (tooLarge !== undefined) return { ok: false, code: 'payload_too_large', problem: tooLarge };
   const over = sizes.find(([, bytes, budget]) => bytes > budget);
   if (over === undefined) return { ok: true, input: value };
   return { ok: false, code: 'payload_too_large', problem: `"${over[0]}" is ${over[1]} bytes of JSON, over ${over[2]}` };

@@ -12,6 +12,7 @@ import { FLOW_INPUT_SCHEMA } from './flow-schema.ts';
 import { LIMITS_SCHEMA } from './limits-schema.ts';
 import { OVERRIDES } from './overrides-schema.ts';
 import { FROM_CALL_SCHEMA, PARENT_SCHEMA } from './parent-schema.ts';
+import { PRINCIPAL_SCHEMA, principalSizeProblem } from './principal-schema.ts';
 import { checkJson, problemsText, type JsonProblem } from '../json-schema/check-json-schema.ts';
 
 /** The JSON Schema of the input of a run. */
@@ -27,6 +28,7 @@ export const RUN_INPUT_SCHEMA: JsonObject = {
     },
     messages: { type: 'array', items: CONTENT_ITEM, description: 'The conversation before the input.' },
     deps: { type: 'object', description: 'Data of the run for instructions and tools.' },
+    principal: { ...PRINCIPAL_SCHEMA, description: 'Whom the run acts for.' },
     maxIterations: { ...AT_LEAST_ONE, description: "Overrides the agent's step limit." },
     limits: { ...LIMITS_SCHEMA, description: 'Overrides other limits of the agent.' },
     parent: PARENT_SCHEMA,
@@ -96,7 +98,7 @@ function checkOpening({ input, messages = [] }: RunInput): RunInputCheck | undef
 
 /** Checks the sizes of the fields, because a run carries all of them until its end. */
 function checkSizes(input: RunInput): RunInputCheck {
-  const problems: string[] = [];
+  const problems = principalSizeProblem(input.principal);
   const inputBytes = input.input === undefined ? 0 : jsonBytes(input.input);
   const messageBytes = input.messages === undefined ? 0 : jsonBytes(input.messages);
   if (inputBytes > BYTE_BUDGETS.startInput) {

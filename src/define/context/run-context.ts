@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from '../../core/domain/json/json.ts';
+import type { Principal } from '../../core/domain/run/principal.ts';
 import type { CallUsage } from '../../core/protocol.ts';
 import type { ReadSecret } from './resource.ts';
 
@@ -27,7 +28,9 @@ export interface RunContext<Deps = JsonObject, Needed = Resources> {
   readonly usage: CallUsage;
   /** The name of the agent. */
   readonly agent: string;
-  /** The user for whom the run acts: `deps.userId`, if deps have one. */
+  /** Whom the run acts for, as its start has said. Read-only. */
+  readonly principal: Readonly<Principal>;
+  /** The user for whom the run acts: `principal.user`. */
   readonly userId: string | undefined;
   /** The session that the run belongs to: `deps.sessionId`, if deps have one. */
   readonly sessionId: string | undefined;

@@ -93,11 +93,12 @@ async function durably(
 }
 
 function startOptions({ runId }: Harness, options: DurableTestOptions): StartOptions {
-  const { deps, limits, deadline, settings, tags } = options;
+  const { deps, principal, limits, deadline, settings, tags } = options;
   return {
     ...openingOf(options),
     runId,
     ...(deps === undefined ? {} : { deps }),
+    ...(principal === undefined ? {} : { principal }),
     ...(limits === undefined ? {} : { limits }),
     ...(deadline === undefined ? {} : { deadline }),
     ...(settings === undefined ? {} : { settings }),

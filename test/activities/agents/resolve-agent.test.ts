@@ -12,6 +12,7 @@ import { WorkerSkills } from '../../../activities/skills/worker-skills.ts';
 import { AnchorRegistry } from '../../../activities/programs/anchor-registry.ts';
 import { ProgramRegistry } from '../../../activities/programs/program-registry.ts';
 import { StepValuesCache } from '../../../activities/programs/step-values.ts';
+import { PrincipalCache } from '../../../activities/run-queries/principal-cache.ts';
 import { SnapshotCache } from '../../../activities/run-queries/snapshot.ts';
 import type { ActivityRuntime } from '../../../activities/runtime.ts';
 import { SecretVault } from '../../../activities/secrets/secret-vault.ts';
@@ -43,6 +44,7 @@ function runtime(changes: Partial<ActivityRuntime> = {}): ActivityRuntime {
     prices: {},
     transcripts: new TranscriptCache(1_000),
     snapshots: new SnapshotCache(),
+    principals: new PrincipalCache(),
     createExecutor: () => Promise.reject(new Error('no executors')),
     namespaces: new NamespaceCache(),
     aborts: new AbortRegistry(),

@@ -6,6 +6,7 @@ import type { RecordedResponse } from '../model/recorded-response.ts';
 import type { AnswerVerdict } from './verdict.ts';
 import type { OfRun } from '../run/activity-messages.ts';
 import type { RunOverrides } from '../run/overrides.ts';
+import type { Principal } from '../run/principal.ts';
 import type { ParentInput } from '../run/parent-run.ts';
 import type { ProgramDocument } from './document.ts';
 
@@ -17,6 +18,8 @@ export interface ProgramInput extends Pick<RunOverrides, 'tags'> {
   program: string | ProgramDocument;
   input?: JsonObject;
   deps?: JsonObject;
+  /** Whom the run acts for. */
+  principal?: Principal;
   /** Overrides limits of the program. */
   limits?: LimitChanges;
   /** Set by the run that starts this one as its child. */

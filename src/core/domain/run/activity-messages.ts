@@ -7,6 +7,7 @@ import type { ContextOperation } from '../record/context-update.ts';
 import type { JsonObject, JsonValue } from '../json/json.ts';
 import type { AggregatedUsage } from '../model/usage.ts';
 import type { WorkerWait } from '../errors/worker-wait.ts';
+import type { Principal } from './principal.ts';
 import type { TerminalStatus } from './status.ts';
 
 /** The part of the input that every activity of a run has. */
@@ -24,12 +25,16 @@ export interface DataInput {
   state?: JsonObject;
   /** Both are too large for the input: the activity queries them from the run. */
   dataByReference?: true;
+  /** Whom the run acts for. `true`: the activity queries it, unless its worker knows it. Absent: nobody. */
+  principal?: Principal | true;
 }
 
 /** Answer of the `data` query. */
 export interface DataView {
   deps: JsonObject;
   state: JsonObject;
+  /** Whom the run acts for. */
+  principal?: Principal;
   /** The answer that guardrails check. */
   answer?: JsonValue;
   /** The agent that came with the input of the run, until it is resolved. */

@@ -5,6 +5,7 @@ import type { JsonObject } from '../json/json.ts';
 import type { RunOpening } from './opening.ts';
 import type { RunOverrides } from './overrides.ts';
 import type { ParentInput } from './parent-run.ts';
+import type { Principal } from './principal.ts';
 
 /** The input of a run: plain JSON, the same from the client, the CLI, the Temporal UI and a Schedule. */
 export type RunInput = RunTerms & RunOpening;
@@ -18,6 +19,8 @@ export interface RunTerms extends RunOverrides {
   /** The order of agents, if the run is that of a flow which no worker has by its name. */
   flow?: FlowInput;
   deps?: JsonObject;
+  /** Whom the run acts for. */
+  principal?: Principal;
   /** Overrides the agent's step limit. */
   maxIterations?: number;
   /** Overrides the other limits of the agent. */

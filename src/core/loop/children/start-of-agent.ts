@@ -49,6 +49,7 @@ export function makeAgent(
 function startOf(state: RunState, { call }: ToolInvocation, agent: AgentOfTool, parent: ParentInput): ChildStart {
   const { maxIterations, ...limits } = agent.limits ?? {};
   const deps = sharedDeps(agent, state.deps);
+  const { principal } = state;
   const { tags = [] } = state.snapshot;
   return {
     kind: 'agent',
@@ -59,6 +60,7 @@ function startOf(state: RunState, { call }: ToolInvocation, agent: AgentOfTool, 
       ...(maxIterations === undefined ? {} : { maxIterations }),
       ...(Object.keys(limits).length === 0 ? {} : { limits }),
       ...(tags.length === 0 ? {} : { tags: [...tags] }),
+      ...(principal === undefined ? {} : { principal }),
       parent,
     },
   };

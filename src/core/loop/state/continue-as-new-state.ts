@@ -13,6 +13,7 @@ import { jsonTextPrefix } from '../../domain/content/text.ts';
 import type { RunningAgent } from '../../domain/children/running-agent.ts';
 import type { SpentBelow } from '../../domain/children/spent-below.ts';
 import type { ParentRun } from '../../domain/run/parent-run.ts';
+import type { Principal } from '../../domain/run/principal.ts';
 import type { AggregatedUsage } from '../../domain/model/usage.ts';
 import type { Window } from '../../domain/record/window.ts';
 import type { Approvals } from '../approvals/approvals.ts';
@@ -62,6 +63,7 @@ export interface ContinueAsNewState {
   limits?: RunLimits;
   toolCallsStarted?: [name: string, calls: number][];
   /** The run that started this one as its child. */
+  principal?: Principal;
   parent?: ParentRun;
   /** The agents that run as children of tool calls. Absent if there are none. */
   children?: RunningAgent[];
@@ -143,6 +145,7 @@ export function toContinueAsNewState(state: RunState, position: Position, { exec
     ...(notArchived === undefined ? {} : { notArchived }),
     ...(state.code === undefined ? {} : { code: state.code }),
     ...(state.handoffs === undefined ? {} : { handoffs: state.handoffs }),
+    ...(state.principal === undefined ? {} : { principal: state.principal }),
     ...(state.parent === undefined ? {} : { parent: state.parent }),
     ...(state.children === undefined ? {} : { children: state.children }),
     ...(state.endedChildren === undefined ? {} : { endedChildren: state.endedChildren }),
@@ -215,6 +218,7 @@ export function fromContinueAsNewState(carried: ContinueAsNewState): { state: Ru
     ...(notArchived === undefined ? {} : { notArchived }),
     ...(carried.code === undefined ? {} : { code: carried.code }),
     ...(carried.handoffs === undefined ? {} : { handoffs: carried.handoffs }),
+    ...(carried.principal === undefined ? {} : { principal: carried.principal }),
     ...(carried.parent === undefined ? {} : { parent: carried.parent }),
     ...(carried.children === undefined ? {} : { children: carried.children }),
     ...(carried.endedChildren === undefined ? {} : { endedChildren: carried.endedChildren }),

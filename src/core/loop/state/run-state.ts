@@ -11,6 +11,7 @@ import type { RunLimits } from '../../domain/agent/limits.ts';
 import { jsonBytes } from '../../domain/json/payload-limit.ts';
 import type { RunOpening } from '../../domain/run/opening.ts';
 import type { ParentRun } from '../../domain/run/parent-run.ts';
+import type { Principal } from '../../domain/run/principal.ts';
 import { givenEvents } from '../../domain/record/given-events.ts';
 import { guardrailsOf } from '../../domain/guardrails/guardrail.ts';
 import type { RunStatus } from '../../domain/run/status.ts';
@@ -78,6 +79,8 @@ export interface RunState {
   archiving?: Archiving;
   /** The events of the run that are not in the archive, the oldest first: the newest ranges, up to 50. */
   notArchived?: NotArchived[];
+  /** Whom the run acts for. */
+  principal?: Principal;
   /** The run that started this one as its child. */
   parent?: ParentRun;
   /** The agents that run as children of tool calls. Absent if there are none. */

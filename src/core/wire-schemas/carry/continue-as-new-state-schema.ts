@@ -11,6 +11,7 @@ import { APPROVALS_SCHEMA, CARRIED_INBOX_SCHEMA } from './carried-requests-schem
 import { CARRIED_WINDOW_SCHEMA } from './carried-window-schema.ts';
 import { ENDED_CHILDREN_SCHEMA, RUNNING_AGENTS_SCHEMA, SPENT_BELOW_SCHEMA } from './carried-children-schema.ts';
 import { PARENT_SCHEMA } from '../parent-schema.ts';
+import { PRINCIPAL_SCHEMA } from '../principal-schema.ts';
 import { HOOK_RECORDS_SCHEMA } from '../hook-schema.ts';
 import { PERMISSIONS_SCHEMA } from '../permissions-schema.ts';
 import { inconsistency } from './state-consistency.ts';
@@ -67,6 +68,7 @@ const CONTINUE_AS_NEW_STATE_SCHEMA: JsonObject = {
     handoffs: HANDOFF_STATE_SCHEMA,
     notArchived: NOT_ARCHIVED,
     parent: PARENT_SCHEMA,
+    principal: PRINCIPAL_SCHEMA,
     children: RUNNING_AGENTS_SCHEMA,
     endedChildren: ENDED_CHILDREN_SCHEMA,
     below: SPENT_BELOW_SCHEMA,

@@ -6,6 +6,7 @@ import { errorMessage } from '../../../domain/errors/error.ts';
 import { isJsonObject } from '../../../domain/json/json.ts';
 import type { AskDocument, StepDocument } from '../../../domain/program/document.ts';
 import { milliseconds } from '../../../domain/run/duration.ts';
+import type { Principal } from '../../../domain/run/principal.ts';
 import { DEFAULT_CHILD_CHECK_MS, MAX_RUN_DEPTH, type ParentInput } from '../../../domain/run/parent-run.ts';
 import { formatError } from '../../errors/format-error.ts';
 import { interpolate, resolveValue } from '../../references/interpolate.ts';
@@ -101,9 +102,15 @@ function common<Limits extends LimitChanges>(
   { state }: ProgramRun,
   limits: Limits,
   parent: ParentInput,
-): { limits?: Limits; tags?: string[]; parent: ParentInput } {
-  const { tags = [] } = state.snapshot;
-  return { ...(Object.keys(limits).length === 0 ? {} : { limits }), ...(tags.length === 0 ? {} : { tags: [...tags] }), parent };
+): { limits?: Limits; tags?: string[]; principal?: Principal; parent: ParentInput } {
+  const { principal, snapshot } = state;
+  const { tags = [] } = snapshot;
+  return {
+    ...(Object.keys(limits).length === 0 ? {} : { limits }),
+    ...(tags.length === 0 ? {} : { tags: [...tags] }),
+    ...(principal === undefined ? {} : { principal }),
+    parent,
+  };
 }
 
 function parentOf(

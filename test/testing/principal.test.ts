@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { agentTool, defineAgent, defineTool } from '../../src/index.ts';
+import { agent, defineProgram, unit } from '../../src/define/program/index.ts';
+import { callTool, say, scriptedModel, testAgent, testProgram } from '../../src/testing/index.ts';
+
+const tellPrincipal = { description: 'Tells the principal', parameters: z.object({}) };
+const seen: unknown[] = [];
+const tell = defineTool({
+  ...tellPrincipal,
+  name: 'tell',
+  execute: (_, { principal, userId }) => {
+    seen.push({ ...principal, userId });
+    return 'told';
+  },
+});
+const tellLocally = defineTool({ ...tellPrincipal, name: 'tell_locally', tier: 'local', execute: (_, { userId }) => userId ?? 'nobody' });
+const teller = defineAgent({ name: 'teller', model: 'scripted/m', tools: [tell, tellLocally] });
+const principal = { tenant: 'acme', user: 'ada', claims: { roles: ['admin'] } };
+
+test('tools know whom a run acts for', async () => {
+  seen.length = 0;
+  const model = scriptedModel([callTool('tell'), callTool('tell_locally'), say('Done.')]);
+  const { result, steps } = await testAgent(teller, { input: 'Go', principal, model });
+  expect(result.status).toBe('completed');
+  expect(seen).toEqual([{ ...principal, userId: 'ada' }]);
+  expect(steps[1]?.toolCalls[0]?.result).toBe('ada');
+});
+
+test('a run without a principal acts for nobody, whatever its deps say', async () => {
+  seen.length = 0;
+  await testAgent(teller, { input: 'Go', deps: { userId: 'eve' }, model: scriptedModel([callTool('tell'), say('Done.')]) });
+  expect(seen).toEqual([{ userId: undefined }]);
+});
+
+test('children of agents and of programs act for the same', async () => {
+  seen.length = 0;
+  const lead = defineAgent({ name: 'lead', model: 'scripted/m', tools: [agentTool(teller)] });
+  const called = [callTool('teller', { request: 'Tell' }), callTool('tell'), say('Told.'), say('Done.')];
+  await testAgent(lead, { input: 'Go', principal, model: scriptedModel(called) });
+  const program = defineProgram({ name: 'telling', model: 'scripted/m', units: [unit('all', {}, [agent('Tell', teller, 'Tell')])] });
+  await testProgram(program, { principal, model: scriptedModel([callTool('tell'), say('Told.')]) });
+  expect(seen).toEqual([
+    { ...principal, userId: 'ada' },
+    { ...principal, userId: 'ada' },
+  ]);
+});
+
+test.each([
+  ['a field that it does not have', { user: 'ada', role: 'admin' }, 'role'],
+  ['a user that is no text', { user: 7 }, 'principal.user'],
+  ['no name', { user: '' }, 'principal.user'],
+  ['too much', { claims: { text: 'x'.repeat(9_000) } }, 'principal: 90'],
+])('a principal with %s is refused', async (_, given, message) => {
+  const options = { input: 'Go', principal: given as never, model: scriptedModel([]) };
+  await expect(testAgent(teller, options)).rejects.toThrow(message);
+});
