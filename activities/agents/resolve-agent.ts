@@ -25,6 +25,7 @@ import { listMcpTools } from '../mcp/list-tools.ts';
 import { pinSkills } from '../skills/skill-fields.ts';
 import { openingOfCall } from '../run-queries/opening-of-call.ts';
 import { queryRun } from '../run-queries/access.ts';
+import { dataFor } from '../run-queries/data.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 
 /**
@@ -116,7 +117,9 @@ function openRun(
   instructions: string[],
 ): ReturnType<typeof openSession> {
   const begun = run.from === undefined ? hooks : [];
-  const scope = { runtime, run, snapshot: { name, hooks: begun }, signal, data: () => Promise.resolve({ deps, state: {} }) };
+  const { principal } = run;
+  const input = { ...(run.run === undefined ? {} : { run: run.run }), deps, ...(principal === undefined ? {} : { principal }) };
+  const scope = { runtime, run, snapshot: { name, hooks: begun }, signal, data: () => dataFor(runtime, input) };
   return openSession(scope, instructions);
 }
 

@@ -79,6 +79,7 @@ function contextOf(
   return {
     ...structuredClone(subject),
     deps: Object.freeze(structuredClone(data.deps)),
+    principal: Object.freeze(structuredClone(data.principal ?? {})),
     state: Object.freeze(structuredClone(data.state)),
     resources,
     agent: snapshot.name,

@@ -53,9 +53,16 @@ function contexts({
   snapshot,
   data = () => queryRun<DataView>(run, QUERIES.data, null),
 }: HookScope): (signal: AbortSignal) => HookContext {
-  let deps: Promise<JsonObject> | undefined;
-  const depsOnce = (): Promise<JsonObject> => (deps ??= data().then((view) => Object.freeze(structuredClone(view.deps))));
-  return (signal) => ({ runId: runIdOf(run), agent: snapshot.name, deps: depsOnce, resources: () => runtime.resourcePool.use(), signal });
+  let view: Promise<DataView> | undefined;
+  const viewOnce = (): Promise<DataView> => (view ??= data());
+  return (signal) => ({
+    runId: runIdOf(run),
+    agent: snapshot.name,
+    deps: async () => Object.freeze(structuredClone((await viewOnce()).deps)),
+    principal: async () => Object.freeze(structuredClone((await viewOnce()).principal ?? {})),
+    resources: () => runtime.resourcePool.use(),
+    signal,
+  });
 }
 
 /** Secrets are redacted before a text is cut: a part of one would not be found. */

@@ -114,14 +114,14 @@ export async function hookedResult(
   executed: Executed,
   signal: AbortSignal,
 ): Promise<Partial<Executed>> {
-  const { input, name, args, deps, state } = call;
+  const { input, name, args, deps, state, principal } = call;
   if (input.hooks === undefined) return {};
   const scope = {
     runtime,
     run: input,
     snapshot: { name: input.agentName, hooks: input.hooks },
     signal,
-    data: () => Promise.resolve({ deps, state }),
+    data: () => Promise.resolve({ deps, state, ...(principal === undefined ? {} : { principal }) }),
   };
   return afterCall(scope, { on: 'post_tool_use', callId: input.callId, about: { toolName: name, arguments: args } }, executed);
 }

@@ -55,7 +55,7 @@ async function askVerifier(
   const found = requireClearAnswer(name, await verify(context.idempotencyKey, context as never));
   if (!found.happened) return { happened: false, tool: name };
   const executed = { ...(await toOutcome(tool, found.result)), durationMs: 0 };
-  const call = { input, name, tool, args: input.arguments ?? {}, deps, state, resources };
+  const call = { input, name, tool, args: input.arguments ?? {}, deps, state, principal, resources };
   const hooked = await hookedResult(runtime, call, executed, current.signal);
   return { happened: true, output: await toolOutput(runtime, call, { ...executed, ...hooked }) };
 }

@@ -8,6 +8,7 @@ import type { Resolved } from './domain/run/resolved.ts';
 import { beginFlow } from './loop/flows/turns.ts';
 import type { RunClock } from './loop/state/clock.ts';
 import type { ParentRun } from './domain/run/parent-run.ts';
+import type { Principal } from './domain/run/principal.ts';
 import { newRunState, type RunState } from './loop/state/run-state.ts';
 import { beginProgram } from './program/begin.ts';
 import type {
@@ -84,10 +85,17 @@ export interface QueriedInput {
   document?: AgentDocument;
   /** For an agent: the text of its input. */
   input?: string;
+  /** Whom the run acts for. */
+  principal?: Principal;
 }
 
 /** Returns the part of the input of a run that its first activity queries. */
 export function queriedInput(start: FirstStart): QueriedInput {
+  const { principal } = start.input;
+  return { ...inputOfKind(start), ...(principal === undefined ? {} : { principal }) };
+}
+
+function inputOfKind(start: FirstStart): QueriedInput {
   if (start.type === 'input') {
     const { document, input } = start.input;
     const text = typeof input === 'string' ? input : input?.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');

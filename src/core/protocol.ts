@@ -219,6 +219,8 @@ export interface ResolveAgentInput extends OfRun, RunOverrides {
   ofDocument?: true;
   deps?: JsonObject;
   depsByReference?: true;
+  /** The run acts for somebody: hooks that ask for whom query it. */
+  principal?: true;
   maxIterations?: number;
   limits?: Omit<LimitChanges, 'maxIterations'>;
   /** The policies that hold for the run besides those of its agent. */

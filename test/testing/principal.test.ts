@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { agentTool, defineAgent, defineTool } from '../../src/index.ts';
+import { agentTool, defineAgent, defineGuardrail, defineHook, defineTool } from '../../src/index.ts';
 import { agent, defineProgram, unit } from '../../src/define/program/index.ts';
 import { callTool, say, scriptedModel, testAgent, testProgram } from '../../src/testing/index.ts';
 
@@ -43,6 +43,34 @@ test('children of agents and of programs act for the same', async () => {
   expect(seen).toEqual([
     { ...principal, userId: 'ada' },
     { ...principal, userId: 'ada' },
+  ]);
+});
+
+test('hooks and guardrails know it, too', async () => {
+  const known: unknown[] = [];
+  const at = (on: 'session_start' | 'pre_tool_use' | 'stop') =>
+    defineHook({ name: on, on, run: async (_, context) => void known.push([on, (await context.principal()).user]) });
+  const checked = defineGuardrail({
+    name: 'checked',
+    type: 'output',
+    check: (context) => {
+      known.push(['output', context.principal.user]);
+      return { passed: true };
+    },
+  });
+  const asked = defineAgent({
+    name: 'asked',
+    model: 'scripted/m',
+    tools: [tell],
+    guardrails: [checked],
+    hooks: [at('session_start'), at('pre_tool_use'), at('stop')],
+  });
+  await testAgent(asked, { input: 'Go', principal, model: scriptedModel([callTool('tell'), say('Done.')]) });
+  expect(known).toEqual([
+    ['session_start', 'ada'],
+    ['pre_tool_use', 'ada'],
+    ['output', 'ada'],
+    ['stop', 'ada'],
   ]);
 });
 

@@ -1,5 +1,6 @@
 import type { CancellationScope } from '@temporalio/workflow';
 import type { Decision } from '../../src/core/domain/approvals/approval.ts';
+import type { Principal } from '../../src/core/domain/run/principal.ts';
 import type { AgentDocument } from '../../src/core/domain/agent/agent-document.ts';
 import type { AgentSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
 import type { JsonObject } from '../../src/core/domain/json/json.ts';
@@ -50,6 +51,8 @@ export interface LiveRun {
   input?: string;
   /** The agent that came with the input, which the first activity queries. */
   document?: AgentDocument;
+  /** Whom the run acts for. Present in its first execution. */
+  principal?: Principal;
   snapshot?: AgentSnapshot;
   state?: RunState;
   /** True if the agent could not be resolved, and the worker has `notifyEnded`. */

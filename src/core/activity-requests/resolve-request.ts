@@ -19,7 +19,7 @@ export const RESOLVE: ActivityOptions = {
 
 /** Asks a worker for the agent, as it is pinned for the whole run. */
 export function resolveRequest(run: { key?: string }, input: RunInput): ActivityRequest<ResolveAgentInput, ResolveAgentOutput, Resolved> {
-  const { agent, document, flow, maxIterations, limits, deps, parent, fromCall } = input;
+  const { agent, document, flow, maxIterations, limits, deps, principal, parent, fromCall } = input;
   return {
     name: ACTIVITIES.resolveAgent,
     tier: 'remote',
@@ -35,6 +35,7 @@ export function resolveRequest(run: { key?: string }, input: RunInput): Activity
       ...(parent === undefined || fromCall === undefined ? {} : { ofCall: { ...fromCall, runId: parent.runId } }),
       ...(parent?.permissions === undefined ? {} : { permissions: parent.permissions }),
       ...(parent?.hooks === undefined ? {} : { hooks: parent.hooks }),
+      ...(principal === undefined ? {} : { principal: true }),
       ...overridesIn(input),
       ...(deps === undefined ? {} : fits(deps) ? { deps } : { depsByReference: true }),
     },
@@ -53,7 +54,7 @@ export function resolveRequest(run: { key?: string }, input: RunInput): Activity
 /** Asks a worker for an agent that takes over from the one that acts. It gets the tags of the run, and no other overrides of its start. */
 export function handoffRequest(run: RequestingRun, agent: string): ActivityRequest<ResolveAgentInput, AgentSnapshot, Resolved> {
   const { name: from, tags } = run.snapshot;
-  const { deps = {}, limits, parent } = run.state ?? {};
+  const { deps = {}, limits, parent, principal } = run.state ?? {};
   return {
     name: ACTIVITIES.resolveAgent,
     tier: 'remote',
@@ -67,6 +68,7 @@ export function handoffRequest(run: RequestingRun, agent: string): ActivityReque
       ...(tags === undefined ? {} : { tags }),
       ...(parent?.permissions === undefined ? {} : { permissions: parent.permissions }),
       ...(parent?.hooks === undefined ? {} : { hooks: parent.hooks }),
+      ...(principal === undefined ? {} : { principal: true }),
       ...(fits(deps) ? { deps } : { depsByReference: true }),
     },
     returned: (snapshot) => ({ type: 'resolved', snapshot }),

@@ -4,6 +4,7 @@ import type { Decision } from '../domain/approvals/approval.ts';
 import type { JsonObject } from '../domain/json/json.ts';
 import type { Missing } from '../domain/errors/missing.ts';
 import type { Inbox } from '../loop/state/inbox.ts';
+import type { Principal } from '../domain/run/principal.ts';
 import type { RunResultFields } from '../domain/run/result.ts';
 import type { StepValuesAnswer } from '../domain/program/messages.ts';
 import type { RunState } from '../loop/state/run-state.ts';
@@ -29,6 +30,8 @@ export interface QueriedRun {
   readonly document?: AgentDocument;
   /** The text of the input of the run. Present in its first execution. */
   readonly input?: string;
+  /** Whom the run acts for. Present in its first execution. */
+  readonly principal?: Principal;
   /** Undefined until the agent is resolved, like the state. */
   readonly snapshot?: AgentSnapshot;
   readonly state?: RunState;

@@ -85,8 +85,8 @@ function ending({ result }: QueriedRun): RunResultFields | null {
   return result ?? null;
 }
 
-function dataView({ state, deps, document, input }: QueriedRun): DataView {
-  const principal = state?.principal;
+function dataView({ state, deps, document, input, principal: given }: QueriedRun): DataView {
+  const principal = state === undefined ? given : state.principal;
   const data = { deps: state?.deps ?? deps, state: state?.context.state ?? {}, ...(principal === undefined ? {} : { principal }) };
   if (state !== undefined) return state.pendingAnswer === undefined ? data : { ...data, answer: state.pendingAnswer };
   return { ...data, ...(document === undefined ? {} : { document }), ...(input === undefined ? {} : { input }) };

@@ -3,6 +3,7 @@ import type { ModelName } from '../../core/domain/agent/model-name.ts';
 import type { ContentItem } from '../../core/domain/content/content.ts';
 import type { GuardrailType } from '../../core/domain/guardrails/guardrail.ts';
 import type { JsonObject, JsonValue } from '../../core/domain/json/json.ts';
+import type { Principal } from '../../core/domain/run/principal.ts';
 import type { Resources } from '../context/run-context.ts';
 
 /**
@@ -26,6 +27,8 @@ export interface GuardrailContext {
   readonly text: string;
   /** The run's JSON data (user id, session, preferences). Read-only. */
   readonly deps: Readonly<JsonObject>;
+  /** Whom the run acts for. Read-only. */
+  readonly principal: Readonly<Principal>;
   /** The run's state. Read-only. */
   readonly state: Readonly<JsonObject>;
   readonly resources: Resources;

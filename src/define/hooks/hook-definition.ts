@@ -1,5 +1,6 @@
 import type { HookEvent } from '../../core/domain/hooks/hook-event.ts';
 import type { JsonObject } from '../../core/domain/json/json.ts';
+import type { Principal } from '../../core/domain/run/principal.ts';
 import type { Resources } from '../context/run-context.ts';
 import type { HookPayloads } from './hook-payload.ts';
 
@@ -26,6 +27,8 @@ export interface HookContext {
   readonly agent: string;
   /** Returns the run's JSON data. Read-only. */
   readonly deps: () => Promise<Readonly<JsonObject>>;
+  /** Returns whom the run acts for. Read-only. */
+  readonly principal: () => Promise<Readonly<Principal>>;
   /** Returns the live objects of the worker. */
   readonly resources: () => Promise<Resources>;
   /** Aborted when the time of the hook is up, or its run is cancelled. */

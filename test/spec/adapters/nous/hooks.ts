@@ -14,7 +14,14 @@ async function perform({ event, hooks, payload }: JsonObject): Promise<JsonObjec
   const on = HOOK_EVENTS.find((one) => one === event);
   if (on === undefined) throw new TypeError(`No event ${JSON.stringify(event)}`);
   const never = new AbortController().signal;
-  const context = { runId: 'r', agent: 'a', deps: () => Promise.resolve({}), resources: () => Promise.resolve({}), signal: never };
+  const context = {
+    runId: 'r',
+    agent: 'a',
+    deps: () => Promise.resolve({}),
+    principal: () => Promise.resolve({}),
+    resources: () => Promise.resolve({}),
+    signal: never,
+  };
   const defined = (hooks as JsonObject[]).map((hook, index) => callable(definition(on, hook, index), () => context, never));
   const { tool_name: toolName, ...rest } = object(payload ?? {});
   const outcome = await runHooks({ on, payload: { ...rest, ...(toolName === undefined ? {} : { toolName }) } }, defined);
