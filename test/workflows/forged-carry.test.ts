@@ -57,6 +57,7 @@ describe('a carried state', () => {
     ['usage.totalTokens', -1],
     ['loadedSkills.0', 1],
     ['uncheckedFrom', -1],
+    ['principal.user', 7],
     ['snapshot.guardrails.0.type', 'tool'],
     ['snapshot.skills.0.allowedTools', 'search'],
     ['usage.costUsd', JSON.parse('1e999') as number],

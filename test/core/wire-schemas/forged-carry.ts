@@ -67,6 +67,7 @@ export function waitingCarry(): JsonObject {
     toolCallsTotal: 3,
     loadedSkills: ['refunds'],
     uncheckedFrom: 0,
+    principal: { tenant: 't', user: 'u', claims: { role: 'r' } },
     seenEvents: 1,
     lastError: 'too slow',
     children: [{ eventId: 'event-9', index: 1, runId: 'run-1/ask.9.1.a', startedAt: NOW, seenAt: NOW, given: { totalTokens: 5 }, runs: 2 }],

@@ -98,7 +98,13 @@ test('an update of the deps is seen by the next call, validated by the agent, an
     say('done'),
   ]);
   await testbed.work({ agents: [agent], providers: { scripted } });
-  const run = await testbed.client.run(agent, { input: 'Q', deps: { userId: 'u7', notes: [] }, taskQueue: testbed.taskQueue, steps: true });
+  const run = await testbed.client.run(agent, {
+    input: 'Q',
+    deps: { userId: 'u7', notes: [] },
+    principal: { user: 'u7' },
+    taskQueue: testbed.taskQueue,
+    steps: true,
+  });
   const results = run.steps?.flatMap(({ toolCalls }) => toolCalls.map(({ result }) => result)) ?? [];
   expect(results.slice(0, 2).map((result) => JSON.parse(result) as unknown)).toEqual([
     { of: 'u7', before: [], llmCalls: 1 },

@@ -12,6 +12,20 @@ const tellDeps = defineTool({
   parameters: z.object({}),
   execute: (_, { deps }) => JSON.stringify(deps),
 });
+const tellPrincipal = defineTool({
+  name: 'tell_principal',
+  description: 'Tells for whom the run acts',
+  parameters: z.object({}),
+  execute: (_, { principal }) => JSON.stringify(principal),
+});
+const tellLocally = defineTool({
+  name: 'tell_locally',
+  description: 'Tells the user',
+  parameters: z.object({}),
+  tier: 'local',
+  execute: (_, { userId }) => userId ?? 'nobody',
+});
+const teller = defineAgent({ name: 'teller', model: 'scripted/m', tools: [tellPrincipal] });
 const customer = defineAgent({ name: 'customer', model: 'scripted/m', deps: z.object({ user: z.string() }), tools: [tellDeps] });
 const signed = defineTool({ name: 'sign', description: 'Signs', parameters: z.object({}), approval: 'always', execute: () => 'signed' });
 const signer = defineAgent({ name: 'signer', model: 'scripted/m', tools: [signed] });
@@ -65,6 +79,22 @@ export const SUB_AGENTS = [
     deps: { user: 'ann', cart: ['tea'] },
     script: [callTool('customer', { request: 'Who?' }), callTool('tell_deps'), say('Only a user.'), say('Right.')],
     timeline: ['agent calls customer {"request":"Who?"}', 'customer: Only a user.', 'agent: Right.'],
+  }),
+  scenario('an agent acts for the one for whom the run above acts', agentWith([agentTool(teller)]), {
+    principal: { tenant: 'acme', user: 'ann', claims: { role: 'clerk' } },
+    script: [callTool('teller', { request: 'Who?' }), callTool('tell_principal'), say('For Ann.'), say('Right.')],
+    timeline: ['agent calls teller {"request":"Who?"}', 'teller: For Ann.', 'agent: Right.'],
+  }),
+  scenario('tools of a run know for whom it acts, local ones too', agentWith([tellPrincipal, tellLocally]), {
+    principal: { user: 'ann' },
+    script: [callTool('tell_principal'), callTool('tell_locally'), say('For Ann.')],
+    timeline: [
+      'agent calls tell_principal {}',
+      'tell_principal: {"user":"ann"}',
+      'agent calls tell_locally {}',
+      'tell_locally: ann',
+      'agent: For Ann.',
+    ],
   }),
   scenario(
     'an agent gets arguments of its own form as JSON',
