@@ -7,8 +7,8 @@ import { runKey } from './access.ts';
 const MOST_PRINCIPALS = 10_000;
 
 /**
- * Keeps the principals of runs, so that a worker asks a run for it once. They are kept by the execution and not by the id of the run:
- * another run of that id may act for somebody else.
+ * Keeps the principals of runs, so that a worker asks each run for it once. They are kept by the execution and not by the id of the run:
+ * another run of that id may have another principal.
  */
 export class PrincipalCache {
   readonly #principals = new LRUCache<string, { principal: Principal | undefined }>({ max: MOST_PRINCIPALS });

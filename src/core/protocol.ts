@@ -37,6 +37,7 @@ export type {
   AskTermsInput,
   CallUsage,
   DataInput,
+  ArchiveEventsInput,
   DataView,
   NotifyEndedInput,
   OfRun,
@@ -219,7 +220,7 @@ export interface ResolveAgentInput extends OfRun, RunOverrides {
   ofDocument?: true;
   deps?: JsonObject;
   depsByReference?: true;
-  /** The run acts for somebody: hooks that ask for whom query it. */
+  /** The run has a principal: hooks query it. */
   principal?: true;
   maxIterations?: number;
   limits?: Omit<LimitChanges, 'maxIterations'>;
@@ -238,12 +239,6 @@ export type ResolveAgentOutput = AgentSnapshot & { opening?: ChildInputAnswer };
 
 /** Argument of the `childInput` query: the event of the call, and its index in the content of that event. */
 export type ChildInputQuestion = Pick<FromCall, 'eventId' | 'index'>;
-
-/** Input of `archiveEvents`: the events from `from` up to, but not including, `through`. */
-export interface ArchiveEventsInput extends OfRun {
-  from: number;
-  through: number;
-}
 
 /** Input of `authorizeDecision`. Position and event id refer to the arguments of the call, as in the input of a tool's activity. */
 export interface AuthorizeDecisionInput extends OfRun {

@@ -25,7 +25,7 @@ export interface DataInput {
   state?: JsonObject;
   /** Both are too large for the input: the activity queries them from the run. */
   dataByReference?: true;
-  /** Whom the run acts for. `true`: the activity queries it, unless its worker knows it. Absent: nobody. */
+  /** Whom the run acts for. `true`: the activity queries it, unless its worker knows it. Absent: the run has no principal. */
   principal?: Principal | true;
 }
 
@@ -135,4 +135,10 @@ export interface RunToolOutput {
 export interface NotifyEndedInput extends OfRun {
   agentName: string;
   status: TerminalStatus;
+}
+
+/** Input of `archiveEvents`: the events from `from` up to, but not including, `through`. */
+export interface ArchiveEventsInput extends OfRun {
+  from: number;
+  through: number;
 }

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { agentTool, defineAgent, defineGuardrail, defineHook, defineTool } from '../../src/index.ts';
-import { agent, defineProgram, unit } from '../../src/define/program/index.ts';
-import { callTool, say, scriptedModel, testAgent, testProgram } from '../../src/testing/index.ts';
+import { agentTool, defineAgent, defineGuardrail, defineHook, defineTool } from '../../../src/index.ts';
+import { agent, defineProgram, unit } from '../../../src/define/program/index.ts';
+import { callTool, say, scriptedModel, testAgent, testProgram } from '../../../src/testing/index.ts';
 
 const tellPrincipal = { description: 'Tells the principal', parameters: z.object({}) };
 const seen: unknown[] = [];
