@@ -11,6 +11,8 @@ import type { PayloadStore } from '../payload-store/payload-store.ts';
 import { readSpilled } from '../payload-store/spill.ts';
 import { type ApprovalFilter, listApprovals, type RunApproval } from './listing/list-approvals.ts';
 import { listRuns, type ListFilter, type RunListEntry } from './listing/list-runs.ts';
+import { type SessionOf, SessionHandle } from './sessions/session-handle.ts';
+import type { SessionOptions } from './sessions/session-options.ts';
 import { requireSdk } from '../temporal/require-sdk.ts';
 import { failIfUnreachable, failEachIfUnreachable } from '../temporal/server-reachability.ts';
 import { type HandleOf, type ProgramHandle, RunHandle } from './run-handle.ts';
@@ -125,6 +127,17 @@ export class LonghaulClient {
    */
   handle<AgentOrOutput = DefaultOutput>(runId: string): HandleOf<AgentOrOutput> {
     return this.#handle<AgentOrOutput>(runId);
+  }
+
+  /**
+   * Returns the session of an agent with that id. It need not exist: its first message starts it, with these options. Throws
+   * `invalid_input`, `unknown_agent`, and a UsageError for options with which no session can start.
+   */
+  session<Agent extends AnyAgent | string>(agent: Agent, options: SessionOptions<GivenDepsOf<Agent>>): SessionOf<Agent> {
+    this.#checkAgent(agent);
+    const run = this.#handle<unknown>(options.id);
+    const parts = { client: this.temporal, agent, run, taskQueue: this.#options.taskQueue };
+    return new SessionHandle(parts, options as SessionOptions) as unknown as SessionOf<Agent>;
   }
 
   /** Yields the runs of the namespace, newest first. */

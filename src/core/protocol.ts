@@ -59,6 +59,8 @@ export type {
 } from './domain/run/child-messages.ts';
 export type { CallModelInput, CallModelOutput, SummariseInput, SummariseOutput, Summary } from './domain/run/model-messages.ts';
 export type { CheckGuardrailsInput, CheckGuardrailsOutput } from './domain/guardrails/messages.ts';
+export type { CloseInput, CloseReceipt, InterruptInput, InterruptReceipt } from './domain/sessions/session-requests.ts';
+export type { SessionView, TurnQuestion, TurnView } from './domain/sessions/session-views.ts';
 export type { RunInput, RunTerms } from './domain/run/run-input.ts';
 export type { TranscriptAnswer, TranscriptPage, TranscriptQuestion } from './domain/run/transcript-messages.ts';
 export type {
@@ -133,6 +135,7 @@ export const QUERIES = {
   journal: 'journal',
   /** Between a run and a child that a tool call has started: the input and the deps of the child. */
   childInput: 'childInput',
+  turn: 'turn',
 } as const;
 
 /**
@@ -157,6 +160,8 @@ export const UPDATES = {
   pause: 'pause',
   resume: 'resume',
   setPermissions: 'setPermissions',
+  interrupt: 'interrupt',
+  close: 'close',
 } as const;
 
 /** The names of the Signals that a run accepts, for callers that can only signal. */

@@ -13,6 +13,8 @@ export interface ChainedExecution {
   firstOffset: number;
   /** Index of the first step that it records. */
   firstStep: number;
+  /** The first turn that can end in it, if the run is a session. 1-based. */
+  firstTurn: number;
 }
 
 /**

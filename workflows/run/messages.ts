@@ -6,6 +6,7 @@ import { type DecisionReceipt, scopedName, SIGNALS, UPDATES } from '../../src/co
 import type { Refusal } from '../../src/core/handlers/message-receiver.ts';
 import { refuseUpdate, SIGNAL_KINDS, takeSignal, takeUpdate, UPDATE_KINDS } from '../../src/core/handlers/requests.ts';
 import { interruptModelCall } from './interruptible-model-call.ts';
+import { interruptTurn } from './turn-scope.ts';
 import type { LiveRun } from './live-run.ts';
 import { decodedValue } from '../interceptors/raw-value.ts';
 import { refusesUpdates } from '../interceptors/update-guard.ts';
@@ -19,7 +20,7 @@ const RAW = { typeInfo: { inputTypes: [rawValueTypeInfo] } };
 export function registerMessages(run: LiveRun): void {
   for (const name of Object.keys(UPDATE_KINDS) as (keyof typeof UPDATES)[]) {
     setHandler(defineUpdate<unknown, [unknown]>(scopedName(UPDATES[name], run.key), RAW), (raw) => update(run, name, decodedValue(raw)), {
-      validator: (raw) => refuse(refusesUpdates() ? justLoaded(run) : refuseUpdate(run, name, decodedValue(raw))),
+      validator: (raw) => refuse(refusesUpdates() ? justLoaded(run) : refuseUpdate(run, name, decodedValue(raw), Date.now())),
       description: UPDATE_KINDS[name].description,
     });
   }
@@ -36,6 +37,7 @@ export function registerMessages(run: LiveRun): void {
 function update(run: LiveRun, name: keyof typeof UPDATES, input: unknown): unknown {
   const receipt = takeUpdate(run, name, input, Date.now());
   interruptModelCall(run);
+  interruptTurn(run);
   if (!run.snapshot?.authorize || !isDecision(receipt)) return receipt;
   // A decision that is sent again waits like the first, unless its outcome is known.
   const isChecked = run.inbox.decisions.every(({ id }) => id !== receipt.decision.id);

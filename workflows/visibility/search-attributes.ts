@@ -30,9 +30,9 @@ export class SearchAttributePublisher {
   #status: RunStatus | undefined;
   #waitingFor: string | undefined;
 
-  /** `continued`: true if the published values of the previous execution are unknown. */
-  constructor(continued: boolean) {
-    this.#status = continued ? undefined : 'running';
+  /** `continued`: true if the published values of the previous execution are unknown. Otherwise `status` is the published one. */
+  constructor(continued: boolean, status: RunStatus = 'running') {
+    this.#status = continued ? undefined : status;
     this.#waitingFor = continued ? undefined : '';
   }
 
@@ -55,6 +55,7 @@ export class SearchAttributePublisher {
     const names = approvals.pending.map(({ toolName }) => toolName);
     const ofChildren = [...waitingSteps(program, waitingChildren), ...waitingAgents(state, waitingChildren)];
     const waiting = this.#waiting(snapshot, [...names, ...ofChildren]);
+    if (waiting.length === 0 && this.#status === 'idle' && isFirstCall(state)) return;
     if (status !== this.#status || waiting.length > 0) this.#publish(snapshot, { agent: firstAgent(state), status }, waiting);
   }
 
@@ -72,4 +73,12 @@ export class SearchAttributePublisher {
     this.#waitingFor = shown;
     return [{ key: WAITING_FOR, value }];
   }
+}
+
+/**
+ * True while the first model call of a turn goes on. Most turns have no other: a session whose turns are short would spend an event on
+ * each change to `running` and back, and lists show such changes late in any case.
+ */
+function isFirstCall({ session, status, phase, context }: RunState): boolean {
+  return status === 'running' && phase !== 'tools' && context.currentStep === session?.turn?.stepsBefore;
 }

@@ -66,6 +66,7 @@ export function unitStatus({ status }: Pick<UnitResult, 'status'>, { isOver }: {
 const LOOKS: Record<RunStatus, Look> = {
   completed: 'green',
   running: 'cyan',
+  idle: 'cyan',
   pending_confirmation: 'yellow',
   paused: 'yellow',
   max_iterations_reached: 'yellow',

@@ -89,6 +89,7 @@ function statusCondition(status: RunStatus): string {
       return `ExecutionStatus = 'Running' AND (${published} OR ${SEARCH_ATTRIBUTES.status} IS NULL)`;
     case 'pending_confirmation':
     case 'paused':
+    case 'idle':
       return `ExecutionStatus = 'Running' AND ${published}`;
   }
 }

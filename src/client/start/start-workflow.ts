@@ -46,16 +46,11 @@ export async function startWorkflow(
   defaultTaskQueue?: string,
 ): Promise<string> {
   const ifExists = checkIfExists(options.ifExists);
-  const serverOptions = serverOptionsOf(options);
   const runId = options.runId === undefined ? `${name}-${randomUUID()}` : checkRunId(options.runId);
   const workflow: WorkflowStartOptions<RunWorkflow> = {
+    ...workflowOptions(input, { ...options, summary }, defaultTaskQueue),
     workflowId: runId,
-    taskQueue: options.taskQueue ?? defaultTaskQueue ?? DEFAULT_TASK_QUEUE,
-    args: [input],
-    workflowIdReusePolicy: 'REJECT_DUPLICATE',
     workflowIdConflictPolicy: 'FAIL',
-    ...serverOptions,
-    staticSummary: summaryText(summary),
   };
   const begun: Begun = { client, type, workflow };
   const isStarted = await begin(begun, options);
@@ -67,6 +62,21 @@ export async function startWorkflow(
   }
   if (!isStarted && ifExists === 'restartFailed') await restartFailed(begun, options);
   return runId;
+}
+
+/** Returns the options of the workflow of a run beside its id. */
+export function workflowOptions<Input>(
+  input: Input,
+  { summary, ...options }: WorkflowOptions & Pick<WorkflowStart, 'summary'>,
+  defaultTaskQueue?: string,
+): { args: [Input]; taskQueue: string; workflowIdReusePolicy: 'REJECT_DUPLICATE'; staticSummary: string } & ReturnType<typeof serverOptionsOf> {
+  return {
+    taskQueue: options.taskQueue ?? defaultTaskQueue ?? DEFAULT_TASK_QUEUE,
+    args: [input],
+    workflowIdReusePolicy: 'REJECT_DUPLICATE',
+    ...serverOptionsOf(options),
+    staticSummary: summaryText(summary),
+  };
 }
 
 /** A workflow that is about to be started. */

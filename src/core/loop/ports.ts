@@ -165,7 +165,7 @@ export type SegmentOutcome =
 
 /** The part of the window to summarise: the events between two others (see `Compaction`). */
 export interface SummaryRequest extends Conversation {
-  head: number;
+  head: number | null;
   tail: number | null;
   /** The number of events between them. */
   events: number;

@@ -12,7 +12,7 @@ import type { VirtualTime } from './virtual-time.ts';
 export function memoryAccess(run: MemoryRun, time: VirtualTime): RunAccess {
   const update = (name: keyof typeof UPDATES, input: object): void => {
     const sent = roundTrip(input);
-    const refused = refuseUpdate(run, name, sent);
+    const refused = refuseUpdate(run, name, sent, time.now());
     if (refused !== undefined) throw new LonghaulError(refused.code, refused.message);
     takeUpdate(run, name, sent, time.now());
     run.received();

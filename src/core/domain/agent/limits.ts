@@ -43,7 +43,7 @@ export interface LimitRaise {
 
 /** A limit that a run has reached. */
 export interface LimitReached {
-  stopReason: Exclude<StopReason, 'final_answer' | 'cancelled' | 'error'>;
+  stopReason: Exclude<StopReason, 'final_answer' | 'closed' | 'cancelled' | 'error'>;
   /** The limit and the amount used, for a person to read. */
   message: string;
   /** The change that would let the run go on: it raises the limit by its own size. */

@@ -7,6 +7,7 @@ import type { JsonValue } from '../json/json.ts';
 import type { LimitRaise } from '../agent/limits.ts';
 import type { PermissionChange } from '../permissions/permission-change.ts';
 import type { StepNote } from '../program/step-note.ts';
+import type { TurnNote } from '../sessions/session-state.ts';
 import type { EstimatedUsage, Spent, UsageStats } from '../model/usage.ts';
 
 /**
@@ -54,6 +55,8 @@ export interface Event {
   permissions?: PermissionChange;
   /** Checks by guardrails: of the calls of a response, or in an event of their own, without content. */
   guardrails?: GuardrailNote;
+  /** In a session: the end of a turn; the content is empty. */
+  turn?: TurnNote;
   /** In the run of a program: the step that the event belongs to. */
   step?: StepNote;
 }

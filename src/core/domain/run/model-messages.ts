@@ -27,7 +27,7 @@ export interface SummariseInput extends OfRun {
   agent: string;
   through: number;
   lastEventId: string;
-  head: number;
+  head: number | null;
   tail: number | null;
   /** Bytes of JSON that the summary may have. */
   maxBytes: number;

@@ -44,6 +44,8 @@ export interface RunResultFields<Output = JsonValue> {
   /** The reason that the caller gave for cancelling the run. */
   cancelReason?: string;
   maxIterations: number;
+  /** The number of turns, if the run is a session. */
+  turns?: number;
   /** Events that are not in the archive, because storing them failed. */
   notArchived?: NotArchived[];
   /** The units of a program, if the run is that of one. */

@@ -102,8 +102,8 @@ function evict(state: RunState, ports: RunPorts, evicted: Evicted): void {
 }
 
 /** Returns the bytes that are left of `limit` beside the first message and a summary. */
-function roomBeside({ window }: RunState, limit: number): number {
-  const head = headOf(window.events).reduce((bytes, event) => bytes + windowEventBytes(event), 0);
+function roomBeside({ window, session }: RunState, limit: number): number {
+  const head = (session === undefined ? headOf(window.events) : []).reduce((bytes, event) => bytes + windowEventBytes(event), 0);
   return limit - head - summaryBytes(limit) - SUMMARY_EVENT_BYTES;
 }
 
@@ -123,6 +123,8 @@ async function summarise(state: RunState, ports: RunPorts, limit: number): Promi
     unseenBytes,
     unseenFrom: state.seenEvents,
     leastBytes: maxBytes + SUMMARY_EVENT_BYTES,
+    // What a conversation of months began with is not what it is about.
+    isWhole: state.session !== undefined,
   });
   if (range === undefined) return undefined;
   const { through, lastEventId } = state.window;

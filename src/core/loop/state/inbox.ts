@@ -7,6 +7,7 @@ import type { LimitRaise } from '../../domain/agent/limits.ts';
 import { jsonBytes } from '../../domain/json/payload-limit.ts';
 import type { QueuedMessage } from '../../domain/record/queued-message.ts';
 import type { PermissionChange } from '../../domain/permissions/permission-change.ts';
+import type { CloseRequest, TurnInterrupt } from '../../domain/sessions/session-requests.ts';
 import type { CarriedInbox } from './carried-inbox.ts';
 import { newest } from '../../domain/json/newest.ts';
 
@@ -51,6 +52,10 @@ export class Inbox {
   cancelReason: string | undefined;
   /** True once a caller has asked for a cancellation by Signal. */
   cancelAsked: boolean;
+  /** Set once a caller has closed a session: it ends with its turn. */
+  closing: CloseRequest | undefined;
+  /** Set once a caller has interrupted the turn that goes on. */
+  turnInterrupt: TurnInterrupt | undefined;
   /** True once the end of the run is decided: it accepts no more requests. */
   closed = false;
   /** The run that is told of the end of this one. */
@@ -78,6 +83,8 @@ export class Inbox {
     this.#pausedItself = carried.paused;
     this.pausedAbove = carried.pausedAbove === true;
     this.childrenPaused = carried.childrenPaused === true;
+    this.closing = carried.closing;
+    this.turnInterrupt = carried.turnInterrupt;
     this.cancelReason = carried.cancelReason;
     this.cancelAsked = carried.cancelAsked === true;
   }
@@ -276,6 +283,11 @@ export class Inbox {
     this.#waitingChildren.delete(runId);
   }
 
+  /** Forgets the requests about a turn that has ended. */
+  endTurn(): void {
+    this.turnInterrupt = undefined;
+  }
+
   /** Returns the requests that the next execution needs. */
   carried(): CarriedInbox {
     const { cancelReason } = this;
@@ -283,6 +295,8 @@ export class Inbox {
       messages: this.#messages,
       seen: newest([...this.#seen], REMEMBERED_IDS),
       paused: this.#pausedItself,
+      ...(this.closing === undefined ? {} : { closing: this.closing }),
+      ...(this.turnInterrupt === undefined ? {} : { turnInterrupt: this.turnInterrupt }),
       ...(cancelReason === undefined ? {} : { cancelReason }),
       ...(this.cancelAsked ? { cancelAsked: true as const } : {}),
       ...(this.#decisions.length === 0 ? {} : { decisions: this.#decisions }),

@@ -21,6 +21,7 @@ import { emptyWindow, extendWindow, type Window, type WindowEvent } from '../../
 import type { Approvals } from '../approvals/approvals.ts';
 import type { CodeState } from '../code/code-state.ts';
 import type { RunningAgent } from '../../domain/children/running-agent.ts';
+import type { SessionState, TurnResultFields } from '../../domain/sessions/session-state.ts';
 import type { SpentBelow } from '../../domain/children/spent-below.ts';
 import type { HookedCalls } from '../../domain/hooks/hook-messages.ts';
 import type { HookRecord } from '../../domain/hooks/hook-record.ts';
@@ -81,6 +82,10 @@ export interface RunState {
   notArchived?: NotArchived[];
   /** Whom the run acts for. */
   principal?: Principal;
+  /** The turns, the limits and the amounts of a session. Absent for a run that ends with its answer. */
+  session?: SessionState;
+  /** The results of the turns that have ended in this execution. */
+  turns?: TurnResultFields[];
   /** The run that started this one as its child. */
   parent?: ParentRun;
   /** The agents that run as children of tool calls. Absent if there are none. */

@@ -4,6 +4,7 @@ import { LIMIT_CHANGES_SCHEMA } from '../limits-schema.ts';
 import { PERMISSIONS_SCHEMA } from '../permissions-schema.ts';
 import { propertiesOf } from '../../json-schema/json-schema.ts';
 import { RUN_INPUT_SCHEMA } from '../run-input-schema.ts';
+import { CLOSING_SCHEMA, TURN_INTERRUPT_SCHEMA } from '../session-schema.ts';
 import { DEADLINE_ACTION } from '../snapshot-schema.ts';
 
 const TEXT: JsonObject = { type: 'string' };
@@ -120,6 +121,8 @@ export const CARRIED_INBOX_SCHEMA: JsonObject = {
     raises: listOf(RAISE),
     permissionChanges: listOf(PERMISSION_CHANGE),
     refused: listOf(REFUSED),
+    closing: CLOSING_SCHEMA,
+    turnInterrupt: TURN_INTERRUPT_SCHEMA,
     reportTo: TEXT,
     endedChildren: listOf(TEXT),
     waitingChildren: listOf(TEXT),

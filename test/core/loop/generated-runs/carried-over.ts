@@ -16,5 +16,7 @@ export function carriedOver({ state, position, inbox, executions }: ExecutionSta
   const carry = toContinueAsNewState(state, position, { executions, inbox: inbox.carried() });
   const checked = checkContinueAsNewState(JSON.parse(JSON.stringify(carry)));
   if (!checked.ok) throw new Error(checked.problem);
-  return { ...fromContinueAsNewState(checked.carry), inbox: new Inbox(checked.carry.inbox) };
+  const { state: carried, position: at } = fromContinueAsNewState(checked.carry);
+  if (at.type === 'idle') throw new Error('A run that is no session is never idle');
+  return { state: carried, position: at, inbox: new Inbox(checked.carry.inbox) };
 }

@@ -1,0 +1,56 @@
+import type { Client } from '@temporalio/client';
+import { LonghaulError } from '../../core/domain/errors/error.ts';
+import type { TurnResultFields } from '../../core/domain/sessions/session-state.ts';
+import { QUERIES, type TurnView } from '../../core/protocol.ts';
+import { readRun } from '../../history/read-run.ts';
+import { sleep } from '../../temporal/waiting.ts';
+import { queryRun } from '../read/query-run.ts';
+import type { RunChain } from '../read/chain.ts';
+
+/** A session that is read. */
+export interface ReadSession {
+  client: Client;
+  sessionId: string;
+  chain: RunChain;
+}
+
+/** The pauses between two questions about a turn that goes on: short at first, since most turns end soon. */
+const SHORTEST_PAUSE_MS = 20;
+const LONGEST_PAUSE_MS = 1_000;
+
+/** Returns the result of a turn, or undefined while it goes on. Throws `invalid_input` for a turn that has not begun. Needs no worker. */
+export async function readTurn({ client, sessionId, chain }: ReadSession, turn: number): Promise<TurnResultFields | undefined> {
+  const view = await queryRun<TurnView>(client, sessionId, QUERIES.turn, { turn });
+  if (view?.result !== undefined) return view.result;
+  if (view?.running === turn) return undefined;
+  if (view !== undefined && turn > view.turns) throw notBegun(sessionId, turn, view.turns);
+  let begun = 0;
+  for await (const { run } of readRun(client, sessionId, chain, { fromTurn: turn })) {
+    const result = run.state?.turns?.find((one) => one.turn === turn);
+    if (result !== undefined) return result;
+    begun = run.state?.session?.turns ?? 0;
+  }
+  if (begun < turn) throw notBegun(sessionId, turn, begun);
+  return undefined;
+}
+
+/** Waits until a turn that was accepted has ended, and returns its result. Throws the reason of the signal. */
+export async function waitForTurn(session: ReadSession, turn: number, signal?: AbortSignal): Promise<TurnResultFields> {
+  let pause = SHORTEST_PAUSE_MS;
+  for (;;) {
+    signal?.throwIfAborted();
+    const view = await queryRun<TurnView>(session.client, session.sessionId, QUERIES.turn, { turn });
+    if (view?.result !== undefined) return view.result;
+    // Without a worker, and for a turn of an earlier execution, history has it if it has ended.
+    if (view === undefined || turn < view.firstTurn) {
+      const result = await readTurn(session, turn);
+      if (result !== undefined) return result;
+    }
+    await sleep(pause, signal);
+    pause = Math.min(pause * 1.5, LONGEST_PAUSE_MS);
+  }
+}
+
+function notBegun(sessionId: string, turn: number, turns: number): LonghaulError {
+  return new LonghaulError('invalid_input', `Session "${sessionId}" has no turn ${turn}: it has begun ${turns}`);
+}

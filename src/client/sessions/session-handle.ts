@@ -1,0 +1,168 @@
+import { type Client, WithStartWorkflowOperation } from '@temporalio/client';
+import type { AnyAgent, OutputOf, UnfinishedOf } from '../../define/agent-definition.ts';
+import { requireKnown } from '../../define/options/option-checks.ts';
+import type { ContentPart } from '../../core/domain/content/content.ts';
+import type { JsonValue } from '../../core/domain/json/json.ts';
+import type { DefaultOutput } from '../../core/domain/run/result.ts';
+import type { TurnResultFields } from '../../core/domain/sessions/session-state.ts';
+import {
+  AGENT_RUN,
+  type CloseReceipt,
+  type InterruptInput,
+  type InterruptReceipt,
+  type MessageReceipt,
+  type RunInput,
+  type StatusView,
+  UPDATES,
+} from '../../core/protocol.ts';
+import { failIfUnreachable } from '../../temporal/server-reachability.ts';
+import { checkRunId } from '../../temporal/run-id.ts';
+import { type WaitOptions, waitEnded, waitSignal } from '../../temporal/waiting.ts';
+import { RunChain } from '../read/chain.ts';
+import type { RunHandle } from '../run-handle.ts';
+import { runInput } from '../start/input.ts';
+import { workflowOptions } from '../start/start-workflow.ts';
+import { sendMessage, type SendOptions } from '../updates/send-message.ts';
+import { type StartOperation, updateRun, type UpdateOptions } from '../updates/update.ts';
+import { readTurn, waitForTurn } from './read-turn.ts';
+import { principalOf, SESSION_OPTIONS, type SessionOptions, sessionTerms } from './session-options.ts';
+import { TurnResult } from './turn-result.ts';
+
+/** The session of an agent, given by its type or by its name. */
+export type SessionOf<Agent> = [Agent] extends [AnyAgent] ? SessionHandle<OutputOf<Agent>, UnfinishedOf<Agent>> : SessionHandle;
+
+/** The parts that a session shares with its client. */
+export interface SessionParts<Output, Unfinished> {
+  client: Client;
+  agent: AnyAgent | string;
+  run: RunHandle<Output, Unfinished>;
+  taskQueue?: string | undefined;
+}
+
+/**
+ * A conversation with an agent that goes on for as long as its users like: one run, which sleeps without a timer between two turns.
+ * The session need not exist: its first message starts it. Every method throws `run_not_found` for a session that no message has
+ * started, but `send` and `ask`, and `server_unreachable` if the server does not answer.
+ */
+export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string> {
+  readonly id: string;
+  /** The session as a run: its events, approvals, status, `cancel` and so on. Its `result` is that of the whole session. */
+  readonly run: RunHandle<Output, Unfinished>;
+  readonly #client: Client;
+  readonly #start: () => StartOperation;
+  readonly #principal: { tenant?: string; user?: string } | undefined;
+  readonly #chain: RunChain;
+  /** True once the server has answered a message to the session: it need not be started any more. */
+  #isStarted = false;
+
+  /** Throws `invalid_input` and a UsageError for options with which no session can start. */
+  constructor({ client, agent, run, taskQueue }: SessionParts<Output, Unfinished>, options: SessionOptions) {
+    requireKnown('the session', options, Object.keys(SESSION_OPTIONS));
+    this.id = checkRunId(options.id);
+    this.run = run;
+    this.#client = client;
+    this.#chain = new RunChain(client, this.id);
+    const { turnLimits, principal: _, user: _user, limits: _limits, id, ...given } = options;
+    const principal = principalOf(options);
+    this.#principal = principal === undefined ? undefined : identityOf(principal);
+    const input = runInput(agent, {
+      ...given,
+      ...(principal === undefined ? {} : { principal }),
+      ...(turnLimits === undefined ? {} : { limits: turnLimits }),
+      session: sessionTerms(options),
+    });
+    const workflow = workflowOptions(input, { ...given, summary: `${input.agent}: session` }, taskQueue);
+    // The operation can be used once: an attempt that is repeated needs another.
+    this.#start = () =>
+      new WithStartWorkflowOperation<(input: RunInput) => Promise<unknown>>(AGENT_RUN, {
+        ...workflow,
+        workflowId: id,
+        workflowIdConflictPolicy: 'USE_EXISTING',
+      });
+  }
+
+  /**
+   * Sends a message, and starts the session with it if there is none: one request to the server. The receipt names the turn that
+   * answers it. A message during a turn belongs to that turn. It is accepted once for each id. Throws `session_limit` once a limit of
+   * the session is reached, `run_ended` for a session that is closed, `queue_full`, `payload_too_large`, `invalid_input`, `wait_timeout`.
+   */
+  async send(content: string | ContentPart[], options: SendOptions = {}): Promise<MessageReceipt> {
+    return this.#reach(async () => {
+      const receipt = await sendMessage(this.#client, this.id, content, options, {
+        ...(this.#isStarted ? {} : { start: this.#start }),
+        ...(this.#principal === undefined ? {} : { principal: this.#principal }),
+      });
+      this.#isStarted = true;
+      return receipt;
+    });
+  }
+
+  /** Sends a message and waits for the end of the turn that answers it. Throws as `send`, `wait_timeout` if that takes longer, and the reason of the signal. */
+  async ask(content: string | ContentPart[], options: SendOptions & WaitOptions = {}): Promise<TurnResult<Output, Unfinished>> {
+    const { timeout, signal, ...sending } = options;
+    const { turn } = await this.send(content, sending);
+    if (turn !== undefined) return this.#wait(turn, { ...(timeout === undefined ? {} : { timeout }), ...(signal === undefined ? {} : { signal }) });
+    // A message that was accepted before: its turn is the newest.
+    const { session } = await this.status();
+    return this.#wait(session?.turns ?? 1, options);
+  }
+
+  /**
+   * Returns the result of a turn: that of the newest one that has begun, without a number. Waits if it goes on. Throws `invalid_input`
+   * for a turn that has not begun, `wait_timeout`, and the reason of the signal.
+   */
+  async turn(number?: number, options: WaitOptions = {}): Promise<TurnResult<Output, Unfinished>> {
+    const turn = number ?? (await this.status()).session?.turns ?? 0;
+    return this.#reach(async () => {
+      const ended = await readTurn(this.#read, turn);
+      return ended === undefined ? this.#wait(turn, options) : this.#result(ended);
+    });
+  }
+
+  /** Interrupts the turn that goes on: its calls are aborted, it ends as `cancelled`, and the session takes the next message. */
+  async interrupt({ reason, by, turn, ...options }: InterruptInput & UpdateOptions = {}): Promise<InterruptReceipt> {
+    const argument: InterruptInput = {
+      ...(reason === undefined ? {} : { reason }),
+      ...(by === undefined ? {} : { by }),
+      ...(turn === undefined ? {} : { turn }),
+    };
+    return this.#reach(() => updateRun<InterruptReceipt>(this.#client, this.id, { name: UPDATES.interrupt, argument }, options));
+  }
+
+  /** Closes the session, after the turn that goes on: its run completes. */
+  async close({ by, ...options }: { by?: string } & UpdateOptions = {}): Promise<CloseReceipt> {
+    const argument = by === undefined ? {} : { by };
+    return this.#reach(() => updateRun<CloseReceipt>(this.#client, this.id, { name: UPDATES.close, argument }, options));
+  }
+
+  /** Returns the status of the session: `idle` between two turns, with its turns, limits and amounts in `session`. */
+  status(): Promise<StatusView> {
+    return this.run.status();
+  }
+
+  async #wait(turn: number, options: WaitOptions): Promise<TurnResult<Output, Unfinished>> {
+    const signal = waitSignal(options);
+    try {
+      return this.#result(await waitForTurn(this.#read, turn, signal));
+    } catch (error) {
+      if (signal?.aborted !== true) throw error;
+      throw waitEnded(this.id, options, []);
+    }
+  }
+
+  #result(fields: TurnResultFields): TurnResult<Output, Unfinished> {
+    return new TurnResult<JsonValue>(fields) as unknown as TurnResult<Output, Unfinished>;
+  }
+
+  get #read(): { client: Client; sessionId: string; chain: RunChain } {
+    return { client: this.#client, sessionId: this.id, chain: this.#chain };
+  }
+
+  #reach<Value>(work: () => Promise<Value>): Promise<Value> {
+    return failIfUnreachable(this.#client, work);
+  }
+}
+
+function identityOf({ tenant, user }: { tenant?: string; user?: string }): { tenant?: string; user?: string } {
+  return { ...(tenant === undefined ? {} : { tenant }), ...(user === undefined ? {} : { user }) };
+}

@@ -1,0 +1,49 @@
+import type { RunResultFields } from '../run/result.ts';
+import type { TerminalStatus, StopReason } from '../run/status.ts';
+import type { SessionInput } from './session-input.ts';
+
+/** The amounts that turns have used. */
+export type SpentByTurns = Pick<RunResultFields, 'stepsUsed' | 'usage' | 'toolCallsTotal' | 'toolCallsByName' | 'below'>;
+
+/** The state of a session beside that of its present turn: plain data, carried into the next execution. */
+export interface SessionState extends SessionInput {
+  /** Milliseconds since the epoch. */
+  startedAt: number;
+  /** The number of turns that have begun. */
+  turns: number;
+  /** The amounts that the turns which have ended have used. */
+  spent: SpentByTurns;
+  /** The turn that goes on. Absent between two turns. */
+  turn?: TurnBeginning;
+  /** The number of turns that had begun at the last compaction. */
+  compactedAt: number;
+  /** The end of the last turn, in milliseconds since the epoch. Absent before the first. */
+  idleSince?: number;
+  /** The session began with a message to answer, and its first turn has not begun. */
+  opens?: true;
+}
+
+/** The beginning of a turn. */
+export interface TurnBeginning {
+  /** 1-based. */
+  number: number;
+  /** The number of steps of the session before it. */
+  stepsBefore: number;
+}
+
+/** The result of a turn: that of a run, from its message to its answer. */
+export interface TurnResultFields extends Omit<RunResultFields, 'steps'> {
+  /** 1-based. */
+  turn: number;
+  /** The step of the session with which the turn began. 1-based. */
+  firstStep: number;
+}
+
+/** The end of a turn, as an event of the record. The answer is in the event before. */
+export interface TurnNote {
+  /** 1-based. */
+  number: number;
+  status: TerminalStatus;
+  stopReason: StopReason;
+  error?: string;
+}

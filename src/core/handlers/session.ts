@@ -1,0 +1,43 @@
+import type { CloseInput, CloseReceipt, InterruptInput, InterruptReceipt } from '../domain/sessions/session-requests.ts';
+import { isSession } from '../loop/sessions/open-session.ts';
+import { closeProblem, interruptProblem } from '../wire-schemas/session-schema.ts';
+import { invalidRequest, type MessageReceiver, type Refusal, type RequestKind, unavailable } from './message-receiver.ts';
+
+/** Interrupts the turn of a session that goes on. The session stays usable. */
+export const interrupt: RequestKind<InterruptInput, InterruptReceipt> = {
+  description: 'Interrupts the turn of a session that goes on: {"reason"?: "text"}',
+  refusal(run, input) {
+    const problem = interruptProblem(input ?? {});
+    return problem === undefined ? (noSession(run, 'interrupt') ?? unavailable(run, 'decisions')) : invalidRequest(run, 'interrupt', problem);
+  },
+  take({ inbox, state }, input) {
+    const { turn, reason, by } = (input as InterruptInput | null | undefined) ?? {};
+    const current = state?.session?.turn?.number;
+    if (current === undefined || (turn !== undefined && turn !== current)) return { version: 1, interrupted: false };
+    const why = [reason, by === undefined ? undefined : `(${by})`].filter((part) => part !== undefined).join(' ');
+    inbox.turnInterrupt = { turn: current, ...(why === '' ? {} : { cancelReason: why }) };
+    return { version: 1, interrupted: true, turn: current };
+  },
+};
+
+/** Closes a session, after the turn that goes on. */
+export const close: RequestKind<CloseInput, CloseReceipt> = {
+  description: 'Closes a session after the turn that goes on: {"by"?: "name"}',
+  refusal(run, input) {
+    const problem = closeProblem(input ?? {});
+    return problem === undefined ? (noSession(run, 'close') ?? unavailable(run, 'decisions')) : invalidRequest(run, 'close', problem);
+  },
+  take({ inbox, state }, input) {
+    inbox.closing = { by: (input as CloseInput | null | undefined)?.by ?? null };
+    const turn = state?.session?.turn?.number;
+    return { version: 1, ...(turn === undefined ? {} : { turn }) };
+  },
+};
+
+/** Returns the refusal of a request that only a session takes; undefined for a session. */
+function noSession({ runId, state }: MessageReceiver, request: string): Refusal | undefined {
+  // This state is short: the first activity of the run resolves the agent.
+  if (state === undefined) return { code: 'busy', message: `Run "${runId}" has not resolved its agent yet: send it again in a moment` };
+  if (isSession(state)) return undefined;
+  return { code: 'invalid_input', message: `Run "${runId}" is no session, and "${request}" is for sessions: cancel the run instead` };
+}

@@ -1,0 +1,81 @@
+// Sessions: turns, and the waits between them.
+
+import type { RunResultFields } from '../../domain/run/result.ts';
+import { closeUnstarted } from '../endings/close-run.ts';
+import { firstAgent } from '../handoffs/transfer-calls.ts';
+import type { Ending, RunPosition } from '../next-step.ts';
+import type { SessionPorts } from './session-ports.ts';
+import { takeMessages, takeRequests } from '../requests/messages.ts';
+import { type LoopEnd, BEGINNING, runTurn } from '../run-loop.ts';
+import { compactAfterTurns } from './compact-after-turns.ts';
+import type { OpenSession } from './open-session.ts';
+import { spentBySession } from './spent.ts';
+import { beginTurn, endTurn } from './turns.ts';
+
+/**
+ * Runs a session: a turn for the messages that have arrived, then a wait without a timer for the next. An error, a limit or a
+ * guardrail ends the turn and not the session, and so does an interrupt. Pure, like the loop of a run.
+ */
+export async function runSession(state: OpenSession, ports: SessionPorts, from: RunPosition): Promise<LoopEnd> {
+  const { session } = state;
+  let position = session.turn === undefined && !session.opens ? IDLE : from;
+  for (;;) {
+    if (position.type === 'idle') {
+      const woken = await waitForMessage(state, ports);
+      if (woken === 'continue') return { type: 'continue', position };
+      if (woken === 'ended') return { type: 'finished', result: closeSession(state, ports) };
+      position = BEGINNING;
+    }
+    const isNew = session.turn === undefined;
+    if (isNew) beginTurn(state, ports);
+    const at = position;
+    const end = await ports.inTurn(async () => {
+      if (isNew) await compactAfterTurns(state, ports);
+      return runTurn(state, ports, at);
+    });
+    if (end.type === 'continue') return end;
+    await ports.endChildren(state);
+    endTurn(state, ports, end.ending);
+    ports.recorded?.(state);
+    position = IDLE;
+  }
+}
+
+const IDLE: RunPosition = { type: 'idle' };
+
+/** Waits until there is a message to answer. `ended`: the session is closed or cancelled. `continue`: it goes on waiting in the next execution. */
+async function waitForMessage(state: OpenSession, ports: SessionPorts): Promise<'message' | 'ended' | 'continue'> {
+  const { inbox } = ports;
+  for (;;) {
+    const { received } = inbox;
+    if (ports.cancelRequested()) return 'ended';
+    if (inbox.queued > 0) return 'message';
+    if (inbox.closing !== undefined) return 'ended';
+    takeRequests(state, ports);
+    if (state.status !== 'idle') {
+      state.status = 'idle';
+      ports.recorded?.(state);
+    }
+    if (ports.continueBeforeSleep()) return 'continue';
+    await ports.until(() => inbox.queued > 0 || inbox.closing !== undefined || inbox.received > received);
+  }
+}
+
+/** Closes a session: its output is the answer of its last turn, and its amounts are those of all turns. */
+function closeSession(state: OpenSession, ports: SessionPorts): RunResultFields {
+  takeMessages(state, ports);
+  const { session, runId } = state;
+  const last = state.turns?.at(-1);
+  const output = last?.output ?? state.thought;
+  const ending: Ending = ports.cancelRequested()
+    ? { status: 'cancelled', stopReason: 'cancelled', output }
+    : { status: 'completed', stopReason: 'closed', output };
+  state.status = ending.status;
+  return {
+    ...closeUnstarted({ runId, agentName: firstAgent(state), startedAt: session.startedAt }, ports, ending),
+    steps: state.steps,
+    ...spentBySession(state),
+    maxIterations: state.limits.maxIterations,
+    turns: session.turns,
+  };
+}
