@@ -205,7 +205,7 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
    * have, `wait_timeout`.
    */
   async raise(limits: LimitOptions, options: RaiseOptions = {}): Promise<RaiseReceipt> {
-    return this.#reach(() => raiseLimits(this.#client, this.runId, limits, options));
+    return this.#reach(() => raiseLimits(this.#client, this.runId, { limits }, options));
   }
 
   /**

@@ -112,6 +112,8 @@ function firstIndex(
   if (fromOffset === Infinity && fromStep === Infinity && fromTurn === Infinity) return 0;
   return Math.max(
     0,
-    executions.findLastIndex(({ firstOffset, firstStep, firstTurn }) => firstOffset <= fromOffset && firstStep <= fromStep && firstTurn <= fromTurn),
+    executions.findLastIndex(
+      ({ firstOffset, firstStep, firstTurn }) => firstOffset <= fromOffset && firstStep <= fromStep && firstTurn <= fromTurn,
+    ),
   );
 }

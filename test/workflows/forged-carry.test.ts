@@ -246,7 +246,8 @@ async function end(checked: CheckedStart & { ok: true }): Promise<RunResultField
     recorded: (changed) => void currentDetails(changed, checked.run),
   };
   currentDetails(state, checked.run);
-  const ended = await runLoop(state, ports, start.position).catch((error: unknown) => ({
+  const from = start.position.type === 'idle' ? undefined : start.position;
+  const ended = await runLoop(state, ports, from).catch((error: unknown) => ({
     type: 'finished' as const,
     result: closeRun(state, ports, {
       status: 'error',

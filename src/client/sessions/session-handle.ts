@@ -11,6 +11,7 @@ import {
   type InterruptInput,
   type InterruptReceipt,
   type MessageReceipt,
+  type RaiseReceipt,
   type RunInput,
   type StatusView,
   UPDATES,
@@ -24,8 +25,16 @@ import { runInput } from '../start/input.ts';
 import { workflowOptions } from '../start/start-workflow.ts';
 import { sendMessage, type SendOptions } from '../updates/send-message.ts';
 import { type StartOperation, updateRun, type UpdateOptions } from '../updates/update.ts';
+import { raiseLimits, type RaiseOptions } from '../updates/raise-limits.ts';
 import { readTurn, waitForTurn } from './read-turn.ts';
-import { principalOf, SESSION_OPTIONS, type SessionOptions, sessionTerms } from './session-options.ts';
+import {
+  plainSessionLimits,
+  principalOf,
+  SESSION_OPTIONS,
+  type SessionLimitOptions,
+  type SessionOptions,
+  sessionTerms,
+} from './session-options.ts';
 import { TurnResult } from './turn-result.ts';
 
 /** The session of an agent, given by its type or by its name. */
@@ -101,7 +110,8 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
   async ask(content: string | ContentPart[], options: SendOptions & WaitOptions = {}): Promise<TurnResult<Output, Unfinished>> {
     const { timeout, signal, ...sending } = options;
     const { turn } = await this.send(content, sending);
-    if (turn !== undefined) return this.#wait(turn, { ...(timeout === undefined ? {} : { timeout }), ...(signal === undefined ? {} : { signal }) });
+    if (turn !== undefined)
+      return this.#wait(turn, { ...(timeout === undefined ? {} : { timeout }), ...(signal === undefined ? {} : { signal }) });
     // A message that was accepted before: its turn is the newest.
     const { session } = await this.status();
     return this.#wait(session?.turns ?? 1, options);
@@ -133,6 +143,14 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
   async close({ by, ...options }: { by?: string } & UpdateOptions = {}): Promise<CloseReceipt> {
     const argument = by === undefined ? {} : { by };
     return this.#reach(() => updateRun<CloseReceipt>(this.#client, this.id, { name: UPDATES.close, argument }, options));
+  }
+
+  /**
+   * Raises limits of the whole session, each to its new value; `null` lifts one: `{turns: 50, totalTokens: null}`. Accepted once for
+   * each id. Throws `invalid_input` for a limit that would be lower or that the session does not have, `run_ended`, `wait_timeout`.
+   */
+  async raise(limits: SessionLimitOptions, options: RaiseOptions = {}): Promise<RaiseReceipt> {
+    return this.#reach(() => raiseLimits(this.#client, this.id, { session: plainSessionLimits(limits) }, options));
   }
 
   /** Returns the status of the session: `idle` between two turns, with its turns, limits and amounts in `session`. */

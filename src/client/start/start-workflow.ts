@@ -69,7 +69,9 @@ export function workflowOptions<Input>(
   input: Input,
   { summary, ...options }: WorkflowOptions & Pick<WorkflowStart, 'summary'>,
   defaultTaskQueue?: string,
-): { args: [Input]; taskQueue: string; workflowIdReusePolicy: 'REJECT_DUPLICATE'; staticSummary: string } & ReturnType<typeof serverOptionsOf> {
+): { args: [Input]; taskQueue: string; workflowIdReusePolicy: 'REJECT_DUPLICATE'; staticSummary: string } & ReturnType<
+  typeof serverOptionsOf
+> {
   return {
     taskQueue: options.taskQueue ?? defaultTaskQueue ?? DEFAULT_TASK_QUEUE,
     args: [input],

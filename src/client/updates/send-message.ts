@@ -31,5 +31,10 @@ export async function sendMessage(
   const problem = messageProblem(message);
   if (problem !== undefined) throw new LonghaulError(problem.code, `The message to run "${runId}" was not sent: ${problem.message}`);
   // The same id at both levels: the server knows it within one execution, the run across executions.
-  return updateRun<MessageReceipt>(client, runId, { name: UPDATES.send, argument: message, id, updateId: `send ${id}`, ...(start === undefined ? {} : { start }) }, sending);
+  return updateRun<MessageReceipt>(
+    client,
+    runId,
+    { name: UPDATES.send, argument: message, id, updateId: `send ${id}`, ...(start === undefined ? {} : { start }) },
+    sending,
+  );
 }

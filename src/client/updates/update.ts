@@ -85,12 +85,16 @@ async function tryUpdate<Answer>(client: Client, runId: string, update: RunUpdat
       const answer = await client.withDeadline(deadline, () =>
         update.start === undefined
           ? handle.executeUpdate<Answer, [unknown]>(name, request)
-          : client.workflow.executeUpdateWithStart<(input: RunInput) => Promise<unknown>, Answer, [unknown]>(name, { ...request, startWorkflowOperation: update.start() }),
+          : client.workflow.executeUpdateWithStart<(input: RunInput) => Promise<unknown>, Answer, [unknown]>(name, {
+              ...request,
+              startWorkflowOperation: update.start(),
+            }),
       );
       throttle.accepted(Date.now() - sentAt);
       return answer;
     } catch (error) {
-      if (error instanceof WorkflowNotFoundError || error instanceof WorkflowExecutionAlreadyStartedError) throw await goneError(client, runId);
+      if (error instanceof WorkflowNotFoundError || error instanceof WorkflowExecutionAlreadyStartedError)
+        throw await goneError(client, runId);
       if (isUnknownUpdate(error)) await requireRunOf(client, runId);
       if (!isPassing(error)) throw refusal(error);
       // A timeout alone says less than the obstacle that took the time.

@@ -55,7 +55,10 @@ function ofAnother({ runId, state, principal }: MessageReceiver, sender: SendInp
 function limitReached({ runId, state }: MessageReceiver, now: number): Refusal | undefined {
   const reached = state === undefined || !isSession(state) ? undefined : sessionLimitReached(state, now);
   if (reached === undefined) return undefined;
-  return { code: 'session_limit', message: `Session "${runId}" takes no more messages: ${reached}. Raise the limit of the session, or start another one` };
+  return {
+    code: 'session_limit',
+    message: `Session "${runId}" takes no more messages: ${reached}. Raise the limit of the session, or start another one`,
+  };
 }
 
 /** Returns the turn of a session that answers a message. */

@@ -8,7 +8,9 @@ export const interrupt: RequestKind<InterruptInput, InterruptReceipt> = {
   description: 'Interrupts the turn of a session that goes on: {"reason"?: "text"}',
   refusal(run, input) {
     const problem = interruptProblem(input ?? {});
-    return problem === undefined ? (noSession(run, 'interrupt') ?? unavailable(run, 'decisions')) : invalidRequest(run, 'interrupt', problem);
+    return problem === undefined
+      ? (noSession(run, 'interrupt') ?? unavailable(run, 'decisions'))
+      : invalidRequest(run, 'interrupt', problem);
   },
   take({ inbox, state }, input) {
     const { turn, reason, by } = (input as InterruptInput | null | undefined) ?? {};

@@ -12,7 +12,9 @@ import { runToolPhase } from './tool-phase/tool-phase.ts';
 import type { RunState } from './state/run-state.ts';
 
 /** The end of the loop in one execution: the run is over, or goes on from a position in the next. */
-export type LoopEnd<At extends RunPosition = RunPosition> = { type: 'finished'; result: RunResultFields } | { type: 'continue'; position: At };
+export type LoopEnd<At extends RunPosition = RunPosition> =
+  | { type: 'finished'; result: RunResultFields }
+  | { type: 'continue'; position: At };
 
 /** The end of a turn in one execution: with an answer or another ending, or the turn goes on in the next. */
 export type TurnEnd = { type: 'finish'; ending: Ending } | { type: 'continue'; position: Position };

@@ -8,6 +8,7 @@ import { checkJson, problemsText } from '../json-schema/check-json-schema.ts';
 import { propertiesOf } from '../json-schema/json-schema.ts';
 import { MAX_ID_LENGTH } from './request-schema.ts';
 import { mediaProblems } from './content-item-schema.ts';
+import { IDENTITY_SCHEMA } from './principal-schema.ts';
 import { RUN_INPUT_SCHEMA } from './run-input-schema.ts';
 
 const MESSAGE_SCHEMA: JsonObject = {
@@ -16,6 +17,7 @@ const MESSAGE_SCHEMA: JsonObject = {
     id: { type: 'string', minLength: 1, maxLength: MAX_ID_LENGTH, description: 'Your own: a message of the same id is taken once.' },
     content: propertiesOf(RUN_INPUT_SCHEMA)['input'] ?? true,
     mode: { enum: ['queue', 'steer', 'interrupt'] },
+    principal: IDENTITY_SCHEMA,
   },
   required: ['id', 'content'],
   additionalProperties: false,

@@ -1,9 +1,10 @@
 import { BYTE_BUDGETS } from '../domain/json/byte-budget.ts';
 import type { Decision } from '../domain/approvals/approval.ts';
 import { depthProblem } from '../domain/json/json-depth.ts';
-import type { JsonObject } from '../domain/json/json.ts';
+import { isJsonObject, type JsonObject } from '../domain/json/json.ts';
 import { checkJson, problemsText } from '../json-schema/check-json-schema.ts';
 import { LIMIT_CHANGES_SCHEMA } from './limits-schema.ts';
+import { SESSION_LIMITS_SCHEMA } from './session-schema.ts';
 import { PERMISSIONS_SCHEMA } from './permissions-schema.ts';
 
 /** The most characters of an id that a caller chooses. */
@@ -29,6 +30,7 @@ const DECISIONS: Record<Decision['type'], JsonObject> = {
 };
 
 const RAISE = request({ id: ID, limits: LIMIT_CHANGES_SCHEMA, by: BY }, ['id', 'limits']);
+const RAISE_SESSION = request({ id: ID, session: SESSION_LIMITS_SCHEMA, by: BY }, ['id', 'session']);
 const SET_PERMISSIONS = request({ id: ID, permissions: PERMISSIONS_SCHEMA, by: BY }, ['id', 'permissions']);
 const REVOKE = request({ decision: { type: 'string', minLength: 1 } }, ['decision']);
 const CANCEL = request({ reason: REASON, by: BY }, []);
@@ -43,7 +45,7 @@ export function decisionProblem(type: Decision['type'], value: unknown): string 
 
 /** Describes the problem of a request to raise limits. */
 export function raiseProblem(value: unknown): string | undefined {
-  return problem(RAISE, value);
+  return problem(isJsonObject(value) && 'session' in value ? RAISE_SESSION : RAISE, value);
 }
 
 /** Describes the problem of a request to set permissions. */

@@ -66,7 +66,10 @@ export function checkRunInput(value: unknown): RunInputCheck {
   }
   const tooDeep = depthProblem(value);
   if (tooDeep !== undefined) return { ok: false, code: 'invalid_input', problem: tooDeep };
-  const problems = checkJson(isJsonObject(value) && ('messages' in value || 'session' in value) ? CONTINUING_SCHEMA : RUN_INPUT_SCHEMA, value);
+  const problems = checkJson(
+    isJsonObject(value) && ('messages' in value || 'session' in value) ? CONTINUING_SCHEMA : RUN_INPUT_SCHEMA,
+    value,
+  );
   if (problems.length === 0 && isRunInput(value)) {
     const { input = '', messages = [], tags = [] } = value;
     problems.push(...mediaProblems(input, 'input'), ...conversationProblems(messages, 'messages'), ...tagProblems(tags));

@@ -1,3 +1,4 @@
+import type { SessionLimits } from '../sessions/session-limits.ts';
 import type { StopReason } from '../run/status.ts';
 
 /** The limits of a run. An absent field is no limit. */
@@ -35,6 +36,8 @@ export interface LimitRaise {
   /** The id that the caller chose. */
   id: string;
   limits: LimitChanges;
+  /** Limits of the whole session. */
+  session?: SessionLimits;
   /** The caller's name, as claimed and not verified. */
   by: string | null;
   /** ISO 8601. */

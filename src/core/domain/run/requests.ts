@@ -3,6 +3,7 @@ import type { DecidedCall, Remember } from '../approvals/approval.ts';
 import type { ContentPart } from '../content/content.ts';
 import type { JsonObject, JsonValue } from '../json/json.ts';
 import type { LimitChanges, RunLimits } from '../agent/limits.ts';
+import type { SessionLimits } from '../sessions/session-limits.ts';
 import type { Principal } from './principal.ts';
 import type { MessageMode } from '../record/queued-message.ts';
 
@@ -58,7 +59,10 @@ export interface RevokeInput {
 export interface RaiseInput {
   /** An id that the caller chooses, at most 64 characters. */
   id: string;
-  limits: LimitChanges;
+  /** Limits of the run. */
+  limits?: LimitChanges;
+  /** Instead, limits of a whole session; `null` lifts one. */
+  session?: SessionLimits;
   by?: string;
 }
 

@@ -116,7 +116,11 @@ export interface ContinueAsNewOptions {
 const THOUGHT_BYTES = 48_000;
 
 /** Converts the state of a run at `position` to the carried state. */
-export function toContinueAsNewState(state: RunState, position: RunPosition, { executions, inbox }: ContinueAsNewOptions): ContinueAsNewState {
+export function toContinueAsNewState(
+  state: RunState,
+  position: RunPosition,
+  { executions, inbox }: ContinueAsNewOptions,
+): ContinueAsNewState {
   const { context, lastStep, measured, resultIds, lastError, notArchived } = state;
   return {
     version: STATE_VERSION,
