@@ -137,7 +137,8 @@ export class LonghaulClient {
     this.#checkAgent(agent);
     const run = this.#handle<unknown>(options.id);
     const parts = { client: this.temporal, agent, run, taskQueue: this.#options.taskQueue };
-    return new SessionHandle(parts, options as SessionOptions) as unknown as SessionOf<Agent>;
+    const session: unknown = new SessionHandle(parts, options);
+    return session as SessionOf<Agent>;
   }
 
   /** Yields the runs of the namespace, newest first. */

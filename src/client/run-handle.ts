@@ -223,7 +223,7 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
    * `queue_full`, `payload_too_large`, `invalid_input`, `wait_timeout`.
    */
   async send(content: string | ContentPart[], options: SendOptions = {}): Promise<MessageReceipt> {
-    return this.#reach(() => sendMessage(this.#client, this.runId, content, options));
+    return this.#reach(() => sendMessage({ client: this.#client, runId: this.runId }, content, options));
   }
 
   /** Pauses the run: after the current step it starts nothing new until it is resumed. Waiting costs nothing. */

@@ -7,7 +7,7 @@ import type { JsonObject } from './domain/json/json.ts';
 import type { Resolved } from './domain/run/resolved.ts';
 import type { ContentItem } from './domain/content/content.ts';
 import { needsResponse } from './domain/record/needs-response.ts';
-import { beginSession } from './loop/sessions/open-session.ts';
+import { beginSession } from './sessions/open-session.ts';
 import { beginFlow } from './loop/flows/turns.ts';
 import type { RunClock } from './loop/state/clock.ts';
 import type { ParentRun } from './domain/run/parent-run.ts';

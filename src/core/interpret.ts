@@ -1,8 +1,8 @@
 import { runLoop, BEGINNING, type LoopEnd } from './loop/run-loop.ts';
 import type { RunPosition } from './loop/next-step.ts';
-import { isSession } from './loop/sessions/open-session.ts';
-import type { SessionPorts } from './loop/sessions/session-ports.ts';
-import { runSession } from './loop/sessions/run-session.ts';
+import { isSession } from './sessions/open-session.ts';
+import type { SessionPorts } from './sessions/session-ports.ts';
+import { runSession } from './sessions/run-session.ts';
 import type { RunState } from './loop/state/run-state.ts';
 import type { ProgramPorts } from './program/interpreter/program-ports.ts';
 import { runProgram } from './program/interpreter/run-program.ts';

@@ -59,8 +59,6 @@ export type {
 } from './domain/run/child-messages.ts';
 export type { CallModelInput, CallModelOutput, SummariseInput, SummariseOutput, Summary } from './domain/run/model-messages.ts';
 export type { CheckGuardrailsInput, CheckGuardrailsOutput } from './domain/guardrails/messages.ts';
-export type { CloseInput, CloseReceipt, InterruptInput, InterruptReceipt } from './domain/sessions/session-requests.ts';
-export type { SessionView, TurnQuestion, TurnView } from './domain/sessions/session-views.ts';
 export type { RunInput, RunTerms } from './domain/run/run-input.ts';
 export type { TranscriptAnswer, TranscriptPage, TranscriptQuestion } from './domain/run/transcript-messages.ts';
 export type {

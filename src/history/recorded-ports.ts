@@ -42,7 +42,7 @@ import type {
   MemoryOutcome,
   ProgramPorts,
 } from '../core/program/interpreter/program-ports.ts';
-import type { SessionPorts } from '../core/loop/sessions/session-ports.ts';
+import type { SessionPorts } from '../core/sessions/session-ports.ts';
 import type { RunState } from '../core/loop/state/run-state.ts';
 import { derivedEventId } from './event-ids.ts';
 import { RecordedAgents } from './children/recorded-agents.ts';

@@ -1,7 +1,7 @@
 import { ApplicationFailure, rawValueTypeInfo } from '@temporalio/common';
 import { condition, defineSignal, defineUpdate, log, setHandler } from '@temporalio/workflow';
 import { withoutContent } from '../../src/core/loop/approvals/approvals.ts';
-import type { Verdict } from '../../src/core/loop/state/inbox.ts';
+import type { Verdict } from '../../src/core/loop/state/awaited-verdicts.ts';
 import { type DecisionReceipt, scopedName, SIGNALS, UPDATES } from '../../src/core/protocol.ts';
 import type { Refusal } from '../../src/core/handlers/message-receiver.ts';
 import { refuseUpdate, SIGNAL_KINDS, takeSignal, takeUpdate, UPDATE_KINDS } from '../../src/core/handlers/requests.ts';
@@ -47,12 +47,12 @@ function update(run: LiveRun, name: keyof typeof UPDATES, input: unknown): unkno
 async function awaitOutcome(run: LiveRun, receipt: DecisionReceipt): Promise<DecisionReceipt> {
   const { id } = receipt.decision;
   run.answering += 1;
-  run.inbox.awaitVerdict(id);
+  run.inbox.verdicts.await(id);
   try {
-    await condition(() => run.inbox.verdictOn(id) !== undefined || run.ending);
-    return { ...receipt, decision: outcomeOf(run, run.inbox.verdictOn(id)) };
+    await condition(() => run.inbox.verdicts.on(id) !== undefined || run.ending);
+    return { ...receipt, decision: outcomeOf(run, run.inbox.verdicts.on(id)) };
   } finally {
-    run.inbox.forgetVerdict(id);
+    run.inbox.verdicts.forget(id);
     run.answering -= 1;
   }
 }

@@ -3,7 +3,7 @@ import { activityPorts } from '../../src/core/activity-requests/activity-ports.t
 import { outputPorts } from '../../src/core/activity-requests/output-requests.ts';
 import { programPorts } from '../../src/core/activity-requests/program-requests.ts';
 import type { RunPorts, WaitDeadline } from '../../src/core/loop/ports.ts';
-import type { SessionPorts } from '../../src/core/loop/sessions/session-ports.ts';
+import type { SessionPorts } from '../../src/core/sessions/session-ports.ts';
 import type { ProgramPorts } from '../../src/core/program/interpreter/program-ports.ts';
 import { runChild } from '../children/run-child.ts';
 import { continueBeforeSleep, continueDue } from './continue-due.ts';

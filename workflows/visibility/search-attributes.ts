@@ -55,7 +55,7 @@ export class SearchAttributePublisher {
     const names = approvals.pending.map(({ toolName }) => toolName);
     const ofChildren = [...waitingSteps(program, waitingChildren), ...waitingAgents(state, waitingChildren)];
     const waiting = this.#waiting(snapshot, [...names, ...ofChildren]);
-    if (waiting.length === 0 && this.#status === 'idle' && isFirstCall(state)) return;
+    if (waiting.length === 0 && this.#status === 'idle' && isShort(state)) return;
     if (status !== this.#status || waiting.length > 0) this.#publish(snapshot, { agent: firstAgent(state), status }, waiting);
   }
 
@@ -76,9 +76,10 @@ export class SearchAttributePublisher {
 }
 
 /**
- * True while the first model call of a turn goes on. Most turns have no other: a session whose turns are short would spend an event on
- * each change to `running` and back, and lists show such changes late in any case.
+ * True for a turn that has made one model call at most and no tool call. Most turns end with it: a session would spend an event on each
+ * change to `running` and back, and lists show such changes late in any case.
  */
-function isFirstCall({ session, status, phase, context }: RunState): boolean {
-  return status === 'running' && phase !== 'tools' && context.currentStep === session?.turn?.stepsBefore;
+function isShort({ session, status, phase, context, toolCallsTotal }: RunState): boolean {
+  if (session?.turn === undefined) return false;
+  return status === 'running' && phase !== 'tools' && toolCallsTotal === 0 && context.currentStep <= session.turn.stepsBefore + 1;
 }

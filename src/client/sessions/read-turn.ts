@@ -1,7 +1,8 @@
 import type { Client } from '@temporalio/client';
 import { LonghaulError } from '../../core/domain/errors/error.ts';
 import type { TurnResultFields } from '../../core/domain/sessions/session-state.ts';
-import { QUERIES, type TurnView } from '../../core/protocol.ts';
+import type { TurnView } from '../../core/domain/sessions/session-views.ts';
+import { QUERIES } from '../../core/protocol.ts';
 import { readRun } from '../../history/read-run.ts';
 import { sleep } from '../../temporal/waiting.ts';
 import { queryRun } from '../read/query-run.ts';

@@ -4,18 +4,9 @@ import { requireKnown } from '../../define/options/option-checks.ts';
 import type { ContentPart } from '../../core/domain/content/content.ts';
 import type { JsonValue } from '../../core/domain/json/json.ts';
 import type { DefaultOutput } from '../../core/domain/run/result.ts';
+import type { CloseReceipt, InterruptInput, InterruptReceipt } from '../../core/domain/sessions/session-requests.ts';
 import type { TurnResultFields } from '../../core/domain/sessions/session-state.ts';
-import {
-  AGENT_RUN,
-  type CloseReceipt,
-  type InterruptInput,
-  type InterruptReceipt,
-  type MessageReceipt,
-  type RaiseReceipt,
-  type RunInput,
-  type StatusView,
-  UPDATES,
-} from '../../core/protocol.ts';
+import { AGENT_RUN, type MessageReceipt, type RaiseReceipt, type RunInput, type StatusView, UPDATES } from '../../core/protocol.ts';
 import { failIfUnreachable } from '../../temporal/server-reachability.ts';
 import { checkRunId } from '../../temporal/run-id.ts';
 import { type WaitOptions, waitEnded, waitSignal } from '../../temporal/waiting.ts';
@@ -97,10 +88,16 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
    */
   async send(content: string | ContentPart[], options: SendOptions = {}): Promise<MessageReceipt> {
     return this.#reach(async () => {
-      const receipt = await sendMessage(this.#client, this.id, content, options, {
-        ...(this.#isStarted ? {} : { start: this.#start }),
-        ...(this.#principal === undefined ? {} : { principal: this.#principal }),
-      });
+      const receipt = await sendMessage(
+        {
+          client: this.#client,
+          runId: this.id,
+          ...(this.#isStarted ? {} : { start: this.#start }),
+          ...(this.#principal === undefined ? {} : { principal: this.#principal }),
+        },
+        content,
+        options,
+      );
       this.#isStarted = true;
       return receipt;
     });
@@ -169,7 +166,8 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
   }
 
   #result(fields: TurnResultFields): TurnResult<Output, Unfinished> {
-    return new TurnResult<JsonValue>(fields) as unknown as TurnResult<Output, Unfinished>;
+    const result: unknown = new TurnResult<JsonValue>(fields);
+    return result as TurnResult<Output, Unfinished>;
   }
 
   get #read(): { client: Client; sessionId: string; chain: RunChain } {

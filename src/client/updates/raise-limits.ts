@@ -4,7 +4,7 @@ import { LonghaulError } from '../../core/domain/errors/error.ts';
 import { type LimitOptions, plainLimits } from '../../core/domain/agent/limit-options.ts';
 import { type RaiseInput, type RaiseReceipt, UPDATES } from '../../core/protocol.ts';
 import type { SessionLimits } from '../../core/domain/sessions/session-limits.ts';
-import { raiseProblem } from '../../core/wire-schemas/request-schema.ts';
+import { raiseProblem } from '../../core/wire-schemas/requests/request-schema.ts';
 import { updateRun, type UpdateOptions } from './update.ts';
 
 /** The options of raising limits. */

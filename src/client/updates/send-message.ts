@@ -4,7 +4,7 @@ import type { ContentPart } from '../../core/domain/content/content.ts';
 import { LonghaulError } from '../../core/domain/errors/error.ts';
 import type { MessageMode } from '../../core/domain/record/queued-message.ts';
 import { type MessageReceipt, type SendInput, UPDATES } from '../../core/protocol.ts';
-import { messageProblem } from '../../core/wire-schemas/message-schema.ts';
+import { messageProblem } from '../../core/wire-schemas/requests/message-schema.ts';
 import { type RunUpdate, updateRun, type UpdateOptions } from './update.ts';
 
 /** The options of sending a message. */
@@ -18,13 +18,17 @@ export interface SendOptions extends UpdateOptions {
   mode?: MessageMode;
 }
 
+/** The receiver of a message. */
+export interface Addressee extends Pick<RunUpdate, 'start'>, Pick<SendInput, 'principal'> {
+  client: Client;
+  runId: string;
+}
+
 /** Sends a message to a running run; with `start`, to one that is started for it if there is none. Throws, before anything is sent, for a message that the run would refuse. */
 export async function sendMessage(
-  client: Client,
-  runId: string,
+  { client, runId, start, principal }: Addressee,
   content: string | ContentPart[],
   options: SendOptions,
-  { start, principal }: Pick<RunUpdate, 'start'> & Pick<SendInput, 'principal'> = {},
 ): Promise<MessageReceipt> {
   const { id = randomUUID(), mode, ...sending } = options;
   const message: SendInput = { id, content, ...(mode === undefined ? {} : { mode }), ...(principal === undefined ? {} : { principal }) };

@@ -2,10 +2,10 @@ import type { LimitChanges, RunLimits } from '../domain/agent/limits.ts';
 import { raised } from '../loop/limits/limits.ts';
 import { abovePart } from '../loop/limits/part-of-parent.ts';
 import type { RunState } from '../loop/state/run-state.ts';
-import { isSession } from '../loop/sessions/open-session.ts';
-import { limitsOf } from '../loop/sessions/session-limit.ts';
+import { isSession } from '../sessions/open-session.ts';
+import { limitsOf } from '../sessions/session-limit.ts';
 import type { RaiseInput, RaiseReceipt } from '../protocol.ts';
-import { raiseProblem } from '../wire-schemas/request-schema.ts';
+import { raiseProblem } from '../wire-schemas/requests/request-schema.ts';
 import { invalidRequest, noRoomForRequest, type RequestKind, unavailable } from './message-receiver.ts';
 
 /** Raises limits of the run while it runs or waits. */

@@ -4,7 +4,7 @@ import { inboundProblem } from '../domain/json/inbound-value.ts';
 import { isJsonObject } from '../domain/json/json.ts';
 import { revoke as revokeDecision } from '../loop/approvals/approvals.ts';
 import type { CancelInput, CancelReasonInput, PauseReceipt, RevokeInput, RevokeReceipt, SIGNALS, UPDATES } from '../protocol.ts';
-import { cancelProblem, revokeProblem } from '../wire-schemas/request-schema.ts';
+import { cancelProblem, revokeProblem } from '../wire-schemas/requests/request-schema.ts';
 import { childEnded, childWaiting, pausedAbove, reportEnd, startedAgain } from './children.ts';
 import { approve, reject, respond } from './decision.ts';
 import { raise } from './raise.ts';

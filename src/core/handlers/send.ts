@@ -2,9 +2,9 @@ import type { QueuedMessage } from '../domain/record/queued-message.ts';
 import { isParallel } from '../loop/flows/branch-input.ts';
 import type { RunState } from '../loop/state/run-state.ts';
 import type { MessageReceipt, SendInput } from '../protocol.ts';
-import { isSession } from '../loop/sessions/open-session.ts';
-import { sessionLimitReached } from '../loop/sessions/session-limit.ts';
-import { messageProblem } from '../wire-schemas/message-schema.ts';
+import { isSession } from '../sessions/open-session.ts';
+import { sessionLimitReached } from '../sessions/session-limit.ts';
+import { messageProblem } from '../wire-schemas/requests/message-schema.ts';
 import { type MessageReceiver, type Refusal, type RequestKind, unavailable } from './message-receiver.ts';
 
 /** Queues a message to the run. */

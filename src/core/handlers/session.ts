@@ -1,6 +1,6 @@
 import type { CloseInput, CloseReceipt, InterruptInput, InterruptReceipt } from '../domain/sessions/session-requests.ts';
-import { isSession } from '../loop/sessions/open-session.ts';
-import { closeProblem, interruptProblem } from '../wire-schemas/session-schema.ts';
+import { isSession } from '../sessions/open-session.ts';
+import { closeProblem, interruptProblem } from '../wire-schemas/requests/session-schema.ts';
 import { invalidRequest, type MessageReceiver, type Refusal, type RequestKind, unavailable } from './message-receiver.ts';
 
 /** Interrupts the turn of a session that goes on. The session stays usable. */

@@ -41,8 +41,7 @@ export async function runTurn(state: RunState, ports: RunPorts, from: Position):
     if (next.type === 'call_model') next = await runModelPhase(state, ports, next);
     else if (next.type === 'check_output') next = await checkOutput(state, ports, next.answered);
     else next = next.type === 'run_tools' ? await runToolPhase(state, ports, next) : await runCellPhase(state, ports, next);
-    // An ending is shown with the result.
-    if (next.type !== 'finish') ports.recorded?.(state);
+    ports.recorded?.(state);
   }
   return next;
 }

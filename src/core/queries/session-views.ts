@@ -1,8 +1,8 @@
 import type { SessionView, TurnQuestion, TurnView } from '../domain/sessions/session-views.ts';
 import type { RunState } from '../loop/state/run-state.ts';
-import { isSession } from '../loop/sessions/open-session.ts';
-import { limitsOf, sessionLimitReached } from '../loop/sessions/session-limit.ts';
-import { spentBySession } from '../loop/sessions/spent.ts';
+import { isSession } from '../sessions/open-session.ts';
+import { limitsOf, sessionLimitReached } from '../sessions/session-limit.ts';
+import { spentBySession } from '../sessions/spent.ts';
 import type { QueriedRun } from './queried-run.ts';
 
 /** Returns the field of a view for a session. `now` is in milliseconds since the epoch. */

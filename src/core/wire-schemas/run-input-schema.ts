@@ -13,7 +13,7 @@ import { LIMITS_SCHEMA } from './limits-schema.ts';
 import { OVERRIDES } from './overrides-schema.ts';
 import { FROM_CALL_SCHEMA, PARENT_SCHEMA } from './parent-schema.ts';
 import { PRINCIPAL_SCHEMA, principalSizeProblem } from './principal-schema.ts';
-import { SESSION_INPUT_SCHEMA } from './session-schema.ts';
+import { SESSION_INPUT_SCHEMA } from './requests/session-schema.ts';
 import { checkJson, problemsText, type JsonProblem } from '../json-schema/check-json-schema.ts';
 
 /** The JSON Schema of the input of a run. */

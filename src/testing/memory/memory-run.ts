@@ -28,7 +28,7 @@ import { interpret } from '../../core/interpret.ts';
 import { childProblem, referringToCall } from '../../core/activity-requests/child-requests.ts';
 import type { ChildCall, ChildOutcome } from '../../core/domain/children/child-call.ts';
 import type { ProgramPorts } from '../../core/program/interpreter/program-ports.ts';
-import type { SessionPorts } from '../../core/loop/sessions/session-ports.ts';
+import type { SessionPorts } from '../../core/sessions/session-ports.ts';
 import type { RunState } from '../../core/loop/state/run-state.ts';
 import type { MemoryActivities } from './memory-activities.ts';
 import { roundTrip } from './payload-round-trip.ts';

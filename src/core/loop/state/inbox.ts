@@ -8,6 +8,7 @@ import { jsonBytes } from '../../domain/json/payload-limit.ts';
 import type { QueuedMessage } from '../../domain/record/queued-message.ts';
 import type { PermissionChange } from '../../domain/permissions/permission-change.ts';
 import type { CloseRequest, TurnInterrupt } from '../../domain/sessions/session-requests.ts';
+import { AwaitedVerdicts } from './awaited-verdicts.ts';
 import type { CarriedInbox } from './carried-inbox.ts';
 import { newest } from '../../domain/json/newest.ts';
 
@@ -26,15 +27,6 @@ const BUSY_AT = { messages: 0.8, decisions: 0.95 };
 
 /** Bytes of JSON of the message of a refusal that only the record of the run shows. */
 const REFUSAL_BYTES = 500;
-
-/** The outcome of a decision, for a sender who waits for it. */
-export type Verdict = { type: 'decided'; decision: Decision } | { type: 'refused'; code: RefusedRequest['code']; message: string };
-
-/** The outcome of a decision, and the number of callers who wait for it. */
-interface Awaited {
-  waiting: number;
-  verdict: Verdict | undefined;
-}
 
 /** The requests of callers to a run. Handlers only write into it; the loop reads it between two steps, and while it waits. */
 export class Inbox {
@@ -60,6 +52,8 @@ export class Inbox {
   closed = false;
   /** The run that is told of the end of this one. */
   reportTo: string | undefined;
+  /** The outcomes of decisions for which callers wait. */
+  readonly verdicts = new AwaitedVerdicts();
   #messages: QueuedMessage[];
   #decisions: Decision[];
   #raises: LimitRaise[];
@@ -68,7 +62,6 @@ export class Inbox {
   readonly #seen: Set<string>;
   readonly #endedChildren: Set<string>;
   readonly #waitingChildren: Set<string>;
-  readonly #awaited = new Map<string, Awaited>();
 
   constructor(carried: CarriedInbox = { messages: [], seen: [], paused: false }) {
     this.#messages = carried.messages;
@@ -218,36 +211,6 @@ export class Inbox {
     const refused = this.#refused;
     this.#refused = [];
     return refused;
-  }
-
-  /** Notes that a caller waits for the outcome of a decision, until `forgetVerdict`. */
-  awaitVerdict(id: string): void {
-    const awaited = this.#awaited.get(id);
-    if (awaited === undefined) this.#awaited.set(id, { waiting: 1, verdict: undefined });
-    else awaited.waiting += 1;
-  }
-
-  /** Stores the outcome of a decision for the callers who wait for it. */
-  settle(id: string, verdict: Verdict): void {
-    const awaited = this.#awaited.get(id);
-    if (awaited !== undefined) awaited.verdict = verdict;
-  }
-
-  verdictOn(id: string): Verdict | undefined {
-    return this.#awaited.get(id)?.verdict;
-  }
-
-  /** Notes that a caller no longer waits. Without further ones, the outcome is dropped, because it holds arguments and answers. */
-  forgetVerdict(id: string): void {
-    const awaited = this.#awaited.get(id);
-    if (awaited === undefined) return;
-    awaited.waiting -= 1;
-    if (awaited.waiting === 0) this.#awaited.delete(id);
-  }
-
-  /** The number of decisions whose outcome a caller waits for. */
-  get awaitedVerdicts(): number {
-    return this.#awaited.size;
   }
 
   /** The ids of the children that wait for a person. */

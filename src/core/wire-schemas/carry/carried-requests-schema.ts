@@ -4,7 +4,7 @@ import { LIMIT_CHANGES_SCHEMA } from '../limits-schema.ts';
 import { PERMISSIONS_SCHEMA } from '../permissions-schema.ts';
 import { propertiesOf } from '../../json-schema/json-schema.ts';
 import { RUN_INPUT_SCHEMA } from '../run-input-schema.ts';
-import { CLOSING_SCHEMA, SESSION_LIMITS_SCHEMA, TURN_INTERRUPT_SCHEMA } from '../session-schema.ts';
+import { CLOSING_SCHEMA, SESSION_LIMITS_SCHEMA, TURN_INTERRUPT_SCHEMA } from '../requests/session-schema.ts';
 import { DEADLINE_ACTION } from '../snapshot-schema.ts';
 
 const TEXT: JsonObject = { type: 'string' };

@@ -10,7 +10,7 @@ import { HANDOFF_STATE_SCHEMA, RUN_USAGE } from './carried-handoffs-schema.ts';
 import { APPROVALS_SCHEMA, CARRIED_INBOX_SCHEMA } from './carried-requests-schema.ts';
 import { CARRIED_WINDOW_SCHEMA } from './carried-window-schema.ts';
 import { ENDED_CHILDREN_SCHEMA, RUNNING_AGENTS_SCHEMA, SPENT_BELOW_SCHEMA } from './carried-children-schema.ts';
-import { SESSION_STATE_SCHEMA } from '../session-schema.ts';
+import { SESSION_STATE_SCHEMA } from '../requests/session-schema.ts';
 import { PARENT_SCHEMA } from '../parent-schema.ts';
 import { PRINCIPAL_SCHEMA } from '../principal-schema.ts';
 import { HOOK_RECORDS_SCHEMA } from '../hook-schema.ts';

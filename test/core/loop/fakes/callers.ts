@@ -68,7 +68,7 @@ export const resumes: Caller = (run) => update(run, 'resume', {});
 /** The same caller, which then waits for the verdict on the decision with this id. */
 export function awaitsVerdict(id: string, caller: Caller): Caller {
   return (run) => {
-    run.inbox.awaitVerdict(id);
+    run.inbox.verdicts.await(id);
     return caller(run);
   };
 }

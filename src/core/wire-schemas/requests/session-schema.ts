@@ -1,6 +1,6 @@
-import type { JsonObject } from '../domain/json/json.ts';
-import { checkJson, problemsText } from '../json-schema/check-json-schema.ts';
-import { AT_LEAST_ONE, COUNT, DURATION, MOMENT, SUMMAND } from './bounded-number.ts';
+import type { JsonObject } from '../../domain/json/json.ts';
+import { checkJson, problemsText } from '../../json-schema/check-json-schema.ts';
+import { AT_LEAST_ONE, COUNT, DURATION, MOMENT, SUMMAND } from '../bounded-number.ts';
 
 const NO_LIMIT: JsonObject = { type: 'null' };
 const BY: JsonObject = { type: 'string', minLength: 1, maxLength: 200, description: 'Who asks.' };

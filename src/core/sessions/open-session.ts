@@ -1,8 +1,6 @@
-// Sessions: a run that stays open.
-
-import type { SessionInput } from '../../domain/sessions/session-input.ts';
-import type { SessionState } from '../../domain/sessions/session-state.ts';
-import type { RunState } from '../state/run-state.ts';
+import type { SessionInput } from '../domain/sessions/session-input.ts';
+import type { SessionState } from '../domain/sessions/session-state.ts';
+import type { RunState } from '../loop/state/run-state.ts';
 import { nothingSpent } from './spent.ts';
 
 /** The state of a run that is a session. */

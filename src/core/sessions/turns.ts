@@ -1,11 +1,9 @@
-// Sessions: the beginning and the end of a turn.
-
-import type { TurnResultFields } from '../../domain/sessions/session-state.ts';
-import { noUsage } from '../../domain/model/usage.ts';
-import { closeRun } from '../endings/close-run.ts';
-import type { Ending } from '../next-step.ts';
-import type { RunPorts } from '../ports.ts';
-import { recordEvent } from '../state/run-state.ts';
+import type { TurnResultFields } from '../domain/sessions/session-state.ts';
+import { noUsage } from '../domain/model/usage.ts';
+import { closeRun } from '../loop/endings/close-run.ts';
+import type { Ending } from '../loop/next-step.ts';
+import type { RunPorts } from '../loop/ports.ts';
+import { recordEvent } from '../loop/state/run-state.ts';
 import type { OpenSession } from './open-session.ts';
 import { withTurn } from './spent.ts';
 

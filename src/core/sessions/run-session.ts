@@ -1,12 +1,10 @@
-// Sessions: turns, and the waits between them.
-
-import type { RunResultFields } from '../../domain/run/result.ts';
-import { closeUnstarted } from '../endings/close-run.ts';
-import { firstAgent } from '../handoffs/transfer-calls.ts';
-import type { Ending, RunPosition } from '../next-step.ts';
+import type { RunResultFields } from '../domain/run/result.ts';
+import { closeUnstarted } from '../loop/endings/close-run.ts';
+import { firstAgent } from '../loop/handoffs/transfer-calls.ts';
+import type { Ending, RunPosition } from '../loop/next-step.ts';
 import type { SessionPorts } from './session-ports.ts';
-import { takeMessages, takeRequests } from '../requests/messages.ts';
-import { type LoopEnd, BEGINNING, runTurn } from '../run-loop.ts';
+import { takeMessages, takeRequests } from '../loop/requests/messages.ts';
+import { type LoopEnd, BEGINNING, runTurn } from '../loop/run-loop.ts';
 import { compactAfterTurns } from './compact-after-turns.ts';
 import type { OpenSession } from './open-session.ts';
 import { spentBySession } from './spent.ts';

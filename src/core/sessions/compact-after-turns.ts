@@ -1,9 +1,5 @@
-// Sessions: the compaction of a conversation of many turns.
-
-import { shortenConversation } from '../compaction/compact.ts';
-import { checkInputFirst } from '../guardrails/check-input.ts';
-import type { RunPorts } from '../ports.ts';
-import { takeMessages } from '../requests/messages.ts';
+import { shortenConversation } from '../loop/compaction/compact.ts';
+import type { RunPorts } from '../loop/ports.ts';
 import type { OpenSession } from './open-session.ts';
 
 /** The number of turns between two compactions, if the session names none. */

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { callTool, hang, say, scriptedModel, together } from '../../../src/testing/index.ts';
-import { defineAgent } from '../../../src/index.ts';
-import { assistant } from '../testbed/agents.ts';
-import { expectSameFromHistory } from '../testbed/same-from-history.ts';
-import { Testbed, until } from '../testbed/testbed.ts';
+import { callTool, hang, say, scriptedModel, together } from '../../../../src/testing/index.ts';
+import { defineAgent } from '../../../../src/index.ts';
+import { assistant } from '../../testbed/agents.ts';
+import { expectSameFromHistory } from '../../testbed/same-from-history.ts';
+import { Testbed, until } from '../../testbed/testbed.ts';
 
 const sessionId = (): string => `talk-${randomUUID()}`;
 

@@ -1,7 +1,5 @@
-// Sessions: their effects besides those of a turn.
-
-import type { RunPorts } from '../ports.ts';
-import type { RunState } from '../state/run-state.ts';
+import type { RunPorts } from '../loop/ports.ts';
+import type { RunState } from '../loop/state/run-state.ts';
 
 /** Every effect of a session. */
 export interface SessionPorts extends RunPorts {

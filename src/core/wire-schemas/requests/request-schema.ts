@@ -1,11 +1,11 @@
-import { BYTE_BUDGETS } from '../domain/json/byte-budget.ts';
-import type { Decision } from '../domain/approvals/approval.ts';
-import { depthProblem } from '../domain/json/json-depth.ts';
-import { isJsonObject, type JsonObject } from '../domain/json/json.ts';
-import { checkJson, problemsText } from '../json-schema/check-json-schema.ts';
-import { LIMIT_CHANGES_SCHEMA } from './limits-schema.ts';
+import { BYTE_BUDGETS } from '../../domain/json/byte-budget.ts';
+import type { Decision } from '../../domain/approvals/approval.ts';
+import { depthProblem } from '../../domain/json/json-depth.ts';
+import { isJsonObject, type JsonObject } from '../../domain/json/json.ts';
+import { checkJson, problemsText } from '../../json-schema/check-json-schema.ts';
+import { LIMIT_CHANGES_SCHEMA } from '../limits-schema.ts';
 import { SESSION_LIMITS_SCHEMA } from './session-schema.ts';
-import { PERMISSIONS_SCHEMA } from './permissions-schema.ts';
+import { PERMISSIONS_SCHEMA } from '../permissions-schema.ts';
 
 /** The most characters of an id that a caller chooses. */
 export const MAX_ID_LENGTH = 64;

@@ -1,15 +1,15 @@
-import { BYTE_BUDGETS } from '../domain/json/byte-budget.ts';
-import type { ErrorCode } from '../domain/errors/error.ts';
-import { depthProblem } from '../domain/json/json-depth.ts';
-import type { JsonObject } from '../domain/json/json.ts';
-import { jsonBytes } from '../domain/json/payload-limit.ts';
-import type { SendInput } from '../protocol.ts';
-import { checkJson, problemsText } from '../json-schema/check-json-schema.ts';
-import { propertiesOf } from '../json-schema/json-schema.ts';
+import { BYTE_BUDGETS } from '../../domain/json/byte-budget.ts';
+import type { ErrorCode } from '../../domain/errors/error.ts';
+import { depthProblem } from '../../domain/json/json-depth.ts';
+import type { JsonObject } from '../../domain/json/json.ts';
+import { jsonBytes } from '../../domain/json/payload-limit.ts';
+import type { SendInput } from '../../protocol.ts';
+import { checkJson, problemsText } from '../../json-schema/check-json-schema.ts';
+import { propertiesOf } from '../../json-schema/json-schema.ts';
 import { MAX_ID_LENGTH } from './request-schema.ts';
-import { mediaProblems } from './content-item-schema.ts';
-import { IDENTITY_SCHEMA } from './principal-schema.ts';
-import { RUN_INPUT_SCHEMA } from './run-input-schema.ts';
+import { mediaProblems } from '../content-item-schema.ts';
+import { IDENTITY_SCHEMA } from '../principal-schema.ts';
+import { RUN_INPUT_SCHEMA } from '../run-input-schema.ts';
 
 const MESSAGE_SCHEMA: JsonObject = {
   type: 'object',

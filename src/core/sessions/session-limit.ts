@@ -1,8 +1,6 @@
-// Sessions: the limits of a session, which are checked before a message is accepted.
-
-import { DEFAULT_SESSION_LIMITS, type SessionLimits } from '../../domain/sessions/session-limits.ts';
-import { dollars } from '../../domain/model/dollars.ts';
-import { addRunUsage } from '../../domain/model/usage.ts';
+import { DEFAULT_SESSION_LIMITS, type SessionLimits } from '../domain/sessions/session-limits.ts';
+import { dollars } from '../domain/model/dollars.ts';
+import { addRunUsage } from '../domain/model/usage.ts';
 import type { OpenSession } from './open-session.ts';
 import { spentBySession } from './spent.ts';
 

@@ -1,10 +1,8 @@
-// Sessions: the amounts that their turns have used.
-
-import type { SpentByTurns } from '../../domain/sessions/session-state.ts';
-import type { SpentBelow } from '../../domain/children/spent-below.ts';
-import { addRunUsage, noUsage } from '../../domain/model/usage.ts';
-import { countsOf } from '../endings/close-run.ts';
-import type { RunState } from '../state/run-state.ts';
+import type { SpentByTurns } from '../domain/sessions/session-state.ts';
+import type { SpentBelow } from '../domain/children/spent-below.ts';
+import { addRunUsage, noUsage } from '../domain/model/usage.ts';
+import { countsOf } from '../loop/endings/close-run.ts';
+import type { RunState } from '../loop/state/run-state.ts';
 
 /** Returns the amounts of a session without turns. */
 export function nothingSpent(): SpentByTurns {
