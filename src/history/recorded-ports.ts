@@ -248,6 +248,10 @@ export class RecordedPorts implements ProgramPorts, SessionPorts {
     return turn();
   }
 
+  refreshAgent(): Promise<Resolved> {
+    return this.resolveHandoff(this.#state?.snapshot.name ?? '');
+  }
+
   async endChildren(): Promise<void> {
     // Their ends are signals of the history.
   }

@@ -1,6 +1,7 @@
 import { CancellationScope, condition, getRandomStream, patched, uuid4 } from '@temporalio/workflow';
 import { activityPorts } from '../../src/core/activity-requests/activity-ports.ts';
 import { outputPorts } from '../../src/core/activity-requests/output-requests.ts';
+import { refreshRequest } from '../../src/core/activity-requests/resolve-request.ts';
 import { programPorts } from '../../src/core/activity-requests/program-requests.ts';
 import type { RunPorts, WaitDeadline } from '../../src/core/loop/ports.ts';
 import type { SessionPorts } from '../../src/core/sessions/session-ports.ts';
@@ -37,6 +38,7 @@ export function temporalPorts(run: ResolvedRun, observer: Required<Pick<RunPorts
     continueDue: (growth) => continueDue(run, growth),
     continueBeforeSleep: () => continueBeforeSleep(run),
     inTurn: (turn) => inTurn(run, turn),
+    refreshAgent: () => scheduleActivity(run, refreshRequest(run)),
     endChildren: (state) => endChildren(run, state),
     allows: (change) => patched(change),
     recorded: (state) => observer.recorded(state),

@@ -4,7 +4,7 @@ import { requireKnown } from '../../define/options/option-checks.ts';
 import type { ContentPart } from '../../core/domain/content/content.ts';
 import type { JsonValue } from '../../core/domain/json/json.ts';
 import type { DefaultOutput } from '../../core/domain/run/result.ts';
-import type { CloseReceipt, InterruptInput, InterruptReceipt } from '../../core/domain/sessions/session-requests.ts';
+import type { CloseReceipt, InterruptInput, InterruptReceipt, RefreshReceipt } from '../../core/domain/sessions/session-requests.ts';
 import type { TurnResultFields } from '../../core/domain/sessions/session-state.ts';
 import { AGENT_RUN, type MessageReceipt, type RaiseReceipt, type RunInput, type StatusView, UPDATES } from '../../core/protocol.ts';
 import { failIfUnreachable } from '../../temporal/server-reachability.ts';
@@ -134,6 +134,11 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
       ...(turn === undefined ? {} : { turn }),
     };
     return this.#reach(() => updateRun<InterruptReceipt>(this.#client, this.id, { name: UPDATES.interrupt, argument }, options));
+  }
+
+  /** Has the agent resolved again before the next turn: it gets the instructions, tools and limits that the workers have by then. */
+  async refresh(options: UpdateOptions = {}): Promise<RefreshReceipt> {
+    return this.#reach(() => updateRun<RefreshReceipt>(this.#client, this.id, { name: UPDATES.refresh, argument: {} }, options));
   }
 
   /** Closes the session, after the turn that goes on: its run completes. */

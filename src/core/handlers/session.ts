@@ -1,4 +1,4 @@
-import type { CloseInput, CloseReceipt, InterruptInput, InterruptReceipt } from '../domain/sessions/session-requests.ts';
+import type { CloseInput, CloseReceipt, InterruptInput, InterruptReceipt, RefreshReceipt } from '../domain/sessions/session-requests.ts';
 import { isSession } from '../sessions/open-session.ts';
 import { closeProblem, interruptProblem } from '../wire-schemas/requests/session-schema.ts';
 import { invalidRequest, type MessageReceiver, type Refusal, type RequestKind, unavailable } from './message-receiver.ts';
@@ -35,6 +35,22 @@ export const close: RequestKind<CloseInput, CloseReceipt> = {
     return { version: 1, ...(turn === undefined ? {} : { turn }) };
   },
 };
+
+/** Has the agent of a session resolved again before its next turn. */
+export const refresh: RequestKind<unknown, RefreshReceipt> = {
+  description: 'Resolves the agent of a session again before its next turn: {}',
+  refusal: (run) => noSession(run, 'refresh') ?? pinned(run) ?? unavailable(run, 'decisions'),
+  take({ state }) {
+    const session = state?.session;
+    if (session !== undefined) session.refreshDue = true;
+    return { version: 1, beforeTurn: (session?.turns ?? 0) + 1 };
+  },
+};
+
+function pinned({ runId, state }: MessageReceiver): Refusal | undefined {
+  if (state?.session?.refresh !== 'never') return undefined;
+  return { code: 'invalid_input', message: `Session "${runId}" keeps its agent ("refresh" is "never"): start another session` };
+}
 
 /** Returns the refusal of a request that only a session takes; undefined for a session. */
 function noSession({ runId, state }: MessageReceiver, request: string): Refusal | undefined {

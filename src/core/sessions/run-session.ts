@@ -7,6 +7,7 @@ import { takeMessages, takeRequests } from '../loop/requests/messages.ts';
 import { type LoopEnd, BEGINNING, runTurn } from '../loop/run-loop.ts';
 import { compactAfterTurns } from './compact-after-turns.ts';
 import type { OpenSession } from './open-session.ts';
+import { isRefreshDue, refreshAgent } from './refresh-agent.ts';
 import { spentBySession } from './spent.ts';
 import { beginTurn, endTurn } from './turns.ts';
 
@@ -20,14 +21,19 @@ export async function runSession(state: OpenSession, ports: SessionPorts, from: 
   for (;;) {
     if (position.type === 'idle') {
       const woken = await waitForMessage(state, ports);
-      if (woken === 'continue') return { type: 'continue', position };
+      if (woken === 'continue') {
+        session.refreshDue = true;
+        return { type: 'continue', position };
+      }
       if (woken === 'ended') return { type: 'finished', result: closeSession(state, ports) };
       position = BEGINNING;
     }
     const isNew = session.turn === undefined;
+    const refreshes = isNew && isRefreshDue(state, ports.now());
     if (isNew) beginTurn(state, ports);
     const at = position;
     const end = await ports.inTurn(async () => {
+      if (isNew && refreshes) await refreshAgent(state, ports);
       if (isNew) await compactAfterTurns(state, ports);
       return runTurn(state, ports, at);
     });

@@ -4,6 +4,7 @@ import { endedRequest } from '../../core/activity-requests/ended-request.ts';
 import { endHooksRequest } from '../../core/activity-requests/hook-requests.ts';
 import { modelRequest } from '../../core/activity-requests/model-request.ts';
 import { outputPorts } from '../../core/activity-requests/output-requests.ts';
+import { refreshRequest } from '../../core/activity-requests/resolve-request.ts';
 import { programPorts } from '../../core/activity-requests/program-requests.ts';
 import type { AgentSnapshot } from '../../core/domain/agent/agent-snapshot.ts';
 import type { Decision } from '../../core/domain/approvals/approval.ts';
@@ -159,6 +160,7 @@ export class MemoryRun {
       continueDue: () => false,
       continueBeforeSleep: () => false,
       inTurn: (turn) => turn(),
+      refreshAgent: () => activities.perform(refreshRequest(Object.assign(this, { snapshot: this.snapshot ?? snapshot }))),
       endChildren: async () => undefined,
       allows: () => true,
     };

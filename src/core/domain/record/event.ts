@@ -7,7 +7,7 @@ import type { JsonValue } from '../json/json.ts';
 import type { LimitRaise } from '../agent/limits.ts';
 import type { PermissionChange } from '../permissions/permission-change.ts';
 import type { StepNote } from '../program/step-note.ts';
-import type { TurnNote } from '../sessions/session-state.ts';
+import type { RefreshNote, TurnNote } from '../sessions/session-state.ts';
 import type { EstimatedUsage, Spent, UsageStats } from '../model/usage.ts';
 
 /**
@@ -57,6 +57,8 @@ export interface Event {
   guardrails?: GuardrailNote;
   /** In a session: the end of a turn; the content is empty. */
   turn?: TurnNote;
+  /** In a session: the agent was resolved again; the content is empty. */
+  refresh?: RefreshNote;
   /** In the run of a program: the step that the event belongs to. */
   step?: StepNote;
 }

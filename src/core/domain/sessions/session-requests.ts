@@ -39,3 +39,10 @@ export interface CloseReceipt {
   /** The number of the turn that goes on: the session closes after it. Absent if the session was idle. */
   turn?: number;
 }
+
+/** Answer of the Update `refresh`. */
+export interface RefreshReceipt {
+  version: 1;
+  /** The number of the turn before which the agent is resolved again. */
+  beforeTurn: number;
+}

@@ -1,3 +1,5 @@
+import type { LimitChanges } from '../agent/limits.ts';
+import type { RunOverrides } from '../run/overrides.ts';
 import type { RunResultFields } from '../run/result.ts';
 import type { TerminalStatus, StopReason } from '../run/status.ts';
 import type { SessionInput } from './session-input.ts';
@@ -19,8 +21,18 @@ export interface SessionState extends SessionInput {
   compactedAt: number;
   /** The end of the last turn, in milliseconds since the epoch. Absent before the first. */
   idleSince?: number;
+  /** The overrides of the start, for an agent that is resolved again. */
+  overrides?: SessionOverrides;
+  /** The agent is resolved again before the next turn. */
+  refreshDue?: true;
   /** The session began with a message to answer, and its first turn has not begun. */
   opens?: true;
+}
+
+/** The settings of a session that override those of its agent. */
+export interface SessionOverrides extends RunOverrides {
+  maxIterations?: number;
+  limits?: LimitChanges;
 }
 
 /** The beginning of a turn. */
@@ -38,6 +50,9 @@ export interface TurnResultFields extends Omit<RunResultFields, 'steps'> {
   /** The step of the session with which the turn began. 1-based. */
   firstStep: number;
 }
+
+/** The outcome of resolving the agent of a session again, as an event of the record: its new digest, or why the agent stays as it was. */
+export type RefreshNote = { digest: string } | { failed: { code: string; message: string } };
 
 /** The end of a turn, as an event of the record. The answer is in the event before. */
 export interface TurnNote {

@@ -38,6 +38,8 @@ export const SESSION_STATE_SCHEMA: JsonObject = {
     turn: { type: 'object', properties: { number: AT_LEAST_ONE, stepsBefore: COUNT }, required: ['number', 'stepsBefore'] },
     compactedAt: COUNT,
     idleSince: MOMENT,
+    overrides: { type: 'object' },
+    refreshDue: { const: true },
     opens: { const: true },
   },
   required: ['startedAt', 'turns', 'spent', 'compactedAt'],

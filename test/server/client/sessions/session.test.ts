@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { callTool, hang, say, scriptedModel, together } from '../../../../src/testing/index.ts';
 import { defineAgent } from '../../../../src/index.ts';
 import { assistant } from '../../testbed/agents.ts';
@@ -99,4 +100,54 @@ test('a turn of one model call takes eleven events, and a session continues as n
   await testbed.stopWorkers();
   expect(await session.turn(3)).toMatchObject({ turn: 3, output: 'answer 3' });
   expect(await session.turn(12)).toMatchObject({ turn: 12, output: 'answer 12' });
+});
+
+describe('the agent of a session', () => {
+  const version = (instructions: string, deps?: z.ZodObject) =>
+    defineAgent({ name: 'clerk', model: 'scripted/m', instructions, ...(deps === undefined ? {} : { deps }) });
+
+  test('stays as it was from turn to turn, until a caller has it resolved again', async () => {
+    await using testbed = await Testbed.open();
+    const scripted = scriptedModel([say('one'), say('two'), say('three')]);
+    await testbed.work({ agents: [version('Old')], providers: { scripted } });
+    const session = testbed.client.session('clerk', { id: sessionId(), settings: { temperature: 0.5 }, taskQueue: testbed.taskQueue });
+    await session.ask('first');
+    await testbed.stopWorkers();
+    await testbed.work({ agents: [version('New')], providers: { scripted } });
+    await session.ask('second');
+    expect(await session.refresh()).toEqual({ version: 1, beforeTurn: 3 });
+    await session.ask('third');
+    expect(scripted.requests.map(({ instructions, settings }) => [...instructions, settings?.temperature])).toEqual([
+      ['Old', 0.5],
+      ['Old', 0.5],
+      ['New', 0.5],
+    ]);
+    expect((await session.run.context()).events.filter(({ refresh }) => refresh !== undefined)).toMatchObject([
+      { refresh: { digest: expect.any(String) } },
+    ]);
+    await expectSameFromHistory(testbed, session.run);
+  });
+
+  test('stays as it was if the deps do not fit the new one, and the session says so', async () => {
+    await using testbed = await Testbed.open();
+    const scripted = scriptedModel([say('one'), say('two')]);
+    await testbed.work({ agents: [version('Old')], providers: { scripted } });
+    const session = testbed.client.session('clerk', { id: sessionId(), deps: { language: 'en' }, taskQueue: testbed.taskQueue });
+    await session.ask('first');
+    await testbed.stopWorkers();
+    await testbed.work({ agents: [version('New', z.object({ region: z.string() }))], providers: { scripted } });
+    await session.refresh();
+    expect(await session.ask('second')).toMatchObject({ status: 'completed', output: 'two' });
+    expect(scripted.requests.flatMap(({ instructions }) => instructions)).toEqual(['Old', 'Old']);
+    expect((await session.status()).lastError).toContain('Agent "clerk" stays as it was');
+  });
+
+  test('is pinned if the session says "never"', async () => {
+    await using testbed = await Testbed.open();
+    const scripted = scriptedModel([say('one')]);
+    await testbed.work({ agents: [version('Old')], providers: { scripted } });
+    const session = testbed.client.session('clerk', { id: sessionId(), refresh: 'never', taskQueue: testbed.taskQueue });
+    await session.ask('first');
+    await expect(session.refresh()).rejects.toMatchObject({ code: 'invalid_input', message: expect.stringContaining('keeps its agent') });
+  });
 });
