@@ -22,6 +22,9 @@ export type { TraceEvent, TraceEventType } from '../core/program/trace/trace-eve
 export type { TraceSpan } from '../core/program/trace/tracer.ts';
 export type { RunTree } from './tree/run-tree.ts';
 export type { TreeEvent, TreeEventOptions } from './tree/tree-events.ts';
+export { SessionHandle, type SessionOf } from './sessions/session-handle.ts';
+export type { SessionLimitOptions, SessionOptions, SessionSettings } from './sessions/session-options.ts';
+export { TurnResult } from './sessions/turn-result.ts';
 export type { UpdateOptions } from './updates/update.ts';
 export type { SendOptions } from './updates/send-message.ts';
 export type { StartCircumstances } from './start/start-circumstances.ts';
@@ -37,6 +40,10 @@ export { type CompletedRun, RunResult, type RunResultFields, type UnfinishedRun 
 export { ProgramResult } from '../core/domain/run/program-result.ts';
 export type { ProgramStepResult, UnitResult } from '../core/domain/program/unit-result.ts';
 export type { RunRecord } from '../core/domain/record/run-record.ts';
+export type { SessionLimits } from '../core/domain/sessions/session-limits.ts';
+export type { CloseReceipt, InterruptReceipt, RefreshReceipt } from '../core/domain/sessions/session-requests.ts';
+export type { SpentByTurns, TurnResultFields } from '../core/domain/sessions/session-state.ts';
+export type { SessionView } from '../core/domain/sessions/session-views.ts';
 export { LonghaulError, type ErrorCode } from '../core/domain/errors/error.ts';
 export type { ApprovalView, DecidedCall, PendingApproval, Remember, RememberedDecision } from '../core/domain/approvals/approval.ts';
 export type { RunOpening } from '../core/domain/run/opening.ts';

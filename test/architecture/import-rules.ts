@@ -27,7 +27,7 @@ const ZONES: readonly Zone[] = [
   { files: 'src/core/domain/code/', may: ['src/core/domain/'], mayTypes: ['src/core/execution/'] },
   { files: 'src/core/domain/' },
   { files: 'src/core/hints/', may: ['src/core/domain/'] },
-  { files: 'src/core/protocol.ts', mayTypes: ['src/core/domain/', 'src/core/loop/'] },
+  { files: 'src/core/protocol.ts', may: ['src/core/protocol-names.ts'], mayTypes: ['src/core/domain/', 'src/core/loop/'] },
   { files: 'src/core/execution/', may: ['src/core/domain/'] },
   { files: 'src/core/json-schema/', may: ['src/core/domain/'], packages: ['@cfworker/json-schema'] },
   { files: 'src/core/loop/', may: ['src/core/domain/', 'src/core/json-schema/', 'src/core/execution/', 'src/core/children/'] },

@@ -58,7 +58,7 @@ function definitionsOf(scenario: Scenario): Pick<CreateWorkerOptions, 'programs'
 
 function agentStart({ agent, start, workflowType }: AgentScenario): { type: string; input: unknown } {
   if (workflowType !== undefined) return { type: workflowType, input: workflowType === 'report' ? 'Q' : {} };
-  return { type: 'agentRun', input: { agent, input: 'Q', deps: { user: 1 }, ...start } };
+  return { type: 'agentRun', input: { agent, ...(start?.session === undefined ? { input: 'Q' } : {}), deps: { user: 1 }, ...start } };
 }
 
 function programStart({ program, asDocument, start }: ProgramScenario): { type: string; input: unknown } {
