@@ -6,7 +6,7 @@ import type { AnyTool } from '../../src/define/tools/tool-definition.ts';
 /** Returns the field of a pinned tool that names the agent which it runs. */
 export function agentField(tool: AnyTool): Pick<ToolSnapshot, 'agent'> {
   if (tool.agent === undefined) return {};
-  const { name, share, limits, final, branch, request } = tool.agent;
+  const { name, share, limits, final, branch, request, kept } = tool.agent;
   const isLeaf = agentOfTool(tool)?.tools.every(({ agent }) => agent === undefined) === true;
   return {
     agent: {
@@ -16,6 +16,7 @@ export function agentField(tool: AnyTool): Pick<ToolSnapshot, 'agent'> {
       ...(final === undefined ? {} : { final }),
       ...(branch === undefined ? {} : { branch }),
       ...(request === undefined ? {} : { request }),
+      ...(kept === undefined ? {} : { kept }),
       ...(isLeaf ? { leaf: true as const } : {}),
     },
   };

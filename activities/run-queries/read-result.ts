@@ -5,6 +5,7 @@ import type { RunResultFields } from '../../src/core/domain/run/result.ts';
 import type { ReadResultInput } from '../../src/core/protocol.ts';
 import { failingAs } from '../failures/failure.ts';
 import { hasEnded } from './has-ended.ts';
+import { readTurn } from './read-turn.ts';
 
 /**
  * Reads the result of a run for the workflow that started it: the close of a cancelled child carries none, and the close of
@@ -12,7 +13,8 @@ import { hasEnded } from './has-ended.ts';
  */
 export const readResult: (input: ReadResultInput) => Promise<RunResultFields | null> = failingAs(
   'internal',
-  async ({ runId, ifEnded, whole }) => {
+  async ({ runId, turn, ifEnded, whole }) => {
+    if (turn !== undefined) return readTurn(runId, turn);
     const client = getClient();
     if (ifEnded && !(await hasEnded(client, runId))) return null;
     const result = await runOutcome(client, runId);

@@ -3,6 +3,7 @@ import { resolveProgramRequest } from './activity-requests/program-requests.ts';
 import { resolveRequest } from './activity-requests/resolve-request.ts';
 import type { AgentDocument } from './domain/agent/agent-document.ts';
 import type { AgentSnapshot } from './domain/agent/agent-snapshot.ts';
+import { narrowLimits } from './domain/agent/narrow-limits.ts';
 import type { JsonObject } from './domain/json/json.ts';
 import { overridesIn } from './domain/run/overrides.ts';
 import type { Resolved } from './domain/run/resolved.ts';
@@ -11,6 +12,7 @@ import { needsResponse } from './domain/record/needs-response.ts';
 import { beginSession } from './sessions/open-session.ts';
 import type { SessionOverrides } from './domain/sessions/session-state.ts';
 import { beginFlow } from './loop/flows/turns.ts';
+import type { Inbox } from './loop/state/inbox.ts';
 import type { RunClock } from './loop/state/clock.ts';
 import type { ParentRun } from './domain/run/parent-run.ts';
 import type { Principal } from './domain/run/principal.ts';
@@ -64,6 +66,8 @@ export function firstState(start: FirstStart, beginning: BeginningOfRun, clock: 
       : Object.assign(newRunState({ ...start.input, ...beginning }, clock), beginFlow(beginning.snapshot));
   const parent = parentOfStart(start, beginning.startedAt);
   if (parent !== undefined) state.parent = parent;
+  // The agent is resolved without these limits: each turn is given others.
+  if (parent?.kept) state.limits = narrowLimits(state.snapshot.limits, parent.left);
   const { principal } = start.input;
   if (principal !== undefined) state.principal = principal;
   if (start.type === 'input' && start.input.session !== undefined) {
@@ -92,6 +96,11 @@ function hasQuestion(messages: readonly ContentItem[]): boolean {
 export function parentOfStart({ input: { parent } }: FirstStart, startedAt: number): ParentRun | undefined {
   if (parent === undefined) return undefined;
   return { ...parent, checkAt: startedAt + parent.checkMs };
+}
+
+/** Notes in the inbox of a first execution that a session which a run keeps tells that run of its end. */
+export function noteKeeper(inbox: Inbox, { input: { parent } }: { input: Pick<RunInput, 'parent'> }): void {
+  if (parent?.kept) inbox.reportTo = parent.runId;
 }
 
 /** Returns the name of the agent or the program that a run names. */

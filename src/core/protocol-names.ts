@@ -94,6 +94,9 @@ export const SIGNALS = {
   childWaiting: 'childWaiting',
   pausedAbove: 'pausedAbove',
   startedAgain: 'startedAgain',
+  nextTurn: 'nextTurn',
+  interrupt: 'interrupt',
+  close: 'close',
 } as const;
 
 /** The names of Longhaul's own activities. The name of every other activity of a run is that of its tool. */

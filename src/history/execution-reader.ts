@@ -1,3 +1,4 @@
+import type { RecordedActivity } from './recorded-execution.ts';
 import type { Client } from '@temporalio/client';
 import { CancelledFailure, type LoadedDataConverter } from '@temporalio/common';
 import { type ChildAnswer, type ChildPart, childAnswer, childOf, childRequest } from './children/recorded-child.ts';
@@ -194,7 +195,9 @@ export class ExecutionReader {
     const request = childRequest(event);
     for (const part of request?.parts ?? []) {
       const requested: NamedActivity = { name: part, input: undefined, scheduledIn: this.execution.taskTimes.length };
-      Object.assign(childOf(this.execution, request?.runId ?? ''), { [part]: requested });
+      const child = childOf(this.execution, request?.runId ?? '');
+      if (request?.list === undefined) Object.assign(child, { [part]: requested });
+      else child[request.list].push(requested as RecordedActivity<undefined, unknown>);
       this.#scheduled.set(childKey(event.eventId, part), requested);
     }
     const answer = childAnswer(event);

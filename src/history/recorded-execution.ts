@@ -56,7 +56,7 @@ export interface RecordedActivity<Input, Output> {
   task?: number;
 }
 
-/** The requests of a run about one of its children. Each is recorded like an activity: with its end, and the task that saw it. */
+/** The requests of a run about one of its children, or about the run that keeps it. Each is recorded like an activity: with its end, and the task that saw it. */
 export interface RecordedChild {
   /** The start. It ends when the server has started the child. */
   started?: RecordedActivity<undefined, unknown>;
@@ -66,6 +66,10 @@ export interface RecordedChild {
   told?: RecordedActivity<undefined, unknown>;
   /** The request to cancel it. */
   cancelled?: RecordedActivity<undefined, unknown>;
+  /** For a session: the messages that begin its turns, the requests to interrupt one, and the ends of turns that it was told of, in order. */
+  nextTurns: RecordedActivity<undefined, unknown>[];
+  interrupts: RecordedActivity<undefined, unknown>[];
+  reports: RecordedActivity<undefined, unknown>[];
   /** The activities that read its result, in order. */
   reads: RecordedActivity<ReadResultInput, unknown>[];
 }

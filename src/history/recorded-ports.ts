@@ -45,6 +45,7 @@ import type {
 import type { SessionPorts } from '../core/sessions/session-ports.ts';
 import type { RunState } from '../core/loop/state/run-state.ts';
 import { derivedEventId } from './event-ids.ts';
+import { childOf } from './children/recorded-child.ts';
 import { RecordedAgents } from './children/recorded-agents.ts';
 import { RecordedSteps } from './program/recorded-steps.ts';
 import type { RecordedTasks } from './recorded-tasks.ts';
@@ -75,6 +76,7 @@ export class RecordedPorts implements ProgramPorts, SessionPorts {
   #guardrailChecks = 0;
   #authorizations = 0;
   #notifications = 0;
+  #reports = 0;
   readonly #tools: RecordedToolCalls;
   readonly #steps: RecordedSteps;
   readonly #agents: RecordedAgents;
@@ -250,6 +252,12 @@ export class RecordedPorts implements ProgramPorts, SessionPorts {
 
   refreshAgent(): Promise<Resolved> {
     return this.resolveHandoff(this.#state?.snapshot.name ?? '');
+  }
+
+  async turnEnded(runId: string): Promise<void> {
+    const recorded = childOf(this.#recorded, runId).reports[this.#reports];
+    this.#reports += 1;
+    await this.#tasks.endOf(recorded, { isWaitedFor: true, isNeverRefused: true });
   }
 
   async endChildren(): Promise<void> {

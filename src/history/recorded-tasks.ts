@@ -1,3 +1,4 @@
+import { noteKeeper } from '../core/first-start.ts';
 import { CancelledFailure } from '@temporalio/common';
 import { Inbox } from '../core/loop/state/inbox.ts';
 import type { RunState } from '../core/loop/state/run-state.ts';
@@ -57,6 +58,7 @@ export class RecordedTasks {
     this.#runId = runId;
     this.#recorded = recorded;
     this.inbox = new Inbox(structuredClone(recorded.carry?.inbox));
+    if (recorded.input !== undefined) noteKeeper(this.inbox, { input: recorded.input });
     this.#inboundMessages = inOrderOfHandling(recorded.inboundMessages);
     this.#tasks = tasksOf(recorded);
     this.#localCalls = new Map(recorded.localCalls.map((call) => [call, call.input.endedAt ?? 0]));

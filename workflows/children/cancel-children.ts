@@ -10,6 +10,7 @@ import { END_WAIT_MS } from '../../src/core/children/follow-child.ts';
 import { type ReportEndInput, SIGNALS } from '../../src/core/protocol.ts';
 import type { LiveRun } from '../run/live-run.ts';
 import { scheduleActivity } from '../run/schedule-activity.ts';
+import { interruptTurn } from './kept-sessions.ts';
 import { cancelRun, signalRun } from './other-runs.ts';
 
 /**
@@ -27,11 +28,21 @@ export async function cancelChildren(run: LiveRun, result: RunResultFields): Pro
 export async function endChildren(run: LiveRun, state: RunState): Promise<void> {
   const left = childrenOf(state);
   if (left.length === 0) return;
-  const ends = await CancellationScope.nonCancellable(() => Promise.all(left.map((runId) => cancelChild(run, runId))));
+  const ends = await CancellationScope.nonCancellable(() => Promise.all(left.map((runId) => cancelChild(run, runId, turnOf(state, runId)))));
   for (const end of ends) if (end.type === 'ended') spendChild(state, end.result);
 }
 
-async function cancelChild(run: LiveRun, runId: string): Promise<ReadChild> {
+/** Returns the turn that is waited for, of a session that the run keeps. */
+function turnOf({ children = [] }: RunState, runId: string): number | undefined {
+  return children.find((child) => child.runId === runId)?.turn;
+}
+
+async function cancelChild(run: LiveRun, runId: string, turn: number | undefined): Promise<ReadChild> {
+  if (turn !== undefined) {
+    await interruptTurn(runId, turn);
+    const hasEnded = await condition(() => run.inbox.hasChildEnded(runId), END_WAIT_MS);
+    return hasEnded ? scheduleActivity(run, readChildRequest({ runId, turn })) : { type: 'running' };
+  }
   const isTold = await signalRun<ReportEndInput>(runId, SIGNALS.reportEnd, { to: run.runId });
   if (isTold) {
     await cancelRun(runId);

@@ -16,6 +16,11 @@ export async function reportEnd(run: LiveRun): Promise<void> {
   await CancellationScope.nonCancellable(() => signalRun<ChildEndedInput>(reportTo, SIGNALS.childEnded, { runId }));
 }
 
+/** Tells the run that keeps a session of the end of a turn, and waits until the server has delivered it. */
+export async function reportTurn({ runId }: LiveRun, to: string, turn: number): Promise<void> {
+  await CancellationScope.nonCancellable(() => signalRun<ChildEndedInput>(to, SIGNALS.childEnded, { runId, turn }));
+}
+
 /**
  * Returns a function that tells the parent when the run begins to wait for a person, and when it no longer does. The
  * execution before has told what was carried.

@@ -20,6 +20,7 @@ import type { ChildCall, ChildOutcome, ChildStart } from '../../src/core/domain/
 import { AGENT_RUN, PROGRAM_RUN, type ReportEndInput, SIGNALS, type StartedAgainInput } from '../../src/core/protocol.ts';
 import type { LiveRun } from '../run/live-run.ts';
 import { scheduleActivity } from '../run/schedule-activity.ts';
+import { interruptTurn, sendNext } from './kept-sessions.ts';
 import { cancelRun, signalRun } from './other-runs.ts';
 import { noteStarted } from './pause-children.ts';
 import { startInTurn } from './start-in-turn.ts';
@@ -46,8 +47,12 @@ export function runChild(run: LiveRun, call: ChildCall): Promise<ChildOutcome> {
   });
 }
 
-function childEffects(run: LiveRun, { runId, of }: ChildCall, isCancelled: () => boolean): ChildEffects {
-  let end: ChildEnd | undefined;
+function childEffects(run: LiveRun, { runId, of, turn }: ChildCall, isCancelled: () => boolean): ChildEffects {
+  let end = turn === undefined ? undefined : run.keptEnds?.get(runId);
+  const noteEnd = (ended: ChildEnd): void => {
+    end = ended;
+    if (turn !== undefined) (run.keptEnds ??= new Map()).set(runId, ended);
+  };
   return {
     start: async (whole) => {
       // A command that is too large would fail the workflow task repeatedly.
@@ -57,23 +62,24 @@ function childEffects(run: LiveRun, { runId, of }: ChildCall, isCancelled: () =>
       try {
         const child = await startAlone(run, { runId, start, isCancelled });
         child.result().then(
-          (result) => (end = { type: 'ended', result }),
-          (error: unknown) => (end = endOfFailure(error)),
+          (result) => noteEnd({ type: 'ended', result }),
+          (error: unknown) => noteEnd(endOfFailure(error)),
         );
         noteStarted(run, runId);
-        // An earlier run of the same id may have told of itself.
-        run.inbox.forgetChild(runId);
+        // An earlier run of the same id may have told of itself. A session may have answered already.
+        if (turn === undefined) run.inbox.forgetChild(runId);
         return undefined;
       } catch (error) {
         return error instanceof WorkflowExecutionAlreadyStartedError ? takenProblem(runId) : errorMessage(error);
       }
     },
+    sendNext: (next) => sendNext(run, runId, next),
     end: () => end,
     hasReported: () => run.inbox.hasChildEnded(runId),
     isCancelled,
     tell: () => signalRun<ReportEndInput>(runId, SIGNALS.reportEnd, { to: run.runId }),
-    cancel: () => cancelRun(runId),
-    read: (options) => scheduleActivity(run, readChildRequest({ runId, ...options })),
+    cancel: () => (turn === undefined ? cancelRun(runId) : interruptTurn(runId, turn)),
+    read: (options) => scheduleActivity(run, readChildRequest({ runId, ...(turn === undefined ? {} : { turn }), ...options })),
     wait: async (isMet, deadline) => {
       if (deadline === undefined) await condition(isMet);
       else if (deadline.at > Date.now()) await condition(isMet, deadline.at - Date.now(), { summary: deadline.summary });

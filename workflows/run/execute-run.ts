@@ -14,6 +14,7 @@ import { BEGINNING, type LoopEnd } from '../../src/core/loop/run-loop.ts';
 import { tooLargeText } from '../../src/core/domain/program/carried-program.ts';
 import type { RunState } from '../../src/core/loop/state/run-state.ts';
 import { cancelChildren } from '../children/cancel-children.ts';
+import { closeKept } from '../children/kept-sessions.ts';
 import { finishTelling } from '../children/parent-link.ts';
 import { archive } from './archive.ts';
 import { callEndHooks } from './end-hooks.ts';
@@ -56,6 +57,7 @@ export async function executeRun(run: LiveRun, start: RunStart, observer: RunObs
   const runEnd: RunEnd =
     end.type === 'finished' ? { ...end, result: withNotArchived(end.result, run.state) } : carryOver(run, end.position);
   if (runEnd.type === 'finished') runEnd.result = await cancelChildren(run, runEnd.result);
+  if (runEnd.type === 'finished') await closeKept(run);
   if (runEnd.type === 'finished') runEnd.result = await callEndHooks(run, runEnd.result);
   if (runEnd.type === 'finished') await notifyEnded(run, runEnd.result, (state) => observer.noted(state));
   return runEnd;

@@ -1,4 +1,5 @@
 import type { CancellationScope } from '@temporalio/workflow';
+import type { ChildEnd } from '../../src/core/children/child-effects.ts';
 import type { Decision } from '../../src/core/domain/approvals/approval.ts';
 import type { Principal } from '../../src/core/domain/run/principal.ts';
 import type { AgentDocument } from '../../src/core/domain/agent/agent-document.ts';
@@ -59,6 +60,8 @@ export interface LiveRun {
   state?: RunState;
   /** True if the agent could not be resolved, and the worker has `notifyEnded`. */
   notifiesEnd?: true;
+  /** The ends of the sessions that this execution has started and the run keeps, by run id. */
+  keptEnds?: Map<string, ChildEnd>;
   /** Ids of children that have started while the run was paused. */
   startedPaused?: string[];
   /** Set when the run has ended and `notifyEnded` is called. */

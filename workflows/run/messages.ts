@@ -74,6 +74,7 @@ function outcomeOf({ runId }: LiveRun, verdict: Verdict | undefined): DecisionRe
 function signal(run: LiveRun, name: keyof typeof SIGNALS, input: unknown): void {
   const refused = takeSignal(run, name, input, Date.now());
   interruptModelCall(run);
+  interruptTurn(run);
   if (refused !== undefined) log.warn(`The signal "${name}" was refused: ${refused.message}`, { runId: run.runId, code: refused.code });
 }
 

@@ -9,6 +9,7 @@ import type { ProgramPorts } from '../../src/core/program/interpreter/program-po
 import { runChild } from '../children/run-child.ts';
 import { continueBeforeSleep, continueDue } from './continue-due.ts';
 import { inTurn } from './turn-scope.ts';
+import { reportTurn } from '../children/parent-link.ts';
 import { endChildren } from '../children/cancel-children.ts';
 import { abortModelCall, interruptibleModelCall } from './interruptible-model-call.ts';
 import type { ResolvedRun } from './live-run.ts';
@@ -39,6 +40,7 @@ export function temporalPorts(run: ResolvedRun, observer: Required<Pick<RunPorts
     continueBeforeSleep: () => continueBeforeSleep(run),
     inTurn: (turn) => inTurn(run, turn),
     refreshAgent: () => scheduleActivity(run, refreshRequest(run)),
+    turnEnded: (runId, turn) => reportTurn(run, runId, turn),
     endChildren: (state) => endChildren(run, state),
     allows: (change) => patched(change),
     recorded: (state) => observer.recorded(state),

@@ -4,6 +4,7 @@ import { withDocument } from '../domain/agent/agent-document.ts';
 import type { AgentSnapshot } from '../domain/agent/agent-snapshot.ts';
 import type { Resolved } from '../domain/run/resolved.ts';
 import { isJsonObject } from '../domain/json/json.ts';
+import type { ParentInput } from '../domain/run/parent-run.ts';
 import { overridesIn } from '../domain/run/overrides.ts';
 import { oneLine } from '../domain/content/text.ts';
 import { ACTIVITIES, type ChildInputAnswer, type ResolveAgentInput, type ResolveAgentOutput, type RunInput } from '../protocol.ts';
@@ -31,7 +32,7 @@ export function resolveRequest(run: { key?: string }, input: RunInput): Activity
       ...(flow === undefined ? {} : { flow }),
       ...(maxIterations === undefined ? {} : { maxIterations }),
       ...(limits === undefined ? {} : { limits }),
-      ...(parent?.left === undefined ? {} : { left: parent.left }),
+      ...leftOf(parent),
       ...(parent === undefined || fromCall === undefined ? {} : { ofCall: { ...fromCall, runId: parent.runId } }),
       ...(parent?.permissions === undefined ? {} : { permissions: parent.permissions }),
       ...(parent?.hooks === undefined ? {} : { hooks: parent.hooks }),
@@ -49,6 +50,13 @@ export function resolveRequest(run: { key?: string }, input: RunInput): Activity
     },
     failed: (error) => unresolved(`Agent "${agent}"`, error),
   };
+}
+
+/** A session that the parent keeps is given another part for each turn. Only the limit in dollars is that of the first: the prices of the models must be known. */
+function leftOf({ left, kept }: Partial<ParentInput> = {}): Pick<ResolveAgentInput, 'left'> {
+  if (left === undefined) return {};
+  if (!kept) return { left };
+  return left.costUsd === undefined ? {} : { left: { costUsd: left.costUsd } };
 }
 
 /** Asks a worker for an agent that takes over from the one that acts. It gets the tags of the run, and no other overrides of its start. */

@@ -8,6 +8,7 @@ export const END_WAIT_MS = 60_000;
 
 /** Runs a child to its end, or waits for one that an earlier execution has started. */
 export function followChild(effects: ChildEffects, call: ChildCall, checkMs: number): Promise<ChildOutcome> {
+  if (call.turn !== undefined) return followTurn(effects, call, checkMs);
   return call.start === undefined ? followEarlier(effects, call, checkMs) : followNew(effects, call, call.start);
 }
 
@@ -31,6 +32,22 @@ async function followNew(effects: ChildEffects, call: ChildCall, start: ChildSta
   return isWhole ? end : readEnded(effects);
 }
 
+/** Follows a turn of a session that the run keeps: it reports the end of each turn, and its own, to any execution of the run. */
+async function followTurn(effects: ChildEffects, call: ChildCall, checkMs: number): Promise<ChildOutcome> {
+  const problem = await beginTurn(effects, call);
+  if (problem !== undefined) return { type: 'failed', ...problem, unstarted: true };
+  return followEarlier(effects, call, checkMs);
+}
+
+type TurnProblem = Pick<ChildOutcome & { type: 'failed' }, 'code' | 'message'>;
+
+/** Begins the turn, unless an earlier execution has. Returns the problem if it does not begin. */
+async function beginTurn(effects: ChildEffects, { start, next }: Pick<ChildCall, 'start' | 'next'>): Promise<TurnProblem | undefined> {
+  const problem = start === undefined ? undefined : await effects.start(start);
+  if (problem !== undefined) return { code: 'child_failed', message: problem };
+  return next === undefined ? undefined : effects.sendNext(next);
+}
+
 /**
  * Follows a child that an earlier execution has started. It reports its end by a signal. A child that was terminated
  * cannot report, so from time to time an activity checks that it is alive.
@@ -38,7 +55,8 @@ async function followNew(effects: ChildEffects, call: ChildCall, start: ChildSta
 async function followEarlier(effects: ChildEffects, call: ChildCall, checkMs: number): Promise<ChildOutcome> {
   const { seenAt: before, isLeft } = call;
   const isCancelled = (): boolean => isToBeCancelled(effects, call);
-  const hasReported = (): boolean => effects.hasReported();
+  // The server tells the end of a session to the execution that has started it.
+  const hasReported = (): boolean => effects.hasReported() || effects.end() !== undefined;
   const isOver = (): boolean => hasReported() || isCancelled() || isLeft();
   let seenAt = before;
   for (;;) {
@@ -47,7 +65,7 @@ async function followEarlier(effects: ChildEffects, call: ChildCall, checkMs: nu
     if (isCancelled()) return cancelled(effects, hasReported);
     if (isLeft()) return { type: 'left', seenAt };
     const read = await effects.read({ ifEnded: true });
-    if (read.type === 'ended' || isGone(read)) return read as EndedChild;
+    if (read.type === 'ended' || (read.type === 'failed' && isGone(read.code))) return read;
     seenAt = effects.now();
   }
 }
@@ -75,8 +93,9 @@ function endWait(effects: ChildEffects): { at: number; summary: string } {
 }
 
 /** The codes of a child that has ended without a result. Any other failure says nothing about the child. */
-const GONE: readonly string[] = ['run_terminated', 'run_timed_out', 'run_not_found'];
+const GONE: readonly string[] = ['run_terminated', 'run_timed_out', 'run_not_found', 'run_ended'];
 
-function isGone(read: ReadChild): boolean {
-  return read.type === 'failed' && GONE.includes(read.code);
+/** True for the code of a child that has ended without a result. */
+export function isGone(code: string): boolean {
+  return GONE.includes(code);
 }

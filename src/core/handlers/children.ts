@@ -17,10 +17,10 @@ export const reportEnd: RequestKind<ReportEndInput, void> = {
 
 /** Tells of the end of a child. Ids that are not those of children are ignored. */
 export const childEnded: RequestKind<ChildEndedInput, void> = {
-  description: 'Between runs: a child of the run has ended: {"runId"}',
+  description: 'Between runs: a child of the run, or one of its turns, has ended: {"runId", "turn"?}',
   refusal: (run, input) => idProblem(run, 'childEnded', input, 'runId'),
-  take(run, { runId }) {
-    if (isChild(run, runId)) run.inbox.childEnded(runId);
+  take(run, { runId, turn }) {
+    if (isChild(run, runId) && isWaitedFor(run, runId, turn)) run.inbox.childEnded(runId);
   },
 };
 
@@ -59,6 +59,11 @@ export const startedAgain: RequestKind<StartedAgainInput, void> = {
 
 function isChild({ state }: MessageReceiver, runId: string): boolean {
   return childrenOf(state).includes(runId);
+}
+
+/** True unless an earlier turn of a session has ended, whose answer was given up. */
+function isWaitedFor({ state }: MessageReceiver, runId: string, turn: number | undefined): boolean {
+  return turn === undefined || state?.children?.some((child) => child.runId === runId && child.turn === turn) === true;
 }
 
 function idProblem(run: MessageReceiver, request: string, input: unknown, field: string): ReturnType<RequestKind<never, void>['refusal']> {

@@ -16,6 +16,7 @@ import {
   type RequestKind,
   unavailable,
 } from './message-receiver.ts';
+import { nextTurn } from './next-turn.ts';
 import { send } from './send.ts';
 import { close, interrupt, refresh } from './session.ts';
 import { setPermissions } from './set-permissions.ts';
@@ -94,6 +95,9 @@ export const SIGNAL_KINDS: Readonly<Record<keyof typeof SIGNALS, AnyKind>> = {
   childWaiting,
   pausedAbove,
   startedAgain,
+  nextTurn,
+  interrupt,
+  close,
 };
 
 /** Returns why an Update is refused; undefined if it is accepted. */

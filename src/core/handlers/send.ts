@@ -5,6 +5,7 @@ import type { MessageReceipt, SendInput } from '../protocol.ts';
 import { isSession } from '../sessions/open-session.ts';
 import { sessionLimitReached } from '../sessions/session-limit.ts';
 import { messageProblem } from '../wire-schemas/requests/message-schema.ts';
+import { isKept } from './next-turn.ts';
 import { type MessageReceiver, type Refusal, type RequestKind, unavailable } from './message-receiver.ts';
 
 /** Queues a message to the run. */
@@ -34,6 +35,10 @@ function refusal(run: MessageReceiver, input: unknown, now: number): Refusal | u
   const message = input as SendInput;
   const foreign = ofAnother(run, message.principal);
   if (foreign !== undefined) return foreign;
+  if (isKept(state) && state?.status === 'idle') {
+    const message = `Session "${runId}" is kept by run "${state.parent?.runId}" and takes messages while that waits for an answer: send to that run`;
+    return { code: 'invalid_input', message };
+  }
   if (inbox.has(message.id)) return inbox.isBusy('messages') ? unavailable(run, 'messages') : undefined;
   if (!inbox.closed && !inbox.hasRoomFor(message)) {
     return {

@@ -9,12 +9,13 @@ export const interrupt: RequestKind<InterruptInput, InterruptReceipt> = {
   refusal(run, input) {
     const problem = interruptProblem(input ?? {});
     return problem === undefined
-      ? (noSession(run, 'interrupt') ?? unavailable(run, 'decisions'))
+      ? ((isOpening(run) ? undefined : noSession(run, 'interrupt')) ?? unavailable(run, 'decisions'))
       : invalidRequest(run, 'interrupt', problem);
   },
-  take({ inbox, state }, input) {
+  take(run, input) {
+    const { inbox } = run;
     const { turn, reason, by } = (input as InterruptInput | null | undefined) ?? {};
-    const current = state?.session?.turn?.number;
+    const current = presentTurn(run);
     if (current === undefined || (turn !== undefined && turn !== current)) return { version: 1, interrupted: false };
     const why = [reason, by === undefined ? undefined : `(${by})`].filter((part) => part !== undefined).join(' ');
     inbox.turnInterrupt = { turn: current, ...(why === '' ? {} : { cancelReason: why }) };
@@ -46,6 +47,18 @@ export const refresh: RequestKind<unknown, RefreshReceipt> = {
     return { version: 1, beforeTurn: (session?.turns ?? 0) + 1 };
   },
 };
+
+/** Returns the turn that goes on. One that a run has asked for counts before it begins: that run may give it up at once. */
+function presentTurn({ inbox, state }: MessageReceiver): number | undefined {
+  if (state === undefined) return 1;
+  const { session, parent } = state;
+  return session?.turn?.number ?? (parent?.kept ? (inbox.nextTurn?.turn ?? (session?.opens ? 1 : undefined)) : undefined);
+}
+
+/** True for a session that another run keeps, before its agent is resolved. */
+function isOpening({ inbox, state }: MessageReceiver): boolean {
+  return state === undefined && inbox.reportTo !== undefined;
+}
 
 function pinned({ runId, state }: MessageReceiver): Refusal | undefined {
   if (state?.session?.refresh !== 'never') return undefined;

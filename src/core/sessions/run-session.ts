@@ -6,6 +6,7 @@ import type { SessionPorts } from './session-ports.ts';
 import { takeMessages, takeRequests } from '../loop/requests/messages.ts';
 import { type LoopEnd, BEGINNING, runTurn } from '../loop/run-loop.ts';
 import { compactAfterTurns } from './compact-after-turns.ts';
+import { isAsked, takeNextTurn } from './next-turn.ts';
 import type { OpenSession } from './open-session.ts';
 import { isRefreshDue, refreshAgent } from './refresh-agent.ts';
 import { spentBySession } from './spent.ts';
@@ -30,7 +31,10 @@ export async function runSession(state: OpenSession, ports: SessionPorts, from: 
     }
     const isNew = session.turn === undefined;
     const refreshes = isNew && isRefreshDue(state, ports.now());
-    if (isNew) beginTurn(state, ports);
+    if (isNew) {
+      beginTurn(state, ports);
+      takeNextTurn(state, ports);
+    }
     const at = position;
     const end = await ports.inTurn(async () => {
       if (isNew && refreshes) await refreshAgent(state, ports);
@@ -39,8 +43,9 @@ export async function runSession(state: OpenSession, ports: SessionPorts, from: 
     });
     if (end.type === 'continue') return end;
     await ports.endChildren(state);
-    endTurn(state, ports, end.ending);
+    const { turn } = endTurn(state, ports, end.ending);
     ports.recorded?.(state);
+    if (state.parent?.kept) await ports.turnEnded(state.parent.runId, turn);
     position = IDLE;
   }
 }
@@ -53,7 +58,7 @@ async function waitForMessage(state: OpenSession, ports: SessionPorts): Promise<
   for (;;) {
     const { received } = inbox;
     if (ports.cancelRequested()) return 'ended';
-    if (inbox.queued > 0) return 'message';
+    if (isAsked(state, inbox)) return 'message';
     if (inbox.closing !== undefined) return 'ended';
     takeRequests(state, ports);
     if (state.status !== 'idle') {
@@ -61,7 +66,7 @@ async function waitForMessage(state: OpenSession, ports: SessionPorts): Promise<
       ports.recorded?.(state);
     }
     if (ports.continueBeforeSleep()) return 'continue';
-    await ports.until(() => inbox.queued > 0 || inbox.closing !== undefined || inbox.received > received);
+    await ports.until(() => isAsked(state, inbox) || inbox.closing !== undefined || inbox.received > received);
   }
 }
 

@@ -10,6 +10,8 @@ export interface SessionPorts extends RunPorts {
   inTurn<Result>(run: () => Promise<Result>): Promise<Result>;
   /** Resolves the agent of the session again, with the deps that the session has now. */
   refreshAgent(): Promise<Resolved>;
+  /** Tells the run that keeps the session of the end of a turn. */
+  turnEnded(runId: string, turn: number): Promise<void>;
   /** Called at the end of a turn of a session: cancels the children that no step waits for any more. */
   endChildren(state: RunState): Promise<void>;
 }

@@ -23,6 +23,7 @@ export const PARENT_SCHEMA: JsonObject = {
       additionalProperties: false,
     },
     hooks: HOOKS_SCHEMA,
+    kept: { const: true },
     permissions: { type: 'array', items: PERMISSIONS_SCHEMA, maxItems: MAX_LAYERS },
   },
   required: ['runId', 'depth', 'checkMs'],

@@ -65,7 +65,7 @@ const TOOL: JsonObject = {
     ofSkills: { const: true },
     agent: {
       type: 'object',
-      properties: { name: TEXT, share: TEXTS, limits: GIVEN_SCHEMA, final: YES, branch: YES, request: YES, leaf: YES },
+      properties: { name: TEXT, share: TEXTS, limits: GIVEN_SCHEMA, final: YES, branch: YES, request: YES, kept: YES, leaf: YES },
       required: ['name', 'share'],
     },
     timeoutMs: DURATION,

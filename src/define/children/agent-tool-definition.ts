@@ -14,6 +14,8 @@ export interface AgentToolDefinition {
   readonly final?: true;
   /** It is an agent of a parallel flow. */
   readonly branch?: true;
+  /** It is kept between the calls, as a session. */
+  readonly kept?: true;
   /** The tool has the parameter `request` alone. */
   readonly request?: true;
 }

@@ -30,6 +30,8 @@ export interface AgentToolOptions<Parameters extends ObjectSchema> {
   limits?: LimitOptions;
   /** True if the result of the agent is that of the run: no model call follows. Only the model may call such a tool. */
   final?: boolean;
+  /** True if the agent remembers: the calls of one run are turns of one session, which ends with the run. Not together with `final`. Default: each call is a run of its own. */
+  kept?: boolean;
   /** The calls that wait for a decision, as for any other tool. Default `never`. */
   approval?: ApprovalOption<z.output<Parameters>, JsonObject>;
   /** The callers of the tool: `model`, `code`, or both. Default: both; with `final`, the model alone. */
@@ -48,6 +50,7 @@ const OPTIONS: Record<keyof AgentToolOptions<ObjectSchema>, true> = {
   share: true,
   limits: true,
   final: true,
+  kept: true,
   approval: true,
   callers: true,
   parallel: true,
@@ -55,8 +58,8 @@ const OPTIONS: Record<keyof AgentToolOptions<ObjectSchema>, true> = {
 };
 
 /**
- * Makes a tool of an agent, or of the name of one that the worker has. Each call is a child run with a conversation of its own, and
- * the model reads its answer. Throws a `UsageError` that names the tool and the option if one cannot work, such as a field of the
+ * Makes a tool of an agent, or of the name of one that the worker has. Each call is a child run with a conversation of its own, or a
+ * turn of one that is kept, and the model reads its answer. Throws a `UsageError` that names the tool and the option if one cannot work, such as a field of the
  * deps that the agent does not have.
  *
  * @example
@@ -67,9 +70,10 @@ export function agentTool<Agent extends AnyAgent, Parameters extends ObjectSchem
   options: AgentToolOptions<Parameters> = {},
 ): ToolDefinition<z.output<Parameters>, Record<string, unknown>, OutputOf<Agent>> {
   const agentName = nameOf(agent);
-  const { name = agentName, description, limits, share = [], final = false, parameters, approval, ...others } = options;
+  const { name = agentName, description, limits, share = [], final = false, kept = false, parameters, approval, ...others } = options;
   const owner = `tool "${name}"`;
   requireKnown(owner, options, Object.keys(OPTIONS));
+  checkKept(owner, kept, final);
   const execute = (): never => {
     throw new LonghaulError('internal', `"${name}" runs an agent: its calls are runs of their own`);
   };
@@ -92,6 +96,7 @@ export function agentTool<Agent extends AnyAgent, Parameters extends ObjectSchem
     share: [...share],
     ...(limits === undefined ? {} : { limits: plainLimits(owner, limits) }),
     ...(final ? { final: true as const } : {}),
+    ...(kept ? { kept: true as const } : {}),
     ...(parameters === undefined ? { request: true as const } : {}),
   };
   return { ...tool, agent: ofTool } as ToolDefinition<z.output<Parameters>, Record<string, unknown>, OutputOf<Agent>>;
@@ -109,6 +114,11 @@ function callersOf(owner: string, final: boolean, callers: readonly ToolCaller[]
   if (callers?.includes('code'))
     throw new UsageError(`${owner}: "final" ends the run, and code would go on with the result: leave "code" out of "callers"`);
   return { callers: ['model'] };
+}
+
+function checkKept(owner: string, kept: unknown, final: boolean): void {
+  if (typeof kept !== 'boolean') throw new UsageError(`${owner}: "kept" is ${JSON.stringify(kept)}: write true or false`);
+  if (kept && final) throw new UsageError(`${owner}: "final" ends the run, and "kept" is for further calls: leave one of them out`);
 }
 
 function checkShare(owner: string, share: unknown): void {

@@ -11,6 +11,9 @@ export class RecordedAgents {
   /** The agents that the run has not started yet. */
   readonly #left: Set<string>;
 
+  /** The number of further turns that the run has asked for, by the id of the session. */
+  readonly #asked = new Map<string, number>();
+
   constructor(recorded: RecordedExecution, tasks: RecordedTasks) {
     this.#recorded = recorded;
     this.#tasks = tasks;
@@ -26,17 +29,22 @@ export class RecordedAgents {
   }
 
   /** Counts an agent until the wait for it ends. */
-  async during({ of }: ChildCall, outcome: Promise<ChildOutcome>): Promise<ChildOutcome> {
+  async during({ of, runId, next }: ChildCall, outcome: Promise<ChildOutcome>): Promise<ChildOutcome> {
     if (of === undefined) return outcome;
     this.running += 1;
+    if (next !== undefined) this.#asked.set(runId, (this.#asked.get(runId) ?? 0) + 1);
     const ended = await outcome;
     this.running -= 1;
     return ended;
   }
 
-  /** True if history starts an agent in that task which the run has not started yet. */
+  /** True if history starts an agent in that task, or asks one again, which the run has not done yet. */
   startsIn(task: number): boolean {
-    return [...this.#left].some((runId) => this.#recorded.children.get(runId)?.started?.scheduledIn === task);
+    const { children } = this.#recorded;
+    if ([...this.#left].some((runId) => children.get(runId)?.started?.scheduledIn === task)) return true;
+    return [...children].some(([runId, { nextTurns }]) =>
+      nextTurns.slice(this.#asked.get(runId) ?? 0).some(({ scheduledIn }) => scheduledIn === task),
+    );
   }
 
   /** True if the run leaves its agents to the next execution in the current task: it tells those that it has started itself. */

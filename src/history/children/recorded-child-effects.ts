@@ -1,22 +1,36 @@
 import { endOfFailure, readChild, readChildFailure, childProblem } from '../../core/activity-requests/child-requests.ts';
 import { errorMessage } from '../../core/domain/errors/error.ts';
+import type { ChildCall } from '../../core/domain/children/child-call.ts';
+import { ENDED_SESSION, messageProblem } from '../../core/children/message-problem.ts';
 import type { ChildEffects } from '../../core/children/child-effects.ts';
 import { childOf } from './recorded-child.ts';
 import type { RecordedExecution } from '../recorded-execution.ts';
 import type { RecordedTasks } from '../recorded-tasks.ts';
 
+/** The number of requests about a child that the run which is read back has made. */
+export interface UsedRequests {
+  nextTurns: number;
+  interrupts: number;
+  reads: number;
+}
+
 /** Returns the effects of the wait for a child of a run that is read back. */
-export function recordedChildEffects(recorded: RecordedExecution, tasks: RecordedTasks, runId: string): ChildEffects {
+export function recordedChildEffects(recorded: RecordedExecution, tasks: RecordedTasks, { runId, turn }: ChildCall, used: UsedRequests): ChildEffects {
   const child = childOf(recorded, runId);
   const waited = { isWaitedFor: true };
-  let reads = 0;
   return {
     start: async (start) => {
       const problem = childProblem(start);
       if (problem !== undefined) return problem;
       const { failure } = await tasks.endOf(child.started, { ...waited, isNeverRefused: true });
-      if (failure === undefined) tasks.inbox.forgetChild(runId);
+      if (failure === undefined && turn === undefined) tasks.inbox.forgetChild(runId);
       return failure === undefined ? undefined : errorMessage(failure);
+    },
+    sendNext: async (next) => {
+      const problem = messageProblem(next);
+      if (problem !== undefined) return problem;
+      const { failure } = await tasks.endOf(child.nextTurns[used.nextTurns++], { ...waited, isNeverRefused: true });
+      return failure === undefined ? undefined : ENDED_SESSION;
     },
     end: () => {
       const { closed } = child;
@@ -28,10 +42,11 @@ export function recordedChildEffects(recorded: RecordedExecution, tasks: Recorde
     isCancelled: () => tasks.cancelRequested(),
     tell: async () => (await tasks.endOf(child.told, { ...waited, isNeverRefused: true })).failure === undefined,
     cancel: async () => {
-      await tasks.endOf(child.cancelled, { ...waited, isNeverRefused: true });
+      const request = turn === undefined ? child.cancelled : child.interrupts[used.interrupts++];
+      await tasks.endOf(request, { ...waited, isNeverRefused: true });
     },
     read: async () => {
-      const ended = await tasks.endOf(child.reads[reads++], { ...waited, isNeverRefused: true });
+      const ended = await tasks.endOf(child.reads[used.reads++], { ...waited, isNeverRefused: true });
       return ended.failure === undefined ? readChild(ended.output) : readChildFailure(ended.failure);
     },
     wait: (isMet, deadline) => tasks.untilMet(isMet, deadline?.at),

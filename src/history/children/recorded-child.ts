@@ -5,19 +5,37 @@ import type { RecordedChild, RecordedExecution } from '../recorded-execution.ts'
 /** Returns what is recorded of a child, and adds it if there is nothing yet. */
 export function childOf({ children }: RecordedExecution, runId: string): RecordedChild {
   let child = children.get(runId);
-  if (child === undefined) children.set(runId, (child = { reads: [] }));
+  if (child === undefined) children.set(runId, (child = { nextTurns: [], interrupts: [], reports: [], reads: [] }));
   return child;
 }
 
 /** The part of a child that an event is about. */
 export type ChildPart = 'started' | 'closed' | 'told' | 'cancelled';
 
+/** The signals of which a child may receive several. */
+type SignalList = 'nextTurns' | 'interrupts' | 'reports';
+
+const LISTS = new Map<string, SignalList>([
+  [SIGNALS.nextTurn, 'nextTurns'],
+  [SIGNALS.interrupt, 'interrupts'],
+  [SIGNALS.childEnded, 'reports'],
+]);
+
+/** What an event requests of a child: the parts that begin with it, and the list that a signal belongs to. */
+export interface ChildRequest {
+  runId: string;
+  parts: ChildPart[];
+  list?: SignalList;
+}
+
 /** Returns the child that an event requests something of, and the parts that begin with it. */
-export function childRequest(event: HistoryEvent): { runId: string; parts: ChildPart[] } | undefined {
+export function childRequest(event: HistoryEvent): ChildRequest | undefined {
   const start = event.startChildWorkflowExecutionInitiatedEventAttributes;
   if (start) return { runId: start.workflowId ?? '', parts: ['started', 'closed'] };
   const signal = event.signalExternalWorkflowExecutionInitiatedEventAttributes;
   if (signal?.signalName === SIGNALS.reportEnd) return { runId: signal.workflowExecution?.workflowId ?? '', parts: ['told'] };
+  const list = LISTS.get(signal?.signalName ?? '');
+  if (list !== undefined) return { runId: signal?.workflowExecution?.workflowId ?? '', parts: ['told'], list };
   const cancel = event.requestCancelExternalWorkflowExecutionInitiatedEventAttributes;
   return cancel ? { runId: cancel.workflowExecution?.workflowId ?? '', parts: ['cancelled'] } : undefined;
 }

@@ -7,7 +7,7 @@ import type { ChildCall, ChildOutcome } from '../../core/domain/children/child-c
 import type { AskCall, AskOutcome, MemoryCall, MemoryOutcome } from '../../core/program/interpreter/program-ports.ts';
 import type { AskStepOutput, UseMemoryOutput } from '../../core/protocol.ts';
 import { isFull, isFullFor } from './full-history.ts';
-import { recordedChildEffects } from '../children/recorded-child-effects.ts';
+import { recordedChildEffects, type UsedRequests } from '../children/recorded-child-effects.ts';
 import { attemptAddress, type RecordedActivity, type RecordedExecution } from '../recorded-execution.ts';
 import { RecordedOutputs } from './recorded-outputs.ts';
 import type { Ended, RecordedTasks } from '../recorded-tasks.ts';
@@ -22,6 +22,7 @@ export class RecordedSteps {
   #attemptsRunning = 0;
   /** Children that the program has not started yet, or not waited for. */
   readonly #childrenLeft: Set<string>;
+  readonly #used = new Map<string, UsedRequests>();
   /** The number of children whose results are being read. */
   #childrenRead = 0;
 
@@ -46,7 +47,7 @@ export class RecordedSteps {
   async runChild(call: ChildCall): Promise<ChildOutcome> {
     const { childCheckMs = DEFAULT_CHILD_CHECK_MS } = this.#tasks.state?.snapshot.timing ?? {};
     this.#childrenLeft.delete(call.runId);
-    const effects = recordedChildEffects(this.#recorded, this.#tasks, call.runId);
+    const effects = recordedChildEffects(this.#recorded, this.#tasks, call, this.#usedBy(call));
     const read: typeof effects.read = async () => {
       this.#childrenRead += 1;
       const child = await effects.read();
@@ -75,6 +76,13 @@ export class RecordedSteps {
     // A program that reads the result of a child may continue before it has that result, and may go on if there is room.
     const isReading = this.#childrenRead > 0 && isFull(size, growth, limit);
     return task >= decidedIn || isDraining || isReading;
+  }
+
+  /** Returns the requests that were made about a child: those about a session are counted over all its turns. */
+  #usedBy({ runId }: ChildCall): UsedRequests {
+    const used = this.#used.get(runId) ?? { nextTurns: 0, interrupts: 0, reads: 0 };
+    this.#used.set(runId, used);
+    return used;
   }
 
   async #attempt<Output>(step: string, attempt: number): Promise<Ended<Output>> {

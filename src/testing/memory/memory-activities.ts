@@ -37,6 +37,11 @@ export class MemoryActivities {
     for (const activity of this.#running) activity.cancel();
   }
 
+  /** Cancels all running activities of a turn. The session goes on. */
+  interrupt(): void {
+    for (const activity of this.#running) activity.cancel();
+  }
+
   /** Ends all running activities, because their worker has died. */
   workerDied(): void {
     for (const activity of this.#running) activity.workerDied();

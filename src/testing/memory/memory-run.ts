@@ -20,6 +20,7 @@ import {
   type FirstStart,
   firstRequest,
   firstState,
+  noteKeeper,
   nameOfStart,
   type QueriedInput,
   queriedInput,
@@ -32,6 +33,7 @@ import type { ProgramPorts } from '../../core/program/interpreter/program-ports.
 import type { SessionPorts } from '../../core/sessions/session-ports.ts';
 import type { RunState } from '../../core/loop/state/run-state.ts';
 import type { MemoryActivities } from './memory-activities.ts';
+import { MemorySessions } from './memory-sessions.ts';
 import { roundTrip } from './payload-round-trip.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
@@ -61,6 +63,7 @@ export class MemoryRun {
   readonly input?: NonNullable<QueriedInput['input']>;
   readonly #parts: MemoryRunParts;
   readonly #children = new Set<MemoryRun>();
+  readonly #sessions: MemorySessions;
   #isCancelled = false;
   #notifiesEnd = false;
   #modelCall: { cancel: () => void } | undefined;
@@ -73,11 +76,14 @@ export class MemoryRun {
     this.startedAt = parts.time.now();
     this.#start = start;
     this.#parts = parts;
+    this.#sessions = new MemorySessions(parts.time);
+    noteKeeper(this.inbox, start);
   }
 
   /** Runs to the end, successful or not. Never throws. */
   async execute(): Promise<RunResultFields> {
     const { steps: _, ...ended } = await this.#end();
+    await this.#sessions.close();
     this.result = ended;
     this.inbox.closed = true;
     const result = (this.result = await this.#withHooks(ended));
@@ -113,6 +119,7 @@ export class MemoryRun {
   /** Handles a new message in the inbox: an interrupt cancels the running model call. */
   received(): void {
     if (this.inbox.isInterrupted) this.#modelCall?.cancel();
+    if (this.inbox.turnInterrupt !== undefined) this.#parts.activities.interrupt();
     this.#parts.time.changed();
   }
 
@@ -161,6 +168,7 @@ export class MemoryRun {
       continueBeforeSleep: () => false,
       inTurn: (turn) => turn(),
       refreshAgent: () => activities.perform(refreshRequest(Object.assign(this, { snapshot: this.snapshot ?? snapshot }))),
+      turnEnded: async () => time.changed(),
       endChildren: async () => undefined,
       allows: () => true,
     };
@@ -180,13 +188,16 @@ export class MemoryRun {
   }
 
   /** Runs a child as a run of its own. In memory, no run is continued in another execution. */
-  async #runChild({ runId, start: whole, of, isGivenUp = () => false }: ChildCall): Promise<ChildOutcome> {
+  async #runChild({ runId, start: whole, of, turn, next, isGivenUp = () => false }: ChildCall): Promise<ChildOutcome> {
+    const isOver = (): boolean => this.#isCancelled || isGivenUp();
+    if (turn !== undefined && next !== undefined) return this.#sessions.runTurn({ runId, turn, next, isGivenUp: isOver });
     if (whole === undefined) throw new TypeError(`The child "${runId}" has no start`);
     const problem = childProblem(whole);
     if (problem !== undefined) return { type: 'failed', code: 'child_failed', message: problem, unstarted: true };
     const { kind, input } = roundTrip(referringToCall(whole, of));
     const { time } = this.#parts;
     const child = this.#parts.child(runId, kind === 'agent' ? { type: 'input', input } : { type: 'program', input });
+    if (turn !== undefined) return this.#sessions.runTurn({ runId, turn, session: child, isGivenUp: isOver });
     this.#children.add(child);
     let ended = false;
     const running = child.execute().finally(() => (ended = true));

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { ChildEffects, ChildEnd, ReadChild } from '../../../src/core/children/child-effects.ts';
+import type { ChildEffects, ChildEnd, MessageProblem, ReadChild } from '../../../src/core/children/child-effects.ts';
 import { followChild } from '../../../src/core/children/follow-child.ts';
-import type { ChildOutcome } from '../../../src/core/domain/children/child-call.ts';
+import type { NextTurnInput } from '../../../src/core/domain/children/kept-agent.ts';
+import type { ChildCall, ChildOutcome } from '../../../src/core/domain/children/child-call.ts';
 import { closeUnstarted } from '../../../src/core/loop/endings/close-run.ts';
 
 const HOUR = 3_600_000;
@@ -20,6 +21,7 @@ class Child implements ChildEffects {
   hasTold = false;
   cancelAsked = false;
   canBeTold = true;
+  refused: MessageProblem | undefined;
   reading: ReadChild = ENDED;
   readonly did: string[] = [];
   /** Called in each wait that does not end at once. */
@@ -28,6 +30,10 @@ class Child implements ChildEffects {
   async start(): Promise<string | undefined> {
     this.did.push('start');
     return undefined;
+  }
+  async sendNext({ turn }: NextTurnInput): Promise<MessageProblem | undefined> {
+    this.did.push(`send message of turn ${turn}`);
+    return this.refused;
   }
   end(): ChildEnd | undefined {
     return this.closed;
@@ -65,9 +71,8 @@ class Child implements ChildEffects {
     return this.clock;
   }
 
-  follow(how: { start?: typeof START; isLeft?: () => boolean; seenAt?: number } = {}): Promise<ChildOutcome> {
-    const { isLeft = () => false, seenAt = 0, start } = how;
-    return followChild(this, { runId: 'child', seenAt, isLeft, ...(start === undefined ? {} : { start }) }, HOUR);
+  follow(how: Partial<Pick<ChildCall, 'start' | 'turn' | 'next' | 'isLeft' | 'seenAt'>> = {}): Promise<ChildOutcome> {
+    return followChild(this, { runId: 'child', seenAt: 0, isLeft: () => false, ...how }, HOUR);
   }
 }
 

@@ -32,6 +32,8 @@ export interface FakeSession {
   now: number;
   /** The number of times that the agent was resolved again. */
   refreshes: number;
+  /** The ends of turns that the run which keeps the session was told of. */
+  reported: string[];
   /** Sends an Update as the server would deliver it; throws if the session refuses it. */
   update: (name: keyof typeof UPDATES, input: unknown) => unknown;
 }
@@ -73,6 +75,7 @@ export async function runFakeSession(script: SessionScript): Promise<FakeSession
     modelCalls: 0,
     now: START,
     refreshes: 0,
+    reported: [],
     update: (name, sent) => {
       const { state, inbox } = session;
       const refused = refuseUpdate({ runId: 'talk', state, inbox }, name, sent, session.now);
@@ -135,6 +138,10 @@ function portsOf(session: FakeSession, script: SessionScript, callers: SessionCa
           ? { type: 'failed', code: 'invalid_input', message: 'the deps do not fit' }
           : { type: 'resolved', snapshot: next },
       );
+    },
+    turnEnded: (runId, turn) => {
+      session.reported.push(`${runId}: ${turn}`);
+      return Promise.resolve();
     },
     endChildren: () => Promise.resolve(),
     recorded: ({ status }) => {

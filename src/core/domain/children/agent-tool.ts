@@ -14,6 +14,8 @@ export interface AgentOfTool {
   request?: true;
   /** The agent is one of a parallel flow: it gets the input and the deps of the run, and the run keeps no part of its limits. */
   branch?: true;
+  /** The agent is kept between the calls of the tool, as a session. */
+  kept?: true;
   /** The agent starts no runs of its own. */
   leaf?: true;
 }

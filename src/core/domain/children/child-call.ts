@@ -2,6 +2,7 @@ import type { ErrorCode } from '../errors/error.ts';
 import type { ProgramInput } from '../program/messages.ts';
 import type { RunResultFields } from '../run/result.ts';
 import type { RunInput } from '../run/run-input.ts';
+import type { NextTurnInput } from './kept-agent.ts';
 
 /** The run to start as a child. */
 export type ChildStart = { kind: 'agent'; input: RunInput } | { kind: 'program'; input: ProgramInput };
@@ -15,6 +16,10 @@ export interface ChildCall {
   of?: { eventId: string; index: number };
   /** Absent: an earlier execution has started it. */
   start?: ChildStart;
+  /** For a session that the run keeps: the turn that is waited for. Its end is that of the wait. */
+  turn?: number;
+  /** The message that begins the turn. Absent for the first turn, and if an earlier execution has sent it. */
+  next?: NextTurnInput;
   /** True once the run goes on in its next execution: the child is left to that. Must not change anything. */
   isLeft: () => boolean;
   /** True once the run gives the child up, although the run itself goes on: the child is cancelled. Must not change anything. */

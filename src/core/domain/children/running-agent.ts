@@ -14,4 +14,6 @@ export interface RunningAgent {
   given?: LimitChanges;
   /** The number of runs that it may start itself, with those below them. */
   runs: number;
+  /** The turn that is waited for, if the agent is kept between calls. 1-based. */
+  turn?: number;
 }

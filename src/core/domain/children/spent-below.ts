@@ -16,19 +16,19 @@ export interface SpentRun {
   below?: SpentBelow;
 }
 
-/** Returns the amounts with those of a child that has ended, and of the runs below it. */
-export function withChild(before: SpentBelow | undefined, { usage, toolCallsTotal, below }: SpentRun): SpentBelow {
+/** Returns the amounts with those of a child that has ended, and of the runs below it. `isNew`: false for a further turn of a session, which counts as one run. */
+export function withChild(before: SpentBelow | undefined, { usage, toolCallsTotal, below }: SpentRun, isNew = true): SpentBelow {
   const { usage: spent, toolCalls, runs } = before ?? nothingBelow();
   const ofBelow = below ?? nothingBelow();
   return {
     usage: addRunUsage(addRunUsage(spent, usage), ofBelow.usage),
     toolCalls: toolCalls + toolCallsTotal + ofBelow.toolCalls,
-    runs: runs + 1 + ofBelow.runs,
+    runs: runs + (isNew ? 1 : 0) + ofBelow.runs,
   };
 }
 
 /** Returns the amounts with those of a child whose use is not known. It counts as having used all that it was given. */
-export function withUnknownChild(before: SpentBelow | undefined, given: LimitChanges, runsGiven: number): SpentBelow {
+export function withUnknownChild(before: SpentBelow | undefined, given: LimitChanges, runsGiven: number, isNew = true): SpentBelow {
   const { usage, toolCalls, runs } = before ?? nothingBelow();
   const { inputTokens = 0, outputTokens = 0, totalTokens = inputTokens + outputTokens, costUsd } = given;
   const estimated = {
@@ -40,7 +40,7 @@ export function withUnknownChild(before: SpentBelow | undefined, given: LimitCha
   return {
     usage: totalTokens === 0 && costUsd === undefined ? usage : addRunUsage(usage, { ...noUsage(), estimated }),
     toolCalls: toolCalls + (given.toolCalls ?? 0),
-    runs: runs + 1 + runsGiven,
+    runs: runs + (isNew ? 1 : 0) + runsGiven,
   };
 }
 

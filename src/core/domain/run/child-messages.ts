@@ -13,6 +13,8 @@ export interface ReadResultInput {
   runId: string;
   /** The result is null while the run goes on. Absent: the activity waits for the end. */
   ifEnded?: true;
+  /** The result of this turn of a session, instead of that of the whole run. 1-based. */
+  turn?: number;
   /** An output that was cut to fit into the closing event is read from the history of the run. */
   whole?: true;
 }
@@ -26,6 +28,8 @@ export interface ReportEndInput {
 /** Argument of the Signal `childEnded`. */
 export interface ChildEndedInput {
   runId: string;
+  /** The turn that has ended, of a session that goes on. 1-based. */
+  turn?: number;
 }
 
 /** Argument of the Signal `childWaiting`. */

@@ -28,6 +28,8 @@ export interface ParentRun {
   permissions?: Permissions[];
   /** The hooks of the runs above: they hold for the child too. */
   hooks?: HookSnapshot[];
+  /** The child is a session that the parent keeps: it tells the parent of the end of each turn, and takes its next message from it alone. */
+  kept?: true;
 }
 
 /** The parent as the input of a child names it. */

@@ -1,7 +1,6 @@
 // Tool phase: the calls of one response that run agents.
 
 import { treeLimitsOf } from '../../children/tree-limits-of.ts';
-import type { ChildStart } from '../../domain/children/child-call.ts';
 import type { CallsLeft } from '../../domain/children/calls-left.ts';
 import type { RunningAgent } from '../../domain/children/running-agent.ts';
 import type { RunPorts, ToolInvocation, ToolOutcome } from '../ports.ts';
@@ -9,7 +8,10 @@ import type { RunState } from '../state/run-state.ts';
 import { afterCall, hasHooksAfter } from '../hooks/after-call.ts';
 import { agentOf } from './call-of-agent.ts';
 import { failure, outcomeOfAgent } from './end-of-agent.ts';
-import { makeAgent } from './start-of-agent.ts';
+import { isAnswering, noteEndOfTurn, noteTurn } from './kept-agents.ts';
+import { type MadeAgent, makeAgent } from './start-of-agent.ts';
+
+type Begin = Extract<MadeAgent, { ok: true }>['begin'];
 
 /** The call of an agent that goes on: the next execution waits for it. */
 export interface LeftCall {
@@ -40,6 +42,11 @@ export class AgentCalls {
     return (this.#state.children?.length ?? 0) >= treeLimitsOf(this.#state).alive;
   }
 
+  /** True if a call must wait until its agent has answered another call. */
+  isBusy(invocation: ToolInvocation): boolean {
+    return isAnswering(this.#state, invocation);
+  }
+
   /** Leaves the agents that are alive to the next execution. */
   leave(): void {
     this.isLeaving = true;
@@ -59,10 +66,11 @@ export class AgentCalls {
     const made = makeAgent(this.#state, this.#ports, { invocation, agent, calls });
     if (!made.ok) return failure(invocation, `could not start: ${made.problem}`);
     this.#state.children = [...(this.#state.children ?? []), made.child];
-    return this.#follow(invocation, made.child, made.start);
+    noteTurn(this.#state, invocation, made.child);
+    return this.#follow(invocation, made.child, made.begin);
   }
 
-  async #follow(invocation: ToolInvocation, child: RunningAgent, start?: ChildStart): Promise<ToolOutcome | LeftCall> {
+  async #follow(invocation: ToolInvocation, child: RunningAgent, begin?: Begin): Promise<ToolOutcome | LeftCall> {
     const { inbox } = this.#ports;
     this.waiting += 1;
     this.hasWaited = true;
@@ -70,7 +78,8 @@ export class AgentCalls {
       runId: child.runId,
       seenAt: child.seenAt,
       of: { eventId: child.eventId, index: child.index },
-      ...(start === undefined ? {} : { start }),
+      ...begin,
+      ...(child.turn === undefined ? {} : { turn: child.turn }),
       isLeft: () => this.isLeaving,
       isGivenUp: () => inbox.isInterrupted,
     });
@@ -80,6 +89,7 @@ export class AgentCalls {
       return outcome;
     }
     this.#forget(child);
+    noteEndOfTurn(this.#state, child, outcome);
     // Its id is shown until the record of the step has it.
     const isRun = outcome.type !== 'failed' || !outcome.unstarted;
     if (isRun) this.#state.endedChildren = [...(this.#state.endedChildren ?? []), child.runId];

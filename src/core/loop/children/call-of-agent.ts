@@ -9,8 +9,12 @@ import { branchInput } from '../flows/branch-input.ts';
 import type { RunState } from '../state/run-state.ts';
 
 /** Returns the input that an agent gets for a call: the request, or the arguments as JSON; in a parallel flow, the input of the run. */
-export function requestOf(state: Pick<RunState, 'window'>, { request, branch }: AgentOfTool, args: JsonObject): string | ContentPart[] {
-  if (branch) return branchInput(state) ?? '';
+export function requestOf(state: Pick<RunState, 'window'>, agent: AgentOfTool, args: JsonObject): string | ContentPart[] {
+  return agent.branch ? (branchInput(state) ?? '') : requestText(agent, args);
+}
+
+/** Returns the request of a call, or its arguments as JSON. */
+export function requestText({ request }: Pick<AgentOfTool, 'request'>, args: JsonObject): string {
   const text = args['request'];
   return request && typeof text === 'string' ? text : JSON.stringify(args);
 }

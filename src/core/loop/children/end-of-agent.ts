@@ -25,15 +25,16 @@ export function outcomeOfAgent(
   { invocation, child, outcome }: { invocation: ToolInvocation; child: RunningAgent; outcome: EndedChild },
 ): ToolOutcome {
   const { runId: childRunId } = child;
+  const isNew = (child.turn ?? 1) === 1;
   const durationMs = Math.max(0, ports.now() - child.startedAt);
   if (outcome.type === 'failed') {
-    if (!outcome.unstarted) state.below = withUnknownChild(state.below, child.given ?? {}, child.runs);
+    if (!outcome.unstarted) state.below = withUnknownChild(state.below, child.given ?? {}, child.runs, isNew);
     const problem = `${outcome.unstarted ? 'could not start' : 'ended without a result'}: ${outcome.message}`;
     return { ...failure(invocation, problem), ...(outcome.unstarted ? {} : { durationMs, childRunId }) };
   }
   const { result } = outcome;
-  if (result === undefined) state.below = withUnknownChild(state.below, child.given ?? {}, child.runs);
-  else state.below = withChild(state.below, result);
+  if (result === undefined) state.below = withUnknownChild(state.below, child.given ?? {}, child.runs, isNew);
+  else state.below = withChild(state.below, result, isNew);
   if (outcome.type === 'cancelled' && ports.cancelRequested()) return { type: 'cancelled', childRunId };
   if (result === undefined) return { ...failure(invocation, 'was cancelled, and has not ended in time'), durationMs, childRunId };
   const { final, branch } = invocation.tool.agent ?? {};

@@ -3,6 +3,7 @@
 import type { Decision, RefusedRequest } from '../../domain/approvals/approval.ts';
 import type { LimitRaise } from '../../domain/agent/limits.ts';
 import type { PermissionChange } from '../../domain/permissions/permission-change.ts';
+import type { NextTurnInput } from '../../domain/children/kept-agent.ts';
 import type { CloseRequest, TurnInterrupt } from '../../domain/sessions/session-requests.ts';
 import type { QueuedMessage } from '../../domain/record/queued-message.ts';
 
@@ -28,6 +29,8 @@ export interface CarriedInbox {
   closing?: CloseRequest;
   /** A caller has interrupted the turn that goes on. */
   turnInterrupt?: TurnInterrupt;
+  /** The message of the run that keeps the session, before its turn has begun. */
+  nextTurn?: NextTurnInput;
   /** The run that is told of the end of this one. */
   reportTo?: string;
   /** Ids of children that have told of their end. */

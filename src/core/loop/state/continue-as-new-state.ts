@@ -10,6 +10,7 @@ import type { Permissions } from '../../domain/permissions/permissions.ts';
 import type { RecordedResponse } from '../../domain/model/recorded-response.ts';
 import { isToolCall } from '../../domain/content/content.ts';
 import { jsonTextPrefix } from '../../domain/content/text.ts';
+import type { KeptAgent } from '../../domain/children/kept-agent.ts';
 import type { RunningAgent } from '../../domain/children/running-agent.ts';
 import type { SessionState } from '../../domain/sessions/session-state.ts';
 import type { SpentBelow } from '../../domain/children/spent-below.ts';
@@ -71,6 +72,8 @@ export interface ContinueAsNewState {
   parent?: ParentRun;
   /** The agents that run as children of tool calls. Absent if there are none. */
   children?: RunningAgent[];
+  /** The agents that are kept between the calls of their tools. Absent if there are none. */
+  kept?: KeptAgent[];
   /** The ids of those that have ended in the step that goes on. Absent if there are none. */
   endedChildren?: string[];
   /** Absent if the run has started no agents. */
@@ -157,6 +160,7 @@ export function toContinueAsNewState(
     ...(state.session === undefined ? {} : { session: state.session }),
     ...(state.parent === undefined ? {} : { parent: state.parent }),
     ...(state.children === undefined ? {} : { children: state.children }),
+    ...(state.kept === undefined ? {} : { kept: state.kept }),
     ...(state.endedChildren === undefined ? {} : { endedChildren: state.endedChildren }),
     ...(state.below === undefined ? {} : { below: state.below }),
     ...(state.hookRecords === undefined ? {} : { hookRecords: state.hookRecords }),
@@ -231,6 +235,7 @@ export function fromContinueAsNewState(carried: ContinueAsNewState): { state: Ru
     ...(carried.session === undefined ? {} : { session: carried.session }),
     ...(carried.parent === undefined ? {} : { parent: carried.parent }),
     ...(carried.children === undefined ? {} : { children: carried.children }),
+    ...(carried.kept === undefined ? {} : { kept: carried.kept }),
     ...(carried.endedChildren === undefined ? {} : { endedChildren: carried.endedChildren }),
     ...(carried.below === undefined ? {} : { below: carried.below }),
     ...(carried.hookRecords === undefined ? {} : { hookRecords: carried.hookRecords }),

@@ -7,6 +7,7 @@ import type { LimitRaise } from '../../domain/agent/limits.ts';
 import { jsonBytes } from '../../domain/json/payload-limit.ts';
 import type { QueuedMessage } from '../../domain/record/queued-message.ts';
 import type { PermissionChange } from '../../domain/permissions/permission-change.ts';
+import type { NextTurnInput } from '../../domain/children/kept-agent.ts';
 import type { CloseRequest, TurnInterrupt } from '../../domain/sessions/session-requests.ts';
 import { AwaitedVerdicts } from './awaited-verdicts.ts';
 import type { CarriedInbox } from './carried-inbox.ts';
@@ -48,6 +49,8 @@ export class Inbox {
   closing: CloseRequest | undefined;
   /** Set once a caller has interrupted the turn that goes on. */
   turnInterrupt: TurnInterrupt | undefined;
+  /** The message of the run that keeps the session, before its turn has begun. */
+  nextTurn: NextTurnInput | undefined;
   /** True once the end of the run is decided: it accepts no more requests. */
   closed = false;
   /** The run that is told of the end of this one. */
@@ -78,6 +81,7 @@ export class Inbox {
     this.childrenPaused = carried.childrenPaused === true;
     this.closing = carried.closing;
     this.turnInterrupt = carried.turnInterrupt;
+    this.nextTurn = carried.nextTurn;
     this.cancelReason = carried.cancelReason;
     this.cancelAsked = carried.cancelAsked === true;
   }
@@ -246,6 +250,13 @@ export class Inbox {
     this.#waitingChildren.delete(runId);
   }
 
+  /** Removes and returns the message of the run that keeps the session. */
+  takeNextTurn(): NextTurnInput | undefined {
+    const { nextTurn } = this;
+    this.nextTurn = undefined;
+    return nextTurn;
+  }
+
   /** Forgets the requests about a turn that has ended. */
   endTurn(): void {
     this.turnInterrupt = undefined;
@@ -260,6 +271,7 @@ export class Inbox {
       paused: this.#pausedItself,
       ...(this.closing === undefined ? {} : { closing: this.closing }),
       ...(this.turnInterrupt === undefined ? {} : { turnInterrupt: this.turnInterrupt }),
+      ...(this.nextTurn === undefined ? {} : { nextTurn: this.nextTurn }),
       ...(cancelReason === undefined ? {} : { cancelReason }),
       ...(this.cancelAsked ? { cancelAsked: true as const } : {}),
       ...(this.#decisions.length === 0 ? {} : { decisions: this.#decisions }),

@@ -20,6 +20,7 @@ import { noUsage, type AggregatedUsage } from '../../domain/model/usage.ts';
 import { emptyWindow, extendWindow, type Window, type WindowEvent } from '../../domain/record/window.ts';
 import type { Approvals } from '../approvals/approvals.ts';
 import type { CodeState } from '../code/code-state.ts';
+import type { KeptAgent } from '../../domain/children/kept-agent.ts';
 import type { RunningAgent } from '../../domain/children/running-agent.ts';
 import type { SessionState, TurnResultFields } from '../../domain/sessions/session-state.ts';
 import type { SpentBelow } from '../../domain/children/spent-below.ts';
@@ -90,6 +91,8 @@ export interface RunState {
   parent?: ParentRun;
   /** The agents that run as children of tool calls. Absent if there are none. */
   children?: RunningAgent[];
+  /** The agents that are kept between the calls of their tools. Absent if there are none. */
+  kept?: KeptAgent[];
   /** The ids of those that have ended in the step that goes on: its record will name them. Absent if there are none. */
   endedChildren?: string[];
   /** The amounts that runs below this one have used. Absent if it has started none. */

@@ -124,7 +124,7 @@ export class ToolScheduler {
         giveUp(state, this.#ports, this.#batch, this.#inFlight);
         return undefined;
       }
-      if (one.invocation.tool.agent !== undefined && this.#agents.isFull) continue;
+      if (one.invocation.tool.agent !== undefined && (this.#agents.isFull || this.#agents.isBusy(one.invocation))) continue;
       // Checked once for all calls: the history does not grow before the calls are waited for.
       isFull ??= continueBeforeTool(state, this.#ports, this.#batch);
       if (isFull) continue;

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../domain/json/json.ts';
-import { COUNT, MOMENT } from '../bounded-number.ts';
+import { AT_LEAST_ONE, COUNT, MOMENT } from '../bounded-number.ts';
 import { GIVEN_SCHEMA } from '../limits-schema.ts';
 import { AGGREGATED_USAGE } from './carried-position-schema.ts';
 
@@ -10,8 +10,18 @@ export const RUNNING_AGENTS_SCHEMA: JsonObject = {
   type: 'array',
   items: {
     type: 'object',
-    properties: { eventId: ID, index: COUNT, runId: ID, startedAt: MOMENT, seenAt: MOMENT, given: GIVEN_SCHEMA, runs: COUNT },
+    properties: { eventId: ID, index: COUNT, runId: ID, startedAt: MOMENT, seenAt: MOMENT, given: GIVEN_SCHEMA, runs: COUNT, turn: AT_LEAST_ONE },
     required: ['eventId', 'index', 'runId', 'startedAt', 'seenAt', 'runs'],
+  },
+};
+
+/** The JSON Schema of the agents that a run keeps between the calls of their tools. */
+export const KEPT_AGENTS_SCHEMA: JsonObject = {
+  type: 'array',
+  items: {
+    type: 'object',
+    properties: { tool: ID, agent: ID, runId: ID, turns: AT_LEAST_ONE },
+    required: ['tool', 'agent', 'runId', 'turns'],
   },
 };
 

@@ -4,6 +4,7 @@ import { LIMIT_CHANGES_SCHEMA } from '../limits-schema.ts';
 import { PERMISSIONS_SCHEMA } from '../permissions-schema.ts';
 import { propertiesOf } from '../../json-schema/json-schema.ts';
 import { RUN_INPUT_SCHEMA } from '../run-input-schema.ts';
+import { NEXT_TURN_SCHEMA } from '../requests/next-turn-schema.ts';
 import { CLOSING_SCHEMA, SESSION_LIMITS_SCHEMA, TURN_INTERRUPT_SCHEMA } from '../requests/session-schema.ts';
 import { DEADLINE_ACTION } from '../snapshot-schema.ts';
 
@@ -123,6 +124,7 @@ export const CARRIED_INBOX_SCHEMA: JsonObject = {
     refused: listOf(REFUSED),
     closing: CLOSING_SCHEMA,
     turnInterrupt: TURN_INTERRUPT_SCHEMA,
+    nextTurn: NEXT_TURN_SCHEMA,
     reportTo: TEXT,
     endedChildren: listOf(TEXT),
     waitingChildren: listOf(TEXT),

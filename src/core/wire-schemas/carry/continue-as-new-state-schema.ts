@@ -9,7 +9,7 @@ import { CARRIED_POSITION_SCHEMA } from './carried-position-schema.ts';
 import { HANDOFF_STATE_SCHEMA, RUN_USAGE } from './carried-handoffs-schema.ts';
 import { APPROVALS_SCHEMA, CARRIED_INBOX_SCHEMA } from './carried-requests-schema.ts';
 import { CARRIED_WINDOW_SCHEMA } from './carried-window-schema.ts';
-import { ENDED_CHILDREN_SCHEMA, RUNNING_AGENTS_SCHEMA, SPENT_BELOW_SCHEMA } from './carried-children-schema.ts';
+import { ENDED_CHILDREN_SCHEMA, KEPT_AGENTS_SCHEMA, RUNNING_AGENTS_SCHEMA, SPENT_BELOW_SCHEMA } from './carried-children-schema.ts';
 import { SESSION_STATE_SCHEMA } from '../requests/session-schema.ts';
 import { PARENT_SCHEMA } from '../parent-schema.ts';
 import { PRINCIPAL_SCHEMA } from '../principal-schema.ts';
@@ -72,6 +72,7 @@ const CONTINUE_AS_NEW_STATE_SCHEMA: JsonObject = {
     principal: PRINCIPAL_SCHEMA,
     session: SESSION_STATE_SCHEMA,
     children: RUNNING_AGENTS_SCHEMA,
+    kept: KEPT_AGENTS_SCHEMA,
     endedChildren: ENDED_CHILDREN_SCHEMA,
     below: SPENT_BELOW_SCHEMA,
     hookRecords: HOOK_RECORDS_SCHEMA,

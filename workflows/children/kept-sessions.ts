@@ -1,0 +1,30 @@
+import { CancellationScope } from '@temporalio/workflow';
+import type { NextTurnInput } from '../../src/core/domain/children/kept-agent.ts';
+import type { CloseInput, InterruptInput } from '../../src/core/domain/sessions/session-requests.ts';
+import { SIGNALS } from '../../src/core/protocol.ts';
+import { ENDED_SESSION, messageProblem } from '../../src/core/children/message-problem.ts';
+import type { MessageProblem } from '../../src/core/children/child-effects.ts';
+import type { LiveRun } from '../run/live-run.ts';
+import { signalRun } from './other-runs.ts';
+import { noteStarted } from './pause-children.ts';
+
+/** Sends a session that the run keeps its next message. Returns the problem if it does not arrive. */
+export async function sendNext(run: LiveRun, runId: string, next: NextTurnInput): Promise<MessageProblem | undefined> {
+  const problem = messageProblem(next);
+  if (problem !== undefined) return problem;
+  if (!(await signalRun<NextTurnInput>(runId, SIGNALS.nextTurn, next))) return ENDED_SESSION;
+  noteStarted(run, runId);
+  return undefined;
+}
+
+/** Interrupts a turn of a session that the run keeps. The session goes on. */
+export async function interruptTurn(runId: string, turn: number): Promise<void> {
+  await signalRun<InterruptInput>(runId, SIGNALS.interrupt, { turn, reason: 'the call that waited for the answer was given up' });
+}
+
+/** Closes the sessions that the run keeps, because it ends. A turn that goes on ends first. */
+export async function closeKept({ state }: LiveRun): Promise<void> {
+  const { kept = [] } = state ?? {};
+  if (kept.length === 0) return;
+  await CancellationScope.nonCancellable(() => Promise.all(kept.map(({ runId }) => signalRun<CloseInput>(runId, SIGNALS.close, {}))));
+}
