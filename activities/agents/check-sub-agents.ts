@@ -18,6 +18,8 @@ export function checkedAgents(agents: readonly AnyAgent[]): AnyAgent[] {
       const path = `agents.${agent.name}.tools.${name}`;
       const found = byName.get(below.name);
       if (found === undefined) throw unknown(`${path}.agent`, below.name, [...byName.keys()]);
+      if (below.kept && found.flow !== undefined)
+        throw new UsageError(`${path}.kept: "${found.name}" is a flow, which ends with its answer: only an agent is kept between calls`);
       // The agents of a parallel flow get all deps, which are checked when a run of it starts.
       const problem = below.branch ? undefined : shareProblem(found, below.share);
       if (problem !== undefined) throw new UsageError(`${path}.share: ${problem}`);

@@ -78,8 +78,11 @@ export function checkRunInput(value: unknown): RunInputCheck {
         path: 'document',
         message: 'expected the name of an agent alone: only a program starts an agent that it has itself',
       });
-    if (value.session !== undefined && (value.parent !== undefined || value.flow !== undefined))
+    const isKept = value.parent?.kept === true;
+    if (value.session !== undefined && ((value.parent !== undefined && !isKept) || value.flow !== undefined))
       problems.push({ path: 'session', message: 'expected no session: a child and a flow end with their answer' });
+    if (isKept && value.session === undefined)
+      problems.push({ path: 'parent.kept', message: 'expected a session: the parent keeps no other child between its calls' });
     if (value.fromCall !== undefined && value.parent === undefined)
       problems.push({
         path: 'fromCall',

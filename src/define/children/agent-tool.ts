@@ -73,7 +73,7 @@ export function agentTool<Agent extends AnyAgent, Parameters extends ObjectSchem
   const { name = agentName, description, limits, share = [], final = false, kept = false, parameters, approval, ...others } = options;
   const owner = `tool "${name}"`;
   requireKnown(owner, options, Object.keys(OPTIONS));
-  checkKept(owner, kept, final);
+  checkKept(owner, kept, { final, agent });
   const execute = (): never => {
     throw new LonghaulError('internal', `"${name}" runs an agent: its calls are runs of their own`);
   };
@@ -116,9 +116,11 @@ function callersOf(owner: string, final: boolean, callers: readonly ToolCaller[]
   return { callers: ['model'] };
 }
 
-function checkKept(owner: string, kept: unknown, final: boolean): void {
+function checkKept(owner: string, kept: unknown, { final, agent }: { final: boolean; agent: AnyAgent | string }): void {
   if (typeof kept !== 'boolean') throw new UsageError(`${owner}: "kept" is ${JSON.stringify(kept)}: write true or false`);
   if (kept && final) throw new UsageError(`${owner}: "final" ends the run, and "kept" is for further calls: leave one of them out`);
+  if (kept && typeof agent !== 'string' && agent.flow !== undefined)
+    throw new UsageError(`${owner}: "${agent.name}" is a flow, which ends with its answer: leave "kept" out`);
 }
 
 function checkShare(owner: string, share: unknown): void {
