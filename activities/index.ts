@@ -11,6 +11,7 @@ import { withWorkerFailover } from './attempts/worker-failover.ts';
 import { notifyEndedActivity } from './hooks/notify-ended.ts';
 import { notifyWaitingActivity } from './hooks/notify-waiting.ts';
 import { checkParent } from './run-queries/check-parent.ts';
+import { readCallInput } from './run-queries/read-call-input.ts';
 import { readResult } from './run-queries/read-result.ts';
 import { requestRunCancel } from './run-queries/request-run-cancel.ts';
 import { resolveAgentActivity } from './agents/resolve-agent.ts';
@@ -48,6 +49,7 @@ export function createActivities(runtime: ActivityRuntime, existing?: DefaultAct
     [ACTIVITIES.summarise]: checked(summariseActivity(runtime)),
     [ACTIVITIES.archiveEvents]: checked(archiveEventsActivity(runtime)),
     [ACTIVITIES.readResult]: checked(readResult),
+    [ACTIVITIES.readCallInput]: checked(readCallInput),
     [ACTIVITIES.authorizeDecision]: checked(authorizeDecisionActivity(runtime)),
     [ACTIVITIES.notifyWaiting]: checked(notifyWaitingActivity(runtime)),
     [ACTIVITIES.notifyEnded]: checked(notifyEndedActivity(runtime)),

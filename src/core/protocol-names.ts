@@ -122,4 +122,5 @@ export const ACTIVITIES = {
   runCode: 'runCode',
   callHooks: 'callHooks',
   checkGuardrails: 'checkGuardrails',
+  readCallInput: 'readCallInput',
 } as const;

@@ -54,6 +54,7 @@ export type {
   ChildWaitingInput,
   PausedAboveInput,
   StartedAgainInput,
+  ReadCallInput,
   ReadResultInput,
   ReportEndInput,
 } from './domain/run/child-messages.ts';

@@ -27,6 +27,9 @@ export function addActivity(execution: RecordedExecution, activity: NamedActivit
     case ACTIVITIES.readResult:
       addRead(execution, activity as RecordedActivity<ReadResultInput, unknown>);
       return;
+    case ACTIVITIES.readCallInput:
+      execution.messageReads.push(activity as RecordedExecution['messageReads'][number]);
+      return;
     case ACTIVITIES.callModel:
       execution.modelCalls.push(activity as RecordedExecution['modelCalls'][number]);
       return;

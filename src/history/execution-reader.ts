@@ -65,6 +65,7 @@ export class ExecutionReader {
       executionId,
       startedAt: 0,
       handoffs: [],
+      messageReads: [],
       modelCalls: [],
       summaries: [],
       guardrailChecks: [],

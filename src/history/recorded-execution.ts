@@ -16,6 +16,7 @@ import type {
   NotifyEndedInput,
   NotifyWaitingInput,
   ProgramInput,
+  ReadCallInput,
   ReadResultInput,
   ResolveAgentInput,
   RunInput,
@@ -105,6 +106,8 @@ export interface RecordedExecution {
   resolved?: { snapshot: AgentSnapshot; opening?: ChildInputAnswer; task: number };
   /** The agents that took over, in order. */
   handoffs: RecordedActivity<ResolveAgentInput, AgentSnapshot>[];
+  /** Messages of the run that keeps a session which were read from its calls, in order. */
+  messageReads: RecordedActivity<ReadCallInput, string>[];
   modelCalls: RecordedActivity<CallModelInput, CallModelOutput>[];
   guardrailChecks: RecordedActivity<CheckGuardrailsInput, CheckGuardrailsOutput>[];
   summaries: RecordedActivity<SummariseInput, SummariseOutput>[];

@@ -6,6 +6,8 @@ import {
   summaryFailure,
   summaryOutcome,
 } from '../core/activity-requests/activity-outcome.ts';
+import { unreadMessage } from '../core/activity-requests/child-requests.ts';
+import type { MessageContent } from '../core/domain/sessions/message-content.ts';
 import { unresolved } from '../core/activity-requests/resolve-request.ts';
 import { guardrailFailure, guardrailOutcome } from '../core/activity-requests/guardrail-request.ts';
 import { earlierFailure } from '../core/activity-requests/program-requests.ts';
@@ -77,6 +79,7 @@ export class RecordedPorts implements ProgramPorts, SessionPorts {
   #authorizations = 0;
   #notifications = 0;
   #reports = 0;
+  #messageReads = 0;
   readonly #tools: RecordedToolCalls;
   readonly #steps: RecordedSteps;
   readonly #agents: RecordedAgents;
@@ -252,6 +255,13 @@ export class RecordedPorts implements ProgramPorts, SessionPorts {
 
   refreshAgent(): Promise<Resolved> {
     return this.resolveHandoff(this.#state?.snapshot.name ?? '');
+  }
+
+  async readMessage(): Promise<MessageContent> {
+    const recorded = this.#recorded.messageReads[this.#messageReads];
+    this.#messageReads += 1;
+    const ended = await this.#tasks.endOf(recorded, { isWaitedFor: true });
+    return ended.failure === undefined ? { type: 'read', content: ended.output } : unreadMessage(ended.failure);
   }
 
   async turnEnded(runId: string): Promise<void> {

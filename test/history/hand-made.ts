@@ -27,6 +27,7 @@ export class HandMade {
       input: { agent: snapshot.name, input: 'Q' },
       resolved: { snapshot, task: 2 },
       handoffs: [],
+      messageReads: [],
       guardrailChecks: [],
       modelCalls: [],
       summaries: [],

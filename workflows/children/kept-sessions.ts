@@ -1,4 +1,6 @@
 import { CancellationScope } from '@temporalio/workflow';
+import { messageOfCall } from '../../src/core/activity-requests/child-requests.ts';
+import type { ChildCall } from '../../src/core/domain/children/child-call.ts';
 import type { NextTurnInput } from '../../src/core/domain/children/kept-agent.ts';
 import type { CloseInput, InterruptInput } from '../../src/core/domain/sessions/session-requests.ts';
 import { SIGNALS } from '../../src/core/protocol.ts';
@@ -9,10 +11,14 @@ import { signalRun } from './other-runs.ts';
 import { noteStarted } from './pause-children.ts';
 
 /** Sends a session that the run keeps its next message. Returns the problem if it does not arrive. */
-export async function sendNext(run: LiveRun, runId: string, next: NextTurnInput): Promise<MessageProblem | undefined> {
+export async function sendNext(
+  run: LiveRun,
+  { runId, of }: Pick<ChildCall, 'runId' | 'of'>,
+  next: NextTurnInput,
+): Promise<MessageProblem | undefined> {
   const problem = messageProblem(next);
   if (problem !== undefined) return problem;
-  if (!(await signalRun<NextTurnInput>(runId, SIGNALS.nextTurn, next))) return ENDED_SESSION;
+  if (!(await signalRun<NextTurnInput>(runId, SIGNALS.nextTurn, messageOfCall(next, of)))) return ENDED_SESSION;
   noteStarted(run, runId);
   return undefined;
 }

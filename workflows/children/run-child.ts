@@ -73,7 +73,7 @@ function childEffects(run: LiveRun, { runId, of, turn }: ChildCall, isCancelled:
         return error instanceof WorkflowExecutionAlreadyStartedError ? takenProblem(runId) : errorMessage(error);
       }
     },
-    sendNext: (next) => sendNext(run, runId, next),
+    sendNext: (next) => sendNext(run, { runId, ...(of === undefined ? {} : { of }) }, next),
     end: () => end,
     hasReported: () => run.inbox.hasChildEnded(runId),
     isCancelled,

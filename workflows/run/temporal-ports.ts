@@ -1,5 +1,6 @@
 import { CancellationScope, condition, getRandomStream, patched, uuid4 } from '@temporalio/workflow';
 import { activityPorts } from '../../src/core/activity-requests/activity-ports.ts';
+import { callInputRequest } from '../../src/core/activity-requests/child-requests.ts';
 import { outputPorts } from '../../src/core/activity-requests/output-requests.ts';
 import { refreshRequest } from '../../src/core/activity-requests/resolve-request.ts';
 import { programPorts } from '../../src/core/activity-requests/program-requests.ts';
@@ -40,6 +41,7 @@ export function temporalPorts(run: ResolvedRun, observer: Required<Pick<RunPorts
     continueBeforeSleep: () => continueBeforeSleep(run),
     inTurn: (turn) => inTurn(run, turn),
     refreshAgent: () => scheduleActivity(run, refreshRequest(run)),
+    readMessage: (call) => scheduleActivity(run, callInputRequest(call)),
     turnEnded: (runId, turn) => reportTurn(run, runId, turn),
     endChildren: (state) => endChildren(run, state),
     allows: (change) => patched(change),

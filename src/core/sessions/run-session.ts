@@ -31,12 +31,11 @@ export async function runSession(state: OpenSession, ports: SessionPorts, from: 
     }
     const isNew = session.turn === undefined;
     const refreshes = isNew && isRefreshDue(state, ports.now());
-    if (isNew) {
-      beginTurn(state, ports);
-      takeNextTurn(state, ports);
-    }
+    if (isNew) beginTurn(state, ports);
     const at = position;
     const end = await ports.inTurn(async () => {
+      const unread = isNew ? await takeNextTurn(state, ports) : undefined;
+      if (unread !== undefined) return { type: 'finish' as const, ending: unread };
       if (isNew && refreshes) await refreshAgent(state, ports);
       if (isNew) await compactAfterTurns(state, ports);
       return runTurn(state, ports, at);

@@ -1,4 +1,6 @@
 import type { Resolved } from '../domain/run/resolved.ts';
+import type { ReadCallInput } from '../domain/run/child-messages.ts';
+import type { MessageContent } from '../domain/sessions/message-content.ts';
 import type { RunPorts } from '../loop/ports.ts';
 import type { RunState } from '../loop/state/run-state.ts';
 
@@ -10,6 +12,8 @@ export interface SessionPorts extends RunPorts {
   inTurn<Result>(run: () => Promise<Result>): Promise<Result>;
   /** Resolves the agent of the session again, with the deps that the session has now. */
   refreshAgent(): Promise<Resolved>;
+  /** Reads a message that is too large to be stored again, from the call of the run that keeps the session. */
+  readMessage(call: ReadCallInput): Promise<MessageContent>;
   /** Tells the run that keeps the session of the end of a turn. */
   turnEnded(runId: string, turn: number): Promise<void>;
   /** Called at the end of a turn of a session: cancels the children that no step waits for any more. */

@@ -27,7 +27,7 @@ import {
   withOpening,
 } from '../../core/first-start.ts';
 import { interpret } from '../../core/interpret.ts';
-import { childProblem, referringToCall } from '../../core/activity-requests/child-requests.ts';
+import { callInputRequest, childProblem, referringToCall } from '../../core/activity-requests/child-requests.ts';
 import type { ChildCall, ChildOutcome } from '../../core/domain/children/child-call.ts';
 import type { ProgramPorts } from '../../core/program/interpreter/program-ports.ts';
 import type { SessionPorts } from '../../core/sessions/session-ports.ts';
@@ -147,7 +147,8 @@ export class MemoryRun {
 
   #ports(snapshot: AgentSnapshot): ProgramPorts & SessionPorts {
     const { time, activities } = this.#parts;
-    const isCancelled = (): boolean => this.#isCancelled || this.inbox.turnInterrupt !== undefined;
+    const isInterrupted = (): boolean => this.inbox.turnInterrupt !== undefined && this.state?.session?.turn !== undefined;
+    const isCancelled = (): boolean => this.#isCancelled || isInterrupted();
     return {
       ...activityPorts(Object.assign(this, { snapshot }), activities.perform),
       ...programPorts(Object.assign(this, { snapshot }), activities.perform),
@@ -168,6 +169,7 @@ export class MemoryRun {
       continueBeforeSleep: () => false,
       inTurn: (turn) => turn(),
       refreshAgent: () => activities.perform(refreshRequest(Object.assign(this, { snapshot: this.snapshot ?? snapshot }))),
+      readMessage: (call) => activities.perform(callInputRequest(call)),
       turnEnded: async () => time.changed(),
       endChildren: async () => undefined,
       allows: () => true,
@@ -190,7 +192,7 @@ export class MemoryRun {
   /** Runs a child as a run of its own. In memory, no run is continued in another execution. */
   async #runChild({ runId, start: whole, of, turn, next, isGivenUp = () => false }: ChildCall): Promise<ChildOutcome> {
     const isOver = (): boolean => this.#isCancelled || isGivenUp();
-    if (turn !== undefined && next !== undefined) return this.#sessions.runTurn({ runId, turn, next, isGivenUp: isOver });
+    if (turn !== undefined && next !== undefined) return this.#sessions.runTurn({ runId, turn, next, of, isGivenUp: isOver });
     if (whole === undefined) throw new TypeError(`The child "${runId}" has no start`);
     const problem = childProblem(whole);
     if (problem !== undefined) return { type: 'failed', code: 'child_failed', message: problem, unstarted: true };

@@ -1,3 +1,4 @@
+import { messageOfCall } from '../../core/activity-requests/child-requests.ts';
 import { ENDED_SESSION, messageProblem } from '../../core/children/message-problem.ts';
 import type { ChildCall, ChildOutcome } from '../../core/domain/children/child-call.ts';
 import type { RunResultFields } from '../../core/domain/run/result.ts';
@@ -10,6 +11,7 @@ import type { VirtualTime } from './virtual-time.ts';
 /** A turn of a session that a run in memory keeps. */
 export interface MemoryTurn extends Pick<ChildCall, 'runId' | 'next'> {
   turn: number;
+  of?: ChildCall['of'] | undefined;
   /** The session, if the turn is its first. */
   session?: MemoryRun;
   /** True once the turn is given up. */
@@ -26,13 +28,13 @@ export class MemorySessions {
   }
 
   /** Runs a turn to its end. A turn that is given up is interrupted, and the session goes on. */
-  async runTurn({ runId, turn, next, session: first, isGivenUp }: MemoryTurn): Promise<ChildOutcome> {
+  async runTurn({ runId, turn, next, of, session: first, isGivenUp }: MemoryTurn): Promise<ChildOutcome> {
     if (first !== undefined) this.#sessions.set(runId, { session: first, ended: first.execute() });
     const session = this.#sessions.get(runId)?.session;
     const problem = next === undefined ? undefined : messageProblem(next);
     if (problem !== undefined) return { type: 'failed', ...problem, unstarted: true };
     if (session === undefined || session.inbox.closed) return { type: 'failed', ...ENDED_SESSION, unstarted: true };
-    if (next !== undefined) this.#signal(session, 'nextTurn', next);
+    if (next !== undefined) this.#signal(session, 'nextTurn', messageOfCall(next, of));
     const ended = (): RunResultFields | undefined => {
       const result = session.state?.turns?.find((one) => one.turn === turn);
       return result === undefined ? session.result : { ...result, steps: [] };

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { checkedAgents } from '../../../activities/agents/check-sub-agents.ts';
 import { buildSnapshot } from '../../../activities/agents/build-snapshot.ts';
 import { ProgramRegistry } from '../../../activities/programs/program-registry.ts';
-import { agentTool, defineAgent } from '../../../src/index.ts';
+import { agentTool, defineAgent, defineFlow } from '../../../src/index.ts';
 
 const leaf = defineAgent({ name: 'leaf', model: 'p/m' });
 const middle = defineAgent({ name: 'middle', model: 'p/m', tools: [agentTool(leaf)] });
@@ -34,6 +34,9 @@ test('agents that cannot run each other stop the worker, with the path and the r
   expect(() => checkedAgents([sharing, strict])).toThrow(
     'agents.sharing.tools.strict.share: the deps of agent "strict" have no field "user"',
   );
+  const keeping = defineAgent({ name: 'keeping', model: 'p/m', tools: [agentTool('desk', { kept: true })] });
+  const desk = defineFlow({ name: 'desk', kind: 'sequential', agents: [leaf] });
+  expect(() => checkedAgents([keeping, desk, leaf])).toThrow('agents.keeping.tools.desk.kept: "desk" is a flow, which ends with its answer');
   const typed = defineAgent({
     name: 'typed',
     model: 'p/m',

@@ -171,3 +171,50 @@ describe('a child that an earlier execution has started', () => {
     expect(child.did).toEqual(['check at 1', 'read']);
   });
 });
+
+describe('a turn of a session that the run keeps', () => {
+  const next = { turn: 2, content: 'And then?', runs: 0 };
+
+  test('begins with the start of the session, or with a message to it, and is read once it has ended', async () => {
+    const child = new Child();
+    child.meanwhile = [() => (child.hasTold = true)];
+    expect(await child.follow({ start: START, turn: 1 })).toEqual(ENDED);
+    expect(child.did).toEqual(['start', 'read']);
+    child.hasTold = false;
+    child.meanwhile = [() => (child.hasTold = true)];
+    expect(await child.follow({ turn: 2, next })).toEqual(ENDED);
+    expect(child.did.slice(2)).toEqual(['send message of turn 2', 'read']);
+  });
+
+  test('does not begin if its session has ended', async () => {
+    const child = new Child();
+    child.refused = { code: 'run_ended', message: 'its session has ended' };
+    expect(await child.follow({ turn: 2, next })).toEqual({
+      type: 'failed',
+      code: 'run_ended',
+      message: 'its session has ended',
+      unstarted: true,
+    });
+  });
+
+  test('is left without a word, and waited for by the next execution, which sends nothing again', async () => {
+    const child = new Child();
+    expect(await child.follow({ start: START, turn: 1, isLeft: () => true, seenAt: 3 })).toEqual({ type: 'left', seenAt: 3 });
+    expect(child.did).toEqual(['start']);
+    child.hasTold = true;
+    expect(await child.follow({ turn: 1 })).toEqual(ENDED);
+    expect(child.did).toEqual(['start', 'read']);
+  });
+
+  test('is read if the session ends in it, and interrupted with the run', async () => {
+    const gone = new Child();
+    gone.reading = { type: 'failed', code: 'run_terminated', message: 'gone' };
+    gone.meanwhile = [() => (gone.closed = { type: 'unread' })];
+    expect(await gone.follow({ turn: 2, next })).toMatchObject({ type: 'failed', code: 'run_terminated' });
+    const child = new Child();
+    child.cancelAsked = true;
+    child.meanwhile = [() => (child.hasTold = true)];
+    expect(await child.follow({ turn: 2, next })).toMatchObject({ type: 'cancelled', result: { output: 'Done' } });
+    expect(child.did).toEqual(['send message of turn 2', 'cancel', 'read']);
+  });
+});

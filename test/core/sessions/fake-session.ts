@@ -1,5 +1,6 @@
 import type { AgentSnapshot } from '../../../src/core/domain/agent/agent-snapshot.ts';
 import type { Event } from '../../../src/core/domain/record/event.ts';
+import type { ParentInput } from '../../../src/core/domain/run/parent-run.ts';
 import type { RunResultFields } from '../../../src/core/domain/run/result.ts';
 import type { SessionInput } from '../../../src/core/domain/sessions/session-input.ts';
 import { firstState } from '../../../src/core/first-start.ts';
@@ -44,6 +45,8 @@ export type SessionCaller = (session: FakeSession) => unknown;
 /** The script of a session. */
 export interface SessionScript {
   terms?: SessionInput;
+  /** The run that keeps the session. Default: none. */
+  parent?: ParentInput;
   /** The input with which the session begins. Default: none. */
   input?: string;
   snapshot?: AgentSnapshot;
@@ -64,8 +67,9 @@ const START = Date.parse('2026-01-01T00:00:00.000Z');
 export async function runFakeSession(script: SessionScript): Promise<FakeSession & { result: RunResultFields }> {
   let ids = 0;
   const clock = { now: () => session.now, uuid: () => `event-${++ids}` };
-  const { terms = {}, input, snapshot = testSnapshot() } = script;
-  const start = { type: 'input', input: { agent: 'a', messages: [], session: terms, ...(input === undefined ? {} : { input }) } } as const;
+  const { terms = {}, input, parent, snapshot = testSnapshot() } = script;
+  const opening = { ...(input === undefined ? {} : { input }), ...(parent === undefined ? {} : { parent }) };
+  const start = { type: 'input', input: { agent: 'a', messages: [], session: terms, ...opening } } as const;
   const session: FakeSession = {
     state: opened(firstState(start, { runId: 'talk', snapshot, deps: {}, startedAt: START }, { now: () => START, uuid: () => 'first' })),
     inbox: new Inbox(),
@@ -111,7 +115,7 @@ function portsOf(session: FakeSession, script: SessionScript, callers: SessionCa
   return {
     ...quietPorts(),
     inbox,
-    cancelRequested: () => inbox.turnInterrupt !== undefined,
+    cancelRequested: () => inbox.turnInterrupt !== undefined && session.state.session.turn !== undefined,
     callModel: () => {
       const outcome = script.model[session.modelCalls];
       session.modelCalls += 1;
@@ -139,6 +143,7 @@ function portsOf(session: FakeSession, script: SessionScript, callers: SessionCa
           : { type: 'resolved', snapshot: next },
       );
     },
+    readMessage: () => Promise.resolve({ type: 'read', content: 'a long message' }),
     turnEnded: (runId, turn) => {
       session.reported.push(`${runId}: ${turn}`);
       return Promise.resolve();

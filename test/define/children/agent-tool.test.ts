@@ -1,8 +1,9 @@
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
-import { agentTool, defineAgent } from '../../../src/index.ts';
+import { agentTool, defineAgent, defineFlow } from '../../../src/index.ts';
 
 const plain = defineAgent({ name: 'plain', model: 'p/m' });
+const flow = defineFlow({ name: 'desk', kind: 'sequential', agents: [plain] });
 const shop = defineAgent({
   name: 'shop',
   model: 'p/m',
@@ -43,6 +44,11 @@ describe('a tool made of an agent', () => {
     expect(agentTool('plain', { name: 'ask' }).agent).toEqual({ name: 'plain', share: [], request: true });
   });
 
+  test('may be kept between its calls', () => {
+    expect(agentTool(plain, { kept: true }).agent?.kept).toBe(true);
+    expect(agentTool(plain, { kept: false }).agent?.kept).toBeUndefined();
+  });
+
   test('never runs as code', () => {
     expect(() => agentTool(plain).execute({ request: '' }, undefined as never)).toThrow('its calls are runs of their own');
   });
@@ -53,6 +59,9 @@ test.each([
   [() => agentTool(''), 'agentTool: the name of the agent is "": write a text'],
   [() => agentTool('two words'), 'tool "two words": providers refuse this name'],
   [() => agentTool(plain, { final: true, callers: ['model', 'code'] }), 'leave "code" out of "callers"'],
+  [() => agentTool(plain, { kept: 'yes' as never }), 'tool "plain": "kept" is "yes": write true or false'],
+  [() => agentTool(plain, { kept: true, final: true }), '"kept" is for further calls: leave one of them out'],
+  [() => agentTool(flow, { kept: true }), 'tool "desk": "desk" is a flow, which ends with its answer: leave "kept" out'],
   [() => agentTool(plain, { share: 'tenant' as never }), 'tool "plain": "share" is "tenant": write a list'],
   [
     () => agentTool(shop, { share: ['tenant', 'cart'] }),

@@ -63,3 +63,10 @@ test('an approval inside of a kept agent is decided like that of any other', asy
   const run = await testAgent(parent, { model, input: 'Go', decide: () => approve() });
   expect(run.steps.flatMap(({ toolCalls }) => toolCalls.map(({ result }) => result))).toEqual(['Once.', 'Twice.']);
 });
+
+test('a long message reaches the session although the run sends a reference to its call', async () => {
+  const long = 'x'.repeat(5_000);
+  const model = scriptedModel([ask('Who?'), say('Ada.'), ask(long), say('So it is.'), say('Done.')]);
+  await testAgent(chief, { model, input: 'Go' });
+  expect(texts(model, 3)).toEqual(['Who?', 'Ada.', long]);
+});

@@ -16,7 +16,10 @@ export interface KeptAgent {
 export interface NextTurnInput {
   /** The number of the turn that answers the message. 1-based, from 2: a session begins with the first message. */
   turn: number;
-  content: string;
+  /** Absent if it is too large to be stored again: an activity of the session asks the run for it. */
+  content?: string;
+  /** The call that holds the whole message: the id of its event, and its index in the content of that event. */
+  of?: { eventId: string; index: number };
   /** The part of the limits of the run that the turn is given. Absent if the run shares no limit with it. */
   left?: LimitChanges;
   /** The number of runs that the turn may start, with those below them. */

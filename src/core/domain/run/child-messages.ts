@@ -19,6 +19,13 @@ export interface ReadResultInput {
   whole?: true;
 }
 
+/** Input of `readCallInput`: the run, and its call. */
+export interface ReadCallInput {
+  runId: string;
+  eventId: string;
+  index: number;
+}
+
 /** Argument of the Signal `reportEnd`. */
 export interface ReportEndInput {
   /** The id of the run that is told. */

@@ -14,11 +14,17 @@ export const NEXT_TURN_SCHEMA: JsonObject = {
   properties: {
     turn: { type: 'integer', minimum: 2 },
     content: { type: 'string' },
+    of: {
+      type: 'object',
+      properties: { eventId: { type: 'string', minLength: 1, maxLength: 1_000 }, index: COUNT },
+      required: ['eventId', 'index'],
+    },
     left: GIVEN_SCHEMA,
     runs: COUNT,
     permissions: { type: 'array', items: PERMISSIONS_SCHEMA, maxItems: MAX_LAYERS },
   },
-  required: ['turn', 'content', 'runs'],
+  required: ['turn', 'runs'],
+  anyOf: [{ required: ['content'] }, { required: ['of'] }],
   additionalProperties: false,
 };
 
@@ -28,6 +34,6 @@ export function nextTurnProblem(value: unknown): string | undefined {
   if (tooDeep !== undefined) return tooDeep;
   const problems = checkJson(NEXT_TURN_SCHEMA, value);
   if (problems.length > 0) return problemsText(problems);
-  const bytes = jsonBytes((value as NextTurnInput).content);
+  const bytes = jsonBytes((value as NextTurnInput).content ?? '');
   return bytes <= BYTE_BUDGETS.message ? undefined : `"content" is ${bytes} bytes of JSON, over ${BYTE_BUDGETS.message}`;
 }

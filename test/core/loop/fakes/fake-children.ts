@@ -1,4 +1,5 @@
 import type { ChildCall, ChildOutcome, ChildStart } from '../../../../src/core/domain/children/child-call.ts';
+import type { NextTurnInput } from '../../../../src/core/domain/children/kept-agent.ts';
 import type { RunResultFields } from '../../../../src/core/domain/run/result.ts';
 import { closeUnstarted } from '../../../../src/core/loop/endings/close-run.ts';
 import type { RunPorts } from '../../../../src/core/loop/ports.ts';
@@ -10,6 +11,8 @@ export class FakeChildren {
   readonly started = new Map<string, ChildStart>();
   /** The children that were cancelled. */
   readonly cancelled: string[] = [];
+  /** The messages to children that the run keeps, in their order. */
+  readonly asked: NextTurnInput[] = [];
   /** The most children that were alive at a time. */
   mostAlive = 0;
   readonly #ended = new Map<string, RunResultFields>();
@@ -40,8 +43,12 @@ export class FakeChildren {
     };
   }
 
-  async #run({ scheduler }: FakeRun, { runId, start, seenAt, isLeft, isGivenUp }: ChildCall): Promise<ChildOutcome> {
+  async #run({ scheduler }: FakeRun, { runId, start, next, seenAt, isLeft, isGivenUp }: ChildCall): Promise<ChildOutcome> {
     if (start !== undefined) this.started.set(runId, start);
+    if (next !== undefined) {
+      this.asked.push(next);
+      this.#ended.delete(runId);
+    }
     this.mostAlive = Math.max(this.mostAlive, this.started.size - this.#ended.size);
     const isOver = (): boolean => scheduler.cancelled || isGivenUp?.() === true;
     await scheduler.until(() => this.#ended.has(runId) || isOver() || isLeft());

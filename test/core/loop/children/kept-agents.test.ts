@@ -1,0 +1,97 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { RunResultFields } from '../../../../src/core/domain/run/result.ts';
+import type { Caller, FakeRun, FakeScript } from '../fakes/fake-ports.ts';
+import { FakeChildren } from '../fakes/fake-children.ts';
+import { call, called, runFake, said } from '../fakes/fake-ports.ts';
+import { testSnapshot, testTool } from '../fakes/snapshot.ts';
+
+const kept = testTool('ask', { agent: { name: 'below', share: [], request: true, kept: true } });
+const snapshot = testSnapshot({ tools: [kept, testTool('look')] });
+const ask = (id: string): ReturnType<typeof call> => call(id, 'ask', { request: `do ${id}` });
+
+/** Ends a turn of the only session. */
+function endsTurn(children: FakeChildren, turn: number, changes: Partial<RunResultFields> = {}): Caller {
+  return children.ends(0, { output: `answer ${turn}`, ...changes, ...{ turn } });
+}
+
+function runKept(children: FakeChildren, script: Partial<FakeScript>): ReturnType<typeof runFake> {
+  return runFake({
+    snapshot,
+    model: [called(ask('c1')), called(ask('c2')), said('done')],
+    children: (run) => children.ports(run),
+    callers: [endsTurn(children, 1), endsTurn(children, 2)],
+    ...script,
+  });
+}
+
+const results = (run: FakeRun): unknown[] => run.state.steps.flatMap(({ toolCalls }) => toolCalls.map(({ result }) => result));
+
+describe('an agent that is kept', () => {
+  it('is a session without limits of its own, which gets the next call as its next message', async () => {
+    const children = new FakeChildren();
+    const run = await runKept(children, {});
+    const [[runId, start] = []] = children.started;
+    expect(start?.input).toMatchObject({
+      input: 'do c1',
+      session: { limits: { turns: null, totalTokens: null }, refresh: 'never' },
+      parent: { kept: true },
+    });
+    expect(children.asked).toMatchObject([{ turn: 2, content: 'do c2' }]);
+    expect(results(run)).toEqual(['answer 1', 'answer 2']);
+    expect(run.state.kept).toEqual([{ tool: 'ask', agent: 'below', runId, turns: 2 }]);
+    expect(run.result.below?.runs).toBe(1);
+  });
+
+  it('answers the calls of one response one after the other, in their order', async () => {
+    const children = new FakeChildren();
+    const run = await runKept(children, { model: [called(ask('c1'), ask('c2')), said('done')] });
+    expect(children.asked).toMatchObject([{ turn: 2, content: 'do c2' }]);
+    expect(results(run)).toEqual(['answer 1', 'answer 2']);
+  });
+
+  it('gets a part of what is left of the limits for each turn, and the permissions that were set since', async () => {
+    const children = new FakeChildren();
+    const limits = { maxIterations: 10, finalAttempt: false, totalTokens: 1_000 };
+    await runKept(children, {
+      snapshot: testSnapshot({ tools: [kept], limits }),
+      model: [
+        called(ask('c1')),
+        (run: FakeRun) => {
+          run.state.permissions = { mode: 'default', deny: [{ tool: 'look' }] };
+          return called(ask('c2'));
+        },
+        said('done'),
+      ],
+    });
+    const [[, start] = []] = children.started;
+    const first = start?.input.parent?.left?.totalTokens ?? 0;
+    expect(first).toBeGreaterThan(0);
+    expect(children.asked[0]?.left?.totalTokens).toBeLessThanOrEqual(first);
+    expect(children.asked[0]?.permissions).toEqual([{ mode: 'default', deny: [{ tool: 'look' }] }]);
+  });
+
+  it('is replaced by another session once it has ended without ending its turn', async () => {
+    const children = new FakeChildren();
+    const answered: Partial<RunResultFields> & { turn: number } = { turn: 1 };
+    const failed = { status: 'error' as const, error: 'The run cannot continue' };
+    const run = await runKept(children, { callers: [children.ends(0, failed), children.ends(1, answered)] });
+    expect(children.started.size).toBe(2);
+    expect(children.asked).toEqual([]);
+    expect(run.state.kept).toMatchObject([{ runId: [...children.started.keys()][1], turns: 1 }]);
+  });
+
+  it('gets each message once, in any execution in which the run continues as new', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.uniqueArray(fc.nat(12), { maxLength: 6 }), async (continued) => {
+        const children = new FakeChildren();
+        let asked = -1;
+        const run = await runKept(children, { continueDue: () => continued.includes((asked += 1)) });
+        expect(children.started.size).toBe(1);
+        expect(children.asked.map(({ turn }) => turn)).toEqual([2]);
+        expect(run.result).toMatchObject({ status: 'completed', output: 'done', below: { runs: 1 } });
+      }),
+      { numRuns: 100 },
+    );
+  });
+});

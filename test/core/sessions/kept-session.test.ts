@@ -1,0 +1,102 @@
+import { expect, test } from 'vitest';
+import { refuseUpdate, takeSignal } from '../../../src/core/handlers/requests.ts';
+import { said } from '../loop/fakes/fake-ports.ts';
+import { type FakeSession, runFakeSession, type SessionCaller } from './fake-session.ts';
+
+const parent = { runId: 'above', depth: 1, checkMs: 1_000, tree: { depth: 3, alive: 20, runs: 5 }, kept: true as const };
+
+function signal({ state, inbox, now }: FakeSession, name: 'nextTurn' | 'interrupt' | 'close', input: object): void {
+  const refused = takeSignal({ runId: 'talk', state, inbox }, name, input, now);
+  if (refused !== undefined) throw new Error(refused.message);
+}
+
+const asks =
+  (turn: number, changes: object = {}): SessionCaller =>
+  (session) =>
+    signal(session, 'nextTurn', { turn, content: `message ${turn}`, runs: 1, ...changes });
+
+/** Returns the messages of the user in the record. */
+function messages({ events }: FakeSession): unknown[] {
+  return events.flatMap(({ content }) => content.flatMap((item) => (item.type === 'message' && item.role === 'user' ? [item.content] : [])));
+}
+
+test('a session that a run keeps tells that run of the end of each turn, and takes its next message from it', async () => {
+  const session = await runFakeSession({ parent, input: 'first', model: [said('A'), said('B')], callers: [asks(2)] });
+  expect(session.reported).toEqual(['above: 1', 'above: 2']);
+  expect(messages(session)).toEqual(['first', 'message 2']);
+  expect(session.result).toMatchObject({ status: 'completed', stopReason: 'closed', turns: 2 });
+});
+
+test('each turn has the part of the limits and of the runs that its message gives', async () => {
+  const left: unknown[] = [];
+  const noting = (session: FakeSession): ReturnType<typeof said> => {
+    left.push([session.state.limits.totalTokens, session.state.parent?.tree?.runs]);
+    return said('A');
+  };
+  await runFakeSession({
+    parent: { ...parent, left: { totalTokens: 70 } },
+    input: 'first',
+    model: [noting, noting, noting],
+    callers: [asks(2, { left: { totalTokens: 90 } }), asks(3, { runs: 0 })],
+  });
+  expect(left).toEqual([
+    [70, 5],
+    [90, 1],
+    [undefined, 0],
+  ]);
+});
+
+test('a session that waits for the run which keeps it refuses other messages', async () => {
+  await runFakeSession({
+    parent,
+    input: 'first',
+    model: [said('A')],
+    callers: [
+      ({ state, inbox, now }) => {
+        const refused = refuseUpdate({ runId: 'talk', state, inbox }, 'send', { id: 'm1', content: 'Hello' }, now);
+        expect(refused).toMatchObject({ code: 'invalid_input', message: expect.stringContaining('is kept by run "above"') });
+        signal({ state, inbox, now } as FakeSession, 'close', {});
+      },
+    ],
+  });
+});
+
+test('a message that is sent again begins no other turn, and one without its content is read from the call', async () => {
+  const byReference: SessionCaller = (session) => signal(session, 'nextTurn', { turn: 2, of: { eventId: 'e1', index: 0 }, runs: 0 });
+  const session = await runFakeSession({
+    parent,
+    input: 'first',
+    model: [said('A'), said('B')],
+    callers: [byReference, asks(2)],
+    continues: true,
+  });
+  expect(messages(session)).toEqual(['first', 'a long message']);
+  expect(session.executions).toBeGreaterThan(1);
+});
+
+test('a turn that is given up before it begins is interrupted', async () => {
+  const { state } = await runFakeSession({
+    parent,
+    input: 'first',
+    model: [said('A')],
+    callers: [
+      (session) => {
+        asks(2)(session);
+        signal(session, 'interrupt', { turn: 2 });
+      },
+    ],
+  });
+  expect(state.turns).toMatchObject([{ status: 'completed' }, { turn: 2, status: 'cancelled' }]);
+});
+
+test('a run that is no such session refuses a next message', async () => {
+  await runFakeSession({
+    model: [],
+    callers: [
+      ({ state, inbox, now }) => {
+        const refused = takeSignal({ runId: 'talk', state, inbox }, 'nextTurn', { turn: 2, content: 'x', runs: 0 }, now);
+        expect(refused?.message).toContain('the run is no session that another run keeps');
+      },
+    ],
+  });
+});
