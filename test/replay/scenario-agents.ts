@@ -9,7 +9,7 @@ import { codeAgents } from './code-agents.ts';
 import { asker, teller } from './effect-agents.ts';
 import { hookedLead, remotelyHooked } from './scenarios/agents/hooks.ts';
 import { severalAgents } from './several-agents.ts';
-import { leader, sideBySide } from './sub-agents.ts';
+import { keeper, leader, sideBySide } from './sub-agents.ts';
 import { locals, localsInSequence } from './local-agents.ts';
 
 const checked = defineAgent({
@@ -116,6 +116,7 @@ export const agents = [
   deployed as AnyAgent,
   ...codeAgents,
   ...severalAgents,
+  keeper,
   leader,
   sideBySide,
   skilled,

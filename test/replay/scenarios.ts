@@ -7,6 +7,7 @@ import { guardrails } from './scenarios/agents/guardrails.ts';
 import { handoffs } from './scenarios/agents/handoffs.ts';
 import { hooked } from './scenarios/agents/hooks.ts';
 import { hostWorkflows } from './scenarios/agents/host-workflows.ts';
+import { keptAgents } from './scenarios/agents/kept-agents.ts';
 import { localTools } from './scenarios/agents/local-tools.ts';
 import { messages } from './scenarios/agents/messages.ts';
 import { sessions } from './scenarios/agents/sessions.ts';
@@ -30,6 +31,7 @@ export const scenarios: Record<string, Scenario> = {
   ...sessions,
   ...skills,
   ...subAgents,
+  ...keptAgents,
   ...hooked,
   ...programScenarios,
 };

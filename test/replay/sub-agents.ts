@@ -16,5 +16,12 @@ const reader = defineAgent({ name: 'reader', model: 'scripted/m' });
 /** Runs both agents at the same time. */
 export const sideBySide = defineFlow({ name: 'side_by_side', kind: 'parallel', agents: [editor, reader] });
 
+/** Keeps an agent between its calls. */
+export const keeper = defineAgent({
+  name: 'keeper',
+  model: 'scripted/m',
+  tools: [agentTool(editor, { share: ['user'], kept: true })],
+});
+
 /** Runs an agent that may wait for a decision. */
 export const leader = defineAgent({ name: 'leader', model: 'scripted/m', tools: [agentTool(editor, { share: ['user'] })] });

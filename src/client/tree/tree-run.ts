@@ -40,7 +40,7 @@ export class TreeRun {
       const [status] = await Promise.all([this.reader.status(), kind === 'program' ? this.#readEvents() : undefined]);
       for (const runId of [...(status.endedChildren ?? []), ...(status.children ?? [])]) this.#note(runId);
       if (kind === 'agent') await this.#readSteps(status);
-      return { kind, status, usage: kind === 'program' ? this.#usage : status.usage, children: [...this.#children] };
+      return { kind, status, usage: kind === 'program' ? this.#usage : (status.session?.spent.usage ?? status.usage), children: [...this.#children] };
     } catch (error) {
       if (errorCode(error) === 'run_not_found') return undefined;
       throw error;

@@ -92,7 +92,8 @@ export class AgentCalls {
     noteEndOfTurn(this.#state, child, outcome);
     // Its id is shown until the record of the step has it.
     const isRun = outcome.type !== 'failed' || !outcome.unstarted;
-    if (isRun) this.#state.endedChildren = [...(this.#state.endedChildren ?? []), child.runId];
+    const shown = this.#state.endedChildren ?? [];
+    if (isRun && !shown.includes(child.runId)) this.#state.endedChildren = [...shown, child.runId];
     const ended = outcomeOfAgent(this.#state, this.#ports, { invocation, child, outcome });
     // Awaited only on demand: in the sandbox every promise costs a stack trace.
     const hooked = hasHooksAfter(this.#state, this.#ports, invocation, ended)
