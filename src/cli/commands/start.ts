@@ -74,11 +74,9 @@ function announce(
 
 function startOptions(flags: StartFlags, opening: RunOpening | EarlierOpening): StartOptions {
   const { model, settings } = flags;
-  const { deps, ...shared } = sharedStartOptions(flags);
   return {
     ...opening,
-    ...shared,
-    ...(deps === undefined ? {} : { deps: deps as JsonObject }),
+    ...sharedStartOptions(flags),
     // Like the input: checked by the client.
     ...(model === undefined ? {} : { model: model as ModelName }),
     ...(settings === undefined ? {} : { settings }),

@@ -13,7 +13,7 @@ import { runNotFound } from '../../temporal/run-outcome.ts';
 import { RunReader } from '../read/reader.ts';
 import { fitMessages } from './fit-messages.ts';
 import { givenMessages } from './given-messages.ts';
-import { conversationState } from './recorded-conversation.ts';
+import { conversationState, savedContextOf } from './recorded-conversation.ts';
 
 /** The conversation that a run begins with, if it is an earlier one: a document, or the conversation of a run that has ended. */
 export type EarlierOpening =
@@ -94,13 +94,15 @@ export function fromDocument(saved: unknown, { agent }: Beginning): Earlier {
 
 async function fromRun(client: Client, runId: string, { principal }: Beginning): Promise<Earlier> {
   const reader = new RunReader(client, runId);
-  const [{ closed }, recorded] = await Promise.all([reader.chain.newest(), reader.recordedRun()]);
+  const { closed } = await reader.chain.newest();
+  // Read afterwards: the history of a run that has ended is whole.
+  const recorded = await reader.recordedRun();
   // The run of another principal is not there.
   if (principalText(principal) !== principalText(recorded.principal)) throw runNotFound(client, runId);
   if (!closed)
     throw new LonghaulError('run_open', `Run "${runId}" is still going on: send it a message, or begin from it once it has ended`);
-  const { window, deps } = conversationState(runId, recorded);
-  return { messages: window.events.flatMap(({ content }) => content), deps, notices: [] };
+  const { deps } = conversationState(runId, recorded);
+  return { ...givenMessages(savedContextOf(runId, recorded)), deps };
 }
 
 function principalText(principal: Principal | undefined): string {

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { givenMessages } from '../../../src/client/earlier/given-messages.ts';
 import { conversationState, savedContextOf } from '../../../src/client/earlier/recorded-conversation.ts';
 import { readSavedContext } from '../../../src/core/saved/read-saved-context.ts';
+import { conversationProblems } from '../../../src/core/wire-schemas/conversation-problems.ts';
 import { readBack, type ReadBackRun } from '../../../src/history/read-back.ts';
 import { recordedChains } from '../../history/recorded-histories.ts';
 
@@ -27,6 +28,7 @@ describe('the recorded runs', () => {
       const items = window.events.flatMap(({ content }) => content);
       const { messages, notices } = givenMessages(saved);
       expect(notices).toEqual([]);
+      expect(conversationProblems(messages, 'messages')).toEqual([]);
       expect(messages.map((item) => JSON.stringify(item)).toSorted()).toEqual(
         items
           .filter((item) => item.type !== 'message' || item.role !== 'assistant' || item.content.length > 0)

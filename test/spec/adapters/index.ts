@@ -11,7 +11,7 @@ import { danglingCallOperations } from './dangling-calls.ts';
 import { executionContextSuite } from './execution-context.ts';
 import { nousRuntimeOperations } from './nous/runtime.ts';
 import { savedContextOperations } from './nous/saved-context.ts';
-import { reactRunResultSuite } from './react-run-result.ts';
+import { reactRunResultSuite } from './react/react-run-result.ts';
 import { tinyagentAgentsSuite } from './tinyagent/agents.ts';
 import { tinyagentExecutorOperations } from './tinyagent/executor.ts';
 import { WITHOUT_COUNTERPART } from './without-counterpart.ts';

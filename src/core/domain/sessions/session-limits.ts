@@ -49,14 +49,14 @@ export function checkSessionLimits(limits: SessionLimits, used: SessionUsed): Se
 /** Returns the part of the limits that a session has left. */
 export function remaining(limits: SessionLimits, { turns, totalTokens, costUsd = 0, elapsedMs = 0 }: SessionUsed): SessionRemaining {
   return {
-    turns: left(limits.turns, DEFAULT_SESSION_LIMITS.turns, turns),
-    totalTokens: left(limits.totalTokens, DEFAULT_SESSION_LIMITS.totalTokens, totalTokens),
-    costUsd: left(limits.costUsd, DEFAULT_SESSION_LIMITS.costUsd, costUsd),
-    deadlineMs: left(limits.deadlineMs, DEFAULT_SESSION_LIMITS.deadlineMs, elapsedMs),
+    turns: leftOf(limits.turns, DEFAULT_SESSION_LIMITS.turns, turns),
+    totalTokens: leftOf(limits.totalTokens, DEFAULT_SESSION_LIMITS.totalTokens, totalTokens),
+    costUsd: leftOf(limits.costUsd, DEFAULT_SESSION_LIMITS.costUsd, costUsd),
+    deadlineMs: leftOf(limits.deadlineMs, DEFAULT_SESSION_LIMITS.deadlineMs, elapsedMs),
   };
 }
 
-function left(limit: number | null | undefined, otherwise: number | null, used: number): number | null {
+function leftOf(limit: number | null | undefined, otherwise: number | null, used: number): number | null {
   const most = limit === undefined ? otherwise : limit;
   return most === null ? null : Math.max(0, most - used);
 }

@@ -1,18 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { buildChatMessages } from '../../../activities/models/openai/chat-messages.ts';
-import { defineAgent } from '../../../src/define/define-agent.ts';
-import { defineTool } from '../../../src/define/tools/define-tool.ts';
-import { toolOutput } from '../../../src/define/tools/tool-output.ts';
-import type { ToolDefinition } from '../../../src/define/tools/tool-definition.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/core/domain/json/json.ts';
-import type { ModelRequest } from '../../../src/core/domain/model/model.ts';
-import { newRunResult } from '../../core/domain/run/new-run-result.ts';
-import type { Operation } from './adapter.ts';
-import { CaseProblem, list, number, object, text } from './fields.ts';
-import { endOf, type PlayedRun, runWithKit } from './kit-run.ts';
-import { toTheirResult } from './result-notation.ts';
-import { toAnswer } from './scripted-answers.ts';
+import { buildChatMessages } from '../../../../activities/models/openai/chat-messages.ts';
+import { defineAgent } from '../../../../src/define/define-agent.ts';
+import { defineTool } from '../../../../src/define/tools/define-tool.ts';
+import { toolOutput } from '../../../../src/define/tools/tool-output.ts';
+import type { ToolDefinition } from '../../../../src/define/tools/tool-definition.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../../src/core/domain/json/json.ts';
+import type { ModelRequest } from '../../../../src/core/domain/model/model.ts';
+import { newRunResult } from '../../../core/domain/run/new-run-result.ts';
+import type { Operation } from '../adapter.ts';
+import { CaseProblem, list, number, object, text } from '../fields.ts';
+import { endOf, type PlayedRun, runWithKit } from '../kit-run.ts';
+import { toTheirResult } from '../result-notation.ts';
+import { toAnswer } from '../scripted-answers.ts';
 
 /** The default and only instruction of the ReAct agent of the seed. */
 export const INSTRUCTIONS = ["You are a helpful AI assistant. Use the provided tools to solve the user's request. Think step-by-step."];

@@ -1,13 +1,13 @@
-import type { JsonObject } from '../../../src/core/domain/json/json.ts';
-import { TERMINAL_STATUSES } from '../../../src/core/domain/run/status.ts';
-import { addUsage, noUsage } from '../../../src/core/domain/model/usage.ts';
-import { parseToolCall } from '../../../src/model/parse-tool-call.ts';
-import type { SuiteAdapter } from './adapter.ts';
-import { list } from './fields.ts';
+import type { JsonObject } from '../../../../src/core/domain/json/json.ts';
+import { TERMINAL_STATUSES } from '../../../../src/core/domain/run/status.ts';
+import { addUsage, noUsage } from '../../../../src/core/domain/model/usage.ts';
+import { parseToolCall } from '../../../../src/model/parse-tool-call.ts';
+import type { SuiteAdapter } from '../adapter.ts';
+import { list } from '../fields.ts';
 import { reactRun, RESULT_KEYS } from './react-run.ts';
 import { reactStateOperations } from './react-state.ts';
-import { RESULT_FIELDS, toOurResult, toOurStep, toOurUsage, toTheirResult, toTheirStep, toTheirTotals } from './result-notation.ts';
-import { keptWording, mapTexts } from './wording.ts';
+import { RESULT_FIELDS, toOurResult, toOurStep, toOurUsage, toTheirResult, toTheirStep, toTheirTotals } from '../result-notation.ts';
+import { keptWording, mapTexts } from '../wording.ts';
 
 const TOTALS = Object.keys(toTheirTotals(noUsage()));
 const STEP = Object.keys(toTheirStep(toOurStep(1)));
