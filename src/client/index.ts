@@ -28,6 +28,7 @@ export { TurnResult } from './sessions/turn-result.ts';
 export type { UpdateOptions } from './updates/update.ts';
 export type { SendOptions } from './updates/send-message.ts';
 export type { StartCircumstances } from './start/start-circumstances.ts';
+export type { EarlierOpening } from './earlier/begin-from.ts';
 export type { RunOptions, StartOptions, StartSettings } from './start/start-run.ts';
 export type { ProgramOptions, StartedProgram } from './start/start-program.ts';
 export type { WaitOptions } from '../temporal/waiting.ts';
@@ -46,6 +47,8 @@ export type { SpentByTurns, TurnResultFields } from '../core/domain/sessions/ses
 export type { SessionView } from '../core/domain/sessions/session-views.ts';
 export { LonghaulError, type ErrorCode } from '../core/domain/errors/error.ts';
 export type { ApprovalView, DecidedCall, PendingApproval, Remember, RememberedDecision } from '../core/domain/approvals/approval.ts';
+export type { SavedContext, SavedMessage, SavedRole, SavedUsage } from '../core/saved/saved-context.ts';
+export { readSavedContext, type ReadSavedContext } from '../core/saved/read-saved-context.ts';
 export type { RunOpening } from '../core/domain/run/opening.ts';
 export type { Duration } from '../core/domain/run/duration.ts';
 export type { LimitOptions } from '../core/domain/agent/limit-options.ts';

@@ -67,11 +67,13 @@ export class LonghaulClient {
 
   /**
    * Starts a run and returns at once. Throws `invalid_input`, `unknown_agent`, `payload_too_large`, `run_exists`, and a UsageError
-   * for messages that end with an answer and have no input after them.
+   * for messages that end with an answer and have no input after them; for `previousRunId` also `run_not_found` and `run_open`.
    */
   async start<Agent extends AnyAgent | string>(agent: Agent, options: StartOptions<GivenDepsOf<Agent>>): Promise<HandleOf<Agent>> {
     this.#checkAgent(agent);
-    const runId = await failIfUnreachable(this.temporal, () => startRun(this.temporal, agent, options, this.#options.taskQueue));
+    const runId = await failIfUnreachable(this.temporal, () =>
+      startRun(this.temporal, agent, options, { ...this.#options, onNotice: this.#options.onNotice ?? warn }),
+    );
     return this.#handle<Agent>(runId, { isRun: (options.ifExists ?? 'fail') === 'fail' });
   }
 

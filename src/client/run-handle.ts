@@ -9,6 +9,8 @@ import { type ProgramResult, resultFrom } from '../core/domain/run/program-resul
 import type { DefaultOutput, RunResult, RunResultFields } from '../core/domain/run/result.ts';
 import type { StepResult } from '../core/domain/record/step.ts';
 import type { JsonValue } from '../core/domain/json/json.ts';
+import type { SavedContext } from '../core/saved/saved-context.ts';
+import { savedContextOf } from './earlier/recorded-conversation.ts';
 import type { ExecutionTrace } from '../core/program/trace/execution-trace.ts';
 import {
   type ContextPage,
@@ -74,7 +76,6 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
   readonly #client: Client;
   readonly #reader: RunReader;
   readonly #stores: RunStores;
-
   #isRun: boolean;
 
   /** `stores`: the other stores that hold parts of the run. `isRun`: true if the workflow with that id is known to be a run of an agent. */
@@ -136,6 +137,11 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
   events(options: FollowOptions | TreeEventOptions = {}): AsyncGenerator<Event> {
     const events = 'tree' in options ? treeEvents(this.#client, this.runId, options) : this.#reader.events(options);
     return failEachIfUnreachable(this.#client, events);
+  }
+
+  /** Returns the context of the run as a document: its conversation, deps and counters. A run can be started from it, by `saved`. */
+  async save(): Promise<SavedContext> {
+    return this.#reach(async () => savedContextOf(this.runId, await this.#reader.recordedRun()));
   }
 
   /** Returns the run with all runs below it: their status, steps and usage. Runs that the server does not have are left out. */

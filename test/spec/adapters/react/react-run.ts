@@ -1,21 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { buildChatMessages } from '../../../activities/models/openai/chat-messages.ts';
-import { defineAgent } from '../../../src/define/define-agent.ts';
-import { defineTool } from '../../../src/define/tools/define-tool.ts';
-import { toolOutput } from '../../../src/define/tools/tool-output.ts';
-import type { ToolDefinition } from '../../../src/define/tools/tool-definition.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/core/domain/json/json.ts';
-import type { ModelRequest } from '../../../src/core/domain/model/model.ts';
-import { newRunResult } from '../../core/domain/run/new-run-result.ts';
-import type { Operation } from './adapter.ts';
-import { CaseProblem, list, number, object, text } from './fields.ts';
-import { endOf, type PlayedRun, runWithKit } from './kit-run.ts';
-import { toTheirResult } from './result-notation.ts';
-import { toAnswer } from './scripted-answers.ts';
+import { buildChatMessages } from '../../../../activities/models/openai/chat-messages.ts';
+import { defineAgent } from '../../../../src/define/define-agent.ts';
+import { defineTool } from '../../../../src/define/tools/define-tool.ts';
+import { toolOutput } from '../../../../src/define/tools/tool-output.ts';
+import type { ToolDefinition } from '../../../../src/define/tools/tool-definition.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../../src/core/domain/json/json.ts';
+import type { ModelRequest } from '../../../../src/core/domain/model/model.ts';
+import { newRunResult } from '../../../core/domain/run/new-run-result.ts';
+import type { Operation } from '../adapter.ts';
+import { CaseProblem, list, number, object, text } from '../fields.ts';
+import { endOf, type PlayedRun, runWithKit } from '../kit-run.ts';
+import { toTheirResult } from '../result-notation.ts';
+import { toAnswer } from '../scripted-answers.ts';
 
 /** The default and only instruction of the ReAct agent of the seed. */
-const INSTRUCTIONS = ["You are a helpful AI assistant. Use the provided tools to solve the user's request. Think step-by-step."];
+export const INSTRUCTIONS = ["You are a helpful AI assistant. Use the provided tools to solve the user's request. Think step-by-step."];
 
 const TOOLS: readonly ToolDefinition<never, JsonObject>[] = [
   defineTool({
@@ -55,7 +55,8 @@ export const reactRun: Operation = {
   perform: runReactCase,
 };
 
-async function runReactCase({ model, tools, max_iterations }: JsonObject, expect: JsonValue): Promise<JsonObject> {
+/** Runs the agent "agent" once. */
+export async function playReact({ model, tools, max_iterations }: JsonObject): Promise<PlayedRun> {
   const defined = list(tools).map((name) => toolNamed(text(name)));
   const agent = defineAgent({
     name: 'agent',
@@ -65,7 +66,7 @@ async function runReactCase({ model, tools, max_iterations }: JsonObject, expect
     // The seed runs the calls of a response one after the other.
     parallel: false,
   });
-  const played = await runWithKit({
+  return runWithKit({
     agent,
     // The ids of the seed's runs are UUIDs; the product leaves them to the caller.
     runId: randomUUID(),
@@ -73,6 +74,10 @@ async function runReactCase({ model, tools, max_iterations }: JsonObject, expect
     input: 'Q',
     steps: number(max_iterations, 10),
   });
+}
+
+async function runReactCase(input: JsonObject, expect: JsonValue): Promise<JsonObject> {
+  const played = await playReact(input);
   const expectedCalls = isJsonObject(expect) ? list(expect['calls']) : [];
   return {
     ...withGivenIds(toTheirResult(endOf(played)), played.givenIds),

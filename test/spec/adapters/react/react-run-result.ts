@@ -1,12 +1,13 @@
-import type { JsonObject } from '../../../src/core/domain/json/json.ts';
-import { TERMINAL_STATUSES } from '../../../src/core/domain/run/status.ts';
-import { addUsage, noUsage } from '../../../src/core/domain/model/usage.ts';
-import { parseToolCall } from '../../../src/model/parse-tool-call.ts';
-import type { SuiteAdapter } from './adapter.ts';
-import { list } from './fields.ts';
+import type { JsonObject } from '../../../../src/core/domain/json/json.ts';
+import { TERMINAL_STATUSES } from '../../../../src/core/domain/run/status.ts';
+import { addUsage, noUsage } from '../../../../src/core/domain/model/usage.ts';
+import { parseToolCall } from '../../../../src/model/parse-tool-call.ts';
+import type { SuiteAdapter } from '../adapter.ts';
+import { list } from '../fields.ts';
 import { reactRun, RESULT_KEYS } from './react-run.ts';
-import { RESULT_FIELDS, toOurResult, toOurStep, toOurUsage, toTheirResult, toTheirStep, toTheirTotals } from './result-notation.ts';
-import { keptWording, mapTexts } from './wording.ts';
+import { reactStateOperations } from './react-state.ts';
+import { RESULT_FIELDS, toOurResult, toOurStep, toOurUsage, toTheirResult, toTheirStep, toTheirTotals } from '../result-notation.ts';
+import { keptWording, mapTexts } from '../wording.ts';
 
 const TOTALS = Object.keys(toTheirTotals(noUsage()));
 const STEP = Object.keys(toTheirStep(toOurStep(1)));
@@ -15,6 +16,7 @@ const STEP = Object.keys(toTheirStep(toOurStep(1)));
 export const reactRunResultSuite: Omit<SuiteAdapter, 'withoutCounterpart'> = {
   operations: {
     'react.run': reactRun,
+    ...reactStateOperations,
     'react.parse_tool_call': { input: ['shape'], expect: ['call_id', 'name', 'arguments', 'error'], perform: parseCall },
     'result.summary': { input: RESULT_FIELDS, expect: [], perform: (input) => toOurResult(input).summary() },
     'result.derived': { input: RESULT_FIELDS, expect: RESULT_KEYS, perform: (input) => toTheirResult(toOurResult(input)) },

@@ -1,14 +1,14 @@
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
-import { fileArchive } from '../../archive/file-archive.ts';
-import type { ExportLine, ExportSummary, MissingRange } from '../../client/export/export-line.ts';
-import { UsageError, errorMessage } from '../../core/domain/errors/error.ts';
-import type { CommandIo, ServerFlags } from '../program/command.ts';
-import { EXIT_CODES } from '../exit-codes.ts';
-import type { Output } from '../output.ts';
-import type { OutputStream } from '../terminal.ts';
-import { withClient } from '../with-client.ts';
+import { fileArchive } from '../../../archive/file-archive.ts';
+import type { ExportLine, ExportSummary, MissingRange } from '../../../client/export/export-line.ts';
+import { UsageError, errorMessage } from '../../../core/domain/errors/error.ts';
+import type { CommandIo, ServerFlags } from '../../program/command.ts';
+import { EXIT_CODES } from '../../exit-codes.ts';
+import type { Output } from '../../output.ts';
+import type { OutputStream } from '../../terminal.ts';
+import { withClient } from '../../with-client.ts';
 
 /** The options of `longhaul export`. */
 export interface ExportFlags extends ServerFlags {

@@ -1,7 +1,7 @@
-import { fileArchive } from '../../archive/file-archive.ts';
-import { fileStore } from '../../payload-store/file-store.ts';
-import type { CommandIo, ServerFlags } from '../program/command.ts';
-import { withClient } from '../with-client.ts';
+import { fileArchive } from '../../../archive/file-archive.ts';
+import { fileStore } from '../../../payload-store/file-store.ts';
+import type { CommandIo, ServerFlags } from '../../program/command.ts';
+import { withClient } from '../../with-client.ts';
 
 /** The options of `longhaul delete`. */
 export interface DeleteFlags extends ServerFlags {
