@@ -25,6 +25,7 @@ import { scheduleActivity } from './schedule-activity.ts';
 import { registerMessages } from './messages.ts';
 import { registerQueries } from './queries.ts';
 import { type CheckedStart, checkStart, type ReadInput } from './start.ts';
+import { publishTitle } from '../visibility/title-memo.ts';
 import { SearchAttributePublisher, publishedStatus } from '../visibility/search-attributes.ts';
 
 const { longhaul } = proxySinks<LonghaulSinks>();
@@ -89,6 +90,7 @@ function observer(run: LiveRun, searchAttributes: SearchAttributePublisher): Run
     resolved: ({ snapshot }) => searchAttributes.publishStart(snapshot),
     recorded: (state) => {
       details(state);
+      publishTitle(state);
       if (!isTerminal(state.status)) searchAttributes.publishChanges(state, run.inbox.waitingChildren);
       tellParent(state);
     },

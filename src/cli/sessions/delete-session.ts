@@ -1,6 +1,6 @@
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
 import { errorCode, LonghaulError } from '../../core/domain/errors/error.ts';
-import { deleteRun, type DeleteFlags } from '../commands/delete.ts';
+import { deleteRun, type DeleteFlags } from '../commands/records/delete.ts';
 import type { CommandIo } from '../program/command.ts';
 import { withClient } from '../with-client.ts';
 import { openSession } from './open-session.ts';

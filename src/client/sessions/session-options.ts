@@ -32,6 +32,8 @@ export interface SessionSettings extends Omit<WorkflowOptions, 'runId' | 'ifExis
   compactAfter?: number | null;
   /** Shown in lists. */
   title?: string;
+  /** True: if there is no title, a model call after the first answer makes one. Its usage counts in the session, and in no turn. */
+  generateTitle?: boolean;
   /** `never`: the agent stays as it was when the session began. */
   refresh?: 'never';
   /** The conversation before the first message. */
@@ -53,6 +55,7 @@ export const SESSION_OPTIONS: Record<keyof SessionSettings | 'deps', true> = {
   turnLimits: true,
   compactAfter: true,
   title: true,
+  generateTitle: true,
   refresh: true,
   messages: true,
   deps: true,
@@ -67,11 +70,11 @@ export const SESSION_OPTIONS: Record<keyof SessionSettings | 'deps', true> = {
 };
 
 /** Returns the terms of a session as its run carries them. */
-export function sessionTerms({ limits, compactAfter, title, refresh }: SessionSettings): SessionInput {
+export function sessionTerms({ limits, compactAfter, title, generateTitle = false, refresh }: SessionSettings): SessionInput {
   return {
     ...(limits === undefined ? {} : { limits: plainSessionLimits(limits) }),
     ...(compactAfter === undefined ? {} : { compactAfter }),
-    ...(title === undefined ? {} : { title }),
+    ...(title === undefined ? (generateTitle ? { generateTitle: true as const } : {}) : { title }),
     ...(refresh === undefined ? {} : { refresh }),
   };
 }

@@ -42,7 +42,10 @@ export function summaryRequest(
   return {
     name: ACTIVITIES.summarise,
     tier: 'remote',
-    options: modelOptions(snapshot, compactionSummary(events, model), hooksMs(hooksFor(snapshot, 'pre_compact'))),
+    options:
+      range.purpose === 'title'
+        ? modelOptions(snapshot, `a title, by ${model}`)
+        : modelOptions(snapshot, compactionSummary(events, model), hooksMs(hooksFor(snapshot, 'pre_compact'))),
     input: { ...runReference(run), agent: snapshot.digest, ...range },
     returned: summaryOutcome,
     failed: (error) => summaryFailure(model, error),

@@ -171,6 +171,8 @@ export interface SummaryRequest extends Conversation {
   events: number;
   /** Bytes of JSON that the text of the summary may have. */
   maxBytes: number;
+  /** The text is a title, and no summary. */
+  purpose?: 'title';
 }
 
 /** The outcome of a summary. */

@@ -7,6 +7,7 @@ import { takeMessages, takeRequests } from '../loop/requests/messages.ts';
 import { type LoopEnd, BEGINNING, runTurn } from '../loop/run-loop.ts';
 import { compactAfterTurns } from './compact-after-turns.ts';
 import type { OpenSession } from './open-session.ts';
+import { nameSession } from './name-session.ts';
 import { isRefreshDue, refreshAgent } from './refresh-agent.ts';
 import { spentBySession } from './spent.ts';
 import { beginTurn, endTurn } from './turns.ts';
@@ -41,6 +42,10 @@ export async function runSession(state: OpenSession, ports: SessionPorts, from: 
     await ports.endChildren(state);
     endTurn(state, ports, end.ending);
     ports.recorded?.(state);
+    if (session.generateTitle && end.ending.status === 'completed') {
+      await nameSession(state, ports);
+      ports.recorded?.(state);
+    }
     position = IDLE;
   }
 }

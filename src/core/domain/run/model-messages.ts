@@ -31,6 +31,8 @@ export interface SummariseInput extends OfRun {
   tail: number | null;
   /** Bytes of JSON that the summary may have. */
   maxBytes: number;
+  /** The text is a title, and no summary. */
+  purpose?: 'title';
 }
 
 /** Result of `summarise`: a summary, or the partial answer of a call that was cancelled. */

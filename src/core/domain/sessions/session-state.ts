@@ -25,6 +25,8 @@ export interface SessionState extends SessionInput {
   overrides?: SessionOverrides;
   /** The agent is resolved again before the next turn. */
   refreshDue?: true;
+  /** The title is that of a model call, and not of a caller. */
+  titled?: true;
   /** The session began with a message to answer, and its first turn has not begun. */
   opens?: true;
 }

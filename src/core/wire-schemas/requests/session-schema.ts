@@ -21,6 +21,7 @@ const TERMS: JsonObject = {
   limits: SESSION_LIMITS_SCHEMA,
   compactAfter: { anyOf: [AT_LEAST_ONE, NO_LIMIT] },
   title: { type: 'string', minLength: 1, maxLength: 200 },
+  generateTitle: { const: true },
   refresh: { const: 'never' },
 };
 
@@ -40,6 +41,7 @@ export const SESSION_STATE_SCHEMA: JsonObject = {
     idleSince: MOMENT,
     overrides: { type: 'object' },
     refreshDue: { const: true },
+    titled: { const: true },
     opens: { const: true },
   },
   required: ['startedAt', 'turns', 'spent', 'compactedAt'],
