@@ -101,6 +101,8 @@ const FOUND_BY: Record<Name, string> = {
   LonghaulWaitingFor: 'what they wait for',
   LonghaulTag: 'tag',
   LonghaulSession: 'session',
+  LonghaulTenant: 'principal',
+  LonghaulUser: 'principal',
 };
 
 function advice(namespace: string, names: Name[], why: string): string {

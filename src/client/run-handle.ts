@@ -34,6 +34,7 @@ import type { PermissionOptions } from '../define/permissions/permissions-option
 import { raiseLimits, type RaiseOptions } from './updates/raise-limits.ts';
 import { setRunPermissions, type SetPermissionsOptions } from './updates/set-permissions.ts';
 import { failIfUnreachable, failEachIfUnreachable } from '../temporal/server-reachability.ts';
+import type { OwnRuns } from './principals/own-runs.ts';
 import { requestCancel } from '../temporal/request-cancel.ts';
 import { type RetryOptions, type RetryReceipt, retryRun } from './retry/retry-run.ts';
 import type { RunApprovals } from './read/approvals.ts';
@@ -76,14 +77,16 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
   readonly #client: Client;
   readonly #reader: RunReader;
   readonly #stores: RunStores;
+  readonly #own: OwnRuns | undefined;
   #isRun: boolean;
 
-  /** `stores`: the other stores that hold parts of the run. `isRun`: true if the workflow with that id is known to be a run of an agent. */
-  constructor(client: Client, runId: string, { isRun = false, ...stores }: RunStores & { isRun?: boolean } = {}) {
+  /** `stores`: the other stores that hold parts of the run. `own`: the runs that the client reaches. `isRun`: true if the workflow with that id is known to be a run of an agent. */
+  constructor(client: Client, runId: string, { isRun = false, own, ...stores }: RunStores & { isRun?: boolean; own?: OwnRuns } = {}) {
     this.#client = client;
     this.runId = checkRunId(runId);
     this.#isRun = isRun;
     this.#stores = stores;
+    this.#own = own;
     this.#reader = new RunReader(client, runId);
   }
 
@@ -136,7 +139,7 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
   events(options?: FollowOptions): AsyncGenerator<Event>;
   events(options: FollowOptions | TreeEventOptions = {}): AsyncGenerator<Event> {
     const events = 'tree' in options ? treeEvents(this.#client, this.runId, options) : this.#reader.events(options);
-    return failEachIfUnreachable(this.#client, events);
+    return this.#reachEach(events);
   }
 
   /** Returns the context of the run as a document: its conversation, deps and counters. A run can be started from it, by `saved`. */
@@ -154,7 +157,7 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
    * missing ranges. Records that the server has removed come from `archive`; by default the client's. Throws `run_not_found`.
    */
   export(options: ExportOptions = {}): AsyncGenerator<ExportLine> {
-    return failEachIfUnreachable(this.#client, exportRun(this.#client, this.runId, { archive: this.#stores.archive, ...options }));
+    return this.#reachEach(exportRun(this.#client, this.runId, { archive: this.#stores.archive, ...options }));
   }
 
   /**
@@ -184,19 +187,19 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
   async approve(about: DecidedOn, options: ApproveOptions = {}): Promise<DecisionReceipt> {
     const { arguments: edited, remember } = options;
     const content = { ...(edited === undefined ? {} : { arguments: edited }), ...(remember === undefined ? {} : { remember }) };
-    return this.#reach(() => decideCall(this.#decided, { type: 'approve', about, content, options }));
+    return this.#reachCall(about, () => decideCall(this.#decided, { type: 'approve', about, content, options }));
   }
 
   /** Rejects a waiting call: the model reads the reason. `about` and the errors are as for `approve`. */
   async reject(about: DecidedOn, options: RejectOptions = {}): Promise<DecisionReceipt> {
     const { reason, remember } = options;
     const content = { ...(reason === undefined ? {} : { reason }), ...(remember === undefined ? {} : { remember }) };
-    return this.#reach(() => decideCall(this.#decided, { type: 'reject', about, content, options }));
+    return this.#reachCall(about, () => decideCall(this.#decided, { type: 'reject', about, content, options }));
   }
 
   /** Answers a waiting call instead of the tool: a question to a person, or any other call. `about` and the errors are as for `approve`. */
   async respond(about: DecidedOn, content: JsonValue, options: DecisionOptions = {}): Promise<DecisionReceipt> {
-    return this.#reach(() => decideCall(this.#decided, { type: 'respond', about, content: { content }, options }));
+    return this.#reachCall(about, () => decideCall(this.#decided, { type: 'respond', about, content: { content }, options }));
   }
 
   /** Ends a remembered decision: it holds for no further calls. Throws `run_ended`, `wait_timeout`. */
@@ -281,8 +284,31 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
     return missing;
   }
 
+  /** Does the work, if the client reaches the run. */
   #reach<Value>(work: () => Promise<Value>): Promise<Value> {
-    return failIfUnreachable(this.#client, work);
+    return failIfUnreachable(this.#client, async () => {
+      await this.#own?.require(this.runId);
+      return work();
+    });
+  }
+
+  /** Does the same for a decision, which may name a run below. */
+  #reachCall<Value>(about: DecidedOn, work: () => Promise<Value>): Promise<Value> {
+    return this.#reach(async () => {
+      const owner = typeof about === 'string' ? undefined : about.runId;
+      if (owner !== undefined) await this.#own?.require(owner);
+      return work();
+    });
+  }
+
+  #reachEach<Item>(items: AsyncGenerator<Item>): AsyncGenerator<Item> {
+    const own = this.#own;
+    const { runId } = this;
+    const reached = async function* (): AsyncGenerator<Item> {
+      await own?.require(runId);
+      yield* items;
+    };
+    return failEachIfUnreachable(this.#client, reached());
   }
 
   async #wait<Value>(options: WaitOptions, work: () => Promise<Value>): Promise<Value> {

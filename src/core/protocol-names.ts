@@ -19,6 +19,8 @@ export const SEARCH_ATTRIBUTES = {
   waitingFor: 'LonghaulWaitingFor',
   tag: 'LonghaulTag',
   session: 'LonghaulSession',
+  tenant: 'LonghaulTenant',
+  user: 'LonghaulUser',
 } as const;
 
 /** The types of the search attributes, in the words of the Temporal CLI. */
@@ -28,6 +30,8 @@ export const SEARCH_ATTRIBUTE_TYPES = {
   LonghaulWaitingFor: 'KeywordList',
   LonghaulTag: 'KeywordList',
   LonghaulSession: 'Keyword',
+  LonghaulTenant: 'Keyword',
+  LonghaulUser: 'Keyword',
 } as const;
 
 /** The key of the memo that holds the result of a cancelled run, whose close cannot carry one. */

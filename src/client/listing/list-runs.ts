@@ -4,10 +4,12 @@ import { LonghaulError } from '../../core/domain/errors/error.ts';
 import type { RunStatus } from '../../core/domain/run/status.ts';
 import { AGENT_RUN, PROGRAM_RUN, SEARCH_ATTRIBUTES } from '../../core/protocol.ts';
 import { statusOf } from '../read/views.ts';
+import type { PrincipalFilter } from '../principals/owned-by.ts';
+import { quoted } from './quoted.ts';
 import { withoutMemos } from '../../temporal/without-memos.ts';
 
 /** The runs to list. */
-export interface ListFilter {
+export interface ListFilter extends PrincipalFilter {
   /** The name of the agent or the program. */
   agent?: string;
   status?: RunStatus;
@@ -40,7 +42,7 @@ export interface RunListEntry {
 }
 
 /** Yields the runs of the namespace, newest first. A filter by agent, status, tag or waiting calls needs the namespace's search attributes. */
-export async function* listRuns(client: Client, filter: ListFilter = {}): AsyncGenerator<RunListEntry> {
+export async function* listRuns(client: Client, filter: ExecutionFilter = {}): AsyncGenerator<RunListEntry> {
   for await (const info of listExecutions(client, filter)) yield runEntry(info);
 }
 
@@ -50,6 +52,8 @@ export interface ExecutionFilter extends ListFilter {
   workflowType?: string;
   /** Only sessions: of this agent, or `true` for those of all agents. */
   sessionOf?: string | true;
+  /** Conditions on whom the runs act for. */
+  ownedBy?: readonly string[];
 }
 
 /** Yields the newest execution of each such run, as Temporal lists it. */
@@ -67,7 +71,7 @@ export async function* listExecutions(client: Client, filter: ExecutionFilter = 
   }
 }
 
-function visibilityQuery({ agent, status, waitingFor, tag, query, workflowType, sessionOf }: ExecutionFilter): string {
+function visibilityQuery({ agent, status, waitingFor, tag, query, workflowType, sessionOf, ownedBy = [] }: ExecutionFilter): string {
   // A run that continued as new has several executions, but is listed once.
   const types = workflowType === undefined ? [AGENT_RUN, PROGRAM_RUN] : [workflowType];
   const conditions = [`WorkflowType IN (${types.map(quoted).join(', ')})`, "ExecutionStatus != 'ContinuedAsNew'"];
@@ -78,6 +82,7 @@ function visibilityQuery({ agent, status, waitingFor, tag, query, workflowType, 
   if (sessionOf !== undefined)
     conditions.push(`${SEARCH_ATTRIBUTES.session} ${sessionOf === true ? 'IS NOT NULL' : `= ${quoted(sessionOf)}`}`);
   if (query !== undefined) conditions.push(`(${query})`);
+  conditions.push(...ownedBy);
   return conditions.join(' AND ');
 }
 
@@ -105,11 +110,6 @@ function statusCondition(status: RunStatus): string {
 function waitingCondition(waitingFor: string | true): string {
   if (waitingFor === true) return statusCondition('pending_confirmation');
   return `ExecutionStatus = 'Running' AND ${SEARCH_ATTRIBUTES.waitingFor} = ${quoted(waitingFor)}`;
-}
-
-/** Escapes a value in quotes: values come from callers, and a quote in one must not end the text. */
-function quoted(value: string): string {
-  return `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 }
 
 /** Returns a run as a list shows it. */

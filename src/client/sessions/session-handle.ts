@@ -20,6 +20,9 @@ import { workflowOptions } from '../start/start-workflow.ts';
 import { sendMessage, type SendOptions } from '../updates/send-message.ts';
 import { type StartOperation, updateRun, type UpdateOptions } from '../updates/update.ts';
 import { raiseLimits, type RaiseOptions } from '../updates/raise-limits.ts';
+import { type Identity, identityOf } from '../principals/identity.ts';
+import type { OwnRuns } from '../principals/own-runs.ts';
+import { principalAttributes } from '../principals/principal-attributes.ts';
 import { readTurn, waitForTurn } from './read-turn.ts';
 import {
   plainSessionLimits,
@@ -40,7 +43,9 @@ export interface SessionParts<Output, Unfinished> {
   client: Client;
   agent: AnyAgent | string;
   run: RunHandle<Output, Unfinished>;
+  own: OwnRuns;
   taskQueue?: string | undefined;
+  userKey?: string | undefined;
 }
 
 /**
@@ -53,20 +58,22 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
   /** The session as a run: its events, approvals, status, `cancel` and so on. Its `result` is that of the whole session. */
   readonly run: RunHandle<Output, Unfinished>;
   readonly #client: Client;
+  readonly #own: OwnRuns;
   readonly #start: (attributes: SearchAttributePair[]) => StartOperation;
-  /** The search attributes that tell the session from other runs. */
+  /** The search attributes that tell the session from other runs, and whom it acts for. */
   readonly #attributes: SearchAttributePair[];
-  readonly #principal: { tenant?: string; user?: string } | undefined;
+  readonly #principal: Identity | undefined;
   readonly #chain: RunChain;
   /** True once the server has answered a message to the session: it need not be started any more. */
   #isStarted = false;
 
   /** Throws `invalid_input` and a UsageError for options with which no session can start. */
-  constructor({ client, agent, run, taskQueue }: SessionParts<Output, Unfinished>, options: SessionOptions) {
+  constructor({ client, agent, run, own, taskQueue, userKey }: SessionParts<Output, Unfinished>, options: SessionOptions) {
     requireKnown('the session', options, Object.keys(SESSION_OPTIONS));
     this.id = checkRunId(options.id);
     this.run = run;
     this.#client = client;
+    this.#own = own;
     this.#chain = new RunChain(client, this.id);
     const { turnLimits, principal: _, user: _user, limits: _limits, id, ...given } = options;
     const principal = principalOf(options);
@@ -77,7 +84,7 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
       ...(turnLimits === undefined ? {} : { limits: turnLimits }),
       session: sessionTerms(options),
     });
-    this.#attributes = sessionAttributes(input.agent);
+    this.#attributes = [...sessionAttributes(input.agent), ...principalAttributes(this.#principal ?? {}, userKey)];
     const { typedSearchAttributes, ...workflow } = workflowOptions(input, { ...given, summary: `${input.agent}: session` }, taskQueue);
     // The operation can be used once: an attempt that is repeated needs another.
     this.#start = (attributes) =>
@@ -96,7 +103,8 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
    * the session is reached, `run_ended` for a session that is closed, `queue_full`, `payload_too_large`, `invalid_input`, `wait_timeout`.
    */
   async send(content: string | ContentPart[], options: SendOptions = {}): Promise<MessageReceipt> {
-    return this.#reach(async () => {
+    // The session itself refuses the message of another principal: it may have to be started, in the same request.
+    return failIfUnreachable(this.#client, async () => {
       const run = { client: this.#client, runId: this.id, ...(this.#principal === undefined ? {} : { principal: this.#principal }) };
       // The same message, if it is sent twice.
       const message = { id: randomUUID(), ...options };
@@ -186,11 +194,11 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
     return { client: this.#client, sessionId: this.id, chain: this.#chain };
   }
 
+  /** Does the work, if the client reaches the session. */
   #reach<Value>(work: () => Promise<Value>): Promise<Value> {
-    return failIfUnreachable(this.#client, work);
+    return failIfUnreachable(this.#client, async () => {
+      await this.#own.require(this.id);
+      return work();
+    });
   }
-}
-
-function identityOf({ tenant, user }: { tenant?: string; user?: string }): { tenant?: string; user?: string } {
-  return { ...(tenant === undefined ? {} : { tenant }), ...(user === undefined ? {} : { user }) };
 }

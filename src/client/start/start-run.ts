@@ -11,7 +11,7 @@ import { AGENT_RUN } from '../../core/protocol.ts';
 import type { Principal } from '../../core/domain/run/principal.ts';
 import { type Earlier, type EarlierOpening, readEarlier } from '../earlier/begin-from.ts';
 import { runInput, type RunInputOptions } from './input.ts';
-import { startWorkflow, type WorkflowOptions, type WorkflowStart } from './start-workflow.ts';
+import { type ClientSettings, startWorkflow, type WorkflowOptions, type WorkflowStart } from './start-workflow.ts';
 
 /**
  * The options of a start: with the deps that its agent takes, which are optional if the agent's schema requires none. A start from
@@ -65,9 +65,8 @@ const START_OPTIONS: Record<keyof RunOptions | 'saved' | 'previousRunId' | 'deps
 /** The options that `client.run` takes in addition. */
 const WAITING = ['steps', 'timeout', 'signal'];
 
-/** The client's own settings that a start uses. */
-export interface ClientSettings {
-  taskQueue?: string;
+/** The client's own settings that the start of a run uses. */
+export interface RunSettings extends ClientSettings {
   /** Called with each notice for the person who starts the run. */
   onNotice?: (line: string) => void;
 }
@@ -77,7 +76,7 @@ export async function startRun(
   client: Client,
   agent: AnyAgent | string,
   options: StartOptions,
-  { taskQueue, onNotice }: ClientSettings = {},
+  { onNotice, ...settings }: RunSettings = {},
 ): Promise<string> {
   requireKnown('the start', options, [...Object.keys(START_OPTIONS), ...WAITING]);
   const { principal } = options;
@@ -85,7 +84,7 @@ export async function startRun(
   const input = runInput(agent, earlier === undefined ? options : withEarlier(options, earlier));
   for (const notice of earlier?.notices ?? []) onNotice?.(notice);
   const start: WorkflowStart = { type: AGENT_RUN, name: input.agent, input, summary: `${input.agent}: ${openingText(input)}` };
-  return startWorkflow(client, start, options, taskQueue);
+  return startWorkflow(client, start, options, settings);
 }
 
 /** Returns the options of a start with what it takes over. Its own deps and its own limit win. */

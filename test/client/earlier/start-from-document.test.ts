@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { type ClientSettings, startRun, type StartOptions } from '../../../src/client/start/start-run.ts';
+import { type RunSettings, startRun, type StartOptions } from '../../../src/client/start/start-run.ts';
 import type { ContentItem } from '../../../src/core/domain/content/content.ts';
 import { jsonBytes } from '../../../src/core/domain/json/payload-limit.ts';
 import type { RunInput } from '../../../src/core/domain/run/run-input.ts';
@@ -27,7 +27,7 @@ function saved(context: ContextToSave = {}): SavedContext {
 }
 
 /** Starts a run with a client that sends nothing. Returns the input that it would have sent. */
-async function sent(options: StartOptions, settings: ClientSettings = {}): Promise<RunInput> {
+async function sent(options: StartOptions, settings: RunSettings = {}): Promise<RunInput> {
   const start = vi.fn<Client['workflow']['start']>();
   await startRun({ workflow: { start } } as unknown as Client, clerk, options, settings);
   const [, workflow] = start.mock.calls[0] ?? [];
