@@ -16,6 +16,7 @@ const SEARCH_ATTRIBUTES = {
   LonghaulStatus: 'Keyword',
   LonghaulWaitingFor: 'KeywordList',
   LonghaulTag: 'KeywordList',
+  LonghaulSession: 'Keyword',
 } as const;
 /** The time that calls in flight have to finish once a demo ends. */
 const GRACE_MS = 2_000;

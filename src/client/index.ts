@@ -11,6 +11,7 @@ export type { FollowOptions } from './read/follow-events.ts';
 export type { ApprovalFilter, RunApproval } from './listing/list-approvals.ts';
 export type { IfExists } from './start/if-exists.ts';
 export type { ListFilter, RunListEntry } from './listing/list-runs.ts';
+export type { SessionFilter, SessionListEntry } from './listing/list-sessions.ts';
 export { LonghaulClient, type LonghaulClientOptions } from './longhaul-client.ts';
 export type { RaiseOptions } from './updates/raise-limits.ts';
 export type { SetPermissionsOptions } from './updates/set-permissions.ts';

@@ -11,6 +11,7 @@ import type { PayloadStore } from '../payload-store/payload-store.ts';
 import { readSpilled } from '../payload-store/spill.ts';
 import { type ApprovalFilter, listApprovals, type RunApproval } from './listing/list-approvals.ts';
 import { listRuns, type ListFilter, type RunListEntry } from './listing/list-runs.ts';
+import { listSessions, type SessionFilter, type SessionListEntry } from './listing/list-sessions.ts';
 import { type SessionOf, SessionHandle } from './sessions/session-handle.ts';
 import type { SessionOptions } from './sessions/session-options.ts';
 import { requireSdk } from '../temporal/require-sdk.ts';
@@ -144,6 +145,14 @@ export class LonghaulClient {
   /** Yields the runs of the namespace, newest first. */
   list(filter: ListFilter = {}): AsyncGenerator<RunListEntry> {
     return failEachIfUnreachable(this.temporal, listRuns(this.temporal, filter));
+  }
+
+  /**
+   * Yields the sessions of the namespace, newest first, each with its title. Needs the search attributes of the namespace: a session that
+   * was started without them is not listed.
+   */
+  sessions(filter: SessionFilter = {}): AsyncGenerator<SessionListEntry> {
+    return failEachIfUnreachable(this.temporal, listSessions(this.temporal, filter));
   }
 
   /**

@@ -9,12 +9,16 @@ export const PROGRAM_RUN = 'programRun';
 /** The default task queue of client, worker and CLI. */
 export const DEFAULT_TASK_QUEUE = 'longhaul';
 
-/** The keys of the search attributes. `waitingFor` has an entry for each tool that waits, `tag` one for each tag of the run. */
+/**
+ * The keys of the search attributes. `waitingFor` has an entry for each tool that waits, `tag` one for each tag of the run. `session` is
+ * the agent that a session began with: only sessions have it, and the client sets it when it starts one.
+ */
 export const SEARCH_ATTRIBUTES = {
   agent: 'LonghaulAgent',
   status: 'LonghaulStatus',
   waitingFor: 'LonghaulWaitingFor',
   tag: 'LonghaulTag',
+  session: 'LonghaulSession',
 } as const;
 
 /** The types of the search attributes, in the words of the Temporal CLI. */
@@ -23,10 +27,14 @@ export const SEARCH_ATTRIBUTE_TYPES = {
   LonghaulStatus: 'Keyword',
   LonghaulWaitingFor: 'KeywordList',
   LonghaulTag: 'KeywordList',
+  LonghaulSession: 'Keyword',
 } as const;
 
 /** The key of the memo that holds the result of a cancelled run, whose close cannot carry one. */
 export const RESULT_MEMO = 'longhaulResult';
+
+/** The key of the memo that holds the title of a session, for lists. */
+export const TITLE_MEMO = 'longhaulTitle';
 
 /** The names of the queries that a run answers. */
 export const QUERIES = {

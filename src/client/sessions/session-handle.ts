@@ -1,4 +1,6 @@
 import { type Client, WithStartWorkflowOperation } from '@temporalio/client';
+import type { SearchAttributePair } from '@temporalio/common';
+import { randomUUID } from 'node:crypto';
 import type { AnyAgent, OutputOf, UnfinishedOf } from '../../define/agent-definition.ts';
 import { requireKnown } from '../../define/options/option-checks.ts';
 import type { ContentPart } from '../../core/domain/content/content.ts';
@@ -13,6 +15,7 @@ import { type WaitOptions, waitEnded, waitSignal } from '../../temporal/waiting.
 import { RunChain } from '../read/chain.ts';
 import type { RunHandle } from '../run-handle.ts';
 import { runInput } from '../start/input.ts';
+import { mergedAttributes, withPublishedAttributes } from '../start/published-attributes.ts';
 import { workflowOptions } from '../start/start-workflow.ts';
 import { sendMessage, type SendOptions } from '../updates/send-message.ts';
 import { type StartOperation, updateRun, type UpdateOptions } from '../updates/update.ts';
@@ -26,6 +29,7 @@ import {
   type SessionOptions,
   sessionTerms,
 } from './session-options.ts';
+import { sessionAttributes, sessionMemo } from './session-start.ts';
 import { TurnResult } from './turn-result.ts';
 
 /** The session of an agent, given by its type or by its name. */
@@ -49,7 +53,9 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
   /** The session as a run: its events, approvals, status, `cancel` and so on. Its `result` is that of the whole session. */
   readonly run: RunHandle<Output, Unfinished>;
   readonly #client: Client;
-  readonly #start: () => StartOperation;
+  readonly #start: (attributes: SearchAttributePair[]) => StartOperation;
+  /** The search attributes that tell the session from other runs. */
+  readonly #attributes: SearchAttributePair[];
   readonly #principal: { tenant?: string; user?: string } | undefined;
   readonly #chain: RunChain;
   /** True once the server has answered a message to the session: it need not be started any more. */
@@ -71,11 +77,14 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
       ...(turnLimits === undefined ? {} : { limits: turnLimits }),
       session: sessionTerms(options),
     });
-    const workflow = workflowOptions(input, { ...given, summary: `${input.agent}: session` }, taskQueue);
+    this.#attributes = sessionAttributes(input.agent);
+    const { typedSearchAttributes, ...workflow } = workflowOptions(input, { ...given, summary: `${input.agent}: session` }, taskQueue);
     // The operation can be used once: an attempt that is repeated needs another.
-    this.#start = () =>
+    this.#start = (attributes) =>
       new WithStartWorkflowOperation<(input: RunInput) => Promise<unknown>>(AGENT_RUN, {
         ...workflow,
+        ...mergedAttributes(typedSearchAttributes, attributes),
+        ...sessionMemo(workflow.memo, options),
         workflowId: id,
         workflowIdConflictPolicy: 'USE_EXISTING',
       });
@@ -88,16 +97,14 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
    */
   async send(content: string | ContentPart[], options: SendOptions = {}): Promise<MessageReceipt> {
     return this.#reach(async () => {
-      const receipt = await sendMessage(
-        {
-          client: this.#client,
-          runId: this.id,
-          ...(this.#isStarted ? {} : { start: this.#start }),
-          ...(this.#principal === undefined ? {} : { principal: this.#principal }),
-        },
-        content,
-        options,
-      );
+      const run = { client: this.#client, runId: this.id, ...(this.#principal === undefined ? {} : { principal: this.#principal }) };
+      // The same message, if it is sent twice.
+      const message = { id: randomUUID(), ...options };
+      const receipt = this.#isStarted
+        ? await sendMessage(run, content, message)
+        : await withPublishedAttributes(this.#client, this.#attributes, (attributes) =>
+            sendMessage({ ...run, start: () => this.#start(attributes) }, content, message),
+          );
       this.#isStarted = true;
       return receipt;
     });
