@@ -8,6 +8,7 @@ import { addProgramCommands } from './program-commands.ts';
 import { addRecordCommands } from './record-commands.ts';
 import { addRunCommands } from './run-commands.ts';
 import { addServeCommands } from './serve-commands.ts';
+import { addSessionCommands } from './session-commands.ts';
 import { addTalkCommands } from './talk-commands.ts';
 import type { Terminal } from '../terminal.ts';
 
@@ -47,6 +48,7 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
     .addHelpText('after', `\n${exitCodesText()}`);
   addServeCommands(program, run);
   addRunCommands(program, run);
+  addSessionCommands(program, run);
   addProgramCommands(program, run);
   addDecisionCommands(program, run);
   addTalkCommands(program, run);

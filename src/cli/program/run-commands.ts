@@ -10,7 +10,8 @@ import { addStartOptions } from './start-flags.ts';
 import type { TreeFlags } from '../tree/tree.ts';
 import type { StartFlags } from '../commands/start.ts';
 
-const STATUSES = [...TERMINAL_STATUSES, 'running', 'pending_confirmation', 'paused', 'idle'];
+/** The statuses that lists can be filtered by. */
+export const STATUSES = [...TERMINAL_STATUSES, 'running', 'pending_confirmation', 'paused', 'idle'];
 
 /** Adds the commands that start runs and show them. */
 export function addRunCommands(program: Command, run: RunCommand): void {

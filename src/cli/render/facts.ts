@@ -11,7 +11,7 @@ import { printable, printableLine } from '../../core/domain/content/printable.ts
 import type { Look, Output } from '../output.ts';
 import { pointInTime } from './point-in-time.ts';
 import { sessionFacts, stepsOfNewestTurn } from './session-facts.ts';
-import type { SessionView } from '../../core/protocol.ts';
+import type { SessionView } from '../../core/domain/sessions/session-views.ts';
 import type { RunView } from '../timeline/view.ts';
 
 /** Returns the facts of a run, one per line: its status, its usage and limits, and times. */

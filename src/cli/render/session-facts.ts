@@ -3,7 +3,7 @@ import { counted } from '../../core/domain/content/text.ts';
 import { dollars } from '../../core/domain/model/dollars.ts';
 import { addRunUsage } from '../../core/domain/model/usage.ts';
 import type { RunRecord } from '../../core/domain/record/run-record.ts';
-import type { SessionView } from '../../core/protocol.ts';
+import type { SessionView } from '../../core/domain/sessions/session-views.ts';
 import { pointInTime } from './point-in-time.ts';
 
 /** Returns the facts of a session, as names and values: its title, its turns, and the amounts of all turns against its limits. */

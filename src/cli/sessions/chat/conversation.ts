@@ -1,0 +1,132 @@
+import type { SessionHandle } from '../../../client/sessions/session-handle.ts';
+import type { Event } from '../../../core/domain/record/event.ts';
+import { outputText } from '../../../core/domain/content/output-text.ts';
+import { shellCommand } from '../../../core/hints/shell-command.ts';
+import { sleep } from '../../../temporal/waiting.ts';
+import { osUser } from '../../os-user.ts';
+import type { CommandIo, ServerFlags } from '../../program/command.ts';
+import { serverOptions } from '../../program/server-options.ts';
+import { askDecision } from './ask-decision.ts';
+import { chatEventLines } from './chat-event-lines.ts';
+import type { Lines } from './lines.ts';
+
+/** The end of what was followed: a turn; the whole session; or the person has left. */
+export type Followed = 'turn' | 'session' | 'left';
+
+/** The parts of a conversation on a terminal. */
+export interface ConversationParts {
+  io: CommandIo;
+  flags: ServerFlags;
+  session: SessionHandle;
+  lines: Lines;
+  /** The offset of the first event to show. */
+  from: number;
+  /** Milliseconds between two questions for pending decisions. Default 500. */
+  everyMs?: number;
+}
+
+/** The time for which a message waits for a worker: Ctrl-C ends the wait earlier. */
+const SENDING = '24h';
+
+/** A conversation with a session on a terminal: sends messages, and shows what the session does until it has answered. */
+export class Conversation {
+  readonly #parts: ConversationParts;
+  /** The offset of the next event to show. */
+  #offset: number;
+  /** The messages that were entered here and not recorded yet: the person has them on the screen. */
+  readonly #own: string[] = [];
+
+  constructor(parts: ConversationParts) {
+    this.#parts = parts;
+    this.#offset = parts.from;
+  }
+
+  /** Sends a message and shows the turn that answers it. Throws the refusal of the message. */
+  async say(text: string): Promise<Followed> {
+    const { session, lines, io } = this.#parts;
+    const sending = session.send(text, { timeout: SENDING });
+    sending.catch(() => undefined);
+    const first = await Promise.race([sending, lines.interruption()]);
+    if (typeof first === 'string') {
+      io.output.note('The message may have been accepted: the session answers it then.');
+      return first === 'end' ? 'left' : 'turn';
+    }
+    this.#own.push(text);
+    return first.turn === undefined ? 'turn' : this.follow(first.turn);
+  }
+
+  /** Shows what the session does until a turn has ended, and asks for the decisions that it waits for. */
+  async follow(turn: number): Promise<Followed> {
+    const { session, lines, io, everyMs = 500 } = this.#parts;
+    const over = new AbortController();
+    const signal = AbortSignal.any([over.signal, io.terminal.signal]);
+    const asked = new Set<string>();
+    let pausedSaid = false;
+    let isInterrupted = false;
+    const events = session.run.events({ from: this.#offset, follow: true, signal });
+    const nextEvent = (): Promise<IteratorResult<Event>> => quiet(events.next());
+    const tick = (): Promise<'tick'> => quiet(sleep(everyMs, signal).then(() => 'tick' as const));
+    let [event, press, time] = [nextEvent(), lines.interruption(), tick()];
+    try {
+      for (;;) {
+        const happened = await Promise.race([event, press, time]);
+        if (happened === 'end' || (happened === 'interrupt' && isInterrupted)) return 'left';
+        if (happened === 'interrupt') {
+          isInterrupted = true;
+          press = lines.interruption();
+          await this.#interrupt(turn);
+        } else if (happened === 'tick') {
+          const { pending, status } = await session.run.approvals();
+          const waiting = pending.find(({ key }) => !asked.has(key));
+          if (status === 'paused' && !pausedSaid) this.#sayPaused();
+          pausedSaid = status === 'paused';
+          if (waiting !== undefined && !isInterrupted) {
+            asked.add(waiting.key);
+            const reaction = await askDecision({ ...this.#parts, run: session.run }, waiting);
+            if (reaction === 'end') return 'left';
+            if (reaction === 'interrupt') {
+              isInterrupted = true;
+              await this.#interrupt(turn);
+            }
+          }
+          time = tick();
+        } else if (happened.done === true) return 'session';
+        else {
+          this.#show(happened.value);
+          if ((happened.value.turn?.number ?? 0) >= turn) return 'turn';
+          event = nextEvent();
+        }
+      }
+    } finally {
+      over.abort();
+    }
+  }
+
+  #show(event: Event): void {
+    this.#offset += 1;
+    const { output } = this.#parts.io;
+    const [message] = event.author === 'user' ? event.content : [];
+    const own = message?.type === 'message' ? this.#own.indexOf(outputText(message.content)) : -1;
+    if (own >= 0) this.#own.splice(own, 1);
+    else for (const line of chatEventLines(event, output)) output.print(line);
+  }
+
+  async #interrupt(turn: number): Promise<void> {
+    const { session, io } = this.#parts;
+    io.output.note('Interrupting the turn. Ctrl-C again leaves.');
+    const by = osUser();
+    await session.interrupt({ turn, ...(by === undefined ? {} : { by }) });
+  }
+
+  #sayPaused(): void {
+    const { io, flags, session } = this.#parts;
+    const resume = shellCommand('resume', { operands: [session.id], options: serverOptions(flags), program: io.output.program });
+    io.output.note(`The session is paused. It goes on after:\n  ${resume}`);
+  }
+}
+
+/** Returns the value, whose failure is no unhandled rejection if the wait for it has ended before. */
+function quiet<Value>(value: Promise<Value>): Promise<Value> {
+  value.catch(() => undefined);
+  return value;
+}
