@@ -52,7 +52,13 @@ export class Conversation {
       return first === 'end' ? 'left' : 'turn';
     }
     this.#own.push(text);
-    return first.turn === undefined ? 'turn' : this.follow(first.turn);
+    return this.follow(first.turn ?? (await this.#newestTurn()));
+  }
+
+  /** Returns the number of the turn that answers a message whose receipt names none: the first message, or one that was accepted before. */
+  async #newestTurn(): Promise<number> {
+    const { session } = await this.#parts.session.status();
+    return Math.max(1, session?.turns ?? 1);
   }
 
   /** Shows what the session does until a turn has ended, and asks for the decisions that it waits for. */
