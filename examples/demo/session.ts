@@ -52,6 +52,12 @@ export class DemoSession {
     return client;
   }
 
+  /** The address and the namespace of the server. */
+  get place(): { address?: string; namespace?: string } {
+    const server = this.#server;
+    return server === undefined ? {} : { address: server.address, namespace: server.namespace };
+  }
+
   /** Never resolves. Rejects if the worker ends by itself. */
   get failed(): Promise<never> {
     return this.#worker?.failed ?? new Promise<never>(() => undefined);
