@@ -27,7 +27,8 @@ function asking(reactions: (string | Reaction)[], refusals: Error[] = []): Askin
     ask: (prompt: string, options?: { fresh?: boolean }) => {
       prompts.push(prompt.trim());
       expect(options).toEqual({ fresh: true });
-      const reaction = reactions.shift() ?? expect.fail('it asks too often');
+      const reaction = reactions.shift();
+      if (reaction === undefined) throw new Error('it asks too often');
       return Promise.resolve<Reaction>(typeof reaction === 'string' ? { type: 'line', text: reaction } : reaction);
     },
   };
