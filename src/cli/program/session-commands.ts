@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { amount, duration, jsonObject, oneMore, orNone, wholeNumber } from './argument-parsers.ts';
 import type { RunCommand } from './command.ts';
 import { STATUSES } from './run-commands.ts';
-import type { ChatFlags } from '../sessions/chat/chat.ts';
+import type { ChatFlags } from '../sessions/chat/open-chat.ts';
 import type { CloseSessionFlags } from '../sessions/close-session.ts';
 import type { DeleteSessionFlags } from '../sessions/delete-session.ts';
 import type { SessionsFlags } from '../sessions/list-sessions.ts';

@@ -42,6 +42,7 @@ test.skipIf(missingTerminal() !== undefined)(
     first.type('hi there\r');
     await first.shows('Hello.\n');
     first.type('pay me 80\r');
+    // The call comes before the question about it.
     await first.shows('→ refund {"amount":80}');
     await first.shows('Run it? (y, n, n and a reason, e to edit) ');
     first.type('maybe\r');

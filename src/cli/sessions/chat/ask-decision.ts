@@ -5,6 +5,7 @@ import { printable } from '../../../core/domain/content/printable.ts';
 import { osUser } from '../../os-user.ts';
 import type { CommandIo, ServerFlags } from '../../program/command.ts';
 import { approvalLines } from '../../render/approval-lines.ts';
+import { readLine } from './entered-line.ts';
 import type { Lines } from './lines.ts';
 import { decisionPrompt, readArguments, readDecision, type TypedDecision } from './typed-decision.ts';
 
@@ -28,6 +29,7 @@ export async function askDecision(on: AskedOn, waiting: ApprovalView): Promise<'
   for (;;) {
     const reaction = await lines.ask(`  ${io.output.look('yellow', prompt)}`, { fresh: true });
     if (reaction.type !== 'line') return reaction.type;
+    if (readLine(reaction.text).type === 'exit') return 'end';
     const decision = read(reaction.text);
     [prompt, read] = [decisionPrompt(waiting), (line) => readDecision(line, waiting)];
     if (decision.type === 'edit') [prompt, read] = ['The arguments as JSON: ', readArguments];

@@ -1,4 +1,5 @@
 import type { SessionHandle } from '../../../client/sessions/session-handle.ts';
+import type { ApprovalView } from '../../../core/domain/approvals/approval.ts';
 import type { Event } from '../../../core/domain/record/event.ts';
 import { outputText } from '../../../core/domain/content/output-text.ts';
 import { shellCommand } from '../../../core/hints/shell-command.ts';
@@ -66,50 +67,56 @@ export class Conversation {
     const { session, lines, io, everyMs = 500 } = this.#parts;
     const over = new AbortController();
     const signal = AbortSignal.any([over.signal, io.terminal.signal]);
-    const asked = new Set<string>();
-    let pausedSaid = false;
+    const waits = new WaitingCalls();
     let isInterrupted = false;
-    const events = session.run.events({ from: this.#offset, follow: true, signal });
-    const nextEvent = (): Promise<IteratorResult<Event>> => quiet(events.next());
-    const tick = (): Promise<'tick'> => quiet(sleep(everyMs, signal).then(() => 'tick' as const));
+    let offset = this.#offset;
+    const events = session.run.events({ from: offset, follow: true, signal });
+    const nextEvent = (): Promise<IteratorResult<Event>> => handled(events.next());
+    const tick = (): Promise<'tick'> => handled(sleep(everyMs, signal).then(() => 'tick' as const));
     let [event, press, time] = [nextEvent(), lines.interruption(), tick()];
     try {
       for (;;) {
-        const happened = await Promise.race([event, press, time]);
+        let happened = await Promise.race([event, press, time]);
+        if (happened === 'interrupt') press = lines.interruption();
+        if (happened === 'tick') {
+          if (!isInterrupted) happened = (await this.#askWhatWaits(waits)) ?? happened;
+          time = tick();
+        }
         if (happened === 'end' || (happened === 'interrupt' && isInterrupted)) return 'left';
         if (happened === 'interrupt') {
           isInterrupted = true;
-          press = lines.interruption();
           await this.#interrupt(turn);
-        } else if (happened === 'tick') {
-          const { pending, status } = await session.run.approvals();
-          const waiting = pending.find(({ key }) => !asked.has(key));
-          if (status === 'paused' && !pausedSaid) this.#sayPaused();
-          pausedSaid = status === 'paused';
-          if (waiting !== undefined && !isInterrupted) {
-            asked.add(waiting.key);
-            const reaction = await askDecision({ ...this.#parts, run: session.run }, waiting);
-            if (reaction === 'end') return 'left';
-            if (reaction === 'interrupt') {
-              isInterrupted = true;
-              await this.#interrupt(turn);
-            }
-          }
-          time = tick();
-        } else if (happened.done === true) return 'session';
-        else {
-          this.#show(happened.value);
-          if ((happened.value.turn?.number ?? 0) >= turn) return 'turn';
-          event = nextEvent();
         }
+        if (typeof happened === 'string') continue;
+        if (happened.done === true) return 'session';
+        this.#show(happened.value, offset);
+        offset += 1;
+        if ((happened.value.turn?.number ?? 0) >= turn) return 'turn';
+        event = nextEvent();
       }
     } finally {
       over.abort();
     }
   }
 
-  #show(event: Event): void {
-    this.#offset += 1;
+  /** Asks for the decision on a call that begins to wait. Returns what the person presses instead of deciding. */
+  async #askWhatWaits(known: WaitingCalls): Promise<'interrupt' | 'end' | undefined> {
+    const { session } = this.#parts;
+    const { pending, status } = await session.run.approvals();
+    if (known.isPausedNow(status === 'paused')) this.#sayPaused();
+    const waiting = known.firstNew(pending);
+    if (waiting === undefined) return undefined;
+    // The call comes before the question about it, however long the pause between two readings of events is.
+    let offset = this.#offset;
+    for await (const event of session.run.events({ from: offset })) this.#show(event, offset++);
+    const reaction = await askDecision({ ...this.#parts, run: session.run }, waiting);
+    return reaction === 'decided' ? undefined : reaction;
+  }
+
+  /** Shows the event with that offset, unless it has been shown. */
+  #show(event: Event, offset: number): void {
+    if (offset < this.#offset) return;
+    this.#offset = offset + 1;
     const { output } = this.#parts.io;
     const [message] = event.author === 'user' ? event.content : [];
     const own = message?.type === 'message' ? this.#own.indexOf(outputText(message.content)) : -1;
@@ -131,8 +138,28 @@ export class Conversation {
   }
 }
 
-/** Returns the value, whose failure is no unhandled rejection if the wait for it has ended before. */
-function quiet<Value>(value: Promise<Value>): Promise<Value> {
+/** The calls that a person was asked about, and the pause that the person was told of. */
+class WaitingCalls {
+  readonly #asked = new Set<string>();
+  #isPaused = false;
+
+  /** Returns a pending call that the person was not asked about, and counts it as one. */
+  firstNew(pending: readonly ApprovalView[]): ApprovalView | undefined {
+    const waiting = pending.find(({ key }) => !this.#asked.has(key));
+    if (waiting !== undefined) this.#asked.add(waiting.key);
+    return waiting;
+  }
+
+  /** True if the session is paused, and was not when this was asked before. */
+  isPausedNow(isPaused: boolean): boolean {
+    const before = this.#isPaused;
+    this.#isPaused = isPaused;
+    return isPaused && !before;
+  }
+}
+
+/** Returns the value. Its failure is no unhandled rejection if the wait for it ends before. */
+function handled<Value>(value: Promise<Value>): Promise<Value> {
   value.catch(() => undefined);
   return value;
 }

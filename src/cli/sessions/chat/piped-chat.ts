@@ -5,7 +5,7 @@ import { tellWhatWaits } from '../../commands/waiting-notes.ts';
 import type { Output } from '../../output.ts';
 import type { CommandIo } from '../../program/command.ts';
 import { turnText } from '../../render/turn-text.ts';
-import type { ChatFlags, OpenChat } from './chat.ts';
+import type { ChatFlags, OpenChat } from './open-chat.ts';
 import { comeBackHint } from './chat-hints.ts';
 import { readLine } from './entered-line.ts';
 import { pipedLines } from './piped-lines.ts';

@@ -7,7 +7,7 @@ import { sessionFacts } from '../../render/session-facts.ts';
 import type { InteractiveStreams } from '../../terminal.ts';
 import { exchangeLines, newestExchanges } from '../exchanges.ts';
 import { raiseHint } from '../raise-hint.ts';
-import type { ChatFlags, OpenChat } from './chat.ts';
+import type { ChatFlags, OpenChat } from './open-chat.ts';
 import { comeBackHint } from './chat-hints.ts';
 import { Conversation, type Followed } from './conversation.ts';
 import { CHAT_HELP, readLine } from './entered-line.ts';
