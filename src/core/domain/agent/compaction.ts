@@ -12,6 +12,8 @@ export interface Compaction {
    * null for the end of the window.
    */
   summarised?: { head: number; tail: number | null };
+  /** The offsets of events with entries of a memory that are taken out. */
+  dropped?: number[];
   /** The answers of hooks about the summary. */
   hooks?: HookRecord[];
 }
