@@ -90,9 +90,9 @@ export function defineAgent<
   const tools: readonly AnyTool[] = options.tools ?? [];
   checkTools(owner, tools);
   const mcp = checkMcpServers(owner, options.mcp ?? []);
-  // The tools of MCP servers are known, and checked, when a run starts.
   const memory = agentMemory(owner, options);
   const builtIn = [...skillToolNames(options), ...memoryTools(memory).map(({ name }) => name)];
+  // The tools of MCP servers are known, and checked, when a run starts.
   const toolNames = mcp.length > 0 ? undefined : [...tools.map((tool) => tool.name), ...transferToolName(options), ...builtIn];
   const { code, replyFormat } = agentCode(owner, options, { tools, hasMcpServers: mcp.length > 0 });
   const handoffs = agentHandoffs(owner, options);

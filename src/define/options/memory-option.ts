@@ -1,6 +1,7 @@
+import type { ReplyFormat } from '../../core/domain/agent/agent-snapshot.ts';
 import { UsageError } from '../../core/domain/errors/error.ts';
 import { DEFAULT_RECALL, type MemoryPolicy, type RecallBounds } from '../../core/domain/memory/memory-policy.ts';
-import { MEMORY_TOOLS } from '../../core/domain/memory/memory-tools.ts';
+import { MEMORY_TOOLS, REMEMBER } from '../../core/domain/memory/memory-tools.ts';
 import type { AnyTool } from '../tools/tool-definition.ts';
 import { nonEmpty, requireKnown, wholeNumber } from './option-checks.ts';
 
@@ -34,13 +35,20 @@ const LEAST_BYTES = 300;
 /** Characters that the name of a memory may have. */
 const NAME_CHARS = 100;
 
+/** The options of an agent that concern its memory. */
+interface AgentMemoryOptions {
+  memory?: boolean | MemoryOptions;
+  tools?: readonly AnyTool[];
+  replyFormat?: ReplyFormat;
+}
+
 /**
  * Returns the memory of an agent; undefined if it has none. Throws a UsageError for values that cannot work, and for a tool with the name
  * of one that the memory gives the agent.
  */
 export function agentMemory(
   owner: string,
-  { memory = false, tools = [] }: { memory?: boolean | MemoryOptions | undefined; tools?: readonly AnyTool[] | undefined },
+  { memory = false, tools = [], replyFormat }: AgentMemoryOptions,
 ): MemoryPolicy | undefined {
   if (memory === false) return undefined;
   const what = `${owner}: "memory"`;
@@ -56,6 +64,8 @@ export function agentMemory(
     const instead = 'give the tool another name, or set "memory.tools" to false';
     throw new UsageError(`${owner} has a tool named "${taken.name}", which its "memory" gives it: ${instead}`);
   }
+  if (hasTools && replyFormat === 'code')
+    throw new UsageError(`${owner} answers in code, which cannot call ${REMEMBER}: set "memory.tools" to false, or leave "replyFormat" out`);
   return {
     ...(options.name === undefined ? {} : { name: memoryName(`${owner}: "memory.name"`, options.name) }),
     ...(recall === undefined ? {} : { recall }),

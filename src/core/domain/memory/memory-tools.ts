@@ -24,7 +24,10 @@ const MOST_ENTRIES = 20;
 
 const KEY: JsonObject = { type: 'string', minLength: 1, maxLength: KEY_CHARS, description: 'The key of the entry.' };
 
-/** Returns the tools by which the model uses the memory of its agent: none without a memory, or if the agent leaves them out. */
+/**
+ * Returns the tools by which the model uses the memory of its agent: none without a memory, or if the agent leaves them out. Code does not
+ * call them: it has functions of these names for its own notes.
+ */
 export function memoryTools(memory: MemoryPolicy | undefined): ToolSnapshot[] {
   if (!memory?.tools) return [];
   const value = { type: 'string', description: 'What to remember, in words that are clear without this conversation.' };
@@ -54,6 +57,7 @@ function memoryTool(
     parallel: true,
     timeoutMs: DEFAULT_POLICY.timeoutMs,
     maxAttempts: DEFAULT_POLICY.maxAttempts,
+    callers: ['model'],
     category,
     ofMemory: true,
   };
