@@ -6,6 +6,7 @@ import type { AnyAgent } from '../src/define/agent-definition.ts';
 import type { AnyProgram } from '../src/define/program/program-definition.ts';
 import type { AnyTool } from '../src/define/tools/tool-definition.ts';
 import type { MemoryBackend } from '../src/memory/memory-backend.ts';
+import type { MemoryStore } from '../src/memory/memory-store.ts';
 import type { AuthorizeDecision, NotifyWaiting } from '../src/define/decision-hooks.ts';
 import type { NotifyEnded } from '../src/define/ended-hook.ts';
 import { requireKnown, wholeNumber } from '../src/define/options/option-checks.ts';
@@ -54,6 +55,8 @@ export interface RuntimeOptions {
   anchors?: readonly Anchor[];
   /** The memory of the steps `remember` and `recall`. Without it, programs with such steps do not start. */
   memory?: MemoryBackend;
+  /** The memory of agents with `memory`, which do not start without it. */
+  memoryStore?: MemoryStore;
   /**
    * Live objects that tools receive as `context.resources`: plain values are passed on as they are; those made with
    * `resource()` are opened before the worker polls, checked for health, and closed when the worker has drained.
@@ -137,13 +140,14 @@ const DEFAULT_TRANSCRIPT_CACHE_SIZE = 64_000_000;
 
 /**
  * Creates the state that the activities of a worker share. Reads the folders of skills, and opens nothing before an activity needs it. Throws
- * a UsageError for duplicate agents, missing providers, invalid prices, a tool that spills without a payload store, and
- * tools that need a resource which is missing.
+ * a UsageError for duplicate agents, missing providers, invalid prices, a tool that spills without a payload store, an agent with
+ * `memory` without a memory, and tools that need a resource which is missing.
  */
 export function createRuntime(options: RuntimeOptions, context: RuntimeContext): ActivityRuntime {
   const programs = new ProgramRegistry(options.programs ?? [], options.tools ?? []);
   const agents = checkedAgents(programs.withAgents(options.agents));
   requireStore({ ...options, agents, tools: programs.tools });
+  requireMemory(agents, options.memoryStore);
   const { log, searchAttributes, upgradeOnContinueAsNew } = context;
   const secrets = new SecretVault(options.secrets);
   const resourcePool = workerResources(options.resources ?? {}, { agents, programTools: programs.tools, secrets, log });
@@ -153,6 +157,7 @@ export function createRuntime(options: RuntimeOptions, context: RuntimeContext):
     skills: new WorkerSkills(agents),
     anchors: new AnchorRegistry(options.anchors ?? []),
     memory: options.memory,
+    memoryStore: options.memoryStore,
     stepValues: new StepValuesCache(new OutputStore(options.payloadStore)),
     resourcePool,
     secrets,
@@ -223,6 +228,14 @@ function spillsNowhere(tool: string): UsageError {
   return new UsageError(
     `${tool} has "overflow": "spill", but the worker has no "payloadStore": give it one, such as fileStore({directory})`,
   );
+}
+
+/** Throws a UsageError for an agent with a memory on a worker without one: discovered at run time, it would cost a run. */
+function requireMemory(agents: readonly AnyAgent[], memory: unknown): void {
+  const agent = memory === undefined ? agents.find((one) => one.memory !== undefined) : undefined;
+  if (agent === undefined) return;
+  const message = `agent "${agent.name}" has "memory", but the worker has none: give the worker "memory", such as fileMemory({ file })`;
+  throw new UsageError(message);
 }
 
 /** Returns the bounds that a worker sets for the namespaces of code. Throws a UsageError for one that is not a whole number of at least 1. */

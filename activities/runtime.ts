@@ -10,6 +10,7 @@ import type { NamespaceCache } from './code/namespace-cache.ts';
 import type { CreateExecutor } from './executors/create-executor.ts';
 import type { McpPool } from './mcp/mcp-pool.ts';
 import type { MemoryBackend } from '../src/memory/memory-backend.ts';
+import type { MemoryStore } from '../src/memory/memory-store.ts';
 import type { AnchorRegistry } from './programs/anchor-registry.ts';
 import type { ProgramRegistry } from './programs/program-registry.ts';
 import type { StepValuesCache } from './programs/step-values.ts';
@@ -56,6 +57,8 @@ export interface ActivityRuntime {
   programs: ProgramRegistry;
   anchors: AnchorRegistry;
   memory: MemoryBackend | undefined;
+  /** The memory of agents. */
+  memoryStore?: MemoryStore | undefined;
   stepValues: StepValuesCache;
   snapshots: SnapshotCache;
   principals: PrincipalCache;

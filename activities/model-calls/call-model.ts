@@ -4,6 +4,7 @@ import { toolOwner } from '../../src/core/domain/agent/tool-owner.ts';
 import { MODEL_CALL_EVENTS } from '../../src/core/domain/hooks/hook-event.ts';
 import { inlineHooks } from '../../src/core/domain/hooks/hook-snapshot.ts';
 import type { HookRecord } from '../../src/core/domain/hooks/hook-record.ts';
+import { type Recalled, recallEvent } from '../../src/core/domain/memory/recalled.ts';
 import type { ConversationEvent, ModelRequest } from '../../src/core/domain/model/model.ts';
 import type { RecordedResponse } from '../../src/core/domain/model/recorded-response.ts';
 import type { Folded, Window, WindowEvent } from '../../src/core/domain/record/window.ts';
@@ -17,6 +18,7 @@ import { afterResponse, beforeRequest } from '../hooks/model-hooks.ts';
 import { answerCheck } from './answer-check.ts';
 import { modelActivity, askModel } from './ask-model.ts';
 import { buildRequest } from './build-request.ts';
+import { recallEntries } from './recall-entries.ts';
 import { providerContext } from './provider-context.ts';
 import { limitResponseSize } from './limit-response-size.ts';
 import { queryRun, runKey } from '../run-queries/access.ts';
@@ -43,9 +45,15 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput): Promi
   const checkAnswer = answerCheck(runtime, snapshot);
   const window = await runtime.transcripts.load(key, input, fetchTranscript(input));
   const { heartbeatMs } = snapshot.timing;
-  const request = buildRequest(snapshot, conversationOf(window.events, snapshot.name), input.final === true);
+  const conversation = conversationOf(window.events, snapshot.name);
+  const request = buildRequest(snapshot, conversation, input.final === true);
   let before: HookRecord[] = [];
-  const prepare = async (built: ModelRequest, signal: AbortSignal): Promise<ModelRequest> => {
+  let recalled: Recalled | undefined;
+  const prepare = async (withoutMemory: ModelRequest, signal: AbortSignal): Promise<ModelRequest> => {
+    // Only of the attempt that the model answers, the loop learns what was recalled.
+    recalled = input.recall ? await recallEntries(runtime, { run: input, snapshot, events: window.events, signal }) : undefined;
+    const recall = recalled === undefined ? [] : conversationOf([recallEvent(recalled)], snapshot.name);
+    const built = recall.length === 0 ? withoutMemory : buildRequest(snapshot, [...conversation, ...recall], input.final === true);
     const prepared = await beforeRequest(
       { runtime, run: input, snapshot: hooked, signal },
       { model: snapshot.model, step: input.step ?? 0 },
@@ -79,9 +87,11 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput): Promi
   });
   if (outcome.type === 'aborted') return outcome;
   const { result, failedAttempts } = outcome;
-  runtime.transcripts.addResponse(key, input.through, recordedEvent(snapshot.name, result));
+  const events = [...(recalled === undefined ? [] : [recallEvent(recalled)]), recordedEvent(snapshot.name, result)];
+  runtime.transcripts.addResponse(key, input.through, ...events);
   const receivedAt = snapshot.code === undefined ? {} : { receivedAt: Date.now() };
-  return { type: 'response', response: { ...result, ...receivedAt, ...(failedAttempts === undefined ? {} : { failedAttempts }) } };
+  const beside = { ...(recalled === undefined ? {} : { recalled }), ...(failedAttempts === undefined ? {} : { failedAttempts }) };
+  return { type: 'response', response: { ...result, ...receivedAt, ...beside } };
 }
 
 /** Asks the run for the part of the conversation that this process lacks. */
@@ -90,7 +100,7 @@ export function fetchTranscript(run: OfRun): FetchTranscript {
 }
 
 /** Returns events without their location in the record, which means nothing to a model. The items of another agent are for the provider of its model alone. */
-function conversationOf(events: WindowEvent[], agent: string): ConversationEvent[] {
+function conversationOf(events: readonly Omit<WindowEvent, 'offset'>[], agent: string): ConversationEvent[] {
   return events.map(({ author, content, providerItems }) =>
     providerItems === undefined || author !== agent ? { author, content } : { author, content, providerItems },
   );

@@ -3,6 +3,7 @@ import { decidedText, permissionsText, raisedText, refusedText } from '../render
 import { guardrailText } from '../render/guardrail-text.ts';
 import { noteText } from '../render/note-text.ts';
 import { turnText } from '../render/turn-text.ts';
+import { memoryText } from '../render/memory-text.ts';
 import type { Look } from '../output.ts';
 
 /**
@@ -19,6 +20,7 @@ export function eventHeadline({
   failed,
   partial,
   turn,
+  memory,
   step,
   timestamp,
 }: Event): { text: string; look: Look } | undefined {
@@ -27,6 +29,7 @@ export function eventHeadline({
   if (raised !== undefined) return { text: raisedText(raised), look: 'green' };
   if (permissions !== undefined) return { text: permissionsText(permissions), look: 'yellow' };
   if (guardrails !== undefined) return guardrailText(guardrails);
+  if (memory !== undefined) return memoryText(memory);
   if (failed !== undefined) return { text: `(the model call failed: ${failed.code})`, look: 'red' };
   if (interrupted) return { text: '(interrupted)', look: 'yellow' };
   if (partial) return { text: '(other calls of the same answer wait for a decision)', look: 'dim' };

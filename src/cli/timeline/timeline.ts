@@ -42,7 +42,7 @@ export function timelineOf(records: readonly RunRecord[]): TimelineItem[] {
   return items;
 }
 
-/** True for the conversation that the run began with, messages, decisions about limits, requests, model calls that produced no step, and the ends of turns. */
+/** True for the conversation that the run began with, messages, recalled entries, decisions about limits, requests, model calls that produced no step, and the ends of turns. */
 function isBetweenSteps({
   author,
   content,
@@ -55,12 +55,15 @@ function isBetweenSteps({
   failed,
   turn,
   compaction,
+  memory,
 }: Event): boolean {
   if (given) return true;
   if (compaction !== undefined) return false;
   const isMessage = content.some((item) => item.type === 'message' && item.role === 'user');
   return (
-    isMessage || [decision, refused, raised, permissions, interrupted, failed, turn].some((one) => one !== undefined) || author === 'user'
+    isMessage ||
+    [decision, refused, raised, permissions, interrupted, failed, turn, memory].some((one) => one !== undefined) ||
+    author === 'user'
   );
 }
 

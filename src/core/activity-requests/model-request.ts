@@ -25,11 +25,18 @@ export function modelRequest(run: RequestingRun, call: ModelCall): ActivityReque
       ...(call.earlierIds === undefined ? {} : { earlierIds: call.earlierIds }),
       ...(call.skippedEvents === undefined ? {} : { skipped: call.skippedEvents }),
       ...(call.final ? { final: true } : {}),
+      ...recallInput(run, call),
       ...(hooksFor(snapshot, 'pre_request').length > 0 ? { step: call.step } : {}),
     },
     returned: modelOutcome,
     failed: (error) => modelFailure(snapshot.model, error),
   };
+}
+
+/** The memory belongs to whom the run acts for: the activity asks the run, which does not name them again. */
+function recallInput({ state }: RequestingRun, { recall }: ModelCall): Pick<CallModelInput, 'recall' | 'principal'> {
+  if (!recall) return {};
+  return { recall, ...(state?.principal === undefined ? {} : { principal: true }) };
 }
 
 /** Returns the model call that summarises the older part of the window. */

@@ -14,7 +14,7 @@ import type { Harness } from './harness.ts';
 import { harnessAgent } from './harness-agent.ts';
 import { harnessModel } from './harness-model.ts';
 
-type Passed = Pick<TestOptions, 'payloadStore' | 'prices' | 'hooks' | 'authorize' | 'notify' | 'notifyEnded'>;
+type Passed = Pick<TestOptions, 'memoryStore' | 'payloadStore' | 'prices' | 'hooks' | 'authorize' | 'notify' | 'notifyEnded'>;
 
 /** The parts of a test's worker, in memory and on a server. */
 export interface WorkerParts extends Passed {
@@ -50,7 +50,7 @@ export function commonParts(
   options: Passed & Pick<TestOptions, 'model' | 'resources' | 'secrets'>,
   ledger: EffectsLedger,
 ): Omit<WorkerParts, 'agents'> {
-  const { model, resources, secrets, payloadStore, prices, hooks, authorize, notify, notifyEnded } = options;
+  const { model, resources, secrets, memoryStore, payloadStore, prices, hooks, authorize, notify, notifyEnded } = options;
   if (typeof model?.call !== 'function') throw new UsageError(`the test of ${what} has no "model": write scriptedModel([…])`);
   const client = harnessModel(harness, model);
   const names = models.map((name) => name.slice(0, Math.max(0, name.indexOf('/'))));
@@ -58,6 +58,7 @@ export function commonParts(
     providers: Object.fromEntries(names.map((name) => [name, client])),
     resources: { ledger, ...resources },
     ...(secrets === undefined ? {} : { secrets: secretSource(secrets) }),
+    ...(memoryStore === undefined ? {} : { memoryStore }),
     ...(payloadStore === undefined ? {} : { payloadStore }),
     ...(prices === undefined ? {} : { prices }),
     ...(hooks === undefined ? {} : { hooks }),

@@ -5,6 +5,7 @@ import type { RecordedUpdate } from './context-update.ts';
 import type { GuardrailNote } from '../guardrails/guardrail.ts';
 import type { JsonValue } from '../json/json.ts';
 import type { LimitRaise } from '../agent/limits.ts';
+import type { MemoryNote } from '../memory/recalled.ts';
 import type { PermissionChange } from '../permissions/permission-change.ts';
 import type { StepNote } from '../program/step-note.ts';
 import type { RefreshNote, TurnNote } from '../sessions/session-state.ts';
@@ -20,7 +21,7 @@ export interface Event {
   executionId: string;
   /** Seconds since the epoch. */
   timestamp: number;
-  /** `user`, or the name of the agent. */
+  /** `user`, the name of the agent, or `memory`. */
   author: string;
   content: ContentItem[];
   /** Calls that code made, or their results. They are not in the window: the model reads what the code makes of them. */
@@ -61,6 +62,8 @@ export interface Event {
   title?: string;
   /** In a session: the agent was resolved again; the content is empty. */
   refresh?: RefreshNote;
+  /** The content was recalled from the memory of the agent for the next response, or the memory was not available. */
+  memory?: MemoryNote;
   /** In the run of a program: the step that the event belongs to. */
   step?: StepNote;
 }

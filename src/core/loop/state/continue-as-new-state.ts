@@ -58,6 +58,8 @@ export interface ContinueAsNewState {
   seenEvents: number;
   /** Absent if guardrails have checked all messages, or the agent has none for input. */
   uncheckedFrom?: number;
+  /** Absent unless the next response is one for which the memory of the agent is asked. */
+  recallDue?: true;
   resultIds?: string[];
   /** Absent if a worker of a release without approvals wrote the state; so are the two below. */
   approvals?: Approvals;
@@ -144,6 +146,7 @@ export function toContinueAsNewState(
     outputRetries: state.outputRetries,
     seenEvents: state.seenEvents,
     ...(state.uncheckedFrom === undefined ? {} : { uncheckedFrom: state.uncheckedFrom }),
+    ...(state.recallDue ? { recallDue: true } : {}),
     ...(resultIds === undefined ? {} : { resultIds }),
     approvals: state.approvals,
     limits: state.limits,
@@ -218,6 +221,7 @@ export function fromContinueAsNewState(carried: ContinueAsNewState): { state: Ru
     outputRetries: carried.outputRetries,
     seenEvents: carried.seenEvents,
     ...(carried.uncheckedFrom === undefined ? {} : { uncheckedFrom: carried.uncheckedFrom }),
+    ...(carried.recallDue ? { recallDue: true } : {}),
     ...(resultIds === undefined ? {} : { resultIds }),
     approvals: carried.approvals ?? noApprovals(),
     limits: carried.limits ?? snapshot.limits,
