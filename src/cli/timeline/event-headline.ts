@@ -2,7 +2,7 @@ import type { Event } from '../../core/domain/record/event.ts';
 import { decidedText, permissionsText, raisedText, refusedText } from '../render/decision-text.ts';
 import { guardrailText } from '../render/guardrail-text.ts';
 import { noteText } from '../render/note-text.ts';
-import { turnText } from '../render/turn-text.ts';
+import { refreshText, turnText } from '../render/turn-text.ts';
 import type { Look } from '../output.ts';
 
 /**
@@ -19,6 +19,7 @@ export function eventHeadline({
   failed,
   partial,
   turn,
+  refresh,
   step,
   timestamp,
 }: Event): { text: string; look: Look } | undefined {
@@ -31,5 +32,6 @@ export function eventHeadline({
   if (interrupted) return { text: '(interrupted)', look: 'yellow' };
   if (partial) return { text: '(other calls of the same answer wait for a decision)', look: 'dim' };
   if (turn !== undefined) return turnText(turn);
+  if (refresh !== undefined) return refreshText(refresh);
   return noteText({ timestamp, ...(step === undefined ? {} : { step }) });
 }

@@ -42,7 +42,7 @@ export function timelineOf(records: readonly RunRecord[]): TimelineItem[] {
   return items;
 }
 
-/** True for the conversation that the run began with, messages, decisions about limits, requests, model calls that produced no step, and the ends of turns. */
+/** True for the conversation that the run began with, messages, decisions about limits, requests, model calls that produced no step, the ends of turns, and new resolutions of the agent. */
 function isBetweenSteps({
   author,
   content,
@@ -54,13 +54,16 @@ function isBetweenSteps({
   interrupted,
   failed,
   turn,
+  refresh,
   compaction,
 }: Event): boolean {
   if (given) return true;
   if (compaction !== undefined) return false;
   const isMessage = content.some((item) => item.type === 'message' && item.role === 'user');
   return (
-    isMessage || [decision, refused, raised, permissions, interrupted, failed, turn].some((one) => one !== undefined) || author === 'user'
+    isMessage ||
+    [decision, refused, raised, permissions, interrupted, failed, turn, refresh].some((one) => one !== undefined) ||
+    author === 'user'
   );
 }
 
