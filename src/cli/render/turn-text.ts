@@ -1,4 +1,4 @@
-import type { TurnNote } from '../../core/domain/sessions/session-state.ts';
+import type { RefreshNote, TurnNote } from '../../core/domain/sessions/session-state.ts';
 import type { Look } from '../output.ts';
 
 /** Returns the end of a turn of a session in one line, with its style: `turn 3 ended: max_iterations_reached (step_limit)`. */
@@ -14,3 +14,10 @@ const LOOKS: Record<TurnNote['status'], Look> = {
   error: 'red',
   cancelled: 'yellow',
 };
+
+/** Returns the new resolution of the agent of a session in one line, with its style. */
+export function refreshText(refresh: RefreshNote): { text: string; look: Look } {
+  if ('digest' in refresh) return { text: `the agent is resolved again: digest ${refresh.digest}`, look: 'dim' };
+  const { code, message } = refresh.failed;
+  return { text: `the agent could not be resolved again, and stays as it was (${code}): ${message}`, look: 'yellow' };
+}

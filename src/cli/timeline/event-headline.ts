@@ -2,8 +2,8 @@ import type { Event } from '../../core/domain/record/event.ts';
 import { decidedText, permissionsText, raisedText, refusedText } from '../render/decision-text.ts';
 import { guardrailText } from '../render/guardrail-text.ts';
 import { noteText } from '../render/note-text.ts';
-import { turnText } from '../render/turn-text.ts';
 import { memoryText } from '../render/memory-text.ts';
+import { refreshText, turnText } from '../render/turn-text.ts';
 import type { Look } from '../output.ts';
 
 /**
@@ -21,6 +21,7 @@ export function eventHeadline({
   partial,
   turn,
   memory,
+  refresh,
   step,
   timestamp,
 }: Event): { text: string; look: Look } | undefined {
@@ -34,5 +35,6 @@ export function eventHeadline({
   if (interrupted) return { text: '(interrupted)', look: 'yellow' };
   if (partial) return { text: '(other calls of the same answer wait for a decision)', look: 'dim' };
   if (turn !== undefined) return turnText(turn);
+  if (refresh !== undefined) return refreshText(refresh);
   return noteText({ timestamp, ...(step === undefined ? {} : { step }) });
 }

@@ -42,7 +42,7 @@ export function timelineOf(records: readonly RunRecord[]): TimelineItem[] {
   return items;
 }
 
-/** True for the conversation that the run began with, messages, recalled entries, decisions about limits, requests, model calls that produced no step, and the ends of turns. */
+/** True for the conversation that the run began with, messages, recalled entries, decisions about limits, requests, model calls that produced no step, the ends of turns, and new resolutions of the agent. */
 function isBetweenSteps({
   author,
   content,
@@ -54,6 +54,7 @@ function isBetweenSteps({
   interrupted,
   failed,
   turn,
+  refresh,
   compaction,
   memory,
 }: Event): boolean {
@@ -62,7 +63,7 @@ function isBetweenSteps({
   const isMessage = content.some((item) => item.type === 'message' && item.role === 'user');
   return (
     isMessage ||
-    [decision, refused, raised, permissions, interrupted, failed, turn, memory].some((one) => one !== undefined) ||
+    [decision, refused, raised, permissions, interrupted, failed, turn, refresh, memory].some((one) => one !== undefined) ||
     author === 'user'
   );
 }

@@ -4,7 +4,7 @@ import { exchangeLines, exchangesOf } from '../../../src/cli/sessions/exchanges.
 import { sessionLines } from '../../../src/cli/sessions/list-sessions.ts';
 import { raiseHint } from '../../../src/cli/sessions/raise-hint.ts';
 import { sessionFacts, stepsOfNewestTurn } from '../../../src/cli/render/session-facts.ts';
-import { turnText } from '../../../src/cli/render/turn-text.ts';
+import { refreshText, turnText } from '../../../src/cli/render/turn-text.ts';
 import type { SessionListEntry } from '../../../src/client/index.ts';
 import type { ContentItem } from '../../../src/core/domain/content/content.ts';
 import { noUsage } from '../../../src/core/domain/model/usage.ts';
@@ -37,6 +37,13 @@ const ENDS: [TurnNote, string][] = [
 
 test.each(ENDS)('the end %j is told as it was', (note, text) => {
   expect(turnText(note).text).toBe(text);
+});
+
+test('a new resolution of the agent is told with its digest, and one that failed with the reason', () => {
+  expect(refreshText({ digest: 'abc' }).text).toBe('the agent is resolved again: digest abc');
+  expect(refreshText({ failed: { code: 'unknown_agent', message: 'No agent "clerk"' } }).text).toBe(
+    'the agent could not be resolved again, and stays as it was (unknown_agent): No agent "clerk"',
+  );
 });
 
 test('exchanges have the messages, the last text of the model and the end of each turn, without a turn that began before', () => {
