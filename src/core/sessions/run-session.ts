@@ -74,8 +74,7 @@ async function waitForMessage(state: OpenSession, ports: SessionPorts): Promise<
 function closeSession(state: OpenSession, ports: SessionPorts): RunResultFields {
   takeMessages(state, ports);
   const { session, runId } = state;
-  const last = state.turns?.at(-1);
-  const output = last?.output ?? state.thought;
+  const output = session.output === undefined ? state.thought : session.output;
   const ending: Ending = ports.cancelRequested()
     ? { status: 'cancelled', stopReason: 'cancelled', output }
     : { status: 'completed', stopReason: 'closed', output };

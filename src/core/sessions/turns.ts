@@ -45,6 +45,9 @@ export function endTurn(state: OpenSession, ports: RunPorts, ending: Ending): Tu
     firstStep: stepsBefore + 1,
   };
   session.spent = withTurn(session.spent, result);
+  // The next execution knows that text, and no result of a turn.
+  if (result.output === state.thought) delete session.output;
+  else session.output = result.output;
   delete session.turn;
   session.idleSince = ports.now();
   ports.inbox.endTurn();

@@ -1,3 +1,4 @@
+import type { JsonValue } from '../json/json.ts';
 import type { LimitChanges } from '../agent/limits.ts';
 import type { RunOverrides } from '../run/overrides.ts';
 import type { RunResultFields } from '../run/result.ts';
@@ -15,6 +16,8 @@ export interface SessionState extends SessionInput {
   turns: number;
   /** The amounts that the turns which have ended have used. */
   spent: SpentByTurns;
+  /** The output of the last turn, if that is not the newest text of the model. */
+  output?: JsonValue;
   /** The turn that goes on. Absent between two turns. */
   turn?: TurnBeginning;
   /** The number of turns that had begun at the last compaction. */

@@ -35,6 +35,7 @@ export const SESSION_STATE_SCHEMA: JsonObject = {
     ...TERMS,
     startedAt: MOMENT,
     turns: COUNT,
+    output: {},
     spent: { type: 'object', required: ['stepsUsed', 'usage', 'toolCallsTotal', 'toolCallsByName'] },
     turn: { type: 'object', properties: { number: AT_LEAST_ONE, stepsBefore: COUNT }, required: ['number', 'stepsBefore'] },
     compactedAt: COUNT,
