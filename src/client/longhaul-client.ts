@@ -176,7 +176,7 @@ export class LonghaulClient {
   session<Agent extends AnyAgent | string>(agent: Agent, options: SessionOptions<GivenDepsOf<Agent>>): SessionOf<Agent> {
     this.#checkAgent(agent);
     const run = this.#handle<unknown>(options.id);
-    const parts = { client: this.temporal, agent, run, own: this.#own, ...this.#settings };
+    const parts = { client: this.temporal, agent, run, own: this.#own, onNotice: this.#options.onNotice ?? warn, ...this.#settings };
     const session: unknown = new SessionHandle(parts, this.#forPrincipal(options));
     return session as SessionOf<Agent>;
   }

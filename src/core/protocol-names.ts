@@ -91,6 +91,7 @@ export const UPDATES = {
   interrupt: 'interrupt',
   close: 'close',
   refresh: 'refresh',
+  reset: 'reset',
 } as const;
 
 /** The names of the Signals that a run accepts, for callers that can only signal. */

@@ -22,6 +22,7 @@ export function eventHeadline({
   turn,
   memory,
   refresh,
+  cleared,
   step,
   timestamp,
 }: Event): { text: string; look: Look } | undefined {
@@ -35,6 +36,7 @@ export function eventHeadline({
   if (interrupted) return { text: '(interrupted)', look: 'yellow' };
   if (partial) return { text: '(other calls of the same answer wait for a decision)', look: 'dim' };
   if (turn !== undefined) return turnText(turn);
+  if (cleared) return { text: 'the conversation is emptied', look: 'dim' };
   if (refresh !== undefined) return refreshText(refresh);
   return noteText({ timestamp, ...(step === undefined ? {} : { step }) });
 }

@@ -55,10 +55,12 @@ function isBetweenSteps({
   failed,
   turn,
   refresh,
+  cleared,
   compaction,
   memory,
 }: Event): boolean {
   if (given) return true;
+  if (cleared) return true;
   if (compaction !== undefined) return false;
   const isMessage = content.some((item) => item.type === 'message' && item.role === 'user');
   return (

@@ -70,6 +70,11 @@ function fitting(earlier: Earlier, { input }: Record<string, unknown>): Earlier 
   return { ...earlier, messages, notices: [...earlier.notices, notice] };
 }
 
+/** Returns what a session of an agent takes over from a saved context. */
+export function fromSaved(saved: unknown, agent: string): Earlier {
+  return fitting(fromDocument(saved, { agent }), {});
+}
+
 /** Returns what a run takes over from a saved context. */
 export function fromDocument(saved: unknown, { agent }: Beginning): Earlier {
   const read = readSavedContext(saved);

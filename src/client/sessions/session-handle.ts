@@ -6,7 +6,13 @@ import { requireKnown } from '../../define/options/option-checks.ts';
 import type { ContentPart } from '../../core/domain/content/content.ts';
 import type { JsonValue } from '../../core/domain/json/json.ts';
 import type { DefaultOutput } from '../../core/domain/run/result.ts';
-import type { CloseReceipt, InterruptInput, InterruptReceipt, RefreshReceipt } from '../../core/domain/sessions/session-requests.ts';
+import type {
+  CloseReceipt,
+  InterruptInput,
+  InterruptReceipt,
+  RefreshReceipt,
+  ResetReceipt,
+} from '../../core/domain/sessions/session-requests.ts';
 import type { TurnResultFields } from '../../core/domain/sessions/session-state.ts';
 import { AGENT_RUN, type MessageReceipt, type RaiseReceipt, type RunInput, type StatusView, UPDATES } from '../../core/protocol.ts';
 import { failIfUnreachable } from '../../temporal/server-reachability.ts';
@@ -23,6 +29,7 @@ import { raiseLimits, type RaiseOptions } from '../updates/raise-limits.ts';
 import { type Identity, identityOf } from '../principals/identity.ts';
 import type { OwnRuns } from '../principals/own-runs.ts';
 import { principalAttributes } from '../principals/principal-attributes.ts';
+import { withSaved } from './with-saved.ts';
 import { readTurn, waitForTurn } from './read-turn.ts';
 import {
   plainSessionLimits,
@@ -46,6 +53,8 @@ export interface SessionParts<Output, Unfinished> {
   own: OwnRuns;
   taskQueue?: string | undefined;
   userKey?: string | undefined;
+  /** Called with each notice for the person who starts the session. */
+  onNotice?: (line: string) => void;
 }
 
 /**
@@ -68,15 +77,17 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
   #isStarted = false;
 
   /** Throws `invalid_input` and a UsageError for options with which no session can start. */
-  constructor({ client, agent, run, own, taskQueue, userKey }: SessionParts<Output, Unfinished>, options: SessionOptions) {
+  constructor({ client, agent, run, own, taskQueue, userKey, onNotice }: SessionParts<Output, Unfinished>, options: SessionOptions) {
     requireKnown('the session', options, Object.keys(SESSION_OPTIONS));
     this.id = checkRunId(options.id);
     this.run = run;
     this.#client = client;
     this.#own = own;
     this.#chain = new RunChain(client, this.id);
-    const { turnLimits, principal: _, user: _user, limits: _limits, id, ...given } = options;
+    const { turnLimits, principal: _, user: _user, limits: _limits, id, ...others } = options;
     const principal = principalOf(options);
+    const { notices, ...given } = withSaved(others, typeof agent === 'string' ? agent : agent.name);
+    for (const notice of notices) onNotice?.(notice);
     this.#principal = principal === undefined ? undefined : identityOf(principal);
     const input = runInput(agent, {
       ...given,
@@ -154,6 +165,11 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
   /** Has the agent resolved again before the next turn: it gets the instructions, tools and limits that the workers have by then. */
   async refresh(options: UpdateOptions = {}): Promise<RefreshReceipt> {
     return this.#reach(() => updateRun<RefreshReceipt>(this.#client, this.id, { name: UPDATES.refresh, argument: {} }, options));
+  }
+
+  /** Empties the conversation, after the turn that goes on: the next turn sees none of it. Deps, turns and limits stay, and so does the record. */
+  async reset(options: UpdateOptions = {}): Promise<ResetReceipt> {
+    return this.#reach(() => updateRun<ResetReceipt>(this.#client, this.id, { name: UPDATES.reset, argument: {} }, options));
   }
 
   /** Closes the session, after the turn that goes on: its run completes. */

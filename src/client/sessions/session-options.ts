@@ -4,6 +4,7 @@ import type { LimitOptions } from '../../core/domain/agent/limit-options.ts';
 import type { ModelName } from '../../core/domain/agent/model-name.ts';
 import type { ContentItem } from '../../core/domain/content/content.ts';
 import type { Principal } from '../../core/domain/run/principal.ts';
+import type { SavedContext } from '../../core/saved/saved-context.ts';
 import type { SessionInput } from '../../core/domain/sessions/session-input.ts';
 import type { SessionLimits } from '../../core/domain/sessions/session-limits.ts';
 import { type Duration, timerMilliseconds } from '../../core/domain/run/duration.ts';
@@ -38,6 +39,8 @@ export interface SessionSettings extends Omit<WorkflowOptions, 'runId' | 'ifExis
   refresh?: 'never';
   /** The conversation before the first message. */
   messages?: readonly ContentItem[];
+  /** Instead, a saved context, as `save` returned it: with its deps, which those of the session override. */
+  saved?: SavedContext;
   model?: ModelName;
   settings?: ModelSettings;
   tags?: readonly string[];
@@ -58,6 +61,7 @@ export const SESSION_OPTIONS: Record<keyof SessionSettings | 'deps', true> = {
   generateTitle: true,
   refresh: true,
   messages: true,
+  saved: true,
   deps: true,
   model: true,
   settings: true,

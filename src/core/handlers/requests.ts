@@ -17,7 +17,7 @@ import {
   unavailable,
 } from './message-receiver.ts';
 import { send } from './send.ts';
-import { close, interrupt, refresh } from './session.ts';
+import { close, interrupt, refresh, reset } from './session.ts';
 import { setPermissions } from './set-permissions.ts';
 
 /** Revokes a remembered decision. Calls that it has already let run go on. */
@@ -79,6 +79,7 @@ export const UPDATE_KINDS: Readonly<Record<keyof typeof UPDATES, AnyKind>> = {
   interrupt,
   close,
   refresh,
+  reset,
 };
 
 /** The Signals that a run accepts, by the same rules, for callers that can only signal. */

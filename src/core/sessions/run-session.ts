@@ -5,6 +5,7 @@ import type { Ending, RunPosition } from '../loop/next-step.ts';
 import type { SessionPorts } from './session-ports.ts';
 import { takeMessages, takeRequests } from '../loop/requests/messages.ts';
 import { type LoopEnd, BEGINNING, runTurn } from '../loop/run-loop.ts';
+import { clearConversation } from './clear-conversation.ts';
 import { compactAfterTurns } from './compact-after-turns.ts';
 import type { OpenSession } from './open-session.ts';
 import { nameSession } from './name-session.ts';
@@ -54,10 +55,12 @@ const IDLE: RunPosition = { type: 'idle' };
 
 /** Waits until there is a message to answer. `ended`: the session is closed or cancelled. `continue`: it goes on waiting in the next execution. */
 async function waitForMessage(state: OpenSession, ports: SessionPorts): Promise<'message' | 'ended' | 'continue'> {
+  const { session } = state;
   const { inbox } = ports;
   for (;;) {
     const { received } = inbox;
     if (ports.cancelRequested()) return 'ended';
+    if (session.resetDue) clearConversation(state, ports);
     if (inbox.queued > 0) return 'message';
     if (inbox.closing !== undefined) return 'ended';
     takeRequests(state, ports);

@@ -289,3 +289,13 @@ describe('a session without a title', () => {
     expect(result).toMatchObject({ status: 'completed', output: 'A' });
   });
 });
+
+test('a reset empties the conversation before the next turn, and keeps deps, turns and the record', async () => {
+  const resets: SessionCaller = (session) => {
+    expect(session.update('reset', {})).toEqual({ version: 1, beforeTurn: 2 });
+  };
+  const { state, events } = await runFakeSession({ model: [said('A'), said('B')], callers: [says('a'), resets, says('b')] });
+  expect(state.window.events.flatMap(({ content }) => content)).toMatchObject([{ content: 'b' }, { content: 'B' }]);
+  expect(events.filter(({ cleared }) => cleared)).toHaveLength(1);
+  expect(state.session.turns).toBe(2);
+});

@@ -58,6 +58,8 @@ export interface Event {
   guardrails?: GuardrailNote;
   /** In a session: the end of a turn; the content is empty. */
   turn?: TurnNote;
+  /** In a session: the conversation was emptied; the content is empty. */
+  cleared?: true;
   /** In a session: the title that a model call has given it; the content is empty. */
   title?: string;
   /** In a session: the agent was resolved again; the content is empty. */

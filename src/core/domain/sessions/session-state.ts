@@ -28,6 +28,8 @@ export interface SessionState extends SessionInput {
   overrides?: SessionOverrides;
   /** The agent is resolved again before the next turn. */
   refreshDue?: true;
+  /** The conversation is emptied before the next turn. */
+  resetDue?: true;
   /** The title is that of a model call, and not of a caller. */
   titled?: true;
   /** The session began with a message to answer, and its first turn has not begun. */

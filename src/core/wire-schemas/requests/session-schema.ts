@@ -43,6 +43,7 @@ export const SESSION_STATE_SCHEMA: JsonObject = {
     overrides: { type: 'object' },
     refreshDue: { const: true },
     titled: { const: true },
+    resetDue: { const: true },
     opens: { const: true },
   },
   required: ['startedAt', 'turns', 'spent', 'compactedAt'],

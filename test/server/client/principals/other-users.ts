@@ -43,6 +43,7 @@ export const SESSION_CALLS: Record<Method<SessionHandle>, (session: SessionHandl
   turn: (session) => session.turn(1),
   interrupt: (session) => session.interrupt(),
   refresh: (session) => session.refresh(),
+  reset: (session) => session.reset(),
   close: (session) => session.close(),
   raise: (session) => session.raise({ turns: 100 }),
   status: (session) => session.status(),

@@ -165,3 +165,23 @@ test('a session makes its title by a model call after the first answer, and list
   expect(memo).toMatchObject({ longhaulTitle: 'The first question' });
   await expectSameFromHistory(testbed, session.run);
 });
+
+test('a session goes on from the saved context of another one, with its deps', async () => {
+  await using testbed = await Testbed.open();
+  const scripted = scriptedModel([say('one'), say('two'), say('three')]);
+  await testbed.work({ agents: [assistant], providers: { scripted } });
+  const first = testbed.client.session(assistant, { id: sessionId(), deps: { language: 'en' }, taskQueue: testbed.taskQueue });
+  await first.ask('first');
+  const saved = await first.run.save();
+  const second = testbed.client.session(assistant, { id: sessionId(), saved, taskQueue: testbed.taskQueue });
+  await second.ask('second');
+  const texts = scripted.requests[1]?.conversation.flatMap(({ content }) =>
+    content.flatMap((item) => (item.type === 'message' ? [item.content] : [])),
+  );
+  expect(texts).toEqual(['first', 'one', 'second']);
+  expect((await second.run.context()).deps).toEqual({ language: 'en' });
+  await second.reset();
+  await second.ask('third');
+  expect(scripted.requests[2]?.conversation.flatMap(({ content }) => content)).toMatchObject([{ content: 'third' }]);
+  await expectSameFromHistory(testbed, second.run);
+});
