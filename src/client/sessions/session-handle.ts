@@ -135,9 +135,9 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
     const { turn } = await this.send(content, sending);
     if (turn !== undefined)
       return this.#wait(turn, { ...(timeout === undefined ? {} : { timeout }), ...(signal === undefined ? {} : { signal }) });
-    // A message that was accepted before: its turn is the newest.
+    // A message that was accepted before: its turn is the newest. Or the first message, whose turn may not have begun.
     const { session } = await this.status();
-    return this.#wait(session?.turns ?? 1, options);
+    return this.#wait(Math.max(1, session?.turns ?? 1), options);
   }
 
   /**

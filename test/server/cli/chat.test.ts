@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { callTool, say, scriptedModel, together } from '../../../src/testing/index.ts';
+import { Interruption } from '../../../src/cli/interruption.ts';
+import { callTool, hang, say, scriptedModel, together } from '../../../src/testing/index.ts';
 import { callCli, type CliCallOptions, type CliOutcome } from '../../cli/call-cli.ts';
 import { assistant } from '../testbed/agents.ts';
 import { Testbed, until } from '../testbed/testbed.ts';
@@ -65,6 +66,28 @@ test('a turn that does not complete says so, and the next message begins another
   const chat = await cli(testbed, ['chat', 'assistant', '--steps', '1'], { stdin: 'first\nsecond\n' });
   expect(chat).toMatchObject({ exitCode: 0, stdout: 'fine\n' });
   expect(chat.stderr).toContain('turn 1 ended: max_iterations_reached (step_limit)');
+});
+
+test('Ctrl-C leaves a piped chat while the turn goes on; a session is deleted once its turn has ended', async () => {
+  await using testbed = await Testbed.open();
+  const scripted = scriptedModel([hang('so far')]);
+  await testbed.work({ agents: [assistant], providers: { scripted }, heartbeatEvery: 60_000 });
+  const id = `talk-${randomUUID()}`;
+  const interrupting = new AbortController();
+  const chatting = cli(testbed, ['chat', 'assistant', '--session', id], { stdin: 'first\n', signal: interrupting.signal });
+  await until(() => scripted.requests.length === 1, 'the model call');
+  interrupting.abort(new Interruption('SIGINT'));
+  const left = await chatting;
+  expect(left).toMatchObject({ exitCode: 130, stdout: '' });
+  expect(left.stderr).toContain(`To go on: npx longhaul chat assistant --session ${id}`);
+  expect((await cli(testbed, ['session', 'show', id])).stdout).toContain('turn 1 goes on');
+
+  const open = await cli(testbed, ['session', 'delete', id]);
+  expect(open).toMatchObject({ exitCode: 2, stdout: '' });
+  expect(open.stderr).toContain(`Turn 1 of session "${id}" goes on`);
+  await testbed.client.session(assistant, { id }).interrupt();
+  await testbed.client.handle(id).result();
+  expect(await cli(testbed, ['session', 'delete', id])).toMatchObject({ exitCode: 0, stdout: `Run "${id}" is deleted\n` });
 });
 
 test('sessions are listed with their titles and statuses, without other runs, until they are deleted', async () => {

@@ -29,6 +29,9 @@ export interface ConversationParts {
 /** The time for which a message waits for a worker: Ctrl-C ends the wait earlier. */
 const SENDING = '24h';
 
+/** The time after which a person who waits for the session to take a message is told so. */
+const SILENCE_MS = 5_000;
+
 /** A conversation with a session on a terminal: sends messages, and shows what the session does until it has answered. */
 export class Conversation {
   readonly #parts: ConversationParts;
@@ -47,7 +50,11 @@ export class Conversation {
     const { session, lines, io } = this.#parts;
     const sending = session.send(text, { timeout: SENDING });
     sending.catch(() => undefined);
-    const first = await Promise.race([sending, lines.interruption()]);
+    const silence = setTimeout(
+      () => io.output.note('The session has not answered yet: is a worker running? Ctrl-C ends the wait.'),
+      SILENCE_MS,
+    );
+    const first = await Promise.race([sending, lines.interruption()]).finally(() => clearTimeout(silence));
     if (typeof first === 'string') {
       io.output.note('The message may have been accepted: the session answers it then.');
       return first === 'end' ? 'left' : 'turn';
@@ -102,9 +109,11 @@ export class Conversation {
   /** Asks for the decision on a call that begins to wait. Returns what the person presses instead of deciding. */
   async #askWhatWaits(known: WaitingCalls): Promise<'interrupt' | 'end' | undefined> {
     const { session } = this.#parts;
-    const { pending, status } = await session.run.approvals();
-    if (known.isPausedNow(status === 'paused')) this.#sayPaused();
-    const waiting = known.firstNew(pending);
+    // Errors of the session are reported by the reading of its events.
+    const approvals = await session.run.approvals().catch(() => undefined);
+    if (approvals === undefined) return undefined;
+    if (known.isPausedNow(approvals.status === 'paused')) this.#sayPaused();
+    const waiting = known.firstNew(approvals.pending);
     if (waiting === undefined) return undefined;
     // The call comes before the question about it, however long the pause between two readings of events is.
     let offset = this.#offset;

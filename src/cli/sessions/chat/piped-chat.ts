@@ -11,14 +11,28 @@ import { readLine } from './entered-line.ts';
 import { pipedLines } from './piped-lines.ts';
 
 /** Sends each line of stdin as a message, and prints the answer before it reads the next. Returns 0 at the end of the input. */
-export async function pipedChat(io: CommandIo, flags: ChatFlags, { client, session }: OpenChat): Promise<number> {
+export async function pipedChat(io: CommandIo, flags: ChatFlags, open: OpenChat): Promise<number> {
+  const { signal } = io.terminal;
+  const sayHowToGoOn = (): void =>
+    io.output.note(`To go on: ${printableLine(comeBackHint({ agent: flags.agent, sessionId: open.session.id }, flags, io.output))}`);
+  signal.addEventListener('abort', sayHowToGoOn, { once: true });
+  try {
+    await answerLines(io, flags, open);
+    sayHowToGoOn();
+    return 0;
+  } finally {
+    signal.removeEventListener('abort', sayHowToGoOn);
+  }
+}
+
+async function answerLines(io: CommandIo, flags: ChatFlags, { client, session }: OpenChat): Promise<void> {
   const { output, terminal } = io;
   const { signal } = terminal;
   const { watchForWorker } = await import('../../../client/start/worker-watch.ts');
   for await (const line of pipedLines(terminal.stdin)) {
     signal.throwIfAborted();
     const entered = readLine(line);
-    if (entered.type === 'exit') break;
+    if (entered.type === 'exit') return;
     if (entered.type !== 'message') continue;
     const over = new AbortController();
     const waits = AbortSignal.any([over.signal, signal]);
@@ -30,8 +44,6 @@ export async function pipedChat(io: CommandIo, flags: ChatFlags, { client, sessi
       over.abort();
     }
   }
-  output.note(`To go on: ${printableLine(comeBackHint({ agent: flags.agent, sessionId: session.id }, flags, output))}`);
-  return 0;
 }
 
 function printAnswer(result: TurnResult<DefaultOutput>, output: Output): void {

@@ -107,8 +107,8 @@ export class TypedChat {
     } catch (error) {
       // A message that is refused, or that finds no server, is not the end of the conversation.
       if (errorCode(error) === undefined) throw error;
-      output.note(output.look('red', printable(errorMessage(error))));
       if (errorCode(error) === 'session_limit') this.#sayLimit((await session.status()).session);
+      else output.note(output.look('red', printable(errorMessage(error))));
       return errorCode(error) === 'run_ended' ? 'session' : 'turn';
     } finally {
       over.abort();
