@@ -1,5 +1,6 @@
 import type { LonghaulClient, RunHandle } from '../../src/client/index.ts';
 import type { ContentItem } from '../../src/core/domain/content/content.ts';
+import type { Principal } from '../../src/core/domain/run/principal.ts';
 import type { RunOverrides } from '../../src/core/domain/run/overrides.ts';
 import type { ProgramInput } from '../../src/core/protocol.ts';
 import type { AnyProgram } from '../../src/define/program/program-definition.ts';
@@ -29,7 +30,7 @@ interface Circumstances {
 export interface AgentScenario extends Circumstances {
   agent: string;
   /** The options of the start beside agent, input and deps. */
-  start?: RunOverrides & { messages?: readonly ContentItem[] };
+  start?: RunOverrides & { messages?: readonly ContentItem[]; principal?: Principal };
   /** A workflow of the tests instead of a run. */
   workflowType?: string;
 }

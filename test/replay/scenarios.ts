@@ -9,6 +9,7 @@ import { hooked } from './scenarios/agents/hooks.ts';
 import { hostWorkflows } from './scenarios/agents/host-workflows.ts';
 import { localTools } from './scenarios/agents/local-tools.ts';
 import { messages } from './scenarios/agents/messages.ts';
+import { memory } from './scenarios/agents/memory.ts';
 import { skills } from './scenarios/agents/skills.ts';
 import { subAgents } from './scenarios/agents/sub-agents.ts';
 import { programScenarios } from './scenarios/programs/program-scenarios.ts';
@@ -27,6 +28,7 @@ export const scenarios: Record<string, Scenario> = {
   ...guardrails,
   ...handoffs,
   ...skills,
+  ...memory,
   ...subAgents,
   ...hooked,
   ...programScenarios,
