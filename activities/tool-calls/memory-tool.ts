@@ -30,7 +30,7 @@ interface MemoryCall {
   offset: number | undefined;
 }
 
-/** What a memory tool works with. */
+/** The memory of a call, and the parts of the call that it needs. */
 interface MemoryUse {
   memory: MemoryStore;
   secrets: ActivityRuntime['secrets'];

@@ -61,7 +61,7 @@ async function connectClient(flags: ServerFlags, env: NodeJS.ProcessEnv, onNotic
   return { client: principal === undefined ? client : client.as(principal), server };
 }
 
-/** Returns whom a command acts for; undefined if neither flags nor the environment name anybody: it then reaches all runs. */
+/** Returns whom a command acts for; undefined if neither the flags nor the environment name a principal: it then reaches all runs. */
 export function actingPrincipal({ tenant, user }: Pick<ServerFlags, 'tenant' | 'user'>, env: NodeJS.ProcessEnv): Principal | undefined {
   const principal = { tenant: tenant ?? (env['LONGHAUL_TENANT'] || undefined), user: user ?? (env['LONGHAUL_USER'] || undefined) };
   if (principal.tenant === undefined && principal.user === undefined) return undefined;

@@ -90,7 +90,7 @@ export class LonghaulClient {
   /**
    * Returns a client that acts for a principal: it starts runs and sessions for it, and reaches those of the same tenant and the same
    * user alone; any other id is `run_not_found`, in every method. It uses the connection of this client. Throws a UsageError for a
-   * principal that names nobody, and on a client that acts for another one.
+   * principal without tenant and user, and on a client that acts for another one.
    */
   as(principal: Principal): LonghaulClient {
     if (this.#principal !== undefined && !isSame(this.#principal, principal)) {

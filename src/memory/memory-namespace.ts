@@ -10,7 +10,7 @@ export interface MemoryOwner {
 }
 
 /**
- * Returns the namespace of a memory: another one for each tenant, user, agent, program and scope, whatever characters their names have.
+ * Returns the namespace of a memory: another one for each tenant, user, agent, program and scope, with any characters in their names.
  * The claims of the principal are no part of it, because they change. Owners without a principal share one namespace for each agent.
  */
 export function memoryNamespace({ principal = {}, agent, program, scope }: MemoryOwner): string {

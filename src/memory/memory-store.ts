@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '../core/domain/json/json.ts';
 
-/** Where an entry came from: the run that stored it, and the offset of the event whose call did. */
+/** The origin of an entry: the run that stored it, and the offset of the event whose call did. */
 export interface MemorySource {
   runId: string;
   offset?: number;

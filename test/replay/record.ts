@@ -8,6 +8,7 @@ import { PROGRAM_RUN } from '../../src/core/protocol.ts';
 import { startDevServer } from '../../src/dev-server/index.ts';
 import { scriptedModel } from '../../src/testing/index.ts';
 import { createWorker, type CreateWorkerOptions, inMemory } from '../../worker/index.ts';
+import { fakeMemory } from '../fakes/fake-memory.ts';
 import { historyFile } from './histories.ts';
 import { notebook } from './local-agents.ts';
 import { RecordedRun } from './recorded-run.ts';
@@ -31,6 +32,7 @@ async function play(client: LonghaulClient, server: { address: string }, name: s
     providers: { scripted, child },
     workflowsPath,
     resources: { notebook },
+    memoryStore: fakeMemory(),
     shutdownGrace: 100,
     ...(continueAt === undefined ? {} : { continueAsNew: { events: continueAt } }),
     ...options,

@@ -1,4 +1,4 @@
-import type { MemoryNote } from '../../core/domain/memory/recalled.ts';
+import type { MemoryNote } from '../../core/domain/memory/memory-note.ts';
 import { printableLine } from '../../core/domain/content/printable.ts';
 import type { Look } from '../output.ts';
 

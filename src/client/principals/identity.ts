@@ -17,7 +17,7 @@ export function isSame(one: Identity, other: Identity): boolean {
   return one.tenant === other.tenant && one.user === other.user;
 }
 
-/** Returns the principal that a client acts for. Throws a UsageError for one that names neither a tenant nor a user, or has another form. */
+/** Returns the principal that a client acts for. Throws a UsageError for one without tenant and user, or of another form. */
 export function checkPrincipal(value: unknown): Principal {
   const problems = isJsonObject(value) ? checkJson(PRINCIPAL_SCHEMA, value) : [{ path: '', message: 'expected an object' }];
   if (problems.length > 0) throw new UsageError(`the client: "principal": ${problemsText(problems)}`);

@@ -12,7 +12,7 @@ export interface PrincipalFilter {
   user?: string;
 }
 
-/** Whose runs a client lists. */
+/** The principal whose runs a client lists. */
 export interface Owner {
   /** The principal of the client; undefined if it lists all runs. */
   identity: Identity | undefined;

@@ -28,6 +28,7 @@ import { type StartOperation, updateRun, type UpdateOptions } from '../updates/u
 import { raiseLimits, type RaiseOptions } from '../updates/raise-limits.ts';
 import { type Identity, identityOf } from '../principals/identity.ts';
 import type { OwnRuns } from '../principals/own-runs.ts';
+import { ReachedRun } from '../principals/reached-run.ts';
 import { principalAttributes } from '../principals/principal-attributes.ts';
 import { withSaved } from './with-saved.ts';
 import { readTurn, waitForTurn } from './read-turn.ts';
@@ -67,7 +68,7 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
   /** The session as a run: its events, approvals, status, `cancel` and so on. Its `result` is that of the whole session. */
   readonly run: RunHandle<Output, Unfinished>;
   readonly #client: Client;
-  readonly #own: OwnRuns;
+  readonly #reached: ReachedRun;
   readonly #start: (attributes: SearchAttributePair[]) => StartOperation;
   /** The search attributes that tell the session from other runs, and whom it acts for. */
   readonly #attributes: SearchAttributePair[];
@@ -82,7 +83,7 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
     this.id = checkRunId(options.id);
     this.run = run;
     this.#client = client;
-    this.#own = own;
+    this.#reached = new ReachedRun(client, this.id, own);
     this.#chain = new RunChain(client, this.id);
     const { turnLimits, principal: _, user: _user, limits: _limits, id, ...others } = options;
     const principal = principalOf(options);
@@ -146,7 +147,7 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
    */
   async turn(number?: number, options: WaitOptions = {}): Promise<TurnResult<Output, Unfinished>> {
     const turn = number ?? (await this.status()).session?.turns ?? 0;
-    return this.#reach(async () => {
+    return this.#reached.for(async () => {
       const ended = await readTurn(this.#read, turn);
       return ended === undefined ? this.#wait(turn, options) : this.#result(ended);
     });
@@ -159,23 +160,23 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
       ...(by === undefined ? {} : { by }),
       ...(turn === undefined ? {} : { turn }),
     };
-    return this.#reach(() => updateRun<InterruptReceipt>(this.#client, this.id, { name: UPDATES.interrupt, argument }, options));
+    return this.#reached.for(() => updateRun<InterruptReceipt>(this.#client, this.id, { name: UPDATES.interrupt, argument }, options));
   }
 
   /** Has the agent resolved again before the next turn: it gets the instructions, tools and limits that the workers have by then. */
   async refresh(options: UpdateOptions = {}): Promise<RefreshReceipt> {
-    return this.#reach(() => updateRun<RefreshReceipt>(this.#client, this.id, { name: UPDATES.refresh, argument: {} }, options));
+    return this.#reached.for(() => updateRun<RefreshReceipt>(this.#client, this.id, { name: UPDATES.refresh, argument: {} }, options));
   }
 
   /** Empties the conversation, after the turn that goes on: the next turn sees none of it. Deps, turns and limits stay, and so does the record. */
   async reset(options: UpdateOptions = {}): Promise<ResetReceipt> {
-    return this.#reach(() => updateRun<ResetReceipt>(this.#client, this.id, { name: UPDATES.reset, argument: {} }, options));
+    return this.#reached.for(() => updateRun<ResetReceipt>(this.#client, this.id, { name: UPDATES.reset, argument: {} }, options));
   }
 
   /** Closes the session, after the turn that goes on: its run completes. */
   async close({ by, ...options }: { by?: string } & UpdateOptions = {}): Promise<CloseReceipt> {
     const argument = by === undefined ? {} : { by };
-    return this.#reach(() => updateRun<CloseReceipt>(this.#client, this.id, { name: UPDATES.close, argument }, options));
+    return this.#reached.for(() => updateRun<CloseReceipt>(this.#client, this.id, { name: UPDATES.close, argument }, options));
   }
 
   /**
@@ -183,7 +184,7 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
    * each id. Throws `invalid_input` for a limit that would be lower or that the session does not have, `run_ended`, `wait_timeout`.
    */
   async raise(limits: SessionLimitOptions, options: RaiseOptions = {}): Promise<RaiseReceipt> {
-    return this.#reach(() => raiseLimits(this.#client, this.id, { session: plainSessionLimits(limits) }, options));
+    return this.#reached.for(() => raiseLimits(this.#client, this.id, { session: plainSessionLimits(limits) }, options));
   }
 
   /** Returns the status of the session: `idle` between two turns, with its turns, limits and amounts in `session`. */
@@ -208,13 +209,5 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
 
   get #read(): { client: Client; sessionId: string; chain: RunChain } {
     return { client: this.#client, sessionId: this.id, chain: this.#chain };
-  }
-
-  /** Does the work, if the client reaches the session. */
-  #reach<Value>(work: () => Promise<Value>): Promise<Value> {
-    return failIfUnreachable(this.#client, async () => {
-      await this.#own.require(this.id);
-      return work();
-    });
   }
 }

@@ -72,7 +72,7 @@ export async function startWorkflow(
   const published = principalAttributes(input.principal ?? {}, settings.userKey);
   const begun: Begun = { client, type, workflow, published };
   const isStarted = await begin(begun, options);
-  // An id that is taken is refused, whoever has it: only a run of its own is returned to a client that acts for a principal.
+  // An id that is taken is refused, also if another principal has it: only a run of its own is returned to a client that acts for a principal.
   if (!isStarted && (ifExists === 'fail' || !(await reaches(settings.own, runId)))) {
     throw new LonghaulError(
       'run_exists',

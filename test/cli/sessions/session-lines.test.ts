@@ -11,7 +11,7 @@ import { noUsage } from '../../../src/core/domain/model/usage.ts';
 import type { Event } from '../../../src/core/domain/record/event.ts';
 import type { RunRecord } from '../../../src/core/domain/record/run-record.ts';
 import { newStep } from '../../../src/core/domain/record/step.ts';
-import type { TurnNote } from '../../../src/core/domain/sessions/session-state.ts';
+import type { TurnNote } from '../../../src/core/domain/sessions/session-notes.ts';
 import type { SessionView } from '../../../src/core/domain/sessions/session-views.ts';
 import { commandIo } from '../command-io.ts';
 import { AT } from '../pending-approvals.ts';

@@ -1,4 +1,5 @@
 import type { Event } from '../record/event.ts';
+import type { MemoryNote } from './memory-note.ts';
 
 /** The author of events with entries of a memory. */
 export const MEMORY_AUTHOR = 'memory';
@@ -15,9 +16,6 @@ export interface Recalled {
   text: string;
   note: MemoryNote;
 }
-
-/** The note on an event about the memory: the number of entries that it gave, or why it was not available. */
-export type MemoryNote = { entries: number } | { unavailable: string };
 
 /** Returns the event of what was recalled: a message of a user, or no content if the memory was not available. */
 export function recallEvent({ id, text, note }: Recalled): Pick<Event, 'id' | 'author' | 'content' | 'memory'> {

@@ -5,10 +5,10 @@ import type { RecordedUpdate } from './context-update.ts';
 import type { GuardrailNote } from '../guardrails/guardrail.ts';
 import type { JsonValue } from '../json/json.ts';
 import type { LimitRaise } from '../agent/limits.ts';
-import type { MemoryNote } from '../memory/recalled.ts';
+import type { MemoryNote } from '../memory/memory-note.ts';
 import type { PermissionChange } from '../permissions/permission-change.ts';
 import type { StepNote } from '../program/step-note.ts';
-import type { RefreshNote, TurnNote } from '../sessions/session-state.ts';
+import type { RefreshNote, TurnNote } from '../sessions/session-notes.ts';
 import type { EstimatedUsage, Spent, UsageStats } from '../model/usage.ts';
 
 /**

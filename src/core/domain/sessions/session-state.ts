@@ -2,7 +2,6 @@ import type { JsonValue } from '../json/json.ts';
 import type { LimitChanges } from '../agent/limits.ts';
 import type { RunOverrides } from '../run/overrides.ts';
 import type { RunResultFields } from '../run/result.ts';
-import type { TerminalStatus, StopReason } from '../run/status.ts';
 import type { SessionInput } from './session-input.ts';
 
 /** The amounts that turns have used. */
@@ -56,16 +55,4 @@ export interface TurnResultFields extends Omit<RunResultFields, 'steps'> {
   turn: number;
   /** The step of the session with which the turn began. 1-based. */
   firstStep: number;
-}
-
-/** The outcome of resolving the agent of a session again, as an event of the record: its new digest, or why the agent stays as it was. */
-export type RefreshNote = { digest: string } | { failed: { code: string; message: string } };
-
-/** The end of a turn, as an event of the record. The answer is in the event before. */
-export interface TurnNote {
-  /** 1-based. */
-  number: number;
-  status: TerminalStatus;
-  stopReason: StopReason;
-  error?: string;
 }
