@@ -5,7 +5,7 @@ import type { Anchor } from '../src/anchors/anchor.ts';
 import type { AnyAgent } from '../src/define/agent-definition.ts';
 import type { AnyProgram } from '../src/define/program/program-definition.ts';
 import type { AnyTool } from '../src/define/tools/tool-definition.ts';
-import type { MemoryBackend } from '../src/memory/memory-backend.ts';
+import type { MemoryStore } from '../src/memory/memory-store.ts';
 import type { AuthorizeDecision, NotifyWaiting } from '../src/define/decision-hooks.ts';
 import type { NotifyEnded } from '../src/define/ended-hook.ts';
 import { requireKnown, wholeNumber } from '../src/define/options/option-checks.ts';
@@ -53,7 +53,7 @@ export interface RuntimeOptions {
   /** Anchors that programs may name, besides the built-in ones. */
   anchors?: readonly Anchor[];
   /** The memory of the steps `remember` and `recall`. Without it, programs with such steps do not start. */
-  memory?: MemoryBackend;
+  memory?: MemoryStore;
   /**
    * Live objects that tools receive as `context.resources`: plain values are passed on as they are; those made with
    * `resource()` are opened before the worker polls, checked for health, and closed when the worker has drained.

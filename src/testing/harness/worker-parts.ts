@@ -2,7 +2,7 @@ import type { AnyAgent } from '../../define/agent-definition.ts';
 import type { Anchor } from '../../anchors/anchor.ts';
 import type { AnyProgram } from '../../define/program/program-definition.ts';
 import { reachableAgents } from './reachable-agents.ts';
-import type { MemoryBackend } from '../../memory/memory-backend.ts';
+import type { MemoryStore } from '../../memory/memory-store.ts';
 import type { Resources } from '../../define/context/run-context.ts';
 import { withSubAgents } from '../../define/children/sub-agents.ts';
 import { UsageError } from '../../core/domain/errors/error.ts';
@@ -21,7 +21,7 @@ export interface WorkerParts extends Passed {
   agents: readonly AnyAgent[];
   programs?: readonly AnyProgram[];
   anchors?: readonly Anchor[];
-  memory?: MemoryBackend;
+  memory?: MemoryStore;
   providers: Readonly<Record<string, ModelClient>>;
   resources: Resources;
   secrets?: SecretSource | readonly SecretSource[];
