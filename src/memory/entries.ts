@@ -1,8 +1,9 @@
 import { checkedEntry, pageSize, requireForgettable, requireNamespace, requireVector } from './entry-bounds.ts';
 import { compareKeys, keyBefore, pageOf } from './key-cursor.ts';
 import type { FoundEntry, MemoryEntry, MemoryPage, MemoryStore, NewEntry, RecallQuery } from './memory-store.ts';
-import { cosineOf, textScore, wantedEntries, weakScore, wordWeight } from './ranking.ts';
-import { foldedText, foldedValue, queryWords, wordsOf } from './searched-text.ts';
+import { cosineOf, textScore, wantedEntries, weakScore } from './ranking.ts';
+import { foldedText, foldedValue, queryWords } from './searched-text.ts';
+import { wordShares } from './word-shares.ts';
 
 /** An entry in a list of all entries of a memory, the oldest first. */
 export interface ListedEntry {
@@ -36,7 +37,8 @@ export function findEntries(list: readonly ListedEntry[], { namespace, text, top
   if (vector !== undefined) requireVector('The vector of the query', vector);
   const searched = list.filter((one) => namespace === undefined || one.namespace === namespace).toReversed();
   const query = foldedText(text);
-  const shares = wordShares(searched, query);
+  const texts = searched.map(({ entry }) => `${foldedText(entry.key)} ${foldedValue(entry.value)}`);
+  const shares = wordShares(texts, queryWords(query));
   return searched
     .map((one, index) => ({
       ...one,
@@ -62,13 +64,4 @@ export function listEntries(list: readonly ListedEntry[], { namespace, cursor, l
 
 function meaning({ vector }: ListedEntry, asked: readonly number[] | undefined): number {
   return vector === undefined || asked === undefined ? 0 : cosineOf(vector, asked);
-}
-
-/** Returns the share of the words of a query that each entry has, by their weight. */
-function wordShares(list: readonly ListedEntry[], query: string): number[] {
-  const asked = queryWords(query);
-  const had = list.map(({ entry }) => new Set(wordsOf(`${foldedText(entry.key)} ${foldedValue(entry.value)}`)));
-  const weights = asked.map((word) => wordWeight(had.filter((words) => words.has(word)).length, list.length));
-  const whole = weights.reduce((sum, weight) => sum + weight, 0);
-  return had.map((words) => asked.reduce((sum, word, index) => sum + (words.has(word) ? (weights[index] ?? 0) / whole : 0), 0));
 }

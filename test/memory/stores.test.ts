@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { memoryStoreConformance } from '../../src/memory/conformance/memory-store-conformance.ts';
 import { fileMemory } from '../../src/memory/file-memory.ts';
 import { inMemory } from '../../src/memory/in-memory.ts';
+import { sqliteMemoryOf } from '../../src/memory/sqlite/sqlite-memory.ts';
 import type { MemoryStore } from '../../src/memory/memory-store.ts';
 
 let folder = '';
@@ -16,6 +17,8 @@ afterEach(() => rm(folder, { recursive: true }));
 const STORES: [string, () => MemoryStore][] = [
   ['inMemory', inMemory],
   ['fileMemory', () => fileMemory({ file: join(folder, 'deep', 'memory.json') })],
+  ['sqliteMemory', () => sqliteMemoryOf({ file: join(folder, 'deep', 'memory.db') }, { isPlain: false })],
+  ['sqliteMemory without an index', () => sqliteMemoryOf({ file: join(folder, 'memory.db') }, { isPlain: true })],
 ];
 
 describe.each(STORES)('%s', (_, create) => {
