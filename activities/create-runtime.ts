@@ -5,7 +5,6 @@ import type { Anchor } from '../src/anchors/anchor.ts';
 import type { AnyAgent } from '../src/define/agent-definition.ts';
 import type { AnyProgram } from '../src/define/program/program-definition.ts';
 import type { AnyTool } from '../src/define/tools/tool-definition.ts';
-import type { MemoryBackend } from '../src/memory/memory-backend.ts';
 import type { MemoryStore } from '../src/memory/memory-store.ts';
 import type { AuthorizeDecision, NotifyWaiting } from '../src/define/decision-hooks.ts';
 import type { NotifyEnded } from '../src/define/ended-hook.ts';
@@ -53,10 +52,8 @@ export interface RuntimeOptions {
   tools?: readonly AnyTool[];
   /** Anchors that programs may name, besides the built-in ones. */
   anchors?: readonly Anchor[];
-  /** The memory of the steps `remember` and `recall`. Without it, programs with such steps do not start. */
-  memory?: MemoryBackend;
-  /** The memory of agents with `memory`, which do not start without it. */
-  memoryStore?: MemoryStore;
+  /** The memory of agents, and of the steps `remember` and `recall` of programs. Without it, agents with `memory` and programs with such steps do not start. */
+  memory?: MemoryStore;
   /**
    * Live objects that tools receive as `context.resources`: plain values are passed on as they are; those made with
    * `resource()` are opened before the worker polls, checked for health, and closed when the worker has drained.
@@ -147,7 +144,7 @@ export function createRuntime(options: RuntimeOptions, context: RuntimeContext):
   const programs = new ProgramRegistry(options.programs ?? [], options.tools ?? []);
   const agents = checkedAgents(programs.withAgents(options.agents));
   requireStore({ ...options, agents, tools: programs.tools });
-  requireMemory(agents, options.memoryStore);
+  requireMemory(agents, options.memory);
   const { log, searchAttributes, upgradeOnContinueAsNew } = context;
   const secrets = new SecretVault(options.secrets);
   const resourcePool = workerResources(options.resources ?? {}, { agents, programTools: programs.tools, secrets, log });
@@ -157,7 +154,6 @@ export function createRuntime(options: RuntimeOptions, context: RuntimeContext):
     skills: new WorkerSkills(agents),
     anchors: new AnchorRegistry(options.anchors ?? []),
     memory: options.memory,
-    memoryStore: options.memoryStore,
     stepValues: new StepValuesCache(new OutputStore(options.payloadStore)),
     resourcePool,
     secrets,

@@ -41,7 +41,6 @@ export const PLUGIN_OPTIONS: Record<keyof LonghaulPluginOptions, true> = {
   tools: true,
   anchors: true,
   memory: true,
-  memoryStore: true,
   providers: true,
   resources: true,
   secrets: true,

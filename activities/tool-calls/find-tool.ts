@@ -10,7 +10,7 @@ type CallOwner = Pick<RunToolInput, 'agentName' | 'ofProgram' | 'mcp' | 'skill' 
 
 /** Returns the tool of a call by its name, or undefined if this worker no longer has the tool, its agent, its MCP server or a memory. */
 export function findTool(
-  runtime: Pick<ActivityRuntime, 'registry' | 'mcp' | 'skills' | 'payloadStore' | 'memoryStore' | 'secrets'>,
+  runtime: Pick<ActivityRuntime, 'registry' | 'mcp' | 'skills' | 'payloadStore' | 'memory' | 'secrets'>,
   { mcp, skill, memory, at, ...owner }: CallOwner,
   name: string,
 ): AnyTool | undefined {

@@ -20,7 +20,7 @@ const VALUE_BYTES = 8_000;
 /** The most entries that `recall` returns unless the model asks for another number. */
 const DEFAULT_TOP_K = 5;
 
-type MemoryRuntime = Pick<ActivityRuntime, 'memoryStore' | 'secrets'>;
+type MemoryRuntime = Pick<ActivityRuntime, 'memory' | 'secrets'>;
 
 /** The memory that a call uses, and its place in the record. */
 interface MemoryCall {

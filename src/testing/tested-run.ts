@@ -44,7 +44,7 @@ export interface TestCircumstances {
   /** The store for large tool results. */
   payloadStore?: PayloadStore;
   /** The memory of agents with `memory`. */
-  memoryStore?: MemoryStore;
+  memory?: MemoryStore;
   prices?: Readonly<Record<string, ModelPrice>>;
   /** The hooks of all agents, as on a worker. */
   hooks?: readonly AnyHook[];

@@ -33,7 +33,7 @@ test('a worker without a memory cannot have an agent that uses one', () => {
   );
   const lead = defineAgent({ name: 'lead', model: 'scripted/m', tools: [agentTool(clerk)] });
   expect(runtime({ agents: [lead] })).toThrow('agent "clerk" has "memory"');
-  expect(runtime({ agents: [lead], memoryStore: fakeMemory() })).not.toThrow();
+  expect(runtime({ agents: [lead], memory: fakeMemory() })).not.toThrow();
 });
 
 function programOf(step: ReturnType<typeof tool>) {

@@ -165,7 +165,7 @@ const ZONES: readonly Zone[] = [
   },
   {
     files: 'src/testing/',
-    may: ['src/core/', 'src/require-node.ts', 'src/model/real-models.ts'],
+    may: ['src/core/', 'src/memory/conformance/', 'src/require-node.ts', 'src/model/real-models.ts'],
     mayTypes: ['src/', 'worker/'],
     mayLazily: ['src/dev-server/'],
     packages: ['node:*'],

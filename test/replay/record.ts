@@ -28,11 +28,11 @@ async function play(client: LonghaulClient, server: { address: string }, name: s
   const worker = await createWorker({
     address: server.address,
     taskQueue: name,
+    memory: fakeMemory(),
     ...definitionsOf(scenario),
     providers: { scripted, child },
     workflowsPath,
     resources: { notebook },
-    memoryStore: fakeMemory(),
     shutdownGrace: 100,
     ...(continueAt === undefined ? {} : { continueAsNew: { events: continueAt } }),
     ...options,

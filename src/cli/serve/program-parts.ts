@@ -76,7 +76,7 @@ function memoryIn(path: string, memory: unknown): Memory | undefined {
 }
 
 function isMemory(value: unknown): value is Memory {
-  return isObject(value) && ['store', 'retrieve', 'clear'].every((name) => typeof value[name] === 'function');
+  return isObject(value) && ['remember', 'recall', 'forget', 'list'].every((name) => typeof value[name] === 'function');
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

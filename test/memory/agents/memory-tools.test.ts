@@ -14,7 +14,7 @@ const keep = callTool('remember', { key: 'colour', value: 'green' }, 'c1');
 test('the model stores, finds and removes values', async () => {
   const memory = fakeMemory();
   const model = scriptedModel([keep, callTool('recall', { query: 'colour' }), callTool('forget', { key: 'colour' }), say('Done.')]);
-  const run = await testAgent(clerk, { input: 'Go', runId: 'run-1', principal, memoryStore: memory, model });
+  const run = await testAgent(clerk, { input: 'Go', runId: 'run-1', principal, memory, model });
   expect(timelineOf(run)).toEqual([
     'user: Go',
     'clerk calls remember {"key":"colour","value":"green"}',
@@ -32,8 +32,8 @@ test('the model stores, finds and removes values', async () => {
 test('a later run recalls what an earlier one has stored', async () => {
   const memory = fakeMemory();
   const both = defineAgent({ name: 'clerk', model: 'scripted/m', memory: true });
-  await testAgent(both, { input: 'Go', principal, memoryStore: memory, model: scriptedModel([keep, say('Kept.')]) });
-  const run = await testAgent(both, { input: 'My colour?', principal, memoryStore: memory, model: scriptedModel([say('Green.')]) });
+  await testAgent(both, { input: 'Go', principal, memory, model: scriptedModel([keep, say('Kept.')]) });
+  const run = await testAgent(both, { input: 'My colour?', principal, memory, model: scriptedModel([say('Green.')]) });
   expect(timelineOf(run)[1]).toMatch(/^memory: .*"key":"colour","value":"green"/s);
 });
 
@@ -44,7 +44,7 @@ test('the memory is not chosen by the arguments', async () => {
     callTool('recall', { query: 'colour' }),
     say('Done.'),
   ]);
-  const run = await testAgent(clerk, { input: 'Go', principal, memoryStore: memory, model });
+  const run = await testAgent(clerk, { input: 'Go', principal, memory, model });
   expect(timelineOf(run).filter((line) => line.startsWith('recall'))).toEqual([
     expect.stringMatching(/^recall failed: .*namespace/s),
     'recall: {"entries":[]}',
@@ -58,7 +58,7 @@ test.each([
 ])('after %s there is one entry', async (_, fault) => {
   const memory = fakeMemory();
   const model = scriptedModel([keep, say('Kept.')]);
-  const run = await testAgent(clerk, { input: 'Go', runId: 'run-1', principal, memoryStore: memory, model, faults: [fault()] });
+  const run = await testAgent(clerk, { input: 'Go', runId: 'run-1', principal, memory, model, faults: [fault()] });
   expect(run.result.output).toBe('Kept.');
   expect(memory.stored).toHaveLength(2);
   expect((await memory.list({ namespace })).entries).toEqual([
@@ -69,13 +69,13 @@ test.each([
 test('a removal whose completion was lost is reported as one', async () => {
   const memory = fakeMemory([{ namespace, key: 'colour', value: 'green' }]);
   const model = scriptedModel([callTool('forget', { key: 'colour' }), say('Done.')]);
-  const run = await testAgent(clerk, { input: 'Go', principal, memoryStore: memory, model, faults: [dropCompletion('forget')] });
+  const run = await testAgent(clerk, { input: 'Go', principal, memory, model, faults: [dropCompletion('forget')] });
   expect(timelineOf(run)[2]).toBe('forget: {"forgotten":"colour"}');
 });
 
 test('the model learns that there is nothing to remove', async () => {
   const model = scriptedModel([callTool('forget', { key: 'size' }), say('Done.')]);
-  const run = await testAgent(clerk, { input: 'Go', principal, memoryStore: fakeMemory(), model });
+  const run = await testAgent(clerk, { input: 'Go', principal, memory: fakeMemory(), model });
   expect(timelineOf(run)[2]).toBe('forget failed: There is no entry with the key "size"');
 });
 
@@ -88,7 +88,7 @@ test('permissions and approvals name the tools of the memory', async () => {
     permissions: { deny: ['forget'], ask: ['remember'] },
   });
   const model = scriptedModel([callTool('forget', { key: 'colour' }), callTool('remember', { key: 'size', value: 'L' }), say('Done.')]);
-  const run = await testAgent(careful, { input: 'Go', principal, memoryStore: memory, model, decide: () => approve() });
+  const run = await testAgent(careful, { input: 'Go', principal, memory, model, decide: () => approve() });
   expect(timelineOf(run)).toEqual([
     'user: Go',
     expect.stringContaining('calls forget'),
@@ -116,7 +116,7 @@ test('a value with a secret, or one that is too large, is not stored', async () 
     callTool('remember', { key: 'long', value: 'x'.repeat(8_001) }),
     say('Done.'),
   ]);
-  const run = await testAgent(knowing, { input: 'Go', principal, memoryStore: memory, model, secrets: { token: 'tok-123456789' } });
+  const run = await testAgent(knowing, { input: 'Go', principal, memory, model, secrets: { token: 'tok-123456789' } });
   expect(timelineOf(run).filter((line) => line.startsWith('remember'))).toEqual([
     'remember failed: The entry contains a secret: it was not stored. Leave the secret out',
     expect.stringMatching(/^remember failed: The value has 8003 bytes of JSON, over 8000: it was not stored/),
@@ -126,7 +126,7 @@ test('a value with a secret, or one that is too large, is not stored', async () 
 
 test('a memory that fails is an error that the model reads, after the attempts of a tool', async () => {
   const failing: MemoryStore = { ...fakeMemory(), remember: () => Promise.reject(new Error('no connection')) };
-  const run = await testAgent(clerk, { input: 'Go', principal, memoryStore: failing, model: scriptedModel([keep, say('Sorry.')]) });
+  const run = await testAgent(clerk, { input: 'Go', principal, memory: failing, model: scriptedModel([keep, say('Sorry.')]) });
   expect(timelineOf(run)[2]).toBe('remember failed: The memory is not available: no connection (3 attempts)');
 });
 
@@ -134,6 +134,6 @@ test('a sub-agent acts for the same user, with a memory of its own name', async 
   const memory = fakeMemory();
   const lead = defineAgent({ name: 'lead', model: 'scripted/m', tools: [agentTool(clerk)], memory: true });
   const model = scriptedModel([callTool('clerk', { request: 'Keep it' }), keep, say('Kept.'), keep, say('Done.')]);
-  await testAgent(lead, { input: 'Go', principal, memoryStore: memory, model });
+  await testAgent(lead, { input: 'Go', principal, memory, model });
   expect(memory.stored.map((entry) => entry.namespace)).toEqual([namespace, memoryNamespace({ principal, agent: 'lead' })]);
 });

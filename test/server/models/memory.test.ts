@@ -16,8 +16,8 @@ const SCRIPT = [callTool('remember', { key: 'size', value: 'L' }, 'c1'), callToo
 /** Does a run on a testbed, and returns its id with the requests of the model. */
 async function runOn(testbed: Testbed, more: Partial<CreateWorkerOptions> = {}): Promise<{ runId: string; scripted: ScriptedModel }> {
   const scripted = scriptedModel(SCRIPT);
-  const memoryStore = fakeMemory([{ namespace, key: 'colour', value: VALUE }]);
-  await testbed.work({ agents: [clerk], providers: { scripted }, memoryStore, ...more });
+  const memory = fakeMemory([{ namespace, key: 'colour', value: VALUE }]);
+  await testbed.work({ agents: [clerk], providers: { scripted }, memory, ...more });
   const { runId } = await testbed.client.run(clerk, { input: 'My colour?', principal, taskQueue: testbed.taskQueue });
   return { runId, scripted };
 }

@@ -11,14 +11,9 @@ const both = agentWith([], { memory: true });
 const filled = (): FakeMemory => fakeMemory([colour]);
 
 /** Makes a scenario with a memory of its own for each kit. */
-function remembering(
-  name: string,
-  agent: Scenario['agent'],
-  memory: () => MemoryStore,
-  parts: Omit<ScenarioParts, 'memoryStore'>,
-): Scenario {
+function remembering(name: string, agent: Scenario['agent'], memory: () => MemoryStore, parts: Omit<ScenarioParts, 'memory'>): Scenario {
   const one = scenario(name, agent, { principal, ...parts });
-  return { ...one, options: () => ({ ...one.options(), memoryStore: memory() }) };
+  return { ...one, options: () => ({ ...one.options(), memory: memory() }) };
 }
 
 const keep = callTool('remember', { key: 'size', value: 'L' });

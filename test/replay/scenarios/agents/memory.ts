@@ -12,7 +12,7 @@ export const memory: Record<string, AgentScenario> = {
   'memory-recalled': {
     agent: 'mindful',
     start: { principal },
-    worker: { memoryStore: fakeMemory([entry]) },
+    worker: { memory: fakeMemory([entry]) },
     script: [
       together(callTool('remember', { key: 'R', value: 'The letter after Q' }, 'm1'), callTool('search', { query: 'a' }, 'm2')),
       callTool('recall', { query: 'letter' }, 'm3'),
@@ -23,7 +23,7 @@ export const memory: Record<string, AgentScenario> = {
   'memory-dropped-over-executions': {
     agent: 'mindful',
     start: { principal },
-    worker: { memoryStore: fakeMemory([entry]) },
+    worker: { memory: fakeMemory([entry]) },
     script: [
       callTool('remember', { key: 'R', value: long }, 'm5'),
       callTool('remember', { key: 'S', value: long }, 'm6'),
@@ -35,7 +35,7 @@ export const memory: Record<string, AgentScenario> = {
   },
   'memory-not-available': {
     agent: 'mindful',
-    worker: { memoryStore: { ...fakeMemory(), recall: () => Promise.reject(new Error('no connection')) } },
+    worker: { memory: { ...fakeMemory(), recall: () => Promise.reject(new Error('no connection')) } },
     script: [callTool('search', { query: 'a' }, 'm8'), say('done')],
   },
 };
