@@ -59,7 +59,9 @@ function isBetweenSteps({
   if (given) return true;
   if (compaction !== undefined) return false;
   const isMessage = content.some((item) => item.type === 'message' && item.role === 'user');
-  return isMessage || [decision, refused, raised, permissions, interrupted, failed, memory].some((one) => one !== undefined) || author === 'user';
+  return (
+    isMessage || [decision, refused, raised, permissions, interrupted, failed, memory].some((one) => one !== undefined) || author === 'user'
+  );
 }
 
 function isResponse({ content, usage, compaction }: Event): boolean {

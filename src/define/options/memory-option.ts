@@ -46,10 +46,7 @@ interface AgentMemoryOptions {
  * Returns the memory of an agent; undefined if it has none. Throws a UsageError for values that cannot work, and for a tool with the name
  * of one that the memory gives the agent.
  */
-export function agentMemory(
-  owner: string,
-  { memory = false, tools = [], replyFormat }: AgentMemoryOptions,
-): MemoryPolicy | undefined {
+export function agentMemory(owner: string, { memory = false, tools = [], replyFormat }: AgentMemoryOptions): MemoryPolicy | undefined {
   if (memory === false) return undefined;
   const what = `${owner}: "memory"`;
   if (memory !== true && (typeof memory !== 'object' || memory === null || Array.isArray(memory)))
@@ -65,7 +62,9 @@ export function agentMemory(
     throw new UsageError(`${owner} has a tool named "${taken.name}", which its "memory" gives it: ${instead}`);
   }
   if (hasTools && replyFormat === 'code')
-    throw new UsageError(`${owner} answers in code, which cannot call ${REMEMBER}: set "memory.tools" to false, or leave "replyFormat" out`);
+    throw new UsageError(
+      `${owner} answers in code, which cannot call ${REMEMBER}: set "memory.tools" to false, or leave "replyFormat" out`,
+    );
   return {
     ...(options.name === undefined ? {} : { name: memoryName(`${owner}: "memory.name"`, options.name) }),
     ...(recall === undefined ? {} : { recall }),
