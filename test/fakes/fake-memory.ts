@@ -1,4 +1,3 @@
-import type { JsonObject } from '../../src/core/domain/json/json.ts';
 import type { FoundEntry, MemoryEntry, MemoryStore, NewEntry, RecallQuery } from '../../src/memory/memory-store.ts';
 
 /** A memory of a test, with the calls that it got. */
@@ -16,7 +15,7 @@ export function fakeMemory(entries: readonly NewEntry[] = [], now: () => number 
     return known;
   };
   const put = ({ namespace, key, value, metadata = {}, source }: NewEntry): MemoryEntry => {
-    const entry = { key, value, metadata: metadata as JsonObject, timestamp: now(), ...(source === undefined ? {} : { source }) };
+    const entry = { key, value, metadata, timestamp: now(), ...(source === undefined ? {} : { source }) };
     of(namespace).set(key, structuredClone(entry));
     return entry;
   };

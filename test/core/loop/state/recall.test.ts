@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { AgentSnapshot } from '../../../../src/core/domain/agent/agent-snapshot.ts';
 import { DEFAULT_RECALL } from '../../../../src/core/domain/memory/memory-policy.ts';
 import { RECALL_FRAME, type Recalled } from '../../../../src/core/domain/memory/recalled.ts';
 import type { ModelCallOutcome } from '../../../../src/core/loop/ports.ts';
@@ -98,7 +97,7 @@ test('each agent of a run asks its memory on its first turn', async () => {
 
 test('a run that continues as new at any point asks and records the same', async () => {
   const model = (): ModelCallOutcome[] => [responded([call('c1', 't'), call('c2', 't')], found()), called(call('c3', 't')), said('done')];
-  const whole = await runFake({ snapshot: snapshot as AgentSnapshot, model: model() });
+  const whole = await runFake({ snapshot, model: model() });
   await fc.assert(
     fc.asyncProperty(fc.array(fc.boolean(), { maxLength: 20 }), async (points) => {
       let asks = 0;
