@@ -28,11 +28,15 @@ export function weakScore({ words = 0, cosine = 0 }: { words?: number; cosine?: 
   return MOST_WEAK * (1 - (1 - words) * (1 - Math.min(1, Math.max(0, cosine))));
 }
 
+/** In a namespace with this number of entries, a word that over half of them have does not count. */
+const MANY_ENTRIES = 100;
+
 /**
- * Returns the weight of a word that `having` of `all` entries have, as in BM25: a word that few have weighs more, and one that all
- * have next to nothing.
+ * Returns the weight of a word that `having` of `all` entries have, as in BM25: a word that few have weighs more. A word that over half
+ * of many entries have weighs nothing.
  */
 export function wordWeight(having: number, all: number): number {
+  if (all >= MANY_ENTRIES && having > all / 2) return 0;
   return Math.log(1 + (all - having + 0.5) / (having + 0.5));
 }
 

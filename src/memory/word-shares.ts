@@ -6,5 +6,5 @@ export function wordShares(texts: readonly string[], asked: readonly string[]): 
   const had = texts.map((text) => new Set(wordsOf(text)));
   const weights = asked.map((word) => wordWeight(had.filter((words) => words.has(word)).length, texts.length));
   const whole = weights.reduce((sum, weight) => sum + weight, 0);
-  return had.map((words) => asked.reduce((sum, word, index) => sum + (words.has(word) ? (weights[index] ?? 0) / whole : 0), 0));
+  return had.map((words) => asked.reduce((sum, word, index) => sum + (words.has(word) ? (weights[index] ?? 0) / (whole || 1) : 0), 0));
 }

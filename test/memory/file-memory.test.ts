@@ -31,7 +31,7 @@ describe('a memory in a file', () => {
   });
 
   it('loses nothing that several processes store at once', async () => {
-    const store = (prefix: string): Promise<unknown> => promisify(execFile)(process.execPath, [STORE_MANY, file, prefix, '25']);
+    const store = (prefix: string): Promise<unknown> => promisify(execFile)(process.execPath, [STORE_MANY, 'file', file, prefix, '25']);
     await Promise.all(['a', 'b', 'c'].map(store));
     const memory = fileMemory({ file });
     for (const namespace of ['a', 'b', 'c']) expect(await memory.recall({ text: '', namespace, topK: 100 })).toHaveLength(25);

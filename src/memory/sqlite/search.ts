@@ -99,7 +99,7 @@ function indexedHits(database: Database, range: Range, asked: readonly string[],
     return { term, entries, weight: wordWeight(entries, all) };
   });
   const whole = words.reduce((sum, { weight }) => sum + weight, 0);
-  const had = words.filter(({ entries }) => entries > 0);
+  const had = words.filter(({ entries, weight }) => entries > 0 && weight > 0);
   if (had.length === 0) return [];
   return database.all<Hit>(
     `SELECT ${HIT}, min(1.0, sum(weight)) AS score FROM (${had.map(() => rows).join(' UNION ALL ')})
