@@ -86,6 +86,11 @@ describe('a session that continues as new at any point', { timeout: MANY_SESSION
       }
     }));
 
+  it('ends a turn that was interrupted as cancelled, also if its call fails meanwhile', () =>
+    holds(({ actors, turns }) => {
+      for (const number of actors.interrupted) expect(turns[number - 1]).toMatchObject({ turn: number, status: 'cancelled' });
+    }));
+
   it('has the sum of its turns as its amounts, and that of its events as its usage', () =>
     holds(({ turns, result, events }) => {
       const sum = (read: (turn: ChainedSession['turns'][number]) => number): number => turns.reduce((total, turn) => total + read(turn), 0);
