@@ -25,14 +25,23 @@ export async function readTurn({ client, sessionId, chain }: ReadSession, turn: 
   if (view?.result !== undefined) return view.result;
   if (view?.running === turn) return undefined;
   if (view !== undefined && turn > view.turns) throw notBegun(sessionId, turn, view.turns);
+  const { result, begun } = await recordedTurn({ client, sessionId, chain }, turn);
+  if (result === undefined && begun < turn) throw notBegun(sessionId, turn, begun);
+  return result;
+}
+
+/** Reads the result of a turn from the histories, absent if it has not ended there, and the number of turns that have begun. */
+async function recordedTurn(
+  { client, sessionId, chain }: ReadSession,
+  turn: number,
+): Promise<{ result?: TurnResultFields; begun: number }> {
   let begun = 0;
   for await (const { run } of readRun(client, sessionId, chain, { fromTurn: turn })) {
     const result = run.state?.turns?.find((one) => one.turn === turn);
-    if (result !== undefined) return result;
     begun = run.state?.session?.turns ?? 0;
+    if (result !== undefined) return { result, begun };
   }
-  if (begun < turn) throw notBegun(sessionId, turn, begun);
-  return undefined;
+  return { begun };
 }
 
 /** Waits until a turn that was accepted has ended, and returns its result. Throws the reason of the signal. */
@@ -42,9 +51,10 @@ export async function waitForTurn(session: ReadSession, turn: number, signal?: A
     signal?.throwIfAborted();
     const view = await queryRun<TurnView>(session.client, session.sessionId, QUERIES.turn, { turn });
     if (view?.result !== undefined) return view.result;
-    // Without a worker, and for a turn of an earlier execution, history has it if it has ended.
+    // Without a worker, and for a turn of an earlier execution, history has it if it has ended. The first turn of a session begins
+    // only once its agent is resolved.
     if (view === undefined || turn < view.firstTurn) {
-      const result = await readTurn(session, turn);
+      const { result } = await recordedTurn(session, turn);
       if (result !== undefined) return result;
     }
     await sleep(pause, signal);

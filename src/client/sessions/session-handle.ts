@@ -146,7 +146,9 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
    * for a turn that has not begun, `wait_timeout`, and the reason of the signal.
    */
   async turn(number?: number, options: WaitOptions = {}): Promise<TurnResult<Output, Unfinished>> {
-    const turn = number ?? (await this.status()).session?.turns ?? 0;
+    const turn = number ?? (await this.status()).session?.turns;
+    // The agent of the session is being resolved: its first turn is about to begin.
+    if (turn === undefined) return this.#reached.for(() => this.#wait(1, options));
     return this.#reached.for(async () => {
       const ended = await readTurn(this.#read, turn);
       return ended === undefined ? this.#wait(turn, options) : this.#result(ended);

@@ -1,10 +1,11 @@
 import type { RunResultFields } from '../domain/run/result.ts';
 import { closeUnstarted } from '../loop/endings/close-run.ts';
+import { endCancelled } from '../loop/endings/endings.ts';
 import { firstAgent } from '../loop/handoffs/transfer-calls.ts';
 import type { Ending, RunPosition } from '../loop/next-step.ts';
 import type { SessionPorts } from './session-ports.ts';
 import { takeMessages, takeRequests } from '../loop/requests/messages.ts';
-import { type LoopEnd, BEGINNING, runTurn } from '../loop/run-loop.ts';
+import { type LoopEnd, BEGINNING, runTurn, type TurnEnd } from '../loop/run-loop.ts';
 import { clearConversation } from './clear-conversation.ts';
 import { compactAfterTurns } from './compact-after-turns.ts';
 import type { OpenSession } from './open-session.ts';
@@ -37,7 +38,7 @@ export async function runSession(state: OpenSession, ports: SessionPorts, from: 
     const end = await ports.inTurn(async () => {
       if (isNew && refreshes) await refreshAgent(state, ports);
       if (isNew) await compactAfterTurns(state, ports);
-      return runTurn(state, ports, at);
+      return unlessCancelled(state, ports, await runTurn(state, ports, at));
     });
     if (end.type === 'continue') return end;
     await ports.endChildren(state);
@@ -49,6 +50,11 @@ export async function runSession(state: OpenSession, ports: SessionPorts, from: 
     }
     position = IDLE;
   }
+}
+
+/** Returns the end of a turn, which was cancelled if a caller has asked for it: a call whose worker dies at that moment fails, and is not cancelled. */
+function unlessCancelled(state: OpenSession, ports: SessionPorts, end: TurnEnd): TurnEnd {
+  return end.type === 'finish' && end.ending.status === 'error' && ports.cancelRequested() ? endCancelled(state) : end;
 }
 
 const IDLE: RunPosition = { type: 'idle' };

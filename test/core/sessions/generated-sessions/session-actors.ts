@@ -5,6 +5,7 @@ import type { ModelCallOutcome, SummaryOutcome, SummaryRequest, ToolInvocation, 
 import type { Inbox } from '../../../../src/core/loop/state/inbox.ts';
 import type { RunState } from '../../../../src/core/loop/state/run-state.ts';
 import type { MessageReceipt, UPDATES } from '../../../../src/core/protocol.ts';
+import type { InterruptReceipt } from '../../../../src/core/domain/sessions/session-requests.ts';
 import { isSession } from '../../../../src/core/sessions/open-session.ts';
 import { limitsOf } from '../../../../src/core/sessions/session-limit.ts';
 import { call, message, tokens } from '../../loop/fakes/fake-ports.ts';
@@ -28,6 +29,8 @@ export class SessionActors extends FakeScheduler {
   readonly requests: ContentItem[][] = [];
   readonly summaries: SummaryRequest[] = [];
   readonly started: string[] = [];
+  /** The numbers of the turns that were interrupted. */
+  readonly interrupted: number[] = [];
   readonly #plan: PlannedSession;
   readonly #answers = new Map<string, PlannedAnswer>();
   readonly #waited = new Map<string, number>();
@@ -48,6 +51,8 @@ export class SessionActors extends FakeScheduler {
     this.#ask(run, answer.during);
     const text = 't'.repeat(answer.chars);
     if (this.cancelled || run.inbox.turnInterrupt !== undefined) {
+      // Its worker dies while it is aborted.
+      if (answer.type === 'failed') return { type: 'failed', code: 'model_timeout', message: 'no heartbeat' };
       if (!answer.hasPartial) return { type: 'cancelled' };
       return { type: 'cancelled', partial: { id: `partial-${index}`, content: [message(text)], usage: null, finishReason: 'interrupted' } };
     }
@@ -123,12 +128,16 @@ export class SessionActors extends FakeScheduler {
         this.#update(run, 'raise', { id, session: higher(run.state) });
         return;
       case 'interrupt':
-        this.#update(run, 'interrupt', { reason: id });
+        this.#interrupted(this.#update(run, 'interrupt', { reason: id }) as InterruptReceipt);
         return;
       case 'refresh':
       case 'close':
         this.#update(run, request, {});
     }
+  }
+
+  #interrupted({ interrupted, turn }: InterruptReceipt): void {
+    if (interrupted && turn !== undefined) this.interrupted.push(turn);
   }
 
   #update(run: ActiveSession, name: keyof typeof UPDATES, input: JsonObject): unknown {
