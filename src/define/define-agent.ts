@@ -90,13 +90,11 @@ export function defineAgent<
   const tools: readonly AnyTool[] = options.tools ?? [];
   checkTools(owner, tools);
   const mcp = checkMcpServers(owner, options.mcp ?? []);
-  const memory = agentMemory(owner, options);
-  const builtIn = [...skillToolNames(options), ...memoryTools(memory).map(({ name }) => name)];
+  const { builtIn, ...knowledge } = agentKnowledge(owner, options);
   // The tools of MCP servers are known, and checked, when a run starts.
   const toolNames = mcp.length > 0 ? undefined : [...tools.map((tool) => tool.name), ...transferToolName(options), ...builtIn];
   const { code, replyFormat } = agentCode(owner, options, { tools, hasMcpServers: mcp.length > 0 });
   const handoffs = agentHandoffs(owner, options);
-  const skills = skillSources(owner, options);
   const approvals = agentApprovals(owner, options.approvals);
   const depsSchema = options.deps === undefined ? undefined : checkDeps(owner, options.deps);
   const output = options.output === undefined ? undefined : defineOutput(owner, { ...options, output: options.output });
@@ -113,8 +111,7 @@ export function defineAgent<
     ...(code === undefined ? {} : { code }),
     ...(replyFormat === undefined ? {} : { replyFormat }),
     ...handoffs,
-    ...(skills.length === 0 ? {} : { skills }),
-    ...(memory === undefined ? {} : { memory }),
+    ...knowledge,
     settings: checkSettings(owner, options.settings ?? {}, {
       tools: mcp.length > 0 ? undefined : [...namesForModel({ tools, code, ...handoffs }), ...builtIn],
       output,
@@ -127,6 +124,20 @@ export function defineAgent<
     parallel: options.parallel ?? true,
     modelTimeoutMs: timerMilliseconds(options.modelTimeout ?? '10m', `${owner}: "modelTimeout"`),
     modelMaxAttempts: wholeNumber(`${owner}: "modelMaxAttempts"`, options.modelMaxAttempts ?? 8, 1),
+  };
+}
+
+/** Returns the skills and the memory of an agent, and the names of the tools that they give it. */
+function agentKnowledge(
+  owner: string,
+  options: Parameters<typeof skillSources>[1] & Parameters<typeof agentMemory>[1],
+): Pick<AnyAgent, 'skills' | 'memory'> & { builtIn: readonly string[] } {
+  const skills = skillSources(owner, options);
+  const memory = agentMemory(owner, options);
+  return {
+    builtIn: [...skillToolNames(options), ...memoryTools(memory).map(({ name }) => name)],
+    ...(skills.length === 0 ? {} : { skills }),
+    ...(memory === undefined ? {} : { memory }),
   };
 }
 
