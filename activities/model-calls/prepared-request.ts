@@ -45,7 +45,7 @@ export class PreparedRequest {
     return request;
   }
 
-  /** What was recalled, as a field of the response: only of the attempt that the model answers, the loop learns it. */
+  /** Returns the recalled entries as a field of the response: the loop learns only those of the attempt that the model answers. */
   get recalled(): { recalled?: Recalled } {
     return this.#recalled === undefined ? {} : { recalled: this.#recalled };
   }
