@@ -16,6 +16,7 @@ export type { PayloadStore, StoredRun } from '../src/payload-store/payload-store
 export { LonghaulPlugin, type LonghaulPluginOptions } from './plugin.ts';
 export { fileMemory, type FileMemoryOptions } from '../src/memory/file-memory.ts';
 export { inMemory } from '../src/memory/in-memory.ts';
+export { postgresMemory, type PostgresMemoryOptions } from '../src/memory/postgres/postgres-memory.ts';
 export { sqliteMemory, type SqliteMemoryOptions } from '../src/memory/sqlite/sqlite-memory.ts';
 export type { FoundEntry, MemoryEntry, MemoryPage, MemorySource, MemoryStore, NewEntry, RecallQuery } from '../src/memory/memory-store.ts';
 export { fileArchive, type FileArchiveOptions } from '../src/archive/file-archive.ts';

@@ -1,9 +1,10 @@
 import type { FoundEntry, RecallQuery } from '../memory-store.ts';
 import { cosineOf, wantedEntries, weakScore, wordWeight } from '../ranking.ts';
 import { foldedText, queryWords } from '../searched-text.ts';
+import { ENTRY_COLUMNS, entryOf, type EntryRow } from '../stored-row.ts';
 import { wordShares } from '../word-shares.ts';
 import type { Database } from './database.ts';
-import { ENTRY_COLUMNS, entryOf, type EntryRow, namespaceId } from './rows.ts';
+import { namespaceId } from './namespace-id.ts';
 import { NUMBER_BITS } from './tables.ts';
 
 /** The largest number of rows that a statement is asked for. */

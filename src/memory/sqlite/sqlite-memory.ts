@@ -3,8 +3,9 @@ import { UsageError } from '../../core/domain/errors/error.ts';
 import { checkedEntry, pageSize, requireForgettable, requireNamespace, requireVector } from '../entry-bounds.ts';
 import { keyBefore, pageOf } from '../key-cursor.ts';
 import type { MemoryStore } from '../memory-store.ts';
+import { ENTRY_COLUMNS, entryOf, type EntryRow } from '../stored-row.ts';
 import { type Database, openDatabase } from './database.ts';
-import { ENTRY_COLUMNS, entryOf, type EntryRow, namespaceId } from './rows.ts';
+import { namespaceId } from './namespace-id.ts';
 import { search } from './search.ts';
 import { insertEntry, removeEntries } from './write.ts';
 

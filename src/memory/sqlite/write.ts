@@ -1,7 +1,8 @@
 import type { MemoryEntry, MemoryStore } from '../memory-store.ts';
 import { foldedText, foldedValue } from '../searched-text.ts';
+import { rowOf } from '../stored-row.ts';
 import type { Database } from './database.ts';
-import { namespaceId } from './rows.ts';
+import { namespaceId } from './namespace-id.ts';
 import { NUMBER_BITS } from './tables.ts';
 
 /** Stores an entry in place of the one with the same key and namespace. Belongs in a transaction. */
@@ -10,9 +11,8 @@ export function insertEntry(database: Database, namespace: string, entry: Memory
   const space = namespaceId(database, namespace) ?? 0;
   remove(database, 'namespace = ? AND key = ?', space, entry.key);
   const number = database.all<{ last: number }>('UPDATE changes SET last = last + 1 RETURNING last')[0]?.last ?? 0;
-  const { key, value, metadata, timestamp, source } = entry;
-  const [foldedKey, folded] = [foldedText(key), foldedValue(value)];
-  const sourceText = source === undefined ? null : JSON.stringify(source);
+  const [foldedKey, folded] = [foldedText(entry.key), foldedValue(entry.value)];
+  const { key, timestamp, source, metadata, value } = rowOf(entry);
   database.run(
     `INSERT INTO entries (id, folded_key, folded_value, namespace, key, timestamp, source, metadata, value)
      VALUES (${ENTRY_ID}, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -23,9 +23,9 @@ export function insertEntry(database: Database, namespace: string, entry: Memory
     space,
     key,
     timestamp,
-    sourceText,
-    JSON.stringify(metadata),
-    JSON.stringify(value),
+    source,
+    metadata,
+    value,
   );
   if (database.isIndexed)
     database.run(`INSERT INTO words (rowid, folded_key, folded_value) VALUES (${ENTRY_ID}, ?, ?)`, space, number, foldedKey, folded);
