@@ -28,14 +28,7 @@ export function postgresMemory({ pool, schema = 'longhaul' }: PostgresMemoryOpti
     throw new UsageError('postgresMemory: "pool" is missing: write new Pool({ … }) of the package "pg"');
   entriesIn(schema);
   const run = statementsOf(pool);
-  let created: Promise<Tables> | undefined;
-  const tables = (): Promise<Tables> => {
-    created ??= createTables(run, schema).catch((error: unknown) => {
-      created = undefined;
-      throw error;
-    });
-    return created;
-  };
+  const tables = creatingTables(run, schema);
   return {
     remember: async (given) => {
       const entry = checkedEntry(given);
@@ -75,6 +68,18 @@ export function postgresMemory({ pool, schema = 'longhaul' }: PostgresMemoryOpti
       const sql = `SELECT ${ENTRY_COLUMNS} FROM ${entries} WHERE namespace = $1 AND key > $2 ORDER BY key LIMIT $3`;
       return pageOf((await run<EntryRow>(sql, [namespace, after, size + 1])).map(entryOf), size);
     },
+  };
+}
+
+/** Returns a function that creates the tables when it is first called, and again if that has failed. */
+function creatingTables(run: ReturnType<typeof statementsOf>, schema: string): () => Promise<Tables> {
+  let created: Promise<Tables> | undefined;
+  return () => {
+    created ??= createTables(run, schema).catch((error: unknown) => {
+      created = undefined;
+      throw error;
+    });
+    return created;
   };
 }
 
