@@ -31,7 +31,7 @@ test('what was recalled enters the history once, and adds no event to it', async
   const activities = history.flatMap(({ activityTaskScheduledEventAttributes: scheduled }) => scheduled?.activityType?.name ?? []);
   expect(activities).toEqual(['resolveAgent', 'callModel', 'remember', 'callModel', 'recall', 'callModel']);
   // The principal is asked for, and not written again.
-  expect(stored.filter((text) => text.includes('"ada"'))).toHaveLength(1);
+  expect(stored.filter((text) => text.includes('"user":"ada"'))).toHaveLength(1);
 }, 60_000);
 
 test('a warm cache and no cache send byte-identical requests', async () => {
