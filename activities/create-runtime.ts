@@ -53,7 +53,7 @@ export interface RuntimeOptions {
   tools?: readonly AnyTool[];
   /** Anchors that programs may name, besides the built-in ones. */
   anchors?: readonly Anchor[];
-  /** The memory of the steps `remember` and `recall`. Without it, programs with such steps do not start. */
+  /** The memory of agents, and of the steps `remember` and `recall` of programs. Without it, agents with `memory` and programs with such steps do not start. */
   memory?: MemoryStore;
   /**
    * Returns a vector for each text, by an embedding model of yours. The memory then also finds what means the same in other words. If it
@@ -143,13 +143,14 @@ const DEFAULT_TRANSCRIPT_CACHE_SIZE = 64_000_000;
 
 /**
  * Creates the state that the activities of a worker share. Reads the folders of skills, and opens nothing before an activity needs it. Throws
- * a UsageError for duplicate agents, missing providers, invalid prices, a tool that spills without a payload store, and
- * tools that need a resource which is missing.
+ * a UsageError for duplicate agents, missing providers, invalid prices, a tool that spills without a payload store, an agent with
+ * `memory` without a memory, and tools that need a resource which is missing.
  */
 export function createRuntime(options: RuntimeOptions, context: RuntimeContext): ActivityRuntime {
   const programs = new ProgramRegistry(options.programs ?? [], options.tools ?? []);
   const agents = checkedAgents(programs.withAgents(options.agents));
   requireStore({ ...options, agents, tools: programs.tools });
+  requireMemory(agents, options.memory);
   const { log, searchAttributes, upgradeOnContinueAsNew } = context;
   const secrets = new SecretVault(options.secrets);
   const resourcePool = workerResources(options.resources ?? {}, { agents, programTools: programs.tools, secrets, log });
@@ -237,6 +238,14 @@ function spillsNowhere(tool: string): UsageError {
   return new UsageError(
     `${tool} has "overflow": "spill", but the worker has no "payloadStore": give it one, such as fileStore({directory})`,
   );
+}
+
+/** Throws a UsageError for an agent with a memory on a worker without one: discovered at run time, it would cost a run. */
+function requireMemory(agents: readonly AnyAgent[], memory: unknown): void {
+  const agent = memory === undefined ? agents.find((one) => one.memory !== undefined) : undefined;
+  if (agent === undefined) return;
+  const message = `agent "${agent.name}" has "memory", but the worker has none: give the worker "memory", such as fileMemory({ file })`;
+  throw new UsageError(message);
 }
 
 /** Returns the bounds that a worker sets for the namespaces of code. Throws a UsageError for one that is not a whole number of at least 1. */

@@ -84,10 +84,10 @@ export class TranscriptCache {
     return this.#inTurn(key, () => this.#find(key, wanted, fetch));
   }
 
-  /** Keeps the response that this process has just received, as the event after the first `through`. */
-  addResponse(key: RunKey, through: number, event: Folded): void {
+  /** Keeps the response that this process has just received, and the events recorded right before it, as those after the first `through`. */
+  addResponse(key: RunKey, through: number, ...events: readonly Folded[]): void {
     const known = this.#get(key);
-    if (known?.confirmed.through === through) this.#set(key, { ...known, expected: extendWindow(known.confirmed, event) });
+    if (known?.confirmed.through === through) this.#set(key, { ...known, expected: events.reduce(extendWindow, known.confirmed) });
   }
 
   /** Keeps a tool result that this process has just produced, until the workflow names its batch. */

@@ -4,7 +4,12 @@ import { resolveRequest } from './activity-requests/resolve-request.ts';
 import type { AgentDocument } from './domain/agent/agent-document.ts';
 import type { AgentSnapshot } from './domain/agent/agent-snapshot.ts';
 import type { JsonObject } from './domain/json/json.ts';
+import { overridesIn } from './domain/run/overrides.ts';
 import type { Resolved } from './domain/run/resolved.ts';
+import type { ContentItem } from './domain/content/content.ts';
+import { needsResponse } from './domain/record/needs-response.ts';
+import { beginSession } from './sessions/open-session.ts';
+import type { SessionOverrides } from './domain/sessions/session-state.ts';
 import { beginFlow } from './loop/flows/turns.ts';
 import type { RunClock } from './loop/state/clock.ts';
 import type { ParentRun } from './domain/run/parent-run.ts';
@@ -61,7 +66,26 @@ export function firstState(start: FirstStart, beginning: BeginningOfRun, clock: 
   if (parent !== undefined) state.parent = parent;
   const { principal } = start.input;
   if (principal !== undefined) state.principal = principal;
+  if (start.type === 'input' && start.input.session !== undefined) {
+    const opens = start.input.input !== undefined || hasQuestion(start.input.messages ?? []);
+    state.session = beginSession(start.input.session, { startedAt: beginning.startedAt, opens, overrides: overridesOf(start.input) });
+    if (!opens) state.status = 'idle';
+  }
   return state;
+}
+
+function overridesOf(input: RunInput): SessionOverrides {
+  const { maxIterations, limits } = input;
+  return {
+    ...overridesIn(input),
+    ...(maxIterations === undefined ? {} : { maxIterations }),
+    ...(limits === undefined ? {} : { limits }),
+  };
+}
+
+/** True if the conversation that a session begins with waits for an answer. */
+function hasQuestion(messages: readonly ContentItem[]): boolean {
+  return messages.some((item) => item.type !== 'message' || item.role !== 'system') && needsResponse(messages);
 }
 
 /** Returns the parent that the input of a run names. It is checked for the first time after the time between two checks. */

@@ -77,127 +77,20 @@ export type { ApprovalsPage, ContextPage, RunningCall, StatusView, StepsPage } f
 
 export type { JournalPage, JournalQuestion, RunSegmentInput, RunSegmentOutput } from './domain/code/segment-messages.ts';
 
-/** The workflow type of a run of an agent. */
-export const AGENT_RUN = 'agentRun';
-
-/** The workflow type of a run of a program. */
-export const PROGRAM_RUN = 'programRun';
-
-/** The default task queue of client, worker and CLI. */
-export const DEFAULT_TASK_QUEUE = 'longhaul';
-
-/** The keys of the search attributes. `waitingFor` has an entry for each tool that waits, `tag` one for each tag of the run. */
-export const SEARCH_ATTRIBUTES = {
-  agent: 'LonghaulAgent',
-  status: 'LonghaulStatus',
-  waitingFor: 'LonghaulWaitingFor',
-  tag: 'LonghaulTag',
-} as const;
-
-/** The types of the search attributes, in the words of the Temporal CLI. */
-export const SEARCH_ATTRIBUTE_TYPES = {
-  LonghaulAgent: 'Keyword',
-  LonghaulStatus: 'Keyword',
-  LonghaulWaitingFor: 'KeywordList',
-  LonghaulTag: 'KeywordList',
-} as const;
-
-/** The key of the memo that holds the result of a cancelled run, whose close cannot carry one. */
-export const RESULT_MEMO = 'longhaulResult';
-
-/** The names of the queries that a run answers. */
-export const QUERIES = {
-  status: 'status',
-  context: 'context',
-  steps: 'steps',
-  snapshot: 'snapshot',
-  approvals: 'approvals',
-  trace: 'trace',
-  /** Between a run and its own activities: the events that the activity lacks. */
-  transcript: 'transcript',
-  /** Between a run and its own activities: deps and state. */
-  data: 'data',
-  /** Between a run and its own activities: the arguments of a call that a decision edited. */
-  callArguments: 'callArguments',
-  /** Between a run and its own activities: the content of a decision whose approver is being checked. */
-  decision: 'decision',
-  /** Between a run and its own activities: the calls that hooks review. */
-  hookedCalls: 'hookedCalls',
-  /** Between a run and its own activities: the result of a call whose hooks are called. */
-  hookedResult: 'hookedResult',
-  /** Between the run of a program and its own activities: outputs, a failure, an edited prompt. */
-  stepValues: 'stepValues',
-  /** Between a run and its own activities: the result, before the workflow closes. */
-  result: 'result',
-  /** Between a run and its own activities: the cells that made the namespace of its code. */
-  journal: 'journal',
-  /** Between a run and a child that a tool call has started: the input and the deps of the child. */
-  childInput: 'childInput',
-} as const;
-
-/**
- * The beginning of the error message of a query that the caller should send again: its worker has loaded the run together with
- * events that no workflow task has handled yet. The server passes on nothing of an error but its message.
- */
-export const ASK_AGAIN = 'Ask again';
-
-/** The second argument of a query from an activity of the run. It proves that the server has recorded the events before that activity. */
-export interface QueryingActivity {
-  activityId: string;
-}
-
-/** The names of the Updates that a run accepts. */
-export const UPDATES = {
-  approve: 'approve',
-  reject: 'reject',
-  respond: 'respond',
-  revoke: 'revoke',
-  send: 'send',
-  raise: 'raise',
-  pause: 'pause',
-  resume: 'resume',
-  setPermissions: 'setPermissions',
-} as const;
-
-/** The names of the Signals that a run accepts, for callers that can only signal. */
-export const SIGNALS = {
-  approve: 'approve',
-  reject: 'reject',
-  respond: 'respond',
-  send: 'send',
-  cancel: 'cancel',
-  cancelReason: 'cancelReason',
-  reportEnd: 'reportEnd',
-  childEnded: 'childEnded',
-  childWaiting: 'childWaiting',
-  pausedAbove: 'pausedAbove',
-  startedAgain: 'startedAgain',
-} as const;
-
-/** The names of Longhaul's own activities. The name of every other activity of a run is that of its tool. */
-export const ACTIVITIES = {
-  resolveAgent: 'resolveAgent',
-  callModel: 'callModel',
-  summarise: 'summarise',
-  archiveEvents: 'archiveEvents',
-  readResult: 'readResult',
-  authorizeDecision: 'authorizeDecision',
-  notifyWaiting: 'notifyWaiting',
-  notifyEnded: 'notifyEnded',
-  requestCancel: 'requestCancel',
-  verifyCall: 'verifyCall',
-  askTerms: 'askTerms',
-  resolveProgram: 'resolveProgram',
-  askStep: 'askStep',
-  useMemory: 'useMemory',
-  checkParent: 'checkParent',
-  readProgram: 'readProgram',
-  storeOutputs: 'storeOutputs',
-  loadOutput: 'loadOutput',
-  runCode: 'runCode',
-  callHooks: 'callHooks',
-  checkGuardrails: 'checkGuardrails',
-} as const;
+export {
+  AGENT_RUN,
+  PROGRAM_RUN,
+  DEFAULT_TASK_QUEUE,
+  SEARCH_ATTRIBUTES,
+  SEARCH_ATTRIBUTE_TYPES,
+  RESULT_MEMO,
+  TITLE_MEMO,
+  QUERIES,
+  ASK_AGAIN,
+  UPDATES,
+  SIGNALS,
+  ACTIVITIES,
+} from './protocol-names.ts';
 
 /** Returns the name of a handler of a run. A run inside a workflow of the user puts its key before the name. */
 export function scopedName(name: string, key: string | undefined): string {
@@ -295,3 +188,8 @@ export const INLINE_BYTES = 1_000;
 
 /** Bytes of JSON at which a page of a query's answer ends, approximately: an answer is one payload of at most 2 MiB. */
 export const PAGE_BYTES = 1_000_000;
+
+/** The second argument of a query from an activity of the run. It proves that the server has recorded the events before that activity. */
+export interface QueryingActivity {
+  activityId: string;
+}

@@ -1,10 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
 import { archiveFailure, notifyFailure } from '../core/activity-requests/activity-outcome.ts';
+import type { Principal } from '../core/domain/run/principal.ts';
 import type { RunResultFields } from '../core/domain/run/result.ts';
 import { beginArchiving, endArchiving, withNotArchived } from '../core/loop/state/archiving.ts';
 import { closeRun, noteNotifyEndedFailure } from '../core/loop/endings/close-run.ts';
 import { firstAgent } from '../core/loop/handoffs/transfer-calls.ts';
-import type { Position } from '../core/loop/next-step.ts';
+import type { RunPosition } from '../core/loop/next-step.ts';
 import { fromContinueAsNewState, type ContinueAsNewState } from '../core/loop/state/continue-as-new-state.ts';
 import { type FirstStart, firstState, nameOfStart, withOpening } from '../core/first-start.ts';
 import { interpret } from '../core/interpret.ts';
@@ -21,6 +22,8 @@ import { RecordedTasks } from './recorded-tasks.ts';
 export interface ReadBackRun {
   /** The agent that the input names; empty if the input names none. */
   agentName: string;
+  /** Whom the run acts for. */
+  principal?: Principal;
   /** The start of the first execution of the run, in milliseconds since the epoch. */
   startedAt: number;
   /** The number of executions of the run up to this one. */
@@ -44,9 +47,11 @@ export async function readBack(runId: string, recorded: RecordedExecution, next?
   const { input, program, carry, startedAt } = recorded;
   const named =
     program === undefined ? (typeof input?.agent === 'string' ? input.agent : '') : nameOfStart({ type: 'program', input: program });
+  const principal = carry === undefined ? (program ?? input)?.principal : carry.principal;
   const known = {
     agentName: carry === undefined ? named : firstAgent(carry),
-    startedAt: carry?.startedAt ?? startedAt,
+    ...(principal === undefined ? {} : { principal }),
+    startedAt: carry?.session?.startedAt ?? carry?.startedAt ?? startedAt,
     executions: (carry?.executions ?? 0) + 1,
   };
   const tasks = new RecordedTasks(runId, recorded);
@@ -91,7 +96,7 @@ function beginningOf(
   runId: string,
   { carry, input, program, resolved, startedAt }: RecordedExecution,
   { tasks, ports }: Replay,
-): { state: RunState; position: Position } | undefined {
+): { state: RunState; position: RunPosition } | undefined {
   if (resolved === undefined) return undefined;
   if (carry !== undefined) {
     // The loop modifies the state that it begins with.
@@ -117,7 +122,7 @@ function beginningOf(
  * Runs the loop to its end, or returns undefined if history ends first. All work of one task settles before the next
  * task.
  */
-async function replayLoop({ tasks, ports }: Replay, state: RunState, from: Position): Promise<LoopEnd | undefined> {
+async function replayLoop({ tasks, ports }: Replay, state: RunState, from: RunPosition): Promise<LoopEnd | undefined> {
   const loop = interpret(state, ports, from);
   let end: LoopEnd | undefined;
   do end = await Promise.race([loop, setImmediate(undefined)]);
@@ -133,7 +138,7 @@ async function replayLoop({ tasks, ports }: Replay, state: RunState, from: Posit
 async function finishCancelled(
   replay: Replay,
   state: RunState,
-  { position, recorded }: { position: Position; recorded: RecordedExecution },
+  { position, recorded }: { position: RunPosition; recorded: RecordedExecution },
 ): Promise<LoopEnd | undefined> {
   if (!recorded.changes.has('cancelled-before-continuing')) return { type: 'continue', position };
   replay.tasks.reach(recorded.archivings[0]?.task);

@@ -60,6 +60,8 @@ export async function readExecution(client: Client, runId: string, executionId: 
 export interface ReadRange {
   fromOffset?: number;
   fromStep?: number;
+  /** 1-based. */
+  fromTurn?: number;
   untilOffset?: number;
 }
 
@@ -103,10 +105,15 @@ function executionAfter(executions: readonly ChainedExecution[], executionId: st
 }
 
 /** Returns the index of the execution to begin with. */
-function firstIndex(executions: readonly ChainedExecution[], { fromOffset = Infinity, fromStep = Infinity }: ReadRange): number {
-  if (fromOffset === Infinity && fromStep === Infinity) return 0;
+function firstIndex(
+  executions: readonly ChainedExecution[],
+  { fromOffset = Infinity, fromStep = Infinity, fromTurn = Infinity }: ReadRange,
+): number {
+  if (fromOffset === Infinity && fromStep === Infinity && fromTurn === Infinity) return 0;
   return Math.max(
     0,
-    executions.findLastIndex(({ firstOffset, firstStep }) => firstOffset <= fromOffset && firstStep <= fromStep),
+    executions.findLastIndex(
+      ({ firstOffset, firstStep, firstTurn }) => firstOffset <= fromOffset && firstStep <= fromStep && firstTurn <= fromTurn,
+    ),
   );
 }

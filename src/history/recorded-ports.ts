@@ -42,6 +42,7 @@ import type {
   MemoryOutcome,
   ProgramPorts,
 } from '../core/program/interpreter/program-ports.ts';
+import type { SessionPorts } from '../core/sessions/session-ports.ts';
 import type { RunState } from '../core/loop/state/run-state.ts';
 import { derivedEventId } from './event-ids.ts';
 import { RecordedAgents } from './children/recorded-agents.ts';
@@ -60,7 +61,7 @@ export interface RecordedIds {
  * The ports of a run that is read back: every answer is taken from history, in the workflow task in which the run
  * received it. Knowing what each task requested tells a run that was about to continue as new from one that was not.
  */
-export class RecordedPorts implements ProgramPorts {
+export class RecordedPorts implements ProgramPorts, SessionPorts {
   readonly inbox: Inbox;
   /** Ids of the calls that have waited for a decision. */
   readonly waited = new Set<string>();
@@ -235,6 +236,24 @@ export class RecordedPorts implements ProgramPorts {
     if ((end?.type !== 'continued' && archivings.length === 0) || this.#modelCalls < modelCalls.length || this.#tools.areLeft) return false;
     // A paused run may summarise just before it continues in the next execution.
     return this.#tasks.number >= decidedIn || (this.inbox.paused && summaries[this.#summaries]?.scheduledIn === this.#tasks.number);
+  }
+
+  /** True exactly when history continues in the next execution, and the session did not wait before. */
+  continueBeforeSleep(): boolean {
+    const { end, archivings, decidedIn = Infinity } = this.#recorded;
+    return (end?.type === 'continued' || archivings.length > 0) && this.#tasks.number >= decidedIn;
+  }
+
+  inTurn<Result>(turn: () => Promise<Result>): Promise<Result> {
+    return turn();
+  }
+
+  refreshAgent(): Promise<Resolved> {
+    return this.resolveHandoff(this.#state?.snapshot.name ?? '');
+  }
+
+  async endChildren(): Promise<void> {
+    // Their ends are signals of the history.
   }
 
   recorded({ approvals }: RunState): void {

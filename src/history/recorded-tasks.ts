@@ -71,8 +71,9 @@ export class RecordedTasks {
     return Math.max(this.#clock, this.#recorded.taskTimes[this.#task - 1] ?? this.#recorded.startedAt);
   }
 
+  /** True once the run is cancelled, or the turn of a session is interrupted. */
   cancelRequested(): boolean {
-    return (this.#recorded.cancel?.task ?? Infinity) <= this.#task;
+    return this.inbox.turnInterrupt !== undefined || (this.#recorded.cancel?.task ?? Infinity) <= this.#task;
   }
 
   /** Advances to a task, and delivers everything up to it. Without a number, to the last task. */

@@ -8,6 +8,7 @@ import { PROGRAM_RUN } from '../../src/core/protocol.ts';
 import { startDevServer } from '../../src/dev-server/index.ts';
 import { scriptedModel } from '../../src/testing/index.ts';
 import { createWorker, type CreateWorkerOptions, inMemory } from '../../worker/index.ts';
+import { fakeMemory } from '../fakes/fake-memory.ts';
 import { historyFile } from './histories.ts';
 import { notebook } from './local-agents.ts';
 import { RecordedRun } from './recorded-run.ts';
@@ -27,6 +28,7 @@ async function play(client: LonghaulClient, server: { address: string }, name: s
   const worker = await createWorker({
     address: server.address,
     taskQueue: name,
+    memory: fakeMemory(),
     ...definitionsOf(scenario),
     providers: { scripted, child },
     workflowsPath,
@@ -58,7 +60,7 @@ function definitionsOf(scenario: Scenario): Pick<CreateWorkerOptions, 'programs'
 
 function agentStart({ agent, start, workflowType }: AgentScenario): { type: string; input: unknown } {
   if (workflowType !== undefined) return { type: workflowType, input: workflowType === 'report' ? 'Q' : {} };
-  return { type: 'agentRun', input: { agent, input: 'Q', deps: { user: 1 }, ...start } };
+  return { type: 'agentRun', input: { agent, ...(start?.session === undefined ? { input: 'Q' } : {}), deps: { user: 1 }, ...start } };
 }
 
 function programStart({ program, asDocument, start }: ProgramScenario): { type: string; input: unknown } {

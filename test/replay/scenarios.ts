@@ -9,6 +9,8 @@ import { hooked } from './scenarios/agents/hooks.ts';
 import { hostWorkflows } from './scenarios/agents/host-workflows.ts';
 import { localTools } from './scenarios/agents/local-tools.ts';
 import { messages } from './scenarios/agents/messages.ts';
+import { sessions } from './scenarios/agents/sessions.ts';
+import { memory } from './scenarios/agents/memory.ts';
 import { skills } from './scenarios/agents/skills.ts';
 import { subAgents } from './scenarios/agents/sub-agents.ts';
 import { programScenarios } from './scenarios/programs/program-scenarios.ts';
@@ -26,7 +28,9 @@ export const scenarios: Record<string, Scenario> = {
   ...code,
   ...guardrails,
   ...handoffs,
+  ...sessions,
   ...skills,
+  ...memory,
   ...subAgents,
   ...hooked,
   ...programScenarios,

@@ -59,7 +59,11 @@ describe('a carried state', () => {
     ['uncheckedFrom', -1],
     ['principal.user', 7],
     ['snapshot.guardrails.0.type', 'tool'],
+    ['recallDue', 'yes'],
     ['snapshot.skills.0.allowedTools', 'search'],
+    ['snapshot.memory.recall.topK', 0],
+    ['snapshot.memory.tools', false],
+    ['snapshot.tools.4.ofMemory', false],
     ['usage.costUsd', JSON.parse('1e999') as number],
     ['usage.cacheWriteTokens', 0.5],
     ['measured.tokens', 'many'],
@@ -246,7 +250,8 @@ async function end(checked: CheckedStart & { ok: true }): Promise<RunResultField
     recorded: (changed) => void currentDetails(changed, checked.run),
   };
   currentDetails(state, checked.run);
-  const ended = await runLoop(state, ports, start.position).catch((error: unknown) => ({
+  const from = start.position.type === 'idle' ? undefined : start.position;
+  const ended = await runLoop(state, ports, from).catch((error: unknown) => ({
     type: 'finished' as const,
     result: closeRun(state, ports, {
       status: 'error',

@@ -3,6 +3,7 @@ import { readChildRequest } from '../../src/core/activity-requests/child-request
 import { childrenOf } from '../../src/core/loop/children/children-of.ts';
 import type { RunResultFields } from '../../src/core/domain/run/result.ts';
 import { countsOf } from '../../src/core/loop/endings/close-run.ts';
+import type { RunState } from '../../src/core/loop/state/run-state.ts';
 import { spendChild } from '../../src/core/loop/state/child-spending.ts';
 import type { ReadChild } from '../../src/core/children/child-effects.ts';
 import { END_WAIT_MS } from '../../src/core/children/follow-child.ts';
@@ -17,11 +18,17 @@ import { cancelRun, signalRun } from './other-runs.ts';
  */
 export async function cancelChildren(run: LiveRun, result: RunResultFields): Promise<RunResultFields> {
   const { state } = run;
+  if (state === undefined || childrenOf(state).length === 0) return result;
+  await endChildren(run, state);
+  return { ...result, ...countsOf(state) };
+}
+
+/** Cancels the children that are left, waits for their ends for a bounded time, and counts what they have used. */
+export async function endChildren(run: LiveRun, state: RunState): Promise<void> {
   const left = childrenOf(state);
-  if (state === undefined || left.length === 0) return result;
+  if (left.length === 0) return;
   const ends = await CancellationScope.nonCancellable(() => Promise.all(left.map((runId) => cancelChild(run, runId))));
   for (const end of ends) if (end.type === 'ended') spendChild(state, end.result);
-  return { ...result, ...countsOf(state) };
 }
 
 async function cancelChild(run: LiveRun, runId: string): Promise<ReadChild> {

@@ -5,7 +5,7 @@ import type { RunResultFields } from '../../src/core/domain/run/result.ts';
 import { withNotArchived } from '../../src/core/loop/state/archiving.ts';
 import { closeRun, closeUnstarted } from '../../src/core/loop/endings/close-run.ts';
 import { partialAnswer } from '../../src/core/loop/endings/endings.ts';
-import type { Ending, Position } from '../../src/core/loop/next-step.ts';
+import type { Ending, RunPosition } from '../../src/core/loop/next-step.ts';
 import { type ContinueAsNewState, toContinueAsNewState } from '../../src/core/loop/state/continue-as-new-state.ts';
 import { type FirstStart, firstRequest, firstState, withOpening } from '../../src/core/first-start.ts';
 import type { AgentSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
@@ -23,7 +23,7 @@ import { notifyEnded } from './notify-ended.ts';
 import { temporalPorts } from './temporal-ports.ts';
 
 /** The start of one execution of a run. */
-export type RunStart = FirstStart | { type: 'carry'; carry: ContinueAsNewState; position: Position };
+export type RunStart = FirstStart | { type: 'carry'; carry: ContinueAsNewState; position: RunPosition };
 
 /** The outcome of one execution of a run. */
 export type RunEnd = { type: 'finished'; result: RunResultFields } | { type: 'continue'; carry: ContinueAsNewState };
@@ -94,13 +94,13 @@ function inlineProblem({ name, tools }: AgentSnapshot): string | undefined {
   return `Agent "${name}" has the tool "${tool.name}", which runs an agent as a child: a run inside another workflow ("inline") can start none. Run it as a child: leave "inline" out`;
 }
 
-async function resume(run: LiveRun, position: Position, observer: RunObserver): Promise<LoopEnd> {
+async function resume(run: LiveRun, position: RunPosition, observer: RunObserver): Promise<LoopEnd> {
   const { snapshot, state } = run;
   if (snapshot === undefined || state === undefined) throw new TypeError(`Run "${run.runId}" goes on from nothing`);
   return loop(Object.assign(run, { snapshot }), state, position, observer);
 }
 
-async function loop(run: ResolvedRun, state: RunState, from: Position, observer: RunObserver): Promise<LoopEnd> {
+async function loop(run: ResolvedRun, state: RunState, from: RunPosition, observer: RunObserver): Promise<LoopEnd> {
   const ports = temporalPorts(run, observer);
   observer.recorded(state);
   const end = await interpret(state, ports, from);
@@ -122,7 +122,7 @@ async function finishHandlers(run: LiveRun): Promise<void> {
  * execution. Calls that have ended keep their outcome, and accepted messages are recorded. The archive, which has the
  * events so far, receives the whole range again if there are more now.
  */
-async function endInThisExecution(run: LiveRun, position: Position, observer: RunObserver): Promise<LoopEnd> {
+async function endInThisExecution(run: LiveRun, position: RunPosition, observer: RunObserver): Promise<LoopEnd> {
   const { state } = run;
   const archived = { events: state?.window.through, steps: state?.steps.length };
   const end = await runToEnd(run, () => resume(run, position, observer));
@@ -141,7 +141,7 @@ function isCancelled(): boolean {
  * Returns the state to carry over. It is built as late as possible, so that it includes messages that arrived while the
  * events were archived, and so that a cancellation is not lost in the next execution.
  */
-function carryOver(run: LiveRun, position: Position): RunEnd {
+function carryOver(run: LiveRun, position: RunPosition): RunEnd {
   const { executions, inbox, state } = run;
   if (state === undefined || isCancelled()) return { type: 'finished', result: withNotArchived(cancelledResult(run), state) };
   const carry = toContinueAsNewState(state, position, { executions, inbox: inbox.carried() });

@@ -45,6 +45,8 @@ export interface LiveRun {
   modelCall?: CancellationScope;
   /** The scope of model calls. */
   modelScope?: CancellationScope;
+  /** The scope of the turn of a session that goes on. */
+  turnScope?: CancellationScope;
   /** The input of a program, which its first activity queries. */
   programInput?: NonNullable<StepValuesAnswer['program']>;
   /** The text of the input, which the first activity queries if it needs it. */

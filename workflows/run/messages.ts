@@ -1,11 +1,12 @@
 import { ApplicationFailure, rawValueTypeInfo } from '@temporalio/common';
 import { condition, defineSignal, defineUpdate, log, setHandler } from '@temporalio/workflow';
 import { withoutContent } from '../../src/core/loop/approvals/approvals.ts';
-import type { Verdict } from '../../src/core/loop/state/inbox.ts';
+import type { Verdict } from '../../src/core/loop/state/awaited-verdicts.ts';
 import { type DecisionReceipt, scopedName, SIGNALS, UPDATES } from '../../src/core/protocol.ts';
 import type { Refusal } from '../../src/core/handlers/message-receiver.ts';
 import { refuseUpdate, SIGNAL_KINDS, takeSignal, takeUpdate, UPDATE_KINDS } from '../../src/core/handlers/requests.ts';
 import { interruptModelCall } from './interruptible-model-call.ts';
+import { interruptTurn } from './turn-scope.ts';
 import type { LiveRun } from './live-run.ts';
 import { decodedValue } from '../interceptors/raw-value.ts';
 import { refusesUpdates } from '../interceptors/update-guard.ts';
@@ -19,7 +20,7 @@ const RAW = { typeInfo: { inputTypes: [rawValueTypeInfo] } };
 export function registerMessages(run: LiveRun): void {
   for (const name of Object.keys(UPDATE_KINDS) as (keyof typeof UPDATES)[]) {
     setHandler(defineUpdate<unknown, [unknown]>(scopedName(UPDATES[name], run.key), RAW), (raw) => update(run, name, decodedValue(raw)), {
-      validator: (raw) => refuse(refusesUpdates() ? justLoaded(run) : refuseUpdate(run, name, decodedValue(raw))),
+      validator: (raw) => refuse(refusesUpdates() ? justLoaded(run) : refuseUpdate(run, name, decodedValue(raw), Date.now())),
       description: UPDATE_KINDS[name].description,
     });
   }
@@ -36,6 +37,7 @@ export function registerMessages(run: LiveRun): void {
 function update(run: LiveRun, name: keyof typeof UPDATES, input: unknown): unknown {
   const receipt = takeUpdate(run, name, input, Date.now());
   interruptModelCall(run);
+  interruptTurn(run);
   if (!run.snapshot?.authorize || !isDecision(receipt)) return receipt;
   // A decision that is sent again waits like the first, unless its outcome is known.
   const isChecked = run.inbox.decisions.every(({ id }) => id !== receipt.decision.id);
@@ -45,12 +47,12 @@ function update(run: LiveRun, name: keyof typeof UPDATES, input: unknown): unkno
 async function awaitOutcome(run: LiveRun, receipt: DecisionReceipt): Promise<DecisionReceipt> {
   const { id } = receipt.decision;
   run.answering += 1;
-  run.inbox.awaitVerdict(id);
+  run.inbox.verdicts.await(id);
   try {
-    await condition(() => run.inbox.verdictOn(id) !== undefined || run.ending);
-    return { ...receipt, decision: outcomeOf(run, run.inbox.verdictOn(id)) };
+    await condition(() => run.inbox.verdicts.on(id) !== undefined || run.ending);
+    return { ...receipt, decision: outcomeOf(run, run.inbox.verdicts.on(id)) };
   } finally {
-    run.inbox.forgetVerdict(id);
+    run.inbox.verdicts.forget(id);
     run.answering -= 1;
   }
 }

@@ -25,6 +25,7 @@ import { scheduleActivity } from './schedule-activity.ts';
 import { registerMessages } from './messages.ts';
 import { registerQueries } from './queries.ts';
 import { type CheckedStart, checkStart, type ReadInput } from './start.ts';
+import { publishTitle } from '../visibility/title-memo.ts';
 import { SearchAttributePublisher, publishedStatus } from '../visibility/search-attributes.ts';
 
 const { longhaul } = proxySinks<LonghaulSinks>();
@@ -50,12 +51,19 @@ export async function runWorkflow(rawInput: unknown, readInput: ReadInput): Prom
   const { start } = checked;
   pauseChildren(run);
   watchParent(run, start.type === 'carry' ? run.state?.parent : parentOfStart(start, run.startedAt));
-  const searchAttributes = new SearchAttributePublisher(wasWaiting(start) || hasStaleStatus(start));
+  const searchAttributes = isAsleep(start)
+    ? new SearchAttributePublisher(false, 'idle')
+    : new SearchAttributePublisher(wasWaiting(start) || hasStaleStatus(start));
   const end = await executeRun(run, start, observer(run, searchAttributes));
   if (end.type === 'continue') return continueAsNew(end.carry);
   if (run.snapshot !== undefined) searchAttributes.publishStatus(run.snapshot, end.result.agentName, end.result.status);
   await reportEnd(run);
   return close(end.result, run.inbox.cancelReason);
+}
+
+/** True if the previous execution ended with the session idle, as the search attributes then show. */
+function isAsleep(start: RunStart): boolean {
+  return start.type === 'carry' && start.position.type === 'idle';
 }
 
 /** True if the previous execution ended with the run paused or waiting for a decision, of its own or of a child. */
@@ -82,6 +90,7 @@ function observer(run: LiveRun, searchAttributes: SearchAttributePublisher): Run
     resolved: ({ snapshot }) => searchAttributes.publishStart(snapshot),
     recorded: (state) => {
       details(state);
+      publishTitle(state);
       if (!isTerminal(state.status)) searchAttributes.publishChanges(state, run.inbox.waitingChildren);
       tellParent(state);
     },

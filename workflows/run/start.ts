@@ -61,7 +61,9 @@ export function checkStart(raw: unknown, { isContinued, ...identity }: RunIdenti
     const checked: StateCheck = isContinued ? carryOf(raw['carry'], identity) : { ok: false, problem: CARRY_REFUSED };
     if (!checked.ok && checked.isUnknownVersion) throw new UnknownCarryVersion(identity.runId, checked.problem);
     if (!checked.ok) return { run: blank, ok: false, code: 'invalid_input', problem: `The run cannot continue: ${checked.problem}` };
-    const { runId, deps, startedAt, executions, inbox, snapshot } = checked.carry;
+    const { runId, deps, executions, inbox, snapshot, session } = checked.carry;
+    // That of a session is the start of its present turn.
+    const startedAt = session?.startedAt ?? checked.carry.startedAt;
     const { state, position } = fromContinueAsNewState(checked.carry);
     const known = { runId, deps, startedAt, agentName: firstAgent(state), executions: executions + 1, inbox: new Inbox(inbox) };
     // The state is complete before a handler exists: a message of the first task may be about a pending call.

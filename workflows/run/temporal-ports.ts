@@ -1,11 +1,15 @@
 import { CancellationScope, condition, getRandomStream, patched, uuid4 } from '@temporalio/workflow';
 import { activityPorts } from '../../src/core/activity-requests/activity-ports.ts';
 import { outputPorts } from '../../src/core/activity-requests/output-requests.ts';
+import { refreshRequest } from '../../src/core/activity-requests/resolve-request.ts';
 import { programPorts } from '../../src/core/activity-requests/program-requests.ts';
 import type { RunPorts, WaitDeadline } from '../../src/core/loop/ports.ts';
+import type { SessionPorts } from '../../src/core/sessions/session-ports.ts';
 import type { ProgramPorts } from '../../src/core/program/interpreter/program-ports.ts';
 import { runChild } from '../children/run-child.ts';
-import { continueDue } from './continue-due.ts';
+import { continueBeforeSleep, continueDue } from './continue-due.ts';
+import { inTurn } from './turn-scope.ts';
+import { endChildren } from '../children/cancel-children.ts';
 import { abortModelCall, interruptibleModelCall } from './interruptible-model-call.ts';
 import type { ResolvedRun } from './live-run.ts';
 import { performActivity, scheduleActivity, startActivity } from './schedule-activity.ts';
@@ -14,7 +18,7 @@ import { performActivity, scheduleActivity, startActivity } from './schedule-act
 const CHILD_ID_LENGTH = 8;
 
 /** Returns the loop's ports on Temporal: every effect is an activity; time and ids come from the workflow. */
-export function temporalPorts(run: ResolvedRun, observer: Required<Pick<RunPorts, 'recorded' | 'noted'>>): ProgramPorts {
+export function temporalPorts(run: ResolvedRun, observer: Required<Pick<RunPorts, 'recorded' | 'noted'>>): ProgramPorts & SessionPorts {
   const cancelRequested = (): boolean => CancellationScope.current().consideredCancelled;
   return {
     ...activityPorts(run, (call) => scheduleActivity(run, call)),
@@ -32,6 +36,10 @@ export function temporalPorts(run: ResolvedRun, observer: Required<Pick<RunPorts
     cancelRequested,
     until,
     continueDue: (growth) => continueDue(run, growth),
+    continueBeforeSleep: () => continueBeforeSleep(run),
+    inTurn: (turn) => inTurn(run, turn),
+    refreshAgent: () => scheduleActivity(run, refreshRequest(run)),
+    endChildren: (state) => endChildren(run, state),
     allows: (change) => patched(change),
     recorded: (state) => observer.recorded(state),
     noted: (state) => observer.noted(state),

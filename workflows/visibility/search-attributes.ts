@@ -30,9 +30,9 @@ export class SearchAttributePublisher {
   #status: RunStatus | undefined;
   #waitingFor: string | undefined;
 
-  /** `continued`: true if the published values of the previous execution are unknown. */
-  constructor(continued: boolean) {
-    this.#status = continued ? undefined : 'running';
+  /** `continued`: true if the published values of the previous execution are unknown. Otherwise `status` is the published one. */
+  constructor(continued: boolean, status: RunStatus = 'running') {
+    this.#status = continued ? undefined : status;
     this.#waitingFor = continued ? undefined : '';
   }
 
@@ -55,6 +55,7 @@ export class SearchAttributePublisher {
     const names = approvals.pending.map(({ toolName }) => toolName);
     const ofChildren = [...waitingSteps(program, waitingChildren), ...waitingAgents(state, waitingChildren)];
     const waiting = this.#waiting(snapshot, [...names, ...ofChildren]);
+    if (waiting.length === 0 && this.#status === 'idle' && isShort(state)) return;
     if (status !== this.#status || waiting.length > 0) this.#publish(snapshot, { agent: firstAgent(state), status }, waiting);
   }
 
@@ -72,4 +73,13 @@ export class SearchAttributePublisher {
     this.#waitingFor = shown;
     return [{ key: WAITING_FOR, value }];
   }
+}
+
+/**
+ * True for a turn that has made one model call at most and no tool call. Most turns end with it: a session would spend an event on each
+ * change to `running` and back, and lists show such changes late in any case.
+ */
+function isShort({ session, status, phase, context, toolCallsTotal }: RunState): boolean {
+  if (session?.turn === undefined) return false;
+  return status === 'running' && phase !== 'tools' && toolCallsTotal === 0 && context.currentStep <= session.turn.stepsBefore + 1;
 }

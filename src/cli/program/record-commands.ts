@@ -1,11 +1,12 @@
 import type { Command } from 'commander';
 import { wholeNumber } from './argument-parsers.ts';
 import type { RunCommand } from './command.ts';
-import type { DeleteFlags } from '../commands/delete.ts';
-import type { ExportFlags } from '../commands/export.ts';
+import type { DeleteFlags } from '../commands/records/delete.ts';
+import type { ExportFlags } from '../commands/records/export.ts';
+import type { SaveFlags } from '../commands/records/save.ts';
 import type { ReplayFlags } from '../replay/replay.ts';
 
-/** Adds the commands that export, delete and replay whole runs. */
+/** Adds the commands that export, save, delete and replay whole runs. */
 export function addRecordCommands(program: Command, run: RunCommand): void {
   program
     .command('export')
@@ -18,7 +19,22 @@ export function addRecordCommands(program: Command, run: RunCommand): void {
     .option('-o, --output <file>', 'write to this file instead of stdout')
     .option('--archive <folder>', 'the folder of a file archive, for what the server has removed')
     .action(async (runId: string, _options: unknown, command: Command) => {
-      await run(async () => (await import('../commands/export.ts')).exportRun, { ...command.optsWithGlobals<ExportFlags>(), runId });
+      await run(async () => (await import('../commands/records/export.ts')).exportRun, {
+        ...command.optsWithGlobals<ExportFlags>(),
+        runId,
+      });
+    });
+  program
+    .command('save')
+    .argument('<run>', 'the id of the run')
+    .summary('write the conversation of a run as a document')
+    .description(
+      'Writes the context of a run as one JSON document: the conversation that the model sees, deps and counters. "start --load"\n' +
+        'begins a run from it. Works while the run goes on and after it has ended, with and without a worker.',
+    )
+    .option('-o, --output <file>', 'write to this file instead of stdout')
+    .action(async (runId: string, _options: unknown, command: Command) => {
+      await run(async () => (await import('../commands/records/save.ts')).saveRun, { ...command.optsWithGlobals<SaveFlags>(), runId });
     });
   program
     .command('delete')
@@ -28,7 +44,10 @@ export function addRecordCommands(program: Command, run: RunCommand): void {
     .option('--archive <folder>', 'the folder of a file archive, to remove the run from it as well')
     .option('--payload-store <folder>', 'the folder of a file store, to remove the spilled results of the run as well')
     .action(async (runId: string, _options: unknown, command: Command) => {
-      await run(async () => (await import('../commands/delete.ts')).deleteRun, { ...command.optsWithGlobals<DeleteFlags>(), runId });
+      await run(async () => (await import('../commands/records/delete.ts')).deleteRun, {
+        ...command.optsWithGlobals<DeleteFlags>(),
+        runId,
+      });
     });
   addReplay(program, run);
 }

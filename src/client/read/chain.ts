@@ -74,6 +74,7 @@ export class RunChain {
       ...(before === undefined ? {} : { continuedFrom: before }),
       firstOffset: carry?.window.through ?? 0,
       firstStep: carry?.currentStep ?? 0,
+      firstTurn: carry?.session?.turn?.number ?? (carry?.session?.turns ?? 0) + 1,
     };
     this.#known.set(executionId, execution);
     return execution;

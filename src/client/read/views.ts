@@ -2,6 +2,7 @@ import { newExecutionContext } from '../../core/domain/record/execution-context.
 import type { RunStatus } from '../../core/domain/run/status.ts';
 import { approvalViews } from '../../core/loop/approvals/approval-view.ts';
 import { shownChildren } from '../../core/queries/views.ts';
+import { shownSession } from '../../core/queries/session-views.ts';
 import { progressOf } from '../../core/loop/state/progress.ts';
 import type { ContextPage, StatusView } from '../../core/protocol.ts';
 import type { ReadBackRun } from '../../history/read-back.ts';
@@ -18,6 +19,7 @@ export function statusFrom(runId: string, execution: { status: string }, newest:
     agentName,
     status: runStatus(execution, newest),
     ...progressOf(state),
+    ...shownSession(state, Date.now()),
     ...shownChildren(state),
     executions,
     queued,

@@ -10,12 +10,15 @@ import { type LimitOptions, limitsWithDeadline, plainLimits } from '../../core/d
 import type { ModelName } from '../../core/domain/agent/model-name.ts';
 import type { RunOpening } from '../../core/domain/run/opening.ts';
 import type { Principal } from '../../core/domain/run/principal.ts';
+import type { SessionInput } from '../../core/domain/sessions/session-input.ts';
 import type { RunOverrides } from '../../core/domain/run/overrides.ts';
 import type { RunInput } from '../../core/protocol.ts';
 import { checkRunInput } from '../../core/wire-schemas/run-input-schema.ts';
 
 /** The options of a start that are in the input of the run. */
-export type RunInputOptions = RunOpening & {
+export type RunInputOptions = Partial<RunOpening> & {
+  /** The run is a session. */
+  session?: SessionInput;
   deps?: unknown;
   /** Whom the run acts for. */
   principal?: Principal;
@@ -31,7 +34,7 @@ export type RunInputOptions = RunOpening & {
  * a UsageError for messages that end with an answer, without an input after them.
  */
 export function runInput(agent: AnyAgent | string, options: RunInputOptions): RunInput {
-  const { input, messages, deps, principal, model, settings, tags } = options;
+  const { input, messages, deps, principal, session, model, settings, tags } = options;
   const withDeadline = limitsWithDeadline('the run cannot start', options);
   const { maxIterations, ...limits } = plainLimits('the run cannot start', withDeadline ?? {});
   // Without deps, the agent's schema is checked against none: it may require some.
@@ -46,6 +49,7 @@ export function runInput(agent: AnyAgent | string, options: RunInputOptions): Ru
       input,
       deps: deps === undefined ? undefined : plainDeps(agent, deps),
       principal: principal === undefined ? undefined : (JSON.parse(JSON.stringify(principal)) as unknown),
+      session: session === undefined ? undefined : stripUndefined({ ...session }),
       maxIterations,
       limits: Object.keys(limits).length === 0 ? undefined : limits,
       ...overrides,

@@ -14,7 +14,7 @@ import { checkProgramInput } from '../../core/wire-schemas/program-input-schema.
 import { requireKnown } from '../../define/options/option-checks.ts';
 import { parseProgramInput } from '../../define/program/parse-input.ts';
 import type { AnyProgram, GivenInputOf, ProgramOutputOf } from '../../define/program/program-definition.ts';
-import { startWorkflow, type WorkflowOptions } from './start-workflow.ts';
+import { type ClientSettings, startWorkflow, type WorkflowOptions } from './start-workflow.ts';
 
 /** A program to start: its definition, its document, or the name under which a worker has it. */
 export type StartedProgram = AnyProgram | ProgramDocument | string;
@@ -75,12 +75,12 @@ export async function startProgram(
   client: Client,
   program: StartedProgram,
   options: ProgramOptions,
-  defaultTaskQueue?: string,
+  settings: ClientSettings = {},
 ): Promise<string> {
   requireKnown('the start', options, [...Object.keys(OPTIONS), ...WAITING]);
   const input = programInput(program, options);
   const name = nameOf(input.program);
-  return startWorkflow(client, { type: PROGRAM_RUN, name, input, summary: name }, options, defaultTaskQueue);
+  return startWorkflow(client, { type: PROGRAM_RUN, name, input, summary: name }, options, settings);
 }
 
 /** Returns the input of a program's run as plain JSON. */

@@ -5,7 +5,7 @@ import type { Decision, Remember } from '../../core/domain/approvals/approval.ts
 import { errorCode, LonghaulError } from '../../core/domain/errors/error.ts';
 import type { JsonObject } from '../../core/domain/json/json.ts';
 import type { DecisionReceipt } from '../../core/protocol.ts';
-import { decisionProblem } from '../../core/wire-schemas/request-schema.ts';
+import { decisionProblem } from '../../core/wire-schemas/requests/request-schema.ts';
 import { answerFromRecord } from './answer-from-record.ts';
 import type { DecidedOn, DecidedRun } from './decided-run.ts';
 import { waitingCall } from './waiting-call.ts';

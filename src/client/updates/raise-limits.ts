@@ -3,7 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { LonghaulError } from '../../core/domain/errors/error.ts';
 import { type LimitOptions, plainLimits } from '../../core/domain/agent/limit-options.ts';
 import { type RaiseInput, type RaiseReceipt, UPDATES } from '../../core/protocol.ts';
-import { raiseProblem } from '../../core/wire-schemas/request-schema.ts';
+import type { SessionLimits } from '../../core/domain/sessions/session-limits.ts';
+import { raiseProblem } from '../../core/wire-schemas/requests/request-schema.ts';
 import { updateRun, type UpdateOptions } from './update.ts';
 
 /** The options of raising limits. */
@@ -15,14 +16,19 @@ export interface RaiseOptions extends UpdateOptions {
 }
 
 /**
- * Raises limits of a run, each to its new value: `{steps: 30, costUsd: 2, deadline: '4h'}`. Throws `invalid_input`, before
+ * Raises limits of a run, or of a whole session, each to its new value: `{steps: 30, costUsd: 2, deadline: '4h'}`. Throws `invalid_input`, before
  * anything is sent, for limits whose form the run would refuse.
  */
-export async function raiseLimits(client: Client, runId: string, limits: LimitOptions, options: RaiseOptions): Promise<RaiseReceipt> {
+export async function raiseLimits(
+  client: Client,
+  runId: string,
+  raised: { limits: LimitOptions } | { session: SessionLimits },
+  options: RaiseOptions,
+): Promise<RaiseReceipt> {
   const { id = randomUUID(), by, ...sending } = options;
   const argument: RaiseInput = {
     id,
-    limits: plainLimits('raise', limits),
+    ...('limits' in raised ? { limits: plainLimits('raise', raised.limits) } : raised),
     ...(by === undefined ? {} : { by }),
   };
   const problem = raiseProblem(argument);

@@ -4,8 +4,8 @@ import type { ContentPart } from '../../core/domain/content/content.ts';
 import { LonghaulError } from '../../core/domain/errors/error.ts';
 import type { MessageMode } from '../../core/domain/record/queued-message.ts';
 import { type MessageReceipt, type SendInput, UPDATES } from '../../core/protocol.ts';
-import { messageProblem } from '../../core/wire-schemas/message-schema.ts';
-import { updateRun, type UpdateOptions } from './update.ts';
+import { messageProblem } from '../../core/wire-schemas/requests/message-schema.ts';
+import { type RunUpdate, updateRun, type UpdateOptions } from './update.ts';
 
 /** The options of sending a message. */
 export interface SendOptions extends UpdateOptions {
@@ -18,17 +18,27 @@ export interface SendOptions extends UpdateOptions {
   mode?: MessageMode;
 }
 
-/** Sends a message to a running run. Throws, before anything is sent, for a message that the run would refuse. */
+/** The receiver of a message. */
+export interface Addressee extends Pick<RunUpdate, 'start'>, Pick<SendInput, 'principal'> {
+  client: Client;
+  runId: string;
+}
+
+/** Sends a message to a running run; with `start`, to one that is started for it if there is none. Throws, before anything is sent, for a message that the run would refuse. */
 export async function sendMessage(
-  client: Client,
-  runId: string,
+  { client, runId, start, principal }: Addressee,
   content: string | ContentPart[],
   options: SendOptions,
 ): Promise<MessageReceipt> {
   const { id = randomUUID(), mode, ...sending } = options;
-  const message: SendInput = { id, content, ...(mode === undefined ? {} : { mode }) };
+  const message: SendInput = { id, content, ...(mode === undefined ? {} : { mode }), ...(principal === undefined ? {} : { principal }) };
   const problem = messageProblem(message);
   if (problem !== undefined) throw new LonghaulError(problem.code, `The message to run "${runId}" was not sent: ${problem.message}`);
   // The same id at both levels: the server knows it within one execution, the run across executions.
-  return updateRun<MessageReceipt>(client, runId, { name: UPDATES.send, argument: message, id, updateId: `send ${id}` }, sending);
+  return updateRun<MessageReceipt>(
+    client,
+    runId,
+    { name: UPDATES.send, argument: message, id, updateId: `send ${id}`, ...(start === undefined ? {} : { start }) },
+    sending,
+  );
 }

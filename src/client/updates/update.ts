@@ -1,10 +1,15 @@
-import { type Client, WorkflowUpdateFailedError, WorkflowUpdateRPCTimeoutOrCancelledError } from '@temporalio/client';
-import { ApplicationFailure, WorkflowNotFoundError } from '@temporalio/common';
+import {
+  type Client,
+  type WithStartWorkflowOperation,
+  WorkflowUpdateFailedError,
+  WorkflowUpdateRPCTimeoutOrCancelledError,
+} from '@temporalio/client';
+import { ApplicationFailure, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/common';
 import { randomUUID } from 'node:crypto';
 import { requireKnown } from '../../define/options/option-checks.ts';
 import { type Duration, timerMilliseconds } from '../../core/domain/run/duration.ts';
 import { errorMessage, isErrorCode, LonghaulError } from '../../core/domain/errors/error.ts';
-import { UPDATES } from '../../core/protocol.ts';
+import { type RunInput, UPDATES } from '../../core/protocol.ts';
 import { GRPC, grpcCode } from '../../temporal/grpc-code.ts';
 import { requireRun } from '../listing/foreign-workflow.ts';
 import { unreachableError } from '../../temporal/server-reachability.ts';
@@ -37,7 +42,12 @@ export interface RunUpdate {
   id?: string;
   /** The id of the Update: one execution answers the same Update once, with the same answer. Default: each call is an Update of its own. */
   updateId?: string;
+  /** Starts the run in the same request if there is none of that id. A start is made for each attempt. */
+  start?: () => StartOperation;
 }
+
+/** The start of a run together with an Update. */
+export type StartOperation = WithStartWorkflowOperation<(input: RunInput) => Promise<unknown>>;
 
 /**
  * Sends an Update to the newest execution of a run, and tries again while the obstacle is temporary: the switch to the
@@ -71,13 +81,20 @@ async function tryUpdate<Answer>(client: Client, runId: string, update: RunUpdat
     await throttle.keepGap();
     const sentAt = Date.now();
     try {
+      const request = { args: [argument] as [unknown], updateId };
       const answer = await client.withDeadline(deadline, () =>
-        handle.executeUpdate<Answer, [unknown]>(name, { args: [argument], updateId }),
+        update.start === undefined
+          ? handle.executeUpdate<Answer, [unknown]>(name, request)
+          : client.workflow.executeUpdateWithStart<(input: RunInput) => Promise<unknown>, Answer, [unknown]>(name, {
+              ...request,
+              startWorkflowOperation: update.start(),
+            }),
       );
       throttle.accepted(Date.now() - sentAt);
       return answer;
     } catch (error) {
-      if (error instanceof WorkflowNotFoundError) throw await goneError(client, runId);
+      if (error instanceof WorkflowNotFoundError || error instanceof WorkflowExecutionAlreadyStartedError)
+        throw await goneError(client, runId);
       if (isUnknownUpdate(error)) await requireRunOf(client, runId);
       if (!isPassing(error)) throw refusal(error);
       // A timeout alone says less than the obstacle that took the time.

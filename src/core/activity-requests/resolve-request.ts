@@ -76,6 +76,14 @@ export function handoffRequest(run: RequestingRun, agent: string): ActivityReque
   };
 }
 
+/** Asks a worker for the agent of a session once more, with the overrides of the start and the present deps. */
+export function refreshRequest(run: RequestingRun): ActivityRequest<ResolveAgentInput, AgentSnapshot, Resolved> {
+  const { name } = run.snapshot;
+  const { overrides = {} } = run.state?.session ?? {};
+  const request = handoffRequest(run, name);
+  return { ...request, options: { ...RESOLVE, summary: oneLine(`${name} again`, 200) }, input: { ...request.input, ...overrides } };
+}
+
 /** Returns the parts of the result of `resolveAgent`. */
 export function splitOpening({ opening, ...snapshot }: ResolveAgentOutput): { snapshot: AgentSnapshot; opening?: ChildInputAnswer } {
   return { snapshot, ...(opening === undefined ? {} : { opening }) };

@@ -10,7 +10,7 @@ import { abovePart } from '../loop/limits/part-of-parent.ts';
 import type { ApproveInput, DecisionReceipt, RejectInput, RespondInput } from '../protocol.ts';
 import { checkJson, problemsText } from '../json-schema/check-json-schema.ts';
 import { LIMIT_CHANGES_SCHEMA } from '../wire-schemas/limits-schema.ts';
-import { decisionProblem } from '../wire-schemas/request-schema.ts';
+import { decisionProblem } from '../wire-schemas/requests/request-schema.ts';
 import { loweredLimit } from './raise.ts';
 import {
   type InboundMessage,

@@ -1,5 +1,6 @@
 import type { ErrorCode } from '../domain/errors/error.ts';
 import type { Inbox } from '../loop/state/inbox.ts';
+import type { Principal } from '../domain/run/principal.ts';
 import type { RunState } from '../loop/state/run-state.ts';
 
 /**
@@ -13,6 +14,8 @@ export interface MessageReceiver {
   readonly inbox: Inbox;
   /** Undefined until the agent is resolved. */
   readonly state?: RunState;
+  /** Whom the run acts for, before it has a state. */
+  readonly principal?: Principal;
 }
 
 /** The reason for refusing a request. */
@@ -32,8 +35,8 @@ export interface InboundMessage {
 export interface RequestKind<Input, Receipt> {
   /** Description for a person who sends the request from the Temporal UI. */
   readonly description: string;
-  /** Returns why the request is refused; undefined if it is accepted. Must not change anything, and never throws. */
-  refusal(run: MessageReceiver, input: unknown): Refusal | undefined;
+  /** Returns why the request is refused; undefined if it is accepted. `now` is in milliseconds since the epoch. Must not change anything, and never throws. */
+  refusal(run: MessageReceiver, input: unknown, now: number): Refusal | undefined;
   /** Accepts a request that was not refused: stores it for the loop and returns at once. */
   take(run: MessageReceiver, input: Input, arrival: InboundMessage): Receipt;
 }

@@ -4,7 +4,7 @@ import { inboundProblem } from '../domain/json/inbound-value.ts';
 import { isJsonObject } from '../domain/json/json.ts';
 import { revoke as revokeDecision } from '../loop/approvals/approvals.ts';
 import type { CancelInput, CancelReasonInput, PauseReceipt, RevokeInput, RevokeReceipt, SIGNALS, UPDATES } from '../protocol.ts';
-import { cancelProblem, revokeProblem } from '../wire-schemas/request-schema.ts';
+import { cancelProblem, revokeProblem } from '../wire-schemas/requests/request-schema.ts';
 import { childEnded, childWaiting, pausedAbove, reportEnd, startedAgain } from './children.ts';
 import { approve, reject, respond } from './decision.ts';
 import { raise } from './raise.ts';
@@ -17,6 +17,7 @@ import {
   unavailable,
 } from './message-receiver.ts';
 import { send } from './send.ts';
+import { close, interrupt, refresh, reset } from './session.ts';
 import { setPermissions } from './set-permissions.ts';
 
 /** Revokes a remembered decision. Calls that it has already let run go on. */
@@ -75,6 +76,10 @@ export const UPDATE_KINDS: Readonly<Record<keyof typeof UPDATES, AnyKind>> = {
   revoke,
   raise,
   setPermissions,
+  interrupt,
+  close,
+  refresh,
+  reset,
 };
 
 /** The Signals that a run accepts, by the same rules, for callers that can only signal. */
@@ -93,8 +98,8 @@ export const SIGNAL_KINDS: Readonly<Record<keyof typeof SIGNALS, AnyKind>> = {
 };
 
 /** Returns why an Update is refused; undefined if it is accepted. */
-export function refuseUpdate(run: MessageReceiver, name: keyof typeof UPDATES, input: unknown): Refusal | undefined {
-  return refusal(UPDATE_KINDS[name], run, { name, input });
+export function refuseUpdate(run: MessageReceiver, name: keyof typeof UPDATES, input: unknown, now: number): Refusal | undefined {
+  return refusal(UPDATE_KINDS[name], run, { name, input, now });
 }
 
 /** Accepts an Update that was not refused. */
@@ -107,15 +112,19 @@ export function takeUpdate(run: MessageReceiver, name: keyof typeof UPDATES, inp
 export function takeSignal(run: MessageReceiver, name: keyof typeof SIGNALS, input: unknown, now: number): Refusal | undefined {
   run.inbox.received += 1;
   const kind = SIGNAL_KINDS[name];
-  const refused = refusal(kind, run, { name, input });
+  const refused = refusal(kind, run, { name, input, now });
   if (refused === undefined) take(kind, run, input, { source: 'signal', now });
   else run.inbox.refuse({ request: name, ...identityOf(input), ...refused });
   return refused;
 }
 
-function refusal(kind: AnyKind, run: MessageReceiver, { name, input }: { name: string; input: unknown }): Refusal | undefined {
+function refusal(
+  kind: AnyKind,
+  run: MessageReceiver,
+  { name, input, now }: { name: string; input: unknown; now: number },
+): Refusal | undefined {
   const problem = inboundProblem(input);
-  return problem === undefined ? kind.refusal(run, input) : invalidRequest(run, name, problem);
+  return problem === undefined ? kind.refusal(run, input, now) : invalidRequest(run, name, problem);
 }
 
 function take(kind: AnyKind, run: MessageReceiver, input: unknown, arrival: InboundMessage): unknown {

@@ -2,7 +2,9 @@ import type { QueuedMessage } from '../domain/record/queued-message.ts';
 import { isParallel } from '../loop/flows/branch-input.ts';
 import type { RunState } from '../loop/state/run-state.ts';
 import type { MessageReceipt, SendInput } from '../protocol.ts';
-import { messageProblem } from '../wire-schemas/message-schema.ts';
+import { isSession } from '../sessions/open-session.ts';
+import { sessionLimitReached } from '../sessions/session-limit.ts';
+import { messageProblem } from '../wire-schemas/requests/message-schema.ts';
 import { type MessageReceiver, type Refusal, type RequestKind, unavailable } from './message-receiver.ts';
 
 /** Queues a message to the run. */
@@ -13,11 +15,12 @@ export const send: RequestKind<SendInput, MessageReceipt> = {
     const message: QueuedMessage = { id, content, ...(mode === undefined || mode === 'queue' ? {} : { mode }), timestamp: now / 1000 };
     const position = positionOf(run.state, message);
     const isNew = run.inbox.add(message);
-    return { version: 1, id, status: isNew ? 'queued' : 'duplicate', queued: run.inbox.queued, ...(isNew ? position : {}) };
+    const turn = turnOf(run.state);
+    return { version: 1, id, status: isNew ? 'queued' : 'duplicate', queued: run.inbox.queued, ...(isNew ? { ...position, ...turn } : {}) };
   },
 };
 
-function refusal(run: MessageReceiver, input: unknown): Refusal | undefined {
+function refusal(run: MessageReceiver, input: unknown, now: number): Refusal | undefined {
   const { runId, inbox, state } = run;
   const kind = state?.program !== undefined ? 'program' : state !== undefined && isParallel(state) ? 'parallel flow' : undefined;
   if (kind !== undefined) {
@@ -29,6 +32,8 @@ function refusal(run: MessageReceiver, input: unknown): Refusal | undefined {
   const problem = messageProblem(input);
   if (problem !== undefined) return { code: problem.code, message: `Run "${runId}" refused a message: ${problem.message}` };
   const message = input as SendInput;
+  const foreign = ofAnother(run, message.principal);
+  if (foreign !== undefined) return foreign;
   if (inbox.has(message.id)) return inbox.isBusy('messages') ? unavailable(run, 'messages') : undefined;
   if (!inbox.closed && !inbox.hasRoomFor(message)) {
     return {
@@ -36,7 +41,30 @@ function refusal(run: MessageReceiver, input: unknown): Refusal | undefined {
       message: `The queue of run "${runId}" is full (${inbox.queued} messages wait): send this one again later`,
     };
   }
-  return unavailable(run, 'messages');
+  return unavailable(run, 'messages') ?? limitReached(run, now);
+}
+
+/** Returns the refusal of a message to the run of another principal: the sender must not learn that the run exists. */
+function ofAnother({ runId, state, principal }: MessageReceiver, sender: SendInput['principal']): Refusal | undefined {
+  if (sender === undefined) return undefined;
+  const { tenant, user } = (state === undefined ? principal : state.principal) ?? {};
+  return sender.tenant === tenant && sender.user === user ? undefined : { code: 'run_not_found', message: `No run "${runId}"` };
+}
+
+/** Returns the refusal of a message to a session that has reached one of its limits. */
+function limitReached({ runId, state }: MessageReceiver, now: number): Refusal | undefined {
+  const reached = state === undefined || !isSession(state) ? undefined : sessionLimitReached(state, now);
+  if (reached === undefined) return undefined;
+  return {
+    code: 'session_limit',
+    message: `Session "${runId}" takes no more messages: ${reached}. Raise the limit of the session, or start another one`,
+  };
+}
+
+/** Returns the turn of a session that answers a message. */
+function turnOf(state: RunState | undefined): Pick<MessageReceipt, 'turn'> {
+  if (state?.session === undefined) return {};
+  return { turn: state.session.turn?.number ?? state.session.turns + 1 };
 }
 
 /**

@@ -4,7 +4,7 @@ import { permissionsProblem, rulesForNoTool } from '../domain/permissions/permis
 import { ownPermissions } from '../loop/permissions/permission-changes.ts';
 import type { RunState } from '../loop/state/run-state.ts';
 import type { SetPermissionsInput, SetPermissionsReceipt } from '../protocol.ts';
-import { setPermissionsProblem } from '../wire-schemas/request-schema.ts';
+import { setPermissionsProblem } from '../wire-schemas/requests/request-schema.ts';
 import { invalidRequest, type MessageReceiver, noRoomForRequest, type Refusal, type RequestKind, unavailable } from './message-receiver.ts';
 
 /** Sets the permissions of the run. What makes them wider needs the `authorize` hook of the worker. */

@@ -46,6 +46,9 @@ export type Position =
     }
   | CellPosition;
 
+/** The position of a run: of the loop in a turn, or of a session between two turns. */
+export type RunPosition = Position | { type: 'idle' };
+
 /** The position of the loop in a cell: its next segment runs. */
 export interface CellPosition {
   type: 'run_cell';

@@ -39,6 +39,8 @@ export interface ModelCall extends Conversation {
   earlierIds?: string[];
   /** The number of events since the last response that are not in the window: calls of code, and their results. */
   skippedEvents?: number;
+  /** The call is given what the memory of the agent has about the newest message. */
+  recall?: true;
   /** The number of events that the model has not seen yet. */
   newEvents: number;
   /** True for the attempt after the step limit, which asks for the best final answer and offers no tools. */
@@ -165,12 +167,14 @@ export type SegmentOutcome =
 
 /** The part of the window to summarise: the events between two others (see `Compaction`). */
 export interface SummaryRequest extends Conversation {
-  head: number;
+  head: number | null;
   tail: number | null;
   /** The number of events between them. */
   events: number;
   /** Bytes of JSON that the text of the summary may have. */
   maxBytes: number;
+  /** The text is a title, and no summary. */
+  purpose?: 'title';
 }
 
 /** The outcome of a summary. */

@@ -10,6 +10,7 @@ import type { CallArgumentsQuestion, DataView, DecisionContent, DecisionQuestion
 import { childInput } from './child-input.ts';
 import { journalPage } from './journal-page.ts';
 import type { QueriedRun } from './queried-run.ts';
+import { turnView } from './session-views.ts';
 import { approvalsPage, contextPage, statusView, stepsPage } from './views.ts';
 import { stepValues } from './step-values.ts';
 import { tracePage } from './trace-page.ts';
@@ -42,6 +43,7 @@ export const QUERY_KINDS: Readonly<Record<keyof typeof QUERIES, QueryKind>> = {
     answer: (run, ask: From) => approvalsPage(run, offset(ask)),
   },
   trace: { description: 'A page of the trace of a program; {"from": offset}', answer: (run, ask: From) => tracePage(run, offset(ask)) },
+  turn: { description: 'The result of a turn of a session; {"turn": number}', answer: turnView },
   snapshot: { description: 'The agent as pinned for this run', answer: snapshot },
   data: { description: 'Deps and state', answer: dataView },
   callArguments: {

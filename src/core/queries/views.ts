@@ -5,6 +5,7 @@ import { progressOf } from '../loop/state/progress.ts';
 import { childrenOf } from '../loop/children/children-of.ts';
 import type { ApprovalsPage, ContextPage, StatusView, StepsPage } from '../protocol.ts';
 import type { QueriedRun } from './queried-run.ts';
+import { shownSession } from './session-views.ts';
 import { page } from './pages.ts';
 
 /** Answers the `status` query. */
@@ -16,6 +17,7 @@ export function statusView(run: QueriedRun): StatusView {
     agentName,
     status: state?.status ?? 'running',
     ...progressOf(state),
+    ...shownSession(state, Date.now()),
     ...shownChildren(state),
     ...(inbox.hasWaitingChild ? { waitingChildren: [...inbox.waitingChildren] } : {}),
     ...(missing.length === 0 ? {} : { missing: missing.map(shownMissing) }),

@@ -14,6 +14,9 @@ export const PRINCIPAL_SCHEMA: JsonObject = {
   additionalProperties: false,
 };
 
+/** The JSON Schema of the part of a principal that says who it is. */
+export const IDENTITY_SCHEMA: JsonObject = { type: 'object', properties: { tenant: NAME, user: NAME }, additionalProperties: false };
+
 /** Returns why a principal is too large; empty if it is not. */
 export function principalSizeProblem(principal: Principal | undefined): string[] {
   const bytes = principal === undefined ? 0 : jsonBytes(principal);

@@ -13,6 +13,7 @@ import { LIMITS_SCHEMA } from './limits-schema.ts';
 import { OVERRIDES } from './overrides-schema.ts';
 import { FROM_CALL_SCHEMA, PARENT_SCHEMA } from './parent-schema.ts';
 import { PRINCIPAL_SCHEMA, principalSizeProblem } from './principal-schema.ts';
+import { SESSION_INPUT_SCHEMA } from './requests/session-schema.ts';
 import { checkJson, problemsText, type JsonProblem } from '../json-schema/check-json-schema.ts';
 
 /** The JSON Schema of the input of a run. */
@@ -29,6 +30,7 @@ export const RUN_INPUT_SCHEMA: JsonObject = {
     messages: { type: 'array', items: CONTENT_ITEM, description: 'The conversation before the input.' },
     deps: { type: 'object', description: 'Data of the run for instructions and tools.' },
     principal: { ...PRINCIPAL_SCHEMA, description: 'Whom the run acts for.' },
+    session: { ...SESSION_INPUT_SCHEMA, description: 'The run is a session: it stays open after its answers.' },
     maxIterations: { ...AT_LEAST_ONE, description: "Overrides the agent's step limit." },
     limits: { ...LIMITS_SCHEMA, description: 'Overrides other limits of the agent.' },
     parent: PARENT_SCHEMA,
@@ -64,7 +66,10 @@ export function checkRunInput(value: unknown): RunInputCheck {
   }
   const tooDeep = depthProblem(value);
   if (tooDeep !== undefined) return { ok: false, code: 'invalid_input', problem: tooDeep };
-  const problems = checkJson(isJsonObject(value) && 'messages' in value ? CONTINUING_SCHEMA : RUN_INPUT_SCHEMA, value);
+  const problems = checkJson(
+    isJsonObject(value) && ('messages' in value || 'session' in value) ? CONTINUING_SCHEMA : RUN_INPUT_SCHEMA,
+    value,
+  );
   if (problems.length === 0 && isRunInput(value)) {
     const { input = '', messages = [], tags = [] } = value;
     problems.push(...mediaProblems(input, 'input'), ...conversationProblems(messages, 'messages'), ...tagProblems(tags));
@@ -73,6 +78,8 @@ export function checkRunInput(value: unknown): RunInputCheck {
         path: 'document',
         message: 'expected the name of an agent alone: only a program starts an agent that it has itself',
       });
+    if (value.session !== undefined && (value.parent !== undefined || value.flow !== undefined))
+      problems.push({ path: 'session', message: 'expected no session: a child and a flow end with their answer' });
     if (value.fromCall !== undefined && value.parent === undefined)
       problems.push({
         path: 'fromCall',
@@ -90,7 +97,9 @@ function bounded(problems: readonly JsonProblem[]): JsonProblem[] {
 }
 
 /** Checks that a run without input has something to respond to. */
-function checkOpening({ input, messages = [] }: RunInput): RunInputCheck | undefined {
+function checkOpening({ input, messages = [], session }: RunInput): RunInputCheck | undefined {
+  // A session waits for its first message.
+  if (session !== undefined) return undefined;
   if (input !== undefined || (messages.length > 0 && needsResponse(messages))) return undefined;
   const end = messages.length === 0 ? 'are empty' : 'end with an answer of the assistant';
   return { ok: false, code: 'invalid_input', problem: `"messages" ${end}: give "input", what the user says next`, lacksInput: true };
@@ -128,7 +137,7 @@ function checkSizes(input: RunInput): RunInputCheck {
 
 /** Narrows the type of a value that fits the schema. */
 function isRunInput(value: unknown): value is RunInput {
-  return isJsonObject(value) && typeof value['agent'] === 'string' && ('input' in value || 'messages' in value);
+  return isJsonObject(value) && typeof value['agent'] === 'string' && ('input' in value || 'messages' in value || 'session' in value);
 }
 
 function tagProblems(tags: readonly string[]): JsonProblem[] {

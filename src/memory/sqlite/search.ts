@@ -52,7 +52,13 @@ function containing(database: Database, { from, to }: Range, query: string, limi
     `SELECT ${HIT}, CASE WHEN folded_key = ? THEN 1.0 WHEN instr(folded_key, ?) THEN 0.7 ELSE 0.4 END AS score
      FROM entries WHERE id ${IN_RANGE} AND (instr(folded_key, ?) OR instr(folded_value, ?))
      ORDER BY score DESC, number DESC LIMIT ?`,
-    ...[query, query, from, to, query, query, limit],
+    query,
+    query,
+    from,
+    to,
+    query,
+    query,
+    limit,
   );
 }
 

@@ -16,7 +16,16 @@ export function insertEntry(database: Database, namespace: string, entry: Memory
   database.run(
     `INSERT INTO entries (id, folded_key, folded_value, namespace, key, timestamp, source, metadata, value)
      VALUES (${ENTRY_ID}, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    ...[space, number, foldedKey, folded, space, key, timestamp, source, metadata, value],
+    space,
+    number,
+    foldedKey,
+    folded,
+    space,
+    key,
+    timestamp,
+    source,
+    metadata,
+    value,
   );
   if (database.isIndexed)
     database.run(`INSERT INTO words (rowid, folded_key, folded_value) VALUES (${ENTRY_ID}, ?, ?)`, space, number, foldedKey, folded);

@@ -12,7 +12,7 @@ import type { VirtualTime } from './virtual-time.ts';
 export function memoryAccess(run: MemoryRun, time: VirtualTime): RunAccess {
   const update = (name: keyof typeof UPDATES, input: object): void => {
     const sent = roundTrip(input);
-    const refused = refuseUpdate(run, name, sent);
+    const refused = refuseUpdate(run, name, sent, time.now());
     if (refused !== undefined) throw new LonghaulError(refused.code, refused.message);
     takeUpdate(run, name, sent, time.now());
     run.received();
@@ -34,9 +34,9 @@ export function memoryAccess(run: MemoryRun, time: VirtualTime): RunAccess {
 async function verdict({ inbox }: MemoryRun, time: VirtualTime, id: string): Promise<void> {
   // A decision that is sent again may be settled already, which its receipt says.
   if (inbox.decisions.every((one) => one.id !== id)) return;
-  inbox.awaitVerdict(id);
-  await time.until(() => inbox.closed || inbox.verdictOn(id) !== undefined);
-  const found = inbox.verdictOn(id);
-  inbox.forgetVerdict(id);
+  inbox.verdicts.await(id);
+  await time.until(() => inbox.closed || inbox.verdicts.on(id) !== undefined);
+  const found = inbox.verdicts.on(id);
+  inbox.verdicts.forget(id);
   if (found?.type === 'refused') throw new LonghaulError(found.code as ErrorCode, found.message);
 }

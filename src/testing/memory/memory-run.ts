@@ -4,6 +4,7 @@ import { endedRequest } from '../../core/activity-requests/ended-request.ts';
 import { endHooksRequest } from '../../core/activity-requests/hook-requests.ts';
 import { modelRequest } from '../../core/activity-requests/model-request.ts';
 import { outputPorts } from '../../core/activity-requests/output-requests.ts';
+import { refreshRequest } from '../../core/activity-requests/resolve-request.ts';
 import { programPorts } from '../../core/activity-requests/program-requests.ts';
 import type { AgentSnapshot } from '../../core/domain/agent/agent-snapshot.ts';
 import type { Decision } from '../../core/domain/approvals/approval.ts';
@@ -28,6 +29,7 @@ import { interpret } from '../../core/interpret.ts';
 import { childProblem, referringToCall } from '../../core/activity-requests/child-requests.ts';
 import type { ChildCall, ChildOutcome } from '../../core/domain/children/child-call.ts';
 import type { ProgramPorts } from '../../core/program/interpreter/program-ports.ts';
+import type { SessionPorts } from '../../core/sessions/session-ports.ts';
 import type { RunState } from '../../core/loop/state/run-state.ts';
 import type { MemoryActivities } from './memory-activities.ts';
 import { roundTrip } from './payload-round-trip.ts';
@@ -136,9 +138,9 @@ export class MemoryRun {
     throw new Error('A run in memory has no next execution to go on in');
   }
 
-  #ports(snapshot: AgentSnapshot): ProgramPorts {
+  #ports(snapshot: AgentSnapshot): ProgramPorts & SessionPorts {
     const { time, activities } = this.#parts;
-    const isCancelled = (): boolean => this.#isCancelled;
+    const isCancelled = (): boolean => this.#isCancelled || this.inbox.turnInterrupt !== undefined;
     return {
       ...activityPorts(Object.assign(this, { snapshot }), activities.perform),
       ...programPorts(Object.assign(this, { snapshot }), activities.perform),
@@ -156,6 +158,10 @@ export class MemoryRun {
         if (deadline === undefined || deadline.at > time.now()) await time.until(() => isCancelled() || isMet(), deadline?.at);
       },
       continueDue: () => false,
+      continueBeforeSleep: () => false,
+      inTurn: (turn) => turn(),
+      refreshAgent: () => activities.perform(refreshRequest(Object.assign(this, { snapshot: this.snapshot ?? snapshot }))),
+      endChildren: async () => undefined,
       allows: () => true,
     };
   }

@@ -1,6 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { type FetchTranscript, TranscriptCache } from '../../../activities/run-queries/transcript.ts';
 import type { ToolResult } from '../../../src/core/domain/content/content.ts';
+import { RECALL_FRAME, recallEvent } from '../../../src/core/domain/memory/recalled.ts';
 import { emptyWindow, extendWindow, type Folded, type Window } from '../../../src/core/domain/record/window.ts';
 
 function event(id: string, text = id): Folded {
@@ -46,6 +47,33 @@ test('a conversation that this process has in memory is not requested', async ()
   expect(events.map(({ id }) => id)).toEqual(['e0', 'e1', 'e2']);
   expect(events[2]?.content).toEqual([toolResult]);
   expect(fetch).toHaveBeenCalledTimes(1);
+});
+
+test('what was recalled stands before the response that was given it', async () => {
+  const cache = new TranscriptCache(1_000_000);
+  const recall = recallEvent({ id: 'r0', text: RECALL_FRAME, note: { entries: 1 } });
+  const all = [event('e0'), recall, event('e1'), { id: 'e2', author: 'a', content: [toolResult] }];
+  const fetch = runOf(all);
+  await cache.load(run, { through: 1, lastEventId: 'e0' }, runOf([event('e0')]));
+  cache.addResponse(run, 1, recall, event('e1'));
+  cache.addResult(run, 'result', 'e1', toolResult);
+  const window = await cache.load(run, { through: 4, lastEventId: 'e2', results: ['result'] }, fetch);
+  expect(window).toEqual(folded(all));
+  expect(fetch).not.toHaveBeenCalled();
+});
+
+test('a memory that was not available takes an offset, and no place in the conversation', async () => {
+  const cache = new TranscriptCache(1_000_000);
+  const recall = recallEvent({ id: 'r0', text: '', note: { unavailable: 'no connection' } });
+  await cache.load(run, { through: 1, lastEventId: 'e0' }, runOf([event('e0')]));
+  cache.addResponse(run, 1, recall, event('e1'));
+  const fetch = runOf([event('e0'), recall, event('e1')]);
+  const { events } = await cache.load(run, { through: 3, lastEventId: 'e1' }, fetch);
+  expect(events.map(({ id, offset }) => [id, offset])).toEqual([
+    ['e0', 0],
+    ['e1', 2],
+  ]);
+  expect(fetch).not.toHaveBeenCalled();
 });
 
 test('a result is found in the execution after the one that requested it', async () => {

@@ -17,6 +17,9 @@ test('help goes to stdout, names every command, and has the exit codes', async (
     'result',
     'list',
     'codec-server',
+    'chat',
+    'sessions',
+    'session',
     ...talking,
   ]) {
     expect(stdout).toMatch(new RegExp(`^  ${command} `, 'm'));

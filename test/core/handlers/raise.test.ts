@@ -17,8 +17,8 @@ function childWith(pending: object[] = []): Parameters<typeof refuseUpdate>[0] {
 
 test('a raise of the limits of a child is refused above the part that the run above has given it', () => {
   const run = childWith();
-  expect(refuseUpdate(run, 'raise', { id: 'r1', limits: { maxIterations: 8 } })).toBeUndefined();
-  expect(refuseUpdate(run, 'raise', { id: 'r2', limits: { maxIterations: 9 } })).toMatchObject({
+  expect(refuseUpdate(run, 'raise', { id: 'r1', limits: { maxIterations: 8 } }, 0)).toBeUndefined();
+  expect(refuseUpdate(run, 'raise', { id: 'r2', limits: { maxIterations: 9 } }, 0)).toMatchObject({
     code: 'budget_exceeded',
     message: expect.stringMatching(/given 8 of the limit of run "above".*Raise the limit of the root/),
   });
@@ -28,8 +28,8 @@ test('an approval at a limit is refused above that part', () => {
   const limit = { kind: 'limit', callId: 'limit-1', toolName: 'raise_limits', digest: 'd', key: 'k', step: 1, requestedAt: 0 };
   const run = childWith([{ ...limit, proposal: { maxIterations: 8 } }]);
   const approval = { callId: 'limit-1', id: 'a1', digest: 'd' };
-  expect(refuseUpdate(run, 'approve', approval)).toBeUndefined();
-  expect(refuseUpdate(run, 'approve', { ...approval, arguments: { maxIterations: 9 } })).toMatchObject({
+  expect(refuseUpdate(run, 'approve', approval, 0)).toBeUndefined();
+  expect(refuseUpdate(run, 'approve', { ...approval, arguments: { maxIterations: 9 } }, 0)).toMatchObject({
     code: 'budget_exceeded',
     message: expect.stringContaining('given 8'),
   });

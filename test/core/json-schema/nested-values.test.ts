@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { checkJson, problemsText } from '../../../src/core/json-schema/check-json-schema.ts';
-import { messageProblem } from '../../../src/core/wire-schemas/message-schema.ts';
-import { decisionProblem, raiseProblem } from '../../../src/core/wire-schemas/request-schema.ts';
+import { messageProblem } from '../../../src/core/wire-schemas/requests/message-schema.ts';
+import { decisionProblem, raiseProblem } from '../../../src/core/wire-schemas/requests/request-schema.ts';
 import { checkContinueAsNewState } from '../../../src/core/wire-schemas/carry/continue-as-new-state-schema.ts';
 import { checkRunInput } from '../../../src/core/wire-schemas/run-input-schema.ts';
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -10,6 +11,7 @@ import { agents } from '../../../examples/first-agent/agents.ts';
 import { clerk, type Shop } from '../../../examples/tools/shop.ts';
 import { triage } from '../../../examples/options/agents.ts';
 import { createService } from '../../../examples/service/service.ts';
+import { shopkeeper, talk } from '../../../examples/conversations/conversation.ts';
 import { narrow } from '../../../examples/steering/steer.ts';
 import { productionWorker } from '../../../examples/worker/worker.ts';
 import { agents as team } from '../../../examples/workflow/agents.ts';
@@ -110,6 +112,16 @@ test('the workflow of the README runs two agents, one on the result of the other
   const start = { args: ['the Moon'], taskQueue: testbed.taskQueue, workflowId: testbed.taskQueue };
   expect(await testbed.client.temporal.workflow.execute('report', start)).toBe('A report: it is far away.');
   expect(JSON.stringify(scripted.requests[1]?.conversation)).toContain('Write about: It is far away.');
+});
+
+test('the conversation of the README is one run', async () => {
+  await using testbed = await Testbed.open();
+  const openai = scriptedModel([say('On its way'), say('Delivered')]);
+  await testbed.work({ agents: [shopkeeper], providers: { openai } });
+  const client = new LonghaulClient(testbed.client.temporal, { taskQueue: testbed.taskQueue });
+  const chatId = randomUUID();
+  expect(await talk(client, chatId)).toEqual(['On its way', 'Delivered']);
+  expect(await client.handle(`chat-${chatId}`).result()).toMatchObject({ status: 'completed', stopReason: 'closed' });
 });
 
 test('the run of the README is steered, interrupted, paused and resumed, and reads each message once', async () => {

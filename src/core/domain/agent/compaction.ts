@@ -8,10 +8,12 @@ export interface Compaction {
   /** Tool results that are replaced by a marker: the offset of their event and their index in its content. */
   evicted?: [offset: number, index: number][];
   /**
-   * The events between `head` and `tail` are replaced by the content of this event. Both are offsets of events that stay; `tail` is
-   * null for the end of the window.
+   * The events between `head` and `tail` are replaced by the content of this event. Both are offsets of events that stay; `head`
+   * is null for the beginning of the window, and `tail` for its end.
    */
-  summarised?: { head: number; tail: number | null };
+  summarised?: { head: number | null; tail: number | null };
+  /** The offsets of events with entries of a memory that are taken out. */
+  dropped?: number[];
   /** The answers of hooks about the summary. */
   hooks?: HookRecord[];
 }

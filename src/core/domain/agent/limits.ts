@@ -1,3 +1,4 @@
+import type { SessionLimits } from '../sessions/session-limits.ts';
 import type { StopReason } from '../run/status.ts';
 
 /** The limits of a run. An absent field is no limit. */
@@ -35,6 +36,8 @@ export interface LimitRaise {
   /** The id that the caller chose. */
   id: string;
   limits: LimitChanges;
+  /** Limits of the whole session. */
+  session?: SessionLimits;
   /** The caller's name, as claimed and not verified. */
   by: string | null;
   /** ISO 8601. */
@@ -43,7 +46,7 @@ export interface LimitRaise {
 
 /** A limit that a run has reached. */
 export interface LimitReached {
-  stopReason: Exclude<StopReason, 'final_answer' | 'cancelled' | 'error'>;
+  stopReason: Exclude<StopReason, 'final_answer' | 'closed' | 'cancelled' | 'error'>;
   /** The limit and the amount used, for a person to read. */
   message: string;
   /** The change that would let the run go on: it raises the limit by its own size. */

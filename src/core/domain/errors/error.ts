@@ -37,6 +37,7 @@ export const ERROR_CODES = {
   // A running run refuses what it was sent.
   busy: { retryable: true, description: 'The run accepts no requests until it has continued in its next execution.' },
   queue_full: { retryable: true, description: 'Too many messages wait in the queue of the run.' },
+  session_limit: { retryable: false, description: 'The session has reached one of its limits: it takes no messages until that is raised.' },
   unknown_call: { retryable: false, description: 'No call of that id waits for a decision.' },
   ambiguous_call: { retryable: false, description: 'Calls of that id wait in several runs: the decision has to name the run.' },
   budget_exceeded: { retryable: false, description: 'The run has no more of that limit from the run above: raise the limit of the root.' },

@@ -49,7 +49,9 @@ export function extendWindow(window: Window, event: Folded): Window {
   if (compaction === undefined) {
     return { ...position, events: [...window.events, ...added], bytes: window.bytes + bytesOf(added) };
   }
-  const kept = evict(window.events, compaction.evicted ?? []);
+  const { dropped = [] } = compaction;
+  const left = dropped.length === 0 ? window.events : window.events.filter(({ offset }) => !dropped.includes(offset));
+  const kept = evict(left, compaction.evicted ?? []);
   const events = compaction.summarised === undefined ? [...kept, ...added] : summarised(kept, compaction.summarised, added);
   return { ...position, events, bytes: bytesOf(events) };
 }

@@ -3,6 +3,8 @@ import type { DecidedCall, Remember } from '../approvals/approval.ts';
 import type { ContentPart } from '../content/content.ts';
 import type { JsonObject, JsonValue } from '../json/json.ts';
 import type { LimitChanges, RunLimits } from '../agent/limits.ts';
+import type { SessionLimits } from '../sessions/session-limits.ts';
+import type { Principal } from './principal.ts';
 import type { MessageMode } from '../record/queued-message.ts';
 
 /** Argument of the Update and the Signal `send`. */
@@ -12,6 +14,8 @@ export interface SendInput {
   content: string | ContentPart[];
   /** Default `queue`. */
   mode?: MessageMode;
+  /** Whom the sender acts for: a run of another principal refuses the message as if it did not exist. Default: not checked. */
+  principal?: Pick<Principal, 'tenant' | 'user'>;
 }
 
 /** The fields of every decision. */
@@ -55,7 +59,10 @@ export interface RevokeInput {
 export interface RaiseInput {
   /** An id that the caller chooses, at most 64 characters. */
   id: string;
-  limits: LimitChanges;
+  /** Limits of the run. */
+  limits?: LimitChanges;
+  /** Instead, limits of a whole session; `null` lifts one. */
+  session?: SessionLimits;
   by?: string;
 }
 
@@ -92,6 +99,8 @@ export interface MessageReceipt {
   queued: number;
   /** For a new message: the number of recorded events when it was accepted. Its own event has this offset or a later one. */
   offset?: number;
+  /** For a new message to a session: the number of the turn that answers it. */
+  turn?: number;
   /** For a new message: the step whose model call reads it. 1-based. */
   beforeStep?: number;
 }

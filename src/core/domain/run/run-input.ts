@@ -5,6 +5,7 @@ import type { JsonObject } from '../json/json.ts';
 import type { RunOpening } from './opening.ts';
 import type { RunOverrides } from './overrides.ts';
 import type { ParentInput } from './parent-run.ts';
+import type { SessionInput } from '../sessions/session-input.ts';
 import type { Principal } from './principal.ts';
 
 /** The input of a run: plain JSON, the same from the client, the CLI, the Temporal UI and a Schedule. */
@@ -25,6 +26,8 @@ export interface RunTerms extends RunOverrides {
   maxIterations?: number;
   /** Overrides the other limits of the agent. */
   limits?: Omit<LimitChanges, 'maxIterations'>;
+  /** The run is a session: it stays open after its answers, and may begin without an input. */
+  session?: SessionInput;
   /** Set by the run that starts this one as its child. */
   parent?: ParentInput;
   /** The call of the parent that started the run, if its input or its deps are too large to be stored again: the first activity asks the parent for them. */

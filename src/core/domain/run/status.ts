@@ -4,10 +4,10 @@ export const TERMINAL_STATUSES = ['completed', 'max_iterations_reached', 'error'
 /** The status of a run that has ended. */
 export type TerminalStatus = (typeof TERMINAL_STATUSES)[number];
 
-/** The status of a run at any moment. */
-export type RunStatus = TerminalStatus | 'running' | 'pending_confirmation' | 'paused';
+/** The status of a run at any moment. `idle`: a session that waits for a message. */
+export type RunStatus = TerminalStatus | 'running' | 'pending_confirmation' | 'paused' | 'idle';
 
-/** The reason why a run ended. It is more precise than the status, which is `max_iterations_reached` for every limit. */
+/** The reason why a run ended; `closed` if a caller has closed a session. It is more precise than the status, which is `max_iterations_reached` for every limit. */
 export type StopReason =
   | 'final_answer'
   | 'step_limit'
@@ -16,6 +16,7 @@ export type StopReason =
   | 'tool_call_limit'
   | 'deadline'
   | 'guardrail'
+  | 'closed'
   | 'cancelled'
   | 'error';
 

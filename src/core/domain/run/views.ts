@@ -5,6 +5,7 @@ import type { RunLimits } from '../agent/limits.ts';
 import type { Missing } from '../errors/missing.ts';
 import type { Archiving, NotArchived } from '../record/not-archived.ts';
 import type { RunStatus } from './status.ts';
+import type { SessionView } from '../sessions/session-views.ts';
 import type { StepResult } from '../record/step.ts';
 import type { AggregatedUsage } from '../model/usage.ts';
 
@@ -33,6 +34,8 @@ export interface StatusView {
   waitingFor: string[];
   /** The current limits. Undefined until the agent is resolved. */
   limits?: RunLimits;
+  /** The turns and the limits, if the run is a session. */
+  session?: SessionView;
   /** The ids of the children that the run waits for. Absent if there are none. */
   children?: string[];
   /** The ids of those of them that wait for a person. Absent if there are none. */

@@ -3,7 +3,7 @@
 import { alreadyDecided } from '../../domain/approvals/already-decided.ts';
 import { type Decision, decider, type PendingApproval, type RefusedRequest } from '../../domain/approvals/approval.ts';
 import { decide, decidedOf, pendingOf, rememberedFor } from './approvals.ts';
-import type { Verdict } from '../state/inbox.ts';
+import type { Verdict } from '../state/awaited-verdicts.ts';
 import type { Authorization, RunPorts } from '../ports.ts';
 import { recordEvent, type RunState } from '../state/run-state.ts';
 
@@ -99,7 +99,7 @@ function byDeadline({ callId, toolName, digest, onDeadline, key, proposal }: Pen
 
 /** Reports the outcome of a decision to its sender, who waits for it only if the worker checks approvers. */
 function answer({ snapshot }: RunState, { inbox }: RunPorts, id: string, verdict: Verdict): void {
-  if (snapshot.authorize) inbox.settle(id, verdict);
+  if (snapshot.authorize) inbox.verdicts.settle(id, verdict);
 }
 
 /** Applies the remembered decision for a call and returns the new decision; undefined if there is none. */

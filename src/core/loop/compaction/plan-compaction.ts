@@ -81,7 +81,7 @@ export function headOf(events: readonly WindowEvent[]): readonly WindowEvent[] {
 
 /** The events to summarise: those between two that stay. */
 export interface SummaryRange {
-  head: number;
+  head: number | null;
   tail: number | null;
   events: number;
 }
@@ -96,6 +96,8 @@ export interface SummaryGoal {
   /** The bytes up to which unseen events stay: those from `unseenFrom` on, with the calls that they answer. */
   unseenBytes: number;
   unseenFrom: number;
+  /** True if the first message may be summarised, too. */
+  isWhole?: boolean;
   /** The bytes up to which older events are not worth a summary, which may be as large itself. */
   leastBytes: number;
 }
@@ -105,14 +107,14 @@ export interface SummaryGoal {
  * Undefined if there is nothing to summarise.
  */
 export function planSummary({ events }: Window, goal: SummaryGoal): SummaryRange | undefined {
-  const head = headOf(events).at(-1);
-  if (head === undefined) return undefined;
-  const others = events.slice(events.indexOf(head) + 1);
+  const head = goal.isWhole === true ? [] : headOf(events);
+  if (events.length === 0) return undefined;
+  const others = events.slice(head.length);
   const exchanges = exchangesOf(others, goal.unseenFrom);
   const older = exchanges.slice(0, exchanges.length - tailLength(exchanges, goal));
   if (sum(older) <= goal.leastBytes) return undefined;
   const count = older.reduce((total, exchange) => total + exchange.events.length, 0);
-  return { head: head.offset, tail: others[count]?.offset ?? null, events: count };
+  return { head: head.at(-1)?.offset ?? null, tail: others[count]?.offset ?? null, events: count };
 }
 
 /** Returns the number of newest exchanges that stay. */

@@ -47,9 +47,10 @@ export function countsOf({
   toolCallsTotal,
   toolCallsByName,
   below,
+  session,
 }: RunState): Pick<RunResultFields, 'stepsUsed' | 'usage' | 'toolCallsTotal' | 'toolCallsByName' | 'below'> {
   return {
-    stepsUsed: context.currentStep,
+    stepsUsed: context.currentStep - (session?.turn?.stepsBefore ?? 0),
     usage,
     toolCallsTotal,
     toolCallsByName: Object.fromEntries(toolCallsByName),

@@ -16,17 +16,18 @@ export interface Used {
   toolCalls: number;
 }
 
-/** Returns the amounts that a run has used, with those of the runs below it except their steps. Estimated usage counts like reported usage. */
+/** Returns the amounts that a run, or the present turn of a session, has used, with those of the runs below it except their steps. Estimated usage counts like reported usage. */
 export function used({
   context,
   usage: own,
   toolCallsStarted,
   below,
-}: Pick<RunState, 'context' | 'usage' | 'toolCallsStarted' | 'below'>): Used {
+  session,
+}: Pick<RunState, 'context' | 'usage' | 'toolCallsStarted' | 'below' | 'session'>): Used {
   const usage = below === undefined ? own : addRunUsage(own, below.usage);
   const { promptTokens = 0, completionTokens = 0, totalTokens = 0, costUsd = 0 } = usage.estimated ?? {};
   return {
-    steps: context.currentStep,
+    steps: context.currentStep - (session?.turn?.stepsBefore ?? 0),
     inputTokens: usage.promptTokens + promptTokens,
     outputTokens: usage.completionTokens + completionTokens,
     totalTokens: usage.totalTokens + totalTokens,

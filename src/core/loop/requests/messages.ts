@@ -20,6 +20,7 @@ export function takeMessages(state: RunState, ports: RunPorts): boolean {
 export function takeRequests(state: RunState, ports: RunPorts): void {
   for (const raise of ports.inbox.takeRaises()) {
     state.limits = raised(state.limits, raise.limits);
+    if (state.session !== undefined && raise.session !== undefined) state.session.limits = { ...state.session.limits, ...raise.session };
     recordEvent(state, ports, { author: raise.by ?? 'user', content: [], raised: raise });
   }
   const refused = ports.inbox.takeRefused();

@@ -3,6 +3,7 @@
 import type { Decision, RefusedRequest } from '../../domain/approvals/approval.ts';
 import type { LimitRaise } from '../../domain/agent/limits.ts';
 import type { PermissionChange } from '../../domain/permissions/permission-change.ts';
+import type { CloseRequest, TurnInterrupt } from '../../domain/sessions/session-requests.ts';
 import type { QueuedMessage } from '../../domain/record/queued-message.ts';
 
 /** The requests of callers that a run carries into its next execution. */
@@ -23,6 +24,10 @@ export interface CarriedInbox {
   permissionChanges?: PermissionChange[];
   /** Refused requests that are not yet recorded. */
   refused?: RefusedRequest[];
+  /** A caller has closed the session. */
+  closing?: CloseRequest;
+  /** A caller has interrupted the turn that goes on. */
+  turnInterrupt?: TurnInterrupt;
   /** The run that is told of the end of this one. */
   reportTo?: string;
   /** Ids of children that have told of their end. */

@@ -11,13 +11,14 @@ import type { RecordedResponse } from '../../domain/model/recorded-response.ts';
 import { isToolCall } from '../../domain/content/content.ts';
 import { jsonTextPrefix } from '../../domain/content/text.ts';
 import type { RunningAgent } from '../../domain/children/running-agent.ts';
+import type { SessionState } from '../../domain/sessions/session-state.ts';
 import type { SpentBelow } from '../../domain/children/spent-below.ts';
 import type { ParentRun } from '../../domain/run/parent-run.ts';
 import type { Principal } from '../../domain/run/principal.ts';
 import type { AggregatedUsage } from '../../domain/model/usage.ts';
 import type { Window } from '../../domain/record/window.ts';
 import type { Approvals } from '../approvals/approvals.ts';
-import type { CellPosition, Position, ToolsPosition } from '../next-step.ts';
+import type { CellPosition, RunPosition, ToolsPosition } from '../next-step.ts';
 import type { CodeState } from '../code/code-state.ts';
 import type { CarriedInbox } from './carried-inbox.ts';
 import { recordedResults, withoutRecorded } from '../tool-phase/results-in-window.ts';
@@ -57,13 +58,18 @@ export interface ContinueAsNewState {
   seenEvents: number;
   /** Absent if guardrails have checked all messages, or the agent has none for input. */
   uncheckedFrom?: number;
+  /** Absent unless the next response is one for which the memory of the agent is asked. */
+  recallDue?: true;
   resultIds?: string[];
   /** Absent if a worker of a release without approvals wrote the state; so are the two below. */
   approvals?: Approvals;
   limits?: RunLimits;
   toolCallsStarted?: [name: string, calls: number][];
-  /** The run that started this one as its child. */
+  /** Whom the run acts for. */
   principal?: Principal;
+  /** The turns, the limits and the amounts of a session. Absent for a run that ends with its answer. */
+  session?: SessionState;
+  /** The run that started this one as its child. */
   parent?: ParentRun;
   /** The agents that run as children of tool calls. Absent if there are none. */
   children?: RunningAgent[];
@@ -92,7 +98,7 @@ export interface ContinueAsNewState {
 }
 
 /** The position at which the loop goes on. The content of a response is left out, because the window contains it as an event. */
-export type CarriedPosition = Extract<Position, { type: 'call_model' }> | CarriedTools | CarriedCell;
+export type CarriedPosition = Extract<RunPosition, { type: 'call_model' | 'idle' }> | CarriedTools | CarriedCell;
 
 /** The position among the calls of a response. Calls of code are not in the window: their content is carried. */
 export type CarriedTools = Omit<ToolsPosition, 'response' | 'cell'> & {
@@ -112,7 +118,11 @@ export interface ContinueAsNewOptions {
 const THOUGHT_BYTES = 48_000;
 
 /** Converts the state of a run at `position` to the carried state. */
-export function toContinueAsNewState(state: RunState, position: Position, { executions, inbox }: ContinueAsNewOptions): ContinueAsNewState {
+export function toContinueAsNewState(
+  state: RunState,
+  position: RunPosition,
+  { executions, inbox }: ContinueAsNewOptions,
+): ContinueAsNewState {
   const { context, lastStep, measured, resultIds, lastError, notArchived } = state;
   return {
     version: STATE_VERSION,
@@ -136,6 +146,7 @@ export function toContinueAsNewState(state: RunState, position: Position, { exec
     outputRetries: state.outputRetries,
     seenEvents: state.seenEvents,
     ...(state.uncheckedFrom === undefined ? {} : { uncheckedFrom: state.uncheckedFrom }),
+    ...(state.recallDue ? { recallDue: true } : {}),
     ...(resultIds === undefined ? {} : { resultIds }),
     approvals: state.approvals,
     limits: state.limits,
@@ -146,6 +157,7 @@ export function toContinueAsNewState(state: RunState, position: Position, { exec
     ...(state.code === undefined ? {} : { code: state.code }),
     ...(state.handoffs === undefined ? {} : { handoffs: state.handoffs }),
     ...(state.principal === undefined ? {} : { principal: state.principal }),
+    ...(state.session === undefined ? {} : { session: state.session }),
     ...(state.parent === undefined ? {} : { parent: state.parent }),
     ...(state.children === undefined ? {} : { children: state.children }),
     ...(state.endedChildren === undefined ? {} : { endedChildren: state.endedChildren }),
@@ -163,8 +175,8 @@ function cut(thought: string): string {
 }
 
 /** Leaves out the parts of a position that the window contains. */
-function carriedPosition(position: Position, window: Window): CarriedPosition {
-  if (position.type === 'call_model') return position;
+function carriedPosition(position: RunPosition, window: Window): CarriedPosition {
+  if (position.type === 'call_model' || position.type === 'idle') return position;
   return position.type === 'run_cell' ? carriedCell(position, window) : carriedTools(position, window);
 }
 
@@ -185,7 +197,7 @@ function carriedTools({ cell, ...position }: ToolsPosition, window: Window): Car
 }
 
 /** Restores the state of a run, and the position at which its loop goes on, from the carried state. */
-export function fromContinueAsNewState(carried: ContinueAsNewState): { state: RunState; position: Position } {
+export function fromContinueAsNewState(carried: ContinueAsNewState): { state: RunState; position: RunPosition } {
   const { runId, snapshot, window, lastStep, measured, resultIds, lastError, notArchived } = carried;
   const state: RunState = {
     runId,
@@ -195,8 +207,8 @@ export function fromContinueAsNewState(carried: ContinueAsNewState): { state: Ru
     firstOffset: window.through,
     carriedEventId: window.lastEventId,
     window,
-    status: 'running',
-    phase: carried.position.type === 'call_model' ? 'between' : 'tools',
+    status: carried.position.type === 'idle' ? 'idle' : 'running',
+    phase: carried.position.type === 'call_model' || carried.position.type === 'idle' ? 'between' : 'tools',
     steps: [],
     ...(lastStep === undefined ? {} : { lastStep: { ...lastStep, thought: lastStep.thought === null ? null : carried.thought } }),
     thought: carried.thought,
@@ -209,6 +221,7 @@ export function fromContinueAsNewState(carried: ContinueAsNewState): { state: Ru
     outputRetries: carried.outputRetries,
     seenEvents: carried.seenEvents,
     ...(carried.uncheckedFrom === undefined ? {} : { uncheckedFrom: carried.uncheckedFrom }),
+    ...(carried.recallDue ? { recallDue: true } : {}),
     ...(resultIds === undefined ? {} : { resultIds }),
     approvals: carried.approvals ?? noApprovals(),
     limits: carried.limits ?? snapshot.limits,
@@ -219,6 +232,7 @@ export function fromContinueAsNewState(carried: ContinueAsNewState): { state: Ru
     ...(carried.code === undefined ? {} : { code: carried.code }),
     ...(carried.handoffs === undefined ? {} : { handoffs: carried.handoffs }),
     ...(carried.principal === undefined ? {} : { principal: carried.principal }),
+    ...(carried.session === undefined ? {} : { session: carried.session }),
     ...(carried.parent === undefined ? {} : { parent: carried.parent }),
     ...(carried.children === undefined ? {} : { children: carried.children }),
     ...(carried.endedChildren === undefined ? {} : { endedChildren: carried.endedChildren }),
@@ -236,8 +250,8 @@ function programOf({ snapshot, program }: ContinueAsNewState): Pick<RunState, 'p
   return snapshot.program === undefined || program === undefined ? {} : { program: fromCarriedProgram(snapshot.program, program) };
 }
 
-function positionOf({ position, window }: ContinueAsNewState): Position {
-  if (position.type === 'call_model') return position;
+function positionOf({ position, window }: ContinueAsNewState): RunPosition {
+  if (position.type === 'call_model' || position.type === 'idle') return position;
   return position.type === 'run_cell' ? cellOf(position, window) : toolsOf(position, window);
 }
 

@@ -7,6 +7,8 @@ import type { LimitRaise } from '../../domain/agent/limits.ts';
 import { jsonBytes } from '../../domain/json/payload-limit.ts';
 import type { QueuedMessage } from '../../domain/record/queued-message.ts';
 import type { PermissionChange } from '../../domain/permissions/permission-change.ts';
+import type { CloseRequest, TurnInterrupt } from '../../domain/sessions/session-requests.ts';
+import { AwaitedVerdicts } from './awaited-verdicts.ts';
 import type { CarriedInbox } from './carried-inbox.ts';
 import { newest } from '../../domain/json/newest.ts';
 
@@ -26,15 +28,6 @@ const BUSY_AT = { messages: 0.8, decisions: 0.95 };
 /** Bytes of JSON of the message of a refusal that only the record of the run shows. */
 const REFUSAL_BYTES = 500;
 
-/** The outcome of a decision, for a sender who waits for it. */
-export type Verdict = { type: 'decided'; decision: Decision } | { type: 'refused'; code: RefusedRequest['code']; message: string };
-
-/** The outcome of a decision, and the number of callers who wait for it. */
-interface Awaited {
-  waiting: number;
-  verdict: Verdict | undefined;
-}
-
 /** The requests of callers to a run. Handlers only write into it; the loop reads it between two steps, and while it waits. */
 export class Inbox {
   /** The number of Updates that this execution has accepted. */
@@ -51,10 +44,16 @@ export class Inbox {
   cancelReason: string | undefined;
   /** True once a caller has asked for a cancellation by Signal. */
   cancelAsked: boolean;
+  /** Set once a caller has closed a session: it ends with its turn. */
+  closing: CloseRequest | undefined;
+  /** Set once a caller has interrupted the turn that goes on. */
+  turnInterrupt: TurnInterrupt | undefined;
   /** True once the end of the run is decided: it accepts no more requests. */
   closed = false;
   /** The run that is told of the end of this one. */
   reportTo: string | undefined;
+  /** The outcomes of decisions for which callers wait. */
+  readonly verdicts = new AwaitedVerdicts();
   #messages: QueuedMessage[];
   #decisions: Decision[];
   #raises: LimitRaise[];
@@ -63,7 +62,6 @@ export class Inbox {
   readonly #seen: Set<string>;
   readonly #endedChildren: Set<string>;
   readonly #waitingChildren: Set<string>;
-  readonly #awaited = new Map<string, Awaited>();
 
   constructor(carried: CarriedInbox = { messages: [], seen: [], paused: false }) {
     this.#messages = carried.messages;
@@ -78,6 +76,8 @@ export class Inbox {
     this.#pausedItself = carried.paused;
     this.pausedAbove = carried.pausedAbove === true;
     this.childrenPaused = carried.childrenPaused === true;
+    this.closing = carried.closing;
+    this.turnInterrupt = carried.turnInterrupt;
     this.cancelReason = carried.cancelReason;
     this.cancelAsked = carried.cancelAsked === true;
   }
@@ -213,36 +213,6 @@ export class Inbox {
     return refused;
   }
 
-  /** Notes that a caller waits for the outcome of a decision, until `forgetVerdict`. */
-  awaitVerdict(id: string): void {
-    const awaited = this.#awaited.get(id);
-    if (awaited === undefined) this.#awaited.set(id, { waiting: 1, verdict: undefined });
-    else awaited.waiting += 1;
-  }
-
-  /** Stores the outcome of a decision for the callers who wait for it. */
-  settle(id: string, verdict: Verdict): void {
-    const awaited = this.#awaited.get(id);
-    if (awaited !== undefined) awaited.verdict = verdict;
-  }
-
-  verdictOn(id: string): Verdict | undefined {
-    return this.#awaited.get(id)?.verdict;
-  }
-
-  /** Notes that a caller no longer waits. Without further ones, the outcome is dropped, because it holds arguments and answers. */
-  forgetVerdict(id: string): void {
-    const awaited = this.#awaited.get(id);
-    if (awaited === undefined) return;
-    awaited.waiting -= 1;
-    if (awaited.waiting === 0) this.#awaited.delete(id);
-  }
-
-  /** The number of decisions whose outcome a caller waits for. */
-  get awaitedVerdicts(): number {
-    return this.#awaited.size;
-  }
-
   /** The ids of the children that wait for a person. */
   get waitingChildren(): readonly string[] {
     return [...this.#waitingChildren];
@@ -276,6 +246,11 @@ export class Inbox {
     this.#waitingChildren.delete(runId);
   }
 
+  /** Forgets the requests about a turn that has ended. */
+  endTurn(): void {
+    this.turnInterrupt = undefined;
+  }
+
   /** Returns the requests that the next execution needs. */
   carried(): CarriedInbox {
     const { cancelReason } = this;
@@ -283,6 +258,8 @@ export class Inbox {
       messages: this.#messages,
       seen: newest([...this.#seen], REMEMBERED_IDS),
       paused: this.#pausedItself,
+      ...(this.closing === undefined ? {} : { closing: this.closing }),
+      ...(this.turnInterrupt === undefined ? {} : { turnInterrupt: this.turnInterrupt }),
       ...(cancelReason === undefined ? {} : { cancelReason }),
       ...(this.cancelAsked ? { cancelAsked: true as const } : {}),
       ...(this.#decisions.length === 0 ? {} : { decisions: this.#decisions }),

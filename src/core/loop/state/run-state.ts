@@ -21,6 +21,7 @@ import { emptyWindow, extendWindow, type Window, type WindowEvent } from '../../
 import type { Approvals } from '../approvals/approvals.ts';
 import type { CodeState } from '../code/code-state.ts';
 import type { RunningAgent } from '../../domain/children/running-agent.ts';
+import type { SessionState, TurnResultFields } from '../../domain/sessions/session-state.ts';
 import type { SpentBelow } from '../../domain/children/spent-below.ts';
 import type { HookedCalls } from '../../domain/hooks/hook-messages.ts';
 import type { HookRecord } from '../../domain/hooks/hook-record.ts';
@@ -81,6 +82,10 @@ export interface RunState {
   notArchived?: NotArchived[];
   /** Whom the run acts for. */
   principal?: Principal;
+  /** The turns, the limits and the amounts of a session. Absent for a run that ends with its answer. */
+  session?: SessionState;
+  /** The results of the turns that have ended in this execution. */
+  turns?: TurnResultFields[];
   /** The run that started this one as its child. */
   parent?: ParentRun;
   /** The agents that run as children of tool calls. Absent if there are none. */
@@ -111,6 +116,8 @@ export interface RunState {
   uncheckedFrom?: number;
   /** The answer that guardrails are checking. Present only during the check. */
   pendingAnswer?: JsonValue;
+  /** The next response is the first one for which the memory of the agent is asked. */
+  recallDue?: true;
   /** Ids of the results in the last event, if activities produced all of them. */
   resultIds?: string[];
 }
@@ -148,6 +155,7 @@ export function newRunState({ input, messages = [], ...beginning }: RunBeginning
     recordEvent(state, clock, { author: 'user', content: [{ type: 'message', role: 'user', content: input }], timestamp });
   }
   if (guardrailsOf(state.snapshot, 'input').length > 0) state.uncheckedFrom = 0;
+  beginRecall(state);
   return state;
 }
 
@@ -176,6 +184,12 @@ export function blankRunState({ runId, snapshot, deps = {}, startedAt }: Omit<Ru
     modelRetries: new Map(),
     ...(snapshot.hookRecords === undefined ? {} : { hookRecords: snapshot.hookRecords }),
   };
+}
+
+/** Lets the next model call ask the memory, if the agent that acts recalls: at the start of a run, and with each new agent. */
+export function beginRecall(state: RunState): void {
+  if (state.snapshot.memory?.recall === undefined) delete state.recallDue;
+  else state.recallDue = true;
 }
 
 /** Returns the approvals of a run that has requested none. */

@@ -154,6 +154,7 @@ const CALLS_OF_CODE: JsonObject = {
 /** The JSON Schema of the position at which the loop goes on. */
 export const CARRIED_POSITION_SCHEMA: JsonObject = {
   anyOf: [
+    { type: 'object', properties: { type: { const: 'idle' } }, required: ['type'] },
     { type: 'object', properties: { type: { const: 'call_model' }, final: FLAG, shortened: YES }, required: ['type', 'final'] },
     CALLS_OF_CODE,
     { ...TOOLS, properties: { ...propertiesOf(TOOLS), cell: false } },

@@ -4,6 +4,7 @@ import { LIMIT_CHANGES_SCHEMA } from '../limits-schema.ts';
 import { PERMISSIONS_SCHEMA } from '../permissions-schema.ts';
 import { propertiesOf } from '../../json-schema/json-schema.ts';
 import { RUN_INPUT_SCHEMA } from '../run-input-schema.ts';
+import { CLOSING_SCHEMA, SESSION_LIMITS_SCHEMA, TURN_INTERRUPT_SCHEMA } from '../requests/session-schema.ts';
 import { DEADLINE_ACTION } from '../snapshot-schema.ts';
 
 const TEXT: JsonObject = { type: 'string' };
@@ -78,11 +79,25 @@ const MESSAGE: JsonObject = {
   required: ['id', 'content', 'timestamp'],
 };
 
-const RAISE: JsonObject = {
+const RAISE_OF_RUN: JsonObject = {
   type: 'object',
-  properties: { id: TEXT, limits: LIMIT_CHANGES_SCHEMA, by: TEXT_OR_NULL, at: TEXT },
+  properties: { id: TEXT, limits: LIMIT_CHANGES_SCHEMA, session: false, by: TEXT_OR_NULL, at: TEXT },
   required: ['id', 'limits', 'by', 'at'],
 };
+
+const RAISE_OF_SESSION: JsonObject = {
+  type: 'object',
+  properties: {
+    id: TEXT,
+    limits: { type: 'object', additionalProperties: false },
+    session: SESSION_LIMITS_SCHEMA,
+    by: TEXT_OR_NULL,
+    at: TEXT,
+  },
+  required: ['id', 'limits', 'session', 'by', 'at'],
+};
+
+const RAISE: JsonObject = { anyOf: [RAISE_OF_RUN, RAISE_OF_SESSION] };
 
 const PERMISSION_CHANGE: JsonObject = {
   type: 'object',
@@ -120,6 +135,8 @@ export const CARRIED_INBOX_SCHEMA: JsonObject = {
     raises: listOf(RAISE),
     permissionChanges: listOf(PERMISSION_CHANGE),
     refused: listOf(REFUSED),
+    closing: CLOSING_SCHEMA,
+    turnInterrupt: TURN_INTERRUPT_SCHEMA,
     reportTo: TEXT,
     endedChildren: listOf(TEXT),
     waitingChildren: listOf(TEXT),

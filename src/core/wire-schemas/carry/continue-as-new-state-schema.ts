@@ -10,6 +10,7 @@ import { HANDOFF_STATE_SCHEMA, RUN_USAGE } from './carried-handoffs-schema.ts';
 import { APPROVALS_SCHEMA, CARRIED_INBOX_SCHEMA } from './carried-requests-schema.ts';
 import { CARRIED_WINDOW_SCHEMA } from './carried-window-schema.ts';
 import { ENDED_CHILDREN_SCHEMA, RUNNING_AGENTS_SCHEMA, SPENT_BELOW_SCHEMA } from './carried-children-schema.ts';
+import { SESSION_STATE_SCHEMA } from '../requests/session-schema.ts';
 import { PARENT_SCHEMA } from '../parent-schema.ts';
 import { PRINCIPAL_SCHEMA } from '../principal-schema.ts';
 import { HOOK_RECORDS_SCHEMA } from '../hook-schema.ts';
@@ -57,6 +58,7 @@ const CONTINUE_AS_NEW_STATE_SCHEMA: JsonObject = {
     outputRetries: COUNT,
     seenEvents: COUNT,
     uncheckedFrom: COUNT,
+    recallDue: { const: true },
     inbox: CARRIED_INBOX_SCHEMA,
     approvals: APPROVALS_SCHEMA,
     limits: RUN_LIMITS_SCHEMA,
@@ -69,6 +71,7 @@ const CONTINUE_AS_NEW_STATE_SCHEMA: JsonObject = {
     notArchived: NOT_ARCHIVED,
     parent: PARENT_SCHEMA,
     principal: PRINCIPAL_SCHEMA,
+    session: SESSION_STATE_SCHEMA,
     children: RUNNING_AGENTS_SCHEMA,
     endedChildren: ENDED_CHILDREN_SCHEMA,
     below: SPENT_BELOW_SCHEMA,

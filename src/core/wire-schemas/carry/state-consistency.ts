@@ -42,8 +42,10 @@ function countProblem({
   return twice === undefined ? undefined : `the name "${twice}" is counted twice`;
 }
 
-function positionProblem({ position, window, code }: ContinueAsNewState): string | undefined {
-  if (position.type === 'call_model') return undefined;
+function positionProblem({ position, window, code, session }: ContinueAsNewState): string | undefined {
+  if (position.type === 'idle' && session === undefined) return 'position: only a session can be idle';
+  if (position.type === 'idle' && session?.turn !== undefined) return 'position: a session is not idle in a turn';
+  if (position.type === 'call_model' || position.type === 'idle') return undefined;
   const cell = position.type === 'run_cell' ? position : position.cell;
   if (position.type === 'run_tools' && cell !== undefined) {
     const { response, outcomes } = position;

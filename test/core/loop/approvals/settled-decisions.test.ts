@@ -204,16 +204,16 @@ describe('if the worker has an authorize hook', () => {
       { type: 'approve', callId: 'c1' },
       { callId: 'c1', toolName: 'paid' },
     ]);
-    expect(run.inbox.verdictOn('decision on c1')).toMatchObject({ type: 'decided' });
-    run.inbox.forgetVerdict('decision on c1');
-    expect(run.inbox.verdictOn('decision on c1')).toBeUndefined();
+    expect(run.inbox.verdicts.on('decision on c1')).toMatchObject({ type: 'decided' });
+    run.inbox.verdicts.forget('decision on c1');
+    expect(run.inbox.verdicts.on('decision on c1')).toBeUndefined();
   });
 
   it('the verdict on a decision without a waiting caller is recorded', async () => {
     const run = await runFake({ snapshot, model: once, ports: { authorize }, callers: [approves('c1')] });
     expect(run.result.status).toBe('completed');
-    expect(run.inbox.awaitedVerdicts).toBe(0);
-    expect(run.inbox.verdictOn('decision on c1')).toBeUndefined();
+    expect(run.inbox.verdicts.size).toBe(0);
+    expect(run.inbox.verdicts.on('decision on c1')).toBeUndefined();
   });
 
   it('an unauthorized decision is recorded as refused, and the call stays pending', async () => {
@@ -233,7 +233,7 @@ describe('if the worker has an authorize hook', () => {
       'c1 failed "User denied the tool execution."',
       'assistant: done',
     ]);
-    expect(run.inbox.verdictOn('b1')).toEqual({
+    expect(run.inbox.verdicts.on('b1')).toEqual({
       type: 'refused',
       code: 'not_authorized',
       message: 'Whoever decides about call "c1" may not: not on call',
@@ -252,7 +252,7 @@ describe('if the worker has an authorize hook', () => {
       'approve c1 by ann@example.org',
       'refused reject: already_decided',
     ]);
-    expect(run.inbox.verdictOn('a2')).toMatchObject({ type: 'refused', code: 'already_decided' });
+    expect(run.inbox.verdicts.on('a2')).toMatchObject({ type: 'refused', code: 'already_decided' });
   });
 
   it('a decision that is sent again while it is checked counts as the same, and is applied once', async () => {
@@ -275,9 +275,9 @@ describe('if the worker has an authorize hook', () => {
       ],
     });
     expect(eventSummaries(run).slice(2)).toEqual(['approve c1 by ann@example.org', 'c1 gave "paid ran"', 'assistant: done']);
-    expect(run.inbox.verdictOn('decision on c1')).toMatchObject({ type: 'decided' });
-    run.inbox.forgetVerdict('decision on c1');
-    expect(run.inbox.verdictOn('decision on c1')).toBeUndefined();
+    expect(run.inbox.verdicts.on('decision on c1')).toMatchObject({ type: 'decided' });
+    run.inbox.verdicts.forget('decision on c1');
+    expect(run.inbox.verdicts.on('decision on c1')).toBeUndefined();
   });
 
   it('a decision that comes while another is checked is checked next, without a further event', async () => {

@@ -11,14 +11,14 @@ const ARRIVAL = Date.parse('2023-11-14T22:13:20.000Z');
 
 /** Sends an Update as the server would deliver it; throws if the run refuses it. */
 export function update(run: MessageReceiver, name: keyof typeof UPDATES, input: unknown): unknown {
-  const refused = refuseUpdate(run, name, input);
+  const refused = refuseUpdate(run, name, input, ARRIVAL);
   if (refused !== undefined) throw new Error(`The run refused "${name}": ${refused.message}`);
   return takeUpdate(run, name, input, ARRIVAL);
 }
 
 /** Returns the refusal of an Update. Throws if the run would accept it. */
 export function refusal(run: MessageReceiver, name: keyof typeof UPDATES, input: unknown): Refusal {
-  const refused = refuseUpdate(run, name, input);
+  const refused = refuseUpdate(run, name, input, ARRIVAL);
   if (refused === undefined) throw new Error(`The run would take "${name}"`);
   return refused;
 }
@@ -68,7 +68,7 @@ export const resumes: Caller = (run) => update(run, 'resume', {});
 /** The same caller, which then waits for the verdict on the decision with this id. */
 export function awaitsVerdict(id: string, caller: Caller): Caller {
   return (run) => {
-    run.inbox.awaitVerdict(id);
+    run.inbox.verdicts.await(id);
     return caller(run);
   };
 }

@@ -1,0 +1,67 @@
+import type { Client } from '@temporalio/client';
+import { LonghaulError } from '../../core/domain/errors/error.ts';
+import type { TurnResultFields } from '../../core/domain/sessions/session-state.ts';
+import type { TurnView } from '../../core/domain/sessions/session-views.ts';
+import { QUERIES } from '../../core/protocol.ts';
+import { readRun } from '../../history/read-run.ts';
+import { sleep } from '../../temporal/waiting.ts';
+import { queryRun } from '../read/query-run.ts';
+import type { RunChain } from '../read/chain.ts';
+
+/** A session that is read. */
+export interface ReadSession {
+  client: Client;
+  sessionId: string;
+  chain: RunChain;
+}
+
+/** The pauses between two questions about a turn that goes on: short at first, since most turns end soon. */
+const SHORTEST_PAUSE_MS = 20;
+const LONGEST_PAUSE_MS = 1_000;
+
+/** Returns the result of a turn, or undefined while it goes on. Throws `invalid_input` for a turn that has not begun. Needs no worker. */
+export async function readTurn({ client, sessionId, chain }: ReadSession, turn: number): Promise<TurnResultFields | undefined> {
+  const view = await queryRun<TurnView>(client, sessionId, QUERIES.turn, { turn });
+  if (view?.result !== undefined) return view.result;
+  if (view?.running === turn) return undefined;
+  if (view !== undefined && turn > view.turns) throw notBegun(sessionId, turn, view.turns);
+  const { result, begun } = await recordedTurn({ client, sessionId, chain }, turn);
+  if (result === undefined && begun < turn) throw notBegun(sessionId, turn, begun);
+  return result;
+}
+
+/** Reads the result of a turn from the histories, absent if it has not ended there, and the number of turns that have begun. */
+async function recordedTurn(
+  { client, sessionId, chain }: ReadSession,
+  turn: number,
+): Promise<{ result?: TurnResultFields; begun: number }> {
+  let begun = 0;
+  for await (const { run } of readRun(client, sessionId, chain, { fromTurn: turn })) {
+    const result = run.state?.turns?.find((one) => one.turn === turn);
+    begun = run.state?.session?.turns ?? 0;
+    if (result !== undefined) return { result, begun };
+  }
+  return { begun };
+}
+
+/** Waits until a turn that was accepted has ended, and returns its result. Throws the reason of the signal. */
+export async function waitForTurn(session: ReadSession, turn: number, signal?: AbortSignal): Promise<TurnResultFields> {
+  let pause = SHORTEST_PAUSE_MS;
+  for (;;) {
+    signal?.throwIfAborted();
+    const view = await queryRun<TurnView>(session.client, session.sessionId, QUERIES.turn, { turn });
+    if (view?.result !== undefined) return view.result;
+    // Without a worker, and for a turn of an earlier execution, history has it if it has ended. The first turn of a session begins
+    // only once its agent is resolved.
+    if (view === undefined || turn < view.firstTurn) {
+      const { result } = await recordedTurn(session, turn);
+      if (result !== undefined) return result;
+    }
+    await sleep(pause, signal);
+    pause = Math.min(pause * 1.5, LONGEST_PAUSE_MS);
+  }
+}
+
+function notBegun(sessionId: string, turn: number, turns: number): LonghaulError {
+  return new LonghaulError('invalid_input', `Session "${sessionId}" has no turn ${turn}: it has begun ${turns}`);
+}

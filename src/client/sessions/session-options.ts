@@ -1,0 +1,99 @@
+import type { DepsOption } from '../../define/agent-definition.ts';
+import type { ModelSettings } from '../../core/domain/agent/agent-snapshot.ts';
+import type { LimitOptions } from '../../core/domain/agent/limit-options.ts';
+import type { ModelName } from '../../core/domain/agent/model-name.ts';
+import type { ContentItem } from '../../core/domain/content/content.ts';
+import type { Principal } from '../../core/domain/run/principal.ts';
+import type { SavedContext } from '../../core/saved/saved-context.ts';
+import type { SessionInput } from '../../core/domain/sessions/session-input.ts';
+import type { SessionLimits } from '../../core/domain/sessions/session-limits.ts';
+import { type Duration, timerMilliseconds } from '../../core/domain/run/duration.ts';
+import { UsageError } from '../../core/domain/errors/error.ts';
+import type { WorkflowOptions } from '../start/start-workflow.ts';
+
+/** The limits of a whole session. The agent's own hold for each turn. `null`: no limit. */
+export interface SessionLimitOptions extends Omit<SessionLimits, 'deadlineMs'> {
+  /** From the start of the session. */
+  deadline?: Duration | null;
+}
+
+/** The options of a session without its deps. Those beside `id` count when the first message starts it. */
+export interface SessionSettings extends Omit<WorkflowOptions, 'runId' | 'ifExists'> {
+  /** Identifies the session: choose it yourself, one for each conversation. */
+  id: string;
+  /** The user that the session acts for: short for `principal: {user}`. */
+  user?: string;
+  /** Whom the session and its children act for. */
+  principal?: Principal;
+  /** Limits of the whole session. Default: 10 turns and 200,000 tokens. */
+  limits?: SessionLimitOptions;
+  /** Limits of each turn, in place of the agent's. */
+  turnLimits?: LimitOptions;
+  /** The number of turns after which the conversation is compacted. Default 20; `null`: only if its window is full. */
+  compactAfter?: number | null;
+  /** Shown in lists. */
+  title?: string;
+  /** True: if there is no title, a model call after the first answer makes one. Its usage counts in the session, and in no turn. */
+  generateTitle?: boolean;
+  /** `never`: the agent stays as it was when the session began. */
+  refresh?: 'never';
+  /** The conversation before the first message. */
+  messages?: readonly ContentItem[];
+  /** Instead, a saved context, as `save` returned it: with its deps, which those of the session override. */
+  saved?: SavedContext;
+  model?: ModelName;
+  settings?: ModelSettings;
+  tags?: readonly string[];
+}
+
+/** The options of a session. */
+export type SessionOptions<GivenDeps = unknown> = SessionSettings & DepsOption<GivenDeps>;
+
+/** All options by name: the compiler reports one that is added to the type and missing here. */
+export const SESSION_OPTIONS: Record<keyof SessionSettings | 'deps', true> = {
+  id: true,
+  user: true,
+  principal: true,
+  limits: true,
+  turnLimits: true,
+  compactAfter: true,
+  title: true,
+  generateTitle: true,
+  refresh: true,
+  messages: true,
+  saved: true,
+  deps: true,
+  model: true,
+  settings: true,
+  tags: true,
+  taskQueue: true,
+  searchAttributes: true,
+  memo: true,
+  priority: true,
+  fairnessKey: true,
+};
+
+/** Returns the terms of a session as its run carries them. */
+export function sessionTerms({ limits, compactAfter, title, generateTitle = false, refresh }: SessionSettings): SessionInput {
+  return {
+    ...(limits === undefined ? {} : { limits: plainSessionLimits(limits) }),
+    ...(compactAfter === undefined ? {} : { compactAfter }),
+    ...(title === undefined ? (generateTitle ? { generateTitle: true as const } : {}) : { title }),
+    ...(refresh === undefined ? {} : { refresh }),
+  };
+}
+
+/** Returns the limits of a session with its deadline in milliseconds. */
+export function plainSessionLimits({ deadline, ...limits }: SessionLimitOptions): SessionLimits {
+  if (deadline === undefined) return limits;
+  return { ...limits, deadlineMs: deadline === null ? null : timerMilliseconds(deadline, 'the session: "limits.deadline"') };
+}
+
+/** Returns whom a session acts for. Throws a UsageError if two options contradict each other. */
+export function principalOf({ user, principal }: Pick<SessionSettings, 'user' | 'principal'>): Principal | undefined {
+  if (user === undefined) return principal;
+  if (principal?.user !== undefined && principal.user !== user) {
+    throw new UsageError(`the session: "user" is "${user}" and "principal.user" is "${principal.user}": give one of them`);
+  }
+  return { ...principal, user };
+}

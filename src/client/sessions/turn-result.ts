@@ -1,0 +1,33 @@
+import type { JsonValue } from '../../core/domain/json/json.ts';
+import { type CompletedRun, EndedRun, type RunResultJson, type UnfinishedRun } from '../../core/domain/run/result.ts';
+import type { TurnResultFields } from '../../core/domain/sessions/session-state.ts';
+
+/** The place of a turn in its session. */
+interface OfSession {
+  /** 1-based. */
+  readonly turn: number;
+  /** The step of the session with which the turn began. 1-based. */
+  readonly firstStep: number;
+}
+
+/** The result of a turn: a RunResult of what happened between a message and its answer. */
+export type TurnResult<Output = JsonValue, Unfinished = Output | string> = (CompletedRun<Output> | UnfinishedRun<Unfinished>) & OfSession;
+
+class EndedTurn<Output> extends EndedRun<Output> implements OfSession {
+  readonly turn: number;
+  readonly firstStep: number;
+
+  constructor(fields: TurnResultFields & { output: Output }) {
+    super(fields);
+    this.turn = fields.turn;
+    this.firstStep = fields.firstStep;
+  }
+
+  /** Returns the JSON form, including the derived fields and the place in the session. */
+  override toJSON(): RunResultJson<Output> & OfSession {
+    return { ...super.toJSON(), turn: this.turn, firstStep: this.firstStep };
+  }
+}
+
+/** Makes the result of a turn from its fields. */
+export const TurnResult = EndedTurn as new <Output = JsonValue>(fields: TurnResultFields) => TurnResult<Output>;

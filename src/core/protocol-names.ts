@@ -1,0 +1,135 @@
+// The names that workflow, activities and clients share. Renaming one breaks the runs that know it.
+
+/** The workflow type of a run of an agent. */
+export const AGENT_RUN = 'agentRun';
+
+/** The workflow type of a run of a program. */
+export const PROGRAM_RUN = 'programRun';
+
+/** The default task queue of client, worker and CLI. */
+export const DEFAULT_TASK_QUEUE = 'longhaul';
+
+/**
+ * The keys of the search attributes. `waitingFor` has an entry for each tool that waits, `tag` one for each tag of the run. `session` is
+ * the agent that a session began with: only sessions have it, and the client sets it when it starts one.
+ */
+export const SEARCH_ATTRIBUTES = {
+  agent: 'LonghaulAgent',
+  status: 'LonghaulStatus',
+  waitingFor: 'LonghaulWaitingFor',
+  tag: 'LonghaulTag',
+  session: 'LonghaulSession',
+  tenant: 'LonghaulTenant',
+  user: 'LonghaulUser',
+} as const;
+
+/** The types of the search attributes, in the words of the Temporal CLI. */
+export const SEARCH_ATTRIBUTE_TYPES = {
+  LonghaulAgent: 'Keyword',
+  LonghaulStatus: 'Keyword',
+  LonghaulWaitingFor: 'KeywordList',
+  LonghaulTag: 'KeywordList',
+  LonghaulSession: 'Keyword',
+  LonghaulTenant: 'Keyword',
+  LonghaulUser: 'Keyword',
+} as const;
+
+/** The key of the memo that holds the result of a cancelled run, whose close cannot carry one. */
+export const RESULT_MEMO = 'longhaulResult';
+
+/** The key of the memo that holds the title of a session, for lists. */
+export const TITLE_MEMO = 'longhaulTitle';
+
+/** The names of the queries that a run answers. */
+export const QUERIES = {
+  status: 'status',
+  context: 'context',
+  steps: 'steps',
+  snapshot: 'snapshot',
+  approvals: 'approvals',
+  trace: 'trace',
+  /** Between a run and its own activities: the events that the activity lacks. */
+  transcript: 'transcript',
+  /** Between a run and its own activities: deps and state. */
+  data: 'data',
+  /** Between a run and its own activities: the arguments of a call that a decision edited. */
+  callArguments: 'callArguments',
+  /** Between a run and its own activities: the content of a decision whose approver is being checked. */
+  decision: 'decision',
+  /** Between a run and its own activities: the calls that hooks review. */
+  hookedCalls: 'hookedCalls',
+  /** Between a run and its own activities: the result of a call whose hooks are called. */
+  hookedResult: 'hookedResult',
+  /** Between the run of a program and its own activities: outputs, a failure, an edited prompt. */
+  stepValues: 'stepValues',
+  /** Between a run and its own activities: the result, before the workflow closes. */
+  result: 'result',
+  /** Between a run and its own activities: the cells that made the namespace of its code. */
+  journal: 'journal',
+  /** Between a run and a child that a tool call has started: the input and the deps of the child. */
+  childInput: 'childInput',
+  turn: 'turn',
+} as const;
+
+/**
+ * The beginning of the error message of a query that the caller should send again: its worker has loaded the run together with
+ * events that no workflow task has handled yet. The server passes on nothing of an error but its message.
+ */
+export const ASK_AGAIN = 'Ask again';
+
+/** The names of the Updates that a run accepts. */
+export const UPDATES = {
+  approve: 'approve',
+  reject: 'reject',
+  respond: 'respond',
+  revoke: 'revoke',
+  send: 'send',
+  raise: 'raise',
+  pause: 'pause',
+  resume: 'resume',
+  setPermissions: 'setPermissions',
+  interrupt: 'interrupt',
+  close: 'close',
+  refresh: 'refresh',
+  reset: 'reset',
+} as const;
+
+/** The names of the Signals that a run accepts, for callers that can only signal. */
+export const SIGNALS = {
+  approve: 'approve',
+  reject: 'reject',
+  respond: 'respond',
+  send: 'send',
+  cancel: 'cancel',
+  cancelReason: 'cancelReason',
+  reportEnd: 'reportEnd',
+  childEnded: 'childEnded',
+  childWaiting: 'childWaiting',
+  pausedAbove: 'pausedAbove',
+  startedAgain: 'startedAgain',
+} as const;
+
+/** The names of Longhaul's own activities. The name of every other activity of a run is that of its tool. */
+export const ACTIVITIES = {
+  resolveAgent: 'resolveAgent',
+  callModel: 'callModel',
+  summarise: 'summarise',
+  archiveEvents: 'archiveEvents',
+  readResult: 'readResult',
+  authorizeDecision: 'authorizeDecision',
+  notifyWaiting: 'notifyWaiting',
+  notifyEnded: 'notifyEnded',
+  requestCancel: 'requestCancel',
+  verifyCall: 'verifyCall',
+  askTerms: 'askTerms',
+  resolveProgram: 'resolveProgram',
+  askStep: 'askStep',
+  useMemory: 'useMemory',
+  checkParent: 'checkParent',
+  readProgram: 'readProgram',
+  storeOutputs: 'storeOutputs',
+  loadOutput: 'loadOutput',
+  runCode: 'runCode',
+  callHooks: 'callHooks',
+  checkGuardrails: 'checkGuardrails',
+} as const;

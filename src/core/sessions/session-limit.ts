@@ -1,0 +1,37 @@
+import { checkSessionLimits, DEFAULT_SESSION_LIMITS, type SessionLimits } from '../domain/sessions/session-limits.ts';
+import { dollars } from '../domain/model/dollars.ts';
+import { addRunUsage } from '../domain/model/usage.ts';
+import type { OpenSession } from './open-session.ts';
+import { spentBySession } from './spent.ts';
+
+/** Returns the limits of a session, with the defaults. */
+export function limitsOf({ session }: Pick<OpenSession, 'session'>): Required<SessionLimits> {
+  return { ...DEFAULT_SESSION_LIMITS, ...session.limits };
+}
+
+/** Returns the limit that a session has reached, for a person to read; undefined if it may take another turn. */
+export function sessionLimitReached(state: OpenSession, now: number): string | undefined {
+  const { session } = state;
+  const limits = limitsOf(state);
+  const { usage: own, below } = spentBySession(state);
+  const usage = below === undefined ? own : addRunUsage(own, below.usage);
+  const used = {
+    // A message that arrives during a turn belongs to that turn.
+    turns: session.turn === undefined ? session.turns : session.turns - 1,
+    totalTokens: usage.totalTokens + (usage.estimated?.totalTokens ?? 0),
+    costUsd: (usage.costUsd ?? 0) + (usage.estimated?.costUsd ?? 0),
+    elapsedMs: now - session.startedAt,
+  };
+  switch (checkSessionLimits(limits, used)) {
+    case 'ok':
+      return undefined;
+    case 'max_turns_reached':
+      return `${used.turns} of ${limits.turns} turns are used`;
+    case 'max_budget_reached':
+      return `${used.totalTokens} of ${limits.totalTokens} tokens are used`;
+    case 'max_cost_reached':
+      return `${dollars(used.costUsd)} of ${dollars(limits.costUsd ?? 0)} are spent`;
+    case 'deadline_reached':
+      return `its deadline of ${(limits.deadlineMs ?? 0) / 1000} s from its start is over`;
+  }
+}

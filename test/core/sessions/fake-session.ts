@@ -1,0 +1,144 @@
+import type { AgentSnapshot } from '../../../src/core/domain/agent/agent-snapshot.ts';
+import type { Event } from '../../../src/core/domain/record/event.ts';
+import type { RunResultFields } from '../../../src/core/domain/run/result.ts';
+import type { SessionInput } from '../../../src/core/domain/sessions/session-input.ts';
+import { firstState } from '../../../src/core/first-start.ts';
+import type { RunPosition } from '../../../src/core/loop/next-step.ts';
+import type { ModelCallOutcome, SummaryOutcome } from '../../../src/core/loop/ports.ts';
+import { BEGINNING } from '../../../src/core/loop/run-loop.ts';
+import { fromContinueAsNewState, toContinueAsNewState } from '../../../src/core/loop/state/continue-as-new-state.ts';
+import { Inbox } from '../../../src/core/loop/state/inbox.ts';
+import type { RunState } from '../../../src/core/loop/state/run-state.ts';
+import { isSession, type OpenSession } from '../../../src/core/sessions/open-session.ts';
+import { runSession } from '../../../src/core/sessions/run-session.ts';
+import type { SessionPorts } from '../../../src/core/sessions/session-ports.ts';
+import { checkContinueAsNewState } from '../../../src/core/wire-schemas/carry/continue-as-new-state-schema.ts';
+import { refuseUpdate, takeUpdate } from '../../../src/core/handlers/requests.ts';
+import type { UPDATES } from '../../../src/core/protocol.ts';
+import { quietPorts } from '../loop/fakes/quiet-ports.ts';
+import { testSnapshot } from '../loop/fakes/snapshot.ts';
+
+/** A session on fake ports. */
+export interface FakeSession {
+  state: OpenSession;
+  inbox: Inbox;
+  /** The record so far, over all executions. */
+  events: Event[];
+  /** The statuses that were shown, in order. */
+  shown: string[];
+  executions: number;
+  modelCalls: number;
+  /** Milliseconds since the epoch. */
+  now: number;
+  /** The number of times that the agent was resolved again. */
+  refreshes: number;
+  /** Sends an Update as the server would deliver it; throws if the session refuses it. */
+  update: (name: keyof typeof UPDATES, input: unknown) => unknown;
+}
+
+/** A caller that acts once the session waits. */
+export type SessionCaller = (session: FakeSession) => unknown;
+
+/** The script of a session. */
+export interface SessionScript {
+  terms?: SessionInput;
+  /** The input with which the session begins. Default: none. */
+  input?: string;
+  snapshot?: AgentSnapshot;
+  /** One outcome for each model call. A function may read the session, or send requests to it. */
+  model: (ModelCallOutcome | ((session: FakeSession) => ModelCallOutcome))[];
+  /** The callers that act while the session waits, one after the other. After the last one it is closed. */
+  callers: SessionCaller[];
+  /** The snapshots that the worker has when the agent is resolved again; an error if there are none. */
+  refreshed?: AgentSnapshot[];
+  summarise?: () => SummaryOutcome;
+  /** True: the session continues as new before each wait. */
+  continues?: boolean;
+}
+
+const START = Date.parse('2026-01-01T00:00:00.000Z');
+
+/** Runs a session to its end. */
+export async function runFakeSession(script: SessionScript): Promise<FakeSession & { result: RunResultFields }> {
+  let ids = 0;
+  const clock = { now: () => session.now, uuid: () => `event-${++ids}` };
+  const { terms = {}, input, snapshot = testSnapshot() } = script;
+  const start = { type: 'input', input: { agent: 'a', messages: [], session: terms, ...(input === undefined ? {} : { input }) } } as const;
+  const session: FakeSession = {
+    state: opened(firstState(start, { runId: 'talk', snapshot, deps: {}, startedAt: START }, { now: () => START, uuid: () => 'first' })),
+    inbox: new Inbox(),
+    events: [],
+    shown: [],
+    executions: 1,
+    modelCalls: 0,
+    now: START,
+    refreshes: 0,
+    update: (name, sent) => {
+      const { state, inbox } = session;
+      const refused = refuseUpdate({ runId: 'talk', state, inbox }, name, sent, session.now);
+      if (refused !== undefined) throw new Error(`${refused.code}: ${refused.message}`);
+      return takeUpdate({ runId: 'talk', state, inbox }, name, sent, session.now);
+    },
+  };
+  const callers = [...script.callers];
+  let position: RunPosition = BEGINNING;
+  for (;;) {
+    const end = await runSession(session.state, { ...clock, ...portsOf(session, script, callers) }, position);
+    session.events.push(...session.state.context.events);
+    if (end.type === 'finished') return { ...session, result: end.result };
+    const carry = toContinueAsNewState(session.state, end.position, { executions: session.executions, inbox: session.inbox.carried() });
+    const checked = checkContinueAsNewState(JSON.parse(JSON.stringify(carry)));
+    if (!checked.ok) throw new Error(checked.problem);
+    const next = fromContinueAsNewState(checked.carry);
+    session.executions += 1;
+    session.state = opened(next.state);
+    session.inbox = new Inbox(checked.carry.inbox);
+    position = next.position;
+  }
+}
+
+function opened(state: RunState): OpenSession {
+  if (!isSession(state)) throw new Error('The state is not that of a session');
+  return state;
+}
+
+function portsOf(session: FakeSession, script: SessionScript, callers: SessionCaller[]): Omit<SessionPorts, 'now' | 'uuid'> {
+  const { inbox } = session;
+  let waited = false;
+  return {
+    ...quietPorts(),
+    inbox,
+    cancelRequested: () => inbox.turnInterrupt !== undefined,
+    callModel: () => {
+      const outcome = script.model[session.modelCalls];
+      session.modelCalls += 1;
+      if (outcome === undefined) throw new Error(`The script has no answer to model call ${session.modelCalls}`);
+      return Promise.resolve(typeof outcome === 'function' ? outcome(session) : outcome);
+    },
+    runTool: ({ call }) => Promise.resolve({ type: 'result', status: 'success', content: [`${call.name} ran`], durationMs: 1 }),
+    ...(script.summarise === undefined ? {} : { summarise: () => Promise.resolve(script.summarise?.() ?? { type: 'cancelled' }) }),
+    until: async (isMet) => {
+      waited = true;
+      while (!isMet()) {
+        const caller = callers.shift();
+        if (caller === undefined) session.update('close', {});
+        else caller(session);
+      }
+    },
+    inTurn: (turn) => turn(),
+    continueBeforeSleep: () => script.continues === true && waited,
+    refreshAgent: () => {
+      session.refreshes += 1;
+      const next = script.refreshed?.shift();
+      return Promise.resolve(
+        next === undefined
+          ? { type: 'failed', code: 'invalid_input', message: 'the deps do not fit' }
+          : { type: 'resolved', snapshot: next },
+      );
+    },
+    endChildren: () => Promise.resolve(),
+    recorded: ({ status }) => {
+      if (session.shown.at(-1) !== status) session.shown.push(status);
+    },
+  };
+}

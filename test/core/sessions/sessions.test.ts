@@ -1,0 +1,301 @@
+import { describe, expect, it, test } from 'vitest';
+import type { ModelCallOutcome } from '../../../src/core/loop/ports.ts';
+import { call, called, message, said, tokens } from '../loop/fakes/fake-ports.ts';
+import { testSnapshot, testTool } from '../loop/fakes/snapshot.ts';
+import { type FakeSession, runFakeSession, type SessionCaller } from './fake-session.ts';
+
+const HOUR = 3_600_000;
+let ids = 0;
+
+/** Sends a message. */
+function says(content: string, principal?: { user: string }): SessionCaller {
+  return ({ update }) => update('send', { id: `m${++ids}`, content, ...(principal === undefined ? {} : { principal }) });
+}
+
+/** Lets time pass, and sends a message. */
+function later(ms: number, content: string): SessionCaller {
+  return (session) => {
+    session.now += ms;
+    says(content)(session);
+  };
+}
+
+const window = { maxTokens: 100_000, maxBytes: 100_000, keepResults: 2, summarise: true };
+
+test('a session without an input waits for its first message, answers each in a turn, and is idle in between', async () => {
+  const { state, result, shown } = await runFakeSession({ model: [said('A'), said('B')], callers: [says('a'), says('b')] });
+  expect(shown).toEqual(['running', 'idle', 'running', 'idle']);
+  expect(state.turns).toMatchObject([
+    { turn: 1, firstStep: 1, stepsUsed: 1, status: 'completed', stopReason: 'final_answer', output: 'A' },
+    { turn: 2, firstStep: 2, stepsUsed: 1, output: 'B' },
+  ]);
+  expect(result).toMatchObject({ status: 'completed', stopReason: 'closed', output: 'B', stepsUsed: 2, turns: 2 });
+});
+
+test('a session with an input begins with a turn', async () => {
+  const { state } = await runFakeSession({ input: 'Q', model: [said('A')], callers: [] });
+  expect(state.turns).toMatchObject([{ turn: 1, output: 'A' }]);
+});
+
+test('each turn has the steps, the usage and the calls of its own, and the session has their sums', async () => {
+  const snapshot = testSnapshot({ tools: [testTool('look')] });
+  const { state, result } = await runFakeSession({
+    snapshot,
+    model: [called(call('c1', 'look')), said('A', { usage: tokens(10, 5) }), said('B', { usage: tokens(20, 1) })],
+    callers: [says('a'), says('b')],
+  });
+  expect(state.turns).toMatchObject([
+    { stepsUsed: 2, toolCallsByName: { look: 1 }, usage: { promptTokens: 10, llmCalls: 2 } },
+    { stepsUsed: 1, toolCallsByName: {}, usage: { promptTokens: 20, totalTokens: 21, llmCalls: 1 } },
+  ]);
+  expect(result).toMatchObject({ toolCallsByName: { look: 1 }, usage: { promptTokens: 30, completionTokens: 6, llmCalls: 3 } });
+});
+
+test.each([
+  ['an error', { type: 'failed', code: 'content_filter', message: 'withheld' } as const, { status: 'error', errorCode: 'content_filter' }],
+  ['a cancelled call', { type: 'cancelled' } as const, { status: 'cancelled' }],
+])('%s ends the turn and not the session', async (_, outcome, expected) => {
+  const { state } = await runFakeSession({ model: [outcome, said('B')], callers: [says('a'), says('b')] });
+  expect(state.turns).toMatchObject([expected, { turn: 2, status: 'completed', output: 'B' }]);
+});
+
+test('the limit of steps counts the steps of the turn', async () => {
+  const snapshot = testSnapshot({ tools: [testTool('look')], limits: { maxIterations: 2, finalAttempt: false } });
+  const { state } = await runFakeSession({
+    snapshot,
+    model: [said('A'), called(call('c1', 'look')), called(call('c2', 'look')), said('C')],
+    callers: [says('a'), says('b'), says('c')],
+  });
+  expect(state.turns?.map(({ status, stepsUsed }) => [status, stepsUsed])).toEqual([
+    ['completed', 1],
+    ['max_iterations_reached', 2],
+    ['completed', 1],
+  ]);
+});
+
+describe('an interrupt', () => {
+  it('ends the turn with the part of the answer that had arrived, and the reason', async () => {
+    const interrupts = (session: FakeSession): ModelCallOutcome => {
+      session.update('interrupt', { reason: 'enough', by: 'ada' });
+      return { type: 'cancelled', partial: { id: 'p', content: [message('Hal')], finishReason: 'stop', usage: null } };
+    };
+    const { state } = await runFakeSession({ model: [interrupts, said('B')], callers: [says('a'), says('b')] });
+    expect(state.turns).toMatchObject([
+      { status: 'cancelled', output: 'Hal', cancelReason: 'enough (ada)' },
+      { status: 'completed', output: 'B' },
+    ]);
+  });
+
+  it('of an idle session, or of another turn, does nothing', async () => {
+    const receipts: unknown[] = [];
+    const interrupts: SessionCaller = (session) => {
+      receipts.push(session.update('interrupt', {}), session.update('interrupt', { turn: 7 }));
+      says('b')(session);
+    };
+    const { state } = await runFakeSession({ model: [said('A'), said('B')], callers: [says('a'), interrupts] });
+    expect(receipts).toEqual([
+      { version: 1, interrupted: false },
+      { version: 1, interrupted: false },
+    ]);
+    expect(state.turns).toHaveLength(2);
+  });
+});
+
+describe('the limits of a session', () => {
+  it.each([
+    ['turns', { turns: 1 }, '1 of 1 turns are used'],
+    ['tokens', { totalTokens: 15 }, '15 of 15 tokens are used'],
+    ['the deadline', { deadlineMs: HOUR / 2 }, 'its deadline of 1800 s from its start is over'],
+  ])('refuse a message: %s', async (_, limits, reason) => {
+    const refusals: string[] = [];
+    const tries: SessionCaller = (session) => {
+      session.now += HOUR / 2;
+      try {
+        says('b')(session);
+      } catch (error) {
+        refusals.push(String(error));
+        session.update('close', {});
+      }
+    };
+    await runFakeSession({ terms: { limits }, model: [said('A', { usage: tokens(10, 5) })], callers: [says('a'), tries] });
+    expect(refusals).toEqual([expect.stringContaining(reason)]);
+    expect(refusals[0]).toContain('session_limit');
+  });
+
+  it('can be raised, and lifted', async () => {
+    const raises: SessionCaller = (session) => {
+      session.update('raise', { id: 'r1', session: { turns: null } });
+    };
+    const { state } = await runFakeSession({
+      terms: { limits: { turns: 1 } },
+      model: [said('A'), said('B')],
+      callers: [says('a'), raises, says('b')],
+    });
+    expect(state.turns).toHaveLength(2);
+  });
+
+  it('are ten turns and 200,000 tokens by default', async () => {
+    const { result } = await runFakeSession({
+      model: Array.from({ length: 10 }, () => said('A')),
+      callers: [
+        ...Array.from({ length: 10 }, () => says('a')),
+        (session) => {
+          expect(() => says('b')(session)).toThrow('10 of 10 turns are used');
+          session.update('close', {});
+        },
+      ],
+    });
+    expect(result.turns).toBe(10);
+  });
+});
+
+test('a message to the session of another user is refused as if there were none', async () => {
+  await runFakeSession({
+    model: [],
+    callers: [
+      (session) => {
+        expect(() => says('a', { user: 'eve' })(session)).toThrow('run_not_found');
+        session.update('close', {});
+      },
+    ],
+  });
+});
+
+test('a message during a turn belongs to that turn', async () => {
+  const answers = (session: FakeSession) => {
+    expect(session.update('send', { id: `m${++ids}`, content: 'And?' })).toMatchObject({ turn: 1 });
+    return said('A');
+  };
+  const { state } = await runFakeSession({ model: [answers, said('B')], callers: [says('a')] });
+  expect(state.turns).toMatchObject([{ turn: 1, stepsUsed: 2, output: 'B' }]);
+});
+
+test('requests that only a session takes are refused by a run that ends with its answer', async () => {
+  const { state } = await runFakeSession({ model: [], callers: [] });
+  const { session: _, ...run } = state;
+  const { refuseUpdate } = await import('../../../src/core/handlers/requests.ts');
+  for (const name of ['interrupt', 'close', 'refresh'] as const) {
+    const refused = refuseUpdate({ runId: 'r', state: run, inbox: Object.create(null) }, name, {}, 0);
+    expect(refused).toMatchObject({ code: 'invalid_input', message: expect.stringContaining(`"${name}" is for sessions`) });
+  }
+});
+
+describe('the agent is resolved again', () => {
+  const next = testSnapshot({ digest: 'next', instructions: ['New'] });
+
+  it('after an hour without a turn, and not before', async () => {
+    const { refreshes, state, events } = await runFakeSession({
+      model: [said('A'), said('B'), said('C')],
+      callers: [says('a'), later(HOUR - 1, 'b'), later(HOUR, 'c')],
+      refreshed: [next],
+    });
+    expect(refreshes).toBe(1);
+    expect(state.snapshot.instructions).toEqual(['New']);
+    expect(events.flatMap(({ refresh }) => refresh ?? [])).toEqual([{ digest: 'next' }]);
+  });
+
+  it('in the first turn of an execution', async () => {
+    const { refreshes, executions } = await runFakeSession({
+      model: [said('A'), said('B')],
+      callers: [says('a'), says('b')],
+      continues: true,
+      refreshed: [testSnapshot(), testSnapshot()],
+    });
+    expect(executions).toBe(3);
+    expect(refreshes).toBe(1);
+  });
+
+  it('and stays as it was if that fails', async () => {
+    const { state, events } = await runFakeSession({ model: [said('A'), said('B')], callers: [says('a'), later(HOUR, 'b')] });
+    expect(state.turns).toMatchObject([{ output: 'A' }, { status: 'completed', output: 'B' }]);
+    expect(events.flatMap(({ refresh }) => refresh ?? [])).toMatchObject([{ failed: { code: 'invalid_input' } }]);
+    expect(state.lastError).toContain('stays as it was: the deps do not fit');
+  });
+
+  it('never, if the session says so', async () => {
+    const { refreshes } = await runFakeSession({
+      terms: { refresh: 'never' },
+      model: [said('A'), said('B')],
+      callers: [says('a'), later(HOUR, 'b')],
+      refreshed: [next],
+    });
+    expect(refreshes).toBe(0);
+  });
+});
+
+describe('the conversation is compacted', () => {
+  const summary = { type: 'summary', id: 's', text: 'Short', usage: tokens(3, 2) } as const;
+  const long = 'x'.repeat(2_000);
+  const script = {
+    snapshot: testSnapshot({ window }),
+    model: Array.from({ length: 5 }, () => said(long)),
+    callers: Array.from({ length: 5 }, () => says(long)),
+  };
+
+  it('after so many turns, its first message included', async () => {
+    const { state, events } = await runFakeSession({ ...script, terms: { compactAfter: 3 }, summarise: () => summary });
+    const [compaction, ...others] = events.flatMap((event) => event.compaction?.summarised ?? []);
+    expect(compaction).toMatchObject({ head: null });
+    expect(others).toEqual([]);
+    expect(state.turns?.[3]?.usage).toMatchObject({ llmCalls: 2, promptTokens: 3 });
+  });
+
+  it('not at all if the session says so, and a summary that fails does not end the turn', async () => {
+    const never = await runFakeSession({ ...script, terms: { compactAfter: null }, summarise: () => summary });
+    expect(never.events.some(({ compaction }) => compaction !== undefined)).toBe(false);
+    const failing = await runFakeSession({
+      ...script,
+      terms: { compactAfter: 2 },
+      summarise: () => ({ type: 'failed', code: 'internal', message: 'no' }),
+    });
+    expect(failing.state.turns?.map(({ status }) => status)).toEqual(Array.from({ length: 5 }, () => 'completed'));
+  });
+});
+
+test('a session that continues as new before each wait has the same record as one that does not', async () => {
+  const script = { model: [said('A', { id: 'r1' }), said('B', { id: 'r2' })], terms: { refresh: 'never' as const } };
+  const apart = await runFakeSession({ ...script, callers: [says('a'), says('b')], continues: true });
+  const together = await runFakeSession({ ...script, callers: [says('a'), says('b')] });
+  const plain = ({ events }: FakeSession): unknown => events.map(({ id: _, ...event }) => event);
+  expect(apart.executions).toBe(3);
+  expect(plain(apart)).toEqual(plain(together));
+  expect(apart.result).toEqual({ ...together.result, steps: apart.result.steps });
+});
+
+describe('a session without a title', () => {
+  const title = { type: 'summary', id: 's', text: 'Order\n42', usage: tokens(3, 2) } as const;
+
+  it('gets one by a model call after its first answer, whose usage is in the session and in no turn', async () => {
+    const { state, result, events } = await runFakeSession({
+      terms: { generateTitle: true },
+      model: [said('A', { usage: tokens(10, 5) }), said('B', { usage: tokens(10, 5) })],
+      callers: [says('a'), says('b')],
+      summarise: () => title,
+    });
+    expect(state.session.title).toBe('Order 42');
+    expect(events.filter((event) => event.title !== undefined)).toHaveLength(1);
+    expect(state.turns?.map(({ usage }) => usage.totalTokens)).toEqual([15, 15]);
+    expect(result.usage).toMatchObject({ totalTokens: 35, llmCalls: 3 });
+  });
+
+  it('stays without one if the call fails', async () => {
+    const { state, result } = await runFakeSession({
+      terms: { generateTitle: true },
+      model: [said('A')],
+      callers: [says('a')],
+      summarise: () => ({ type: 'failed', code: 'internal', message: 'no' }),
+    });
+    expect(state.session.title).toBeUndefined();
+    expect(result).toMatchObject({ status: 'completed', output: 'A' });
+  });
+});
+
+test('a reset empties the conversation before the next turn, and keeps deps, turns and the record', async () => {
+  const resets: SessionCaller = (session) => {
+    expect(session.update('reset', {})).toEqual({ version: 1, beforeTurn: 2 });
+  };
+  const { state, events } = await runFakeSession({ model: [said('A'), said('B')], callers: [says('a'), resets, says('b')] });
+  expect(state.window.events.flatMap(({ content }) => content)).toMatchObject([{ content: 'b' }, { content: 'B' }]);
+  expect(events.filter(({ cleared }) => cleared)).toHaveLength(1);
+  expect(state.session.turns).toBe(2);
+});
