@@ -8,13 +8,13 @@ export type Embed = (texts: string[]) => Promise<number[][]>;
 
 /** The options of a memory with embedding. */
 export interface EmbeddingOptions {
-  /** Milliseconds that `embed` may take. Default 5,000. */
+  /** Milliseconds that `embed` may take. Default 1,500: the first model call of a run waits for the memory no longer than 2 seconds. */
   timeoutMs?: number;
   /** Called with a line if `embed` fails. */
   log?: (line: string) => void;
 }
 
-const TIMEOUT_MS = 5_000;
+const TIMEOUT_MS = 1_500;
 
 /** Characters of a text that are embedded: models refuse longer ones. */
 const MOST_CHARS = 8_000;
