@@ -44,7 +44,7 @@ test('model, settings, tags and deadline are in the input of the run, and all ot
     memo: { ticket: 17 },
     priority: { priorityKey: 1, fairnessKey: 'acme' },
   });
-  expect(options?.typedSearchAttributes).toMatchObject({ getAll: expect.any(Function) as unknown });
+  expect(options?.typedSearchAttributes).toEqual([{ key: tenant, value: 'acme' }]);
 });
 
 test('a start without options is sent as before', async () => {

@@ -11,6 +11,8 @@ const ALL = {
   LonghaulWaitingFor: KEYWORD_LIST,
   LonghaulTag: KEYWORD_LIST,
   LonghaulSession: KEYWORD,
+  LonghaulTenant: KEYWORD,
+  LonghaulUser: KEYWORD,
 };
 
 interface Namespace {

@@ -7,7 +7,7 @@ const LOCK = 7_306_020_411;
 /** Bytes of a name in PostgreSQL. */
 const MOST_NAME_BYTES = 63;
 
-/** Where a memory is in a database. */
+/** The schema and the tables of a memory in a database. */
 export interface Tables {
   /** The name of the table of entries, in quotes and with its schema. */
   entries: string;
