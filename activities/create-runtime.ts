@@ -6,6 +6,7 @@ import type { AnyAgent } from '../src/define/agent-definition.ts';
 import type { AnyProgram } from '../src/define/program/program-definition.ts';
 import type { AnyTool } from '../src/define/tools/tool-definition.ts';
 import type { MemoryStore } from '../src/memory/memory-store.ts';
+import { type Embed, withEmbedding } from '../src/memory/with-embedding.ts';
 import type { AuthorizeDecision, NotifyWaiting } from '../src/define/decision-hooks.ts';
 import type { NotifyEnded } from '../src/define/ended-hook.ts';
 import { requireKnown, wholeNumber } from '../src/define/options/option-checks.ts';
@@ -54,6 +55,11 @@ export interface RuntimeOptions {
   anchors?: readonly Anchor[];
   /** The memory of agents, and of the steps `remember` and `recall` of programs. Without it, agents with `memory` and programs with such steps do not start. */
   memory?: MemoryStore;
+  /**
+   * Returns a vector for each text, by an embedding model of yours. The memory then also finds what means the same in other words. If it
+   * fails, texts alone are compared, and a line of the log says so.
+   */
+  embed?: Embed;
   /**
    * Live objects that tools receive as `context.resources`: plain values are passed on as they are; those made with
    * `resource()` are opened before the worker polls, checked for health, and closed when the worker has drained.
@@ -153,7 +159,7 @@ export function createRuntime(options: RuntimeOptions, context: RuntimeContext):
     programs,
     skills: new WorkerSkills(agents),
     anchors: new AnchorRegistry(options.anchors ?? []),
-    memory: options.memory,
+    memory: memoryOf(options, log),
     stepValues: new StepValuesCache(new OutputStore(options.payloadStore)),
     resourcePool,
     secrets,
@@ -183,6 +189,14 @@ export function createRuntime(options: RuntimeOptions, context: RuntimeContext):
     childCheckMs: timerMilliseconds(options.childCheckEvery ?? DEFAULT_CHILD_CHECK_MS, 'the worker: "childCheckEvery"'),
     searchAttributes,
   };
+}
+
+/** Returns the memory of the worker, with its embedding. Throws a UsageError for an `embed` that is no function or has no memory. */
+function memoryOf({ memory, embed }: RuntimeOptions, log: (line: string) => void): MemoryStore | undefined {
+  if (embed === undefined) return memory;
+  if (typeof embed !== 'function') throw new UsageError(`the worker: "embed" is ${JSON.stringify(embed)}: write a function`);
+  if (memory === undefined) throw new UsageError('the worker has "embed" but no "memory": give it one, such as sqliteMemory({ file })');
+  return withEmbedding(memory, embed, { log });
 }
 
 /** Returns a hook of the worker. Throws a UsageError unless it is a function: every decision and notice would fail otherwise. */

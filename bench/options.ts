@@ -12,6 +12,7 @@ export type BenchOptions =
   | ProgramOptions
   | CodeOptions
   | ChildrenOptions
+  | MemoryOptions
   | TuningCommand;
 
 /** The options of `latency`. */
@@ -104,6 +105,18 @@ export interface ChildrenOptions {
   quiet: boolean;
 }
 
+/** The options of `memory`. */
+export interface MemoryOptions {
+  command: 'memory';
+  /** Entries of the namespace that is searched. */
+  entries: number;
+  /** Entries of other namespaces in the same file. */
+  otherEntries: number;
+  /** Numbers of a vector; 0 for none. */
+  dimensions: number;
+  quiet: boolean;
+}
+
 /** The usage of the command. */
 export const USAGE = `Usage:
   npm run bench -- history [--tier remote|local] [--steps 200] [--result-chars 2000] [--rounds 3] [--json]
@@ -115,6 +128,7 @@ export const USAGE = `Usage:
   npm run bench -- program [--steps 200] [--result-chars 2000] [--fan-out ITEMS_AT_ONCE] [--rounds 3] [--json]
   npm run bench -- code [--steps 50] [--calls 10] [--result-chars 2000] [--json]
   npm run bench -- children [--children 100] [--result-chars 2000] [--json]
+  npm run bench -- memory [--entries 10000] [--other-entries 0] [--dimensions 0] [--json]
   npm run bench -- tuning [--only NAME] [--rounds 3] [--json]`;
 
 const RUNS_AT_ONCE = '20';
@@ -133,6 +147,9 @@ const FLAGS = {
   cached: { type: 'string', default: '50' },
   calls: { type: 'string', default: '10' },
   children: { type: 'string', default: '100' },
+  entries: { type: 'string', default: '10000' },
+  'other-entries': { type: 'string', default: '0' },
+  dimensions: { type: 'string', default: '0' },
   concurrency: { type: 'string' },
   rounds: { type: 'string', default: String(MIN_ROUNDS) },
   codec: { type: 'string', default: 'none' },
@@ -197,11 +214,21 @@ export function parseOptions(args: readonly string[]): BenchOptions {
       return { command, steps: steps('50'), calls: count('calls', values.calls), resultChars, quiet };
     case 'children':
       return { command, children: count('children', values.children), resultChars, quiet };
+    case 'memory':
+      return { command, ...memoryOptions(values), quiet };
     case 'tuning':
       return { command, rounds, only: values.only, quiet };
     default:
       throw new Error(command === undefined ? 'Which command?' : `There is no command "${command}"`);
   }
+}
+
+function memoryOptions(values: Values): Pick<MemoryOptions, 'entries' | 'otherEntries' | 'dimensions'> {
+  return {
+    entries: count('entries', values.entries),
+    otherEntries: count('other-entries', values['other-entries'], 0),
+    dimensions: count('dimensions', values.dimensions, 0),
+  };
 }
 
 function peersOptions({

@@ -41,6 +41,7 @@ export const PLUGIN_OPTIONS: Record<keyof LonghaulPluginOptions, true> = {
   tools: true,
   anchors: true,
   memory: true,
+  embed: true,
   providers: true,
   resources: true,
   secrets: true,

@@ -47,7 +47,8 @@ export function cosineOf(one: ArrayLike<number>, other: ArrayLike<number>): numb
   let ownSquare = 0;
   let otherSquare = 0;
   for (let index = 0; index < one.length; index += 1) {
-    const [left = 0, right = 0] = [one[index], other[index]];
+    const left = one[index] ?? 0;
+    const right = other[index] ?? 0;
     product += left * right;
     ownSquare += left * left;
     otherSquare += right * right;

@@ -72,7 +72,7 @@ function isAnchor(value: unknown): value is Anchor {
 
 function memoryIn(path: string, memory: unknown): Memory | undefined {
   if (memory === undefined || isMemory(memory)) return memory;
-  throw new UsageError(`"memory" of the agents module "${path}" is not a memory: write export const memory = fileMemory({ file })`);
+  throw new UsageError(`"memory" of the agents module "${path}" is not a memory: write export const memory = sqliteMemory({ file })`);
 }
 
 function isMemory(value: unknown): value is Memory {

@@ -1,7 +1,7 @@
 import type { LatencyFigures } from './latency.ts';
-import type { LatencyOptions } from './options.ts';
-import type { Side } from './sides/side.ts';
-import { rounded } from './figures/statistics.ts';
+import type { LatencyOptions } from '../options.ts';
+import type { Side } from '../sides/side.ts';
+import { rounded } from '../figures/statistics.ts';
 
 /**
  * The figures of `latency` in the form of the report: Longhaul's, the loop's, and the comparison for a local tool. Throws a
