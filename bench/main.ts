@@ -7,6 +7,7 @@ import { measureLatency } from './latency.ts';
 import { latencyReport } from './latency-report.ts';
 import { type BenchOptions, parseOptions, USAGE } from './options.ts';
 import { comparePeers } from './comparison/peers.ts';
+import { measureSession } from './session/measure.ts';
 import { measureProgram } from './program/measure.ts';
 import { measureTuning } from './tuning/tuning.ts';
 import { type Surroundings, withSurroundings } from './sides/surroundings.ts';
@@ -45,6 +46,7 @@ async function measured(asked: BenchOptions): Promise<object> {
   if (asked.command === 'program') return measureProgram(asked, say);
   if (asked.command === 'code') return measureCode(asked, say);
   if (asked.command === 'children') return measureChildren(asked, say);
+  if (asked.command === 'session') return measureSession(asked, say);
   if (asked.command === 'tuning') return measureTuning(asked, say);
   return withSurroundings(asked, say, (surroundings) => report(surroundings, asked));
 }
