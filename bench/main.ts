@@ -1,4 +1,4 @@
-import { measureCrowd } from './crowd.ts';
+import { measureCrowd } from './endless/crowd.ts';
 import { measureChildren } from './children/measure.ts';
 import { measureCode } from './code/measure.ts';
 import { measureEndless } from './endless/endless.ts';
@@ -8,6 +8,7 @@ import { latencyReport } from './latency/latency-report.ts';
 import { type BenchOptions, parseOptions, USAGE } from './options.ts';
 import { comparePeers } from './comparison/peers.ts';
 import { measureMemory } from './memory/measure.ts';
+import { measureSession } from './session/measure.ts';
 import { measureProgram } from './program/measure.ts';
 import { measureTuning } from './tuning/tuning.ts';
 import { type Surroundings, withSurroundings } from './sides/surroundings.ts';
@@ -47,6 +48,7 @@ async function measured(asked: BenchOptions): Promise<object> {
   if (asked.command === 'code') return measureCode(asked, say);
   if (asked.command === 'children') return measureChildren(asked, say);
   if (asked.command === 'memory') return measureMemory(asked, say);
+  if (asked.command === 'session') return measureSession(asked, say);
   if (asked.command === 'tuning') return measureTuning(asked, say);
   return withSurroundings(asked, say, (surroundings) => report(surroundings, asked));
 }

@@ -13,6 +13,7 @@ export type BenchOptions =
   | CodeOptions
   | ChildrenOptions
   | MemoryOptions
+  | SessionBenchOptions
   | TuningCommand;
 
 /** The options of `latency`. */
@@ -117,6 +118,17 @@ export interface MemoryOptions {
   quiet: boolean;
 }
 
+/** The options of `session`. */
+export interface SessionBenchOptions {
+  command: 'session';
+  messages: number;
+  /** The length of an answer in characters. */
+  resultChars: number;
+  /** The time for which the session is left idle. */
+  idleSeconds: number;
+  quiet: boolean;
+}
+
 /** The usage of the command. */
 export const USAGE = `Usage:
   npm run bench -- history [--tier remote|local] [--steps 200] [--result-chars 2000] [--rounds 3] [--json]
@@ -129,7 +141,11 @@ export const USAGE = `Usage:
   npm run bench -- code [--steps 50] [--calls 10] [--result-chars 2000] [--json]
   npm run bench -- children [--children 100] [--result-chars 2000] [--json]
   npm run bench -- memory [--entries 10000] [--other-entries 0] [--dimensions 0] [--json]
+  npm run bench -- session [--messages 10000] [--result-chars 500] [--idle-seconds 60] [--json]
   npm run bench -- tuning [--only NAME] [--rounds 3] [--json]`;
+
+/** The commands whose results are not of 2,000 characters by default. */
+const USUAL_CHARS: Partial<Record<string, string>> = { latency: '200', session: '500' };
 
 const RUNS_AT_ONCE = '20';
 
@@ -138,6 +154,9 @@ const MIN_ROUNDS = 3;
 
 /** The first and the last tenth of a run are compared. */
 const PARTS_OF_A_RUN = 10;
+
+/** Each tenth of a session has readings of the memory, and at least one turn with a time. */
+const LEAST_MESSAGES = 100;
 
 const FLAGS = {
   steps: { type: 'string' },
@@ -150,6 +169,8 @@ const FLAGS = {
   entries: { type: 'string', default: '10000' },
   'other-entries': { type: 'string', default: '0' },
   dimensions: { type: 'string', default: '0' },
+  messages: { type: 'string', default: '10000' },
+  'idle-seconds': { type: 'string', default: '60' },
   concurrency: { type: 'string' },
   rounds: { type: 'string', default: String(MIN_ROUNDS) },
   codec: { type: 'string', default: 'none' },
@@ -174,7 +195,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
   if (rest.length > 0) throw new Error(`One command is enough: "${rest.join(' ')}" is left over`);
   const quiet = values.json;
   const steps = (usual: string, least?: number): number => count('steps', values.steps ?? usual, least);
-  const resultChars = count('result-chars', values['result-chars'] ?? (command === 'latency' ? '200' : '2000'));
+  const resultChars = count('result-chars', values['result-chars'] ?? USUAL_CHARS[command ?? ''] ?? '2000');
   const rounds = count('rounds', values.rounds, MIN_ROUNDS);
   const tier = oneOf('tier', values.tier, TIERS);
   switch (command) {
@@ -216,6 +237,10 @@ export function parseOptions(args: readonly string[]): BenchOptions {
       return { command, children: count('children', values.children), resultChars, quiet };
     case 'memory':
       return { command, ...memoryOptions(values), quiet };
+    case 'session': {
+      const idleSeconds = count('idle-seconds', values['idle-seconds']);
+      return { command, messages: count('messages', values.messages, LEAST_MESSAGES), resultChars, idleSeconds, quiet };
+    }
     case 'tuning':
       return { command, rounds, only: values.only, quiet };
     default:

@@ -33,6 +33,18 @@ describe('the command line of the bench', () => {
   });
 });
 
+describe('the command line of the bench of sessions', () => {
+  it('has defaults, and its own length of an answer', () => {
+    expect(parseOptions(['session', '--messages', '1000', '--json'])).toEqual({
+      command: 'session',
+      messages: 1_000,
+      resultChars: 500,
+      idleSeconds: 60,
+      quiet: true,
+    });
+  });
+});
+
 describe('the command line of the comparison', () => {
   it('has defaults too', () => {
     expect(parseOptions(['peers'])).toEqual({

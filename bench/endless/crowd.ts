@@ -1,16 +1,16 @@
 import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
-import { connect, type LonghaulClient } from '../src/client/index.ts';
-import { startDevServer } from '../src/dev-server/index.ts';
-import { ACTIVITIES } from '../src/core/protocol.ts';
-import { createWorker, type CreateWorkerOptions } from '../worker/index.ts';
-import { CallClock } from './sides/call-clock.ts';
-import { type CrowdModel, crowdModel, runsThatDiffer } from './script/crowd-model.ts';
-import { describeMachine } from './figures/machine.ts';
-import type { CrowdOptions } from './options.ts';
-import { readerAgent } from './sides/reader-agent.ts';
-import { promptFor, TOOL_NAME } from './script/scripted-run.ts';
-import { rounded } from './figures/statistics.ts';
-import { bundleToFile } from './sides/workflow-bundle.ts';
+import { connect, type LonghaulClient } from '../../src/client/index.ts';
+import { startDevServer } from '../../src/dev-server/index.ts';
+import { ACTIVITIES } from '../../src/core/protocol.ts';
+import { createWorker, type CreateWorkerOptions } from '../../worker/index.ts';
+import { CallClock } from '../sides/call-clock.ts';
+import { type CrowdModel, crowdModel, runsThatDiffer } from '../script/crowd-model.ts';
+import { describeMachine } from '../figures/machine.ts';
+import type { CrowdOptions } from '../options.ts';
+import { readerAgent } from '../sides/reader-agent.ts';
+import { promptFor, TOOL_NAME } from '../script/scripted-run.ts';
+import { rounded } from '../figures/statistics.ts';
+import { bundleToFile } from '../sides/workflow-bundle.ts';
 
 type Say = (line: string) => void;
 

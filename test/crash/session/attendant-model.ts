@@ -1,0 +1,51 @@
+import type { ContentItem } from '../../../src/core/domain/content/content.ts';
+import type { ModelClient, ModelRequest, ModelResponse } from '../../../src/core/domain/model/model.ts';
+import { answerTo, INTERRUPTED, LOOKS_UP, REFUNDS } from './conversation.ts';
+
+/** The usage of every answer. */
+const USAGE = { promptTokens: 20, completionTokens: 5, totalTokens: 25 };
+
+/** The tools by the messages that need them. */
+const NEEDED: Partial<Record<string, string>> = { [LOOKS_UP]: 'look_up', [REFUNDS]: 'refund' };
+
+/** A model whose answer depends on the conversation alone. `asked` is called at the beginning of each call. */
+export function attendantModel(asked: () => void): ModelClient {
+  return {
+    capabilities: { structuredOutput: true },
+    call: (request, { signal }) => {
+      asked();
+      const items = request.conversation.flatMap(({ content }) => content);
+      return newestText(items) === INTERRUPTED ? untilAborted(signal) : Promise.resolve(respond(request));
+    },
+  };
+}
+
+function respond({ conversation }: ModelRequest): ModelResponse {
+  const items = conversation.flatMap(({ content }) => content);
+  const newest = newestText(items);
+  // A request for a summary ends with its instruction.
+  if (!/^m\d$/.test(newest)) return { content: 'They asked, and it was done.', toolCalls: [], usage: USAGE, finishReason: 'stop' };
+  const tool = NEEDED[newest];
+  if (tool !== undefined && !hasResult(items, newest)) {
+    return { content: '', toolCalls: [{ id: newest, name: tool, arguments: {} }], usage: USAGE, finishReason: 'tool_calls' };
+  }
+  return { content: answerTo(newest), toolCalls: [], usage: USAGE, finishReason: 'stop' };
+}
+
+function newestText(items: readonly ContentItem[]): string {
+  const texts = items.flatMap((item) => (item.type === 'message' && item.role === 'user' ? [item.content] : []));
+  const newest = texts.at(-1);
+  return typeof newest === 'string' ? newest : '';
+}
+
+function hasResult(items: readonly ContentItem[], callId: string): boolean {
+  return items.some((item) => item.type === 'tool_result' && item.toolCallId === callId);
+}
+
+function untilAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    const abort = (): void => reject(signal.reason as Error);
+    if (signal.aborted) abort();
+    else signal.addEventListener('abort', abort, { once: true });
+  });
+}
