@@ -4,7 +4,7 @@ import { LonghaulError } from '../../core/domain/errors/error.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../core/domain/json/json.ts';
 import { depsProblem } from '../../core/domain/record/deps-problem.ts';
 import type { Duration } from '../../core/domain/run/duration.ts';
-import type { Principal } from '../../core/domain/run/principal.ts';
+import { claimsProblem, type Principal } from '../../core/domain/run/principal.ts';
 import { checkJson, problemsText } from '../../core/json-schema/check-json-schema.ts';
 import { checkProgram } from '../../core/program/check/check-program.ts';
 import { invalidProgram } from '../../core/program/check/problems.ts';
@@ -88,7 +88,7 @@ export function programInput(program: StartedProgram, options: ProgramOptions): 
   const owner = `program "${nameOf(program)}" cannot start`;
   const limits = plainLimits(owner, limitsWithDeadline(owner, options) ?? {});
   const { deps, principal, tags, resume } = options;
-  const problem = deps === undefined ? undefined : depsProblem(deps);
+  const problem = (deps === undefined ? undefined : depsProblem(deps)) ?? claimsProblem(principal);
   if (problem !== undefined) throw new LonghaulError('invalid_input', `The run cannot start: ${problem}`);
   if (typeof program !== 'string') requireChecked(program);
   const input = isDefinition(program) ? parseProgramInput(program, options.input) : options.input;
