@@ -6,6 +6,7 @@ import { resolveValue } from '../../src/core/program/references/interpolate.ts';
 import type { UseMemoryInput, UseMemoryOutput } from '../../src/core/protocol.ts';
 import { memoryNamespace } from '../../src/memory/memory-namespace.ts';
 import type { MemoryStore } from '../../src/memory/memory-store.ts';
+import { CONTAINED_SCORE } from '../../src/memory/ranking.ts';
 import { attempt } from '../attempts/attempt.ts';
 import { failingAs, permanentFailure } from '../failures/failure.ts';
 import { dataFor } from '../run-queries/data.ts';
@@ -63,8 +64,11 @@ async function remember({ memory, namespace, scope }: MemoryPart, { key, value =
   }
 }
 
-async function recall({ memory, namespace }: MemoryPart, { query, topK }: JsonObject): Promise<JsonValue> {
-  const entries = await memory.recall({ namespace, text: textOf(query), topK: typeof topK === 'number' ? topK : 5 });
+async function recall({ memory, namespace }: MemoryPart, { query, topK, minScore }: JsonObject): Promise<JsonValue> {
+  const least = typeof minScore === 'number' ? minScore : CONTAINED_SCORE;
+  const found = await memory.recall({ namespace, text: textOf(query), topK: typeof topK === 'number' ? topK : 5 });
+  // The best come first: those left out by "topK" would not be among these.
+  const entries = found.filter(({ score }) => score >= least);
   const output = entries.map(({ key, value, metadata, score }) => ({ key, value, metadata, score }));
   const bytes = jsonBytes(output);
   if (bytes <= BYTE_BUDGETS.maxToolResult) return output;

@@ -4,7 +4,10 @@ import { foldedText, foldedValue } from './searched-text.ts';
 /** The number of entries that a query returns if it does not say. */
 const DEFAULT_TOP_K = 5;
 
-/** Scores of words and meaning are below this one, and therefore below 0.4. */
+/** The lowest score of an entry that contains the query: its value does. */
+export const CONTAINED_SCORE = 0.4;
+
+/** The highest score of words and meaning: below that of an entry that contains the query. */
 const MOST_WEAK = 0.39;
 
 /** Returns the number of entries that a query asks for: 5 if it does not say, Infinity for all. */
@@ -17,7 +20,7 @@ export function textScore({ key, value }: { key: string; value: JsonValue }, que
   const name = foldedText(key);
   if (name === query) return 1;
   if (name.includes(query)) return 0.7;
-  return foldedValue(value).includes(query) ? 0.4 : 0;
+  return foldedValue(value).includes(query) ? CONTAINED_SCORE : 0;
 }
 
 /**

@@ -60,3 +60,16 @@ test('a value that the memory refuses fails the step at once', async () => {
   const { result } = await testProgram(keeper, { input: { colour: 'x'.repeat(64_000) }, memory: inMemory(), model });
   expect(result.error).toContain('64002 bytes of JSON, over 64000');
 });
+
+test('a query finds the entries that contain it, and with a lower score those that share words with it', async () => {
+  const memory = inMemory();
+  await keep(memory, 'dark blue');
+  const found = async (minScore?: number): Promise<unknown> => {
+    const options = { scope: 'keeper', ...(minScore === undefined ? {} : { minScore }) };
+    const own = defineProgram({ name: 'own', units: [unit('read', {}, [recall('Read', 'the blue colour', options)])] });
+    return (await testProgram(own, { memory, model })).result.output;
+  };
+  expect(await found()).toEqual([]);
+  expect(await found(0.4)).toEqual([]);
+  expect(await found(0)).toMatchObject([{ key: 'colour', value: 'dark blue' }]);
+});

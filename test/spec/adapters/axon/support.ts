@@ -4,6 +4,7 @@ import { errorLevel, formatError, seedNameOf } from '../../../../src/core/progra
 import { newStepError } from '../../../../src/core/program/errors/step-error.ts';
 import { inMemory } from '../../../../src/memory/in-memory.ts';
 import type { MemoryStore } from '../../../../src/memory/memory-store.ts';
+import { CONTAINED_SCORE } from '../../../../src/memory/ranking.ts';
 import type { Operation } from '../adapter.ts';
 import { CaseProblem, list, number, object, only, text } from '../fields.ts';
 import { runContext } from './context.ts';
@@ -46,7 +47,9 @@ async function perform(memory: MemoryStore, action: JsonValue): Promise<unknown>
   if (retrieve !== undefined) {
     const { query, top_k, scope } = only('A query', retrieve, ['query', 'top_k', 'scope']);
     const wanted = top_k === undefined ? {} : { topK: number(top_k, 0) };
-    return memory.recall({ text: text(query), ...wanted, ...namespaceOf(scope) });
+    const found = await memory.recall({ text: text(query), ...wanted, ...namespaceOf(scope) });
+    // As in a program, whose steps leave out entries that only share words with the query.
+    return found.filter(({ score }) => score >= CONTAINED_SCORE);
   }
   if (clear !== undefined) return memory.forget(namespaceOf(only('What is cleared', clear, ['scope'])['scope']));
   if (count === true) return (await memory.recall({ text: '', topK: Infinity })).length;
