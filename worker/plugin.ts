@@ -5,6 +5,7 @@ import { checkExecutors, needExecutorChecks } from '../activities/executors/chec
 import { createRuntime, type RuntimeOptions } from '../activities/create-runtime.ts';
 import { createActivities } from '../activities/index.ts';
 import type { ResourceHealth } from '../activities/resources/live-resource.ts';
+import { keyOfRun } from '../activities/run-queries/access.ts';
 import type { ActivityRuntime, KnownSearchAttributes } from '../activities/runtime.ts';
 import { watchUnhandledRejections } from '../activities/attempts/unhandled-rejections.ts';
 import type { CodecOptions } from '../src/codec/codec-options.ts';
@@ -15,7 +16,7 @@ import type { ResourcesOfAgents, ResourcesOption } from '../src/define/options/n
 import { requireKnown } from '../src/define/options/option-checks.ts';
 import { UsageError } from '../src/core/domain/errors/error.ts';
 import { requireSdk } from '../src/temporal/require-sdk.ts';
-import type { LonghaulSinks } from '../workflows/interceptors/cancellation-sinks.ts';
+import type { LonghaulSinks } from '../workflows/interceptors/worker-sinks.ts';
 import { checkBundle } from './check-bundle.ts';
 import { checkWorkerParts } from './check-worker-parts.ts';
 import { otherActivities } from './other-activities.ts';
@@ -213,7 +214,7 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
   }
 
   #sinks(): InjectedSinks<LonghaulSinks> {
-    const { aborts } = this.#runtime;
+    const { aborts, transcripts } = this.#runtime;
     return {
       longhaul: {
         cancelRequested: {
@@ -222,6 +223,10 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
         },
         interruptRequested: {
           fn: ({ namespace, workflowId, runId }, key) => aborts.interrupt([namespace, workflowId, runId].join('/'), key),
+          callDuringReplay: false,
+        },
+        conversationGrew: {
+          fn: ({ namespace, workflowId, runId }, key, news) => transcripts.addNews(keyOfRun({ namespace, workflowId, runId, key }), news),
           callDuringReplay: false,
         },
       },

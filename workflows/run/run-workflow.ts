@@ -13,7 +13,7 @@ import type { RunResultFields } from '../../src/core/domain/run/result.ts';
 import { isTerminal } from '../../src/core/domain/run/status.ts';
 import type { ContinueAsNewState } from '../../src/core/loop/state/continue-as-new-state.ts';
 import type { RunState } from '../../src/core/loop/state/run-state.ts';
-import type { LonghaulSinks } from '../interceptors/cancellation-sinks.ts';
+import type { LonghaulSinks } from '../interceptors/worker-sinks.ts';
 import { reportEnd, tellsWaiting, watchParent } from '../children/parent-link.ts';
 import { parentOfStart } from '../../src/core/first-start.ts';
 import { pauseChildren } from '../children/pause-children.ts';

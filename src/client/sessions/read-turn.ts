@@ -49,7 +49,8 @@ async function recordedTurn(
 
 /**
  * Waits until a turn that was accepted has ended, and returns its result. Throws `run_not_found`, and the reason of the signal. A worker
- * is asked once nothing goes on in the session any more, or after a second of its work: a question to a session that is not in its cache replays the session.
+ * is asked once nothing goes on in the session any more, since a query to a session that is not in its cache replays the session, and in
+ * the middle of a workflow task is refused. The history of a session with much to do is read every second.
  */
 export async function waitForTurn(session: ReadSession, turn: number, signal?: AbortSignal): Promise<TurnResultFields> {
   let pause = SHORTEST_PAUSE_MS;
@@ -59,8 +60,8 @@ export async function waitForTurn(session: ReadSession, turn: number, signal?: A
     const { isAtRest, place } = await restOf(session);
     // A session with many users may never be at rest.
     if (place !== asked.place && (isAtRest || Date.now() - asked.at >= LONGEST_PAUSE_MS)) {
+      const result = isAtRest ? await askForTurn(session, turn) : (await recordedTurn(session, turn)).result;
       asked = { place, at: Date.now() };
-      const result = await askForTurn(session, turn);
       if (result !== undefined) return result;
     }
     await sleep(pause, signal);
@@ -70,10 +71,10 @@ export async function waitForTurn(session: ReadSession, turn: number, signal?: A
 
 /** Returns the result of a turn that was accepted, or undefined if it has not ended. */
 async function askForTurn(session: ReadSession, turn: number): Promise<TurnResultFields | undefined> {
-  const view = await queryRun<TurnView>(session.client, session.sessionId, QUERIES.turn, { turn });
+  const view = await queryRun<TurnView>(session.client, session.sessionId, QUERIES.turn, { turn }, { once: true });
   if (view?.result !== undefined) return view.result;
-  // Without a worker, and for a turn of an earlier execution, history has it if it has ended. The first turn of a session begins only
-  // once its agent is resolved.
+  // If no worker has the session in its cache, or the turn belongs to an earlier execution, history has the result if there is one. The
+  // first turn of a session begins only once its agent is resolved.
   return view === undefined || turn < view.firstTurn ? (await recordedTurn(session, turn)).result : undefined;
 }
 

@@ -39,6 +39,8 @@ export interface ModelCall extends Conversation {
   earlierIds?: string[];
   /** The number of events since the last response that are not in the window: calls of code, and their results. */
   skippedEvents?: number;
+  /** The digest of the events since the last response, if the process of the worker has them from the workflow. */
+  news?: string;
   /** The call is given what the memory of the agent has about the newest message. */
   recall?: true;
   /** The number of events that the model has not seen yet. */

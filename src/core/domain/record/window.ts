@@ -31,6 +31,18 @@ export interface Window {
 /** The fields of an event by which it extends a window. */
 export type Folded = Pick<Event, 'id' | 'author' | 'content' | 'providerItems' | 'compaction' | 'guardrails'>;
 
+/** Returns the fields of an event by which it extends a window. The content of a call of code, and of its result, is not in the window. */
+export function foldedEvent({ id, author, content, providerItems, compaction, guardrails, caller }: Folded & Pick<Event, 'caller'>): Folded {
+  return {
+    id,
+    author,
+    content: caller === 'code' ? [] : content,
+    ...(providerItems === undefined ? {} : { providerItems }),
+    ...(compaction === undefined ? {} : { compaction }),
+    ...(guardrails?.blocked === undefined ? {} : { guardrails }),
+  };
+}
+
 /** Returns the window of a run without events. */
 export function emptyWindow(): Window {
   return { events: [], through: 0, lastEventId: '', bytes: 0 };

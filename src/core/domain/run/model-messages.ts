@@ -16,6 +16,8 @@ export interface CallModelInput extends OfRun, Pick<DataInput, 'principal'> {
   earlierIds?: string[];
   /** The number of events since the last response that are not in the window, if there are any. */
   skipped?: number;
+  /** The digest of the events since the last response, if the workflow has handed them to the process of its worker. */
+  news?: string;
   final?: true;
   /** The activity first asks the memory of the agent. */
   recall?: true;

@@ -1,6 +1,7 @@
 import type { Sinks } from '@temporalio/workflow';
+import type { NewEvents } from '../../src/core/protocol.ts';
 
-/** The sinks through which the sandbox reports a cancellation to the worker, without waiting for an answer. */
+/** The sinks through which the sandbox tells the process of its worker something, without waiting for an answer. */
 export interface LonghaulSinks extends Sinks {
   longhaul: {
     /** Reports that the run is being cancelled. May be called again when a workflow task is executed again. */
@@ -10,5 +11,7 @@ export interface LonghaulSinks extends Sinks {
      * user, or empty. May be called again as well.
      */
     interruptRequested(key: string): void;
+    /** Hands over the events that are new to a model call, before it is scheduled. `key` as above. May be called again as well. */
+    conversationGrew(key: string, news: NewEvents): void;
   };
 }
