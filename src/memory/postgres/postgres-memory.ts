@@ -1,5 +1,5 @@
 import { UsageError } from '../../core/domain/errors/error.ts';
-import { checkedEntry, pageSize, requireForgettable, requireNamespace, requireVector } from '../entry-bounds.ts';
+import { checkedEntry, pageSize, requireForgettable, requireNamespace, requirePrefix, requireVector } from '../entry-bounds.ts';
 import { keyBefore, pageOf } from '../key-cursor.ts';
 import type { MemoryEntry, MemoryStore } from '../memory-store.ts';
 import { wantedEntries } from '../ranking.ts';
@@ -29,6 +29,11 @@ export function postgresMemory({ pool, schema = 'longhaul' }: PostgresMemoryOpti
   entriesIn(schema);
   const run = statementsOf(pool);
   const tables = creatingTables(run, schema);
+  const remove = async (which: string, values: string[]): Promise<number> => {
+    const { entries } = await tables();
+    const sql = `WITH removed AS (DELETE FROM ${entries} WHERE ${which} RETURNING 1) SELECT count(*)::int AS count FROM removed`;
+    return (await run<{ count: number }>(sql, values))[0]?.count ?? 0;
+  };
   return {
     remember: async (given) => {
       const entry = checkedEntry(given);
@@ -55,11 +60,13 @@ export function postgresMemory({ pool, schema = 'longhaul' }: PostgresMemoryOpti
     },
     forget: async (what) => {
       requireForgettable(what);
-      const { entries } = await tables();
       const values = [what.namespace, what.key].filter((value) => value !== undefined);
       const which = ['true', 'namespace = $1', 'namespace = $1 AND key = $2'][values.length] ?? 'false';
-      const sql = `WITH removed AS (DELETE FROM ${entries} WHERE ${which} RETURNING 1) SELECT count(*)::int AS count FROM removed`;
-      return (await run<{ count: number }>(sql, values))[0]?.count ?? 0;
+      return remove(which, values);
+    },
+    forgetNamespaces: async ({ prefix }) => {
+      requirePrefix(prefix);
+      return remove('starts_with(namespace, $1)', [prefix]);
     },
     list: async ({ namespace, cursor, limit }) => {
       requireNamespace(namespace);
