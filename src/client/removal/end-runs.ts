@@ -4,7 +4,7 @@ import { requestCancel } from '../../temporal/request-cancel.ts';
 import { runState } from '../../temporal/run-state.ts';
 import { sleep } from '../../temporal/waiting.ts';
 
-/** How runs are ended. */
+/** The reason for which runs are ended, and the time that they have. */
 export interface EndRunsOptions {
   /** Shown as the reason of the cancellation, in clear text unless payloads are encrypted. */
   reason: string;

@@ -11,7 +11,7 @@ export interface ForgetPorts {
   forgetMemory(): Promise<number>;
   /** Removes the spilled results and the archive of a run. */
   removeContent(runId: string): Promise<void>;
-  /** Has the server remove the executions of a run. Returns their ids. */
+  /** Has the server remove the executions of a run. Returns the ids of those that it was not asked to remove before. */
   removeExecutions(runId: string): Promise<readonly string[]>;
   /** Waits for the server, which removes in the background and lists with a delay. */
   pause(): Promise<void>;

@@ -35,6 +35,7 @@ export async function forget(
 ): Promise<Forgotten> {
   const graceMs = milliseconds(grace, 'forget: "grace"');
   const signal = waitSignal(wait);
+  const asked = new Set<string>();
   // Every round asks for the list: what follows a crash or a time-out begins with the same question.
   const check = async <Value>(work: () => Promise<Value>): Promise<Value> => {
     signal?.throwIfAborted();
@@ -46,7 +47,12 @@ export async function forget(
       end: (runIds) => endRuns(client, runIds, { reason: 'everything of the user is removed', graceMs, signal }),
       forgetMemory: () => check(async () => stores.memory?.forgetNamespaces({ prefix: memoryOwner(user) }) ?? 0),
       removeContent: (runId) => check(() => removeContent(client, runId, stores)),
-      removeExecutions: (runId) => check(() => removeExecutions(client, runId)),
+      removeExecutions: (runId) =>
+        check(async () => {
+          const removed = await removeExecutions(client, runId, asked);
+          for (const executionId of removed) asked.add(executionId);
+          return removed;
+        }),
       pause: () => sleep(PAUSE_MS, signal),
     });
     return { ...removed, without: missingStores(stores) };

@@ -7,12 +7,13 @@ import { RunChain } from '../read/chain.ts';
 
 /**
  * Has the server remove all executions of a run that has ended, which it does in the background, within a minute or so. The newest one,
- * which leads to the others, goes last. Returns their ids; none if the server has nothing of the run.
+ * which leads to the others, goes last. Leaves out those that it was asked to remove before: each request is a task for the server.
+ * Returns the ids of the others; none if the server has nothing of the run.
  */
-export async function removeExecutions(client: Client, runId: string): Promise<string[]> {
+export async function removeExecutions(client: Client, runId: string, asked: ReadonlySet<string> = new Set()): Promise<string[]> {
   const removed: string[] = [];
   for (const executionId of await executionsOf(client, runId)) {
-    if (await removeExecution(client, runId, executionId)) removed.push(executionId);
+    if (!asked.has(executionId) && (await removeExecution(client, runId, executionId))) removed.push(executionId);
   }
   return removed;
 }
