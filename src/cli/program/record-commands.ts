@@ -39,8 +39,9 @@ export function addRecordCommands(program: Command, run: RunCommand): void {
   program
     .command('delete')
     .argument('<run>', 'the id of the run')
-    .summary('delete a run that has ended')
-    .description('Removes all executions of a run from the server, and its data from the folders that you name.')
+    .summary('delete a run and the runs below it')
+    .description('Removes all executions of a run and of the runs below it from the server, and their data from the folders that you name.')
+    .option('--end', 'cancel the run and the runs below it first if they go on; otherwise they are refused')
     .option('--archive <folder>', 'the folder of a file archive, to remove the run from it as well')
     .option('--payload-store <folder>', 'the folder of a file store, to remove the spilled results of the run as well')
     .action(async (runId: string, _options: unknown, command: Command) => {
