@@ -13,9 +13,9 @@ export interface WritingRun {
 
 /** A write to a store beside the server. */
 export interface RunWrite<Value> {
-  write(): Promise<Value>;
+  write: () => Promise<Value>;
   /** Removes what was written. Called only if the server has removed the execution. `isGone`: no newer run has that id. */
-  undo(isGone: boolean): Promise<unknown>;
+  undo: (isGone: boolean) => Promise<unknown>;
 }
 
 /** The times of a guard, in milliseconds. */

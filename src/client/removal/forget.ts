@@ -49,9 +49,9 @@ export async function forget(
       removeContent: (runId) => check(() => removeContent(client, runId, stores)),
       removeExecutions: (runId) =>
         check(async () => {
-          const removed = await removeExecutions(client, runId, asked);
-          for (const executionId of removed) asked.add(executionId);
-          return removed;
+          const executionIds = await removeExecutions(client, runId, asked);
+          for (const executionId of executionIds) asked.add(executionId);
+          return executionIds;
         }),
       pause: () => sleep(PAUSE_MS, signal),
     });

@@ -2,7 +2,7 @@ import path from 'node:path';
 import { UsageError } from '../../core/domain/errors/error.ts';
 import { checkedEntry, pageSize, requireForgettable, requireNamespace, requirePrefix, requireVector } from '../entry-bounds.ts';
 import { keyBefore, pageOf } from '../key-cursor.ts';
-import type { MemoryStore } from '../memory-store.ts';
+import type { MemoryEntry, MemoryStore } from '../memory-store.ts';
 import { ENTRY_COLUMNS, entryOf, type EntryRow } from '../stored-row.ts';
 import { type Database, openDatabase } from './database.ts';
 import { namespaceId } from './namespace-id.ts';
@@ -71,10 +71,12 @@ export function sqliteMemoryOf(options: SqliteMemoryOptions, how: { isPlain: boo
       requireNamespace(namespace);
       const [after, size] = [keyBefore(cursor), pageSize(limit)];
       const database = await open();
-      return database.read(() => {
-        const sql = `SELECT ${ENTRY_COLUMNS} FROM entries WHERE namespace = ? AND key > ? ORDER BY key LIMIT ?`;
-        return pageOf(database.all<EntryRow>(sql, namespaceId(database, namespace) ?? -1, after, size + 1).map(entryOf), size);
-      });
+      return database.read(() => pageOf(entriesAfter(database, { namespace, after, count: size + 1 }), size));
     },
   };
+}
+
+function entriesAfter(database: Database, { namespace, after, count }: { namespace: string; after: string; count: number }): MemoryEntry[] {
+  const sql = `SELECT ${ENTRY_COLUMNS} FROM entries WHERE namespace = ? AND key > ? ORDER BY key LIMIT ?`;
+  return database.all<EntryRow>(sql, namespaceId(database, namespace) ?? -1, after, count).map(entryOf);
 }

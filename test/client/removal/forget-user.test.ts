@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { describe, expect, it } from 'vitest';
 import { type ForgetPorts, forgetUser } from '../../../src/client/removal/forget-user.ts';
 
@@ -51,13 +52,13 @@ class World {
         }),
       removeContent: (runId) =>
         this.#call(`removeContent ${runId}`, () => {
-          expect(this.runs.get(runId)?.isOpen).not.toBe(true);
+          assert.notEqual(this.runs.get(runId)?.isOpen, true);
           this.content.delete(runId);
         }),
       removeExecutions: (runId) =>
         this.#call(`removeExecutions ${runId}`, () => {
           // The list of the server says what is left to do: content goes first.
-          expect([this.content.has(runId), this.memory]).toEqual([false, 0]);
+          assert.deepEqual([this.content.has(runId), this.memory], [false, 0]);
           const run = this.runs.get(runId);
           if (run !== undefined) run.removedAfter ??= 1;
           return run?.executions ?? [];

@@ -5,10 +5,9 @@ import type { Forgotten, MissingStore } from '../../../client/removal/forget-opt
 import { counted } from '../../../core/domain/content/text.ts';
 import { UsageError } from '../../../core/domain/errors/error.ts';
 import type { Principal } from '../../../core/domain/run/principal.ts';
-import { fileMemory } from '../../../memory/file-memory.ts';
-import { sqliteMemory } from '../../../memory/sqlite/sqlite-memory.ts';
 import { fileStore } from '../../../payload-store/file-store.ts';
 import type { CommandIo, ServerFlags } from '../../program/command.ts';
+import { memoryIn } from '../memory/memory-file.ts';
 import { actingPrincipal, userKeyOf, withClient } from '../../with-client.ts';
 
 /** The options of `longhaul forget`. */
@@ -46,13 +45,13 @@ export async function forget(io: CommandIo, flags: ForgetFlags): Promise<number>
 
 /** A folder or file with a wrong name would be created, and the user remembered. */
 function storesOf({ archive, payloadStore, memory }: ForgetFlags): Pick<LonghaulClientOptions, 'archive' | 'payloadStore' | 'memory'> {
-  for (const [option, path] of Object.entries({ '--archive': archive, '--payload-store': payloadStore, '--memory': memory })) {
+  for (const [option, path] of Object.entries({ '--archive': archive, '--payload-store': payloadStore })) {
     if (path !== undefined && !existsSync(path)) throw new UsageError(`${option} names "${path}", which does not exist`);
   }
   return {
     ...(archive === undefined ? {} : { archive: fileArchive({ directory: archive }) }),
     ...(payloadStore === undefined ? {} : { payloadStore: fileStore({ directory: payloadStore }) }),
-    ...(memory === undefined ? {} : { memory: memory.endsWith('.json') ? fileMemory({ file: memory }) : sqliteMemory({ file: memory }) }),
+    ...(memory === undefined ? {} : { memory: memoryIn(memory) }),
   };
 }
 
