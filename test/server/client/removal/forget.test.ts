@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { agentTool, defineAgent, defineTool } from '../../../../src/index.ts';
-import type { LonghaulClient } from '../../../../src/client/index.ts';
+import { LonghaulClient } from '../../../../src/client/index.ts';
 import type { ModelClient } from '../../../../src/core/domain/model/model.ts';
 import { callTool, hang, say, scriptedModel } from '../../../../src/testing/index.ts';
 import { until } from '../../testbed/testbed.ts';
@@ -75,8 +75,11 @@ test.skipIf(cliPath === undefined)(
       expect(await server.placesOf(mark)).toEqual(['archive', 'database', 'memory', 'payloads']);
     }
 
+    const broken = { ...server.stores.archive, deleteRun: () => Promise.reject(new Error('the disk went away')) };
+    const interrupted = new LonghaulClient(server.client.temporal, { ...server.stores, archive: broken });
+    await expect(interrupted.forget({ tenant: 'acme', user: 'ada' })).rejects.toThrow('the disk went away');
     const forgotten = await server.client.forget({ tenant: 'acme', user: 'ada' });
-    expect(forgotten).toMatchObject({ memoryEntries: 1, without: [] });
+    expect(forgotten).toMatchObject({ memoryEntries: 0, without: [] });
     expect(forgotten.runs.slice(0, 4)).toEqual(['dump-ada', 'ended-ada', 'open-ada', expect.stringMatching(/^open-ada\//)]);
     expect(forgotten.runs).toHaveLength(5);
     expect(await server.client.forget({ tenant: 'acme', user: 'ada' })).toEqual({ runs: [], executions: 0, memoryEntries: 0, without: [] });

@@ -60,6 +60,7 @@ test('what calls write that outlive the run of a forgotten user does not stay', 
   const principal = { user: `ada-${randomUUID()}` };
   const run = await client.start(clerk, { input: 'Q', principal });
   await until(() => asked.includes('size') && payloadStore.stored.has('begun'), 'the writes to begin', 20);
+  await expect(client.forget({ ...principal, timeout: 1 })).rejects.toMatchObject({ code: 'wait_timeout' });
   expect(await client.forget({ ...principal, grace: '1s' })).toMatchObject({ runs: [run.runId], memoryEntries: 0 });
 
   gate.resolve();
