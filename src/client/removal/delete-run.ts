@@ -4,8 +4,9 @@ import { errorCode, LonghaulError } from '../../core/domain/errors/error.ts';
 import { type Duration, milliseconds } from '../../core/domain/run/duration.ts';
 import type { PayloadStore } from '../../payload-store/payload-store.ts';
 import { runState } from '../../temporal/run-state.ts';
+import { sleep } from '../../temporal/waiting.ts';
 import { RunChain } from '../read/chain.ts';
-import { endRuns } from './end-runs.ts';
+import { endRuns, LISTING_DELAY_MS } from './end-runs.ts';
 import { removeExecutions } from './remove-executions.ts';
 import { runsBelow } from './runs-below.ts';
 
@@ -41,13 +42,16 @@ export async function deleteRun(
   { end = false, grace = GRACE, ...stores }: DeleteOptions,
 ): Promise<DeleteOutcome> {
   await requireRunOrNothing(client, runId);
+  const graceMs = milliseconds(grace, 'delete: "grace"');
   const removed = new Set<string>();
   for (;;) {
     const below = (await runsBelow(client, runId)).filter((one) => !removed.has(one));
     const runs = [...below, runId];
-    if (end) await endRuns(client, runs, { reason: 'the run is deleted', graceMs: milliseconds(grace, 'delete: "grace"') });
-    else for (const one of runs) await requireEnded(client, one, runId);
-    if (below.length === 0) break;
+    const ended = end ? await endRuns(client, runs, { reason: 'the run is deleted', graceMs }) : 0;
+    if (!end) for (const one of runs) await requireEnded(client, one, runId);
+    // Runs that were started just before are not listed yet.
+    if (ended > 0) await sleep(LISTING_DELAY_MS);
+    else if (below.length === 0) break;
     for (const one of below) await removeRun(client, one, stores);
     for (const one of below) removed.add(one);
   }

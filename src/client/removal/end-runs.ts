@@ -13,14 +13,21 @@ export interface EndRunsOptions {
   signal?: AbortSignal | undefined;
 }
 
+/** Milliseconds after which a run that has begun is listed: most servers take about a second. */
+export const LISTING_DELAY_MS = 1_500;
+
 const POLL_MS = 250;
 
 /** Requests that are sent at once. */
 const AT_ONCE = 10;
 
-/** Cancels runs, those above before those below, and waits until they have ended. Terminates those that take too long, such as all runs without a worker. */
-export async function endRuns(client: Client, runIds: readonly string[], { reason, graceMs, signal }: EndRunsOptions): Promise<void> {
+/**
+ * Cancels runs, those above before those below, and waits until they have ended. Terminates those that take too long, such as all runs
+ * without a worker. Returns the number of those that went on.
+ */
+export async function endRuns(client: Client, runIds: readonly string[], { reason, graceMs, signal }: EndRunsOptions): Promise<number> {
   let open = await stillOpen(client, runIds);
+  const ended = open.length;
   // One by one: a run whose child is cancelled first would take the failure for a result and go on.
   for (const runId of open.toSorted((one, other) => one.length - other.length)) await requestCancel(client, runId, reason);
   for (const end = performance.now() + graceMs; open.length > 0 && performance.now() < end;) {
@@ -28,6 +35,7 @@ export async function endRuns(client: Client, runIds: readonly string[], { reaso
     open = await stillOpen(client, open);
   }
   for (const runId of open) await terminate(client, runId, reason);
+  return ended;
 }
 
 async function terminate(client: Client, runId: string, reason: string): Promise<void> {

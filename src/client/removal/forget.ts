@@ -6,10 +6,10 @@ import type { MemoryStore } from '../../memory/memory-store.ts';
 import { sleep, waitSignal } from '../../temporal/waiting.ts';
 import type { Identity } from '../principals/identity.ts';
 import { GRACE, removeContent, type RunStores } from './delete-run.ts';
-import { endRuns } from './end-runs.ts';
+import { endRuns, LISTING_DELAY_MS } from './end-runs.ts';
 import type { ForgetOptions, Forgotten, MissingStore } from './forget-options.ts';
 import { forgetUser } from './forget-user.ts';
-import { removeExecutions } from './remove-executions.ts';
+import { AskedRemovals } from './asked-removals.ts';
 import { runsOfUser } from './runs-of-user.ts';
 
 /** The stores of the workers, as far as the client has them. */
@@ -24,9 +24,6 @@ export interface ForgetWork {
   stores: UserStores;
 }
 
-/** Milliseconds between two lists: the server lists with a delay of about a second. */
-const PAUSE_MS = 1_500;
-
 /** Removes everything of a user from the server and the stores, and waits until the server has removed its part. Throws `wait_timeout` after `timeout`. */
 export async function forget(
   client: Client,
@@ -35,7 +32,7 @@ export async function forget(
 ): Promise<Forgotten> {
   const graceMs = milliseconds(grace, 'forget: "grace"');
   const signal = waitSignal(wait);
-  const asked = new Set<string>();
+  const removal = new AskedRemovals(client);
   // Every round asks for the list: what follows a crash or a time-out begins with the same question.
   const check = async <Value>(work: () => Promise<Value>): Promise<Value> => {
     signal?.throwIfAborted();
@@ -43,17 +40,15 @@ export async function forget(
   };
   try {
     const removed = await forgetUser({
-      runs: () => check(() => runsOfUser(client, { user, userKey })),
-      end: (runIds) => endRuns(client, runIds, { reason: 'everything of the user is removed', graceMs, signal }),
+      runs: () =>
+        check(async () => [
+          ...new Set([...(await runsOfUser(client, { user, userKey, except: removal.asked })), ...(await removal.left())]),
+        ]),
+      end: async (runIds) => void (await endRuns(client, runIds, { reason: 'everything of the user is removed', graceMs, signal })),
       forgetMemory: () => check(async () => stores.memory?.forgetNamespaces({ prefix: memoryOwner(user) }) ?? 0),
       removeContent: (runId) => check(() => removeContent(client, runId, stores)),
-      removeExecutions: (runId) =>
-        check(async () => {
-          const executionIds = await removeExecutions(client, runId, asked);
-          for (const executionId of executionIds) asked.add(executionId);
-          return executionIds;
-        }),
-      pause: () => sleep(PAUSE_MS, signal),
+      removeExecutions: (runId) => check(() => removal.ask(runId)),
+      pause: () => sleep(LISTING_DELAY_MS, signal),
     });
     return { ...removed, without: missingStores(stores) };
   } catch (error) {

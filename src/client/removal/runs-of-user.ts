@@ -13,16 +13,19 @@ const READ_AT_ONCE = 10;
 
 /**
  * Lists the runs of a user of which the server has an execution, open or closed, also earlier ones of runs that continued as new. Search
- * attributes, which any client can write, only say where to look: the first event of an execution says whom it acts for. Throws
- * `invalid_input` in a namespace without these attributes.
+ * attributes, which any client can write, only say where to look: the first event of an execution says whom it acts for. Leaves out the
+ * executions that `except` has. Throws `invalid_input` in a namespace without these attributes.
  */
-export async function runsOfUser(client: Client, { user, userKey }: { user: Identity; userKey: string | undefined }): Promise<string[]> {
+export async function runsOfUser(
+  client: Client,
+  { user, userKey, except }: { user: Identity; userKey: string | undefined; except: ReadonlySet<string> },
+): Promise<string[]> {
   const types = [AGENT_RUN, PROGRAM_RUN].map(quoted).join(', ');
   const query = [`WorkflowType IN (${types})`, ...ownedBy({ identity: user, userKey }, {})].join(' AND ');
   const listed: { runId: string; executionId: string }[] = [];
   try {
     for await (const { workflowId, runId } of withoutMemos(client).workflow.list({ query })) {
-      listed.push({ runId: workflowId, executionId: runId });
+      if (!except.has(runId)) listed.push({ runId: workflowId, executionId: runId });
     }
   } catch (error) {
     throw grpcCode(error) === GRPC.invalidArgument ? withoutAttributes(client, error) : error;

@@ -33,6 +33,7 @@ test('a session is saved as a document, another one begins with it, and a sessio
   const loaded = await cli('session', 'load', other, file, '--agent', 'assistant');
   expect(loaded).toMatchObject({ exitCode: 0, stdout: `Session "${other}" has begun\n` });
   expect(loaded.stderr).toContain(`To talk to it: npx longhaul chat assistant --session ${other}`);
+  expect(await cli('session', 'show', other)).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^Status +idle$/m) as string });
   const again = await cli('session', 'load', other, file, '--agent', 'assistant');
   expect([again.exitCode, again.stderr]).toEqual([2, expect.stringContaining(`Session "${other}" exists already`)]);
   await client.session(assistant, { id: other }).ask('Who am I?');
