@@ -19,7 +19,7 @@ export { sqliteMemory, type SqliteMemoryOptions } from '../src/memory/sqlite/sql
 export { postgresMemory, type PostgresMemoryOptions } from '../src/memory/postgres/postgres-memory.ts';
 export type { PostgresPool } from '../src/memory/postgres/postgres-pool.ts';
 export { type Embed, type EmbeddingOptions, withEmbedding } from '../src/memory/with-embedding.ts';
-export { memoryNamespace, type MemoryOwner } from '../src/memory/memory-namespace.ts';
+export { memoryNamespace, memoryOwner, type MemoryOwner } from '../src/memory/memory-namespace.ts';
 export { inMemory } from '../src/memory/in-memory.ts';
 export type { FoundEntry, MemoryEntry, MemoryPage, MemorySource, MemoryStore, NewEntry, RecallQuery } from '../src/memory/memory-store.ts';
 export { fileArchive, type FileArchiveOptions } from '../src/archive/file-archive.ts';

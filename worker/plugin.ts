@@ -4,6 +4,7 @@ import { Runtime } from '@temporalio/worker';
 import { checkExecutors, needExecutorChecks } from '../activities/executors/check-executors.ts';
 import { createRuntime, type RuntimeOptions } from '../activities/create-runtime.ts';
 import { createActivities } from '../activities/index.ts';
+import { guardedStores } from '../activities/resources/guarded-stores.ts';
 import type { ResourceHealth } from '../activities/resources/live-resource.ts';
 import { keyOfRun } from '../activities/run-queries/access.ts';
 import type { ActivityRuntime, KnownSearchAttributes } from '../activities/runtime.ts';
@@ -96,11 +97,15 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
     this.#encrypts = options.codec?.encryption !== undefined;
     this.#versioning = options.versioning;
     if (options.versioning !== undefined) deploymentOptions(options.versioning, {});
-    this.#runtime = createRuntime(options, {
-      log: (line) => Runtime.instance().logger.warn(line),
-      upgradeOnContinueAsNew: options.versioning?.behavior === 'UPGRADE_ON_CONTINUE_AS_NEW',
-      searchAttributes: () => this.#searchAttributes ?? Promise.resolve({ agentAndStatus: false, waitingFor: false }),
-    });
+    const log = (line: string): void => Runtime.instance().logger.warn(line);
+    this.#runtime = createRuntime(
+      { ...options, ...guardedStores(options, log) },
+      {
+        log,
+        upgradeOnContinueAsNew: options.versioning?.behavior === 'UPGRADE_ON_CONTINUE_AS_NEW',
+        searchAttributes: () => this.#searchAttributes ?? Promise.resolve({ agentAndStatus: false, waitingFor: false }),
+      },
+    );
   }
 
   override configureWorker(options: WorkerOptions): WorkerOptions {

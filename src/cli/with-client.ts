@@ -57,7 +57,14 @@ async function connectClient(flags: ServerFlags, env: NodeJS.ProcessEnv, onNotic
   const server = await resolveServerLocation(flags);
   const principal = actingPrincipal(flags, env);
   const { connect } = await import('../client/connect.ts');
-  const client = await connect({ ...server, codec, ...(flags.taskQueue === undefined ? {} : { taskQueue: flags.taskQueue }), onNotice });
+  const userKey = userKeyOf(env);
+  const client = await connect({
+    ...server,
+    codec,
+    ...(flags.taskQueue === undefined ? {} : { taskQueue: flags.taskQueue }),
+    ...(userKey === undefined ? {} : { userKey }),
+    onNotice,
+  });
   return { client: principal === undefined ? client : client.as(principal), server };
 }
 
@@ -69,4 +76,9 @@ export function actingPrincipal({ tenant, user }: Pick<ServerFlags, 'tenant' | '
     ...(principal.tenant === undefined ? {} : { tenant: principal.tenant }),
     ...(principal.user === undefined ? {} : { user: principal.user }),
   };
+}
+
+/** Returns the key by which the clients of the namespace hash users in search attributes; undefined if they do not. */
+export function userKeyOf(env: NodeJS.ProcessEnv): string | undefined {
+  return env['LONGHAUL_USER_KEY'] || undefined;
 }

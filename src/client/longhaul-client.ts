@@ -7,6 +7,7 @@ import { LonghaulError, UsageError } from '../core/domain/errors/error.ts';
 import type { JsonValue } from '../core/domain/json/json.ts';
 import type { ProgramResult } from '../core/domain/run/program-result.ts';
 import type { DefaultOutput } from '../core/domain/run/result.ts';
+import type { MemoryStore } from '../memory/memory-store.ts';
 import type { PayloadStore } from '../payload-store/payload-store.ts';
 import { readSpilled } from '../payload-store/spill.ts';
 import { type ApprovalFilter, listApprovals, type RunApproval } from './listing/list-approvals.ts';
@@ -31,6 +32,8 @@ import type { Principal } from '../core/domain/run/principal.ts';
 import { checkPrincipal, identityOf, isSame, principalOfStart } from './principals/identity.ts';
 import { ownedBy, type PrincipalFilter } from './principals/owned-by.ts';
 import { OwnRuns } from './principals/own-runs.ts';
+import { forget } from './removal/forget.ts';
+import { type Forgotten, type ForgetOptions, forgottenUser } from './removal/forget-options.ts';
 import { watchForWorker } from './start/worker-watch.ts';
 
 /** The options of a client. */
@@ -43,6 +46,8 @@ export interface LonghaulClientOptions {
   payloadStore?: PayloadStore;
   /** The archive to which workers write the records of runs. */
   archive?: ArchiveSink;
+  /** The memory of the workers: `forget` removes the entries of the user from it. */
+  memory?: MemoryStore;
   /**
    * The key by which users are hashed (HMAC-SHA-256) in the search attribute `LonghaulUser`, which is in clear text otherwise: the same
    * for all clients of the namespace.
@@ -60,6 +65,7 @@ export const CLIENT_OPTIONS: Record<keyof LonghaulClientOptions, true> = {
   agents: true,
   payloadStore: true,
   archive: true,
+  memory: true,
   userKey: true,
   principal: true,
   onNotice: true,
@@ -210,6 +216,19 @@ export class LonghaulClient {
     const { payloadStore } = this.#options;
     if (payloadStore !== undefined) return readSpilled(payloadStore, this.temporal.options.loadedDataConverter, spilled);
     throw new UsageError(`the client has no "payloadStore": give it the store "${spilled.store}" of the workers`);
+  }
+
+  /**
+   * Removes everything of a user: ends its runs and sessions, and those below them, and removes its entries in the memory, the spilled
+   * results and the archives of its runs, and at last their executions. Resolves when the server has removed them, which takes a minute
+   * or so. May be repeated: a call after one that was interrupted finishes its work. Start no runs for the user meanwhile. Throws
+   * `wait_timeout`, `invalid_input` in a namespace without search attributes, and a UsageError without a user.
+   */
+  async forget(options: ForgetOptions = {}): Promise<Forgotten> {
+    const user = forgottenUser(this.#own.identity, options);
+    const { payloadStore, archive, memory, userKey } = this.#options;
+    const work = { user, userKey, stores: { payloadStore, archive, memory } };
+    return failIfUnreachable(this.temporal, () => forget(this.temporal, work, options));
   }
 
   /** Closes the connection to the server. A client made by `as` leaves it to the client that made it. */

@@ -26,7 +26,7 @@ import {
 } from '../core/protocol.ts';
 import { type ApproveOptions, decideCall, type DecisionOptions, type RejectOptions } from './updates/decide-call.ts';
 import type { DecidedOn, DecidedRun } from './updates/decided-run.ts';
-import { type DeleteOutcome, deleteRun, type RunStores } from './export/delete-run.ts';
+import { type DeleteOptions, type DeleteOutcome, deleteRun, type RunStores } from './removal/delete-run.ts';
 import type { ExportLine } from './export/export-line.ts';
 import { type ExportOptions, exportRun } from './export/export-run.ts';
 import type { FollowOptions } from './read/follow-events.ts';
@@ -161,11 +161,11 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
   }
 
   /**
-   * Removes a run that has ended, as a whole: its executions, its spilled results and its archive, in the given stores; by
-   * default the client's. The server removes its part within a minute or so. Deleting again is no error. Throws `run_open`.
+   * Removes a run that has ended and all runs below it: executions, spilled results and archives, in the given stores; by default the
+   * client's. The server removes its part within a minute or so. Deleting again is no error. Throws `run_open`, unless `end` ends them.
    */
-  async delete(stores: RunStores = {}): Promise<DeleteOutcome> {
-    return this.#reached.for(() => deleteRun(this.#client, this.runId, { ...this.#stores, ...stores }));
+  async delete(options: DeleteOptions = {}): Promise<DeleteOutcome> {
+    return this.#reached.for(() => deleteRun(this.#client, this.runId, { ...this.#stores, ...options }));
   }
 
   /**

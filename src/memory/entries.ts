@@ -1,4 +1,4 @@
-import { checkedEntry, pageSize, requireForgettable, requireNamespace, requireVector } from './entry-bounds.ts';
+import { checkedEntry, pageSize, requireForgettable, requireNamespace, requirePrefix, requireVector } from './entry-bounds.ts';
 import { compareKeys, keyBefore, pageOf } from './key-cursor.ts';
 import type { FoundEntry, MemoryEntry, MemoryPage, MemoryStore, NewEntry, RecallQuery } from './memory-store.ts';
 import { cosineOf, textScore, wantedEntries, weakScore } from './ranking.ts';
@@ -29,6 +29,12 @@ export function withoutEntries(list: readonly ListedEntry[], what: Parameters<Me
   const { namespace, key } = what;
   if (namespace === undefined) return [];
   return list.filter((one) => one.namespace !== namespace || (key !== undefined && one.entry.key !== key));
+}
+
+/** Returns the list without the entries of namespaces that begin with a text. Throws a UsageError for an empty one. */
+export function withoutNamespaces(list: readonly ListedEntry[], prefix: string): ListedEntry[] {
+  requirePrefix(prefix);
+  return list.filter(({ namespace }) => !namespace.startsWith(prefix));
 }
 
 /** Returns the entries that fit a query, the best first. */

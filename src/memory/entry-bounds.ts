@@ -56,6 +56,12 @@ export function requireForgettable({ namespace, key }: { namespace?: string; key
   if (key !== undefined && namespace === undefined) throw new UsageError(`The key "${key}" has no namespace: write the one that it is in`);
 }
 
+/** Throws a UsageError unless a text is the beginning of namespaces. An empty one would be that of all owners. */
+export function requirePrefix(prefix: string): void {
+  requireNamespace(prefix);
+  if (prefix === '') throw new UsageError('The prefix of namespaces is empty, which all of them begin with: write the beginning of some');
+}
+
 function requireKey(key: string): void {
   if (key === '') throw new UsageError('Memory key must not be empty');
   requireStorable(`The key ${JSON.stringify(key)}`, key);

@@ -2,7 +2,7 @@ import { mkdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { LonghaulError, UsageError } from '../core/domain/errors/error.ts';
 import { writeWhole } from '../payload-store/run-folder.ts';
-import { findEntries, type ListedEntry, listedEntry, listEntries, withEntry, withoutEntries } from './entries.ts';
+import { findEntries, type ListedEntry, listedEntry, listEntries, withEntry, withoutEntries, withoutNamespaces } from './entries.ts';
 import { type LockOptions, withFileLock } from './file-lock.ts';
 import type { MemoryStore } from './memory-store.ts';
 
@@ -52,6 +52,7 @@ export function lockedFileMemory(options: FileMemoryOptions, lock: LockOptions):
     },
     recall: async (query) => findEntries(await readEntries(file), query),
     forget: (what) => change((entries) => withoutEntries(entries, what)),
+    forgetNamespaces: ({ prefix }) => change((entries) => withoutNamespaces(entries, prefix)),
     list: async (what) => listEntries(await readEntries(file), what),
   };
 }

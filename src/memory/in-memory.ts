@@ -1,4 +1,4 @@
-import { findEntries, type ListedEntry, listedEntry, listEntries, withEntry, withoutEntries } from './entries.ts';
+import { findEntries, type ListedEntry, listedEntry, listEntries, withEntry, withoutEntries, withoutNamespaces } from './entries.ts';
 import type { MemoryStore } from './memory-store.ts';
 
 /** Creates a memory that lasts as long as the process, for tests. */
@@ -14,6 +14,11 @@ export function inMemory(): MemoryStore {
     forget: async (what) => {
       const before = list.length;
       list = withoutEntries(list, what);
+      return before - list.length;
+    },
+    forgetNamespaces: async ({ prefix }) => {
+      const before = list.length;
+      list = withoutNamespaces(list, prefix);
       return before - list.length;
     },
     list: async (what) => listEntries(list, what),

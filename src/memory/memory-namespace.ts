@@ -10,6 +10,14 @@ export interface MemoryOwner {
 }
 
 /**
+ * Returns the text that all namespaces of a user begin with, those of all agents and programs, and no namespace of another owner: for
+ * `forgetNamespaces`.
+ */
+export function memoryOwner({ tenant, user }: Pick<Principal, 'tenant' | 'user'>): string {
+  return `${JSON.stringify([tenant ?? null, user ?? null]).slice(0, -1)},`;
+}
+
+/**
  * Returns the namespace of a memory: another one for each tenant, user, agent, program and scope, with any characters in their names.
  * The claims of the principal are no part of it, because they change. Owners without a principal share one namespace for each agent.
  */

@@ -66,6 +66,11 @@ export interface MemoryStore {
   recall(query: RecallQuery): Promise<FoundEntry[]>;
   /** Removes one entry of a namespace, all of its entries without a key, or all entries without a namespace. Returns the number of removed entries. */
   forget(what: { namespace?: string; key?: string }): Promise<number>;
+  /**
+   * Removes all entries of all namespaces that begin with a text, letter for letter, and returns their number: `memoryOwner` makes that of
+   * a user. Rejects an empty text, which would be all of them.
+   */
+  forgetNamespaces(what: { prefix: string }): Promise<number>;
   /** Returns entries of a namespace, a page at a time. */
   list(what: { namespace: string; cursor?: string; limit?: number }): Promise<MemoryPage>;
 }

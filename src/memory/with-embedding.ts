@@ -46,6 +46,7 @@ export function withEmbedding(
       return store.recall({ ...query, ...(await vectorOf(query.text, 'a query only compares texts')) });
     },
     forget: (what) => store.forget(what),
+    forgetNamespaces: (what) => store.forgetNamespaces(what),
     list: (what) => store.list(what),
   };
 }

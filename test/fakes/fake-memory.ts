@@ -43,6 +43,8 @@ export function fakeMemory(entries: readonly NewEntry[] = [], now: () => number 
       const from = namespace === undefined ? [...namespaces.values()] : [of(namespace)];
       return from.reduce((count, one) => count + remove(one, key), 0);
     },
+    forgetNamespaces: async ({ prefix }) =>
+      [...namespaces].reduce((count, [namespace, one]) => count + (namespace.startsWith(prefix) ? remove(one, undefined) : 0), 0),
     list: async ({ namespace }) => ({ entries: [...of(namespace).values()].toSorted((one, other) => (one.key < other.key ? -1 : 1)) }),
   };
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { memoryNamespace, type MemoryOwner } from '../../src/memory/memory-namespace.ts';
+import { memoryNamespace, memoryOwner, type MemoryOwner } from '../../src/memory/memory-namespace.ts';
 import { fakeMemory } from '../fakes/fake-memory.ts';
 
 /** Names with the characters by which namespaces could be confused. */
@@ -48,6 +48,17 @@ test('no owner reads, lists or removes what another has stored', async () => {
         expect((await memory.list({ namespace: memoryNamespace(owners[1] ?? {}) })).entries).toHaveLength(1);
       },
     ),
+  );
+});
+
+test('the namespaces of a tenant and user, and no others, begin with the text of that owner', () => {
+  fc.assert(
+    fc.property(owner, owner, (one, other) => {
+      const [{ principal = {} }, { principal: others = {} }] = [one, other];
+      const isSame = principal.tenant === others.tenant && principal.user === others.user;
+      expect(memoryNamespace(other).startsWith(memoryOwner(principal))).toBe(isSame);
+    }),
+    { numRuns: 500 },
   );
 });
 

@@ -80,7 +80,7 @@ describe('a memory in a SQLite file', () => {
     expect(await memory.forget({ namespace: '["tenantname"]', key: 'k' })).toBe(1);
     for (const secret of secrets) expect(await filesWith(secret)).toEqual([]);
     expect(await countOf(memory, 'other')).toBe(40);
-    await memory.forget({ namespace: 'other' });
+    await memory.forgetNamespaces({ prefix: 'oth' });
     expect(await filesWith('filler')).toEqual([]);
   });
 

@@ -3,6 +3,7 @@ import { wholeNumber } from './argument-parsers.ts';
 import type { RunCommand } from './command.ts';
 import type { DeleteFlags } from '../commands/records/delete.ts';
 import type { ExportFlags } from '../commands/records/export.ts';
+import type { ForgetFlags } from '../commands/records/forget.ts';
 import type { SaveFlags } from '../commands/records/save.ts';
 import type { ReplayFlags } from '../replay/replay.ts';
 
@@ -39,8 +40,9 @@ export function addRecordCommands(program: Command, run: RunCommand): void {
   program
     .command('delete')
     .argument('<run>', 'the id of the run')
-    .summary('delete a run that has ended')
-    .description('Removes all executions of a run from the server, and its data from the folders that you name.')
+    .summary('delete a run and the runs below it')
+    .description('Removes all executions of a run and of the runs below it from the server, and their data from the folders that you name.')
+    .option('--end', 'cancel the run and the runs below it first if they go on; otherwise they are refused')
     .option('--archive <folder>', 'the folder of a file archive, to remove the run from it as well')
     .option('--payload-store <folder>', 'the folder of a file store, to remove the spilled results of the run as well')
     .action(async (runId: string, _options: unknown, command: Command) => {
@@ -49,7 +51,26 @@ export function addRecordCommands(program: Command, run: RunCommand): void {
         runId,
       });
     });
+  addForget(program, run);
   addReplay(program, run);
+}
+
+/** Adds the command that removes everything of a user. */
+function addForget(program: Command, run: RunCommand): void {
+  program
+    .command('forget')
+    .summary('remove everything of the user that --user and --tenant name')
+    .description(
+      'Ends the runs and sessions of a user, and removes them with the runs below them: from the server, from the folders that you name,\n' +
+        'and the entries of the user from the memory. May be repeated, and finishes what an interrupted call has left.',
+    )
+    .option('--archive <folder>', 'the folder of a file archive')
+    .option('--payload-store <folder>', 'the folder of a file store')
+    .option('--memory <file>', 'the file of a SQLite memory, or of a file memory (.json)')
+    .option('--yes', 'remove; otherwise the runs are counted, and nothing is changed')
+    .action(async (_options: unknown, command: Command) => {
+      await run(async () => (await import('../commands/records/forget.ts')).forget, command.optsWithGlobals<ForgetFlags>());
+    });
 }
 
 /** Adds the command that checks new code against recorded runs before a deploy. */

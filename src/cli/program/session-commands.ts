@@ -6,7 +6,10 @@ import type { ChatFlags } from '../sessions/chat/open-chat.ts';
 import type { CloseSessionFlags } from '../sessions/close-session.ts';
 import type { DeleteSessionFlags } from '../sessions/delete-session.ts';
 import type { SessionsFlags } from '../sessions/list-sessions.ts';
+import type { LoadSessionFlags } from '../sessions/load-session.ts';
 import type { RaiseSessionFlags } from '../sessions/raise-session.ts';
+import type { ResetSessionFlags } from '../sessions/reset-session.ts';
+import type { SaveSessionFlags } from '../sessions/save-session.ts';
 import type { ShowSessionFlags } from '../sessions/show-session.ts';
 
 /** Adds the commands about sessions: `chat`, `sessions`, and those below `session`. */
@@ -15,10 +18,11 @@ export function addSessionCommands(program: Command, run: RunCommand): void {
   addSessions(program, run);
   const session = program
     .command('session')
-    .summary('show, raise, close or delete a session')
+    .summary('show, raise, reset, save, load, close or delete a session')
     .description('Commands about one session. "longhaul chat" talks to one, and "longhaul sessions" lists them.');
   addShow(session, run);
   addRaise(session, run);
+  addConversations(session, run);
   addEnds(session, run);
 }
 
@@ -98,6 +102,40 @@ function addRaise(session: Command, run: RunCommand): void {
     });
 }
 
+function addConversations(session: Command, run: RunCommand): void {
+  session
+    .command('reset')
+    .argument('<session>', 'the id of the session')
+    .summary('empty the conversation of a session')
+    .description('Empties the conversation of a session after the turn that goes on. Its deps, limits and record stay.')
+    .action(async (sessionId: string, _options: unknown, command: Command) => {
+      const flags = { ...command.optsWithGlobals<ResetSessionFlags>(), sessionId };
+      await run(async () => (await import('../sessions/reset-session.ts')).resetSession, flags);
+    });
+  session
+    .command('save')
+    .argument('<session>', 'the id of the session')
+    .summary('write the conversation of a session as a document')
+    .description('Writes the conversation and the deps of a session as one JSON document. "session load" begins a session from it.')
+    .option('-o, --output <file>', 'write to this file instead of stdout')
+    .action(async (sessionId: string, _options: unknown, command: Command) => {
+      const flags = { ...command.optsWithGlobals<SaveSessionFlags>(), sessionId };
+      await run(async () => (await import('../sessions/save-session.ts')).saveSession, flags);
+    });
+  session
+    .command('load')
+    .argument('<session>', 'the id of the new session')
+    .argument('<file>', 'a saved conversation; "-" reads it from stdin')
+    .summary('begin a session with a saved conversation')
+    .description('Begins a session with the conversation and the deps of a document that "save" or "session save" has written.')
+    .requiredOption('--agent <name>', 'the agent of the session')
+    .option('--title <text>', 'shown in lists of sessions')
+    .action(async (sessionId: string, file: string, _options: unknown, command: Command) => {
+      const flags = { ...command.optsWithGlobals<LoadSessionFlags>(), sessionId, file };
+      await run(async () => (await import('../sessions/load-session.ts')).loadSession, flags);
+    });
+}
+
 function addEnds(session: Command, run: RunCommand): void {
   session
     .command('close')
@@ -114,6 +152,7 @@ function addEnds(session: Command, run: RunCommand): void {
     .argument('<session>', 'the id of the session')
     .summary('close a session and delete it')
     .description('Closes a session that is idle, and removes it from the server, and its data from the folders that you name.')
+    .option('--end', 'cancel a turn that goes on; otherwise the session is refused meanwhile')
     .option('--archive <folder>', 'the folder of a file archive, to remove the session from it as well')
     .option('--payload-store <folder>', 'the folder of a file store, to remove the spilled results of the session as well')
     .action(async (sessionId: string, _options: unknown, command: Command) => {

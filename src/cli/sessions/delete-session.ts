@@ -13,9 +13,9 @@ export interface DeleteSessionFlags extends Omit<DeleteFlags, 'runId'> {
 /** The time for which a session may take to close: it is idle, so that a worker needs a moment. */
 const CLOSING_MS = 30_000;
 
-/** Closes a session and removes it, with its archive and its spilled results. One that does not exist is no error. Throws `run_open` while a turn goes on. */
+/** Closes a session and removes it, with its archive and its spilled results. One that does not exist is no error. Throws `run_open` while a turn goes on, unless `end` cancels it. */
 export async function deleteSession(io: CommandIo, { sessionId, ...flags }: DeleteSessionFlags): Promise<number> {
-  await withClient(io, flags, async ({ client }) => closeIfOpen(client, sessionId));
+  if (flags.end !== true) await withClient(io, flags, async ({ client }) => closeIfOpen(client, sessionId));
   return deleteRun(io, { ...flags, runId: sessionId });
 }
 
@@ -29,7 +29,7 @@ async function closeIfOpen(client: LonghaulClient, sessionId: string): Promise<v
     if (turn !== undefined) {
       throw new LonghaulError(
         'run_open',
-        `Turn ${turn} of session "${sessionId}" goes on, and the session closes after it: delete it again then, or cancel it as a run first`,
+        `Turn ${turn} of session "${sessionId}" goes on, and the session closes after it: delete it again then, or with --end now`,
       );
     }
     await session.run.result({ timeout: CLOSING_MS });

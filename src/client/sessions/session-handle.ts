@@ -1,4 +1,4 @@
-import { type Client, WithStartWorkflowOperation } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
 import type { SearchAttributePair } from '@temporalio/common';
 import { randomUUID } from 'node:crypto';
 import type { AnyAgent, OutputOf, UnfinishedOf } from '../../define/agent-definition.ts';
@@ -14,7 +14,7 @@ import type {
   ResetReceipt,
 } from '../../core/domain/sessions/session-requests.ts';
 import type { TurnResultFields } from '../../core/domain/sessions/session-state.ts';
-import { AGENT_RUN, type MessageReceipt, type RaiseReceipt, type RunInput, type StatusView, UPDATES } from '../../core/protocol.ts';
+import { type MessageReceipt, type RaiseReceipt, type StatusView, UPDATES } from '../../core/protocol.ts';
 import { failIfUnreachable } from '../../temporal/server-reachability.ts';
 import { checkRunId } from '../../temporal/run-id.ts';
 import { type WaitOptions, waitEnded, waitSignal } from '../../temporal/waiting.ts';
@@ -24,7 +24,7 @@ import { runInput } from '../start/input.ts';
 import { mergedAttributes, withPublishedAttributes } from '../start/published-attributes.ts';
 import { workflowOptions } from '../start/start-workflow.ts';
 import { sendMessage, type SendOptions } from '../updates/send-message.ts';
-import { type StartOperation, updateRun, type UpdateOptions } from '../updates/update.ts';
+import { updateRun, type UpdateOptions } from '../updates/update.ts';
 import { raiseLimits, type RaiseOptions } from '../updates/raise-limits.ts';
 import { type Identity, identityOf } from '../principals/identity.ts';
 import type { OwnRuns } from '../principals/own-runs.ts';
@@ -40,7 +40,7 @@ import {
   type SessionOptions,
   sessionTerms,
 } from './session-options.ts';
-import { sessionAttributes, sessionMemo } from './session-start.ts';
+import { sessionAttributes, sessionMemo, startOfSession, startSession } from './session-start.ts';
 import { TurnResult } from './turn-result.ts';
 
 /** The session of an agent, given by its type or by its name. */
@@ -69,7 +69,7 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
   readonly run: RunHandle<Output, Unfinished>;
   readonly #client: Client;
   readonly #reached: ReachedRun;
-  readonly #start: (attributes: SearchAttributePair[]) => StartOperation;
+  readonly #startOptions: (attributes: SearchAttributePair[]) => Parameters<typeof startSession>[1];
   /** The search attributes that tell the session from other runs, and whom it acts for. */
   readonly #attributes: SearchAttributePair[];
   readonly #principal: Identity | undefined;
@@ -98,15 +98,23 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
     });
     this.#attributes = [...sessionAttributes(input.agent), ...principalAttributes(this.#principal ?? {}, userKey)];
     const { typedSearchAttributes, ...workflow } = workflowOptions(input, { ...given, summary: `${input.agent}: session` }, taskQueue);
-    // The operation can be used once: an attempt that is repeated needs another.
-    this.#start = (attributes) =>
-      new WithStartWorkflowOperation<(input: RunInput) => Promise<unknown>>(AGENT_RUN, {
-        ...workflow,
-        ...mergedAttributes(typedSearchAttributes, attributes),
-        ...sessionMemo(workflow.memo, options),
-        workflowId: id,
-        workflowIdConflictPolicy: 'USE_EXISTING',
-      });
+    this.#startOptions = (attributes) => ({
+      ...workflow,
+      ...mergedAttributes(typedSearchAttributes, attributes),
+      ...sessionMemo(workflow.memo, options),
+      workflowId: id,
+    });
+  }
+
+  /**
+   * Starts the session without a message: it waits for its first one. Nothing needs to be opened: a message starts a session, too.
+   * Throws `run_exists` if the id is taken.
+   */
+  async open(): Promise<void> {
+    await failIfUnreachable(this.#client, () =>
+      withPublishedAttributes(this.#client, this.#attributes, (attributes) => startSession(this.#client, this.#startOptions(attributes))),
+    );
+    this.#isStarted = true;
   }
 
   /**
@@ -123,7 +131,7 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
       const receipt = this.#isStarted
         ? await sendMessage(run, content, message)
         : await withPublishedAttributes(this.#client, this.#attributes, (attributes) =>
-            sendMessage({ ...run, start: () => this.#start(attributes) }, content, message),
+            sendMessage({ ...run, start: () => startOfSession(this.#startOptions(attributes)) }, content, message),
           );
       this.#isStarted = true;
       return receipt;

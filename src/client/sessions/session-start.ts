@@ -1,6 +1,14 @@
-import { defineSearchAttributeKey, SearchAttributeType, type SearchAttributePair } from '@temporalio/common';
+import { type Client, WithStartWorkflowOperation, type WorkflowStartOptions } from '@temporalio/client';
+import {
+  defineSearchAttributeKey,
+  SearchAttributeType,
+  type SearchAttributePair,
+  WorkflowExecutionAlreadyStartedError,
+} from '@temporalio/common';
+import { LonghaulError } from '../../core/domain/errors/error.ts';
 import type { SessionInput } from '../../core/domain/sessions/session-input.ts';
-import { SEARCH_ATTRIBUTES, TITLE_MEMO } from '../../core/protocol.ts';
+import { AGENT_RUN, type RunInput, SEARCH_ATTRIBUTES, TITLE_MEMO } from '../../core/protocol.ts';
+import type { StartOperation } from '../updates/update.ts';
 
 const SESSION = defineSearchAttributeKey(SEARCH_ATTRIBUTES.session, SearchAttributeType.KEYWORD);
 
@@ -16,4 +24,22 @@ export function sessionMemo(
 ): { memo?: Record<string, unknown> } {
   const whole = { ...memo, ...(title === undefined ? {} : { [TITLE_MEMO]: title }) };
   return Object.keys(whole).length === 0 ? {} : { memo: whole };
+}
+
+/** The type of the workflow, for the Temporal Client. */
+type SessionWorkflow = (input: RunInput) => Promise<unknown>;
+
+/** Returns the start of a session together with its first message. It can be used once: an attempt that is repeated needs another. */
+export function startOfSession(options: WorkflowStartOptions<SessionWorkflow>): StartOperation {
+  return new WithStartWorkflowOperation<SessionWorkflow>(AGENT_RUN, { ...options, workflowIdConflictPolicy: 'USE_EXISTING' });
+}
+
+/** Starts a session without a message. Throws `run_exists`. */
+export async function startSession(client: Client, options: WorkflowStartOptions<SessionWorkflow>): Promise<void> {
+  try {
+    await client.workflow.start<SessionWorkflow>(AGENT_RUN, { ...options, workflowIdConflictPolicy: 'FAIL' });
+  } catch (error) {
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+    throw new LonghaulError('run_exists', `Session "${options.workflowId}" exists already: choose another id, or delete it first`);
+  }
 }

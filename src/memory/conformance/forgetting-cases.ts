@@ -28,6 +28,30 @@ export const FORGETTING_CASES: readonly ConformanceCase[] = [
     },
   },
   {
+    name: 'forgets all namespaces that begin with a text, letter for letter, and no other',
+    run: async (store) => {
+      const mine = ['["acme","ada",null,null,"notes"]', '["acme","ada","clerk",null,null]', '["acme","ada",'];
+      const others = [
+        '["acme","ada2",null]',
+        '["acme","Ada","clerk"]',
+        '["acmeX"ada","clerk"]',
+        '[null,"ada","clerk"]',
+        'x["acme","ada",',
+        '',
+      ];
+      for (const namespace of [...mine, ...others]) await put(store, 'k', `of ${namespace}`, namespace);
+      await put(store, 'l', 'more');
+      const prefix = '["acme","ada",';
+      assert.deepEqual([await store.forgetNamespaces({ prefix }), await store.forgetNamespaces({ prefix })], [4, 0]);
+      for (const namespace of mine) assert.deepEqual(await store.list({ namespace }), { entries: [] });
+      for (const namespace of others) await assertKeys(store, { namespace, text: '' }, ['k']);
+      await put(store, 'k', 1, '%_"a');
+      assert.deepEqual([await store.forgetNamespaces({ prefix: '%' }), await store.forgetNamespaces({ prefix: '_' })], [1, 0]);
+      await assertRefused(() => store.forgetNamespaces({ prefix: '' }), 'is empty');
+      assert.equal((await store.recall({ text: '', topK: 100 })).length, others.length);
+    },
+  },
+  {
     name: 'finds nothing of a forgotten entry, by its words or its meaning',
     run: async (store) => {
       await store.remember({ namespace: HOME, key: 'k', value: 'a unique word', vector: [1, 0] });

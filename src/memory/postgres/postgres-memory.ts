@@ -1,12 +1,12 @@
 import { UsageError } from '../../core/domain/errors/error.ts';
-import { checkedEntry, pageSize, requireForgettable, requireNamespace, requireVector } from '../entry-bounds.ts';
+import { checkedEntry, pageSize, requireForgettable, requireNamespace, requirePrefix, requireVector } from '../entry-bounds.ts';
 import { keyBefore, pageOf } from '../key-cursor.ts';
-import type { MemoryEntry, MemoryStore } from '../memory-store.ts';
+import type { FoundEntry, MemoryEntry, MemoryStore, RecallQuery } from '../memory-store.ts';
 import { wantedEntries } from '../ranking.ts';
 import { foldedText, foldedValue } from '../searched-text.ts';
 import { ENTRY_COLUMNS, entryOf, type EntryRow, rowOf } from '../stored-row.ts';
 import { lexemesOf } from './lexemes.ts';
-import { type PostgresPool, statementsOf } from './postgres-pool.ts';
+import { type PostgresPool, type RunStatement, statementsOf } from './postgres-pool.ts';
 import { search } from './search.ts';
 import { createTables, entriesIn, type Tables } from './tables.ts';
 
@@ -29,6 +29,11 @@ export function postgresMemory({ pool, schema = 'longhaul' }: PostgresMemoryOpti
   entriesIn(schema);
   const run = statementsOf(pool);
   const tables = creatingTables(run, schema);
+  const remove = async (which: string, values: string[]): Promise<number> => {
+    const { entries } = await tables();
+    const sql = `WITH removed AS (DELETE FROM ${entries} WHERE ${which} RETURNING 1) SELECT count(*)::int AS count FROM removed`;
+    return (await run<{ count: number }>(sql, values))[0]?.count ?? 0;
+  };
   return {
     remember: async (given) => {
       const entry = checkedEntry(given);
@@ -36,30 +41,20 @@ export function postgresMemory({ pool, schema = 'longhaul' }: PostgresMemoryOpti
       await run(insertion(entries), valuesOf(given.namespace, entry, given.vector));
       return entry;
     },
-    recall: async ({ namespace, text, topK, vector }) => {
-      if (namespace !== undefined) requireNamespace(namespace);
-      if (vector !== undefined) requireVector('The vector of the query', vector);
-      const wanted = wantedEntries(topK);
-      const where = await tables();
-      const hits = await search(run, where, {
-        namespace,
-        query: foldedText(text),
-        vector,
-        wanted: Number.isFinite(wanted) ? wanted : null,
-      });
-      const sql = `SELECT number::text, ${ENTRY_COLUMNS} FROM ${where.entries} WHERE number = ANY($1::bigint[])`;
-      const rows = await run<EntryRow & { number: string }>(sql, [hits.map(({ number }) => number)]);
-      const byNumber = new Map(rows.map((row) => [row.number, row]));
-      // An entry that was removed meanwhile has no row.
-      return hits.flatMap(({ number, score }) => [byNumber.get(number) ?? []].flat().map((row) => ({ ...entryOf(row), score })));
+    recall: async (query) => {
+      if (query.namespace !== undefined) requireNamespace(query.namespace);
+      if (query.vector !== undefined) requireVector('The vector of the query', query.vector);
+      return found(run, await tables(), query);
     },
     forget: async (what) => {
       requireForgettable(what);
-      const { entries } = await tables();
       const values = [what.namespace, what.key].filter((value) => value !== undefined);
       const which = ['true', 'namespace = $1', 'namespace = $1 AND key = $2'][values.length] ?? 'false';
-      const sql = `WITH removed AS (DELETE FROM ${entries} WHERE ${which} RETURNING 1) SELECT count(*)::int AS count FROM removed`;
-      return (await run<{ count: number }>(sql, values))[0]?.count ?? 0;
+      return remove(which, values);
+    },
+    forgetNamespaces: async ({ prefix }) => {
+      requirePrefix(prefix);
+      return remove('starts_with(namespace, $1)', [prefix]);
     },
     list: async ({ namespace, cursor, limit }) => {
       requireNamespace(namespace);
@@ -69,6 +64,22 @@ export function postgresMemory({ pool, schema = 'longhaul' }: PostgresMemoryOpti
       return pageOf((await run<EntryRow>(sql, [namespace, after, size + 1])).map(entryOf), size);
     },
   };
+}
+
+/** Returns the entries that fit a query, the best first. */
+async function found(run: RunStatement, tables: Tables, { namespace, text, topK, vector }: RecallQuery): Promise<FoundEntry[]> {
+  const wanted = wantedEntries(topK);
+  const hits = await search(run, tables, {
+    namespace,
+    query: foldedText(text),
+    vector,
+    wanted: Number.isFinite(wanted) ? wanted : null,
+  });
+  const sql = `SELECT number::text, ${ENTRY_COLUMNS} FROM ${tables.entries} WHERE number = ANY($1::bigint[])`;
+  const rows = await run<EntryRow & { number: string }>(sql, [hits.map(({ number }) => number)]);
+  const byNumber = new Map(rows.map((row) => [row.number, row]));
+  // An entry that was removed meanwhile has no row.
+  return hits.flatMap(({ number, score }) => [byNumber.get(number) ?? []].flat().map((row) => ({ ...entryOf(row), score })));
 }
 
 /** Returns a function that creates the tables when it is first called, and again if that has failed. */

@@ -1,13 +1,13 @@
 import path from 'node:path';
 import { UsageError } from '../../core/domain/errors/error.ts';
-import { checkedEntry, pageSize, requireForgettable, requireNamespace, requireVector } from '../entry-bounds.ts';
+import { checkedEntry, pageSize, requireForgettable, requireNamespace, requirePrefix, requireVector } from '../entry-bounds.ts';
 import { keyBefore, pageOf } from '../key-cursor.ts';
-import type { MemoryStore } from '../memory-store.ts';
+import type { MemoryEntry, MemoryStore } from '../memory-store.ts';
 import { ENTRY_COLUMNS, entryOf, type EntryRow } from '../stored-row.ts';
 import { type Database, openDatabase } from './database.ts';
 import { namespaceId } from './namespace-id.ts';
 import { search } from './search.ts';
-import { insertEntry, removeEntries } from './write.ts';
+import { insertEntry, removeEntries, removeNamespaces } from './write.ts';
 
 /** The options of a memory in a SQLite file. */
 export interface SqliteMemoryOptions {
@@ -39,6 +39,13 @@ export function sqliteMemoryOf(options: SqliteMemoryOptions, how: { isPlain: boo
     });
     return opened;
   };
+  const removing = async (remove: (database: Database) => number): Promise<number> => {
+    const database = await open();
+    const removed = await database.write(() => remove(database));
+    // The text of removed entries is still in the log, also after a call that removed them and could not empty it.
+    await database.emptyLog();
+    return removed;
+  };
   return {
     remember: async (given) => {
       const entry = checkedEntry(given);
@@ -54,20 +61,22 @@ export function sqliteMemoryOf(options: SqliteMemoryOptions, how: { isPlain: boo
     },
     forget: async (what) => {
       requireForgettable(what);
-      const database = await open();
-      const removed = await database.write(() => removeEntries(database, what));
-      // The text of removed entries is still in the log, also after a call that removed them and could not empty it.
-      await database.emptyLog();
-      return removed;
+      return removing((database) => removeEntries(database, what));
+    },
+    forgetNamespaces: async ({ prefix }) => {
+      requirePrefix(prefix);
+      return removing((database) => removeNamespaces(database, prefix));
     },
     list: async ({ namespace, cursor, limit }) => {
       requireNamespace(namespace);
       const [after, size] = [keyBefore(cursor), pageSize(limit)];
       const database = await open();
-      return database.read(() => {
-        const sql = `SELECT ${ENTRY_COLUMNS} FROM entries WHERE namespace = ? AND key > ? ORDER BY key LIMIT ?`;
-        return pageOf(database.all<EntryRow>(sql, namespaceId(database, namespace) ?? -1, after, size + 1).map(entryOf), size);
-      });
+      return database.read(() => pageOf(entriesAfter(database, { namespace, after, count: size + 1 }), size));
     },
   };
+}
+
+function entriesAfter(database: Database, { namespace, after, count }: { namespace: string; after: string; count: number }): MemoryEntry[] {
+  const sql = `SELECT ${ENTRY_COLUMNS} FROM entries WHERE namespace = ? AND key > ? ORDER BY key LIMIT ?`;
+  return database.all<EntryRow>(sql, namespaceId(database, namespace) ?? -1, after, count).map(entryOf);
 }

@@ -53,6 +53,12 @@ export function removeEntries(database: Database, { namespace, key }: Parameters
   return removed;
 }
 
+/** Removes the entries of all namespaces that begin with a text. Returns their number. Belongs in a transaction. */
+export function removeNamespaces(database: Database, prefix: string): number {
+  const names = database.all<{ name: string }>('SELECT name FROM namespaces').map(({ name }) => name);
+  return names.filter((name) => name.startsWith(prefix)).reduce((sum, namespace) => sum + removeEntries(database, { namespace }), 0);
+}
+
 /** The id of an entry, of the id of its namespace and its number. */
 const ENTRY_ID = `(? << ${NUMBER_BITS}) + ?`;
 

@@ -38,6 +38,7 @@ export const RUN_CALLS: Record<Method<RunHandle>, (run: RunHandle) => Promise<un
 
 /** The same for the methods of a session. */
 export const SESSION_CALLS: Record<Method<SessionHandle>, (session: SessionHandle) => Promise<unknown>> = {
+  open: (session) => session.open(),
   send: (session) => session.send('Hello'),
   ask: (session) => session.ask('Hello'),
   turn: (session) => session.turn(1),
