@@ -76,6 +76,40 @@ test('a memory that was not available takes an offset, and no place in the conve
   expect(fetch).not.toHaveBeenCalled();
 });
 
+test('events that the workflow has handed over are not requested', async () => {
+  const cache = new TranscriptCache(1_000_000);
+  const fetch = runOf([event('e0')]);
+  cache.addNews(run, { since: 0, sinceEventId: '', events: [event('e0')], digest: 'first' });
+  expect(await cache.load(run, { through: 1, lastEventId: 'e0', news: 'first' }, fetch)).toEqual(folded([event('e0')]));
+  cache.addResponse(run, 1, event('e1'));
+  cache.addNews(run, { since: 2, sinceEventId: 'e1', events: [event('e2'), event('e3')], digest: 'second' });
+  const { events } = await cache.load(run, { through: 4, lastEventId: 'e3', news: 'second' }, fetch);
+  expect(events.map(({ id }) => id)).toEqual(['e0', 'e1', 'e2', 'e3']);
+  expect(fetch).not.toHaveBeenCalled();
+});
+
+test.each([
+  ['with another digest: the workflow task was executed again', { since: 1, sinceEventId: 'e0', digest: 'other' }],
+  ['after an event that the process does not have', { since: 1, sinceEventId: 'lost', digest: 'wanted' }],
+  ['after more events than the process has', { since: 2, sinceEventId: 'e0', digest: 'wanted' }],
+])('events that were handed over %s are not used', async (_, news) => {
+  const cache = new TranscriptCache(1_000_000);
+  const recorded = [event('e0'), event('e1', 'recorded')];
+  await cache.load(run, { through: 1, lastEventId: 'e0' }, runOf(recorded.slice(0, 1)));
+  cache.addNews(run, { ...news, events: [event('e1', 'another attempt')] });
+  const fetch = runOf(recorded);
+  expect(await cache.load(run, { through: 2, lastEventId: 'e1', news: 'wanted' }, fetch)).toEqual(folded(recorded));
+  expect(fetch).toHaveBeenCalledTimes(1);
+});
+
+test('events that were handed over count towards the memory limit', async () => {
+  const cache = new TranscriptCache(10_000);
+  cache.addNews(run, { since: 0, sinceEventId: '', events: [event('e0', 'x'.repeat(20_000))], digest: 'd' });
+  const fetch = runOf([event('e0')]);
+  await cache.load(run, { through: 1, lastEventId: 'e0', news: 'd' }, fetch);
+  expect(fetch).toHaveBeenCalledTimes(1);
+});
+
 test('a result is found in the execution after the one that requested it', async () => {
   const cache = new TranscriptCache(1_000_000);
   const fetch = runOf([event('e0'), event('e1')]);
