@@ -139,7 +139,7 @@ describe('the transferred part of a conversation', () => {
   it('includes which message a guardrail has blocked: the process has it in its window', async () => {
     run.record([{ type: 'message', role: 'user', content: 'a blocked message' }]);
     await run.readBy(cache);
-    run.record([], { guardrails: { blocked: [run.window.through - 1] } });
+    run.record([], { guardrails: { findings: [], blocked: [run.window.through - 1] } });
     run.record([{ type: 'message', role: 'user', content: 'the next message' }]);
     const { window, answers } = await run.readBy(cache);
     expect(answers).toMatchObject([{ type: 'events', total: 2 }]);
