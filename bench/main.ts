@@ -8,6 +8,7 @@ import { latencyReport } from './latency/latency-report.ts';
 import { type BenchOptions, parseOptions, USAGE } from './options.ts';
 import { comparePeers } from './comparison/peers.ts';
 import { measureMemory } from './memory/measure.ts';
+import { measureIdleSessions } from './session/idle-sessions.ts';
 import { measureSession } from './session/measure.ts';
 import { measureProgram } from './program/measure.ts';
 import { measureTuning } from './tuning/tuning.ts';
@@ -49,6 +50,7 @@ async function measured(asked: BenchOptions): Promise<object> {
   if (asked.command === 'children') return measureChildren(asked, say);
   if (asked.command === 'memory') return measureMemory(asked, say);
   if (asked.command === 'session') return measureSession(asked, say);
+  if (asked.command === 'idle-sessions') return measureIdleSessions(asked, say);
   if (asked.command === 'tuning') return measureTuning(asked, say);
   return withSurroundings(asked, say, (surroundings) => report(surroundings, asked));
 }

@@ -14,6 +14,7 @@ export type BenchOptions =
   | ChildrenOptions
   | MemoryOptions
   | SessionBenchOptions
+  | IdleSessionsOptions
   | TuningCommand;
 
 /** The options of `latency`. */
@@ -45,6 +46,16 @@ export interface CrowdOptions {
   /** Number of runs that the worker caches. */
   cached: number;
   steps: number;
+  resultChars: number;
+  quiet: boolean;
+}
+
+/** The options of `idle-sessions`. */
+export interface IdleSessionsOptions {
+  command: 'idle-sessions';
+  sessions: number;
+  /** Number of sessions that the worker caches. */
+  cached: number;
   resultChars: number;
   quiet: boolean;
 }
@@ -142,10 +153,11 @@ export const USAGE = `Usage:
   npm run bench -- children [--children 100] [--result-chars 2000] [--json]
   npm run bench -- memory [--entries 10000] [--other-entries 0] [--dimensions 0] [--json]
   npm run bench -- session [--messages 10000] [--result-chars 500] [--idle-seconds 60] [--json]
+  npm run bench -- idle-sessions [--sessions 2000] [--cached 50] [--result-chars 500] [--json]
   npm run bench -- tuning [--only NAME] [--rounds 3] [--json]`;
 
 /** The commands whose results are not of 2,000 characters by default. */
-const USUAL_CHARS: Partial<Record<string, string>> = { latency: '200', session: '500' };
+const USUAL_CHARS: Partial<Record<string, string>> = { latency: '200', session: '500', 'idle-sessions': '500' };
 
 const RUNS_AT_ONCE = '20';
 
@@ -169,6 +181,7 @@ const FLAGS = {
   entries: { type: 'string', default: '10000' },
   'other-entries': { type: 'string', default: '0' },
   dimensions: { type: 'string', default: '0' },
+  sessions: { type: 'string', default: '2000' },
   messages: { type: 'string', default: '10000' },
   'idle-seconds': { type: 'string', default: '60' },
   concurrency: { type: 'string' },
@@ -241,6 +254,8 @@ export function parseOptions(args: readonly string[]): BenchOptions {
       const idleSeconds = count('idle-seconds', values['idle-seconds']);
       return { command, messages: count('messages', values.messages, LEAST_MESSAGES), resultChars, idleSeconds, quiet };
     }
+    case 'idle-sessions':
+      return { command, sessions: count('sessions', values.sessions), cached: count('cached', values.cached), resultChars, quiet };
     case 'tuning':
       return { command, rounds, only: values.only, quiet };
     default:

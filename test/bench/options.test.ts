@@ -84,3 +84,14 @@ describe('the command lines of long and of many runs', () => {
     expect(() => parseOptions(['endless', '--steps', '9'])).toThrow('--steps is "9": write a whole number of at least 10');
   });
 });
+
+it('idle sessions are 2,000 on a worker that caches 50', () => {
+  expect(parseOptions(['idle-sessions'])).toEqual({
+    command: 'idle-sessions',
+    sessions: 2_000,
+    cached: 50,
+    resultChars: 500,
+    quiet: false,
+  });
+  expect(() => parseOptions(['idle-sessions', '--sessions', 'many'])).toThrow('--sessions is "many"');
+});

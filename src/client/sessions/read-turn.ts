@@ -8,7 +8,7 @@ import { readRun } from '../../history/read-run.ts';
 import { runNotFound } from '../../temporal/run-outcome.ts';
 import { sleep } from '../../temporal/waiting.ts';
 import { withoutMemos } from '../../temporal/without-memos.ts';
-import { queryRun } from '../read/query-run.ts';
+import { queryLoadedRun, queryRun } from '../read/query-run.ts';
 import type { RunChain } from '../read/chain.ts';
 
 /** A session that is read. */
@@ -71,7 +71,7 @@ export async function waitForTurn(session: ReadSession, turn: number, signal?: A
 
 /** Returns the result of a turn that was accepted, or undefined if it has not ended. */
 async function askForTurn(session: ReadSession, turn: number): Promise<TurnResultFields | undefined> {
-  const view = await queryRun<TurnView>(session.client, session.sessionId, QUERIES.turn, { turn }, { once: true });
+  const view = await queryLoadedRun<TurnView>(session.client, session.sessionId, QUERIES.turn, { turn });
   if (view?.result !== undefined) return view.result;
   // If no worker has the session in its cache, or the turn belongs to an earlier execution, history has the result if there is one. The
   // first turn of a session begins only once its agent is resolved.

@@ -138,15 +138,19 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
     });
   }
 
-  /** Sends a message and waits for the end of the turn that answers it. Throws as `send`, `wait_timeout` if that takes longer, and the reason of the signal. */
+  /**
+   * Sends a message and waits for the end of the turn that answers it. `timeout` is the time for both. Throws as `send`, `wait_timeout` if
+   * it takes longer, and the reason of the signal.
+   */
   async ask(content: string | ContentPart[], options: SendOptions & WaitOptions = {}): Promise<TurnResult<Output, Unfinished>> {
-    const { timeout, signal, ...sending } = options;
+    const { signal: _, ...sending } = options;
+    // Its time begins now.
+    const signal = waitSignal(options);
     const { turn } = await this.send(content, sending);
-    if (turn !== undefined)
-      return this.#wait(turn, { ...(timeout === undefined ? {} : { timeout }), ...(signal === undefined ? {} : { signal }) });
+    if (turn !== undefined) return this.#wait(turn, options, signal);
     // A message that was accepted before: its turn is the newest. Or the first message, whose turn may not have begun.
     const { session } = await this.status();
-    return this.#wait(Math.max(1, session?.turns ?? 1), options);
+    return this.#wait(Math.max(1, session?.turns ?? 1), options, signal);
   }
 
   /**
@@ -202,8 +206,7 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
     return this.run.status();
   }
 
-  async #wait(turn: number, options: WaitOptions): Promise<TurnResult<Output, Unfinished>> {
-    const signal = waitSignal(options);
+  async #wait(turn: number, options: WaitOptions, signal = waitSignal(options)): Promise<TurnResult<Output, Unfinished>> {
     try {
       return this.#result(await waitForTurn(this.#read, turn, signal));
     } catch (error) {
