@@ -38,7 +38,7 @@ interface Transcript {
   expected: Window;
   /** Tool results of this process by id, with the id of the event that called the tools. */
   results: Map<string, { eventId: string; result: ToolResult }>;
-  /** What the workflow has handed over for its next model call. */
+  /** The events that the workflow has handed over for its next model call. */
   news?: NewEvents;
   /** Bytes of the results that were added since the size of the entry was computed. */
   unweighed?: number;
