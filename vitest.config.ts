@@ -33,6 +33,7 @@ const MATRICES = {
     'test/server/client/closing.test.ts',
     'test/server/client/client-decisions.test.ts',
     'test/server/client/decisions-from-history.test.ts',
+    'test/server/client/principals/many-users.test.ts',
     'test/server/client/removal/forget.test.ts',
     'test/server/client/tree/programs.test.ts',
     'test/server/codec/codec-database.test.ts',

@@ -3,7 +3,17 @@ import { z } from 'zod';
 import { agentTool, defineAgent, defineTool } from '../../../src/index.ts';
 import { memoryNamespace } from '../../../src/memory/memory-namespace.ts';
 import type { MemoryStore } from '../../../src/memory/memory-store.ts';
-import { approve, callTool, dropCompletion, killWorker, say, scriptedModel, testAgent, timelineOf } from '../../../src/testing/index.ts';
+import {
+  approve,
+  callTool,
+  dropCompletion,
+  killWorker,
+  reject,
+  say,
+  scriptedModel,
+  testAgent,
+  timelineOf,
+} from '../../../src/testing/index.ts';
 import { fakeMemory } from '../../fakes/fake-memory.ts';
 
 const principal = { tenant: 'acme', user: 'ada' };
@@ -99,6 +109,21 @@ test('permissions and approvals name the tools of the memory', async () => {
     'clerk: Done.',
   ]);
   expect((await memory.list({ namespace })).entries.map(({ key }) => key)).toEqual(['colour', 'size']);
+});
+
+test.each([
+  ['denied by a permission', { deny: ['remember', 'forget'] }, undefined],
+  ['rejected by a person', { ask: ['remember', 'forget'] }, () => reject('no')],
+])('calls that are %s write nothing', async (_, permissions, decide) => {
+  const memory = fakeMemory([{ namespace, key: 'colour', value: 'red' }]);
+  const before = await memory.list({ namespace });
+  const careful = defineAgent({ name: 'clerk', model: 'scripted/m', memory: { recall: false }, permissions });
+  const model = scriptedModel([keep, callTool('forget', { key: 'colour' }), say('Done.')]);
+  const run = await testAgent(careful, { input: 'Go', principal, memory, model, ...(decide === undefined ? {} : { decide }) });
+  expect(run.result.output).toBe('Done.');
+  expect(run.steps.flatMap(({ toolCalls }) => toolCalls.map(({ isError }) => isError))).toEqual([true, true]);
+  expect(memory.stored).toEqual([]);
+  expect(await memory.list({ namespace })).toEqual(before);
 });
 
 test('a value with a secret, or one that is too large, is not stored', async () => {
