@@ -37,9 +37,7 @@ function eventsSince(state: RunState, known: Known): Folded[] | undefined {
 function recordedSince({ context, firstOffset, carriedEventId }: RunState, { through, lastEventId }: Known): Folded[] | undefined {
   const index = through - firstOffset;
   const id = index === 0 ? carriedEventId : context.events[index - 1]?.id;
-  return id !== undefined && id === lastEventId
-    ? context.events.slice(index).map(foldedEvent)
-    : undefined;
+  return id !== undefined && id === lastEventId ? context.events.slice(index).map(foldedEvent) : undefined;
 }
 
 /**
@@ -52,4 +50,3 @@ function carriedSince({ events, through }: Window, known: Known): Folded[] | und
   if (index < 0 || since.length !== through - known.through) return undefined;
   return since.every(({ offset }, count) => offset === known.through + count) ? since.map(foldedEvent) : undefined;
 }
-

@@ -8,12 +8,20 @@ import type { Act } from '../processes/ledger.ts';
 export const ATTENDANT = 'attendant';
 
 /** The messages of the session, in order. Each is answered by a turn of its number. The one of `interrupted` is not answered: its model never does. */
-export const MESSAGES = ['m1', 'm2', 'm3', 'm4', 'm5', 'm6'] as const;
+export const MESSAGES = ['m1', 'm2', 'm3', 'm4', 'm5', 'm6', 'm7'] as const;
 
 /** The message that needs a tool, the one that needs an approval, and the one whose turn is interrupted. */
 export const LOOKS_UP = 'm2';
 export const REFUNDS = 'm3';
 export const INTERRUPTED = 'm5';
+
+/** The message whose turn stores two entries in the memory, and the one whose turn is given the first of them, and removes it. Before it a caller has the agent resolved again. */
+export const REMEMBERS = 'm6';
+export const FORGETS = 'm7';
+
+/** The keys of the entries. A message finds the entries whose keys contain it. */
+export const FORGOTTEN_KEY = `note for ${FORGETS}`;
+export const KEPT_KEY = 'note for later';
 
 /** The first message that is refused, until the limit of the session is raised. */
 export const REFUSED = 'm4';
@@ -49,5 +57,10 @@ export function attendant(act: (act: Act) => void): AnyAgent {
         return `${name}: done`;
       },
     });
-  return defineAgent({ name: ATTENDANT, model: 'attendant/scripted', tools: [made('look_up'), made('refund', { approval: 'always' })] });
+  return defineAgent({
+    name: ATTENDANT,
+    model: 'attendant/scripted',
+    memory: true,
+    tools: [made('look_up'), made('refund', { approval: 'always' })],
+  });
 }

@@ -12,13 +12,15 @@ export interface PlainSession {
   refusal: JsonValue;
   /** The effects of tools, by name. */
   effects: string[];
+  /** The keys of the entries in the memory. */
+  memory: string[];
 }
 
 /** Further fields that differ: the request that was aborted counts in the usage, unless it was lost with its worker. Their sums are checked. */
 const OF_ONE_SESSION = new Set([...OF_ONE_RUN, 'usage', 'estimated']);
 
 /** A record without the parts that differ between runs. */
-export function plainSession({ result, events, turns, answeredIn, refusal, effects }: SessionRecord): PlainSession {
+export function plainSession({ result, events, turns, answeredIn, refusal, effects, memory }: SessionRecord): PlainSession {
   return {
     result: plain(result),
     events: plain(events.filter((event) => !isAborted(event))),
@@ -26,6 +28,7 @@ export function plainSession({ result, events, turns, answeredIn, refusal, effec
     answeredIn: plain(answeredIn),
     refusal,
     effects: effects.map(({ effect }) => effect).toSorted(),
+    memory,
   };
 }
 
@@ -34,7 +37,13 @@ function isAborted({ interrupted, failed, content }: Event): boolean {
   return failed !== undefined || (interrupted === true && content.length === 0);
 }
 
+/** The moment at which an entry of the memory was stored, in the text that the model is given. */
+const STORED_AT = /"when":"[^"]*"/g;
+
 function plain(value: unknown): JsonValue {
-  const withoutIds = (key: string, field: unknown): unknown => (OF_ONE_SESSION.has(key) ? undefined : field);
+  const withoutIds = (key: string, field: unknown): unknown => {
+    if (OF_ONE_SESSION.has(key)) return undefined;
+    return typeof field === 'string' ? field.replaceAll(STORED_AT, '"when":""') : field;
+  };
   return JSON.parse(JSON.stringify(value, withoutIds)) as JsonValue;
 }

@@ -2,7 +2,7 @@ import { outputText } from '../../../src/core/domain/content/output-text.ts';
 import { unless } from '../../storm/check.ts';
 import { difference } from '../checks/difference.ts';
 import type { Hit } from '../subject.ts';
-import { answerTo, EFFECTS, INTERRUPTED, MESSAGES } from './conversation.ts';
+import { answerTo, EFFECTS, FORGOTTEN_KEY, INTERRUPTED, KEPT_KEY, MESSAGES } from './conversation.ts';
 import { type PlainSession, plainSession } from './plain-session.ts';
 import type { SessionRecord } from './session-record.ts';
 
@@ -65,7 +65,17 @@ function sessionProblems(record: SessionRecord): string[] {
       waiting.status === 'pending_confirmation' && waiting.waitingFor.join() === 'refund',
       `while a call waited, it said that it is ${waiting.status} and waits for: ${waiting.waitingFor.join(', ') || 'nothing'}`,
     ),
+    ...memoryProblems(record),
     ...EFFECTS.flatMap((effect) => unless(keys(effect) === 1, `"${effect}" was done with ${keys(effect)} idempotency keys`)),
+  ];
+}
+
+/** One of the two entries is left, and the other was given to the model before it was removed. */
+function memoryProblems({ memory, events }: SessionRecord): string[] {
+  const recalled = events.filter(({ memory: note, content }) => note !== undefined && JSON.stringify(content).includes(FORGOTTEN_KEY));
+  return [
+    ...unless(memory.join() === KEPT_KEY, `the memory has these entries of the user: ${memory.join(', ') || 'none'}`),
+    ...unless(recalled.length === 1, `"${FORGOTTEN_KEY}" was recalled ${recalled.length} times`),
   ];
 }
 

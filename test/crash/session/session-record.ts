@@ -19,6 +19,8 @@ export interface SessionRecord {
   /** The number of its executions. */
   executions: number;
   effects: Effect[];
+  /** The keys of the entries that the memory has for its user. */
+  memory: string[];
   asks: Ask[];
   /** The number of attempts that the server has given up because their heartbeats stopped, by the points of `asks`. */
   givenUp: ReadonlyMap<string, number>;

@@ -1,13 +1,15 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { RunHandle, SessionHandle, TurnResult } from '../../../src/client/index.ts';
 import { errorMessage, LonghaulError } from '../../../src/core/domain/errors/error.ts';
+import { fileMemory } from '../../../src/memory/file-memory.ts';
+import { memoryNamespace } from '../../../src/memory/memory-namespace.ts';
 import { ASLEEP, KILLED } from '../points/points.ts';
 import { type CrashTestbed, kill } from '../processes/crash-testbed.ts';
 import { retryWhileDown, within } from '../processes/retry-while-down.ts';
 import { attemptsGivenUp } from '../program/given-up.ts';
 import { armFor, type Disturbance, disturbUntilEnded, killIdle, killsOf } from '../runs/disturbance.ts';
 import { untilRun } from '../runs/start-once.ts';
-import { ATTENDANT, INTERRUPTED, LOOKS_UP, MESSAGES, REFUNDS, REFUSED, TERMS } from './conversation.ts';
+import { ATTENDANT, FORGETS, INTERRUPTED, LOOKS_UP, MESSAGES, REFUNDS, REFUSED, TERMS } from './conversation.ts';
 import type { SessionRecord } from './session-record.ts';
 
 /** The longest waits are those for attempts without heartbeats. */
@@ -28,7 +30,7 @@ export async function holdSession(testbed: CrashTestbed, runId: string, disturba
   const deadline = Date.now() + PATIENCE_MS;
   const kills = killsOf(testbed);
   await armFor(testbed, runId, disturbance);
-  const session = client.session(ATTENDANT, { id: runId, taskQueue, ...TERMS });
+  const session = client.session(ATTENDANT, { id: runId, principal: { user: runId }, taskQueue, ...TERMS });
   const held: Held = { testbed, session, disturbance, deadline };
   const conversation = converse(held);
   const disturbed = disturbUntilEnded(disturbance, conversation);
@@ -51,6 +53,7 @@ export async function holdSession(testbed: CrashTestbed, runId: string, disturba
     ...said,
     executions,
     effects: ledger.effects(runId),
+    memory: await keysOf(testbed.memory, runId),
     asks: ledger.asks(runId),
     givenUp,
     kills: killsOf(testbed) - kills,
@@ -65,6 +68,7 @@ async function converse(held: Held): Promise<Pick<SessionRecord, 'answeredIn' | 
   let refusal = 'none';
   for (const message of MESSAGES) {
     if (message === REFUSED) refusal = await raiseAtLimit(held);
+    if (message === FORGETS) await retryWhileDown('The refresh', deadline, () => session.refresh());
     const answer = retryWhileDown(`Message ${message}`, deadline, () => session.ask(message, { id: message }));
     const meanwhile =
       message === REFUNDS ? approve(held).then((seen) => (waiting = seen)) : message === INTERRUPTED ? interrupt(held) : undefined;
@@ -76,6 +80,12 @@ async function converse(held: Held): Promise<Pick<SessionRecord, 'answeredIn' | 
   }
   await retryWhileDown('The end', deadline, () => closed(session));
   return { answeredIn, refusal, waiting };
+}
+
+/** Returns the keys of the entries that a memory has for a user of the session. */
+async function keysOf(file: string, user: string): Promise<string[]> {
+  const { entries } = await fileMemory({ file }).list({ namespace: memoryNamespace({ principal: { user }, agent: ATTENDANT }) });
+  return entries.map(({ key }) => key);
 }
 
 /** Reads the result of a turn, with an output of any kind. */

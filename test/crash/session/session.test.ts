@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
 import type { Event } from '../../../src/core/domain/record/event.ts';
 import type { RunResultJson } from '../../../src/core/domain/run/result.ts';
-import { answerTo, EFFECTS, INTERRUPTED, MESSAGES } from './conversation.ts';
+import { answerTo, EFFECTS, FORGETS, FORGOTTEN_KEY, INTERRUPTED, KEPT_KEY, MESSAGES } from './conversation.ts';
 import { plainSession } from './plain-session.ts';
 import { pointProblems, randomProblems, undisturbedProblems } from './session-problems.ts';
+import { NAMED_POINTS, sampleOfSession } from './session-subject.ts';
 import type { SessionRecord } from './session-record.ts';
 
 const POINTS = Array.from({ length: 25 }, (_, index) => `told callModel ${index}`);
@@ -19,6 +20,7 @@ function recordOf(): SessionRecord {
     ({ id: `${runId} ${content}`, author: role, content: [{ type: 'message', role, content }], ...more }) as Event;
   const events = MESSAGES.flatMap((message) => [
     said('user', message),
+    ...(message === FORGETS ? [said('user', FORGOTTEN_KEY, { memory: { entries: 1 } })] : []),
     ...(message === INTERRUPTED ? [] : [said('assistant', answerTo(message), { usage })]),
   ]);
   const calls = MESSAGES.length - 1;
@@ -36,6 +38,7 @@ function recordOf(): SessionRecord {
     waiting: { status: 'pending_confirmation', waitingFor: ['refund'] },
     executions: 2,
     effects: EFFECTS.map((effect) => ({ effect, key: `${runId} ${effect}`, acts: 1 })),
+    memory: [KEPT_KEY],
     asks: [{ told: 'told callModel 1', times: 1, inFlight: true }],
     givenUp: new Map(),
     kills: 1,
@@ -54,7 +57,9 @@ test.each<[string, (record: SessionRecord) => Partial<SessionRecord>]>([
   ['the worker was killed 2 times, where it should die once, at this point', () => ({ kills: 2 })],
   ['message "m1" is recorded 0 times', ({ events }) => ({ events: events.slice(1) })],
   ['message "m1" is answered 2 times', ({ events }) => ({ events: [...events, events[1] as Event] })],
-  ['it has 5 turns', ({ turns }) => ({ turns: turns.slice(1) })],
+  ['the memory has these entries of the user: none', () => ({ memory: [] })],
+  ['"note for m7" was recalled 0 times', ({ events }) => ({ events: events.filter(({ memory }) => memory === undefined) })],
+  ['it has 6 turns', ({ turns }) => ({ turns: turns.slice(1) })],
   ['message "m2" was answered in turn 3', ({ answeredIn }) => ({ answeredIn: { ...answeredIn, m2: 3 } })],
   ['the message at the limit was refused with "none"', () => ({ refusal: 'none' })],
   ['while a call waited, it said that it is idle and waits for: nothing', () => ({ waiting: { status: 'idle', waitingFor: [] } })],
@@ -64,4 +69,12 @@ test.each<[string, (record: SessionRecord) => Partial<SessionRecord>]>([
   const record = recordOf();
   const problems = pointProblems(undisturbed, HIT, { ...record, ...broken(record) });
   expect(problems.map((text) => text.split('\n')[0])).toContain(problem);
+});
+
+test('every sample of its points wakes it, lets it sleep, switches and refreshes it, and changes its memory', () => {
+  const points = [...POINTS, ...NAMED_POINTS];
+  const [workers, servers] = [sampleOfSession(points, 'worker'), sampleOfSession(points, 'server')];
+  expect(workers).toEqual(expect.arrayContaining([...NAMED_POINTS]));
+  expect(servers).toEqual(expect.arrayContaining([...NAMED_POINTS]));
+  expect([workers.length, servers.length]).toEqual([NAMED_POINTS.length + 6, NAMED_POINTS.length + 3]);
 });

@@ -32,7 +32,15 @@ export interface Window {
 export type Folded = Pick<Event, 'id' | 'author' | 'content' | 'providerItems' | 'compaction' | 'guardrails'>;
 
 /** Returns the fields of an event by which it extends a window. The content of a call of code, and of its result, is not in the window. */
-export function foldedEvent({ id, author, content, providerItems, compaction, guardrails, caller }: Folded & Pick<Event, 'caller'>): Folded {
+export function foldedEvent({
+  id,
+  author,
+  content,
+  providerItems,
+  compaction,
+  guardrails,
+  caller,
+}: Folded & Pick<Event, 'caller'>): Folded {
   return {
     id,
     author,
