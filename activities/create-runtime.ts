@@ -5,7 +5,8 @@ import type { Anchor } from '../src/anchors/anchor.ts';
 import type { AnyAgent } from '../src/define/agent-definition.ts';
 import type { AnyProgram } from '../src/define/program/program-definition.ts';
 import type { AnyTool } from '../src/define/tools/tool-definition.ts';
-import type { MemoryBackend } from '../src/memory/memory-backend.ts';
+import type { MemoryStore } from '../src/memory/memory-store.ts';
+import { type Embed, withEmbedding } from '../src/memory/with-embedding.ts';
 import type { AuthorizeDecision, NotifyWaiting } from '../src/define/decision-hooks.ts';
 import type { NotifyEnded } from '../src/define/ended-hook.ts';
 import { requireKnown, wholeNumber } from '../src/define/options/option-checks.ts';
@@ -52,8 +53,13 @@ export interface RuntimeOptions {
   tools?: readonly AnyTool[];
   /** Anchors that programs may name, besides the built-in ones. */
   anchors?: readonly Anchor[];
-  /** The memory of the steps `remember` and `recall`. Without it, programs with such steps do not start. */
-  memory?: MemoryBackend;
+  /** The memory of agents, and of the steps `remember` and `recall` of programs. Without it, agents with `memory` and programs with such steps do not start. */
+  memory?: MemoryStore;
+  /**
+   * Returns a vector for each text, by an embedding model of yours. The memory then also finds what means the same in other words. If it
+   * fails, texts alone are compared, and a line of the log says so.
+   */
+  embed?: Embed;
   /**
    * Live objects that tools receive as `context.resources`: plain values are passed on as they are; those made with
    * `resource()` are opened before the worker polls, checked for health, and closed when the worker has drained.
@@ -137,13 +143,14 @@ const DEFAULT_TRANSCRIPT_CACHE_SIZE = 64_000_000;
 
 /**
  * Creates the state that the activities of a worker share. Reads the folders of skills, and opens nothing before an activity needs it. Throws
- * a UsageError for duplicate agents, missing providers, invalid prices, a tool that spills without a payload store, and
- * tools that need a resource which is missing.
+ * a UsageError for duplicate agents, missing providers, invalid prices, a tool that spills without a payload store, an agent with
+ * `memory` without a memory, and tools that need a resource which is missing.
  */
 export function createRuntime(options: RuntimeOptions, context: RuntimeContext): ActivityRuntime {
   const programs = new ProgramRegistry(options.programs ?? [], options.tools ?? []);
   const agents = checkedAgents(programs.withAgents(options.agents));
   requireStore({ ...options, agents, tools: programs.tools });
+  requireMemory(agents, options.memory);
   const { log, searchAttributes, upgradeOnContinueAsNew } = context;
   const secrets = new SecretVault(options.secrets);
   const resourcePool = workerResources(options.resources ?? {}, { agents, programTools: programs.tools, secrets, log });
@@ -152,7 +159,7 @@ export function createRuntime(options: RuntimeOptions, context: RuntimeContext):
     programs,
     skills: new WorkerSkills(agents),
     anchors: new AnchorRegistry(options.anchors ?? []),
-    memory: options.memory,
+    memory: memoryOf(options, log),
     stepValues: new StepValuesCache(new OutputStore(options.payloadStore)),
     resourcePool,
     secrets,
@@ -182,6 +189,14 @@ export function createRuntime(options: RuntimeOptions, context: RuntimeContext):
     childCheckMs: timerMilliseconds(options.childCheckEvery ?? DEFAULT_CHILD_CHECK_MS, 'the worker: "childCheckEvery"'),
     searchAttributes,
   };
+}
+
+/** Returns the memory of the worker, with its embedding. Throws a UsageError for an `embed` that is no function or has no memory. */
+function memoryOf({ memory, embed }: RuntimeOptions, log: (line: string) => void): MemoryStore | undefined {
+  if (embed === undefined) return memory;
+  if (typeof embed !== 'function') throw new UsageError(`the worker: "embed" is ${JSON.stringify(embed)}: write a function`);
+  if (memory === undefined) throw new UsageError('the worker has "embed" but no "memory": give it one, such as sqliteMemory({ file })');
+  return withEmbedding(memory, embed, { log });
 }
 
 /** Returns a hook of the worker. Throws a UsageError unless it is a function: every decision and notice would fail otherwise. */
@@ -223,6 +238,14 @@ function spillsNowhere(tool: string): UsageError {
   return new UsageError(
     `${tool} has "overflow": "spill", but the worker has no "payloadStore": give it one, such as fileStore({directory})`,
   );
+}
+
+/** Throws a UsageError for an agent with a memory on a worker without one: discovered at run time, it would cost a run. */
+function requireMemory(agents: readonly AnyAgent[], memory: unknown): void {
+  const agent = memory === undefined ? agents.find((one) => one.memory !== undefined) : undefined;
+  if (agent === undefined) return;
+  const message = `agent "${agent.name}" has "memory", but the worker has none: give the worker "memory", such as fileMemory({ file })`;
+  throw new UsageError(message);
 }
 
 /** Returns the bounds that a worker sets for the namespaces of code. Throws a UsageError for one that is not a whole number of at least 1. */

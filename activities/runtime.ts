@@ -9,7 +9,7 @@ import type { AgentRegistry } from './agents/agent-registry.ts';
 import type { NamespaceCache } from './code/namespace-cache.ts';
 import type { CreateExecutor } from './executors/create-executor.ts';
 import type { McpPool } from './mcp/mcp-pool.ts';
-import type { MemoryBackend } from '../src/memory/memory-backend.ts';
+import type { MemoryStore } from '../src/memory/memory-store.ts';
 import type { AnchorRegistry } from './programs/anchor-registry.ts';
 import type { ProgramRegistry } from './programs/program-registry.ts';
 import type { StepValuesCache } from './programs/step-values.ts';
@@ -55,7 +55,7 @@ export interface ActivityRuntime {
   /** The programs of the worker, the anchors and the memory of their steps, and the values that steps have produced. */
   programs: ProgramRegistry;
   anchors: AnchorRegistry;
-  memory: MemoryBackend | undefined;
+  memory: MemoryStore | undefined;
   stepValues: StepValuesCache;
   snapshots: SnapshotCache;
   principals: PrincipalCache;

@@ -12,6 +12,9 @@ export type BenchOptions =
   | ProgramOptions
   | CodeOptions
   | ChildrenOptions
+  | MemoryOptions
+  | SessionBenchOptions
+  | IdleSessionsOptions
   | TuningCommand;
 
 /** The options of `latency`. */
@@ -43,6 +46,16 @@ export interface CrowdOptions {
   /** Number of runs that the worker caches. */
   cached: number;
   steps: number;
+  resultChars: number;
+  quiet: boolean;
+}
+
+/** The options of `idle-sessions`. */
+export interface IdleSessionsOptions {
+  command: 'idle-sessions';
+  sessions: number;
+  /** Number of sessions that the worker caches. */
+  cached: number;
   resultChars: number;
   quiet: boolean;
 }
@@ -104,6 +117,29 @@ export interface ChildrenOptions {
   quiet: boolean;
 }
 
+/** The options of `memory`. */
+export interface MemoryOptions {
+  command: 'memory';
+  /** Entries of the namespace that is searched. */
+  entries: number;
+  /** Entries of other namespaces in the same file. */
+  otherEntries: number;
+  /** Numbers of a vector; 0 for none. */
+  dimensions: number;
+  quiet: boolean;
+}
+
+/** The options of `session`. */
+export interface SessionBenchOptions {
+  command: 'session';
+  messages: number;
+  /** The length of an answer in characters. */
+  resultChars: number;
+  /** The time for which the session is left idle. */
+  idleSeconds: number;
+  quiet: boolean;
+}
+
 /** The usage of the command. */
 export const USAGE = `Usage:
   npm run bench -- history [--tier remote|local] [--steps 200] [--result-chars 2000] [--rounds 3] [--json]
@@ -115,7 +151,13 @@ export const USAGE = `Usage:
   npm run bench -- program [--steps 200] [--result-chars 2000] [--fan-out ITEMS_AT_ONCE] [--rounds 3] [--json]
   npm run bench -- code [--steps 50] [--calls 10] [--result-chars 2000] [--json]
   npm run bench -- children [--children 100] [--result-chars 2000] [--json]
+  npm run bench -- memory [--entries 10000] [--other-entries 0] [--dimensions 0] [--json]
+  npm run bench -- session [--messages 10000] [--result-chars 500] [--idle-seconds 60] [--json]
+  npm run bench -- idle-sessions [--sessions 2000] [--cached 50] [--result-chars 500] [--json]
   npm run bench -- tuning [--only NAME] [--rounds 3] [--json]`;
+
+/** The commands whose results are not of 2,000 characters by default. */
+const USUAL_CHARS: Partial<Record<string, string>> = { latency: '200', session: '500', 'idle-sessions': '500' };
 
 const RUNS_AT_ONCE = '20';
 
@@ -125,6 +167,9 @@ const MIN_ROUNDS = 3;
 /** The first and the last tenth of a run are compared. */
 const PARTS_OF_A_RUN = 10;
 
+/** Each tenth of a session has readings of the memory, and at least one turn with a time. */
+const LEAST_MESSAGES = 100;
+
 const FLAGS = {
   steps: { type: 'string' },
   tier: { type: 'string', default: 'remote' },
@@ -133,6 +178,12 @@ const FLAGS = {
   cached: { type: 'string', default: '50' },
   calls: { type: 'string', default: '10' },
   children: { type: 'string', default: '100' },
+  entries: { type: 'string', default: '10000' },
+  'other-entries': { type: 'string', default: '0' },
+  dimensions: { type: 'string', default: '0' },
+  sessions: { type: 'string', default: '2000' },
+  messages: { type: 'string', default: '10000' },
+  'idle-seconds': { type: 'string', default: '60' },
   concurrency: { type: 'string' },
   rounds: { type: 'string', default: String(MIN_ROUNDS) },
   codec: { type: 'string', default: 'none' },
@@ -157,7 +208,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
   if (rest.length > 0) throw new Error(`One command is enough: "${rest.join(' ')}" is left over`);
   const quiet = values.json;
   const steps = (usual: string, least?: number): number => count('steps', values.steps ?? usual, least);
-  const resultChars = count('result-chars', values['result-chars'] ?? (command === 'latency' ? '200' : '2000'));
+  const resultChars = count('result-chars', values['result-chars'] ?? USUAL_CHARS[command ?? ''] ?? '2000');
   const rounds = count('rounds', values.rounds, MIN_ROUNDS);
   const tier = oneOf('tier', values.tier, TIERS);
   switch (command) {
@@ -197,11 +248,27 @@ export function parseOptions(args: readonly string[]): BenchOptions {
       return { command, steps: steps('50'), calls: count('calls', values.calls), resultChars, quiet };
     case 'children':
       return { command, children: count('children', values.children), resultChars, quiet };
+    case 'memory':
+      return { command, ...memoryOptions(values), quiet };
+    case 'session': {
+      const idleSeconds = count('idle-seconds', values['idle-seconds']);
+      return { command, messages: count('messages', values.messages, LEAST_MESSAGES), resultChars, idleSeconds, quiet };
+    }
+    case 'idle-sessions':
+      return { command, sessions: count('sessions', values.sessions), cached: count('cached', values.cached), resultChars, quiet };
     case 'tuning':
       return { command, rounds, only: values.only, quiet };
     default:
       throw new Error(command === undefined ? 'Which command?' : `There is no command "${command}"`);
   }
+}
+
+function memoryOptions(values: Values): Pick<MemoryOptions, 'entries' | 'otherEntries' | 'dimensions'> {
+  return {
+    entries: count('entries', values.entries),
+    otherEntries: count('other-entries', values['other-entries'], 0),
+    dimensions: count('dimensions', values.dimensions, 0),
+  };
 }
 
 function peersOptions({

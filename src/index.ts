@@ -40,6 +40,8 @@ export type {
 export type { CodeOptions } from './define/code/code-option.ts';
 export type { CodeDefinition, ExecutorDefinition } from './define/code/executor-definition.ts';
 export type { ExecutorOptions } from './define/code/executor-options.ts';
+export type { MemoryOptions, RecallOptions } from './define/options/memory-option.ts';
+export type { MemoryNote } from './core/domain/memory/memory-note.ts';
 export type { ResourcesOption } from './define/options/needed-resources.ts';
 export type { AgentOptions } from './define/agent-options.ts';
 export type {

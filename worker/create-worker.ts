@@ -32,7 +32,7 @@ export interface CreateWorkerOptions extends LonghaulPluginOptions, LogOptions {
   shutdownGrace?: Duration;
   /**
    * Options of the Temporal Worker, for tuning. By default it has slots for 500 activities, 500 local activities and
-   * 200 workflow tasks; other defaults are the SDK's.
+   * 200 workflow tasks, or half of `maxCachedWorkflows` if that is less; other defaults are the SDK's.
    */
   worker?: Omit<
     Partial<WorkerOptions>,
@@ -86,8 +86,10 @@ export interface WorkerHealth {
 const SLOTS = {
   maxConcurrentActivityTaskExecutions: 500,
   maxConcurrentLocalActivityExecutions: 500,
-  maxConcurrentWorkflowTaskExecutions: 200,
 } as const;
+const MOST_WORKFLOW_TASKS = 200;
+/** The SDK requires two: one of them for runs that are in the cache. */
+const LEAST_WORKFLOW_TASKS = 2;
 /** The time that calls have to react after they are aborted at the end of the grace time. */
 const FORCE_AFTER_GRACE_MS = 30_000;
 
@@ -160,6 +162,15 @@ async function healthOf(worker: Worker, plugin: LonghaulPlugin): Promise<WorkerH
   return { ready: state === 'RUNNING' && !failed, state, resources };
 }
 
+/**
+ * Returns the default slots for workflow tasks: no more than half of the cached runs. If every run in the cache has a task, the SDK cannot
+ * evict any, and may lose a task that waits for a place (docs/upstream/lost-tasks-of-a-full-cache.md).
+ */
+function workflowTaskSlots({ maxCachedWorkflows }: Partial<WorkerOptions>): number {
+  if (maxCachedWorkflows === undefined) return MOST_WORKFLOW_TASKS;
+  return Math.min(MOST_WORKFLOW_TASKS, Math.max(LEAST_WORKFLOW_TASKS, Math.floor(maxCachedWorkflows / 2)));
+}
+
 /** The connection, namespace and task queue of a worker, and its plugin. */
 interface WorkerTarget {
   connection: NativeConnection;
@@ -173,7 +184,7 @@ function workerOptions({ worker = {}, workflowsPath, shutdownGrace = '5m' }: Cre
   const graceMs = timerMilliseconds(shutdownGrace, 'the worker: "shutdownGrace"', { least: 0 });
   return {
     // A tuner assigns slots itself, and the SDK accepts no numbers beside it.
-    ...(worker.tuner === undefined ? SLOTS : {}),
+    ...(worker.tuner === undefined ? { ...SLOTS, maxConcurrentWorkflowTaskExecutions: workflowTaskSlots(worker) } : {}),
     ...worker,
     ...rest,
     ...(workflowsPath === undefined ? {} : { workflowsPath }),

@@ -15,8 +15,13 @@ export { fileStore, type FileStoreOptions } from '../src/payload-store/file-stor
 export type { PayloadStore, StoredRun } from '../src/payload-store/payload-store.ts';
 export { LonghaulPlugin, type LonghaulPluginOptions } from './plugin.ts';
 export { fileMemory, type FileMemoryOptions } from '../src/memory/file-memory.ts';
+export { sqliteMemory, type SqliteMemoryOptions } from '../src/memory/sqlite/sqlite-memory.ts';
+export { postgresMemory, type PostgresMemoryOptions } from '../src/memory/postgres/postgres-memory.ts';
+export type { PostgresPool } from '../src/memory/postgres/postgres-pool.ts';
+export { type Embed, type EmbeddingOptions, withEmbedding } from '../src/memory/with-embedding.ts';
+export { memoryNamespace, memoryOwner, type MemoryOwner } from '../src/memory/memory-namespace.ts';
 export { inMemory } from '../src/memory/in-memory.ts';
-export type { FoundEntry, MemoryBackend, MemoryEntry, RetrieveOptions } from '../src/memory/memory-backend.ts';
+export type { FoundEntry, MemoryEntry, MemoryPage, MemorySource, MemoryStore, NewEntry, RecallQuery } from '../src/memory/memory-store.ts';
 export { fileArchive, type FileArchiveOptions } from '../src/archive/file-archive.ts';
 export type { ArchiveBatch, ArchiveSink } from '../src/archive/archive-sink.ts';
 export type {

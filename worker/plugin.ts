@@ -4,7 +4,9 @@ import { Runtime } from '@temporalio/worker';
 import { checkExecutors, needExecutorChecks } from '../activities/executors/check-executors.ts';
 import { createRuntime, type RuntimeOptions } from '../activities/create-runtime.ts';
 import { createActivities } from '../activities/index.ts';
+import { guardedStores } from '../activities/resources/guarded-stores.ts';
 import type { ResourceHealth } from '../activities/resources/live-resource.ts';
+import { keyOfRun } from '../activities/run-queries/access.ts';
 import type { ActivityRuntime, KnownSearchAttributes } from '../activities/runtime.ts';
 import { watchUnhandledRejections } from '../activities/attempts/unhandled-rejections.ts';
 import type { CodecOptions } from '../src/codec/codec-options.ts';
@@ -15,7 +17,7 @@ import type { ResourcesOfAgents, ResourcesOption } from '../src/define/options/n
 import { requireKnown } from '../src/define/options/option-checks.ts';
 import { UsageError } from '../src/core/domain/errors/error.ts';
 import { requireSdk } from '../src/temporal/require-sdk.ts';
-import type { LonghaulSinks } from '../workflows/interceptors/cancellation-sinks.ts';
+import type { LonghaulSinks } from '../workflows/interceptors/worker-sinks.ts';
 import { checkBundle } from './check-bundle.ts';
 import { checkWorkerParts } from './check-worker-parts.ts';
 import { otherActivities } from './other-activities.ts';
@@ -41,6 +43,7 @@ export const PLUGIN_OPTIONS: Record<keyof LonghaulPluginOptions, true> = {
   tools: true,
   anchors: true,
   memory: true,
+  embed: true,
   providers: true,
   resources: true,
   secrets: true,
@@ -94,11 +97,15 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
     this.#encrypts = options.codec?.encryption !== undefined;
     this.#versioning = options.versioning;
     if (options.versioning !== undefined) deploymentOptions(options.versioning, {});
-    this.#runtime = createRuntime(options, {
-      log: (line) => Runtime.instance().logger.warn(line),
-      upgradeOnContinueAsNew: options.versioning?.behavior === 'UPGRADE_ON_CONTINUE_AS_NEW',
-      searchAttributes: () => this.#searchAttributes ?? Promise.resolve({ agentAndStatus: false, waitingFor: false }),
-    });
+    const log = (line: string): void => Runtime.instance().logger.warn(line);
+    this.#runtime = createRuntime(
+      { ...options, ...guardedStores(options, log) },
+      {
+        log,
+        upgradeOnContinueAsNew: options.versioning?.behavior === 'UPGRADE_ON_CONTINUE_AS_NEW',
+        searchAttributes: () => this.#searchAttributes ?? Promise.resolve({ agentAndStatus: false, waitingFor: false }),
+      },
+    );
   }
 
   override configureWorker(options: WorkerOptions): WorkerOptions {
@@ -212,7 +219,7 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
   }
 
   #sinks(): InjectedSinks<LonghaulSinks> {
-    const { aborts } = this.#runtime;
+    const { aborts, transcripts } = this.#runtime;
     return {
       longhaul: {
         cancelRequested: {
@@ -221,6 +228,10 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
         },
         interruptRequested: {
           fn: ({ namespace, workflowId, runId }, key) => aborts.interrupt([namespace, workflowId, runId].join('/'), key),
+          callDuringReplay: false,
+        },
+        conversationGrew: {
+          fn: ({ namespace, workflowId, runId }, key, news) => transcripts.addNews(keyOfRun({ namespace, workflowId, runId, key }), news),
           callDuringReplay: false,
         },
       },

@@ -100,6 +100,9 @@ const FOUND_BY: Record<Name, string> = {
   LonghaulStatus: 'agent or status',
   LonghaulWaitingFor: 'what they wait for',
   LonghaulTag: 'tag',
+  LonghaulSession: 'session',
+  LonghaulTenant: 'principal',
+  LonghaulUser: 'principal',
 };
 
 function advice(namespace: string, names: Name[], why: string): string {

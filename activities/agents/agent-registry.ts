@@ -7,6 +7,7 @@ import { joinedHooks } from '../../src/core/domain/hooks/inherited-hooks.ts';
 import type { JsonObject } from '../../src/core/domain/json/json.ts';
 import { knownText, type MissingThing } from '../../src/core/domain/errors/missing.ts';
 import type { ToolOwner } from '../../src/core/domain/agent/tool-owner.ts';
+import { memoryTools } from '../../src/core/domain/memory/memory-tools.ts';
 import type { ModelClient } from '../../src/core/domain/model/model.ts';
 import { type HookSnapshot, INLINE_HOOK_MS } from '../../src/core/domain/hooks/hook-snapshot.ts';
 import type { GuardrailSnapshot } from '../../src/core/domain/guardrails/guardrail.ts';
@@ -68,9 +69,11 @@ export class AgentRegistry {
     }
   }
 
-  /** The names of all tools of all agents. */
+  /** The names of all tools of all agents, those that their memory gives them included. */
   get toolNames(): string[] {
-    return [...new Set([...this.#agents.values()].flatMap((agent) => agent.tools.map((tool) => tool.name)))];
+    return [
+      ...new Set([...this.#agents.values()].flatMap(({ tools, memory }) => [...tools, ...memoryTools(memory)].map(({ name }) => name))),
+    ];
   }
 
   /** All agents. */

@@ -8,6 +8,7 @@ import type { ContinueAsNewThresholds } from '../../src/core/domain/run/continue
 import { canonicalJson, type JsonValue } from '../../src/core/domain/json/json.ts';
 import type { ModelCapabilities } from '../../src/core/domain/model/model.ts';
 import { LonghaulError } from '../../src/core/domain/errors/error.ts';
+import { memoryTools } from '../../src/core/domain/memory/memory-tools.ts';
 import { FINAL_ANSWER, RUN_CODE } from '../../src/core/domain/content/tool-text.ts';
 import type { FlowPolicy } from '../../src/core/domain/flows/flow-policy.ts';
 import type { TransferTarget } from '../../src/core/domain/handoffs/transfer-tool.ts';
@@ -87,7 +88,7 @@ export function buildSnapshot(agent: AnyAgent, inputs: SnapshotInputs): AgentSna
   const output = outputSnapshot(agent, capabilities);
   const ownTools = agent.tools.map((tool) => ({ ...toolSnapshot(tool), ...(agent.code === undefined ? {} : resultField(tool)) }));
   const handoffs = handoffFields(agent, inputs.handoffs);
-  const tools = [...ownTools, ...(inputs.mcpTools ?? []), ...(inputs.skills?.tools ?? []), ...handoffs.tools];
+  const tools = [...ownTools, ...(inputs.mcpTools ?? []), ...(inputs.skills?.tools ?? []), ...memoryTools(agent.memory), ...handoffs.tools];
   requireNamedTools(agent, tools);
   const limits = snapshotLimits(agent, inputs, tools);
   const prices = snapshotPrices(agent, limits, inputs.prices);
@@ -104,6 +105,7 @@ export function buildSnapshot(agent: AnyAgent, inputs: SnapshotInputs): AgentSna
     ...codeFields(agent, tools),
     ...handoffs.fields,
     ...inputs.skills?.fields,
+    ...(agent.memory === undefined ? {} : { memory: agent.memory }),
     ...(inputs.flow === undefined ? {} : { flow: inputs.flow }),
     ...(agent.depsSchema === undefined ? {} : { deps: agent.depsSchema }),
     ...(agent.onUnknownOutcome === 'ask' ? { onUnknownOutcome: 'ask' as const } : {}),

@@ -2,6 +2,7 @@ import { anchorInstruction } from '../../src/anchors/anchor-instruction.ts';
 import { type AgentDocument, rulesOf, withoutDocument } from '../../src/core/domain/agent/agent-document.ts';
 import type { ToolSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
 import { TRANSFER_TO_AGENT } from '../../src/core/domain/handoffs/handoff-policy.ts';
+import { MEMORY_TOOLS } from '../../src/core/domain/memory/memory-tools.ts';
 import { SKILL_TOOLS } from '../../src/core/domain/skills/skill-snapshot.ts';
 import type { HookSnapshot } from '../../src/core/domain/hooks/hook-snapshot.ts';
 import type { JsonObject } from '../../src/core/domain/json/json.ts';
@@ -139,11 +140,16 @@ function applyOverrides(agent: AnyAgent, input: ResolveAgentInput): AnyAgent {
 }
 
 /** Returns the tools of the agent's MCP servers. Their texts are recorded in history, so secrets are redacted. */
-async function toolsOfServers(runtime: ActivityRuntime, { tools, mcp = [], code }: AnyAgent, stop: AbortSignal): Promise<ToolSnapshot[]> {
+async function toolsOfServers(
+  runtime: ActivityRuntime,
+  { tools, mcp = [], code, memory }: AnyAgent,
+  stop: AbortSignal,
+): Promise<ToolSnapshot[]> {
   if (mcp.length === 0) return [];
   const taken = new Set([
     ...RESERVED_NAMES,
     ...SKILL_TOOLS,
+    ...(memory?.tools ? MEMORY_TOOLS : []),
     TRANSFER_TO_AGENT,
     ...tools.map(({ name }) => name),
     ...runtime.otherActivities,

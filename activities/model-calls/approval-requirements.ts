@@ -129,9 +129,10 @@ async function ask(
   const parsed = await tool.parameters.safeParseAsync(call.arguments);
   // The tool would refuse them too, but an approver can correct them.
   if (!parsed.success) return { reason: 'The arguments do not fit the tool' };
-  const { deps, state } = await data();
+  const { deps, state, principal = {} } = await data();
   const context: ApprovalContext<unknown> = {
     deps: Object.freeze(structuredClone(runtime.registry.deps(toolOwner(snapshot), deps))),
+    principal: Object.freeze(structuredClone(principal)),
     resources: await runtime.resourcePool.use(),
     state: Object.freeze(structuredClone(state)),
     agent: snapshot.name,

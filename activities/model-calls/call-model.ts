@@ -3,20 +3,19 @@ import { isToolCall } from '../../src/core/domain/content/content.ts';
 import { toolOwner } from '../../src/core/domain/agent/tool-owner.ts';
 import { MODEL_CALL_EVENTS } from '../../src/core/domain/hooks/hook-event.ts';
 import { inlineHooks } from '../../src/core/domain/hooks/hook-snapshot.ts';
-import type { HookRecord } from '../../src/core/domain/hooks/hook-record.ts';
-import type { ConversationEvent, ModelRequest } from '../../src/core/domain/model/model.ts';
+import type { ModelRequest } from '../../src/core/domain/model/model.ts';
 import type { RecordedResponse } from '../../src/core/domain/model/recorded-response.ts';
-import type { Folded, Window, WindowEvent } from '../../src/core/domain/record/window.ts';
+import type { Folded, Window } from '../../src/core/domain/record/window.ts';
 import { interpretReply } from '../../src/model/reply-formats/interpret-reply.ts';
 import { type CallModelInput, type CallModelOutput, type OfRun, QUERIES, type TranscriptAnswer } from '../../src/core/protocol.ts';
 import { requirePredicate } from './approval-requirements.ts';
 import { reviewCalls } from '../hooks/review-calls.ts';
 import { pinnedGuardrails } from '../guardrails/pinned-guardrails.ts';
 import { requireHooks } from '../hooks/event-hooks.ts';
-import { afterResponse, beforeRequest } from '../hooks/model-hooks.ts';
+import { afterResponse } from '../hooks/model-hooks.ts';
 import { answerCheck } from './answer-check.ts';
 import { modelActivity, askModel } from './ask-model.ts';
-import { buildRequest } from './build-request.ts';
+import { PreparedRequest } from './prepared-request.ts';
 import { providerContext } from './provider-context.ts';
 import { limitResponseSize } from './limit-response-size.ts';
 import { queryRun, runKey } from '../run-queries/access.ts';
@@ -43,17 +42,9 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput): Promi
   const checkAnswer = answerCheck(runtime, snapshot);
   const window = await runtime.transcripts.load(key, input, fetchTranscript(input));
   const { heartbeatMs } = snapshot.timing;
-  const request = buildRequest(snapshot, conversationOf(window.events, snapshot.name), input.final === true);
-  let before: HookRecord[] = [];
-  const prepare = async (built: ModelRequest, signal: AbortSignal): Promise<ModelRequest> => {
-    const prepared = await beforeRequest(
-      { runtime, run: input, snapshot: hooked, signal },
-      { model: snapshot.model, step: input.step ?? 0 },
-      built,
-    );
-    before = prepared.records;
-    return prepared.request;
-  };
+  const prepared = new PreparedRequest(runtime, { run: input, snapshot: hooked, events: window.events });
+  const { request } = prepared;
+  const prepare = (_: ModelRequest, signal: AbortSignal): Promise<ModelRequest> => prepared.prepare(signal);
   const options = { client, request, prepare, heartbeatMs, interruptibleBy: input.run ?? '', ...providerContext(runtime, snapshot) };
   const outcome = await askModel(runtime.aborts, options, async (answer, signal) => {
     const known = {
@@ -72,28 +63,22 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput): Promi
     const response = limitResponseSize(checked, snapshot.model);
     const reviewed = input.final ? {} : await reviewCalls(scope, response);
     const { approvals, ...ofHooks } = reviewed;
-    const hooks = [...before, ...records, ...(reviewed.hooks ?? [])];
+    const hooks = [...prepared.hooks, ...records, ...(reviewed.hooks ?? [])];
     const limited = approvals === undefined ? response : limitResponseSize({ ...response, approvals }, snapshot.model);
     // The review has a budget of its own: an answer that has been paid for does not fail for it.
     return { ...limited, ...ofHooks, ...(hooks.length === 0 ? {} : { hooks }) };
   });
   if (outcome.type === 'aborted') return outcome;
   const { result, failedAttempts } = outcome;
-  runtime.transcripts.addResponse(key, input.through, recordedEvent(snapshot.name, result));
+  runtime.transcripts.addResponse(key, input.through, ...prepared.recallEvents, recordedEvent(snapshot.name, result));
   const receivedAt = snapshot.code === undefined ? {} : { receivedAt: Date.now() };
-  return { type: 'response', response: { ...result, ...receivedAt, ...(failedAttempts === undefined ? {} : { failedAttempts }) } };
+  const beside = { ...receivedAt, ...prepared.recalled, ...(failedAttempts === undefined ? {} : { failedAttempts }) };
+  return { type: 'response', response: { ...result, ...beside } };
 }
 
 /** Asks the run for the part of the conversation that this process lacks. */
 export function fetchTranscript(run: OfRun): FetchTranscript {
   return (question) => queryRun<TranscriptAnswer>(run, QUERIES.transcript, question);
-}
-
-/** Returns events without their location in the record, which means nothing to a model. The items of another agent are for the provider of its model alone. */
-function conversationOf(events: WindowEvent[], agent: string): ConversationEvent[] {
-  return events.map(({ author, content, providerItems }) =>
-    providerItems === undefined || author !== agent ? { author, content } : { author, content, providerItems },
-  );
 }
 
 function recordedEvent(author: string, { id, content, providerItems }: RecordedResponse): Folded {

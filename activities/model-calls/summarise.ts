@@ -14,9 +14,9 @@ import { fetchTranscript } from './call-model.ts';
 import { providerContext } from './provider-context.ts';
 import { runKey } from '../run-queries/access.ts';
 import type { ActivityRuntime } from '../runtime.ts';
-import { summaryRequest } from './summary-request.ts';
+import { summaryRequest, titleRequest } from './summary-request.ts';
 
-/** Creates the activity that summarises the older part of a conversation by one model call. */
+/** Creates the activity that summarises the older part of a conversation, or gives it a title, by one model call. */
 export function summariseActivity(runtime: ActivityRuntime): (input: SummariseInput) => Promise<SummariseOutput> {
   return modelActivity((input) => summarise(runtime, input));
 }
@@ -25,13 +25,15 @@ async function summarise(runtime: ActivityRuntime, input: SummariseInput): Promi
   const snapshot = await runtime.snapshots.load(input, input.agent);
   const model = snapshot.window?.summaryModel ?? snapshot.model;
   const client = runtime.registry.provider(model);
-  requireHooks(runtime, hooksFor(snapshot, 'pre_compact'));
+  const isTitle = input.purpose === 'title';
+  if (!isTitle) requireHooks(runtime, hooksFor(snapshot, 'pre_compact'));
   const window = await runtime.transcripts.load(runKey(input), input, fetchTranscript(input));
   const tokens = client.capabilities.contextTokens ?? contextTokens(model);
   const events = between(window, input);
-  const request = summaryRequest(model, events, { tokens, maxBytes: input.maxBytes });
+  const request = isTitle ? titleRequest(model, events, tokens) : summaryRequest(model, events, { tokens, maxBytes: input.maxBytes });
   let hooks: HookRecord[] = [];
   const prepare = async (built: ModelRequest, signal: AbortSignal): Promise<ModelRequest> => {
+    if (isTitle) return built;
     const hooked = await beforeSummary({ runtime, run: input, snapshot, signal }, events.length, built);
     hooks = hooked.records;
     return hooked.request;

@@ -46,6 +46,18 @@ export function summaryRequest(model: string, events: WindowEvent[], { tokens, m
   };
 }
 
+const TITLE_INSTRUCTIONS =
+  'You give a conversation between a user and an agent a title for a list: what it is about, in at most eight words, in the language of the user. ' +
+  'Answer with the title alone, without quotation marks.';
+
+/** Builds the request for the title of a conversation in the same way. */
+export function titleRequest(model: string, events: WindowEvent[], tokens: number): ModelRequest {
+  const request = summaryRequest(model, events, { tokens, maxBytes: 0 });
+  const quoted = `The conversation:\n\n${quote(events, tokens * BYTES_PER_TOKEN)}\n\nGive it a title.`;
+  const content: ContentItem[] = [{ type: 'message', role: 'user', content: quoted }];
+  return { ...request, instructions: [TITLE_INSTRUCTIONS], conversation: [{ author: 'user', content }] };
+}
+
 function quote(events: WindowEvent[], budget: number): string {
   let text = '';
   for (const bytes of ITEM_BYTES) {

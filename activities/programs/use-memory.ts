@@ -1,12 +1,15 @@
-import { errorMessage, LonghaulError } from '../../src/core/domain/errors/error.ts';
+import { errorMessage, LonghaulError, UsageError } from '../../src/core/domain/errors/error.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
 import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
 import { BYTE_BUDGETS } from '../../src/core/domain/json/byte-budget.ts';
 import { resolveValue } from '../../src/core/program/references/interpolate.ts';
 import type { UseMemoryInput, UseMemoryOutput } from '../../src/core/protocol.ts';
-import type { MemoryBackend } from '../../src/memory/memory-backend.ts';
+import { memoryNamespace } from '../../src/memory/memory-namespace.ts';
+import type { MemoryStore } from '../../src/memory/memory-store.ts';
+import { CONTAINED_SCORE } from '../../src/memory/ranking.ts';
 import { attempt } from '../attempts/attempt.ts';
-import { failingAs } from '../failures/failure.ts';
+import { failingAs, permanentFailure } from '../failures/failure.ts';
+import { dataFor } from '../run-queries/data.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 import { shortId } from '../tool-calls/short-id.ts';
 import { stepScope } from './step-scope.ts';
@@ -33,24 +36,39 @@ async function useMemory(runtime: ActivityRuntime, input: UseMemoryInput): Promi
   }
   const used: JsonObject = { ...resolved.value, ...(input.edited ? await runtime.stepValues.edited(input) : {}) };
   const scope = textOf(used['scope'] ?? program.name);
-  const isStore = indexed.step.remember !== undefined;
-  const output = await (isStore ? store(memory, used, scope) : recall(memory, used, scope));
+  const { principal } = await dataFor(runtime, input);
+  const part = { memory, namespace: memoryNamespace({ principal, scope }), scope };
+  const output = await (indexed.step.remember === undefined ? recall(part, used) : remember(part, used));
   const id = shortId();
   runtime.stepValues.add(input, id, output);
   return { id, output };
 }
 
-async function store(memory: MemoryBackend, { key, value = null, metadata }: JsonObject, scope: string): Promise<JsonValue> {
+/** The part of a memory that a step uses. */
+interface MemoryPart {
+  memory: MemoryStore;
+  namespace: string;
+  scope: string;
+}
+
+async function remember({ memory, namespace, scope }: MemoryPart, { key, value = null, metadata }: JsonObject): Promise<JsonValue> {
   try {
-    const entry = await memory.store(textOf(key), value, { ...(isJsonObject(metadata) ? metadata : {}), scope });
+    const noted = { ...(isJsonObject(metadata) ? metadata : {}), scope };
+    const entry = await memory.remember({ namespace, key: textOf(key), value, metadata: noted });
     return entry.key;
   } catch (error) {
-    throw new LonghaulError('memory_failed', `The memory could not store "${textOf(key)}": ${errorMessage(error)}`, { cause: error });
+    const message = `The memory could not store "${textOf(key)}": ${errorMessage(error)}`;
+    // A value that is refused once is refused each time.
+    if (error instanceof UsageError) throw permanentFailure('memory_failed', message);
+    throw new LonghaulError('memory_failed', message, { cause: error });
   }
 }
 
-async function recall(memory: MemoryBackend, { query, topK }: JsonObject, scope: string): Promise<JsonValue> {
-  const entries = await memory.retrieve(textOf(query), { topK: typeof topK === 'number' ? topK : 5, scope });
+async function recall({ memory, namespace }: MemoryPart, { query, topK, minScore }: JsonObject): Promise<JsonValue> {
+  const least = typeof minScore === 'number' ? minScore : CONTAINED_SCORE;
+  const found = await memory.recall({ namespace, text: textOf(query), topK: typeof topK === 'number' ? topK : 5 });
+  // The best come first: those left out by "topK" would not be among these.
+  const entries = found.filter(({ score }) => score >= least);
   const output = entries.map(({ key, value, metadata, score }) => ({ key, value, metadata, score }));
   const bytes = jsonBytes(output);
   if (bytes <= BYTE_BUDGETS.maxToolResult) return output;

@@ -25,10 +25,15 @@ export interface RunKey {
 }
 
 /** Identifies the run that the current activity belongs to. */
-export function runKey({ run }: OfRun): RunKey {
-  const { workflowExecution, workflowNamespace } = activityInfo();
-  const chain = [workflowNamespace, workflowExecution?.workflowId, ...(run === undefined ? [] : [run])].join('/');
-  return { chain, execution: `${chain}@${workflowExecution?.runId}` };
+export function runKey({ run = '' }: OfRun): RunKey {
+  const { workflowExecution: { workflowId = '', runId = '' } = {}, workflowNamespace: namespace = '' } = activityInfo();
+  return keyOfRun({ namespace, workflowId, runId, key: run });
+}
+
+/** Identifies a run. `key` is that of a run inside a workflow of the user, or empty. */
+export function keyOfRun(run: { namespace: string; workflowId: string; runId: string; key: string }): RunKey {
+  const chain = [run.namespace, run.workflowId, ...(run.key === '' ? [] : [run.key])].join('/');
+  return { chain, execution: `${chain}@${run.runId}` };
 }
 
 /**

@@ -3,7 +3,7 @@ import { LonghaulError } from '../../src/core/domain/errors/error.ts';
 import type { RunResultFields } from '../../src/core/domain/run/result.ts';
 import type { TurnQuestion, TurnView } from '../../src/core/domain/sessions/session-views.ts';
 import { QUERIES } from '../../src/core/protocol.ts';
-import { recordedTurn } from '../../src/history/recorded-turn.ts';
+import { recordedTurn } from '../../src/history/children/recorded-turn.ts';
 import { runOutcome } from '../../src/temporal/run-outcome.ts';
 import { queryHandle } from './access.ts';
 import { hasEnded } from './has-ended.ts';

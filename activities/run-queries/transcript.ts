@@ -10,7 +10,7 @@ import {
   type WindowEvent,
   windowEventBytes,
 } from '../../src/core/domain/record/window.ts';
-import type { TranscriptAnswer, TranscriptQuestion } from '../../src/core/protocol.ts';
+import type { NewEvents, TranscriptAnswer, TranscriptQuestion } from '../../src/core/protocol.ts';
 import type { RunKey } from './access.ts';
 
 /** Queries the run for the missing events. */
@@ -24,6 +24,8 @@ export interface TranscriptReference {
   results?: string[] | undefined;
   /** The number of events before it and since the last response that are not in the window. */
   skipped?: number | undefined;
+  /** The digest of the events since the last response, if the workflow has handed them over. */
+  news?: string | undefined;
 }
 
 interface Transcript {
@@ -36,6 +38,8 @@ interface Transcript {
   expected: Window;
   /** Tool results of this process by id, with the id of the event that called the tools. */
   results: Map<string, { eventId: string; result: ToolResult }>;
+  /** The events that the workflow has handed over for its next model call. */
+  news?: NewEvents;
   /** Bytes of the results that were added since the size of the entry was computed. */
   unweighed?: number;
 }
@@ -84,10 +88,16 @@ export class TranscriptCache {
     return this.#inTurn(key, () => this.#find(key, wanted, fetch));
   }
 
-  /** Keeps the response that this process has just received, as the event after the first `through`. */
-  addResponse(key: RunKey, through: number, event: Folded): void {
+  /** Keeps the response that this process has just received, and the events recorded right before it, as those after the first `through`. */
+  addResponse(key: RunKey, through: number, ...events: readonly Folded[]): void {
     const known = this.#get(key);
-    if (known?.confirmed.through === through) this.#set(key, { ...known, expected: extendWindow(known.confirmed, event) });
+    if (known?.confirmed.through === through) this.#set(key, { ...known, expected: events.reduce(extendWindow, known.confirmed) });
+  }
+
+  /** Keeps events that the workflow hands over, until a model call names them. */
+  addNews(key: RunKey, news: NewEvents): void {
+    const known = this.#get(key) ?? { confirmed: emptyWindow(), expected: emptyWindow(), results: new Map() };
+    this.#set(key, { ...known, news });
   }
 
   /** Keeps a tool result that this process has just produced, until the workflow names its batch. */
@@ -128,7 +138,8 @@ export class TranscriptCache {
 
   async #assemble(key: RunKey, reference: TranscriptReference, fetch: FetchTranscript): Promise<Window> {
     const known = this.#get(key);
-    const candidates = known === undefined ? [] : [withResults(known, reference), known.expected, known.confirmed];
+    const candidates =
+      known === undefined ? [] : [withResults(known, reference), withNews(known, reference), known.expected, known.confirmed];
     const windows = candidates.filter((window) => window !== undefined);
     const window = windows.find((one) => isWanted(one, reference)) ?? (await ask(windows, fetch));
     if (!isWanted(window, reference)) {
@@ -186,6 +197,14 @@ function withResults({ expected, results }: Transcript, reference: TranscriptRef
   );
 }
 
+/** Returns a known window with the events that the workflow has handed over, if the model call names these. */
+function withNews({ expected, confirmed, news }: Transcript, reference: TranscriptReference): Window | undefined {
+  if (news === undefined || news.digest !== reference.news) return undefined;
+  const { since, sinceEventId, events } = news;
+  const base = [expected, confirmed, emptyWindow()].find(({ through, lastEventId }) => through === since && lastEventId === sinceEventId);
+  return base && events.reduce(extendWindow, base);
+}
+
 /** Returns the run's window: a known one, extended by the missing events that the run returns. */
 async function ask(windows: Window[], fetch: FetchTranscript): Promise<Window> {
   const known = windows.map(({ through, lastEventId }) => ({ through, lastEventId }));
@@ -205,10 +224,11 @@ async function ask(windows: Window[], fetch: FetchTranscript): Promise<Window> {
 }
 
 /** Returns the size of an entry. Its windows share their events. */
-function sizeOf({ expected, results }: Transcript): number {
+function sizeOf({ expected, results, news }: Transcript): number {
+  const ofNews = news === undefined ? 0 : jsonBytes(news.events);
   return Math.max(
     1,
-    [...results.values()].reduce((sum, { result }) => sum + resultBytes(result), expected.bytes),
+    [...results.values()].reduce((sum, { result }) => sum + resultBytes(result), expected.bytes + ofNews),
   );
 }
 

@@ -1,4 +1,4 @@
-import type { LatencyFigures } from '../latency.ts';
+import type { LatencyFigures } from '../latency/latency.ts';
 import type { Ending } from './peer-samples.ts';
 import type { SideName } from './peer-sides.ts';
 import type { Codec } from '../sides/side.ts';

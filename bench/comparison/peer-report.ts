@@ -1,5 +1,5 @@
 import { edges } from '../figures/encoded-history.ts';
-import { middle } from '../latency.ts';
+import { middle } from '../latency/latency.ts';
 import type { Machine } from '../figures/machine.ts';
 import { type Bound, boundsOf } from './peer-bounds.ts';
 import type { AtOnceFigures, BySide, Range, StoredFigures, StoredVariant, TimedFigures } from './peer-figures.ts';

@@ -1,4 +1,4 @@
-import type { LatencyFigures } from '../latency.ts';
+import type { LatencyFigures } from '../latency/latency.ts';
 import type { Machine } from '../figures/machine.ts';
 import type { Phase } from './peer-phases.ts';
 import type { SideName } from './peer-sides.ts';

@@ -2,7 +2,7 @@ import type { Client } from '@temporalio/client';
 import proto from '@temporalio/proto';
 import { randomUUID } from 'node:crypto';
 import { runHistory } from '../../src/history/history-events.ts';
-import { gapsBetween, roundFigures, stepTimes, type TimedRun } from '../latency.ts';
+import { gapsBetween, roundFigures, stepTimes, type TimedRun } from '../latency/latency.ts';
 import type { Ending, Sample } from './peer-samples.ts';
 import type { SideName } from './peer-sides.ts';
 import type { SideHandle } from '../sides/side-handle.ts';

@@ -1,5 +1,6 @@
 import type { WorkerSample, StepTimes } from './endless-messages.ts';
 import { mean, median, rounded, sum } from '../figures/statistics.ts';
+import { cpuMsPerStep, ends, tenths } from '../figures/tenths.ts';
 
 /** One execution of the run. */
 export interface WeighedExecution {
@@ -50,8 +51,6 @@ export interface EndlessFigures {
   retries: number;
 }
 
-const PARTS = 10;
-
 /** Computes the figures of a run. Throws if steps or readings are missing. */
 export function endlessFigures(run: EndlessRun): EndlessFigures {
   const { steps, executions, starts, samples, exportGaps, retries } = run;
@@ -89,21 +88,4 @@ export function endlessFigures(run: EndlessRun): EndlessFigures {
     summaries: sum(executions.map(({ summaries }) => summaries)),
     retries,
   };
-}
-
-function cpuMsPerStep(samples: readonly WorkerSample[]): number {
-  const [first, last] = [samples[0], samples.at(-1)];
-  if (first === undefined || last === undefined || first === last) return Number.NaN;
-  return rounded((last.cpuMs - first.cpuMs) / (last.step - first.step), 2);
-}
-
-/** The measurements of each tenth of so many steps. */
-function tenths<Seen extends { step: number }>(seen: readonly Seen[], steps: number): Seen[][] {
-  const parts = Array.from({ length: PARTS }, (): Seen[] => []);
-  for (const one of seen) parts[Math.floor((one.step * PARTS) / steps)]?.push(one);
-  return parts;
-}
-
-function ends(values: readonly number[]): [first: number, last: number] {
-  return [values[0] ?? Number.NaN, values.at(-1) ?? Number.NaN];
 }

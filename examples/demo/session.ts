@@ -16,6 +16,7 @@ const SEARCH_ATTRIBUTES = {
   LonghaulStatus: 'Keyword',
   LonghaulWaitingFor: 'KeywordList',
   LonghaulTag: 'KeywordList',
+  LonghaulSession: 'Keyword',
 } as const;
 /** The time that calls in flight have to finish once a demo ends. */
 const GRACE_MS = 2_000;
@@ -49,6 +50,12 @@ export class DemoSession {
     const client = (this.#client = await untilInterrupted(signal, this.#connect(server)));
     signal.throwIfAborted();
     return client;
+  }
+
+  /** The address and the namespace of the server. */
+  get place(): { address?: string; namespace?: string } {
+    const server = this.#server;
+    return server === undefined ? {} : { address: server.address, namespace: server.namespace };
   }
 
   /** Never resolves. Rejects if the worker ends by itself. */

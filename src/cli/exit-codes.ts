@@ -68,6 +68,7 @@ const EXITS: Partial<Record<ErrorCode, ExitName>> = {
   not_permitted: 'refused',
   not_authorized: 'refused',
   run_ended: 'refused',
+  session_limit: 'refused',
 };
 
 /** Returns the exit code of a command that failed with this error. */

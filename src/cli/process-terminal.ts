@@ -22,5 +22,6 @@ export function processTerminal(): Terminal {
   }
   const { env, stdin, stdout, stderr } = process;
   const program = programName({ main: process.argv[1] ?? '', cwd: process.cwd(), env });
-  return { env, stdin, stdout, stderr, program, signal: controller.signal };
+  const interactive = stdin.isTTY && stdout.isTTY ? { interactive: { input: stdin, output: stdout } } : {};
+  return { env, stdin, stdout, stderr, program, signal: controller.signal, ...interactive };
 }

@@ -6,10 +6,18 @@ export interface OutputStream {
   readonly columns?: number;
 }
 
+/** The streams of a terminal at which a person types. */
+export interface InteractiveStreams {
+  readonly input: NodeJS.ReadableStream;
+  readonly output: NodeJS.WritableStream;
+}
+
 /** Everything that a command uses of its process, so that tests can replace it. */
 export interface Terminal {
   readonly env: NodeJS.ProcessEnv;
   readonly stdin: AsyncIterable<Uint8Array | string>;
+  /** Undefined if stdin or stdout is no terminal. */
+  readonly interactive?: InteractiveStreams;
   readonly stdout: OutputStream;
   readonly stderr: OutputStream;
   /** The name of this program in commands to copy. Default `npx longhaul`. */

@@ -1,5 +1,6 @@
 import type { LonghaulClient } from '../client/longhaul-client.ts';
 import { UsageError, errorMessage } from '../core/domain/errors/error.ts';
+import type { Principal } from '../core/domain/run/principal.ts';
 import { chosenCodec } from './program/codec-choice.ts';
 import type { CommandIo, ServerFlags } from './program/command.ts';
 import { untilInterrupted } from './interruption.ts';
@@ -54,7 +55,30 @@ export async function resolveServerLocation({ address, namespace }: ServerFlags)
 async function connectClient(flags: ServerFlags, env: NodeJS.ProcessEnv, onNotice: (line: string) => void): Promise<ConnectedClient> {
   const codec = chosenCodec(flags, env);
   const server = await resolveServerLocation(flags);
+  const principal = actingPrincipal(flags, env);
   const { connect } = await import('../client/connect.ts');
-  const client = await connect({ ...server, codec, ...(flags.taskQueue === undefined ? {} : { taskQueue: flags.taskQueue }), onNotice });
-  return { client, server };
+  const userKey = userKeyOf(env);
+  const client = await connect({
+    ...server,
+    codec,
+    ...(flags.taskQueue === undefined ? {} : { taskQueue: flags.taskQueue }),
+    ...(userKey === undefined ? {} : { userKey }),
+    onNotice,
+  });
+  return { client: principal === undefined ? client : client.as(principal), server };
+}
+
+/** Returns whom a command acts for; undefined if neither the flags nor the environment name a principal: it then reaches all runs. */
+export function actingPrincipal({ tenant, user }: Pick<ServerFlags, 'tenant' | 'user'>, env: NodeJS.ProcessEnv): Principal | undefined {
+  const principal = { tenant: tenant ?? (env['LONGHAUL_TENANT'] || undefined), user: user ?? (env['LONGHAUL_USER'] || undefined) };
+  if (principal.tenant === undefined && principal.user === undefined) return undefined;
+  return {
+    ...(principal.tenant === undefined ? {} : { tenant: principal.tenant }),
+    ...(principal.user === undefined ? {} : { user: principal.user }),
+  };
+}
+
+/** Returns the key by which the clients of the namespace hash users in search attributes; undefined if they do not. */
+export function userKeyOf(env: NodeJS.ProcessEnv): string | undefined {
+  return env['LONGHAUL_USER_KEY'] || undefined;
 }

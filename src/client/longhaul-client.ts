@@ -7,10 +7,12 @@ import { LonghaulError, UsageError } from '../core/domain/errors/error.ts';
 import type { JsonValue } from '../core/domain/json/json.ts';
 import type { ProgramResult } from '../core/domain/run/program-result.ts';
 import type { DefaultOutput } from '../core/domain/run/result.ts';
+import type { MemoryStore } from '../memory/memory-store.ts';
 import type { PayloadStore } from '../payload-store/payload-store.ts';
 import { readSpilled } from '../payload-store/spill.ts';
 import { type ApprovalFilter, listApprovals, type RunApproval } from './listing/list-approvals.ts';
 import { listRuns, type ListFilter, type RunListEntry } from './listing/list-runs.ts';
+import { listSessions, type SessionFilter, type SessionListEntry } from './listing/list-sessions.ts';
 import { type SessionOf, SessionHandle } from './sessions/session-handle.ts';
 import type { SessionOptions } from './sessions/session-options.ts';
 import { requireSdk } from '../temporal/require-sdk.ts';
@@ -25,6 +27,13 @@ import {
   type StartedOutputOf,
   type StartedProgram,
 } from './start/start-program.ts';
+import type { ClientSettings } from './start/start-workflow.ts';
+import type { Principal } from '../core/domain/run/principal.ts';
+import { checkPrincipal, identityOf, isSame, principalOfStart } from './principals/identity.ts';
+import { ownedBy, type PrincipalFilter } from './principals/owned-by.ts';
+import { OwnRuns } from './principals/own-runs.ts';
+import { forget } from './removal/forget.ts';
+import { type Forgotten, type ForgetOptions, forgottenUser } from './removal/forget-options.ts';
 import { watchForWorker } from './start/worker-watch.ts';
 
 /** The options of a client. */
@@ -37,6 +46,15 @@ export interface LonghaulClientOptions {
   payloadStore?: PayloadStore;
   /** The archive to which workers write the records of runs. */
   archive?: ArchiveSink;
+  /** The memory of the workers: `forget` removes the entries of the user from it. */
+  memory?: MemoryStore;
+  /**
+   * The key by which users are hashed (HMAC-SHA-256) in the search attribute `LonghaulUser`, which is in clear text otherwise: the same
+   * for all clients of the namespace.
+   */
+  userKey?: string;
+  /** Whom the client acts for: it reaches the runs of that principal alone. Default: all runs. See `as`. */
+  principal?: Principal;
   /** Receives notices for the person who waits, for example that no worker polls. Default: a process warning. */
   onNotice?: (line: string) => void;
 }
@@ -47,6 +65,9 @@ export const CLIENT_OPTIONS: Record<keyof LonghaulClientOptions, true> = {
   agents: true,
   payloadStore: true,
   archive: true,
+  memory: true,
+  userKey: true,
+  principal: true,
   onNotice: true,
 };
 
@@ -55,23 +76,46 @@ export class LonghaulClient {
   /** The Temporal Client underneath. */
   readonly temporal: Client;
   readonly #options: LonghaulClientOptions;
+  readonly #principal: Principal | undefined;
+  readonly #own: OwnRuns;
+  /** True for a client that another one has made: the connection is that of the other one. */
+  #isShared = false;
 
   /** Throws a UsageError for unknown options, and for versions of Temporal's packages that do not fit together. */
   constructor(client: Client, options: LonghaulClientOptions = {}) {
     requireSdk();
     requireKnown('the client', options, Object.keys(CLIENT_OPTIONS));
     if (options.taskQueue !== undefined) nonEmpty('the client: "taskQueue"', options.taskQueue);
+    if (options.userKey !== undefined) nonEmpty('the client: "userKey"', options.userKey);
     this.temporal = client;
     this.#options = options;
+    this.#principal = options.principal === undefined ? undefined : checkPrincipal(options.principal);
+    this.#own = new OwnRuns(client, this.#principal === undefined ? undefined : identityOf(this.#principal));
+  }
+
+  /**
+   * Returns a client that acts for a principal: it starts runs and sessions for it, and reaches those of the same tenant and the same
+   * user alone; any other id is `run_not_found`, in every method. It uses the connection of this client. Throws a UsageError for a
+   * principal without tenant and user, and on a client that acts for another one.
+   */
+  as(principal: Principal): LonghaulClient {
+    if (this.#principal !== undefined && !isSame(this.#principal, principal)) {
+      throw new UsageError('the client acts for a principal already: call "as" on the client that reaches all runs');
+    }
+    const client = new LonghaulClient(this.temporal, { ...this.#options, principal });
+    client.#isShared = true;
+    return client;
   }
 
   /**
    * Starts a run and returns at once. Throws `invalid_input`, `unknown_agent`, `payload_too_large`, `run_exists`, and a UsageError
-   * for messages that end with an answer and have no input after them.
+   * for messages that end with an answer and have no input after them; for `previousRunId` also `run_not_found` and `run_open`.
    */
   async start<Agent extends AnyAgent | string>(agent: Agent, options: StartOptions<GivenDepsOf<Agent>>): Promise<HandleOf<Agent>> {
     this.#checkAgent(agent);
-    const runId = await failIfUnreachable(this.temporal, () => startRun(this.temporal, agent, options, this.#options.taskQueue));
+    const runId = await failIfUnreachable(this.temporal, () =>
+      startRun(this.temporal, agent, this.#forPrincipal(options), { ...this.#settings, onNotice: this.#options.onNotice ?? warn }),
+    );
     return this.#handle<Agent>(runId, { isRun: (options.ifExists ?? 'fail') === 'fail' });
   }
 
@@ -107,7 +151,9 @@ export class LonghaulClient {
     options: ProgramOptions<StartedInputOf<Program>> = {},
   ): Promise<ProgramHandle<StartedOutputOf<Program>>> {
     const start = options as ProgramOptions;
-    const runId = await failIfUnreachable(this.temporal, () => startProgram(this.temporal, program, start, this.#options.taskQueue));
+    const runId = await failIfUnreachable(this.temporal, () =>
+      startProgram(this.temporal, program, this.#forPrincipal(start), this.#settings),
+    );
     const handle: unknown = this.#handle(runId, { isRun: (options.ifExists ?? 'fail') === 'fail' });
     return handle as ProgramHandle<StartedOutputOf<Program>>;
   }
@@ -136,14 +182,22 @@ export class LonghaulClient {
   session<Agent extends AnyAgent | string>(agent: Agent, options: SessionOptions<GivenDepsOf<Agent>>): SessionOf<Agent> {
     this.#checkAgent(agent);
     const run = this.#handle<unknown>(options.id);
-    const parts = { client: this.temporal, agent, run, taskQueue: this.#options.taskQueue };
-    const session: unknown = new SessionHandle(parts, options);
+    const parts = { client: this.temporal, agent, run, own: this.#own, onNotice: this.#options.onNotice ?? warn, ...this.#settings };
+    const session: unknown = new SessionHandle(parts, this.#forPrincipal(options));
     return session as SessionOf<Agent>;
   }
 
   /** Yields the runs of the namespace, newest first. */
   list(filter: ListFilter = {}): AsyncGenerator<RunListEntry> {
-    return failEachIfUnreachable(this.temporal, listRuns(this.temporal, filter));
+    return failEachIfUnreachable(this.temporal, listRuns(this.temporal, { ...filter, ownedBy: this.#ownedBy(filter) }));
+  }
+
+  /**
+   * Yields the sessions of the namespace, newest first, each with its title. Needs the search attributes of the namespace: a session that
+   * was started without them is not listed.
+   */
+  sessions(filter: SessionFilter = {}): AsyncGenerator<SessionListEntry> {
+    return failEachIfUnreachable(this.temporal, listSessions(this.temporal, { ...filter, ownedBy: this.#ownedBy(filter) }));
   }
 
   /**
@@ -151,7 +205,7 @@ export class LonghaulClient {
    * signal is aborted. Needs the search attributes of the namespace.
    */
   approvals(filter: ApprovalFilter = {}): AsyncGenerator<RunApproval> {
-    return failEachIfUnreachable(this.temporal, listApprovals(this.temporal, filter));
+    return failEachIfUnreachable(this.temporal, listApprovals(this.temporal, { ...filter, ownedBy: this.#ownedBy(filter) }));
   }
 
   /**
@@ -164,15 +218,44 @@ export class LonghaulClient {
     throw new UsageError(`the client has no "payloadStore": give it the store "${spilled.store}" of the workers`);
   }
 
-  /** Closes the connection to the server. */
+  /**
+   * Removes everything of a user: ends its runs and sessions, and those below them, and removes its entries in the memory, the spilled
+   * results and the archives of its runs, and at last their executions. Resolves when the server has removed them, which takes a minute
+   * or so. May be repeated: a call after one that was interrupted finishes its work. Start no runs for the user meanwhile. Throws
+   * `wait_timeout`, `invalid_input` in a namespace without search attributes, and a UsageError without a user.
+   */
+  async forget(options: ForgetOptions = {}): Promise<Forgotten> {
+    const user = forgottenUser(this.#own.identity, options);
+    const { payloadStore, archive, memory, userKey } = this.#options;
+    const work = { user, userKey, stores: { payloadStore, archive, memory } };
+    return failIfUnreachable(this.temporal, () => forget(this.temporal, work, options));
+  }
+
+  /** Closes the connection to the server. A client made by `as` leaves it to the client that made it. */
   async close(): Promise<void> {
+    if (this.#isShared) return;
     const { connection } = this.temporal;
     if (connection instanceof Connection) await connection.close();
   }
 
   #handle<AgentOrOutput>(runId: string, known: { isRun?: boolean } = {}): HandleOf<AgentOrOutput> {
     const { payloadStore, archive } = this.#options;
-    return new RunHandle(this.temporal, runId, { payloadStore, archive, ...known }) as HandleOf<AgentOrOutput>;
+    return new RunHandle(this.temporal, runId, { payloadStore, archive, own: this.#own, ...known }) as HandleOf<AgentOrOutput>;
+  }
+
+  /** Returns the options of a start with the principal of the client. */
+  #forPrincipal<Options extends { principal?: Principal }>(options: Options): Options {
+    const principal = principalOfStart(this.#principal, options.principal);
+    return principal === undefined ? options : { ...options, principal };
+  }
+
+  #ownedBy(filter: PrincipalFilter & { query?: string }): string[] {
+    return ownedBy({ identity: this.#own.identity, userKey: this.#options.userKey }, filter);
+  }
+
+  get #settings(): ClientSettings {
+    const { taskQueue, userKey } = this.#options;
+    return { taskQueue, userKey, own: this.#own };
   }
 
   #checkAgent(agent: { name: string } | string): void {

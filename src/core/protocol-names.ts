@@ -9,12 +9,18 @@ export const PROGRAM_RUN = 'programRun';
 /** The default task queue of client, worker and CLI. */
 export const DEFAULT_TASK_QUEUE = 'longhaul';
 
-/** The keys of the search attributes. `waitingFor` has an entry for each tool that waits, `tag` one for each tag of the run. */
+/**
+ * The keys of the search attributes. `waitingFor` has an entry for each tool that waits, `tag` one for each tag of the run. `session` is
+ * the agent that a session began with: only sessions have it, and the client sets it when it starts one.
+ */
 export const SEARCH_ATTRIBUTES = {
   agent: 'LonghaulAgent',
   status: 'LonghaulStatus',
   waitingFor: 'LonghaulWaitingFor',
   tag: 'LonghaulTag',
+  session: 'LonghaulSession',
+  tenant: 'LonghaulTenant',
+  user: 'LonghaulUser',
 } as const;
 
 /** The types of the search attributes, in the words of the Temporal CLI. */
@@ -23,10 +29,16 @@ export const SEARCH_ATTRIBUTE_TYPES = {
   LonghaulStatus: 'Keyword',
   LonghaulWaitingFor: 'KeywordList',
   LonghaulTag: 'KeywordList',
+  LonghaulSession: 'Keyword',
+  LonghaulTenant: 'Keyword',
+  LonghaulUser: 'Keyword',
 } as const;
 
 /** The key of the memo that holds the result of a cancelled run, whose close cannot carry one. */
 export const RESULT_MEMO = 'longhaulResult';
+
+/** The key of the memo that holds the title of a session, for lists. */
+export const TITLE_MEMO = 'longhaulTitle';
 
 /** The names of the queries that a run answers. */
 export const QUERIES = {
@@ -79,6 +91,7 @@ export const UPDATES = {
   interrupt: 'interrupt',
   close: 'close',
   refresh: 'refresh',
+  reset: 'reset',
 } as const;
 
 /** The names of the Signals that a run accepts, for callers that can only signal. */

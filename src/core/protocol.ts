@@ -61,7 +61,7 @@ export type {
 export type { CallModelInput, CallModelOutput, SummariseInput, SummariseOutput, Summary } from './domain/run/model-messages.ts';
 export type { CheckGuardrailsInput, CheckGuardrailsOutput } from './domain/guardrails/messages.ts';
 export type { RunInput, RunTerms } from './domain/run/run-input.ts';
-export type { TranscriptAnswer, TranscriptPage, TranscriptQuestion } from './domain/run/transcript-messages.ts';
+export type { NewEvents, TranscriptAnswer, TranscriptPage, TranscriptQuestion } from './domain/run/transcript-messages.ts';
 export type {
   AskStepInput,
   AskStepOutput,
@@ -85,6 +85,7 @@ export {
   SEARCH_ATTRIBUTES,
   SEARCH_ATTRIBUTE_TYPES,
   RESULT_MEMO,
+  TITLE_MEMO,
   QUERIES,
   ASK_AGAIN,
   UPDATES,

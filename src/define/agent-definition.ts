@@ -5,6 +5,7 @@ import type { ApprovalDeadline } from '../core/domain/approvals/approval.ts';
 import type { JsonObject } from '../core/domain/json/json.ts';
 import type { RunLimits } from '../core/domain/agent/limits.ts';
 import type { ChildrenOptions } from '../core/domain/children/tree-limits.ts';
+import type { MemoryPolicy } from '../core/domain/memory/memory-policy.ts';
 import type { ModelName } from '../core/domain/agent/model-name.ts';
 import type { Permissions } from '../core/domain/permissions/permissions.ts';
 import type { DefaultOutput, RunResult } from '../core/domain/run/result.ts';
@@ -67,6 +68,8 @@ export interface AgentDefinition<Output = unknown, Deps = never, GivenDeps = Dep
   readonly handoffs?: readonly HandoffTarget[];
   /** The folders of its skills. Absent: none. */
   readonly skills?: readonly SkillSource[];
+  /** The way in which it uses the memory of its worker. Absent: it does not. */
+  readonly memory?: MemoryPolicy;
   /** The most handoffs of a run that begins with it. Absent: 10. */
   readonly maxHandoffs?: number;
   /** The order of agents, if it is a flow: made by `defineFlow`. */

@@ -2,6 +2,7 @@ import type { SkillsOption } from './skills/skill-sources.ts';
 import type { AnyGuardrail } from './guardrails/guardrail-definition.ts';
 import type { AnyHook } from './hooks/hook-definition.ts';
 import type { z } from 'zod';
+import type { MemoryOptions } from './options/memory-option.ts';
 import type { ModelSettings, ReplyFormat } from '../core/domain/agent/agent-snapshot.ts';
 import type { Duration } from '../core/domain/run/duration.ts';
 import type { JsonObject } from '../core/domain/json/json.ts';
@@ -82,6 +83,11 @@ export interface AgentOptions<
    * the rest with `load_skill` and `read_skill_file`. The worker reads them when it starts.
    */
   skills?: SkillsOption;
+  /**
+   * A memory that outlasts the run, one for each tenant and user: the first model call of a run is given the entries that fit the message,
+   * and the model has the tools `remember`, `recall` and `forget`. The worker must have a `memory`. Default: none.
+   */
+  memory?: boolean | MemoryOptions;
   /** The most handoffs of a run that begins with the agent. Default 10. */
   maxHandoffs?: number;
   settings?: ModelSettings;

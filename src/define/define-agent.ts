@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import { timerMilliseconds } from '../core/domain/run/duration.ts';
 import { type ModelName, modelName } from '../core/domain/agent/model-name.ts';
 import { UsageError } from '../core/domain/errors/error.ts';
+import { memoryTools } from '../core/domain/memory/memory-tools.ts';
 import type { JsonObject } from '../core/domain/json/json.ts';
 import { jsonSchemaOf } from '../schema/zod-json-schema.ts';
 import type { AgentDefinition, AnyAgent, Instructions } from './agent-definition.ts';
@@ -15,6 +16,7 @@ import { checkHooks } from './hooks/hook-list.ts';
 import { agentApprovals } from './options/approval-options.ts';
 import { agentLimits } from './options/limits-options.ts';
 import { checkMcpServers } from './mcp/mcp-server.ts';
+import { agentMemory } from './options/memory-option.ts';
 import { checkSettings } from './options/model-settings.ts';
 import { nonEmpty, requireKnown, requireZod, wholeNumber } from './options/option-checks.ts';
 import { defineOutput } from './options/output-definition.ts';
@@ -48,6 +50,7 @@ const OPTIONS = [
   'approvals',
   'permissions',
   'skills',
+  'memory',
   'hooks',
   'guardrails',
   'onUnknownOutcome',
@@ -87,12 +90,11 @@ export function defineAgent<
   const tools: readonly AnyTool[] = options.tools ?? [];
   checkTools(owner, tools);
   const mcp = checkMcpServers(owner, options.mcp ?? []);
+  const { builtIn, ...knowledge } = agentKnowledge(owner, options);
   // The tools of MCP servers are known, and checked, when a run starts.
-  const toolNames =
-    mcp.length > 0 ? undefined : [...tools.map((tool) => tool.name), ...transferToolName(options), ...skillToolNames(options)];
+  const toolNames = mcp.length > 0 ? undefined : [...tools.map((tool) => tool.name), ...transferToolName(options), ...builtIn];
   const { code, replyFormat } = agentCode(owner, options, { tools, hasMcpServers: mcp.length > 0 });
   const handoffs = agentHandoffs(owner, options);
-  const skills = skillSources(owner, options);
   const approvals = agentApprovals(owner, options.approvals);
   const depsSchema = options.deps === undefined ? undefined : checkDeps(owner, options.deps);
   const output = options.output === undefined ? undefined : defineOutput(owner, { ...options, output: options.output });
@@ -109,9 +111,9 @@ export function defineAgent<
     ...(code === undefined ? {} : { code }),
     ...(replyFormat === undefined ? {} : { replyFormat }),
     ...handoffs,
-    ...(skills.length === 0 ? {} : { skills }),
+    ...knowledge,
     settings: checkSettings(owner, options.settings ?? {}, {
-      tools: mcp.length > 0 ? undefined : [...namesForModel({ tools, code, ...handoffs }), ...skillToolNames(options)],
+      tools: mcp.length > 0 ? undefined : [...namesForModel({ tools, code, ...handoffs }), ...builtIn],
       output,
     }),
     window: checkWindow(owner, options.window ?? {}),
@@ -122,6 +124,20 @@ export function defineAgent<
     parallel: options.parallel ?? true,
     modelTimeoutMs: timerMilliseconds(options.modelTimeout ?? '10m', `${owner}: "modelTimeout"`),
     modelMaxAttempts: wholeNumber(`${owner}: "modelMaxAttempts"`, options.modelMaxAttempts ?? 8, 1),
+  };
+}
+
+/** Returns the skills and the memory of an agent, and the names of the tools that they give it. */
+function agentKnowledge(
+  owner: string,
+  options: Parameters<typeof skillSources>[1] & Parameters<typeof agentMemory>[1],
+): Pick<AnyAgent, 'skills' | 'memory'> & { builtIn: readonly string[] } {
+  const skills = skillSources(owner, options);
+  const memory = agentMemory(owner, options);
+  return {
+    builtIn: [...skillToolNames(options), ...memoryTools(memory).map(({ name }) => name)],
+    ...(skills.length === 0 ? {} : { skills }),
+    ...(memory === undefined ? {} : { memory }),
   };
 }
 

@@ -29,9 +29,9 @@ const TUNING = [
 
 /**
  * Makes runs survive a crash of the process, but not of the machine: this saves 2 ms per step compared with a sync at
- * every commit.
+ * every commit. The content of runs that are removed is overwritten in the file.
  */
-const DATABASE_TUNING = ['journal_mode=WAL', 'synchronous=NORMAL'];
+const DATABASE_TUNING = ['journal_mode=WAL', 'synchronous=NORMAL', 'secure_delete=ON'];
 
 /** Returns the arguments of the Temporal CLI for one tuned local server. */
 export function startFlags(options: StartFlags): string[] {

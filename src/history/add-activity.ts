@@ -25,8 +25,7 @@ export function addActivity(execution: RecordedExecution, activity: NamedActivit
     case ACTIVITIES.checkParent:
       return;
     case ACTIVITIES.readResult:
-      addRead(execution, activity as RecordedActivity<ReadResultInput, unknown>);
-      return;
+      return addRead(execution, activity as RecordedActivity<ReadResultInput, unknown>);
     case ACTIVITIES.readCallInput:
       execution.messageReads.push(activity as RecordedExecution['messageReads'][number]);
       return;

@@ -1,4 +1,5 @@
 import type { Client } from '@temporalio/client';
+import type { Principal } from '../core/domain/run/principal.ts';
 import type { ContinueAsNewState } from '../core/loop/state/continue-as-new-state.ts';
 import { startedEvent } from './execution-chain.ts';
 import { ExecutionReader } from './execution-reader.ts';
@@ -17,19 +18,27 @@ export interface ChainedExecution {
   firstTurn: number;
 }
 
-/**
- * Returns the execution before this one and the state that it carried over, or undefined if the server does not have
- * this execution.
- */
-export async function executionBeginning(
-  client: Client,
-  runId: string,
-  executionId: string,
-): Promise<{ before?: string; carry?: ContinueAsNewState } | undefined> {
+/** The beginning of an execution. */
+export interface ExecutionBeginning {
+  /** The execution before; undefined for the first. */
+  before?: string;
+  /** The state that it carried over. */
+  carry?: ContinueAsNewState;
+  /** Whom the run acts for. */
+  principal?: Principal;
+}
+
+/** Returns the beginning of an execution, by default the newest one; undefined if the server does not have it. */
+export async function executionBeginning(client: Client, runId: string, executionId?: string): Promise<ExecutionBeginning | undefined> {
   const event = await startedEvent(client, runId, executionId);
   if (event === undefined) return undefined;
-  const reader = new ExecutionReader(executionId, client.options.loadedDataConverter);
+  const reader = new ExecutionReader(executionId ?? '', client.options.loadedDataConverter);
   await reader.read(event);
-  const { carry, continuedFrom: before } = reader.execution;
-  return { ...(before === undefined ? {} : { before }), ...(carry === undefined ? {} : { carry }) };
+  const { carry, input, program, continuedFrom: before } = reader.execution;
+  const { principal } = carry ?? program ?? input ?? {};
+  return {
+    ...(principal === undefined ? {} : { principal }),
+    ...(before === undefined ? {} : { before }),
+    ...(carry === undefined ? {} : { carry }),
+  };
 }

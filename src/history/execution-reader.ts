@@ -1,4 +1,3 @@
-import type { RecordedActivity } from './recorded-execution.ts';
 import type { Client } from '@temporalio/client';
 import { CancelledFailure, type LoadedDataConverter } from '@temporalio/common';
 import { type ChildAnswer, type ChildPart, childAnswer, childOf, childRequest } from './children/recorded-child.ts';
@@ -17,7 +16,7 @@ import {
 } from '../core/protocol.ts';
 import { checkContinueAsNewState } from '../core/wire-schemas/carry/continue-as-new-state-schema.ts';
 import { continuedFrom } from './execution-chain.ts';
-import type { RecordedInboundMessage, RecordedExecution } from './recorded-execution.ts';
+import { emptyExecution, type RecordedActivity, type RecordedExecution, type RecordedInboundMessage } from './recorded-execution.ts';
 import { localActivityOf, type Marker, patchOf } from './recorded-markers.ts';
 import { resolvedAgent } from './resolved-agent.ts';
 import { addActivity, isHandoff } from './add-activity.ts';
@@ -61,34 +60,7 @@ export class ExecutionReader {
   constructor(executionId: string, converter: LoadedDataConverter) {
     this.#converter = converter;
     this.#marking = markingConverter(converter);
-    this.execution = {
-      executionId,
-      startedAt: 0,
-      handoffs: [],
-      messageReads: [],
-      modelCalls: [],
-      summaries: [],
-      guardrailChecks: [],
-      toolCalls: new Map(),
-      stepAttempts: new Map(),
-      storings: [],
-      loads: new Map(),
-      children: new Map(),
-      localCalls: [],
-      segments: new Map(),
-      authorizations: [],
-      verifications: new Map(),
-      termsRequests: new Map(),
-      reviews: new Map(),
-      afterCalls: new Map(),
-      notifications: [],
-      ended: [],
-      timers: new Set(),
-      inboundMessages: [],
-      changes: new Set(),
-      taskTimes: [],
-      archivings: [],
-    };
+    this.execution = emptyExecution(executionId);
   }
 
   /** Reads the next event. */

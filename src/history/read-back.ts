@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { archiveFailure, notifyFailure } from '../core/activity-requests/activity-outcome.ts';
+import type { Principal } from '../core/domain/run/principal.ts';
 import type { RunResultFields } from '../core/domain/run/result.ts';
 import { beginArchiving, endArchiving, withNotArchived } from '../core/loop/state/archiving.ts';
 import { closeRun, noteNotifyEndedFailure } from '../core/loop/endings/close-run.ts';
@@ -21,6 +22,8 @@ import { RecordedTasks } from './recorded-tasks.ts';
 export interface ReadBackRun {
   /** The agent that the input names; empty if the input names none. */
   agentName: string;
+  /** Whom the run acts for. */
+  principal?: Principal;
   /** The start of the first execution of the run, in milliseconds since the epoch. */
   startedAt: number;
   /** The number of executions of the run up to this one. */
@@ -44,8 +47,10 @@ export async function readBack(runId: string, recorded: RecordedExecution, next?
   const { input, program, carry, startedAt } = recorded;
   const named =
     program === undefined ? (typeof input?.agent === 'string' ? input.agent : '') : nameOfStart({ type: 'program', input: program });
+  const principal = carry === undefined ? (program ?? input)?.principal : carry.principal;
   const known = {
     agentName: carry === undefined ? named : firstAgent(carry),
+    ...(principal === undefined ? {} : { principal }),
     startedAt: carry?.session?.startedAt ?? carry?.startedAt ?? startedAt,
     executions: (carry?.executions ?? 0) + 1,
   };

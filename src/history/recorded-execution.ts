@@ -194,3 +194,35 @@ export function callKey({ program, carry }: Pick<RecordedExecution, 'program' | 
 export function callAddress(offset: number, index: number): string {
   return `${offset}/${index}`;
 }
+
+/** Returns an execution of which nothing was read yet. */
+export function emptyExecution(executionId: string): RecordedExecution {
+  return {
+    executionId,
+    startedAt: 0,
+    handoffs: [],
+    messageReads: [],
+    modelCalls: [],
+    summaries: [],
+    guardrailChecks: [],
+    toolCalls: new Map(),
+    stepAttempts: new Map(),
+    storings: [],
+    loads: new Map(),
+    children: new Map(),
+    localCalls: [],
+    segments: new Map(),
+    authorizations: [],
+    verifications: new Map(),
+    termsRequests: new Map(),
+    reviews: new Map(),
+    afterCalls: new Map(),
+    notifications: [],
+    ended: [],
+    timers: new Set(),
+    inboundMessages: [],
+    changes: new Set(),
+    taskTimes: [],
+    archivings: [],
+  };
+}

@@ -6,8 +6,6 @@ import {
   summaryFailure,
   summaryOutcome,
 } from '../core/activity-requests/activity-outcome.ts';
-import { unreadMessage } from '../core/activity-requests/child-requests.ts';
-import type { MessageContent } from '../core/domain/sessions/message-content.ts';
 import { unresolved } from '../core/activity-requests/resolve-request.ts';
 import { guardrailFailure, guardrailOutcome } from '../core/activity-requests/guardrail-request.ts';
 import { earlierFailure } from '../core/activity-requests/program-requests.ts';
@@ -47,7 +45,7 @@ import type {
 import type { SessionPorts } from '../core/sessions/session-ports.ts';
 import type { RunState } from '../core/loop/state/run-state.ts';
 import { derivedEventId } from './event-ids.ts';
-import { childOf } from './children/recorded-child.ts';
+import { RecordedKeeper } from './children/recorded-keeper.ts';
 import { RecordedAgents } from './children/recorded-agents.ts';
 import { RecordedSteps } from './program/recorded-steps.ts';
 import type { RecordedTasks } from './recorded-tasks.ts';
@@ -78,11 +76,10 @@ export class RecordedPorts implements ProgramPorts, SessionPorts {
   #guardrailChecks = 0;
   #authorizations = 0;
   #notifications = 0;
-  #reports = 0;
-  #messageReads = 0;
   readonly #tools: RecordedToolCalls;
   readonly #steps: RecordedSteps;
   readonly #agents: RecordedAgents;
+  readonly #keeper: RecordedKeeper;
 
   constructor(recorded: RecordedExecution, tasks: RecordedTasks, { ids, callEvents }: RecordedIds) {
     this.#recorded = recorded;
@@ -93,6 +90,7 @@ export class RecordedPorts implements ProgramPorts, SessionPorts {
     this.#tools = new RecordedToolCalls(recorded, tasks);
     this.#steps = new RecordedSteps(recorded, tasks);
     this.#agents = new RecordedAgents(recorded, tasks);
+    this.#keeper = new RecordedKeeper(recorded, tasks);
   }
 
   now(): number {
@@ -257,18 +255,8 @@ export class RecordedPorts implements ProgramPorts, SessionPorts {
     return this.resolveHandoff(this.#state?.snapshot.name ?? '');
   }
 
-  async readMessage(): Promise<MessageContent> {
-    const recorded = this.#recorded.messageReads[this.#messageReads];
-    this.#messageReads += 1;
-    const ended = await this.#tasks.endOf(recorded, { isWaitedFor: true });
-    return ended.failure === undefined ? { type: 'read', content: ended.output } : unreadMessage(ended.failure);
-  }
-
-  async turnEnded(runId: string): Promise<void> {
-    const recorded = childOf(this.#recorded, runId).reports[this.#reports];
-    this.#reports += 1;
-    await this.#tasks.endOf(recorded, { isWaitedFor: true, isNeverRefused: true });
-  }
+  readonly readMessage: SessionPorts['readMessage'] = () => this.#keeper.readMessage();
+  readonly turnEnded: SessionPorts['turnEnded'] = (runId) => this.#keeper.turnEnded(runId);
 
   async endChildren(): Promise<void> {
     // Their ends are signals of the history.

@@ -1,3 +1,5 @@
+import { errorMessage } from '../core/domain/errors/error.ts';
+import { ASK_AGAIN } from '../core/protocol.ts';
 import { LOG_LEVELS, type LogChoice } from './log-choice.ts';
 import { type LogEntry, logJson, logLine } from './log-line.ts';
 
@@ -15,8 +17,14 @@ export function logWriter({ level, format }: LogChoice, write: (text: string) =>
   const leastOfSdk = Math.max(least, LOG_LEVELS.indexOf('WARN'));
   return (entry) => {
     const from = OF_AUTHORS.includes(entry.meta?.['sdkComponent']) ? least : leastOfSdk;
-    if (severity(entry.level) >= from) write(asText(entry));
+    if (severity(levelOf(entry)) >= from) write(asText(entry));
   };
+}
+
+/** Returns the level of an entry. The SDK logs as an error that a worker refused a query, whose caller sends it again. */
+function levelOf({ level, meta }: LogEntry): string {
+  const error = meta?.['error'];
+  return error !== undefined && errorMessage(error).startsWith(ASK_AGAIN) ? 'DEBUG' : level;
 }
 
 function severity(level: string): number {

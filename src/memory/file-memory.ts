@@ -2,9 +2,9 @@ import { mkdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { LonghaulError, UsageError } from '../core/domain/errors/error.ts';
 import { writeWhole } from '../payload-store/run-folder.ts';
-import { findEntries, newEntry, withEntry, withoutScope } from './entries.ts';
+import { findEntries, type ListedEntry, listedEntry, listEntries, withEntry, withoutEntries, withoutNamespaces } from './entries.ts';
 import { type LockOptions, withFileLock } from './file-lock.ts';
-import type { MemoryBackend, MemoryEntry } from './memory-backend.ts';
+import type { MemoryStore } from './memory-store.ts';
 
 /** The options of a memory in a file. */
 export interface FileMemoryOptions {
@@ -12,7 +12,7 @@ export interface FileMemoryOptions {
   file: string;
 }
 
-const VERSION = 1;
+const VERSION = 2;
 
 /**
  * Creates a memory in one file, for the workers of one machine. Each change replaces the file as a whole: a reader finds the values
@@ -21,17 +21,17 @@ const VERSION = 1;
  * not promise that between machines, on network file systems, or if a process stands still for longer than that in the middle of a
  * change. Every call reads the whole file: it is for thousands of values, not for millions. Throws a UsageError without a file.
  */
-export function fileMemory(options: FileMemoryOptions): MemoryBackend {
+export function fileMemory(options: FileMemoryOptions): MemoryStore {
   return lockedFileMemory(options, {});
 }
 
 /** Creates a memory in a file whose wait for the lock can be set. */
-export function lockedFileMemory(options: FileMemoryOptions, lock: LockOptions): MemoryBackend {
+export function lockedFileMemory(options: FileMemoryOptions, lock: LockOptions): MemoryStore {
   if (typeof options.file !== 'string' || options.file === '') {
     throw new UsageError('fileMemory: "file" is missing: write the path of a file that every worker of the machine sees');
   }
   const file = path.resolve(options.file);
-  const change = async (changed: (entries: MemoryEntry[]) => MemoryEntry[]): Promise<number> => {
+  const change = async (changed: (entries: ListedEntry[]) => ListedEntry[]): Promise<number> => {
     await mkdir(path.dirname(file), { recursive: true });
     return withFileLock(
       `${file}.lock`,
@@ -45,18 +45,20 @@ export function lockedFileMemory(options: FileMemoryOptions, lock: LockOptions):
     );
   };
   return {
-    store: async (key, value, metadata = {}) => {
-      const entry = newEntry(key, value, metadata);
-      await change((entries) => withEntry(entries, entry));
-      return entry;
+    remember: async (given) => {
+      const added = listedEntry(given);
+      await change((entries) => withEntry(entries, added));
+      return added.entry;
     },
-    retrieve: async (query, asked) => findEntries(await readEntries(file), query, asked),
-    clear: (scope) => change((entries) => withoutScope(entries, scope)),
+    recall: async (query) => findEntries(await readEntries(file), query),
+    forget: (what) => change((entries) => withoutEntries(entries, what)),
+    forgetNamespaces: ({ prefix }) => change((entries) => withoutNamespaces(entries, prefix)),
+    list: async (what) => listEntries(await readEntries(file), what),
   };
 }
 
 /** Reads the entries of a file; none if there is no file. A file with another content is never replaced. */
-async function readEntries(file: string): Promise<MemoryEntry[]> {
+async function readEntries(file: string): Promise<ListedEntry[]> {
   let text: string;
   try {
     text = await readFile(file, 'utf8');
@@ -65,7 +67,7 @@ async function readEntries(file: string): Promise<MemoryEntry[]> {
     throw error;
   }
   const { version, entries } = parse(text);
-  if (version === VERSION && Array.isArray(entries)) return entries as MemoryEntry[];
+  if (version === VERSION && Array.isArray(entries)) return entries as ListedEntry[];
   throw new LonghaulError('memory_unavailable', `the file "${file}" is no memory of this release: use another file, or move it away`);
 }
 

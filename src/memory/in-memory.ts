@@ -1,20 +1,26 @@
-import { findEntries, newEntry, withEntry, withoutScope } from './entries.ts';
-import type { MemoryBackend, MemoryEntry } from './memory-backend.ts';
+import { findEntries, type ListedEntry, listedEntry, listEntries, withEntry, withoutEntries, withoutNamespaces } from './entries.ts';
+import type { MemoryStore } from './memory-store.ts';
 
 /** Creates a memory that lasts as long as the process, for tests. */
-export function inMemory(): MemoryBackend {
-  let entries: MemoryEntry[] = [];
+export function inMemory(): MemoryStore {
+  let list: ListedEntry[] = [];
   return {
-    store: async (key, value, metadata = {}) => {
-      const entry = newEntry(key, value, metadata);
-      entries = withEntry(entries, entry);
-      return structuredClone(entry);
+    remember: async (given) => {
+      const added = listedEntry(given);
+      list = withEntry(list, added);
+      return structuredClone(added.entry);
     },
-    retrieve: async (query, options) => findEntries(entries, query, options),
-    clear: async (scope) => {
-      const before = entries.length;
-      entries = withoutScope(entries, scope);
-      return before - entries.length;
+    recall: async (query) => findEntries(list, query),
+    forget: async (what) => {
+      const before = list.length;
+      list = withoutEntries(list, what);
+      return before - list.length;
     },
+    forgetNamespaces: async ({ prefix }) => {
+      const before = list.length;
+      list = withoutNamespaces(list, prefix);
+      return before - list.length;
+    },
+    list: async (what) => listEntries(list, what),
   };
 }

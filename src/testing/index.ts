@@ -26,3 +26,5 @@ export { assertRequest, assertSameRun, assertTimeline, type ExpectedLine } from 
 export { timelineOf } from './timeline.ts';
 export { withoutIdsAndTimes, type ComparableRun } from './comparable.ts';
 export { forbidRealModels, type ForbidOptions } from '../model/real-models.ts';
+export { memoryStoreConformance } from '../memory/conformance/memory-store-conformance.ts';
+export type { ConformanceCase } from '../memory/conformance/conformance-case.ts';

@@ -3,7 +3,7 @@ import type { ProgramResult } from '../core/domain/run/program-result.ts';
 import type { Anchor } from '../anchors/anchor.ts';
 import type { AnyProgram, GivenInputOf } from '../define/program/program-definition.ts';
 import type { Resources } from '../define/context/run-context.ts';
-import type { MemoryBackend } from '../memory/memory-backend.ts';
+import type { MemoryStore } from '../memory/memory-store.ts';
 import type { EffectsLedger } from './effects-ledger.ts';
 import type { TestCircumstances, TestedRecord } from './tested-run.ts';
 
@@ -15,7 +15,7 @@ export interface ProgramTestOptions<Program = AnyProgram> extends Omit<TestCircu
   /** Anchors of one's own that the program names. */
   anchors?: readonly Anchor[];
   /** The memory of the program. Default: a new one in the process. */
-  memory?: MemoryBackend;
+  memory?: MemoryStore;
   /** The live objects that its tools use. */
   resources?: Resources;
 }

@@ -13,6 +13,7 @@ import type { ModelPrice } from '../core/domain/model/price.ts';
 import type { DefaultOutput, RunResult } from '../core/domain/run/result.ts';
 import type { RunOpening } from '../core/domain/run/opening.ts';
 import type { StepResult } from '../core/domain/record/step.ts';
+import type { MemoryStore } from '../memory/memory-store.ts';
 import type { PayloadStore } from '../payload-store/payload-store.ts';
 import type { SecretSource } from '../secrets/secret-source.ts';
 import type { Decide } from './decisions.ts';
@@ -42,6 +43,8 @@ export interface TestCircumstances {
   secrets?: Readonly<Record<string, string>> | SecretSource | readonly SecretSource[];
   /** The store for large tool results. */
   payloadStore?: PayloadStore;
+  /** The memory of agents with `memory`. */
+  memory?: MemoryStore;
   prices?: Readonly<Record<string, ModelPrice>>;
   /** The hooks of all agents, as on a worker. */
   hooks?: readonly AnyHook[];

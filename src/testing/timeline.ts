@@ -34,6 +34,7 @@ function headlines({
   interrupted,
   compaction,
   contextUpdates,
+  memory,
 }: Event): string[] {
   const lines: string[] = [];
   if (decision !== undefined) {
@@ -46,6 +47,8 @@ function headlines({
   if (failed !== undefined) lines.push(`a model call failed: ${failed.code}`);
   if (interrupted && content.length === 0) lines.push(`${author}: (interrupted)`);
   if (compaction?.evicted !== undefined) lines.push(`${compaction.evicted.length} old results are removed from the window`);
+  if (compaction?.dropped !== undefined) lines.push('what was recalled is removed from the window');
+  if (memory !== undefined && 'unavailable' in memory) lines.push(`the memory is not available: ${memory.unavailable}`);
   for (const { operations } of contextUpdates ?? []) for (const { op, key } of operations) lines.push(`deps: ${op} ${key}`);
   return lines;
 }

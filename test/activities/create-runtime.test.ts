@@ -2,8 +2,9 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { createRuntime, type RuntimeOptions } from '../../activities/create-runtime.ts';
 import { ask, defineProgram, tool, unit } from '../../src/define/program/index.ts';
-import { defineTool } from '../../src/index.ts';
+import { agentTool, defineAgent, defineTool } from '../../src/index.ts';
 import { scriptedModel } from '../../src/testing/index.ts';
+import { fakeMemory } from '../fakes/fake-memory.ts';
 
 const lacking = { description: 'Acts.', parameters: z.object({}), execute: () => null };
 const pay = defineTool({ ...lacking, name: 'pay', resources: ['ledger'] });
@@ -23,6 +24,16 @@ test.each([
   expect(runtime(withPay)).toThrow('tool "pay" of programs needs the resource "ledger", but the worker has none of that name');
   expect(runtime({ ...withPay, resources: { ledger: {} } })).not.toThrow();
   expect(runtime(withDump)).toThrow('tool "dump" of programs has "overflow": "spill", but the worker has no "payloadStore"');
+});
+
+test('a worker without a memory cannot have an agent that uses one', () => {
+  const clerk = defineAgent({ name: 'clerk', model: 'scripted/m', memory: true });
+  expect(runtime({ agents: [clerk] })).toThrow(
+    'agent "clerk" has "memory", but the worker has none: give the worker "memory", such as fileMemory({ file })',
+  );
+  const lead = defineAgent({ name: 'lead', model: 'scripted/m', tools: [agentTool(clerk)] });
+  expect(runtime({ agents: [lead] })).toThrow('agent "clerk" has "memory"');
+  expect(runtime({ agents: [lead], memory: fakeMemory() })).not.toThrow();
 });
 
 function programOf(step: ReturnType<typeof tool>) {

@@ -42,6 +42,7 @@ const ZONES: readonly Zone[] = [
     may: ['src/core/domain/', 'src/core/json-schema/', 'src/core/loop/state/'],
     mayTypes: ['src/core/protocol.ts'],
   },
+  { files: 'src/core/saved/', may: ['src/core/domain/', 'src/core/json-schema/', 'src/core/wire-schemas/'] },
   { files: 'src/core/program/errors/', may: ['src/core/domain/'] },
   { files: 'src/core/program/validation/', may: ['src/core/domain/', 'src/core/program/errors/'] },
   { files: 'src/core/program/refine/', may: ['src/core/domain/', 'src/core/program/errors/'] },
@@ -164,7 +165,7 @@ const ZONES: readonly Zone[] = [
   },
   {
     files: 'src/testing/',
-    may: ['src/core/', 'src/require-node.ts', 'src/model/real-models.ts'],
+    may: ['src/core/', 'src/memory/conformance/', 'src/require-node.ts', 'src/model/real-models.ts'],
     mayTypes: ['src/', 'worker/'],
     mayLazily: ['src/dev-server/'],
     packages: ['node:*'],

@@ -33,6 +33,18 @@ describe('the command line of the bench', () => {
   });
 });
 
+describe('the command line of the bench of sessions', () => {
+  it('has defaults, and its own length of an answer', () => {
+    expect(parseOptions(['session', '--messages', '1000', '--json'])).toEqual({
+      command: 'session',
+      messages: 1_000,
+      resultChars: 500,
+      idleSeconds: 60,
+      quiet: true,
+    });
+  });
+});
+
 describe('the command line of the comparison', () => {
   it('has defaults too', () => {
     expect(parseOptions(['peers'])).toEqual({
@@ -71,4 +83,15 @@ describe('the command lines of long and of many runs', () => {
   it('require a run that can be divided into tenths', () => {
     expect(() => parseOptions(['endless', '--steps', '9'])).toThrow('--steps is "9": write a whole number of at least 10');
   });
+});
+
+it('idle sessions are 2,000 on a worker that caches 50', () => {
+  expect(parseOptions(['idle-sessions'])).toEqual({
+    command: 'idle-sessions',
+    sessions: 2_000,
+    cached: 50,
+    resultChars: 500,
+    quiet: false,
+  });
+  expect(() => parseOptions(['idle-sessions', '--sessions', 'many'])).toThrow('--sessions is "many"');
 });

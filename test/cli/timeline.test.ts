@@ -113,6 +113,22 @@ ann · raised limits: steps 20
 ann · approved raised limits: steps 20`);
 });
 
+test('the end of a turn of a session is a line between its last step and the next message', () => {
+  const answer = event('clerk', [{ type: 'message', role: 'assistant', content: 'Hi.' }], { usage: null });
+  const end = event('clerk', [], { turn: { number: 1, status: 'completed', stopReason: 'final_answer' } });
+  const failed = event('clerk', [], { turn: { number: 2, status: 'error', stopReason: 'error', error: 'no\nkey' } });
+  const records = inOrder([said('Hello'), answer, end, said('And?'), failed], [{ ...newStep(1), thought: 'Hi.' }]);
+  expect(told(records)).toBe(`
+user · Hello
+
+Step 1 · stop
+  Hi.
+
+clerk · turn 1 ended: completed
+user · And?
+clerk · turn 2 ended: error: no key`);
+});
+
 test('what a run was started with is told before its first step', () => {
   const given = { given: true } as const;
   const records = inOrder(

@@ -44,7 +44,7 @@ test('model, settings, tags and deadline are in the input of the run, and all ot
     memo: { ticket: 17 },
     priority: { priorityKey: 1, fairnessKey: 'acme' },
   });
-  expect(options?.typedSearchAttributes).toMatchObject({ getAll: expect.any(Function) as unknown });
+  expect(options?.typedSearchAttributes).toEqual([{ key: tenant, value: 'acme' }]);
 });
 
 test('a start without options is sent as before', async () => {
@@ -114,6 +114,11 @@ describe('options with which a run cannot start are refused before anything is s
     ['an invalid memo', { memo: [] as never }, '"memo" must be an object'],
     ['a priority of 0', { priority: 0 }, '"priority" is 0: write a whole number of at least 1'],
     ['a fairness key that is too long', { fairnessKey: 'ü'.repeat(33) }, 'write a text of at most 64 bytes'],
+    [
+      'a secret among the claims',
+      { principal: { user: 'ada', claims: { apiKey: 'k' } } },
+      'principal.claims.apiKey is a text under the name of a credential',
+    ],
     ['two deadlines', { deadline: '1h', limits: { deadline: '2h' } }, 'there are two deadlines'],
     ['a deadline without a unit', { deadline: '2' as '2h' }, '"limits.deadline" is "2"'],
   ])('%s', async (_, options, problem) => {

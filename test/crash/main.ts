@@ -11,13 +11,14 @@ import { codeSubject } from './code/code-subject.ts';
 import { programSubject } from './program/program-subject.ts';
 import { agentSubject } from './reference/agent-subject.ts';
 import { runRandomly } from './runs/random-runs.ts';
+import { sessionSubject } from './session/session-subject.ts';
 import { runUndisturbed } from './runs/undisturbed-run.ts';
 import { treeSubject } from './tree/tree-subject.ts';
 import type { RecordOfRun, Subject, SubjectName } from './subject.ts';
 
 /**
  * `npm run crash`: kills a worker, and then the server, at every point of a run of an agent and at points of runs of a
- * program, of code and of a tree of agents, and checks that the run ends like an undisturbed one, with every effect once. Reports its progress on stderr; prints a
+ * program, of code, of a tree of agents and of a session, and checks that the run ends like an undisturbed one, with every effect once. Reports its progress on stderr; prints a
  * line for each point, one for each kind of run, with `--json` a line with the outcome, and a closing line. Exit code 0: all checks hold; 1: some do not.
  */
 
@@ -100,6 +101,7 @@ const outcomes = await withResources({ say, queries: options.queries }, async (r
   const all: Outcome[] = [];
   for (const name of options.only) {
     if (name === 'program') all.push(...(await runSubject(resources, programSubject)));
+    else if (name === 'session') all.push(...(await runSubject(resources, sessionSubject)));
     else if (name === 'tree') all.push(...(await runSubject(resources, treeSubject)));
     else all.push(...(await runSubject(resources, name === 'agent' ? agentSubject : codeSubject)));
   }

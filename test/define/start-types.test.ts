@@ -1,4 +1,5 @@
 import { describe, expect, expectTypeOf, test } from 'vitest';
+import type { SavedContext } from '../../src/client/index.ts';
 import type { LonghaulClient as PublishedClient } from 'longhaul/client';
 import { z } from 'zod';
 import type { agents } from '../../examples/first-agent/agents.ts';
@@ -119,6 +120,19 @@ describe("a start takes the input type of its agent's deps", () => {
 });
 
 describe('a start takes what the run begins with', () => {
+  test('a saved context or an earlier run, whose deps it takes over', () => {
+    expect(async ({ client, saved }: Api & { saved: SavedContext }) => {
+      await client.start(teller, { saved });
+      await client.run(teller, { saved, input: 'Q', deps: { locale: 'fr' }, timeout: 5 });
+      await client.start(teller, { previousRunId: 'teller-1', input: 'Q' });
+      await client.start('teller', { previousRunId: 'teller-1', deps: { any: 1 } });
+      // @ts-expect-error It is a text.
+      await client.start(teller, { saved, deps: { locale: 1 } });
+      // @ts-expect-error There is no such field.
+      await client.start(teller, { previousRunId: 'teller-1', deps: { lang: 'fr' } });
+    }).toBeTypeOf('function');
+  });
+
   test('an input, messages, or both', () => {
     const messages: ContentItem[] = [];
     expect(async ({ client, testAgent: inMemory, durableTest: durable, runAgent: child }: Api) => {

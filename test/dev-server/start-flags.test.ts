@@ -12,7 +12,9 @@ test('every server is tuned, and a server with a database file gets the pragmas'
   expect(inMemory).not.toContain('--search-attribute');
 
   const onDisk = startFlags({ port: 7000, dbFile: 'runs.sqlite' }).join(' ');
-  expect(onDisk).toContain('--db-filename=runs.sqlite --sqlite-pragma=journal_mode=WAL --sqlite-pragma=synchronous=NORMAL');
+  expect(onDisk).toContain(
+    '--db-filename=runs.sqlite --sqlite-pragma=journal_mode=WAL --sqlite-pragma=synchronous=NORMAL --sqlite-pragma=secure_delete=ON',
+  );
 });
 
 test('the UI and the search attributes are flags if they are requested', () => {

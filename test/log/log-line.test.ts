@@ -109,3 +109,12 @@ describe('the level is chosen', () => {
     expect(() => chosenLog({ logFormat: 'xml' as never }, {})).toThrow('the worker: "logFormat" is "xml": write "text", "json"');
   });
 });
+
+test('a query that the worker refused is not written: its caller sends it again', () => {
+  const lines: string[] = [];
+  const write = logWriter({ level: 'DEBUG', format: 'text' }, (text) => lines.push(text));
+  const refused = withStack(new Error('Ask again: workflow "clerk-1" has just got events that no workflow task has handled yet'));
+  write(entry({ sdkComponent: 'worker', error: refused }, { level: 'ERROR' }));
+  write(entry({ sdkComponent: 'worker', error: new Error('no such query') }, { level: 'ERROR' }));
+  expect(lines).toEqual([expect.stringContaining('no such query')]);
+});

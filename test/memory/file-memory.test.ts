@@ -26,21 +26,21 @@ function lockOf(owner: object): Promise<void> {
 
 describe('a memory in a file', () => {
   it('outlasts the object that wrote it', async () => {
-    await fileMemory({ file }).store('k', 'v');
-    expect(await fileMemory({ file }).retrieve('k')).toMatchObject([{ value: 'v' }]);
+    await fileMemory({ file }).remember({ namespace: 'n', key: 'k', value: 'v' });
+    expect(await fileMemory({ file }).recall({ text: 'k' })).toMatchObject([{ value: 'v' }]);
   });
 
   it('loses nothing that several processes store at once', async () => {
-    const store = (prefix: string): Promise<unknown> => promisify(execFile)(process.execPath, [STORE_MANY, file, prefix, '25']);
+    const store = (prefix: string): Promise<unknown> => promisify(execFile)(process.execPath, [STORE_MANY, 'file', file, prefix, '25']);
     await Promise.all(['a', 'b', 'c'].map(store));
     const memory = fileMemory({ file });
-    for (const scope of ['a', 'b', 'c']) expect(await memory.retrieve('', { scope, topK: 100 })).toHaveLength(25);
+    for (const namespace of ['a', 'b', 'c']) expect(await memory.recall({ text: '', namespace, topK: 100 })).toHaveLength(25);
     expect(await readdir(folder)).toEqual(['memory.json']);
   });
 
   it('takes over the lock of a process that has ended', async () => {
     await lockOf({ pid: NO_PROCESS });
-    await fileMemory({ file }).store('k', 'v');
+    await fileMemory({ file }).remember({ namespace: 'n', key: 'k', value: 'v' });
     expect(await readdir(folder)).toEqual(['memory.json']);
   });
 
@@ -48,31 +48,35 @@ describe('a memory in a file', () => {
     for (const owner of [{}, { host: 'another', pid: NO_PROCESS }]) {
       await lockOf(owner);
       await utimes(`${file}.lock`, new Date(0), new Date(0));
-      await fileMemory({ file }).store('k', 'v');
+      await fileMemory({ file }).remember({ namespace: 'n', key: 'k', value: 'v' });
     }
     await writeFile(`${file}.lock`, '');
     await utimes(`${file}.lock`, new Date(0), new Date(0));
-    expect(await fileMemory({ file }).clear()).toBe(1);
+    expect(await fileMemory({ file }).forget({})).toBe(1);
   });
 
   it('waits for the lock of another process, and says which file it is', async () => {
     for (const owner of [{}, { host: 'another', pid: NO_PROCESS }]) {
       await lockOf(owner);
       const memory = lockedFileMemory({ file }, { waitMs: 50 });
-      const error: unknown = await memory.store('k', 'v').catch((caught: unknown) => caught);
+      const error: unknown = await memory.remember({ namespace: 'n', key: 'k', value: 'v' }).catch((caught: unknown) => caught);
       expect(errorCode(error)).toBe('memory_unavailable');
       expect(String(error)).toContain(`the lock "${file}.lock" has not become free`);
     }
     expect(await readdir(folder)).toEqual(['memory.json.lock']);
     await rm(`${file}.lock`);
-    await fileMemory({ file }).store('k', 'v');
+    await fileMemory({ file }).remember({ namespace: 'n', key: 'k', value: 'v' });
   });
 
   it('never replaces a file with another content', async () => {
-    for (const content of ['', '{broken', '[]', 'null', '{"version":2,"entries":[]}']) {
+    for (const content of ['', '{broken', '[]', 'null', '{"version":1,"entries":[]}']) {
       await writeFile(file, content);
       const memory = fileMemory({ file });
-      for (const use of [() => memory.store('k', 'v'), () => memory.retrieve('k'), () => memory.clear()]) {
+      for (const use of [
+        () => memory.remember({ namespace: 'n', key: 'k', value: 'v' }),
+        () => memory.recall({ text: 'k' }),
+        () => memory.forget({}),
+      ]) {
         expect(errorCode(await use().catch((caught: unknown) => caught))).toBe('memory_unavailable');
       }
       expect(await readFile(file, 'utf8')).toBe(content);

@@ -27,7 +27,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'renames an activity',
-    file: 'src/core/protocol.ts',
+    file: 'src/core/protocol-names.ts',
     find: "callModel: 'callModel'",
     replace: "callModel: 'askModel'",
     history: 'completed-with-structured-output',
@@ -116,7 +116,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'summarises by another activity',
-    file: 'src/core/protocol.ts',
+    file: 'src/core/protocol-names.ts',
     find: "summarise: 'summarise'",
     replace: "summarise: 'condense'",
     history: 'compacted-and-summarised',

@@ -8,6 +8,7 @@ import { PROGRAM_RUN } from '../../src/core/protocol.ts';
 import { startDevServer } from '../../src/dev-server/index.ts';
 import { scriptedModel } from '../../src/testing/index.ts';
 import { createWorker, type CreateWorkerOptions, inMemory } from '../../worker/index.ts';
+import { fakeMemory } from '../fakes/fake-memory.ts';
 import { historyFile } from './histories.ts';
 import { notebook } from './local-agents.ts';
 import { RecordedRun } from './recorded-run.ts';
@@ -27,6 +28,7 @@ async function play(client: LonghaulClient, server: { address: string }, name: s
   const worker = await createWorker({
     address: server.address,
     taskQueue: name,
+    memory: fakeMemory(),
     ...definitionsOf(scenario),
     providers: { scripted, child },
     workflowsPath,

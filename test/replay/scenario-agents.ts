@@ -30,6 +30,14 @@ const skilled = defineAgent({
   skills: [new URL('../testing/skills', import.meta.url)],
 });
 
+const mindful = defineAgent({
+  name: 'mindful',
+  model: 'scripted/m',
+  tools: [search],
+  memory: { recall: { topK: 2 } },
+  window: { maxBytes: 6_000, keepResults: 1 },
+});
+
 const sequential = defineAgent({ name: 'sequential', model: 'scripted/m', tools: [search, broken], parallel: false });
 const typed = defineAgent({ name: 'typed', model: 'scripted/m', output: z.object({ answer: z.number() }), limits: { steps: 5 } });
 const researcher = defineAgent({ name: 'researcher', model: 'scripted/m' });
@@ -120,5 +128,6 @@ export const agents = [
   leader,
   sideBySide,
   skilled,
+  mindful,
   checked,
 ];

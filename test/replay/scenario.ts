@@ -1,5 +1,6 @@
 import type { LonghaulClient, RunHandle } from '../../src/client/index.ts';
 import type { ContentItem } from '../../src/core/domain/content/content.ts';
+import type { Principal } from '../../src/core/domain/run/principal.ts';
 import type { RunOverrides } from '../../src/core/domain/run/overrides.ts';
 import type { SessionInput } from '../../src/core/domain/sessions/session-input.ts';
 import type { ProgramInput } from '../../src/core/protocol.ts';
@@ -30,7 +31,7 @@ interface Circumstances {
 export interface AgentScenario extends Circumstances {
   agent: string;
   /** The options of the start beside agent, input and deps. */
-  start?: RunOverrides & { input?: string; messages?: readonly ContentItem[]; session?: SessionInput };
+  start?: RunOverrides & { input?: string; messages?: readonly ContentItem[]; principal?: Principal; session?: SessionInput };
   /** A workflow of the tests instead of a run. */
   workflowType?: string;
 }

@@ -11,6 +11,7 @@ import { keptAgents } from './scenarios/agents/kept-agents.ts';
 import { localTools } from './scenarios/agents/local-tools.ts';
 import { messages } from './scenarios/agents/messages.ts';
 import { sessions } from './scenarios/agents/sessions.ts';
+import { memory } from './scenarios/agents/memory.ts';
 import { skills } from './scenarios/agents/skills.ts';
 import { subAgents } from './scenarios/agents/sub-agents.ts';
 import { programScenarios } from './scenarios/programs/program-scenarios.ts';
@@ -30,6 +31,7 @@ export const scenarios: Record<string, Scenario> = {
   ...handoffs,
   ...sessions,
   ...skills,
+  ...memory,
   ...subAgents,
   ...keptAgents,
   ...hooked,

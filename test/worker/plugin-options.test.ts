@@ -4,7 +4,7 @@ import { UsageError } from '../../src/core/domain/errors/error.ts';
 import { defineAgent, defineTool } from '../../src/index.ts';
 import { scriptedModel } from '../../src/testing/index.ts';
 import { connect, LonghaulClient } from '../../src/client/index.ts';
-import { createWorker, LonghaulPlugin, type LonghaulPluginOptions } from '../../worker/index.ts';
+import { createWorker, inMemory, LonghaulPlugin, type LonghaulPluginOptions } from '../../worker/index.ts';
 
 function pluginWith(options: object): LonghaulPlugin {
   return new LonghaulPlugin({ agents: [], providers: {}, ...options } satisfies LonghaulPluginOptions);
@@ -29,6 +29,12 @@ describe('invalid prices are refused where the worker is created', () => {
 
 test.each(['authorize', 'notify'])('"%s" has to be a function', (name) => {
   expect(() => pluginWith({ [name]: { as: 'me' } })).toThrow(new UsageError(`the worker: "${name}" is {"as":"me"}: write a function`));
+});
+
+test('"embed" has to be a function, and needs a memory', () => {
+  expect(() => pluginWith({ embed: [], memory: inMemory() })).toThrow('the worker: "embed" is []: write a function');
+  expect(() => pluginWith({ embed: async () => [[1]] })).toThrow('the worker has "embed" but no "memory"');
+  expect(pluginWith({ embed: async () => [[1]], memory: inMemory() })).toBeInstanceOf(LonghaulPlugin);
 });
 
 test.each(['archiveTimeout', 'heartbeatEvery'])('"%s" has to be a duration that a timer can hold', (name) => {

@@ -5,7 +5,15 @@ import { ensureSearchAttributes, type SearchAttributeAccess } from '../../worker
 const KEYWORD = 2;
 const KEYWORD_LIST = 7;
 const TEXT = 1;
-const ALL = { LonghaulAgent: KEYWORD, LonghaulStatus: KEYWORD, LonghaulWaitingFor: KEYWORD_LIST, LonghaulTag: KEYWORD_LIST };
+const ALL = {
+  LonghaulAgent: KEYWORD,
+  LonghaulStatus: KEYWORD,
+  LonghaulWaitingFor: KEYWORD_LIST,
+  LonghaulTag: KEYWORD_LIST,
+  LonghaulSession: KEYWORD,
+  LonghaulTenant: KEYWORD,
+  LonghaulUser: KEYWORD,
+};
 
 interface Namespace {
   attributes: Record<string, number>;
@@ -50,7 +58,7 @@ async function ensured(namespace: Namespace): Promise<{ has: KnownSearchAttribut
   return { has, warnings };
 }
 
-test('a namespace without search attributes gets all four, each with its type', async () => {
+test('a namespace without search attributes gets all of them, each with its type', async () => {
   const attributes = {};
   expect(await ensured({ attributes })).toEqual({ has: { agentAndStatus: true, waitingFor: true, tag: true }, warnings: [] });
   expect(attributes).toEqual(ALL);

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { newProgramState } from '../../src/core/domain/program/carried-program.ts';
 import { DEFAULT_MODEL_CALLS } from '../../src/core/domain/program/document.ts';
 import type { StepState } from '../../src/core/domain/program/program-state.ts';
+import { noUsage } from '../../src/core/domain/model/usage.ts';
 import { newStep, newToolCallRecord } from '../../src/core/domain/record/step.ts';
 import { newRunState } from '../../src/core/loop/state/run-state.ts';
 import { currentDetails } from '../../workflows/visibility/current-details.ts';
@@ -25,6 +26,28 @@ test('the details name the newest verified calls, with the reasons', () => {
   expect(lines).toEqual(
     [2, 3, 4].map((step) => `- **pay** of step ${step} verified: it did not happen (its answer was lost: its worker gave no answer)`),
   );
+});
+
+test('the details of a session show its turns and tokens against its limits, and those of a turn only while one goes on', () => {
+  const now = Date.parse(AT);
+  const spent = { stepsUsed: 7, usage: { ...noUsage(), totalTokens: 900 }, toolCallsTotal: 0, toolCallsByName: {} };
+  const state = newRunState(
+    { runId: 'talk-1', snapshot: testSnapshot(), input: 'Q', startedAt: now },
+    { now: () => now, uuid: () => 'e0' },
+  );
+  state.status = 'idle';
+  state.context.currentStep = 7;
+  state.session = { startedAt: now, turns: 3, spent, compactedAt: 0, limits: { costUsd: 2 } };
+  const shown = (): string[] =>
+    currentDetails(state, { agentName: 'agent', missing: [] })
+      .split('\n')
+      .filter((line) => /^(#|-)/.test(line));
+  const idle = ['- **Turns** 3 of 10', '- **Tokens of all turns** 900 of 200000', '- **Cost of all turns** &#36;0.00 of &#36;2.00'];
+  expect(shown()).toEqual([expect.stringMatching(/^### .*: idle$/), ...idle]);
+  state.status = 'running';
+  state.session.turn = { number: 3, stepsBefore: 6 };
+  expect(shown()).toContain('- **Turn** 3 of 10');
+  expect(shown()).toContainEqual(expect.stringMatching(/^- \*\*Step\*\* 1 of \d+$/));
 });
 
 test('the details of a program show its units, and the steps of each that run or have failed', () => {

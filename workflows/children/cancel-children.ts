@@ -28,7 +28,9 @@ export async function cancelChildren(run: LiveRun, result: RunResultFields): Pro
 export async function endChildren(run: LiveRun, state: RunState): Promise<void> {
   const left = childrenOf(state);
   if (left.length === 0) return;
-  const ends = await CancellationScope.nonCancellable(() => Promise.all(left.map((runId) => cancelChild(run, runId, turnOf(state, runId)))));
+  const ends = await CancellationScope.nonCancellable(() =>
+    Promise.all(left.map((runId) => cancelChild(run, runId, turnOf(state, runId)))),
+  );
   for (const end of ends) if (end.type === 'ended') spendChild(state, end.result);
 }
 

@@ -1,4 +1,4 @@
-import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
+import { type SearchAttributePair, WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import {
   CancellationScope,
   ChildWorkflowCancellationType,
@@ -17,7 +17,14 @@ import type { RunResultFields } from '../../src/core/domain/run/result.ts';
 import type { ChildEffects, ChildEnd } from '../../src/core/children/child-effects.ts';
 import { followChild } from '../../src/core/children/follow-child.ts';
 import type { ChildCall, ChildOutcome, ChildStart } from '../../src/core/domain/children/child-call.ts';
-import { AGENT_RUN, PROGRAM_RUN, type ReportEndInput, SIGNALS, type StartedAgainInput } from '../../src/core/protocol.ts';
+import {
+  AGENT_RUN,
+  PROGRAM_RUN,
+  type ReportEndInput,
+  SEARCH_ATTRIBUTES,
+  SIGNALS,
+  type StartedAgainInput,
+} from '../../src/core/protocol.ts';
 import type { LiveRun } from '../run/live-run.ts';
 import { scheduleActivity } from '../run/schedule-activity.ts';
 import { interruptTurn, sendNext } from './kept-sessions.ts';
@@ -135,7 +142,17 @@ function startRun(runId: string, start: ChildStart): Promise<ChildWorkflowHandle
     cancellationType: ChildWorkflowCancellationType.ABANDON,
     parentClosePolicy: ParentClosePolicy.ABANDON,
     staticSummary: summaryText(summaryOf(start)),
+    ...attributesOfPrincipal(),
   });
+}
+
+/** Returns the search attributes of the principal, which a child has from its parent: the workflow does not know the key that hashes users. */
+function attributesOfPrincipal(): { typedSearchAttributes?: SearchAttributePair[] } {
+  const own: readonly string[] = [SEARCH_ATTRIBUTES.tenant, SEARCH_ATTRIBUTES.user];
+  const pairs = workflowInfo()
+    .typedSearchAttributes.getAll()
+    .filter(({ key }) => own.includes(key.name));
+  return pairs.length === 0 ? {} : { typedSearchAttributes: pairs };
 }
 
 function summaryOf(start: ChildStart): string {

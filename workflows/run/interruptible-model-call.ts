@@ -1,9 +1,10 @@
 import { CancellationScope, proxySinks } from '@temporalio/workflow';
 import { modelRequest } from '../../src/core/activity-requests/model-request.ts';
+import { newEvents } from '../../src/core/queries/new-events.ts';
 import type { ModelCall, ModelCallOutcome } from '../../src/core/loop/ports.ts';
 import type { CallModelInput, CallModelOutput } from '../../src/core/protocol.ts';
 import { startActivity, scheduleActivity } from './schedule-activity.ts';
-import type { LonghaulSinks } from '../interceptors/cancellation-sinks.ts';
+import type { LonghaulSinks } from '../interceptors/worker-sinks.ts';
 import type { LiveRun, ResolvedRun } from './live-run.ts';
 
 const { longhaul } = proxySinks<LonghaulSinks>();
@@ -12,7 +13,9 @@ const { longhaul } = proxySinks<LonghaulSinks>();
 export function interruptibleModelCall(run: ResolvedRun, call: ModelCall): Promise<ModelCallOutcome> {
   const scope = scopeOf(run);
   run.modelCall = scope;
-  const { returned, failed, ...activity } = modelRequest(run, call);
+  const news = newEvents(run.state, call);
+  if (news !== undefined) longhaul.conversationGrew(run.key ?? '', news);
+  const { returned, failed, ...activity } = modelRequest(run, { ...call, ...(news === undefined ? {} : { news: news.digest }) });
   return scheduleActivity<CallModelInput, CallModelOutput, ModelCallOutcome>(
     run,
     {

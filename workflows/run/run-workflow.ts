@@ -13,7 +13,7 @@ import type { RunResultFields } from '../../src/core/domain/run/result.ts';
 import { isTerminal } from '../../src/core/domain/run/status.ts';
 import type { ContinueAsNewState } from '../../src/core/loop/state/continue-as-new-state.ts';
 import type { RunState } from '../../src/core/loop/state/run-state.ts';
-import type { LonghaulSinks } from '../interceptors/cancellation-sinks.ts';
+import type { LonghaulSinks } from '../interceptors/worker-sinks.ts';
 import { reportEnd, tellsWaiting, watchParent } from '../children/parent-link.ts';
 import { parentOfStart } from '../../src/core/first-start.ts';
 import { pauseChildren } from '../children/pause-children.ts';
@@ -25,6 +25,7 @@ import { scheduleActivity } from './schedule-activity.ts';
 import { registerMessages } from './messages.ts';
 import { registerQueries } from './queries.ts';
 import { type CheckedStart, checkStart, type ReadInput } from './start.ts';
+import { publishTitle } from '../visibility/title-memo.ts';
 import { SearchAttributePublisher, publishedStatus } from '../visibility/search-attributes.ts';
 
 const { longhaul } = proxySinks<LonghaulSinks>();
@@ -89,6 +90,7 @@ function observer(run: LiveRun, searchAttributes: SearchAttributePublisher): Run
     resolved: ({ snapshot }) => searchAttributes.publishStart(snapshot),
     recorded: (state) => {
       details(state);
+      publishTitle(state);
       if (!isTerminal(state.status)) searchAttributes.publishChanges(state, run.inbox.waitingChildren);
       tellParent(state);
     },

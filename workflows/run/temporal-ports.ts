@@ -1,6 +1,6 @@
 import { CancellationScope, condition, getRandomStream, patched, uuid4 } from '@temporalio/workflow';
 import { activityPorts } from '../../src/core/activity-requests/activity-ports.ts';
-import { callInputRequest } from '../../src/core/activity-requests/child-requests.ts';
+import { callInputRequest } from '../../src/core/activity-requests/next-turn-requests.ts';
 import { outputPorts } from '../../src/core/activity-requests/output-requests.ts';
 import { refreshRequest } from '../../src/core/activity-requests/resolve-request.ts';
 import { programPorts } from '../../src/core/activity-requests/program-requests.ts';

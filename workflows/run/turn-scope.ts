@@ -1,5 +1,5 @@
 import { CancellationScope, proxySinks } from '@temporalio/workflow';
-import type { LonghaulSinks } from '../interceptors/cancellation-sinks.ts';
+import type { LonghaulSinks } from '../interceptors/worker-sinks.ts';
 import type { LiveRun } from './live-run.ts';
 
 const { longhaul } = proxySinks<LonghaulSinks>();

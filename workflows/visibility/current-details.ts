@@ -12,11 +12,13 @@ import { updateForm } from '../../src/core/hints/update-form.ts';
 import { approvalViews } from '../../src/core/loop/approvals/approval-view.ts';
 import { firstAgent, hasSeveralAgents } from '../../src/core/loop/handoffs/transfer-calls.ts';
 import { used } from '../../src/core/loop/limits/limits.ts';
+import { isSession } from '../../src/core/sessions/open-session.ts';
 import type { RunState } from '../../src/core/loop/state/run-state.ts';
 import { thoughtOf } from '../../src/core/loop/state/thought.ts';
 import type { LiveRun } from '../run/live-run.ts';
 import { agentLines } from './agent-lines.ts';
 import { unitLines } from './program-lines.ts';
+import { sessionLines } from './session-lines.ts';
 
 /** Byte limits: the Temporal UI sends the details in a URL, so they are kept short. */
 const THOUGHT_BYTES = 600;
@@ -49,7 +51,9 @@ export function currentDetails(state: RunState | undefined, run: DetailedRun): s
     `### ${firstAgent(state)}: ${status}`,
     '',
     ...actingAgentLines(state),
-    ...usageLines(state),
+    ...(isSession(state) ? sessionLines(state) : []),
+    // Between two turns there is nothing that the limits of a turn count.
+    ...(status === 'idle' ? [] : usageLines(state)),
     ...lacking,
     ...verifiedLines(state),
     ...archiveLines(state),

@@ -1,4 +1,5 @@
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
+import type { EarlierOpening } from '../../client/earlier/begin-from.ts';
 import type { RunHandle } from '../../client/run-handle.ts';
 import type { StartOptions } from '../../client/start/start-run.ts';
 import { UsageError } from '../../core/domain/errors/error.ts';
@@ -8,6 +9,8 @@ import type { ModelName } from '../../core/domain/agent/model-name.ts';
 import { DEFAULT_TASK_QUEUE } from '../../core/protocol.ts';
 import type { CommandIo } from '../program/command.ts';
 import { sharedStartOptions, type StartingFlags } from '../program/start-flags.ts';
+import type { SavedContext } from '../../core/saved/saved-context.ts';
+import { readJson } from './programs/program-file.ts';
 import { textOrStdin } from './stdin-text.ts';
 import { findUi, runLink } from '../render/ui-link.ts';
 import { waitForResult } from './wait-for-result.ts';
@@ -19,6 +22,10 @@ export interface StartFlags extends StartingFlags {
   input?: string;
   inputJson?: JsonValue;
   messagesJson?: JsonValue;
+  /** The file of a saved context; `-` is stdin. */
+  load?: string;
+  /** The id of a run that has ended. */
+  previous?: string;
   model?: string;
   settings?: JsonObject;
 }
@@ -65,7 +72,7 @@ function announce(
   return 0;
 }
 
-function startOptions(flags: StartFlags, opening: RunOpening): StartOptions {
+function startOptions(flags: StartFlags, opening: RunOpening | EarlierOpening): StartOptions {
   const { model, settings } = flags;
   return {
     ...opening,
@@ -77,12 +84,28 @@ function startOptions(flags: StartFlags, opening: RunOpening): StartOptions {
 }
 
 /** Returns what the run begins with. It may be any JSON: the client checks it, and its error says what is expected. */
-async function readOpening(io: CommandIo, flags: StartFlags): Promise<RunOpening> {
-  const messages = flags.messagesJson as RunOpening['messages'];
+async function readOpening(io: CommandIo, flags: StartFlags): Promise<RunOpening | EarlierOpening> {
+  const before = await readConversation(io, flags);
   const hasInput = flags.input !== undefined || flags.inputJson !== undefined;
-  if (messages !== undefined && !hasInput) return { messages };
+  if (before !== undefined && !hasInput) return before;
   const input = (await readInput(io, flags)) as string;
-  return messages === undefined ? { input } : { messages, input };
+  return { ...before, input };
+}
+
+/** The conversation before the input, in one of its forms. */
+type Conversation = Given | EarlierOpening;
+type Given = Required<Pick<RunOpening, 'messages'>>;
+
+async function readConversation({ terminal }: CommandIo, flags: StartFlags): Promise<Conversation | undefined> {
+  const { messagesJson, load, previous } = flags;
+  if ([messagesJson, load, previous].filter((one) => one !== undefined).length > 1) {
+    throw new UsageError('There are several conversations: give one of --messages-json, --load and --previous');
+  }
+  if (load === '-' && flags.input === '-') throw new UsageError('Only one of --load and the input can be "-"');
+  if (load !== undefined) return { saved: (await readJson(load, 'saved context', terminal)) as SavedContext };
+  if (previous !== undefined) return { previousRunId: previous };
+  const messages = messagesJson as RunOpening['messages'];
+  return messages === undefined ? undefined : { messages };
 }
 
 async function readInput({ terminal, output }: CommandIo, { agent, input, inputJson }: StartFlags): Promise<JsonValue> {

@@ -53,6 +53,11 @@ export function amount(text: string): number {
   throw new InvalidArgumentError('Write an amount above 0, such as 0.5.');
 }
 
+/** Parses an option that may also be `none`. The word is kept: Commander replaces `null`. */
+export function orNone<Value>(parse: (text: string) => Value): (text: string) => Value | 'none' {
+  return (text) => (text === 'none' ? text : parse(text));
+}
+
 /** Parses an option that is a name with a number, and may be repeated for other names. */
 export function countOf(text: string, before: Record<string, number> = {}): Record<string, number> {
   const [, name, number] = /^(.+)=(\d+)$/.exec(text) ?? [];

@@ -8,6 +8,9 @@ export interface ServerFlags {
   taskQueue?: string;
   /** The codec as the user wrote it. */
   codec?: string;
+  /** Whom the command acts for. */
+  tenant?: string;
+  user?: string;
   json?: boolean;
 }
 

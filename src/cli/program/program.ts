@@ -4,10 +4,12 @@ import type { RunCommand } from './command.ts';
 import { addDecisionCommands } from './decision-commands.ts';
 import { exitCodesText } from '../exit-codes.ts';
 import { Output, showsColour } from '../output.ts';
+import { addMemoryCommands } from './memory-commands.ts';
 import { addProgramCommands } from './program-commands.ts';
 import { addRecordCommands } from './record-commands.ts';
 import { addRunCommands } from './run-commands.ts';
 import { addServeCommands } from './serve-commands.ts';
+import { addSessionCommands } from './session-commands.ts';
 import { addTalkCommands } from './talk-commands.ts';
 import type { Terminal } from '../terminal.ts';
 
@@ -42,15 +44,19 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
     .option('--address <host:port>', 'the Temporal server; else TEMPORAL_ADDRESS, the profile of the Temporal CLI, localhost:7233')
     .option('--namespace <name>', 'its namespace; else TEMPORAL_NAMESPACE, the profile, "default"')
     .option('--task-queue <name>', 'the task queue of runs and workers (default: "longhaul")')
+    .option('--tenant <name>', 'act for this tenant: only its runs are reached; else LONGHAUL_TENANT')
+    .option('--user <name>', 'act for this user, in the same way; else LONGHAUL_USER')
     .option('--codec <parts>', 'the codec: compression, compression=<bytes>, encryption, separated by commas; else LONGHAUL_CODEC')
     .option('--json', 'one JSON value on stdout, for machines; one per line for lists')
     .addHelpText('after', `\n${exitCodesText()}`);
   addServeCommands(program, run);
   addRunCommands(program, run);
+  addSessionCommands(program, run);
   addProgramCommands(program, run);
   addDecisionCommands(program, run);
   addTalkCommands(program, run);
   addRecordCommands(program, run);
+  addMemoryCommands(program, run);
   return program;
 }
 

@@ -1,11 +1,13 @@
 import type { Command } from 'commander';
 import { wholeNumber } from './argument-parsers.ts';
 import type { RunCommand } from './command.ts';
-import type { DeleteFlags } from '../commands/delete.ts';
-import type { ExportFlags } from '../commands/export.ts';
+import type { DeleteFlags } from '../commands/records/delete.ts';
+import type { ExportFlags } from '../commands/records/export.ts';
+import type { ForgetFlags } from '../commands/records/forget.ts';
+import type { SaveFlags } from '../commands/records/save.ts';
 import type { ReplayFlags } from '../replay/replay.ts';
 
-/** Adds the commands that export, delete and replay whole runs. */
+/** Adds the commands that export, save, delete and replay whole runs. */
 export function addRecordCommands(program: Command, run: RunCommand): void {
   program
     .command('export')
@@ -18,19 +20,57 @@ export function addRecordCommands(program: Command, run: RunCommand): void {
     .option('-o, --output <file>', 'write to this file instead of stdout')
     .option('--archive <folder>', 'the folder of a file archive, for what the server has removed')
     .action(async (runId: string, _options: unknown, command: Command) => {
-      await run(async () => (await import('../commands/export.ts')).exportRun, { ...command.optsWithGlobals<ExportFlags>(), runId });
+      await run(async () => (await import('../commands/records/export.ts')).exportRun, {
+        ...command.optsWithGlobals<ExportFlags>(),
+        runId,
+      });
+    });
+  program
+    .command('save')
+    .argument('<run>', 'the id of the run')
+    .summary('write the conversation of a run as a document')
+    .description(
+      'Writes the context of a run as one JSON document: the conversation that the model sees, deps and counters. "start --load"\n' +
+        'begins a run from it. Works while the run goes on and after it has ended, with and without a worker.',
+    )
+    .option('-o, --output <file>', 'write to this file instead of stdout')
+    .action(async (runId: string, _options: unknown, command: Command) => {
+      await run(async () => (await import('../commands/records/save.ts')).saveRun, { ...command.optsWithGlobals<SaveFlags>(), runId });
     });
   program
     .command('delete')
     .argument('<run>', 'the id of the run')
-    .summary('delete a run that has ended')
-    .description('Removes all executions of a run from the server, and its data from the folders that you name.')
+    .summary('delete a run and the runs below it')
+    .description('Removes all executions of a run and of the runs below it from the server, and their data from the folders that you name.')
+    .option('--end', 'cancel the run and the runs below it first if they go on; otherwise they are refused')
     .option('--archive <folder>', 'the folder of a file archive, to remove the run from it as well')
     .option('--payload-store <folder>', 'the folder of a file store, to remove the spilled results of the run as well')
     .action(async (runId: string, _options: unknown, command: Command) => {
-      await run(async () => (await import('../commands/delete.ts')).deleteRun, { ...command.optsWithGlobals<DeleteFlags>(), runId });
+      await run(async () => (await import('../commands/records/delete.ts')).deleteRun, {
+        ...command.optsWithGlobals<DeleteFlags>(),
+        runId,
+      });
     });
+  addForget(program, run);
   addReplay(program, run);
+}
+
+/** Adds the command that removes everything of a user. */
+function addForget(program: Command, run: RunCommand): void {
+  program
+    .command('forget')
+    .summary('remove everything of the user that --user and --tenant name')
+    .description(
+      'Ends the runs and sessions of a user, and removes them with the runs below them: from the server, from the folders that you name,\n' +
+        'and the entries of the user from the memory. May be repeated, and finishes what an interrupted call has left.',
+    )
+    .option('--archive <folder>', 'the folder of a file archive')
+    .option('--payload-store <folder>', 'the folder of a file store')
+    .option('--memory <file>', 'the file of a SQLite memory, or of a file memory (.json)')
+    .option('--yes', 'remove; otherwise the runs are counted, and nothing is changed')
+    .action(async (_options: unknown, command: Command) => {
+      await run(async () => (await import('../commands/records/forget.ts')).forget, command.optsWithGlobals<ForgetFlags>());
+    });
 }
 
 /** Adds the command that checks new code against recorded runs before a deploy. */

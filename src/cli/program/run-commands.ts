@@ -10,7 +10,8 @@ import { addStartOptions } from './start-flags.ts';
 import type { TreeFlags } from '../tree/tree.ts';
 import type { StartFlags } from '../commands/start.ts';
 
-const STATUSES = [...TERMINAL_STATUSES, 'running', 'pending_confirmation', 'paused'];
+/** The statuses that lists can be filtered by. */
+export const STATUSES = [...TERMINAL_STATUSES, 'running', 'pending_confirmation', 'paused', 'idle'];
 
 /** Adds the commands that start runs and show them. */
 export function addRunCommands(program: Command, run: RunCommand): void {
@@ -27,7 +28,9 @@ function addStart(program: Command, run: RunCommand): void {
     .summary('start a run')
     .description('Starts a run and prints its id. With --wait, prints the answer once the run has ended.')
     .option('--input-json <json>', 'the input as JSON: a text, or parts such as [{"type":"image","url":"…"}]', jsonValue)
-    .option('--messages-json <json>', 'the conversation before the input, as JSON: a list of messages, tool calls and results', jsonValue);
+    .option('--messages-json <json>', 'the conversation before the input, as JSON: a list of messages, tool calls and results', jsonValue)
+    .option('--load <file>', 'the conversation before the input: a document that "save" has written; "-" reads it from stdin')
+    .option('--previous <run>', 'the conversation before the input: that of a run that has ended');
   addStartOptions(start, { idOf: 'agent', depsFor: 'instructions and tools' })
     .option('--model <provider/model>', "the model, instead of the agent's own")
     .option('--settings <json>', "settings of the model, each instead of the agent's own: a JSON object", jsonObject)

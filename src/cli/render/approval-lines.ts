@@ -19,6 +19,8 @@ export interface ApprovalDisplay {
   runId: string;
   /** The server flags, which the commands to copy repeat. */
   flags: ServerFlags;
+  /** False to leave out the commands that decide. */
+  commands?: boolean;
   /** True to also show what to enter in the form of the Temporal UI. */
   form?: boolean;
 }
@@ -27,7 +29,10 @@ export interface ApprovalDisplay {
  * Returns the lines for a pending decision: the call with its arguments, the reason, the deadline, and the commands
  * that decide.
  */
-export function approvalLines(waiting: ApprovalView, { output, runId: listedBy, flags, form = false }: ApprovalDisplay): string[] {
+export function approvalLines(
+  waiting: ApprovalView,
+  { output, runId: listedBy, flags, commands = true, form = false }: ApprovalDisplay,
+): string[] {
   // A call of a run below the one that lists it is decided in the run that waits.
   const { runId = listedBy } = waiting;
   const { toolName, callId, at, step, requestedAt, reason, deadlineAt, onDeadline, notified } = waiting;
@@ -43,7 +48,7 @@ export function approvalLines(waiting: ApprovalView, { output, runId: listedBy, 
     `${output.look('yellow', printableLine(toolName))} ${output.look('dim', `· call ${printableLine(callId)} · step ${at === undefined ? step : printableLine(at)} of run ${printableLine(runId)}`)}`,
     ...indented(argumentsText(waiting)),
     ...facts.map(([name, value]) => `  ${output.look('dim', name.padEnd(6))} ${value}`),
-    ...decisionHints(runId, waiting, { options: serverOptions(flags), program: output.program }).map(
+    ...(commands ? decisionHints(runId, waiting, { options: serverOptions(flags), program: output.program }) : []).map(
       (hint) => `  ${output.look('cyan', printableLine(hint))}`,
     ),
     ...(form ? [`  ${formLine(waiting)}`] : []),

@@ -10,6 +10,8 @@ import { eventsText } from '../../core/domain/record/not-archived.ts';
 import { printable, printableLine } from '../../core/domain/content/printable.ts';
 import type { Look, Output } from '../output.ts';
 import { pointInTime } from './point-in-time.ts';
+import { sessionFacts, stepsOfNewestTurn } from './session-facts.ts';
+import type { SessionView } from '../../core/domain/sessions/session-views.ts';
 import type { RunView } from '../timeline/view.ts';
 
 /** Returns the facts of a run, one per line: its status, its usage and limits, and times. */
@@ -20,12 +22,10 @@ export function runFacts(run: RunView, link: string | undefined, output: Pick<Ou
     ['Run', printable(run.runId)],
     [run.units === null ? 'Agent' : 'Program', agentText(run)],
     ['Status', `${status}${more}`],
-    ...progressFacts(run),
-    ['Tokens', tokensText(run.usage, run.limits ?? {})],
-    ...costFacts(run.usage, run.limits ?? {}),
+    ...(run.session === null ? ownFacts(run) : [...sessionFacts(run.session, run.startTime), ...turnFacts(run, run.session)]),
     ['Started', run.startTime ?? '?'],
     ['Duration', run.durationSeconds === null ? 'still running' : `${run.durationSeconds.toFixed(2)}s`],
-    ...deadlineFacts(run),
+    ...(run.session === null ? deadlineFacts(run) : []),
     ...(run.queued === 0 ? [] : [['Queued', counted(run.queued, 'message')] satisfies [string, string]]),
     ...run.missing.map((one) => ['Waits', printableLine(missingText(one))] satisfies [string, string]),
     ...archiveFacts(run),
@@ -37,6 +37,24 @@ export function runFacts(run: RunView, link: string | undefined, output: Pick<Ou
 /** Returns the agent that the run began with, and the one that acts if it was handed over. */
 function agentText({ agentName, currentAgent }: RunView): string {
   return [agentName, ...(currentAgent === null || currentAgent === agentName ? [] : [currentAgent])].map(printable).join(' → ') || '?';
+}
+
+/** Returns the amounts that a run has used of its limits. */
+function ownFacts(run: RunView): [string, string][] {
+  const { usage, limits } = run;
+  return [...progressFacts(run), ['Tokens', tokensText(usage, limits ?? {})], ...costFacts(usage, limits ?? {})];
+}
+
+/** Returns the amounts that the newest turn of a session has used of the limits of its agent. */
+function turnFacts(run: RunView, { turns, turn }: SessionView): [string, string][] {
+  // The result of a session that is closed has the amounts of all its turns.
+  if (turns === 0 || isTerminal(run.status)) return [];
+  const steps = stepsOfNewestTurn(run.records, { goesOn: turn !== undefined });
+  const { usage, limits } = run;
+  return [
+    [`Turn ${turns}`, `${steps} of at most ${run.maxIterations} steps, with ${callsText(run)}`],
+    ['', tokensText(usage, limits ?? {})],
+  ];
 }
 
 /** Returns what the run has done of what it may do. */

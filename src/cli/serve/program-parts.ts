@@ -72,11 +72,11 @@ function isAnchor(value: unknown): value is Anchor {
 
 function memoryIn(path: string, memory: unknown): Memory | undefined {
   if (memory === undefined || isMemory(memory)) return memory;
-  throw new UsageError(`"memory" of the agents module "${path}" is not a memory: write export const memory = fileMemory({ file })`);
+  throw new UsageError(`"memory" of the agents module "${path}" is not a memory: write export const memory = sqliteMemory({ file })`);
 }
 
 function isMemory(value: unknown): value is Memory {
-  return isObject(value) && ['store', 'retrieve', 'clear'].every((name) => typeof value[name] === 'function');
+  return isObject(value) && ['remember', 'recall', 'forget', 'list'].every((name) => typeof value[name] === 'function');
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -2,6 +2,8 @@ import type { Event } from '../../core/domain/record/event.ts';
 import { decidedText, permissionsText, raisedText, refusedText } from '../render/decision-text.ts';
 import { guardrailText } from '../render/guardrail-text.ts';
 import { noteText } from '../render/note-text.ts';
+import { memoryText } from '../render/memory-text.ts';
+import { refreshText, turnText } from '../render/turn-text.ts';
 import type { Look } from '../output.ts';
 
 /**
@@ -17,6 +19,10 @@ export function eventHeadline({
   interrupted,
   failed,
   partial,
+  turn,
+  memory,
+  refresh,
+  cleared,
   step,
   timestamp,
 }: Event): { text: string; look: Look } | undefined {
@@ -25,8 +31,12 @@ export function eventHeadline({
   if (raised !== undefined) return { text: raisedText(raised), look: 'green' };
   if (permissions !== undefined) return { text: permissionsText(permissions), look: 'yellow' };
   if (guardrails !== undefined) return guardrailText(guardrails);
+  if (memory !== undefined) return memoryText(memory);
   if (failed !== undefined) return { text: `(the model call failed: ${failed.code})`, look: 'red' };
   if (interrupted) return { text: '(interrupted)', look: 'yellow' };
   if (partial) return { text: '(other calls of the same answer wait for a decision)', look: 'dim' };
+  if (turn !== undefined) return turnText(turn);
+  if (cleared) return { text: 'the conversation is emptied', look: 'dim' };
+  if (refresh !== undefined) return refreshText(refresh);
   return noteText({ timestamp, ...(step === undefined ? {} : { step }) });
 }

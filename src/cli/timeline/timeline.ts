@@ -42,7 +42,7 @@ export function timelineOf(records: readonly RunRecord[]): TimelineItem[] {
   return items;
 }
 
-/** True for the conversation that the run began with, messages, decisions about limits, requests, and model calls that produced no step. */
+/** True for the conversation that the run began with, messages, recalled entries, decisions about limits, requests, model calls that produced no step, the ends of turns, and new resolutions of the agent. */
 function isBetweenSteps({
   author,
   content,
@@ -53,12 +53,21 @@ function isBetweenSteps({
   permissions,
   interrupted,
   failed,
+  turn,
+  refresh,
+  cleared,
   compaction,
+  memory,
 }: Event): boolean {
   if (given) return true;
+  if (cleared) return true;
   if (compaction !== undefined) return false;
   const isMessage = content.some((item) => item.type === 'message' && item.role === 'user');
-  return isMessage || [decision, refused, raised, permissions, interrupted, failed].some((one) => one !== undefined) || author === 'user';
+  return (
+    isMessage ||
+    [decision, refused, raised, permissions, interrupted, failed, turn, refresh, memory].some((one) => one !== undefined) ||
+    author === 'user'
+  );
 }
 
 function isResponse({ content, usage, compaction }: Event): boolean {

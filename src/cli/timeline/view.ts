@@ -13,6 +13,7 @@ import { ProgramResult } from '../../core/domain/run/program-result.ts';
 import type { RunStatus, StopReason } from '../../core/domain/run/status.ts';
 import type { StepResult } from '../../core/domain/record/step.ts';
 import type { AggregatedUsage } from '../../core/domain/model/usage.ts';
+import type { SessionView } from '../../core/domain/sessions/session-views.ts';
 import type { RunningCall, StatusView } from '../../core/protocol.ts';
 import { runRecords } from './records.ts';
 import { type RunTimes, runTimes } from './times.ts';
@@ -66,6 +67,8 @@ export interface RunView {
   raised: LimitRaise[];
   /** Events and steps, in order. */
   records: RunRecord[];
+  /** The turns and the limits of a session; null for other runs. */
+  session: SessionView | null;
   /** The units of a program; of a run that goes on, those that have begun. Null for an agent. */
   units: readonly UnitResult[] | null;
 }
@@ -157,6 +160,7 @@ function viewOfStatus(status: StatusView, records: RunRecord[]): RunView {
     refused: events.flatMap(({ refused }) => (refused === undefined ? [] : [refused])),
     raised: events.flatMap(({ raised }) => (raised === undefined ? [] : [raised])),
     records,
+    session: status.session ?? null,
     units: null,
   };
 }

@@ -29,7 +29,8 @@ function linesOf(
   ];
 }
 
-function stepsText({ steps, maxIterations }: Pick<RunTree, 'steps' | 'maxIterations'>, kind: RunTree['kind']): string {
+function stepsText({ steps, maxIterations, turns }: Pick<RunTree, 'steps' | 'maxIterations' | 'turns'>, kind: RunTree['kind']): string {
+  if (turns !== undefined) return `${counted(turns, 'turn')} · ${counted(steps, 'step')}`;
   return kind === 'program' ? counted(steps, 'model call') : `${steps}/${maxIterations} steps`;
 }
 

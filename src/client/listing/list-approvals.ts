@@ -1,12 +1,13 @@
 import type { Client } from '@temporalio/client';
 import type { ApprovalView } from '../../core/domain/approvals/approval.ts';
 import { errorCode } from '../../core/domain/errors/error.ts';
-import { listRuns } from './list-runs.ts';
+import type { PrincipalFilter } from '../principals/owned-by.ts';
+import { type ExecutionFilter, listRuns } from './list-runs.ts';
 import { RunReader } from '../read/reader.ts';
 import { sleep } from '../../temporal/waiting.ts';
 
 /** The approvals to list. */
-export interface ApprovalFilter {
+export interface ApprovalFilter extends PrincipalFilter {
   agent?: string;
   tool?: string;
   /** The largest number of approvals. Default: all. */
@@ -15,6 +16,8 @@ export interface ApprovalFilter {
   follow?: boolean;
   signal?: AbortSignal;
 }
+
+type OwnedApprovals = ApprovalFilter & Pick<ExecutionFilter, 'ownedBy'>;
 
 /** A pending approval, and the run that waits. */
 export interface RunApproval extends ApprovalView {
@@ -29,7 +32,7 @@ const SHORTEST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 2_000;
 
 /** Yields the pending approvals of all runs of the namespace. Rejects with the reason of the signal once that is aborted. */
-export async function* listApprovals(client: Client, filter: ApprovalFilter = {}): AsyncGenerator<RunApproval> {
+export async function* listApprovals(client: Client, filter: OwnedApprovals = {}): AsyncGenerator<RunApproval> {
   const { limit = Infinity, follow = false, signal } = filter;
   const seen = new SeenApprovals();
   let listed = 0;
@@ -78,9 +81,13 @@ export class SeenApprovals {
 }
 
 /** Yields the pending approvals, run by run. */
-async function* waitingNow(client: Client, { agent, tool, signal }: ApprovalFilter): AsyncGenerator<RunApproval> {
+async function* waitingNow(client: Client, { agent, tool, signal, ownedBy }: OwnedApprovals): AsyncGenerator<RunApproval> {
   let runIds: string[] = [];
-  for await (const { runId } of listRuns(client, { ...(agent === undefined ? {} : { agent }), waitingFor: tool ?? true })) {
+  for await (const { runId } of listRuns(client, {
+    ...(agent === undefined ? {} : { agent }),
+    ...(ownedBy === undefined ? {} : { ownedBy }),
+    waitingFor: tool ?? true,
+  })) {
     signal?.throwIfAborted();
     runIds.push(runId);
     if (runIds.length < ASKED_AT_ONCE) continue;

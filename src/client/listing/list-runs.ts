@@ -4,10 +4,12 @@ import { LonghaulError } from '../../core/domain/errors/error.ts';
 import type { RunStatus } from '../../core/domain/run/status.ts';
 import { AGENT_RUN, PROGRAM_RUN, SEARCH_ATTRIBUTES } from '../../core/protocol.ts';
 import { statusOf } from '../read/views.ts';
+import type { PrincipalFilter } from '../principals/owned-by.ts';
+import { quoted } from './quoted.ts';
 import { withoutMemos } from '../../temporal/without-memos.ts';
 
 /** The runs to list. */
-export interface ListFilter {
+export interface ListFilter extends PrincipalFilter {
   /** The name of the agent or the program. */
   agent?: string;
   status?: RunStatus;
@@ -40,15 +42,22 @@ export interface RunListEntry {
 }
 
 /** Yields the runs of the namespace, newest first. A filter by agent, status, tag or waiting calls needs the namespace's search attributes. */
-export async function* listRuns(client: Client, filter: ListFilter = {}): AsyncGenerator<RunListEntry> {
-  for await (const info of listExecutions(client, filter)) yield entry(info);
+export async function* listRuns(client: Client, filter: ExecutionFilter = {}): AsyncGenerator<RunListEntry> {
+  for await (const info of listExecutions(client, filter)) yield runEntry(info);
 }
 
-/** Yields the newest execution of each such run, as Temporal lists it. `workflowType` selects workflows of another type than runs of an agent. */
-export async function* listExecutions(
-  client: Client,
-  filter: ListFilter & { workflowType?: string } = {},
-): AsyncGenerator<WorkflowExecutionInfo> {
+/** The executions to list. */
+export interface ExecutionFilter extends ListFilter {
+  /** Workflows of this type, instead of runs. */
+  workflowType?: string;
+  /** Only sessions: of this agent, or `true` for those of all agents. */
+  sessionOf?: string | true;
+  /** Conditions on whom the runs act for. */
+  ownedBy?: readonly string[];
+}
+
+/** Yields the newest execution of each such run, as Temporal lists it. */
+export async function* listExecutions(client: Client, filter: ExecutionFilter = {}): AsyncGenerator<WorkflowExecutionInfo> {
   let left = filter.limit ?? Infinity;
   try {
     for await (const info of withoutMemos(client).workflow.list({ query: visibilityQuery(filter) })) {
@@ -62,7 +71,7 @@ export async function* listExecutions(
   }
 }
 
-function visibilityQuery({ agent, status, waitingFor, tag, query, workflowType }: ListFilter & { workflowType?: string }): string {
+function visibilityQuery({ agent, status, waitingFor, tag, query, workflowType, sessionOf, ownedBy = [] }: ExecutionFilter): string {
   // A run that continued as new has several executions, but is listed once.
   const types = workflowType === undefined ? [AGENT_RUN, PROGRAM_RUN] : [workflowType];
   const conditions = [`WorkflowType IN (${types.map(quoted).join(', ')})`, "ExecutionStatus != 'ContinuedAsNew'"];
@@ -70,7 +79,10 @@ function visibilityQuery({ agent, status, waitingFor, tag, query, workflowType }
   if (status !== undefined) conditions.push(statusCondition(status));
   if (waitingFor !== undefined) conditions.push(waitingCondition(waitingFor));
   if (tag !== undefined) conditions.push(`${SEARCH_ATTRIBUTES.tag} = ${quoted(tag)}`);
+  if (sessionOf !== undefined)
+    conditions.push(`${SEARCH_ATTRIBUTES.session} ${sessionOf === true ? 'IS NOT NULL' : `= ${quoted(sessionOf)}`}`);
   if (query !== undefined) conditions.push(`(${query})`);
+  conditions.push(...ownedBy);
   return conditions.join(' AND ');
 }
 
@@ -100,12 +112,8 @@ function waitingCondition(waitingFor: string | true): string {
   return `ExecutionStatus = 'Running' AND ${SEARCH_ATTRIBUTES.waitingFor} = ${quoted(waitingFor)}`;
 }
 
-/** Escapes a value in quotes: values come from callers, and a quote in one must not end the text. */
-function quoted(value: string): string {
-  return `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
-}
-
-function entry(info: WorkflowExecutionInfo): RunListEntry {
+/** Returns a run as a list shows it. */
+export function runEntry(info: WorkflowExecutionInfo): RunListEntry {
   const attributes = new Map(info.typedSearchAttributes.getAll().map(({ key, value }) => [key.name, value]));
   const agentName = attributes.get(SEARCH_ATTRIBUTES.agent);
   const tags = tagsOf(info);
@@ -128,11 +136,14 @@ function tagsOf({ typedSearchAttributes }: WorkflowExecutionInfo): string[] {
   return Array.isArray(found) ? found.map(String) : [];
 }
 
+/** The statuses of a run that goes on, besides `running`. */
+const OPEN_STATUSES = ['pending_confirmation', 'paused', 'idle'] as const;
+
 /** Returns the status from both sources: the attribute lacks an end from outside, and Temporal's status lacks the details. */
 function runStatus({ status }: WorkflowExecutionInfo, published: unknown): RunStatus | undefined {
   const known = statusOf(status.name);
   if (known === 'completed') return published === 'max_iterations_reached' || published === 'completed' ? published : undefined;
-  return known === 'running' && (published === 'pending_confirmation' || published === 'paused') ? published : known;
+  return known === 'running' ? (OPEN_STATUSES.find((one) => one === published) ?? known) : known;
 }
 
 function badQuery(client: Client, { query }: ListFilter, cause: unknown): LonghaulError {

@@ -16,7 +16,22 @@ const SWITCH_PAUSE_MS = 100;
 const ASK_AGAIN_FOR_MS = 1_500;
 
 /** Returns the answer of a query to the newest execution, or undefined if no worker answered in time. Throws `run_not_found`. */
-export async function queryRun<Answer>(client: Client, runId: string, query: string, argument?: unknown): Promise<Answer | undefined> {
+export function queryRun<Answer>(client: Client, runId: string, query: string, argument?: unknown): Promise<Answer | undefined> {
+  return ask(client, runId, { query, argument, askAgainForMs: ASK_AGAIN_FOR_MS });
+}
+
+/** Returns the answer of a query, or undefined as well if the worker had to load the run and asks for a second query. Throws `run_not_found`. */
+export function queryLoadedRun<Answer>(client: Client, runId: string, query: string, argument?: unknown): Promise<Answer | undefined> {
+  return ask(client, runId, { query, argument, askAgainForMs: 0 });
+}
+
+interface Asked {
+  query: string;
+  argument: unknown;
+  askAgainForMs: number;
+}
+
+async function ask<Answer>(client: Client, runId: string, { query, argument, askAgainForMs }: Asked): Promise<Answer | undefined> {
   const handle = client.workflow.getHandle(runId);
   const begun = Date.now();
   const deadline = begun + QUERY_DEADLINE_MS;
@@ -26,7 +41,7 @@ export async function queryRun<Answer>(client: Client, runId: string, query: str
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) throw runNotFound(client, runId);
       if (isSwitching(error) && Date.now() + SWITCH_PAUSE_MS < deadline) await sleep(SWITCH_PAUSE_MS);
-      else if (isRetryableQueryError(error) && Date.now() - begun < ASK_AGAIN_FOR_MS) await sleep(retryQueryAfterMs(attempt));
+      else if (isRetryableQueryError(error) && Date.now() - begun < askAgainForMs) await sleep(retryQueryAfterMs(attempt));
       else if (error instanceof QueryNotRegisteredError || isUnanswered(error)) return undefined;
       else throw error;
     }

@@ -120,6 +120,11 @@ export class RunReader {
     return (await this.#newest()).result;
   }
 
+  /** Returns the newest execution as its history has it. Throws `run_not_found`, and `history_removed` if the server has removed it. */
+  async recordedRun(): Promise<ReadBackRun> {
+    return this.#newest();
+  }
+
   async #page(from: number): Promise<ContextPage | undefined> {
     return queryRun<ContextPage>(this.#client, this.#runId, QUERIES.context, { from });
   }

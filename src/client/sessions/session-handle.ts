@@ -1,22 +1,36 @@
-import { type Client, WithStartWorkflowOperation } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
+import type { SearchAttributePair } from '@temporalio/common';
+import { randomUUID } from 'node:crypto';
 import type { AnyAgent, OutputOf, UnfinishedOf } from '../../define/agent-definition.ts';
 import { requireKnown } from '../../define/options/option-checks.ts';
 import type { ContentPart } from '../../core/domain/content/content.ts';
 import type { JsonValue } from '../../core/domain/json/json.ts';
 import type { DefaultOutput } from '../../core/domain/run/result.ts';
-import type { CloseReceipt, InterruptInput, InterruptReceipt, RefreshReceipt } from '../../core/domain/sessions/session-requests.ts';
+import type {
+  CloseReceipt,
+  InterruptInput,
+  InterruptReceipt,
+  RefreshReceipt,
+  ResetReceipt,
+} from '../../core/domain/sessions/session-requests.ts';
 import type { TurnResultFields } from '../../core/domain/sessions/session-state.ts';
-import { AGENT_RUN, type MessageReceipt, type RaiseReceipt, type RunInput, type StatusView, UPDATES } from '../../core/protocol.ts';
+import { type MessageReceipt, type RaiseReceipt, type StatusView, UPDATES } from '../../core/protocol.ts';
 import { failIfUnreachable } from '../../temporal/server-reachability.ts';
 import { checkRunId } from '../../temporal/run-id.ts';
 import { type WaitOptions, waitEnded, waitSignal } from '../../temporal/waiting.ts';
 import { RunChain } from '../read/chain.ts';
 import type { RunHandle } from '../run-handle.ts';
 import { runInput } from '../start/input.ts';
+import { mergedAttributes, withPublishedAttributes } from '../start/published-attributes.ts';
 import { workflowOptions } from '../start/start-workflow.ts';
 import { sendMessage, type SendOptions } from '../updates/send-message.ts';
-import { type StartOperation, updateRun, type UpdateOptions } from '../updates/update.ts';
+import { updateRun, type UpdateOptions } from '../updates/update.ts';
 import { raiseLimits, type RaiseOptions } from '../updates/raise-limits.ts';
+import { type Identity, identityOf } from '../principals/identity.ts';
+import type { OwnRuns } from '../principals/own-runs.ts';
+import { ReachedRun } from '../principals/reached-run.ts';
+import { principalAttributes } from '../principals/principal-attributes.ts';
+import { withSaved } from './with-saved.ts';
 import { readTurn, waitForTurn } from './read-turn.ts';
 import {
   plainSessionLimits,
@@ -26,6 +40,7 @@ import {
   type SessionOptions,
   sessionTerms,
 } from './session-options.ts';
+import { sessionAttributes, sessionMemo, startOfSession, startSession } from './session-start.ts';
 import { TurnResult } from './turn-result.ts';
 
 /** The session of an agent, given by its type or by its name. */
@@ -36,7 +51,11 @@ export interface SessionParts<Output, Unfinished> {
   client: Client;
   agent: AnyAgent | string;
   run: RunHandle<Output, Unfinished>;
+  own: OwnRuns;
   taskQueue?: string | undefined;
+  userKey?: string | undefined;
+  /** Called with each notice for the person who starts the session. */
+  onNotice?: (line: string) => void;
 }
 
 /**
@@ -49,21 +68,27 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
   /** The session as a run: its events, approvals, status, `cancel` and so on. Its `result` is that of the whole session. */
   readonly run: RunHandle<Output, Unfinished>;
   readonly #client: Client;
-  readonly #start: () => StartOperation;
-  readonly #principal: { tenant?: string; user?: string } | undefined;
+  readonly #reached: ReachedRun;
+  readonly #startOptions: (attributes: SearchAttributePair[]) => Parameters<typeof startSession>[1];
+  /** The search attributes that tell the session from other runs, and whom it acts for. */
+  readonly #attributes: SearchAttributePair[];
+  readonly #principal: Identity | undefined;
   readonly #chain: RunChain;
   /** True once the server has answered a message to the session: it need not be started any more. */
   #isStarted = false;
 
   /** Throws `invalid_input` and a UsageError for options with which no session can start. */
-  constructor({ client, agent, run, taskQueue }: SessionParts<Output, Unfinished>, options: SessionOptions) {
+  constructor({ client, agent, run, own, taskQueue, userKey, onNotice }: SessionParts<Output, Unfinished>, options: SessionOptions) {
     requireKnown('the session', options, Object.keys(SESSION_OPTIONS));
     this.id = checkRunId(options.id);
     this.run = run;
     this.#client = client;
+    this.#reached = new ReachedRun(client, this.id, own);
     this.#chain = new RunChain(client, this.id);
-    const { turnLimits, principal: _, user: _user, limits: _limits, id, ...given } = options;
+    const { turnLimits, principal: _, user: _user, limits: _limits, id, ...others } = options;
     const principal = principalOf(options);
+    const { notices, ...given } = withSaved(others, typeof agent === 'string' ? agent : agent.name);
+    for (const notice of notices) onNotice?.(notice);
     this.#principal = principal === undefined ? undefined : identityOf(principal);
     const input = runInput(agent, {
       ...given,
@@ -71,14 +96,25 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
       ...(turnLimits === undefined ? {} : { limits: turnLimits }),
       session: sessionTerms(options),
     });
-    const workflow = workflowOptions(input, { ...given, summary: `${input.agent}: session` }, taskQueue);
-    // The operation can be used once: an attempt that is repeated needs another.
-    this.#start = () =>
-      new WithStartWorkflowOperation<(input: RunInput) => Promise<unknown>>(AGENT_RUN, {
-        ...workflow,
-        workflowId: id,
-        workflowIdConflictPolicy: 'USE_EXISTING',
-      });
+    this.#attributes = [...sessionAttributes(input.agent), ...principalAttributes(this.#principal ?? {}, userKey)];
+    const { typedSearchAttributes, ...workflow } = workflowOptions(input, { ...given, summary: `${input.agent}: session` }, taskQueue);
+    this.#startOptions = (attributes) => ({
+      ...workflow,
+      ...mergedAttributes(typedSearchAttributes, attributes),
+      ...sessionMemo(workflow.memo, options),
+      workflowId: id,
+    });
+  }
+
+  /**
+   * Starts the session without a message: it waits for its first one. Nothing needs to be opened: a message starts a session, too.
+   * Throws `run_exists` if the id is taken.
+   */
+  async open(): Promise<void> {
+    await failIfUnreachable(this.#client, () =>
+      withPublishedAttributes(this.#client, this.#attributes, (attributes) => startSession(this.#client, this.#startOptions(attributes))),
+    );
+    this.#isStarted = true;
   }
 
   /**
@@ -87,31 +123,34 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
    * the session is reached, `run_ended` for a session that is closed, `queue_full`, `payload_too_large`, `invalid_input`, `wait_timeout`.
    */
   async send(content: string | ContentPart[], options: SendOptions = {}): Promise<MessageReceipt> {
-    return this.#reach(async () => {
-      const receipt = await sendMessage(
-        {
-          client: this.#client,
-          runId: this.id,
-          ...(this.#isStarted ? {} : { start: this.#start }),
-          ...(this.#principal === undefined ? {} : { principal: this.#principal }),
-        },
-        content,
-        options,
-      );
+    // The session itself refuses the message of another principal: it may have to be started, in the same request.
+    return failIfUnreachable(this.#client, async () => {
+      const run = { client: this.#client, runId: this.id, ...(this.#principal === undefined ? {} : { principal: this.#principal }) };
+      // The same message, if it is sent twice.
+      const message = { id: randomUUID(), ...options };
+      const receipt = this.#isStarted
+        ? await sendMessage(run, content, message)
+        : await withPublishedAttributes(this.#client, this.#attributes, (attributes) =>
+            sendMessage({ ...run, start: () => startOfSession(this.#startOptions(attributes)) }, content, message),
+          );
       this.#isStarted = true;
       return receipt;
     });
   }
 
-  /** Sends a message and waits for the end of the turn that answers it. Throws as `send`, `wait_timeout` if that takes longer, and the reason of the signal. */
+  /**
+   * Sends a message and waits for the end of the turn that answers it. `timeout` is the time for both. Throws as `send`, `wait_timeout` if
+   * it takes longer, and the reason of the signal.
+   */
   async ask(content: string | ContentPart[], options: SendOptions & WaitOptions = {}): Promise<TurnResult<Output, Unfinished>> {
-    const { timeout, signal, ...sending } = options;
+    const { signal: _, ...sending } = options;
+    // Its time begins now.
+    const signal = waitSignal(options);
     const { turn } = await this.send(content, sending);
-    if (turn !== undefined)
-      return this.#wait(turn, { ...(timeout === undefined ? {} : { timeout }), ...(signal === undefined ? {} : { signal }) });
-    // A message that was accepted before: its turn is the newest.
+    if (turn !== undefined) return this.#wait(turn, options, signal);
+    // A message that was accepted before: its turn is the newest. Or the first message, whose turn may not have begun.
     const { session } = await this.status();
-    return this.#wait(session?.turns ?? 1, options);
+    return this.#wait(Math.max(1, session?.turns ?? 1), options, signal);
   }
 
   /**
@@ -119,8 +158,10 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
    * for a turn that has not begun, `wait_timeout`, and the reason of the signal.
    */
   async turn(number?: number, options: WaitOptions = {}): Promise<TurnResult<Output, Unfinished>> {
-    const turn = number ?? (await this.status()).session?.turns ?? 0;
-    return this.#reach(async () => {
+    const turn = number ?? (await this.status()).session?.turns;
+    // The agent of the session is being resolved: its first turn is about to begin.
+    if (turn === undefined) return this.#reached.for(() => this.#wait(1, options));
+    return this.#reached.for(async () => {
       const ended = await readTurn(this.#read, turn);
       return ended === undefined ? this.#wait(turn, options) : this.#result(ended);
     });
@@ -133,18 +174,23 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
       ...(by === undefined ? {} : { by }),
       ...(turn === undefined ? {} : { turn }),
     };
-    return this.#reach(() => updateRun<InterruptReceipt>(this.#client, this.id, { name: UPDATES.interrupt, argument }, options));
+    return this.#reached.for(() => updateRun<InterruptReceipt>(this.#client, this.id, { name: UPDATES.interrupt, argument }, options));
   }
 
   /** Has the agent resolved again before the next turn: it gets the instructions, tools and limits that the workers have by then. */
   async refresh(options: UpdateOptions = {}): Promise<RefreshReceipt> {
-    return this.#reach(() => updateRun<RefreshReceipt>(this.#client, this.id, { name: UPDATES.refresh, argument: {} }, options));
+    return this.#reached.for(() => updateRun<RefreshReceipt>(this.#client, this.id, { name: UPDATES.refresh, argument: {} }, options));
+  }
+
+  /** Empties the conversation, after the turn that goes on: the next turn sees none of it. Deps, turns and limits stay, and so does the record. */
+  async reset(options: UpdateOptions = {}): Promise<ResetReceipt> {
+    return this.#reached.for(() => updateRun<ResetReceipt>(this.#client, this.id, { name: UPDATES.reset, argument: {} }, options));
   }
 
   /** Closes the session, after the turn that goes on: its run completes. */
   async close({ by, ...options }: { by?: string } & UpdateOptions = {}): Promise<CloseReceipt> {
     const argument = by === undefined ? {} : { by };
-    return this.#reach(() => updateRun<CloseReceipt>(this.#client, this.id, { name: UPDATES.close, argument }, options));
+    return this.#reached.for(() => updateRun<CloseReceipt>(this.#client, this.id, { name: UPDATES.close, argument }, options));
   }
 
   /**
@@ -152,7 +198,7 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
    * each id. Throws `invalid_input` for a limit that would be lower or that the session does not have, `run_ended`, `wait_timeout`.
    */
   async raise(limits: SessionLimitOptions, options: RaiseOptions = {}): Promise<RaiseReceipt> {
-    return this.#reach(() => raiseLimits(this.#client, this.id, { session: plainSessionLimits(limits) }, options));
+    return this.#reached.for(() => raiseLimits(this.#client, this.id, { session: plainSessionLimits(limits) }, options));
   }
 
   /** Returns the status of the session: `idle` between two turns, with its turns, limits and amounts in `session`. */
@@ -160,8 +206,7 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
     return this.run.status();
   }
 
-  async #wait(turn: number, options: WaitOptions): Promise<TurnResult<Output, Unfinished>> {
-    const signal = waitSignal(options);
+  async #wait(turn: number, options: WaitOptions, signal = waitSignal(options)): Promise<TurnResult<Output, Unfinished>> {
     try {
       return this.#result(await waitForTurn(this.#read, turn, signal));
     } catch (error) {
@@ -178,12 +223,4 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
   get #read(): { client: Client; sessionId: string; chain: RunChain } {
     return { client: this.#client, sessionId: this.id, chain: this.#chain };
   }
-
-  #reach<Value>(work: () => Promise<Value>): Promise<Value> {
-    return failIfUnreachable(this.#client, work);
-  }
-}
-
-function identityOf({ tenant, user }: { tenant?: string; user?: string }): { tenant?: string; user?: string } {
-  return { ...(tenant === undefined ? {} : { tenant }), ...(user === undefined ? {} : { user }) };
 }

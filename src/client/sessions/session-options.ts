@@ -4,6 +4,7 @@ import type { LimitOptions } from '../../core/domain/agent/limit-options.ts';
 import type { ModelName } from '../../core/domain/agent/model-name.ts';
 import type { ContentItem } from '../../core/domain/content/content.ts';
 import type { Principal } from '../../core/domain/run/principal.ts';
+import type { SavedContext } from '../../core/saved/saved-context.ts';
 import type { SessionInput } from '../../core/domain/sessions/session-input.ts';
 import type { SessionLimits } from '../../core/domain/sessions/session-limits.ts';
 import { type Duration, timerMilliseconds } from '../../core/domain/run/duration.ts';
@@ -32,10 +33,14 @@ export interface SessionSettings extends Omit<WorkflowOptions, 'runId' | 'ifExis
   compactAfter?: number | null;
   /** Shown in lists. */
   title?: string;
+  /** True: if there is no title, a model call after the first answer makes one. Its usage counts in the session, and in no turn. */
+  generateTitle?: boolean;
   /** `never`: the agent stays as it was when the session began. */
   refresh?: 'never';
   /** The conversation before the first message. */
   messages?: readonly ContentItem[];
+  /** Instead, a saved context, as `save` returned it: with its deps, which those of the session override. */
+  saved?: SavedContext;
   model?: ModelName;
   settings?: ModelSettings;
   tags?: readonly string[];
@@ -53,8 +58,10 @@ export const SESSION_OPTIONS: Record<keyof SessionSettings | 'deps', true> = {
   turnLimits: true,
   compactAfter: true,
   title: true,
+  generateTitle: true,
   refresh: true,
   messages: true,
+  saved: true,
   deps: true,
   model: true,
   settings: true,
@@ -67,11 +74,11 @@ export const SESSION_OPTIONS: Record<keyof SessionSettings | 'deps', true> = {
 };
 
 /** Returns the terms of a session as its run carries them. */
-export function sessionTerms({ limits, compactAfter, title, refresh }: SessionSettings): SessionInput {
+export function sessionTerms({ limits, compactAfter, title, generateTitle = false, refresh }: SessionSettings): SessionInput {
   return {
     ...(limits === undefined ? {} : { limits: plainSessionLimits(limits) }),
     ...(compactAfter === undefined ? {} : { compactAfter }),
-    ...(title === undefined ? {} : { title }),
+    ...(title === undefined ? (generateTitle ? { generateTitle: true as const } : {}) : { title }),
     ...(refresh === undefined ? {} : { refresh }),
   };
 }

@@ -1,5 +1,5 @@
 import type { JsonValue } from '../../core/domain/json/json.ts';
-import { type CompletedRun, EndedRun, type UnfinishedRun } from '../../core/domain/run/result.ts';
+import { type CompletedRun, EndedRun, type RunResultJson, type UnfinishedRun } from '../../core/domain/run/result.ts';
 import type { TurnResultFields } from '../../core/domain/sessions/session-state.ts';
 
 /** The place of a turn in its session. */
@@ -21,6 +21,11 @@ class EndedTurn<Output> extends EndedRun<Output> implements OfSession {
     super(fields);
     this.turn = fields.turn;
     this.firstStep = fields.firstStep;
+  }
+
+  /** Returns the JSON form, including the derived fields and the place in the session. */
+  override toJSON(): RunResultJson<Output> & OfSession {
+    return { ...super.toJSON(), turn: this.turn, firstStep: this.firstStep };
   }
 }
 

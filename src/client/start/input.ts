@@ -9,7 +9,7 @@ import { isJsonObject, type JsonObject } from '../../core/domain/json/json.ts';
 import { type LimitOptions, limitsWithDeadline, plainLimits } from '../../core/domain/agent/limit-options.ts';
 import type { ModelName } from '../../core/domain/agent/model-name.ts';
 import type { RunOpening } from '../../core/domain/run/opening.ts';
-import type { Principal } from '../../core/domain/run/principal.ts';
+import { claimsProblem, type Principal } from '../../core/domain/run/principal.ts';
 import type { SessionInput } from '../../core/domain/sessions/session-input.ts';
 import type { RunOverrides } from '../../core/domain/run/overrides.ts';
 import type { RunInput } from '../../core/protocol.ts';
@@ -39,6 +39,8 @@ export function runInput(agent: AnyAgent | string, options: RunInputOptions): Ru
   const { maxIterations, ...limits } = plainLimits('the run cannot start', withDeadline ?? {});
   // Without deps, the agent's schema is checked against none: it may require some.
   if (deps === undefined && typeof agent !== 'string') parseDeps(agent, {});
+  const inClaims = claimsProblem(principal);
+  if (inClaims !== undefined) throw new LonghaulError('invalid_input', `The run cannot start: ${inClaims}`);
   // Converted to JSON and back, as they are sent.
   const overrides = JSON.parse(JSON.stringify({ model, settings, tags })) as RunOverrides;
   requireUsable(agent, overrides);

@@ -4,7 +4,7 @@ import { isTooDeep, MAX_CHECKED_DEPTH } from '../../core/domain/json/json-depth.
 import { isJsonObject, type JsonObject } from '../../core/domain/json/json.ts';
 import { jsonBytes } from '../../core/domain/json/payload-limit.ts';
 import { priorityFrom, priorityProblem, type TaskPriority } from '../../core/domain/agent/task-priority.ts';
-import { RESULT_MEMO, SEARCH_ATTRIBUTES } from '../../core/protocol.ts';
+import { RESULT_MEMO, SEARCH_ATTRIBUTES, TITLE_MEMO } from '../../core/protocol.ts';
 
 /** The options of a start that the server reads: they are not in the input of the run. */
 export interface StartCircumstances {
@@ -49,7 +49,8 @@ function ownAttributes(option: SearchAttributePair[] | TypedSearchAttributes): T
 
 function ownMemo(memo: JsonObject): JsonObject {
   if (!isJsonObject(memo) || isTooDeep(memo, MAX_CHECKED_DEPTH)) throw refused('"memo" must be an object of JSON values');
-  if (Object.hasOwn(memo, RESULT_MEMO)) throw refused(`the memo "${RESULT_MEMO}" is Longhaul's own: choose another key`);
+  const reserved = [RESULT_MEMO, TITLE_MEMO].find((key) => Object.hasOwn(memo, key));
+  if (reserved !== undefined) throw refused(`the memo "${reserved}" is Longhaul's own: choose another key`);
   const bytes = jsonBytes(memo);
   if (bytes <= MEMO_BYTES) return memo;
   throw new LonghaulError(

@@ -4,7 +4,7 @@ import { LonghaulError } from '../../core/domain/errors/error.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../core/domain/json/json.ts';
 import { depsProblem } from '../../core/domain/record/deps-problem.ts';
 import type { Duration } from '../../core/domain/run/duration.ts';
-import type { Principal } from '../../core/domain/run/principal.ts';
+import { claimsProblem, type Principal } from '../../core/domain/run/principal.ts';
 import { checkJson, problemsText } from '../../core/json-schema/check-json-schema.ts';
 import { checkProgram } from '../../core/program/check/check-program.ts';
 import { invalidProgram } from '../../core/program/check/problems.ts';
@@ -14,7 +14,7 @@ import { checkProgramInput } from '../../core/wire-schemas/program-input-schema.
 import { requireKnown } from '../../define/options/option-checks.ts';
 import { parseProgramInput } from '../../define/program/parse-input.ts';
 import type { AnyProgram, GivenInputOf, ProgramOutputOf } from '../../define/program/program-definition.ts';
-import { startWorkflow, type WorkflowOptions } from './start-workflow.ts';
+import { type ClientSettings, startWorkflow, type WorkflowOptions } from './start-workflow.ts';
 
 /** A program to start: its definition, its document, or the name under which a worker has it. */
 export type StartedProgram = AnyProgram | ProgramDocument | string;
@@ -75,12 +75,12 @@ export async function startProgram(
   client: Client,
   program: StartedProgram,
   options: ProgramOptions,
-  defaultTaskQueue?: string,
+  settings: ClientSettings = {},
 ): Promise<string> {
   requireKnown('the start', options, [...Object.keys(OPTIONS), ...WAITING]);
   const input = programInput(program, options);
   const name = nameOf(input.program);
-  return startWorkflow(client, { type: PROGRAM_RUN, name, input, summary: name }, options, defaultTaskQueue);
+  return startWorkflow(client, { type: PROGRAM_RUN, name, input, summary: name }, options, settings);
 }
 
 /** Returns the input of a program's run as plain JSON. */
@@ -88,7 +88,7 @@ export function programInput(program: StartedProgram, options: ProgramOptions): 
   const owner = `program "${nameOf(program)}" cannot start`;
   const limits = plainLimits(owner, limitsWithDeadline(owner, options) ?? {});
   const { deps, principal, tags, resume } = options;
-  const problem = deps === undefined ? undefined : depsProblem(deps);
+  const problem = (deps === undefined ? undefined : depsProblem(deps)) ?? claimsProblem(principal);
   if (problem !== undefined) throw new LonghaulError('invalid_input', `The run cannot start: ${problem}`);
   if (typeof program !== 'string') requireChecked(program);
   const input = isDefinition(program) ? parseProgramInput(program, options.input) : options.input;

@@ -2,17 +2,24 @@ import type { Client } from '@temporalio/client';
 import { requireKnown } from '../../define/options/option-checks.ts';
 import type { AnyAgent, DepsOption } from '../../define/agent-definition.ts';
 import type { ModelSettings } from '../../core/domain/agent/agent-snapshot.ts';
+import { isJsonObject } from '../../core/domain/json/json.ts';
 import type { Duration } from '../../core/domain/run/duration.ts';
 import type { LimitOptions } from '../../core/domain/agent/limit-options.ts';
 import type { ModelName } from '../../core/domain/agent/model-name.ts';
 import { openingText, type RunOpening } from '../../core/domain/run/opening.ts';
 import { AGENT_RUN } from '../../core/protocol.ts';
 import type { Principal } from '../../core/domain/run/principal.ts';
-import { runInput } from './input.ts';
-import { startWorkflow, type WorkflowOptions, type WorkflowStart } from './start-workflow.ts';
+import { type Earlier, type EarlierOpening, readEarlier } from '../earlier/begin-from.ts';
+import { runInput, type RunInputOptions } from './input.ts';
+import { type ClientSettings, startWorkflow, type WorkflowOptions, type WorkflowStart } from './start-workflow.ts';
 
-/** The options of a start: with the deps that its agent takes, which are optional if the agent's schema requires none. */
-export type StartOptions<GivenDeps = unknown> = RunOptions & DepsOption<GivenDeps>;
+/**
+ * The options of a start: with the deps that its agent takes, which are optional if the agent's schema requires none. A start from
+ * an earlier conversation has the deps of that one, and `deps` replaces members of them.
+ */
+export type StartOptions<GivenDeps = unknown> =
+  | (RunOptions & DepsOption<GivenDeps>)
+  | (StartSettings & EarlierOpening & { deps?: Partial<GivenDeps> });
 
 /** The options of a start without the deps. */
 export type RunOptions = StartSettings & RunOpening;
@@ -34,9 +41,11 @@ export interface StartSettings extends WorkflowOptions {
 }
 
 /** All options by name: the compiler reports one that is added to the type and missing here. */
-const START_OPTIONS: Record<keyof RunOptions | 'deps', true> = {
+const START_OPTIONS: Record<keyof RunOptions | 'saved' | 'previousRunId' | 'deps', true> = {
   input: true,
   messages: true,
+  saved: true,
+  previousRunId: true,
   deps: true,
   principal: true,
   runId: true,
@@ -56,15 +65,36 @@ const START_OPTIONS: Record<keyof RunOptions | 'deps', true> = {
 /** The options that `client.run` takes in addition. */
 const WAITING = ['steps', 'timeout', 'signal'];
 
+/** The client's own settings that the start of a run uses. */
+export interface RunSettings extends ClientSettings {
+  /** Called with each notice for the person who starts the run. */
+  onNotice?: (line: string) => void;
+}
+
 /** Starts the workflow of a run and returns its id. Throws, before anything is sent, for a run that cannot start, and a UsageError for unknown options and for messages that end with an answer. */
 export async function startRun(
   client: Client,
   agent: AnyAgent | string,
   options: StartOptions,
-  defaultTaskQueue?: string,
+  { onNotice, ...settings }: RunSettings = {},
 ): Promise<string> {
   requireKnown('the start', options, [...Object.keys(START_OPTIONS), ...WAITING]);
-  const input = runInput(agent, options);
+  const { principal } = options;
+  const earlier = await readEarlier(client, { ...options }, { agent: typeof agent === 'string' ? agent : agent.name, principal });
+  const input = runInput(agent, earlier === undefined ? options : withEarlier(options, earlier));
+  for (const notice of earlier?.notices ?? []) onNotice?.(notice);
   const start: WorkflowStart = { type: AGENT_RUN, name: input.agent, input, summary: `${input.agent}: ${openingText(input)}` };
-  return startWorkflow(client, start, options, defaultTaskQueue);
+  return startWorkflow(client, start, options, settings);
+}
+
+/** Returns the options of a start with what it takes over. Its own deps and its own limit win. */
+function withEarlier(options: StartOptions, { messages, deps, steps }: Earlier): RunInputOptions {
+  const own: unknown = options.deps;
+  const merged = isJsonObject(own) ? { ...deps, ...own } : (own ?? deps);
+  return {
+    ...options,
+    messages,
+    ...(own === undefined && Object.keys(deps).length === 0 ? {} : { deps: merged }),
+    ...(steps === undefined ? {} : { limits: { steps, ...options.limits } }),
+  };
 }

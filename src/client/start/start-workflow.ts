@@ -1,15 +1,23 @@
 import type { Client, WorkflowStartOptions } from '@temporalio/client';
 import { type InternalWorkflowStartOptions, InternalWorkflowStartOptionsSymbol } from '@temporalio/client/lib/internal.js';
-import { WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/common';
+import {
+  type SearchAttributePair,
+  TypedSearchAttributes,
+  WorkflowExecutionAlreadyStartedError,
+  WorkflowNotFoundError,
+} from '@temporalio/common';
 import { randomUUID } from 'node:crypto';
 import { summaryText } from '../../core/domain/content/summary-text.ts';
-import { errorMessage, LonghaulError } from '../../core/domain/errors/error.ts';
+import { errorCode, errorMessage, LonghaulError } from '../../core/domain/errors/error.ts';
 import { memberOf } from '../../core/domain/errors/thrown.ts';
 import { type AGENT_RUN, DEFAULT_TASK_QUEUE, type ProgramInput, type PROGRAM_RUN, type RunInput } from '../../core/protocol.ts';
 import { GRPC, grpcCode } from '../../temporal/grpc-code.ts';
 import { checkRunId } from '../../temporal/run-id.ts';
 import { withoutMemos } from '../../temporal/without-memos.ts';
 import { requireRun } from '../listing/foreign-workflow.ts';
+import type { OwnRuns } from '../principals/own-runs.ts';
+import { principalAttributes } from '../principals/principal-attributes.ts';
+import { mergedAttributes, withPublishedAttributes } from './published-attributes.ts';
 import { checkIfExists, type IfExists } from './if-exists.ts';
 import { serverOptionsOf, type StartCircumstances } from './start-circumstances.ts';
 
@@ -29,6 +37,15 @@ export interface WorkflowOptions extends StartCircumstances {
 /** The type of the workflow, for the Temporal Client. */
 type RunWorkflow = (input: RunInput | ProgramInput) => Promise<unknown>;
 
+/** The client's own settings that a start uses. */
+export interface ClientSettings {
+  taskQueue?: string | undefined;
+  /** The key by which users are hashed in search attributes. */
+  userKey?: string | undefined;
+  /** The runs that the client reaches. Default: all. */
+  own?: OwnRuns;
+}
+
 /** The workflow to start. */
 export interface WorkflowStart {
   type: typeof AGENT_RUN | typeof PROGRAM_RUN;
@@ -43,18 +60,20 @@ export async function startWorkflow(
   client: Client,
   { type, name, input, summary }: WorkflowStart,
   options: WorkflowOptions,
-  defaultTaskQueue?: string,
+  settings: ClientSettings = {},
 ): Promise<string> {
   const ifExists = checkIfExists(options.ifExists);
   const runId = options.runId === undefined ? `${name}-${randomUUID()}` : checkRunId(options.runId);
   const workflow: WorkflowStartOptions<RunWorkflow> = {
-    ...workflowOptions(input, { ...options, summary }, defaultTaskQueue),
+    ...workflowOptions(input, { ...options, summary }, settings.taskQueue),
     workflowId: runId,
     workflowIdConflictPolicy: 'FAIL',
   };
-  const begun: Begun = { client, type, workflow };
+  const published = principalAttributes(input.principal ?? {}, settings.userKey);
+  const begun: Begun = { client, type, workflow, published };
   const isStarted = await begin(begun, options);
-  if (!isStarted && ifExists === 'fail') {
+  // An id that is taken is refused, also if another principal has it: only a run of its own is returned to a client that acts for a principal.
+  if (!isStarted && (ifExists === 'fail' || !(await reaches(settings.own, runId)))) {
     throw new LonghaulError(
       'run_exists',
       `Run "${runId}" exists already: choose another run id, or start with ifExists: 'return' to get that run, or 'restartFailed' to start it again if it has failed`,
@@ -62,6 +81,16 @@ export async function startWorkflow(
   }
   if (!isStarted && ifExists === 'restartFailed') await restartFailed(begun, options);
   return runId;
+}
+
+async function reaches(own: OwnRuns | undefined, runId: string): Promise<boolean> {
+  try {
+    await own?.require(runId);
+    return true;
+  } catch (error) {
+    if (errorCode(error) === 'run_not_found') return false;
+    throw error;
+  }
 }
 
 /** Returns the options of the workflow of a run beside its id. */
@@ -86,12 +115,18 @@ interface Begun {
   client: Client;
   type: WorkflowStart['type'];
   workflow: WorkflowStartOptions<RunWorkflow>;
+  /** The search attributes that the run has if the namespace has them. */
+  published: SearchAttributePair[];
 }
 
 /** Starts the workflow. False if the server has one with that id. */
-async function begin({ client, type, workflow }: Begun, options: WorkflowOptions): Promise<boolean> {
+async function begin({ client, type, workflow, published }: Begun, options: WorkflowOptions): Promise<boolean> {
   try {
-    await client.workflow.start<RunWorkflow>(type, workflow);
+    const { typedSearchAttributes, ...others } = workflow;
+    const own = typedSearchAttributes instanceof TypedSearchAttributes ? typedSearchAttributes : undefined;
+    await withPublishedAttributes(client, published, (attributes) =>
+      client.workflow.start<RunWorkflow>(type, { ...others, ...mergedAttributes(own, attributes) }),
+    );
     return true;
   } catch (error) {
     if (error instanceof WorkflowExecutionAlreadyStartedError) return false;
@@ -103,7 +138,7 @@ async function begin({ client, type, workflow }: Begun, options: WorkflowOptions
  * Starts the workflow of a failed run again. The server starts one for each request id: callers that saw the same failure
  * request the same start, even if that run has ended meanwhile.
  */
-async function restartFailed({ client, type, workflow }: Begun, options: WorkflowOptions): Promise<void> {
+async function restartFailed({ client, type, workflow, published }: Begun, options: WorkflowOptions): Promise<void> {
   const executionId = await failedExecution(client, workflow.workflowId);
   if (executionId === undefined) return;
   const restart: WorkflowStartOptions<RunWorkflow> & InternalWorkflowStartOptions = {
@@ -111,7 +146,7 @@ async function restartFailed({ client, type, workflow }: Begun, options: Workflo
     workflowIdReusePolicy: 'ALLOW_DUPLICATE_FAILED_ONLY',
     [InternalWorkflowStartOptionsSymbol]: { requestId: `restart ${executionId}` },
   };
-  await begin({ client, type, workflow: restart }, options);
+  await begin({ client, type, workflow: restart, published }, options);
 }
 
 /** Temporal's statuses of a workflow that ended without doing its work. */

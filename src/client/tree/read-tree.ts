@@ -63,6 +63,7 @@ export function treeOf(runId: string, views: ReadonlyMap<string, TreeRunView>): 
     status: status.status,
     steps: kind === 'program' ? usage.llmCalls : status.currentStep,
     maxIterations: status.maxIterations,
+    ...(status.session === undefined ? {} : { turns: status.session.turns }),
     usage,
     treeUsage: children.reduce((sum, child) => addRunUsage(sum, child.treeUsage), usage),
     waitingFor: status.waitingFor,

@@ -10,6 +10,8 @@ export interface RunTree {
   status: RunStatus;
   /** The steps of the run itself; for a program, its own model calls. */
   steps: number;
+  /** The number of turns that have begun, if the run is a session: the limit of steps is then that of each turn. */
+  turns?: number;
   /** The limit of steps. That of a program includes the steps of its children. */
   maxIterations: number;
   /** The usage of the run itself. */

@@ -40,7 +40,8 @@ export class TreeRun {
       const [status] = await Promise.all([this.reader.status(), kind === 'program' ? this.#readEvents() : undefined]);
       for (const runId of [...(status.endedChildren ?? []), ...(status.children ?? [])]) this.#note(runId);
       if (kind === 'agent') await this.#readSteps(status);
-      return { kind, status, usage: kind === 'program' ? this.#usage : (status.session?.spent.usage ?? status.usage), children: [...this.#children] };
+      const own = status.session?.spent.usage ?? status.usage;
+      return { kind, status, usage: kind === 'program' ? this.#usage : own, children: [...this.#children] };
     } catch (error) {
       if (errorCode(error) === 'run_not_found') return undefined;
       throw error;
@@ -66,9 +67,10 @@ export class TreeRun {
     if (event.step?.child !== undefined) this.#note(event.step.child);
   }
 
-  async #readSteps({ currentStep, treeUsage }: StatusView): Promise<void> {
-    // No child of such a run has ended.
-    if (treeUsage === undefined || currentStep === this.#step) return;
+  async #readSteps({ currentStep, treeUsage, session }: StatusView): Promise<void> {
+    // No child of such a run has ended, and of a session in no turn.
+    const hasNone = treeUsage === undefined && session?.spent.below === undefined;
+    if (hasNone || currentStep === this.#step) return;
     for (const { toolCalls } of await this.reader.steps()) {
       for (const { childRunId } of toolCalls) if (childRunId !== undefined) this.#note(childRunId);
     }

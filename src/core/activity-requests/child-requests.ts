@@ -3,13 +3,10 @@ import { errorMessage } from '../domain/errors/error.ts';
 import { isJsonObject } from '../domain/json/json.ts';
 import { isRunResult } from '../domain/run/result.ts';
 import type { ChildEnd, ReadChild } from '../children/child-effects.ts';
-import type { ChildStart } from '../domain/children/child-call.ts';
-import { ACTIVITIES, type CheckParentInput, type CheckParentOutput, type ReadCallInput, type ReadResultInput } from '../protocol.ts';
+import type { ChildCall, ChildStart } from '../domain/children/child-call.ts';
+import { ACTIVITIES, type CheckParentInput, type CheckParentOutput, type ReadResultInput } from '../protocol.ts';
 import { checkProgramInput } from '../wire-schemas/program-input-schema.ts';
 import { checkRunInput } from '../wire-schemas/run-input-schema.ts';
-import type { NextTurnInput } from '../domain/children/kept-agent.ts';
-import type { MessageContent } from '../domain/sessions/message-content.ts';
-import type { ChildCall } from '../domain/children/child-call.ts';
 import { summaryText } from '../domain/content/summary-text.ts';
 import type { FromCall } from '../domain/run/run-input.ts';
 import { activityProblem } from './activity-outcome.ts';
@@ -40,31 +37,6 @@ export function referringToCall(start: ChildStart, of: ChildCall['of']): ChildSt
   const fromCall: FromCall = { ...of, ...(isLong ? { input: true } : {}), ...(isLarge ? { deps: true } : {}) };
   const rest = { ...others, ...(isLarge || deps === undefined ? {} : { deps }), fromCall };
   return { kind: 'agent', input: { ...rest, input: isLong ? summaryText(input) : (input ?? '') } };
-}
-
-/** Returns the message of a call with a reference to the call instead of a content that is too large to be stored again. */
-export function messageOfCall({ content = '', ...next }: NextTurnInput, of: ChildCall['of']): NextTurnInput {
-  return of === undefined || fits({ content }) ? { ...next, content } : { ...next, of };
-}
-
-/** Reads a message that is too large to be stored again, from the call of the run that keeps the session. */
-export function callInputRequest(input: ReadCallInput): ActivityRequest<ReadCallInput, string, MessageContent> {
-  return {
-    name: ACTIVITIES.readCallInput,
-    tier: 'remote',
-    options: { ...OPTIONS, summary: 'reads the message of the call' },
-    input,
-    returned: (content) => ({ type: 'read', content: String(content) }),
-    failed: unreadMessage,
-  };
-}
-
-/** Returns the outcome of reading a message that failed. */
-export function unreadMessage(error: unknown): MessageContent {
-  const problem = activityProblem(error);
-  if (problem.type === 'cancelled') return { type: 'cancelled' };
-  const code = (problem.type === 'failed' ? problem.code : undefined) ?? 'internal';
-  return { type: 'failed', code, message: `The message of the call could not be read: ${problem.message}` };
 }
 
 /** Returns the end of a child that did not complete, from the failure that its parent receives. */

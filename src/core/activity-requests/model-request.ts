@@ -24,12 +24,20 @@ export function modelRequest(run: RequestingRun, call: ModelCall): ActivityReque
       ...(call.resultIds === undefined ? {} : { results: call.resultIds }),
       ...(call.earlierIds === undefined ? {} : { earlierIds: call.earlierIds }),
       ...(call.skippedEvents === undefined ? {} : { skipped: call.skippedEvents }),
+      ...(call.news === undefined ? {} : { news: call.news }),
       ...(call.final ? { final: true } : {}),
+      ...recallInput(run, call),
       ...(hooksFor(snapshot, 'pre_request').length > 0 ? { step: call.step } : {}),
     },
     returned: modelOutcome,
     failed: (error) => modelFailure(snapshot.model, error),
   };
+}
+
+/** The memory belongs to whom the run acts for: the activity asks the run, which does not name them again. */
+function recallInput({ state }: RequestingRun, { recall }: ModelCall): Pick<CallModelInput, 'recall' | 'principal'> {
+  if (!recall) return {};
+  return { recall, ...(state?.principal === undefined ? {} : { principal: true }) };
 }
 
 /** Returns the model call that summarises the older part of the window. */
@@ -42,7 +50,10 @@ export function summaryRequest(
   return {
     name: ACTIVITIES.summarise,
     tier: 'remote',
-    options: modelOptions(snapshot, compactionSummary(events, model), hooksMs(hooksFor(snapshot, 'pre_compact'))),
+    options:
+      range.purpose === 'title'
+        ? modelOptions(snapshot, `a title, by ${model}`)
+        : modelOptions(snapshot, compactionSummary(events, model), hooksMs(hooksFor(snapshot, 'pre_compact'))),
     input: { ...runReference(run), agent: snapshot.digest, ...range },
     returned: summaryOutcome,
     failed: (error) => summaryFailure(model, error),

@@ -97,7 +97,12 @@ export function memoryRequest(
       heartbeatTimeout: HEARTBEAT_TIMEOUT,
       retry: RETRY_LOST,
     },
-    input: { ...ofStep(run, address, attempt, outputs), now, ...(edited === undefined ? {} : { edited }) },
+    input: {
+      ...ofStep(run, address, attempt, outputs),
+      now,
+      ...(edited === undefined ? {} : { edited }),
+      ...(run.state?.principal === undefined ? {} : { principal: true }),
+    },
     returned: ({ id, output }) => ({ type: 'done', id, output }),
     failed: (error) => memoryFailure(error, { isTimed: timeoutMs !== undefined }),
   };

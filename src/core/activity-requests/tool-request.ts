@@ -169,6 +169,7 @@ function positionInput(run: RequestingRun, { call, tool, step, offset, index, ev
     ...(tool.effect === 'once' ? { once: true as const } : {}),
     ...(tool.mcp === undefined ? {} : { mcp: { ...tool.mcp, ...(tool.effect === 'once' ? { once: true as const } : {}) } }),
     ...(tool.ofSkills ? { skill: pinnedSkill(run.snapshot.skills, call) } : {}),
+    ...(tool.ofMemory ? { memory: memoryOf(run) } : {}),
     ...resultHooks(run),
     ...usageOf(run),
   };
@@ -178,6 +179,10 @@ function positionInput(run: RequestingRun, { call, tool, step, offset, index, ev
 function pinnedSkill(skills: readonly SkillSnapshot[] = [], { arguments: args }: ToolCall): Partial<PinnedSkill> {
   const { digest, stored } = skills.find(({ name }) => name === args['skill']) ?? {};
   return { ...(digest === undefined ? {} : { digest }), ...(stored === undefined ? {} : { stored }) };
+}
+
+function memoryOf({ snapshot: { memory } }: RequestingRun): NonNullable<RunToolInput['memory']> {
+  return memory?.name === undefined ? {} : { name: memory.name };
 }
 
 /** Returns the hooks for the result of a call. */

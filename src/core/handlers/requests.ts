@@ -18,7 +18,7 @@ import {
 } from './message-receiver.ts';
 import { nextTurn } from './next-turn.ts';
 import { send } from './send.ts';
-import { close, interrupt, refresh } from './session.ts';
+import { close, interrupt, refresh, reset } from './session.ts';
 import { setPermissions } from './set-permissions.ts';
 
 /** Revokes a remembered decision. Calls that it has already let run go on. */
@@ -80,6 +80,7 @@ export const UPDATE_KINDS: Readonly<Record<keyof typeof UPDATES, AnyKind>> = {
   interrupt,
   close,
   refresh,
+  reset,
 };
 
 /** The Signals that a run accepts, by the same rules, for callers that can only signal. */

@@ -36,8 +36,8 @@ function refusal(run: MessageReceiver, input: unknown, now: number): Refusal | u
   const foreign = ofAnother(run, message.principal);
   if (foreign !== undefined) return foreign;
   if (isKept(state) && state?.status === 'idle') {
-    const message = `Session "${runId}" is kept by run "${state.parent?.runId}" and takes messages while that waits for an answer: send to that run`;
-    return { code: 'invalid_input', message };
+    const reason = `is kept by run "${state.parent?.runId}" and takes messages while that waits for an answer: send to that run`;
+    return { code: 'invalid_input', message: `Session "${runId}" ${reason}` };
   }
   if (inbox.has(message.id)) return inbox.isBusy('messages') ? unavailable(run, 'messages') : undefined;
   if (!inbox.closed && !inbox.hasRoomFor(message)) {

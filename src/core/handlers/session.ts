@@ -1,4 +1,11 @@
-import type { CloseInput, CloseReceipt, InterruptInput, InterruptReceipt, RefreshReceipt } from '../domain/sessions/session-requests.ts';
+import type {
+  CloseInput,
+  CloseReceipt,
+  InterruptInput,
+  InterruptReceipt,
+  RefreshReceipt,
+  ResetReceipt,
+} from '../domain/sessions/session-requests.ts';
 import { isSession } from '../sessions/open-session.ts';
 import { closeProblem, interruptProblem } from '../wire-schemas/requests/session-schema.ts';
 import { invalidRequest, type MessageReceiver, type Refusal, type RequestKind, unavailable } from './message-receiver.ts';
@@ -44,6 +51,17 @@ export const refresh: RequestKind<unknown, RefreshReceipt> = {
   take({ state }) {
     const session = state?.session;
     if (session !== undefined) session.refreshDue = true;
+    return { version: 1, beforeTurn: (session?.turns ?? 0) + 1 };
+  },
+};
+
+/** Empties the conversation of a session: deps, turns and limits stay. During a turn, it is emptied after it. */
+export const reset: RequestKind<unknown, ResetReceipt> = {
+  description: 'Empties the conversation of a session, and keeps its deps: {}',
+  refusal: (run) => noSession(run, 'reset') ?? unavailable(run, 'decisions'),
+  take({ state }) {
+    const session = state?.session;
+    if (session !== undefined) session.resetDue = true;
     return { version: 1, beforeTurn: (session?.turns ?? 0) + 1 };
   },
 };

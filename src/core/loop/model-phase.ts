@@ -20,6 +20,7 @@ import { settlePermissions } from './permissions/permission-changes.ts';
 import { hooksOfStep } from './hooks/hooked-calls.ts';
 import { waitWhilePaused } from './requests/pause.ts';
 import type { ModelCall, ModelCallOutcome, RunPorts } from './ports.ts';
+import { recallDue, recordRecall } from './state/recall.ts';
 import { noteError, recordEvent, recordStep, type RunState } from './state/run-state.ts';
 import { recordFailedCall, recordInterrupted, spend } from './state/spending.ts';
 import { thoughtOf } from './state/thought.ts';
@@ -60,7 +61,7 @@ export async function runModelPhase(state: RunState, ports: RunPorts, position: 
 
   state.phase = 'model';
   const checking = beginInputCheck(state, ports);
-  const outcome = await ports.callModel(modelCall(state, position.final));
+  const outcome = await ports.callModel(modelCall(state, position));
   const input = checking === undefined ? undefined : await endInputCheck(state, ports, checking, outcome);
   state.phase = 'between';
   if (input !== undefined && 'ended' in input) return input.ended;
@@ -114,7 +115,7 @@ function unlessFinal(state: RunState, { final }: CallPosition, next: NextStep): 
   return final && next.type === 'finish' && next.ending.status === 'error' ? endAtLimit(state) : next;
 }
 
-function modelCall(state: RunState, final: boolean): ModelCall {
+function modelCall(state: RunState, { final, shortened }: CallPosition): ModelCall {
   const { context, window, firstOffset, seenEvents, resultIds } = state;
   const news = context.events.slice(Math.max(0, seenEvents - firstOffset));
   const skipped = state.code === undefined ? 0 : news.reduce((count, { caller }) => (caller === 'code' ? count + 1 : count), 0);
@@ -127,6 +128,8 @@ function modelCall(state: RunState, final: boolean): ModelCall {
     ...(resultIds === undefined ? {} : { resultIds }),
     ...(earlierIds.length === 0 ? {} : { earlierIds }),
     ...(skipped === 0 ? {} : { skippedEvents: skipped }),
+    // A conversation that was too long has no room for more.
+    ...(recallDue(state) && !shortened ? { recall: true } : {}),
     newEvents: countNewEvents(window, seenEvents),
     final,
   };
@@ -146,12 +149,18 @@ interface Responded {
   input: GuardrailReport | undefined;
 }
 
-function recordResponse(state: RunState, ports: RunPorts, recorded: RecordedResponse, { final, input }: Responded): NextStep {
+function recordResponse(
+  state: RunState,
+  ports: RunPorts,
+  { recalled, ...recorded }: RecordedResponse,
+  { final, input }: Responded,
+): NextStep {
   const { id, content, providerItems, finishReason, failedAttempts } = recorded;
   const { model, name: author } = state.snapshot;
   const spending = spend(state, { model, usage: recorded.usage, answer: content, failedAttempts });
   const usage = spending.usage ?? null;
   const guardrails = recorded.guardrails === undefined ? {} : { guardrails: spendOnGuardrails(state, recorded.guardrails) };
+  recordRecall(state, ports, recalled);
   recordEvent(state, ports, { id, author, content, ...spending, ...(providerItems === undefined ? {} : { providerItems }), ...guardrails });
   state.seenEvents = state.window.through;
   // After the answer, so that its offset is the one that its activity expects.

@@ -39,6 +39,10 @@ export interface ModelCall extends Conversation {
   earlierIds?: string[];
   /** The number of events since the last response that are not in the window: calls of code, and their results. */
   skippedEvents?: number;
+  /** The digest of the events since the last response, if the process of the worker has them from the workflow. */
+  news?: string;
+  /** The call is given what the memory of the agent has about the newest message. */
+  recall?: true;
   /** The number of events that the model has not seen yet. */
   newEvents: number;
   /** True for the attempt after the step limit, which asks for the best final answer and offers no tools. */
@@ -171,6 +175,8 @@ export interface SummaryRequest extends Conversation {
   events: number;
   /** Bytes of JSON that the text of the summary may have. */
   maxBytes: number;
+  /** The text is a title, and no summary. */
+  purpose?: 'title';
 }
 
 /** The outcome of a summary. */

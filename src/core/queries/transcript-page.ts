@@ -1,4 +1,4 @@
-import { emptyWindow, type Folded, type Window } from '../domain/record/window.ts';
+import { emptyWindow, type Folded, foldedEvent, type Window } from '../domain/record/window.ts';
 import { jsonBytes } from '../domain/json/payload-limit.ts';
 import type { RunState } from '../loop/state/run-state.ts';
 import { PAGE_BYTES, type TranscriptAnswer, type TranscriptQuestion } from '../protocol.ts';
@@ -37,9 +37,7 @@ function eventsSince(state: RunState, known: Known): Folded[] | undefined {
 function recordedSince({ context, firstOffset, carriedEventId }: RunState, { through, lastEventId }: Known): Folded[] | undefined {
   const index = through - firstOffset;
   const id = index === 0 ? carriedEventId : context.events[index - 1]?.id;
-  return id !== undefined && id === lastEventId
-    ? context.events.slice(index).map((event) => folded(event.caller === 'code' ? { ...event, content: [] } : event))
-    : undefined;
+  return id !== undefined && id === lastEventId ? context.events.slice(index).map(foldedEvent) : undefined;
 }
 
 /**
@@ -50,16 +48,5 @@ function carriedSince({ events, through }: Window, known: Known): Folded[] | und
   const index = events.findIndex(({ offset, id }) => offset === known.through - 1 && id === known.lastEventId);
   const since = index < 0 ? [] : events.slice(index + 1);
   if (index < 0 || since.length !== through - known.through) return undefined;
-  return since.every(({ offset }, count) => offset === known.through + count) ? since.map(folded) : undefined;
-}
-
-/** Returns the fields of an event that affect the window. */
-function folded({ id, author, content, providerItems, compaction }: Folded): Folded {
-  return {
-    id,
-    author,
-    content,
-    ...(providerItems === undefined ? {} : { providerItems }),
-    ...(compaction === undefined ? {} : { compaction }),
-  };
+  return since.every(({ offset }, count) => offset === known.through + count) ? since.map(foldedEvent) : undefined;
 }

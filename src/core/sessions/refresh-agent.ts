@@ -1,4 +1,4 @@
-import { noteError, recordEvent } from '../loop/state/run-state.ts';
+import { beginRecall, noteError, recordEvent } from '../loop/state/run-state.ts';
 import type { OpenSession } from './open-session.ts';
 import type { SessionPorts } from './session-ports.ts';
 
@@ -30,6 +30,7 @@ export async function refreshAgent(state: OpenSession, ports: SessionPorts): Pro
   state.limits = resolved.snapshot.limits;
   // The provider counted the tokens of another request.
   delete state.measured;
+  beginRecall(state);
   ports.switchAgent(resolved.snapshot);
   recordEvent(state, ports, { author: snapshot.name, content: [], refresh: { digest } });
 }

@@ -1,13 +1,16 @@
 import type { RunResultFields } from '../domain/run/result.ts';
 import { closeUnstarted } from '../loop/endings/close-run.ts';
+import { endCancelled } from '../loop/endings/endings.ts';
 import { firstAgent } from '../loop/handoffs/transfer-calls.ts';
 import type { Ending, RunPosition } from '../loop/next-step.ts';
 import type { SessionPorts } from './session-ports.ts';
 import { takeMessages, takeRequests } from '../loop/requests/messages.ts';
-import { type LoopEnd, BEGINNING, runTurn } from '../loop/run-loop.ts';
+import { type LoopEnd, BEGINNING, runTurn, type TurnEnd } from '../loop/run-loop.ts';
+import { clearConversation } from './clear-conversation.ts';
 import { compactAfterTurns } from './compact-after-turns.ts';
 import { isAsked, takeNextTurn } from './next-turn.ts';
 import type { OpenSession } from './open-session.ts';
+import { nameSession } from './name-session.ts';
 import { isRefreshDue, refreshAgent } from './refresh-agent.ts';
 import { spentBySession } from './spent.ts';
 import { beginTurn, endTurn } from './turns.ts';
@@ -38,25 +41,36 @@ export async function runSession(state: OpenSession, ports: SessionPorts, from: 
       if (unread !== undefined) return { type: 'finish' as const, ending: unread };
       if (isNew && refreshes) await refreshAgent(state, ports);
       if (isNew) await compactAfterTurns(state, ports);
-      return runTurn(state, ports, at);
+      return unlessCancelled(state, ports, await runTurn(state, ports, at));
     });
     if (end.type === 'continue') return end;
     await ports.endChildren(state);
     const { turn } = endTurn(state, ports, end.ending);
     ports.recorded?.(state);
     if (state.parent?.kept) await ports.turnEnded(state.parent.runId, turn);
+    if (session.generateTitle && end.ending.status === 'completed') {
+      await nameSession(state, ports);
+      ports.recorded?.(state);
+    }
     position = IDLE;
   }
+}
+
+/** Returns the end of a turn, which was cancelled if a caller has asked for it: a call whose worker dies at that moment fails, and is not cancelled. */
+function unlessCancelled(state: OpenSession, ports: SessionPorts, end: TurnEnd): TurnEnd {
+  return end.type === 'finish' && end.ending.status === 'error' && ports.cancelRequested() ? endCancelled(state) : end;
 }
 
 const IDLE: RunPosition = { type: 'idle' };
 
 /** Waits until there is a message to answer. `ended`: the session is closed or cancelled. `continue`: it goes on waiting in the next execution. */
 async function waitForMessage(state: OpenSession, ports: SessionPorts): Promise<'message' | 'ended' | 'continue'> {
+  const { session } = state;
   const { inbox } = ports;
   for (;;) {
     const { received } = inbox;
     if (ports.cancelRequested()) return 'ended';
+    if (session.resetDue) clearConversation(state, ports);
     if (isAsked(state, inbox)) return 'message';
     if (inbox.closing !== undefined) return 'ended';
     takeRequests(state, ports);
@@ -73,8 +87,7 @@ async function waitForMessage(state: OpenSession, ports: SessionPorts): Promise<
 function closeSession(state: OpenSession, ports: SessionPorts): RunResultFields {
   takeMessages(state, ports);
   const { session, runId } = state;
-  const last = state.turns?.at(-1);
-  const output = last?.output ?? state.thought;
+  const output = session.output === undefined ? state.thought : session.output;
   const ending: Ending = ports.cancelRequested()
     ? { status: 'cancelled', stopReason: 'cancelled', output }
     : { status: 'completed', stopReason: 'closed', output };

@@ -3,7 +3,7 @@ import { noUsage } from '../domain/model/usage.ts';
 import { closeRun } from '../loop/endings/close-run.ts';
 import type { Ending } from '../loop/next-step.ts';
 import type { RunPorts } from '../loop/ports.ts';
-import { recordEvent } from '../loop/state/run-state.ts';
+import { beginRecall, recordEvent } from '../loop/state/run-state.ts';
 import type { OpenSession } from './open-session.ts';
 import { withTurn } from './spent.ts';
 
@@ -27,6 +27,7 @@ export function beginTurn(state: OpenSession, ports: Pick<RunPorts, 'now'>): voi
   delete state.lastStep;
   delete state.below;
   delete state.lastError;
+  beginRecall(state);
 }
 
 /** Ends a turn, successful or not: the session is idle afterwards. Calls that wait for a decision are given up. */
@@ -45,6 +46,9 @@ export function endTurn(state: OpenSession, ports: RunPorts, ending: Ending): Tu
     firstStep: stepsBefore + 1,
   };
   session.spent = withTurn(session.spent, result);
+  // The next execution knows that text, and no result of a turn.
+  if (result.output === state.thought) delete session.output;
+  else session.output = result.output;
   delete session.turn;
   session.idleSince = ports.now();
   ports.inbox.endTurn();

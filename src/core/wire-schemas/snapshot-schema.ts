@@ -63,6 +63,7 @@ const TOOL: JsonObject = {
     notExecutable: { const: true },
     handoff: { const: true },
     ofSkills: { const: true },
+    ofMemory: { const: true },
     agent: {
       type: 'object',
       properties: { name: TEXT, share: TEXTS, limits: GIVEN_SCHEMA, final: YES, branch: YES, request: YES, kept: YES, leaf: YES },
@@ -111,6 +112,15 @@ const SKILL: JsonObject = {
   required: ['name', 'description', 'digest'],
 };
 
+const MEMORY: JsonObject = {
+  type: 'object',
+  properties: {
+    name: TEXT,
+    recall: { type: 'object', properties: { topK: AT_LEAST_ONE, maxBytes: AT_LEAST_ONE }, required: ['topK', 'maxBytes'] },
+    tools: YES,
+  },
+};
+
 /** The JSON Schema of a snapshot. Further fields may be added. */
 export const SNAPSHOT_SCHEMA: JsonObject = {
   type: 'object',
@@ -150,6 +160,7 @@ export const SNAPSHOT_SCHEMA: JsonObject = {
     approvals: APPROVAL_DEADLINE,
     permissions: { type: 'array', items: PERMISSIONS_SCHEMA, maxItems: MAX_LAYERS },
     skills: { type: 'array', items: SKILL },
+    memory: MEMORY,
     authorize: { const: true },
     notify: { const: true },
     notifyEnded: { const: true },

@@ -1,3 +1,4 @@
+import type { Principal } from '../../core/domain/run/principal.ts';
 import type { ApprovalDeadline, ApprovalRequirement, DeadlineAction } from '../../core/domain/approvals/approval.ts';
 import { type Duration, milliseconds } from '../../core/domain/run/duration.ts';
 import { UsageError } from '../../core/domain/errors/error.ts';
@@ -25,6 +26,8 @@ export type ApprovalAnswer = boolean | ApprovalNeed;
 export interface ApprovalContext<Deps = JsonObject, Needed = Resources> {
   /** The run's JSON data (user id, session, preferences). Read-only. */
   readonly deps: Readonly<Deps>;
+  /** Whom the run acts for: empty if it was started without a principal. Read-only. */
+  readonly principal: Readonly<Principal>;
   readonly resources: Needed;
   /** The run's state at the time of the model's response. */
   readonly state: Readonly<JsonObject>;

@@ -1,7 +1,7 @@
 import { endOfFailure, readChild, readChildFailure, childProblem } from '../../core/activity-requests/child-requests.ts';
 import { errorMessage } from '../../core/domain/errors/error.ts';
 import type { ChildCall } from '../../core/domain/children/child-call.ts';
-import { ENDED_SESSION, messageProblem } from '../../core/children/message-problem.ts';
+import { ENDED_SESSION, messageProblem } from '../../core/activity-requests/next-turn-requests.ts';
 import type { ChildEffects } from '../../core/children/child-effects.ts';
 import { childOf } from './recorded-child.ts';
 import type { RecordedExecution } from '../recorded-execution.ts';
@@ -15,7 +15,12 @@ export interface UsedRequests {
 }
 
 /** Returns the effects of the wait for a child of a run that is read back. */
-export function recordedChildEffects(recorded: RecordedExecution, tasks: RecordedTasks, { runId, turn }: ChildCall, used: UsedRequests): ChildEffects {
+export function recordedChildEffects(
+  recorded: RecordedExecution,
+  tasks: RecordedTasks,
+  { runId, turn }: ChildCall,
+  used: UsedRequests,
+): ChildEffects {
   const child = childOf(recorded, runId);
   const waited = { isWaitedFor: true };
   return {

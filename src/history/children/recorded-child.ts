@@ -21,7 +21,7 @@ const LISTS = new Map<string, SignalList>([
   [SIGNALS.childEnded, 'reports'],
 ]);
 
-/** What an event requests of a child: the parts that begin with it, and the list that a signal belongs to. */
+/** The request of an event to a child: the parts that begin with it, and the list that a signal belongs to. */
 export interface ChildRequest {
   runId: string;
   parts: ChildPart[];

@@ -1,5 +1,6 @@
 import type { AnyAgent } from '../../define/agent-definition.ts';
 import type { AnyTool } from '../../define/tools/tool-definition.ts';
+import { memoryTools } from '../../core/domain/memory/memory-tools.ts';
 import { UsageError } from '../../core/domain/errors/error.ts';
 import { type Fault, faultText } from '../faults.ts';
 import { type Moment, type Occurrence, occurrenceText } from '../meanwhile.ts';
@@ -12,6 +13,7 @@ export interface Tested {
   readonly name: string;
   readonly tools: readonly AnyTool[];
   readonly mcp?: AnyAgent['mcp'];
+  readonly memory?: AnyAgent['memory'];
 }
 
 /** The plan of a test: faults and actions on the run, all of which must happen. */
@@ -71,6 +73,7 @@ export class Plan {
 }
 
 function requireRemote(agent: Tested, name: string, what: string): void {
+  if (memoryTools(agent.memory).some((tool) => tool.name === name)) return;
   requireTool(agent, name, what);
   if (agent.tools.find((tool) => tool.name === name)?.policy.tier !== 'local') return;
   throw new UsageError(`${what}: "${name}" is a local tool, whose calls run inside a workflow task: a test cannot act during one`);

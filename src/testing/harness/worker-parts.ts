@@ -2,7 +2,6 @@ import type { AnyAgent } from '../../define/agent-definition.ts';
 import type { Anchor } from '../../anchors/anchor.ts';
 import type { AnyProgram } from '../../define/program/program-definition.ts';
 import { reachableAgents } from './reachable-agents.ts';
-import type { MemoryBackend } from '../../memory/memory-backend.ts';
 import type { Resources } from '../../define/context/run-context.ts';
 import { withSubAgents } from '../../define/children/sub-agents.ts';
 import { UsageError } from '../../core/domain/errors/error.ts';
@@ -14,14 +13,13 @@ import type { Harness } from './harness.ts';
 import { harnessAgent } from './harness-agent.ts';
 import { harnessModel } from './harness-model.ts';
 
-type Passed = Pick<TestOptions, 'payloadStore' | 'prices' | 'hooks' | 'authorize' | 'notify' | 'notifyEnded'>;
+type Passed = Pick<TestOptions, 'memory' | 'payloadStore' | 'prices' | 'hooks' | 'authorize' | 'notify' | 'notifyEnded'>;
 
 /** The parts of a test's worker, in memory and on a server. */
 export interface WorkerParts extends Passed {
   agents: readonly AnyAgent[];
   programs?: readonly AnyProgram[];
   anchors?: readonly Anchor[];
-  memory?: MemoryBackend;
   providers: Readonly<Record<string, ModelClient>>;
   resources: Resources;
   secrets?: SecretSource | readonly SecretSource[];
@@ -50,7 +48,7 @@ export function commonParts(
   options: Passed & Pick<TestOptions, 'model' | 'resources' | 'secrets'>,
   ledger: EffectsLedger,
 ): Omit<WorkerParts, 'agents'> {
-  const { model, resources, secrets, payloadStore, prices, hooks, authorize, notify, notifyEnded } = options;
+  const { model, resources, secrets, memory, payloadStore, prices, hooks, authorize, notify, notifyEnded } = options;
   if (typeof model?.call !== 'function') throw new UsageError(`the test of ${what} has no "model": write scriptedModel([…])`);
   const client = harnessModel(harness, model);
   const names = models.map((name) => name.slice(0, Math.max(0, name.indexOf('/'))));
@@ -58,6 +56,7 @@ export function commonParts(
     providers: Object.fromEntries(names.map((name) => [name, client])),
     resources: { ledger, ...resources },
     ...(secrets === undefined ? {} : { secrets: secretSource(secrets) }),
+    ...(memory === undefined ? {} : { memory }),
     ...(payloadStore === undefined ? {} : { payloadStore }),
     ...(prices === undefined ? {} : { prices }),
     ...(hooks === undefined ? {} : { hooks }),

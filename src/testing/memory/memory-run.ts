@@ -27,7 +27,8 @@ import {
   withOpening,
 } from '../../core/first-start.ts';
 import { interpret } from '../../core/interpret.ts';
-import { callInputRequest, childProblem, referringToCall } from '../../core/activity-requests/child-requests.ts';
+import { childProblem, referringToCall } from '../../core/activity-requests/child-requests.ts';
+import { callInputRequest } from '../../core/activity-requests/next-turn-requests.ts';
 import type { ChildCall, ChildOutcome } from '../../core/domain/children/child-call.ts';
 import type { ProgramPorts } from '../../core/program/interpreter/program-ports.ts';
 import type { SessionPorts } from '../../core/sessions/session-ports.ts';

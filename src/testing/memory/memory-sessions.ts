@@ -1,19 +1,28 @@
-import { messageOfCall } from '../../core/activity-requests/child-requests.ts';
-import { ENDED_SESSION, messageProblem } from '../../core/children/message-problem.ts';
+import { ENDED_SESSION, messageOfCall, messageProblem } from '../../core/activity-requests/next-turn-requests.ts';
 import type { ChildCall, ChildOutcome } from '../../core/domain/children/child-call.ts';
 import type { RunResultFields } from '../../core/domain/run/result.ts';
+import type { MessageReceiver } from '../../core/handlers/message-receiver.ts';
 import { takeSignal } from '../../core/handlers/requests.ts';
 import type { SIGNALS } from '../../core/protocol.ts';
-import type { MemoryRun } from './memory-run.ts';
 import { roundTrip } from './payload-round-trip.ts';
 import type { VirtualTime } from './virtual-time.ts';
+
+/** A session that a run in memory keeps. */
+export interface KeptSession extends MessageReceiver {
+  /** Undefined until the session has ended. */
+  readonly result?: RunResultFields;
+  /** Runs the session to its end. Never rejects. */
+  execute(): Promise<RunResultFields>;
+  /** Handles what has arrived in the inbox. */
+  received(): void;
+}
 
 /** A turn of a session that a run in memory keeps. */
 export interface MemoryTurn extends Pick<ChildCall, 'runId' | 'next'> {
   turn: number;
   of?: ChildCall['of'] | undefined;
   /** The session, if the turn is its first. */
-  session?: MemoryRun;
+  session?: KeptSession;
   /** True once the turn is given up. */
   isGivenUp: () => boolean;
 }
@@ -21,7 +30,7 @@ export interface MemoryTurn extends Pick<ChildCall, 'runId' | 'next'> {
 /** The sessions that a run in memory keeps, in place of their workflows. */
 export class MemorySessions {
   readonly #time: VirtualTime;
-  readonly #sessions = new Map<string, { session: MemoryRun; ended: Promise<RunResultFields> }>();
+  readonly #sessions = new Map<string, { session: KeptSession; ended: Promise<RunResultFields> }>();
 
   constructor(time: VirtualTime) {
     this.#time = time;
@@ -54,7 +63,7 @@ export class MemorySessions {
     await Promise.all([...this.#sessions.values()].map(({ ended }) => ended));
   }
 
-  #signal(session: MemoryRun, name: keyof typeof SIGNALS, input: object): void {
+  #signal(session: KeptSession, name: keyof typeof SIGNALS, input: object): void {
     takeSignal(session, name, roundTrip(input), this.#time.now());
     session.received();
   }

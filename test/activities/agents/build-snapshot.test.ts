@@ -36,6 +36,20 @@ test('the label of a tool is pinned, if the tool has one', () => {
   expect(snapshot.tools[1]).toHaveProperty('label', 'Refund');
 });
 
+test('a memory is pinned with its tools, and an agent without one pins nothing', () => {
+  const pinned = buildSnapshot(defineAgent({ name: 'clerk', model: 'p/m', tools: [lookUp], memory: true }), circumstances);
+  expect(pinned.memory).toEqual({ recall: { topK: 5, maxBytes: 4_096 }, tools: true });
+  expect(pinned.tools.map(({ name, ofMemory, category }) => [name, ofMemory, category])).toEqual([
+    ['look_up', undefined, undefined],
+    ['remember', true, 'write'],
+    ['recall', true, 'read'],
+    ['forget', true, 'write'],
+  ]);
+  const without = buildSnapshot(defineAgent({ name: 'clerk', model: 'p/m', tools: [lookUp], memory: false }), circumstances);
+  expect(without).not.toHaveProperty('memory');
+  expect(without.digest).toBe(buildSnapshot(defineAgent({ name: 'clerk', model: 'p/m', tools: [lookUp] }), circumstances).digest);
+});
+
 test('a tool that is a schema alone is pinned as one, and other tools pin nothing', () => {
   const order = defineTool({ name: 'order', description: 'Orders.', parameters: z.object({}), execute: 'none' });
   const snapshot = buildSnapshot(defineAgent({ name: 'clerk', model: 'p/m', tools: [order, lookUp] }), circumstances);

@@ -36,7 +36,9 @@ test('agents that cannot run each other stop the worker, with the path and the r
   );
   const keeping = defineAgent({ name: 'keeping', model: 'p/m', tools: [agentTool('desk', { kept: true })] });
   const desk = defineFlow({ name: 'desk', kind: 'sequential', agents: [leaf] });
-  expect(() => checkedAgents([keeping, desk, leaf])).toThrow('agents.keeping.tools.desk.kept: "desk" is a flow, which ends with its answer');
+  expect(() => checkedAgents([keeping, desk, leaf])).toThrow(
+    'agents.keeping.tools.desk.kept: "desk" is a flow, which ends with its answer',
+  );
   const typed = defineAgent({
     name: 'typed',
     model: 'p/m',

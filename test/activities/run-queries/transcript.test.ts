@@ -1,6 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { type FetchTranscript, TranscriptCache } from '../../../activities/run-queries/transcript.ts';
 import type { ToolResult } from '../../../src/core/domain/content/content.ts';
+import { RECALL_FRAME, recallEvent } from '../../../src/core/domain/memory/recalled.ts';
 import { emptyWindow, extendWindow, type Folded, type Window } from '../../../src/core/domain/record/window.ts';
 
 function event(id: string, text = id): Folded {
@@ -45,6 +46,67 @@ test('a conversation that this process has in memory is not requested', async ()
   const { events } = await cache.load(run, { through: 3, lastEventId: 'e2', results: ['r1'] }, fetch);
   expect(events.map(({ id }) => id)).toEqual(['e0', 'e1', 'e2']);
   expect(events[2]?.content).toEqual([toolResult]);
+  expect(fetch).toHaveBeenCalledTimes(1);
+});
+
+test('what was recalled stands before the response that was given it', async () => {
+  const cache = new TranscriptCache(1_000_000);
+  const recall = recallEvent({ id: 'r0', text: RECALL_FRAME, note: { entries: 1 } });
+  const all = [event('e0'), recall, event('e1'), { id: 'e2', author: 'a', content: [toolResult] }];
+  const fetch = runOf(all);
+  await cache.load(run, { through: 1, lastEventId: 'e0' }, runOf([event('e0')]));
+  cache.addResponse(run, 1, recall, event('e1'));
+  cache.addResult(run, 'result', 'e1', toolResult);
+  const window = await cache.load(run, { through: 4, lastEventId: 'e2', results: ['result'] }, fetch);
+  expect(window).toEqual(folded(all));
+  expect(fetch).not.toHaveBeenCalled();
+});
+
+test('a memory that was not available takes an offset, and no place in the conversation', async () => {
+  const cache = new TranscriptCache(1_000_000);
+  const recall = recallEvent({ id: 'r0', text: '', note: { unavailable: 'no connection' } });
+  await cache.load(run, { through: 1, lastEventId: 'e0' }, runOf([event('e0')]));
+  cache.addResponse(run, 1, recall, event('e1'));
+  const fetch = runOf([event('e0'), recall, event('e1')]);
+  const { events } = await cache.load(run, { through: 3, lastEventId: 'e1' }, fetch);
+  expect(events.map(({ id, offset }) => [id, offset])).toEqual([
+    ['e0', 0],
+    ['e1', 2],
+  ]);
+  expect(fetch).not.toHaveBeenCalled();
+});
+
+test('events that the workflow has handed over are not requested', async () => {
+  const cache = new TranscriptCache(1_000_000);
+  const fetch = runOf([event('e0')]);
+  cache.addNews(run, { since: 0, sinceEventId: '', events: [event('e0')], digest: 'first' });
+  expect(await cache.load(run, { through: 1, lastEventId: 'e0', news: 'first' }, fetch)).toEqual(folded([event('e0')]));
+  cache.addResponse(run, 1, event('e1'));
+  cache.addNews(run, { since: 2, sinceEventId: 'e1', events: [event('e2'), event('e3')], digest: 'second' });
+  const { events } = await cache.load(run, { through: 4, lastEventId: 'e3', news: 'second' }, fetch);
+  expect(events.map(({ id }) => id)).toEqual(['e0', 'e1', 'e2', 'e3']);
+  expect(fetch).not.toHaveBeenCalled();
+});
+
+test.each([
+  ['with another digest: the workflow task was executed again', { since: 1, sinceEventId: 'e0', digest: 'other' }],
+  ['after an event that the process does not have', { since: 1, sinceEventId: 'lost', digest: 'wanted' }],
+  ['after more events than the process has', { since: 2, sinceEventId: 'e0', digest: 'wanted' }],
+])('events that were handed over %s are not used', async (_, news) => {
+  const cache = new TranscriptCache(1_000_000);
+  const recorded = [event('e0'), event('e1', 'recorded')];
+  await cache.load(run, { through: 1, lastEventId: 'e0' }, runOf(recorded.slice(0, 1)));
+  cache.addNews(run, { ...news, events: [event('e1', 'another attempt')] });
+  const fetch = runOf(recorded);
+  expect(await cache.load(run, { through: 2, lastEventId: 'e1', news: 'wanted' }, fetch)).toEqual(folded(recorded));
+  expect(fetch).toHaveBeenCalledTimes(1);
+});
+
+test('events that were handed over count towards the memory limit', async () => {
+  const cache = new TranscriptCache(10_000);
+  cache.addNews(run, { since: 0, sinceEventId: '', events: [event('e0', 'x'.repeat(20_000))], digest: 'd' });
+  const fetch = runOf([event('e0')]);
+  await cache.load(run, { through: 1, lastEventId: 'e0', news: 'd' }, fetch);
   expect(fetch).toHaveBeenCalledTimes(1);
 });
 

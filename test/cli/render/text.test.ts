@@ -44,6 +44,7 @@ const view: RunView = {
   refused: [],
   raised: [],
   records: [],
+  session: null,
   units: null,
 };
 

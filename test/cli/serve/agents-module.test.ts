@@ -88,7 +88,7 @@ describe('programs are found', () => {
   test('with tools, anchors and a memory from the exports of these names alone', async () => {
     const tool = "({ kind: 'longhaul.tool', name: 't' })";
     const anchor = "({ name: 'NoPrices', onViolation: 'raise', check: () => [] })";
-    const memory = '({ store() {}, retrieve() {}, clear() {} })';
+    const memory = '({ remember() {}, recall() {}, forget() {}, list() {} })';
     const whole = await loadAgentsModule(
       await write(`export const tools = [${tool}]; export const anchors = [${anchor}]; export const memory = ${memory};`),
     );

@@ -136,6 +136,17 @@ describe('the transferred part of a conversation', () => {
     expect(await sent()).toEqual(noMoreThan(3, RESULT_CHARS + 200));
   });
 
+  it('includes which message a guardrail has blocked: the process has it in its window', async () => {
+    run.record([{ type: 'message', role: 'user', content: 'a blocked message' }]);
+    await run.readBy(cache);
+    run.record([], { guardrails: { findings: [], blocked: [run.window.through - 1] } });
+    run.record([{ type: 'message', role: 'user', content: 'the next message' }]);
+    const { window, answers } = await run.readBy(cache);
+    expect(answers).toMatchObject([{ type: 'events', total: 2 }]);
+    expect(JSON.stringify(window.events)).not.toContain('a blocked message');
+    expect(window).toEqual(run.window);
+  });
+
   it('is the window if the run has continued as new since a compaction: the window is smaller than the record', async () => {
     run.steps(1);
     run.record([], { compaction: { evicted: evictedPlaces(45) } });

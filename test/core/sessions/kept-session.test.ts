@@ -17,7 +17,9 @@ const asks =
 
 /** Returns the messages of the user in the record. */
 function messages({ events }: FakeSession): unknown[] {
-  return events.flatMap(({ content }) => content.flatMap((item) => (item.type === 'message' && item.role === 'user' ? [item.content] : [])));
+  return events.flatMap(({ content }) =>
+    content.flatMap((item) => (item.type === 'message' && item.role === 'user' ? [item.content] : [])),
+  );
 }
 
 test('a session that a run keeps tells that run of the end of each turn, and takes its next message from it', async () => {

@@ -261,3 +261,41 @@ test('a session that continues as new before each wait has the same record as on
   expect(plain(apart)).toEqual(plain(together));
   expect(apart.result).toEqual({ ...together.result, steps: apart.result.steps });
 });
+
+describe('a session without a title', () => {
+  const title = { type: 'summary', id: 's', text: 'Order\n42', usage: tokens(3, 2) } as const;
+
+  it('gets one by a model call after its first answer, whose usage is in the session and in no turn', async () => {
+    const { state, result, events } = await runFakeSession({
+      terms: { generateTitle: true },
+      model: [said('A', { usage: tokens(10, 5) }), said('B', { usage: tokens(10, 5) })],
+      callers: [says('a'), says('b')],
+      summarise: () => title,
+    });
+    expect(state.session.title).toBe('Order 42');
+    expect(events.filter((event) => event.title !== undefined)).toHaveLength(1);
+    expect(state.turns?.map(({ usage }) => usage.totalTokens)).toEqual([15, 15]);
+    expect(result.usage).toMatchObject({ totalTokens: 35, llmCalls: 3 });
+  });
+
+  it('stays without one if the call fails', async () => {
+    const { state, result } = await runFakeSession({
+      terms: { generateTitle: true },
+      model: [said('A')],
+      callers: [says('a')],
+      summarise: () => ({ type: 'failed', code: 'internal', message: 'no' }),
+    });
+    expect(state.session.title).toBeUndefined();
+    expect(result).toMatchObject({ status: 'completed', output: 'A' });
+  });
+});
+
+test('a reset empties the conversation before the next turn, and keeps deps, turns and the record', async () => {
+  const resets: SessionCaller = (session) => {
+    expect(session.update('reset', {})).toEqual({ version: 1, beforeTurn: 2 });
+  };
+  const { state, events } = await runFakeSession({ model: [said('A'), said('B')], callers: [says('a'), resets, says('b')] });
+  expect(state.window.events.flatMap(({ content }) => content)).toMatchObject([{ content: 'b' }, { content: 'B' }]);
+  expect(events.filter(({ cleared }) => cleared)).toHaveLength(1);
+  expect(state.session.turns).toBe(2);
+});

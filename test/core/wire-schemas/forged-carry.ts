@@ -22,10 +22,11 @@ export function waitingCarry(): JsonObject {
     testTool('order', { notExecutable: true, result: { type: 'string' }, callers: ['model'] }),
     testTool('ask', { agent: { name: 'below', share: ['user'], limits: { totalTokens: 9 }, final: true, request: true, leaf: true } }),
   ];
+  const remember = testTool('remember', { ofMemory: true, callers: ['model'] });
   const transfer = testTool('transfer_to_agent', { handoff: true, callers: ['model'] });
   const window = { maxTokens: 100_000, maxBytes: 400_000, keepResults: 4, summarise: true };
   const snapshot = testSnapshot({
-    tools: [...tools, transfer],
+    tools: [...tools, remember, transfer],
     window,
     instructions: ['Be brief.'],
     prices: { 'scripted/model': { input: 1, output: 2 } },
@@ -36,6 +37,7 @@ export function waitingCarry(): JsonObject {
     handoffs: { agents: ['b'], max: 10 },
     guardrails: [{ name: 'polite', type: 'input', timeoutMs: 30_000, failOpen: true }],
     skills: [{ name: 'refunds', description: 'About refunds', digest: 'digest of refunds', allowedTools: ['search'], active: true }],
+    memory: { name: 'desk', recall: { topK: 5, maxBytes: 4_096 }, tools: true },
     hooks: [{ name: 'slow', on: 'pre_tool_use', of: 'a', tier: 'remote', timeoutMs: 20_000, failClosed: true }],
     hookRecords: [{ hook: 'begin', on: 'session_start', answer: 'inject', text: 'x' }],
     children: { depth: 2, alive: 5, perTree: 50 },
@@ -67,6 +69,7 @@ export function waitingCarry(): JsonObject {
     toolCallsTotal: 3,
     loadedSkills: ['refunds'],
     uncheckedFrom: 0,
+    recallDue: true,
     principal: { tenant: 't', user: 'u', claims: { role: 'r' } },
     seenEvents: 1,
     lastError: 'too slow',

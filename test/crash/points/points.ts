@@ -19,6 +19,8 @@ export const CONTINUE = 'continue-as-new';
 export const CONTINUED = 'continued';
 /** The run waits for a decision, and nothing else goes on. */
 export const IDLE = 'approval wait';
+/** A session sleeps between two turns. */
+export const ASLEEP = 'asleep';
 /** The kill itself: no point, but recorded among them. */
 export const KILLED = 'killed';
 
@@ -30,9 +32,10 @@ export function activityPoint(moment: Moment, execution: string): string {
   return `${moment} ${execution}`;
 }
 
-/** The workflow task that accepts an Update. */
-export function updatePoint(name: string): string {
-  return `update ${name}`;
+/** The workflow task that accepts an Update. Messages have ids of their own. */
+export function updatePoint(name: string, input: unknown): string {
+  const { id } = (input ?? {}) as { id?: string };
+  return name === 'send' && id !== undefined ? `update ${name} ${id}` : `update ${name}`;
 }
 
 /** During a query. */

@@ -1,4 +1,5 @@
 import { proxySinks, type Sinks, workflowInfo, type WorkflowInterceptorsFactory } from '@temporalio/workflow';
+import { decodedValue } from '../../../workflows/interceptors/raw-value.ts';
 import {
   activityPoint,
   BEGIN,
@@ -42,7 +43,7 @@ export const interceptors: WorkflowInterceptorsFactory = () => ({
         return result;
       },
       handleUpdate(input, next) {
-        crash.reached(updatePoint(input.name));
+        crash.reached(updatePoint(input.name, decodedValue(input.args[0])));
         return next(input);
       },
       handleSignal(input, next) {

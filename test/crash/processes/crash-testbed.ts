@@ -1,4 +1,5 @@
-import { Client, Connection } from '@temporalio/client';
+import { Client, Connection, type WorkflowClientInterceptor } from '@temporalio/client';
+import { msToTs } from '@temporalio/common/lib/time.js';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { LonghaulClient } from '../../../src/client/index.ts';
@@ -8,6 +9,7 @@ import { CrashWorker } from './crash-worker.ts';
 import type { HistoryCheck } from '../checks/history-check.ts';
 import type { Ledger } from './ledger.ts';
 import type { Pass } from '../pass.ts';
+import { TASK_TIMEOUT_MS } from '../points/points.ts';
 
 /** A worker, a server and a client for one run after the other, on one task queue. */
 export interface CrashTestbed {
@@ -43,6 +45,12 @@ const TIMING = { worker: { onceTimeoutMs: 5_000 }, server: { heartbeatMs: 1_500,
 
 /** Reconnects to a server that was gone sooner than by default. */
 const CHANNEL = { 'grpc.use_local_subchannel_pool': 1, 'grpc.initial_reconnect_backoff_ms': 100, 'grpc.max_reconnect_backoff_ms': 300 };
+
+/** Sessions are started with a time limit for workflow tasks, which their handles do not offer. */
+const SHORT_TASKS: WorkflowClientInterceptor = {
+  startUpdateWithStart: (input, next) =>
+    next({ ...input, workflowStartOptions: { ...input.workflowStartOptions, workflowTaskTimeout: msToTs(TASK_TIMEOUT_MS) } }),
+};
 
 const MEMORY_FILE = 'memory.json';
 
@@ -96,7 +104,7 @@ export async function openTestbed(
   };
   try {
     [connection] = await Promise.all([Connection.connect({ address, channelArgs: CHANNEL, interceptors: UPDATE_RETRY }), worker.start()]);
-    const client = new LonghaulClient(new Client({ connection, namespace }));
+    const client = new LonghaulClient(new Client({ connection, namespace, interceptors: { workflow: [SHORT_TASKS] } }));
     return { pass, taskQueue, client, worker, server, ledger, memory, close, ...(histories === undefined ? {} : { histories }) };
   } catch (error) {
     await close();

@@ -9,6 +9,8 @@ import { errand } from '../program/errand.ts';
 import { errandModel } from '../program/errand-model.ts';
 import type { FromWorker, ToWorker, WorkerSetting } from './crash-worker.ts';
 import { CrashTrigger } from '../points/crash-trigger.ts';
+import { attendant } from '../session/conversation.ts';
+import { attendantModel } from '../session/attendant-model.ts';
 import { Ledger } from './ledger.ts';
 import { referenceAgent } from '../reference/reference-agent.ts';
 import { referenceModel } from '../reference/reference-model.ts';
@@ -44,9 +46,20 @@ function asked(): void {
 }
 
 const worker = await createWorker({
-  agents: [referenceAgent(ledger, setting.onceTimeoutMs), coderAgent(ledger, setting.onceTimeoutMs), delegation((act) => ledger.act(act))],
+  agents: [
+    referenceAgent(ledger, setting.onceTimeoutMs),
+    coderAgent(ledger, setting.onceTimeoutMs),
+    delegation((act) => ledger.act(act)),
+    attendant((act) => ledger.act(act)),
+  ],
   programs: [errand((act) => ledger.act(act))],
-  providers: { reference: referenceModel(), coder: coderModel(), errand: errandModel(asked), delegation: delegationModel(asked) },
+  providers: {
+    reference: referenceModel(),
+    coder: coderModel(),
+    errand: errandModel(asked),
+    delegation: delegationModel(asked),
+    attendant: attendantModel(asked),
+  },
   memory: fileMemory({ file: setting.memory }),
   connection: await NativeConnection.connect({ address: setting.address }),
   namespace: setting.namespace,

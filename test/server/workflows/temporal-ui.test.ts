@@ -129,6 +129,10 @@ test('a waiting run shows its pending call and the commands that decide it, is f
     'revoke',
     'raise',
     'setPermissions',
+    'interrupt',
+    'close',
+    'refresh',
+    'reset',
   ]);
   expect(updates.every(({ description }) => description !== undefined && description !== '')).toBe(true);
 

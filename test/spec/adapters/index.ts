@@ -10,7 +10,8 @@ import { contextUpdateOperations } from './context-updates.ts';
 import { danglingCallOperations } from './dangling-calls.ts';
 import { executionContextSuite } from './execution-context.ts';
 import { nousRuntimeOperations } from './nous/runtime.ts';
-import { reactRunResultSuite } from './react-run-result.ts';
+import { savedContextOperations } from './nous/saved-context.ts';
+import { reactRunResultSuite } from './react/react-run-result.ts';
 import { tinyagentAgentsSuite } from './tinyagent/agents.ts';
 import { tinyagentExecutorOperations } from './tinyagent/executor.ts';
 import { WITHOUT_COUNTERPART } from './without-counterpart.ts';
@@ -20,6 +21,7 @@ const TRANSLATED = new Map<string, Omit<SuiteAdapter, 'withoutCounterpart'>>([
   ['react.run_result', reactRunResultSuite],
   ['nous.context_update', { operations: contextUpdateOperations }],
   ['nous.runtime', { operations: nousRuntimeOperations }],
+  ['nous.serialization', { operations: savedContextOperations }],
   ['axon.anchors', { operations: axonAnchorOperations }],
   ['axon.retry_engine', axonRetrySuite],
   ['axon.semantic_validator', { operations: axonValidatorOperations, normalise: jsonTypeNames }],

@@ -192,7 +192,7 @@ export const FAILURES: readonly ProgramScenario[] = [
     ]),
     {
       script: [],
-      memory: { store: never, retrieve: never, clear: never },
+      memory: { remember: never, recall: never, forget: never, forgetNamespaces: never, list: never },
       course: {
         status: 'error',
         error: ["[L6] ExecutionTimeoutError: Step 'T' timed out after 100"],

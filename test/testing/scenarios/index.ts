@@ -8,6 +8,7 @@ import { DECISIONS } from './decisions.ts';
 import { EFFECTS } from './effects.ts';
 import { JSON_REPLIES } from './json-replies.ts';
 import { LIMITS, MESSAGES, WINDOWS } from './limits.ts';
+import { MEMORY } from './memory.ts';
 import { OPENINGS } from './openings.ts';
 import { FLOWS } from './several-agents/flows.ts';
 import { HOOKED_AGENTS } from './several-agents/hooked-agents.ts';
@@ -45,6 +46,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ...CODE_DECISIONS,
   ...HANDOFFS,
   ...SKILLS,
+  ...MEMORY,
   ...SUB_AGENTS,
   ...SUB_AGENT_LIMITS,
   ...FLOWS,

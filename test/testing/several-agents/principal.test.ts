@@ -83,3 +83,21 @@ test.each([
   const options = { input: 'Go', principal: given as never, model: scriptedModel([]) };
   await expect(testAgent(teller, options)).rejects.toThrow(message);
 });
+
+test('a call may wait for a decision by whom the run acts for', async () => {
+  const asked: unknown[] = [];
+  const pay = defineTool({
+    name: 'pay',
+    description: 'Pays',
+    parameters: z.object({}),
+    approval: (_, context) => {
+      asked.push(context.principal);
+      return context.principal.user !== 'ada';
+    },
+    execute: () => 'paid',
+  });
+  const payer = defineAgent({ name: 'payer', model: 'scripted/m', tools: [pay] });
+  const { result } = await testAgent(payer, { input: 'Go', principal, model: scriptedModel([callTool('pay'), say('Done.')]) });
+  expect(result.status).toBe('completed');
+  expect(asked).toEqual([principal]);
+});

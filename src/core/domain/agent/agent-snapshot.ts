@@ -9,6 +9,7 @@ import type { ContinueAsNewThresholds } from '../run/continue-as-new.ts';
 import type { GuardrailSnapshot } from '../guardrails/guardrail.ts';
 import type { JsonObject } from '../json/json.ts';
 import type { LimitChanges, RunLimits } from './limits.ts';
+import type { MemoryPolicy } from '../memory/memory-policy.ts';
 import type { ModelPrice } from '../model/price.ts';
 import type { Permissions, ToolCategory } from '../permissions/permissions.ts';
 import type { ProgramDocument } from '../program/document.ts';
@@ -55,6 +56,8 @@ export interface ToolSnapshot extends ToolDescription, ToolPolicy {
   handoff?: true;
   /** Its calls read a skill of the agent. */
   ofSkills?: true;
+  /** Its calls use the memory of the agent. */
+  ofMemory?: true;
   /** For an agent as a tool: each call is a child run of it. */
   agent?: AgentOfTool;
 }
@@ -147,6 +150,8 @@ export interface AgentSnapshot {
   permissions?: Permissions[];
   /** The skills of the agent, those with the lowest priority first. Absent: none. */
   skills?: SkillSnapshot[];
+  /** The way in which the agent uses the memory of its worker. Absent: it does not. */
+  memory?: MemoryPolicy;
   /** The hooks of the run, by name and event. Absent: none. */
   hooks?: HookSnapshot[];
   /** The answers of the hooks at `session_start` that were not a plain allow. */

@@ -12,6 +12,8 @@ export interface Compaction {
    * is null for the beginning of the window, and `tail` for its end.
    */
   summarised?: { head: number | null; tail: number | null };
+  /** The offsets of events with entries of a memory that are taken out. */
+  dropped?: number[];
   /** The answers of hooks about the summary. */
   hooks?: HookRecord[];
 }

@@ -33,6 +33,31 @@ export function credentialKey(key: string): boolean {
   return words.some((_, index) => CREDENTIALS.has(words.slice(index).join('').replace(/s$/, '')));
 }
 
+/** The words of which one is enough to keep a key out of a document. */
+const CREDENTIAL_WORDS = [
+  'api_key',
+  'apikey',
+  'token',
+  'secret',
+  'password',
+  'passwd',
+  'authorization',
+  'credential',
+  'private_key',
+  'access_key',
+  'auth_token',
+  'bearer',
+];
+
+/**
+ * True for a key that may name a credential: one of the keys of `credentialKey`, or one that contains such a word anywhere, in any
+ * case. It takes too many keys rather than too few: `token_budget` is one.
+ */
+export function suspectedCredentialKey(key: string): boolean {
+  const lowerCase = key.toLowerCase();
+  return CREDENTIAL_WORDS.some((word) => lowerCase.includes(word)) || credentialKey(key);
+}
+
 /** Splits a key in camel, snake or kebab case into its words, in lower case. */
 function wordsOf(key: string): string[] {
   return key

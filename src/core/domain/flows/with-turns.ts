@@ -1,3 +1,4 @@
+import { isRecall } from '../memory/recalled.ts';
 import type { ConversationEvent } from '../model/model.ts';
 
 /** The message before the turn of an agent that has only answers of others to go on from: some providers take no conversation that ends with an answer. */
@@ -9,10 +10,17 @@ const YOUR_TURN = 'It is your turn now. Go on from the answer above.';
  */
 export function withTurns(conversation: ConversationEvent[]): ConversationEvent[] {
   return conversation.flatMap((event, index) => {
-    const next = conversation[index + 1];
+    const next = eventAfter(conversation, index);
     const isOvertaken = isAnswer(event) && (next === undefined || (isOfAgent(next) && next.author !== event.author));
     return isOvertaken ? [event, turnEvent()] : [event];
   });
+}
+
+/** Returns the next event. What the next agent recalled is no message that it answers. */
+function eventAfter(conversation: readonly ConversationEvent[], index: number): ConversationEvent | undefined {
+  let at = index + 1;
+  for (let next = conversation[at]; next !== undefined && isRecall(next); next = conversation[at]) at += 1;
+  return conversation[at];
 }
 
 function turnEvent(): ConversationEvent {

@@ -3,6 +3,7 @@ import type { ContentItem } from '../content/content.ts';
 import type { CallReview } from '../hooks/hook-record.ts';
 import type { GuardrailReport } from '../guardrails/guardrail.ts';
 import type { JsonValue } from '../json/json.ts';
+import type { Recalled } from '../memory/recalled.ts';
 import type { AnswerVerdict } from '../program/verdict.ts';
 import type { FinishReason } from '../record/step.ts';
 import type { Spent, UsageStats } from './usage.ts';
@@ -40,6 +41,8 @@ export interface RecordedResponse extends Pick<CallReview, 'rewrites' | 'injecti
   refusal?: string;
   confidence?: number;
   providerItems?: JsonValue[];
+  /** The entries of the memory that the model was given with this call for the first time: the loop records them before the answer. */
+  recalled?: Recalled;
   /** The time at which the worker received it, in milliseconds since the epoch: the clock of its cells. Only for agents that run code. */
   receivedAt?: number;
 }

@@ -195,6 +195,8 @@ export interface RecallDocument {
   query: string;
   /** Default 5. */
   topK?: number;
+  /** The lowest score of an entry, from 0 to 1. Default 0.4: only entries that contain the query. */
+  minScore?: number;
   /** Default: the name of the program. */
   scope?: string;
 }

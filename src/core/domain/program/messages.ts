@@ -82,6 +82,8 @@ export interface UseMemoryInput extends OfStep {
   now: number;
   /** A person has edited what is stored or looked up. */
   edited?: true;
+  /** The run has a principal, which the activity asks the run for. */
+  principal?: true;
 }
 
 /** Result of `useMemory`. `id` is the id of the event. */

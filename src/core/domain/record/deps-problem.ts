@@ -73,7 +73,7 @@ function firstOf<One>(list: Iterable<One>, problemOf: (one: One) => string | und
 }
 
 /** True for an object made by a literal or by JSON, in this realm or in another one, such as a workflow's. */
-function isPlain(value: object): boolean {
+export function isPlain(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 }

@@ -5,9 +5,10 @@ import type { RecordedUpdate } from './context-update.ts';
 import type { GuardrailNote } from '../guardrails/guardrail.ts';
 import type { JsonValue } from '../json/json.ts';
 import type { LimitRaise } from '../agent/limits.ts';
+import type { MemoryNote } from '../memory/memory-note.ts';
 import type { PermissionChange } from '../permissions/permission-change.ts';
 import type { StepNote } from '../program/step-note.ts';
-import type { RefreshNote, TurnNote } from '../sessions/session-state.ts';
+import type { RefreshNote, TurnNote } from '../sessions/session-notes.ts';
 import type { EstimatedUsage, Spent, UsageStats } from '../model/usage.ts';
 
 /**
@@ -20,7 +21,7 @@ export interface Event {
   executionId: string;
   /** Seconds since the epoch. */
   timestamp: number;
-  /** `user`, or the name of the agent. */
+  /** `user`, the name of the agent, or `memory`. */
   author: string;
   content: ContentItem[];
   /** Calls that code made, or their results. They are not in the window: the model reads what the code makes of them. */
@@ -57,8 +58,14 @@ export interface Event {
   guardrails?: GuardrailNote;
   /** In a session: the end of a turn; the content is empty. */
   turn?: TurnNote;
+  /** In a session: the conversation was emptied; the content is empty. */
+  cleared?: true;
+  /** In a session: the title that a model call has given it; the content is empty. */
+  title?: string;
   /** In a session: the agent was resolved again; the content is empty. */
   refresh?: RefreshNote;
+  /** The content was recalled from the memory of the agent for the next response, or the memory was not available. */
+  memory?: MemoryNote;
   /** In the run of a program: the step that the event belongs to. */
   step?: StepNote;
 }

@@ -31,6 +31,26 @@ export interface Window {
 /** The fields of an event by which it extends a window. */
 export type Folded = Pick<Event, 'id' | 'author' | 'content' | 'providerItems' | 'compaction' | 'guardrails'>;
 
+/** Returns the fields of an event by which it extends a window. The content of a call of code, and of its result, is not in the window. */
+export function foldedEvent({
+  id,
+  author,
+  content,
+  providerItems,
+  compaction,
+  guardrails,
+  caller,
+}: Folded & Pick<Event, 'caller'>): Folded {
+  return {
+    id,
+    author,
+    content: caller === 'code' ? [] : content,
+    ...(providerItems === undefined ? {} : { providerItems }),
+    ...(compaction === undefined ? {} : { compaction }),
+    ...(guardrails?.blocked === undefined ? {} : { guardrails }),
+  };
+}
+
 /** Returns the window of a run without events. */
 export function emptyWindow(): Window {
   return { events: [], through: 0, lastEventId: '', bytes: 0 };
@@ -49,7 +69,9 @@ export function extendWindow(window: Window, event: Folded): Window {
   if (compaction === undefined) {
     return { ...position, events: [...window.events, ...added], bytes: window.bytes + bytesOf(added) };
   }
-  const kept = evict(window.events, compaction.evicted ?? []);
+  const { dropped = [] } = compaction;
+  const left = dropped.length === 0 ? window.events : window.events.filter(({ offset }) => !dropped.includes(offset));
+  const kept = evict(left, compaction.evicted ?? []);
   const events = compaction.summarised === undefined ? [...kept, ...added] : summarised(kept, compaction.summarised, added);
   return { ...position, events, bytes: bytesOf(events) };
 }

@@ -68,6 +68,8 @@ export interface RunToolInput extends OfRun, DataInput {
   mcp?: { server: string; tool: string; once?: true };
   /** For a tool that reads skills: the content that the run is pinned to. Empty if the agent has no skill of that name. */
   skill?: Partial<PinnedSkill>;
+  /** For a tool that uses the memory of the agent: the name of the memory, if it is not that of the agent. */
+  memory?: { name?: string };
   /** The usage of the run up to and including the response with the call. */
   usage?: UsageInput;
   /** The arguments differ from the model's and are too large for the input: the activity queries them from the run. */

@@ -1,10 +1,10 @@
 import type { RecordedResponse } from '../model/recorded-response.ts';
 import type { HookRecord } from '../hooks/hook-record.ts';
 import type { Spent, UsageStats } from '../model/usage.ts';
-import type { OfRun } from './activity-messages.ts';
+import type { DataInput, OfRun } from './activity-messages.ts';
 
 /** Input of `callModel`: a reference to the conversation, never the conversation. */
-export interface CallModelInput extends OfRun {
+export interface CallModelInput extends OfRun, Pick<DataInput, 'principal'> {
   /** Digest of the snapshot. */
   agent: string;
   /** The number of events that form the conversation. */
@@ -16,7 +16,11 @@ export interface CallModelInput extends OfRun {
   earlierIds?: string[];
   /** The number of events since the last response that are not in the window, if there are any. */
   skipped?: number;
+  /** The digest of the events since the last response, if the workflow has handed them to the process of its worker. */
+  news?: string;
   final?: true;
+  /** The activity first asks the memory of the agent. */
+  recall?: true;
   /** The number of the step, 1-based. Only for hooks. */
   step?: number;
 }
@@ -31,6 +35,8 @@ export interface SummariseInput extends OfRun {
   tail: number | null;
   /** Bytes of JSON that the summary may have. */
   maxBytes: number;
+  /** The text is a title, and no summary. */
+  purpose?: 'title';
 }
 
 /** Result of `summarise`: a summary, or the partial answer of a call that was cancelled. */

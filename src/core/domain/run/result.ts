@@ -117,6 +117,8 @@ export class EndedRun<Output> {
   readonly errorCode: string | undefined;
   readonly cancelReason: string | undefined;
   readonly maxIterations: number;
+  /** The number of turns, if the run is a session. */
+  readonly turns: number | undefined;
   readonly notArchived: NotArchived[] | undefined;
   /** The checks of the answer, if the run is that of an `ask` with tools: the step has failed if they found a violation. */
   readonly verdict: AnswerVerdict | undefined;
@@ -148,6 +150,7 @@ export class EndedRun<Output> {
     this.errorCode = fields.errorCode;
     this.cancelReason = fields.cancelReason;
     this.maxIterations = fields.maxIterations;
+    this.turns = fields.turns;
     this.notArchived = fields.notArchived;
     this.verdict = fields.verdict;
     this.lastAgent = fields.lastAgent;
@@ -237,6 +240,7 @@ export class EndedRun<Output> {
       ...(this.errorCode === undefined ? {} : { errorCode: this.errorCode }),
       ...(this.cancelReason === undefined ? {} : { cancelReason: this.cancelReason }),
       maxIterations: this.maxIterations,
+      ...(this.turns === undefined ? {} : { turns: this.turns }),
       ...(this.notArchived === undefined ? {} : { notArchived: this.notArchived }),
       ...(this.verdict === undefined ? {} : { verdict: this.verdict }),
       ...(this.lastAgent === undefined ? {} : { lastAgent: this.lastAgent }),
@@ -252,11 +256,13 @@ export class EndedRun<Output> {
 
   /** Returns the parts of the summary that say how far the run came. */
   protected progress(): string[] {
+    if (this.turns !== undefined) return [counted(this.turns, 'turn'), counted(this.stepsUsed, 'step')];
     return [`${this.stepsUsed}/${this.maxIterations} steps`];
   }
 
   /** Returns the same as lines. */
   protected progressLines(): string[] {
+    if (this.turns !== undefined) return [`Turns:    ${this.turns}`, `Steps:    ${this.stepsUsed}`];
     return [`Steps:    ${this.stepsUsed}/${this.maxIterations}`];
   }
 

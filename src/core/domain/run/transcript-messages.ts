@@ -1,5 +1,21 @@
 import type { Folded, WindowEvent } from '../record/window.ts';
 
+/**
+ * Events that a model call is the first to be given, as the workflow hands them to the process of its worker, which need not ask for
+ * them then.
+ */
+export interface NewEvents {
+  /** The number of events before them, and the id of the last of those, or an empty text. */
+  since: number;
+  sinceEventId: string;
+  events: Folded[];
+  /**
+   * A digest of the events. The input of the activity has it as well: a workflow task that is executed again may record other events
+   * with the same ids.
+   */
+  digest: string;
+}
+
 /** Argument of the `transcript` query. */
 export interface TranscriptQuestion {
   /** The windows that the activity has, the newest first, each by the last event that it includes. */

@@ -8,6 +8,8 @@ export interface SessionInput {
   compactAfter?: number | null;
   /** Shown in lists. */
   title?: string;
+  /** A model call after the first answer gives the session a title. */
+  generateTitle?: true;
   /** `never`: the agent stays as it was when the session began. Absent: it is resolved again after a time without messages. */
   refresh?: 'never';
 }

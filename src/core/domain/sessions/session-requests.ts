@@ -46,3 +46,10 @@ export interface RefreshReceipt {
   /** The number of the turn before which the agent is resolved again. */
   beforeTurn: number;
 }
+
+/** Answer of the Update `reset`. */
+export interface ResetReceipt {
+  version: 1;
+  /** The number of the turn that begins with an empty conversation. */
+  beforeTurn: number;
+}

@@ -1,7 +1,7 @@
+import type { JsonValue } from '../json/json.ts';
 import type { LimitChanges } from '../agent/limits.ts';
 import type { RunOverrides } from '../run/overrides.ts';
 import type { RunResultFields } from '../run/result.ts';
-import type { TerminalStatus, StopReason } from '../run/status.ts';
 import type { SessionInput } from './session-input.ts';
 
 /** The amounts that turns have used. */
@@ -15,6 +15,8 @@ export interface SessionState extends SessionInput {
   turns: number;
   /** The amounts that the turns which have ended have used. */
   spent: SpentByTurns;
+  /** The output of the last turn, if that is not the newest text of the model. */
+  output?: JsonValue;
   /** The turn that goes on. Absent between two turns. */
   turn?: TurnBeginning;
   /** The number of turns that had begun at the last compaction. */
@@ -25,6 +27,10 @@ export interface SessionState extends SessionInput {
   overrides?: SessionOverrides;
   /** The agent is resolved again before the next turn. */
   refreshDue?: true;
+  /** The conversation is emptied before the next turn. */
+  resetDue?: true;
+  /** The title is that of a model call, and not of a caller. */
+  titled?: true;
   /** The session began with a message to answer, and its first turn has not begun. */
   opens?: true;
 }
@@ -49,16 +55,4 @@ export interface TurnResultFields extends Omit<RunResultFields, 'steps'> {
   turn: number;
   /** The step of the session with which the turn began. 1-based. */
   firstStep: number;
-}
-
-/** The outcome of resolving the agent of a session again, as an event of the record: its new digest, or why the agent stays as it was. */
-export type RefreshNote = { digest: string } | { failed: { code: string; message: string } };
-
-/** The end of a turn, as an event of the record. The answer is in the event before. */
-export interface TurnNote {
-  /** 1-based. */
-  number: number;
-  status: TerminalStatus;
-  stopReason: StopReason;
-  error?: string;
 }

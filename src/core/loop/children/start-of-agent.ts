@@ -18,7 +18,9 @@ import { requestOf, requestText, sharedDeps } from './call-of-agent.ts';
 import { keptAgent } from './kept-agents.ts';
 
 /** An agent to start or to ask again, or the reason why it cannot start. */
-export type MadeAgent = { ok: true; child: RunningAgent; begin: { start: ChildStart } | { next: NextTurnInput } } | { ok: false; problem: string };
+export type MadeAgent =
+  | { ok: true; child: RunningAgent; begin: { start: ChildStart } | { next: NextTurnInput } }
+  | { ok: false; problem: string };
 
 /** The most characters of the id of a run. */
 const MAX_ID = 1_000;

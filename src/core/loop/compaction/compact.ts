@@ -5,6 +5,7 @@ import type { ContentItem } from '../../domain/content/content.ts';
 import { extendWindow, type Window, windowEventBytes } from '../../domain/record/window.ts';
 import { endCancelled, endFailed } from '../endings/endings.ts';
 import type { NextStep } from '../next-step.ts';
+import { recalledBefore, recalledBeforeTurn } from './recalled-events.ts';
 import { headOf, planEviction, planSummary, planUnseenEviction } from './plan-compaction.ts';
 import type { RunPorts } from '../ports.ts';
 import { recordEvent, type RunState } from '../state/run-state.ts';
@@ -37,8 +38,8 @@ export function isWindowFull(state: RunState, ports: RunPorts): boolean {
 }
 
 /**
- * Brings a full window back within its bounds: evicts old tool results, then summarises the older part of the conversation.
- * Each of the two is recorded as an event. Returns the end of the run if even that is not enough.
+ * Brings a full window back within its bounds: drops what was recalled from a memory, evicts old tool results, then summarises the
+ * older part of the conversation. Each of the three is recorded as an event. Returns the end of the run if even that is not enough.
  */
 export async function compactWindow(state: RunState, ports: RunPorts): Promise<NextStep | undefined> {
   const limit = windowLimit(state) ?? Infinity;
@@ -75,15 +76,20 @@ async function compact(state: RunState, ports: RunPorts, limit: number): Promise
   const policy = state.snapshot.window;
   if (policy === undefined) return undefined;
   const { keepResults } = policy;
+  drop(state, ports, recalledBeforeTurn(state.window));
   const isLast = (item: ContentItem): boolean => isSkillText(state.snapshot, item);
   const old = (): Evicted => planEviction(state.window, { bytes: limit * GOAL, keepResults, keepFrom: state.seenEvents, isLast });
   if (policy.summarise) {
     const bounds = { mostBytes: roomBeside(state, limit), goalBytes: limit * GOAL, isLast };
     evict(state, ports, planUnseenEviction(state.window, state.seenEvents, bounds));
     // Events to summarise are not evicted before: a summary of markers would be empty.
-    const ended = bytesWithout(state.window, old()) <= limit * ENOUGH ? undefined : await summarise(state, ports, limit);
+    const isEnough = (): boolean => bytesWithout(state.window, old()) <= limit * ENOUGH;
+    // What was recalled is in the memory still: no summary repeats it.
+    if (!isEnough()) drop(state, ports, recalledBefore(state.window, state.seenEvents));
+    const ended = isEnough() ? undefined : await summarise(state, ports, limit);
     if (ended !== undefined) return ended;
   }
+  if (state.window.bytes > limit) drop(state, ports, recalledBefore(state.window, state.seenEvents));
   if (state.window.bytes > limit * ENOUGH) evict(state, ports, old());
   if (state.window.bytes > limit) {
     evict(state, ports, planEviction(state.window, { bytes: limit * ENOUGH, keepResults: 0, keepFrom: state.seenEvents, isLast }));
@@ -95,6 +101,10 @@ async function compact(state: RunState, ports: RunPorts, limit: number): Promise
 /** Returns the bytes of the window after an eviction. */
 function bytesWithout(window: Window, evicted: Evicted): number {
   return extendWindow(window, { id: '', author: '', content: [], compaction: { evicted } }).bytes;
+}
+
+function drop(state: RunState, ports: RunPorts, dropped: number[]): void {
+  if (dropped.length > 0) recordCompaction(state, ports, { content: [], compaction: { dropped } });
 }
 
 function evict(state: RunState, ports: RunPorts, evicted: Evicted): void {

@@ -6,7 +6,7 @@ import type { RunLimits } from '../../domain/agent/limits.ts';
 import { newest } from '../../domain/json/newest.ts';
 import { noUsage } from '../../domain/model/usage.ts';
 import type { RunPorts, ToolOutcome } from '../ports.ts';
-import type { RunState } from '../state/run-state.ts';
+import { beginRecall, type RunState } from '../state/run-state.ts';
 
 /** Hands the run over if one of the calls of a step has transferred it. */
 export function handOver(state: RunState, ports: RunPorts, outcomes: readonly (ToolOutcome | null)[]): void {
@@ -28,11 +28,14 @@ export function switchAgent(state: RunState, ports: RunPorts, next: AgentSnapsho
   state.outputRetries = 0;
   if (handoffs === undefined || next.name === before.name) return;
   handoffs.pinned = newest([...handoffs.pinned.filter(({ name }) => name !== next.name), before], PINNED_SNAPSHOTS);
-  if (!handoffs.usage.some(([name]) => name === next.name)) {
+  const isFirstTurn = !handoffs.usage.some(([name]) => name === next.name);
+  if (isFirstTurn) {
     handoffs.usage.push([next.name, noUsage()]);
     state.limits = narrowedByTool(state.limits, next.limits);
   }
   state.snapshot = next;
+  if (isFirstTurn) beginRecall(state);
+  else delete state.recallDue;
   // The provider counted the tokens of another request; names and values of code belong to the agent that ran it.
   delete state.measured;
   delete state.code;

@@ -59,6 +59,8 @@ export interface ContinueAsNewState {
   seenEvents: number;
   /** Absent if guardrails have checked all messages, or the agent has none for input. */
   uncheckedFrom?: number;
+  /** Absent unless the next response is one for which the memory of the agent is asked. */
+  recallDue?: true;
   resultIds?: string[];
   /** Absent if a worker of a release without approvals wrote the state; so are the two below. */
   approvals?: Approvals;
@@ -124,7 +126,7 @@ export function toContinueAsNewState(
   position: RunPosition,
   { executions, inbox }: ContinueAsNewOptions,
 ): ContinueAsNewState {
-  const { context, lastStep, measured, resultIds, lastError, notArchived } = state;
+  const { context, lastStep } = state;
   return {
     version: STATE_VERSION,
     runId: state.runId,
@@ -141,34 +143,47 @@ export function toContinueAsNewState(
     thought: cut(state.thought),
     ...(state.partial === undefined ? {} : { partial: cut(state.partial) }),
     usage: state.usage,
-    ...(measured === undefined ? {} : { measured }),
     toolCallsTotal: state.toolCallsTotal,
     toolCallsByName: [...state.toolCallsByName],
     outputRetries: state.outputRetries,
     seenEvents: state.seenEvents,
-    ...(state.uncheckedFrom === undefined ? {} : { uncheckedFrom: state.uncheckedFrom }),
-    ...(resultIds === undefined ? {} : { resultIds }),
+    ...(state.recallDue ? { recallDue: true } : {}),
     approvals: state.approvals,
     limits: state.limits,
     toolCallsStarted: [...state.toolCallsStarted],
     ...(state.modelRetries.size === 0 ? {} : { modelRetries: [...state.modelRetries] }),
-    ...(lastError === undefined ? {} : { lastError }),
-    ...(notArchived === undefined ? {} : { notArchived }),
-    ...(state.code === undefined ? {} : { code: state.code }),
-    ...(state.handoffs === undefined ? {} : { handoffs: state.handoffs }),
-    ...(state.principal === undefined ? {} : { principal: state.principal }),
-    ...(state.session === undefined ? {} : { session: state.session }),
-    ...(state.parent === undefined ? {} : { parent: state.parent }),
-    ...(state.children === undefined ? {} : { children: state.children }),
-    ...(state.kept === undefined ? {} : { kept: state.kept }),
-    ...(state.endedChildren === undefined ? {} : { endedChildren: state.endedChildren }),
-    ...(state.below === undefined ? {} : { below: state.below }),
-    ...(state.hookRecords === undefined ? {} : { hookRecords: state.hookRecords }),
-    ...(state.permissions === undefined ? {} : { permissions: state.permissions }),
-    ...(state.loadedSkills === undefined ? {} : { loadedSkills: state.loadedSkills }),
+    ...setFields(state),
     ...(state.program === undefined ? {} : { program: toCarriedProgram(state.program) }),
     inbox,
   };
+}
+
+/** The optional fields that a run and the carried state have in common. */
+const COMMON_FIELDS = [
+  'measured',
+  'resultIds',
+  'lastError',
+  'notArchived',
+  'uncheckedFrom',
+  'code',
+  'handoffs',
+  'principal',
+  'session',
+  'parent',
+  'children',
+  'kept',
+  'endedChildren',
+  'below',
+  'hookRecords',
+  'permissions',
+  'loadedSkills',
+] as const;
+
+type CommonField = (typeof COMMON_FIELDS)[number];
+
+/** Returns those of the common fields that are set. */
+function setFields(from: RunState | ContinueAsNewState): Pick<RunState & ContinueAsNewState, CommonField> {
+  return Object.fromEntries(COMMON_FIELDS.flatMap((name) => (from[name] === undefined ? [] : [[name, from[name]]])));
 }
 
 function cut(thought: string): string {
@@ -199,7 +214,7 @@ function carriedTools({ cell, ...position }: ToolsPosition, window: Window): Car
 
 /** Restores the state of a run, and the position at which its loop goes on, from the carried state. */
 export function fromContinueAsNewState(carried: ContinueAsNewState): { state: RunState; position: RunPosition } {
-  const { runId, snapshot, window, lastStep, measured, resultIds, lastError, notArchived } = carried;
+  const { runId, snapshot, window, lastStep } = carried;
   const state: RunState = {
     runId,
     snapshot,
@@ -215,32 +230,17 @@ export function fromContinueAsNewState(carried: ContinueAsNewState): { state: Ru
     thought: carried.thought,
     ...(carried.partial === undefined ? {} : { partial: carried.partial }),
     usage: carried.usage,
-    ...(measured === undefined ? {} : { measured }),
     toolCallsTotal: carried.toolCallsTotal,
     toolCallsByName: new Map(carried.toolCallsByName),
     startedAt: carried.startedAt,
     outputRetries: carried.outputRetries,
     seenEvents: carried.seenEvents,
-    ...(carried.uncheckedFrom === undefined ? {} : { uncheckedFrom: carried.uncheckedFrom }),
-    ...(resultIds === undefined ? {} : { resultIds }),
+    ...(carried.recallDue ? { recallDue: true } : {}),
     approvals: carried.approvals ?? noApprovals(),
     limits: carried.limits ?? snapshot.limits,
     toolCallsStarted: new Map(carried.toolCallsStarted),
     modelRetries: new Map(carried.modelRetries),
-    ...(lastError === undefined ? {} : { lastError }),
-    ...(notArchived === undefined ? {} : { notArchived }),
-    ...(carried.code === undefined ? {} : { code: carried.code }),
-    ...(carried.handoffs === undefined ? {} : { handoffs: carried.handoffs }),
-    ...(carried.principal === undefined ? {} : { principal: carried.principal }),
-    ...(carried.session === undefined ? {} : { session: carried.session }),
-    ...(carried.parent === undefined ? {} : { parent: carried.parent }),
-    ...(carried.children === undefined ? {} : { children: carried.children }),
-    ...(carried.kept === undefined ? {} : { kept: carried.kept }),
-    ...(carried.endedChildren === undefined ? {} : { endedChildren: carried.endedChildren }),
-    ...(carried.below === undefined ? {} : { below: carried.below }),
-    ...(carried.hookRecords === undefined ? {} : { hookRecords: carried.hookRecords }),
-    ...(carried.permissions === undefined ? {} : { permissions: carried.permissions }),
-    ...(carried.loadedSkills === undefined ? {} : { loadedSkills: carried.loadedSkills }),
+    ...setFields(carried),
     ...programOf(carried),
   };
   return { state, position: positionOf(carried) };

@@ -119,6 +119,8 @@ export interface RunState {
   uncheckedFrom?: number;
   /** The answer that guardrails are checking. Present only during the check. */
   pendingAnswer?: JsonValue;
+  /** The next response is the first one for which the memory of the agent is asked. */
+  recallDue?: true;
   /** Ids of the results in the last event, if activities produced all of them. */
   resultIds?: string[];
 }
@@ -156,6 +158,7 @@ export function newRunState({ input, messages = [], ...beginning }: RunBeginning
     recordEvent(state, clock, { author: 'user', content: [{ type: 'message', role: 'user', content: input }], timestamp });
   }
   if (guardrailsOf(state.snapshot, 'input').length > 0) state.uncheckedFrom = 0;
+  beginRecall(state);
   return state;
 }
 
@@ -184,6 +187,12 @@ export function blankRunState({ runId, snapshot, deps = {}, startedAt }: Omit<Ru
     modelRetries: new Map(),
     ...(snapshot.hookRecords === undefined ? {} : { hookRecords: snapshot.hookRecords }),
   };
+}
+
+/** Lets the next model call ask the memory, if the agent that acts recalls: at the start of a run, and with each new agent. */
+export function beginRecall(state: RunState): void {
+  if (state.snapshot.memory?.recall === undefined) delete state.recallDue;
+  else state.recallDue = true;
 }
 
 /** Returns the approvals of a run that has requested none. */

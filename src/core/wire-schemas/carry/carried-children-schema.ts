@@ -10,7 +10,16 @@ export const RUNNING_AGENTS_SCHEMA: JsonObject = {
   type: 'array',
   items: {
     type: 'object',
-    properties: { eventId: ID, index: COUNT, runId: ID, startedAt: MOMENT, seenAt: MOMENT, given: GIVEN_SCHEMA, runs: COUNT, turn: AT_LEAST_ONE },
+    properties: {
+      eventId: ID,
+      index: COUNT,
+      runId: ID,
+      startedAt: MOMENT,
+      seenAt: MOMENT,
+      given: GIVEN_SCHEMA,
+      runs: COUNT,
+      turn: AT_LEAST_ONE,
+    },
     required: ['eventId', 'index', 'runId', 'startedAt', 'seenAt', 'runs'],
   },
 };

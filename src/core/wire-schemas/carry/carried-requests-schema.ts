@@ -80,11 +80,25 @@ const MESSAGE: JsonObject = {
   required: ['id', 'content', 'timestamp'],
 };
 
-const RAISE: JsonObject = {
+const RAISE_OF_RUN: JsonObject = {
   type: 'object',
-  properties: { id: TEXT, limits: LIMIT_CHANGES_SCHEMA, session: SESSION_LIMITS_SCHEMA, by: TEXT_OR_NULL, at: TEXT },
+  properties: { id: TEXT, limits: LIMIT_CHANGES_SCHEMA, session: false, by: TEXT_OR_NULL, at: TEXT },
   required: ['id', 'limits', 'by', 'at'],
 };
+
+const RAISE_OF_SESSION: JsonObject = {
+  type: 'object',
+  properties: {
+    id: TEXT,
+    limits: { type: 'object', additionalProperties: false },
+    session: SESSION_LIMITS_SCHEMA,
+    by: TEXT_OR_NULL,
+    at: TEXT,
+  },
+  required: ['id', 'limits', 'session', 'by', 'at'],
+};
+
+const RAISE: JsonObject = { anyOf: [RAISE_OF_RUN, RAISE_OF_SESSION] };
 
 const PERMISSION_CHANGE: JsonObject = {
   type: 'object',

@@ -58,6 +58,7 @@ const CONTINUE_AS_NEW_STATE_SCHEMA: JsonObject = {
     outputRetries: COUNT,
     seenEvents: COUNT,
     uncheckedFrom: COUNT,
+    recallDue: { const: true },
     inbox: CARRIED_INBOX_SCHEMA,
     approvals: APPROVALS_SCHEMA,
     limits: RUN_LIMITS_SCHEMA,

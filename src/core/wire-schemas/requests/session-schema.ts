@@ -21,6 +21,7 @@ const TERMS: JsonObject = {
   limits: SESSION_LIMITS_SCHEMA,
   compactAfter: { anyOf: [AT_LEAST_ONE, NO_LIMIT] },
   title: { type: 'string', minLength: 1, maxLength: 200 },
+  generateTitle: { const: true },
   refresh: { const: 'never' },
 };
 
@@ -34,12 +35,15 @@ export const SESSION_STATE_SCHEMA: JsonObject = {
     ...TERMS,
     startedAt: MOMENT,
     turns: COUNT,
+    output: {},
     spent: { type: 'object', required: ['stepsUsed', 'usage', 'toolCallsTotal', 'toolCallsByName'] },
     turn: { type: 'object', properties: { number: AT_LEAST_ONE, stepsBefore: COUNT }, required: ['number', 'stepsBefore'] },
     compactedAt: COUNT,
     idleSince: MOMENT,
     overrides: { type: 'object' },
     refreshDue: { const: true },
+    titled: { const: true },
+    resetDue: { const: true },
     opens: { const: true },
   },
   required: ['startedAt', 'turns', 'spent', 'compactedAt'],

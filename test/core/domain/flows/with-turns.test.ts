@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { withTurns } from '../../../../src/core/domain/flows/with-turns.ts';
+import { RECALL_FRAME } from '../../../../src/core/domain/memory/recalled.ts';
 import type { ConversationEvent } from '../../../../src/core/domain/model/model.ts';
 
 const say = (author: string, content: string): ConversationEvent => ({
@@ -21,4 +22,18 @@ test('a conversation in which the user follows each answer is left as it is', ()
 test('a call and its result are no answer', () => {
   const calling: ConversationEvent = { author: 'a', content: [{ type: 'tool_call', toolCallId: 'c', name: 'find', arguments: {} }] };
   expect(lines([say('user', 'Q'), calling])).toEqual(['user', 'a']);
+});
+
+test('what an agent has recalled does not stand for the message of its turn', () => {
+  const recall: ConversationEvent = { author: 'memory', content: [{ type: 'message', role: 'user', content: RECALL_FRAME }] };
+  expect(lines([say('user', 'Q'), say('a', '1'), recall])).toEqual(['user', 'a', 'user', 'memory']);
+  expect(lines([say('user', 'Q'), recall, say('a', '1'), recall, say('b', '2'), say('user', 'more')])).toEqual([
+    'user',
+    'memory',
+    'a',
+    'user',
+    'memory',
+    'b',
+    'user',
+  ]);
 });

@@ -12,7 +12,8 @@ const ask = (id: string): ReturnType<typeof call> => call(id, 'ask', { request: 
 
 /** Ends a turn of the only session. */
 function endsTurn(children: FakeChildren, turn: number, changes: Partial<RunResultFields> = {}): Caller {
-  return children.ends(0, { output: `answer ${turn}`, ...changes, ...{ turn } });
+  const result = { output: `answer ${turn}`, ...changes, turn };
+  return children.ends(0, result);
 }
 
 function runKept(children: FakeChildren, script: Partial<FakeScript>): ReturnType<typeof runFake> {

@@ -56,7 +56,7 @@ export const keptAgents: Record<string, AgentScenario> = {
     meanwhile: async (run, _, client) => {
       await until(async () => (await run.status()).children?.length === 1, 'the agent to start', 30);
       const [child = ''] = (await run.status()).children ?? [];
-      await until(async () => (await client.handle(child).status()).running.length > 0, 'the answer of the agent', 30);
+      await until(async () => ((await client.handle(child).status()).running ?? []).length > 0, 'the answer of the agent', 30);
       await run.send('stop', { id: 'm1', mode: 'interrupt' });
     },
   },

@@ -22,6 +22,12 @@ export const subAgents: Record<string, AgentScenario> = {
     script: [edit('x'.repeat(2_000), 'e1'), edit('again', 'e2'), say('done')],
     childScript: [say('first'), failWith('model_bad_request', 'no')],
   },
+  'sub-agents-of-a-user': {
+    agent: 'leader',
+    start: { principal: { tenant: 'acme', user: 'ada', claims: { role: 'clerk' } } },
+    script: [edit('a', 'e1'), say('done')],
+    childScript: [say('edited')],
+  },
   'sub-agents-over-executions': {
     agent: 'leader',
     script: [together(edit('1', 'e1'), edit('2', 'e2'), edit('3', 'e3')), say('done')],

@@ -151,3 +151,37 @@ describe('the agent of a session', () => {
     await expect(session.refresh()).rejects.toMatchObject({ code: 'invalid_input', message: expect.stringContaining('keeps its agent') });
   });
 });
+
+test('a session makes its title by a model call after the first answer, and lists show it', async () => {
+  await using testbed = await Testbed.open();
+  const scripted = scriptedModel([say('one'), say('The first question'), say('two')]);
+  await testbed.work({ agents: [assistant], providers: { scripted } });
+  const session = testbed.client.session(assistant, { id: sessionId(), generateTitle: true, taskQueue: testbed.taskQueue });
+  await session.ask('first');
+  await until(async () => (await session.status()).session?.title === 'The first question', 'the title');
+  expect(await session.ask('second')).toMatchObject({ turn: 2, usage: { llmCalls: 1 } });
+  expect(await session.status()).toMatchObject({ session: { spent: { usage: { llmCalls: 3 } } } });
+  const { memo } = await testbed.client.temporal.workflow.getHandle(session.id).describe();
+  expect(memo).toMatchObject({ longhaulTitle: 'The first question' });
+  await expectSameFromHistory(testbed, session.run);
+});
+
+test('a session goes on from the saved context of another one, with its deps', async () => {
+  await using testbed = await Testbed.open();
+  const scripted = scriptedModel([say('one'), say('two'), say('three')]);
+  await testbed.work({ agents: [assistant], providers: { scripted } });
+  const first = testbed.client.session(assistant, { id: sessionId(), deps: { language: 'en' }, taskQueue: testbed.taskQueue });
+  await first.ask('first');
+  const saved = await first.run.save();
+  const second = testbed.client.session(assistant, { id: sessionId(), saved, taskQueue: testbed.taskQueue });
+  await second.ask('second');
+  const texts = scripted.requests[1]?.conversation.flatMap(({ content }) =>
+    content.flatMap((item) => (item.type === 'message' ? [item.content] : [])),
+  );
+  expect(texts).toEqual(['first', 'one', 'second']);
+  expect((await second.run.context()).deps).toEqual({ language: 'en' });
+  await second.reset();
+  await second.ask('third');
+  expect(scripted.requests[2]?.conversation.flatMap(({ content }) => content)).toMatchObject([{ content: 'third' }]);
+  await expectSameFromHistory(testbed, second.run);
+});

@@ -106,7 +106,7 @@ test('a session that was terminated between two calls is replaced by another one
   await using testbed = await Testbed.open();
   const above = scriptedModel([ask('Who?'), callTool('sign', {}), ask('When?'), ask('When?'), say('Done.')]);
   const below = scriptedModel([say('Ada.'), say('In 1843.')]);
-  const signing = defineAgent({ ...{ name: 'signing', model: 'above/m' }, tools: [agentTool(helper, { kept: true }), sign] });
+  const signing = defineAgent({ name: 'signing', model: 'above/m', tools: [agentTool(helper, { kept: true }), sign] });
   await testbed.work({ agents: [signing], providers: { above, below } });
   const run = await testbed.client.start(signing, { input: 'Go', taskQueue: testbed.taskQueue });
   await until(async () => (await run.approvals()).pending.length === 1, 'the signature', 40);

@@ -3,7 +3,8 @@ import type { JsonObject, JsonValue } from '../../../../src/core/domain/json/jso
 import { errorLevel, formatError, seedNameOf } from '../../../../src/core/program/errors/format-error.ts';
 import { newStepError } from '../../../../src/core/program/errors/step-error.ts';
 import { inMemory } from '../../../../src/memory/in-memory.ts';
-import type { MemoryBackend } from '../../../../src/memory/memory-backend.ts';
+import type { MemoryStore } from '../../../../src/memory/memory-store.ts';
+import { CONTAINED_SCORE } from '../../../../src/memory/ranking.ts';
 import type { Operation } from '../adapter.ts';
 import { CaseProblem, list, number, object, only, text } from '../fields.ts';
 import { runContext } from './context.ts';
@@ -35,24 +36,28 @@ function failed(error: unknown): unknown {
   return { error: errorMessage(error) };
 }
 
-async function perform(memory: MemoryBackend, action: JsonValue): Promise<unknown> {
+async function perform(memory: MemoryStore, action: JsonValue): Promise<unknown> {
   const { store, retrieve, clear, count } = only('An action', action, ['store', 'retrieve', 'clear', 'count']);
   if (store !== undefined) {
     const { key, value, metadata } = only('What is stored', store, ['key', 'value', 'metadata']);
-    return (await memory.store(text(key), value ?? null, object(metadata ?? {}))).key;
+    const noted = object(metadata ?? {});
+    const namespace = typeof noted['scope'] === 'string' ? noted['scope'] : '';
+    return (await memory.remember({ namespace, key: text(key), value: value ?? null, metadata: noted })).key;
   }
   if (retrieve !== undefined) {
     const { query, top_k, scope } = only('A query', retrieve, ['query', 'top_k', 'scope']);
-    const options = { ...(top_k === undefined ? {} : { topK: number(top_k, 0) }), ...scopeOf(scope) };
-    return memory.retrieve(text(query), options);
+    const wanted = top_k === undefined ? {} : { topK: number(top_k, 0) };
+    const found = await memory.recall({ text: text(query), ...wanted, ...namespaceOf(scope) });
+    // As in a program, whose steps leave out entries that only share words with the query.
+    return found.filter(({ score }) => score >= CONTAINED_SCORE);
   }
-  if (clear !== undefined) return memory.clear(scopeOf(only('What is cleared', clear, ['scope'])['scope']).scope);
-  if (count === true) return (await memory.retrieve('', { topK: Infinity })).length;
+  if (clear !== undefined) return memory.forget(namespaceOf(only('What is cleared', clear, ['scope'])['scope']));
+  if (count === true) return (await memory.recall({ text: '', topK: Infinity })).length;
   throw new CaseProblem('An action does nothing');
 }
 
-function scopeOf(scope: JsonValue | undefined): { scope?: string } {
-  return scope === undefined || scope === null ? {} : { scope: text(scope) };
+function namespaceOf(scope: JsonValue | undefined): { namespace?: string } {
+  return scope === undefined || scope === null ? {} : { namespace: text(scope) };
 }
 
 function levels(): JsonObject {

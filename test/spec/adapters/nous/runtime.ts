@@ -8,6 +8,8 @@ import { number, object } from '../fields.ts';
 import { runLoop } from './run.ts';
 import { addMessages } from './conversation.ts';
 import { buildPolicy, checkPolicy } from './permissions.ts';
+import { newContext } from './saved-context.ts';
+import { sessionLimitOperations } from './session-limits.ts';
 import { changeSkills, matchSkills, parseSkillFile, promptOfSkills } from './skills.ts';
 import { hooksRun } from './hooks.ts';
 import { addUsages } from './usage.ts';
@@ -16,6 +18,7 @@ import { validateArguments } from './validation.ts';
 
 /** Suite `nous.runtime`: how deps, limits and tools behave, and the loop. */
 export const nousRuntimeOperations: Readonly<Record<string, Operation>> = {
+  'context.new': newContext,
   'context.add_messages': addMessages,
   'context.merge_deps': { input: ['deps', 'patch'], expect: ['deps', 'error'], perform: mergeDeps },
   'context.max_iterations_reached': { input: ['iteration', 'max_iterations'], expect: [], perform: isMaxIterationsReached },
@@ -26,6 +29,7 @@ export const nousRuntimeOperations: Readonly<Record<string, Operation>> = {
   'permissions.check': checkPolicy,
   'permissions.build': buildPolicy,
   'hooks.run': hooksRun,
+  ...sessionLimitOperations,
   'skill.parse': parseSkillFile,
   'skill.match': matchSkills,
   'skill.registry': changeSkills,

@@ -43,7 +43,7 @@ export const KIND_SCHEMAS: Readonly<Record<StepKind, JsonObject>> = {
   human: fields({ question: TEXT }, { output: SCHEMA, ...DEADLINE_FIELDS }),
   sleep: fields({ for: DURATION }),
   remember: fields({ key: TEXT, value: {} }, { metadata: OBJECT, scope: TEXT }),
-  recall: fields({ query: TEXT }, { topK: wholeNumber(1), scope: TEXT }),
+  recall: fields({ query: TEXT }, { topK: wholeNumber(1), minScore: { type: 'number', minimum: 0, maximum: 1 }, scope: TEXT }),
   parallel: fields({ branches: { type: 'array', items: STEPS, minItems: 1 } }),
   branch: fields({ cases: { type: 'array', items: fields({ when: CONDITION, steps: STEPS }), minItems: 1 } }, { else: STEPS }),
   forEach: fields({ in: TEXT, steps: STEPS }, { as: TEXT, atOnce: wholeNumber(1, PROGRAM_LIMITS.atOnce) }),

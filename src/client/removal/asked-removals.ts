@@ -1,0 +1,44 @@
+import type { Client } from '@temporalio/client';
+import { runState } from '../../temporal/run-state.ts';
+import { removeExecutions } from './remove-executions.ts';
+
+/** Executions that are looked up at once. */
+const AT_ONCE = 10;
+
+/** The executions that the server was asked to remove, which it does in the background, and not in the order in which it stops to list them. */
+export class AskedRemovals {
+  readonly #client: Client;
+  readonly #asked = new Set<string>();
+  /** The runs of those that the server may still have, by execution. */
+  readonly #left = new Map<string, string>();
+
+  constructor(client: Client) {
+    this.#client = client;
+  }
+
+  /** The ids of all of them. */
+  get asked(): ReadonlySet<string> {
+    return this.#asked;
+  }
+
+  /** Asks for the removal of the executions of a run, of each once. Returns the ids of those that it had not asked for. */
+  async ask(runId: string): Promise<string[]> {
+    const executionIds = await removeExecutions(this.#client, runId, this.#asked);
+    for (const executionId of executionIds) {
+      this.#asked.add(executionId);
+      this.#left.set(executionId, runId);
+    }
+    return executionIds;
+  }
+
+  /** Returns the runs of which the server still has an execution. */
+  async left(): Promise<string[]> {
+    const left = [...this.#left];
+    for (let from = 0; from < left.length; from += AT_ONCE) {
+      const asked = left.slice(from, from + AT_ONCE);
+      const states = await Promise.all(asked.map(([executionId, runId]) => runState(this.#client, runId, executionId)));
+      for (const [index, [executionId]] of asked.entries()) if (states[index] === 'gone') this.#left.delete(executionId);
+    }
+    return [...new Set(this.#left.values())];
+  }
+}

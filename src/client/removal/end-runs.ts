@@ -1,0 +1,58 @@
+import type { Client } from '@temporalio/client';
+import { isGone } from '../../history/execution-chain.ts';
+import { requestCancel } from '../../temporal/request-cancel.ts';
+import { runState } from '../../temporal/run-state.ts';
+import { sleep } from '../../temporal/waiting.ts';
+
+/** The reason for which runs are ended, and the time that they have. */
+export interface EndRunsOptions {
+  /** Shown as the reason of the cancellation, in clear text unless payloads are encrypted. */
+  reason: string;
+  /** Milliseconds that the runs have to end by themselves. Those that have not are terminated. */
+  graceMs: number;
+  signal?: AbortSignal | undefined;
+}
+
+/** Milliseconds after which a run that has begun is listed: most servers take about a second. */
+export const LISTING_DELAY_MS = 1_500;
+
+const POLL_MS = 250;
+
+/** Requests that are sent at once. */
+const AT_ONCE = 10;
+
+/**
+ * Cancels runs, those above before those below, and waits until they have ended. Terminates those that take too long, such as all runs
+ * without a worker. Returns the number of those that went on.
+ */
+export async function endRuns(client: Client, runIds: readonly string[], { reason, graceMs, signal }: EndRunsOptions): Promise<number> {
+  let open = await stillOpen(client, runIds);
+  const ended = open.length;
+  // One by one: a run whose child is cancelled first would take the failure for a result and go on.
+  for (const runId of open.toSorted((one, other) => one.length - other.length)) await requestCancel(client, runId, reason);
+  for (const end = performance.now() + graceMs; open.length > 0 && performance.now() < end;) {
+    await sleep(POLL_MS, signal);
+    open = await stillOpen(client, open);
+  }
+  for (const runId of open) await terminate(client, runId, reason);
+  return ended;
+}
+
+async function terminate(client: Client, runId: string, reason: string): Promise<void> {
+  try {
+    await client.workflow.getHandle(runId).terminate(reason);
+  } catch (error) {
+    // It has ended meanwhile.
+    if (!isGone(error) && !(error instanceof Error && error.name === 'WorkflowNotFoundError')) throw error;
+  }
+}
+
+async function stillOpen(client: Client, runIds: readonly string[]): Promise<string[]> {
+  const open: string[] = [];
+  for (let from = 0; from < runIds.length; from += AT_ONCE) {
+    const asked = runIds.slice(from, from + AT_ONCE);
+    const states = await Promise.all(asked.map((runId) => runState(client, runId)));
+    open.push(...asked.filter((_, index) => states[index] === 'open'));
+  }
+  return open;
+}

@@ -1,0 +1,110 @@
+import { UsageError } from '../../core/domain/errors/error.ts';
+import { checkedEntry, pageSize, requireForgettable, requireNamespace, requirePrefix, requireVector } from '../entry-bounds.ts';
+import { keyBefore, pageOf } from '../key-cursor.ts';
+import type { FoundEntry, MemoryEntry, MemoryStore, RecallQuery } from '../memory-store.ts';
+import { wantedEntries } from '../ranking.ts';
+import { foldedText, foldedValue } from '../searched-text.ts';
+import { ENTRY_COLUMNS, entryOf, type EntryRow, rowOf } from '../stored-row.ts';
+import { lexemesOf } from './lexemes.ts';
+import { type PostgresPool, type RunStatement, statementsOf } from './postgres-pool.ts';
+import { search } from './search.ts';
+import { createTables, entriesIn, type Tables } from './tables.ts';
+
+/** The options of a memory in PostgreSQL. */
+export interface PostgresMemoryOptions {
+  /** The connections: a `Pool` of the package `pg`, or anything with its `query(text, values)`. Its owner closes it. */
+  pool: PostgresPool;
+  /** The schema of the table, created with it at the first use. Default `longhaul`. */
+  schema?: string;
+}
+
+/**
+ * Creates a memory in PostgreSQL, for workers on any number of machines. Vectors are compared by the extension `vector` (pgvector)
+ * where it can be created, and otherwise in the worker. Throws a UsageError for a missing pool or a schema that is no name; its methods
+ * reject with `memory_unavailable` if the database refuses a statement.
+ */
+export function postgresMemory({ pool, schema = 'longhaul' }: PostgresMemoryOptions): MemoryStore {
+  if (typeof pool?.query !== 'function')
+    throw new UsageError('postgresMemory: "pool" is missing: write new Pool({ … }) of the package "pg"');
+  entriesIn(schema);
+  const run = statementsOf(pool);
+  const tables = creatingTables(run, schema);
+  const remove = async (which: string, values: string[]): Promise<number> => {
+    const { entries } = await tables();
+    const sql = `WITH removed AS (DELETE FROM ${entries} WHERE ${which} RETURNING 1) SELECT count(*)::int AS count FROM removed`;
+    return (await run<{ count: number }>(sql, values))[0]?.count ?? 0;
+  };
+  return {
+    remember: async (given) => {
+      const entry = checkedEntry(given);
+      const { entries } = await tables();
+      await run(insertion(entries), valuesOf(given.namespace, entry, given.vector));
+      return entry;
+    },
+    recall: async (query) => {
+      if (query.namespace !== undefined) requireNamespace(query.namespace);
+      if (query.vector !== undefined) requireVector('The vector of the query', query.vector);
+      return found(run, await tables(), query);
+    },
+    forget: async (what) => {
+      requireForgettable(what);
+      const values = [what.namespace, what.key].filter((value) => value !== undefined);
+      const which = ['true', 'namespace = $1', 'namespace = $1 AND key = $2'][values.length] ?? 'false';
+      return remove(which, values);
+    },
+    forgetNamespaces: async ({ prefix }) => {
+      requirePrefix(prefix);
+      return remove('starts_with(namespace, $1)', [prefix]);
+    },
+    list: async ({ namespace, cursor, limit }) => {
+      requireNamespace(namespace);
+      const [after, size] = [keyBefore(cursor), pageSize(limit)];
+      const { entries } = await tables();
+      const sql = `SELECT ${ENTRY_COLUMNS} FROM ${entries} WHERE namespace = $1 AND key > $2 ORDER BY key LIMIT $3`;
+      return pageOf((await run<EntryRow>(sql, [namespace, after, size + 1])).map(entryOf), size);
+    },
+  };
+}
+
+/** Returns the entries that fit a query, the best first. */
+async function found(run: RunStatement, tables: Tables, { namespace, text, topK, vector }: RecallQuery): Promise<FoundEntry[]> {
+  const wanted = wantedEntries(topK);
+  const hits = await search(run, tables, {
+    namespace,
+    query: foldedText(text),
+    vector,
+    wanted: Number.isFinite(wanted) ? wanted : null,
+  });
+  const sql = `SELECT number::text, ${ENTRY_COLUMNS} FROM ${tables.entries} WHERE number = ANY($1::bigint[])`;
+  const rows = await run<EntryRow & { number: string }>(sql, [hits.map(({ number }) => number)]);
+  const byNumber = new Map(rows.map((row) => [row.number, row]));
+  // An entry that was removed meanwhile has no row.
+  return hits.flatMap(({ number, score }) => [byNumber.get(number) ?? []].flat().map((row) => ({ ...entryOf(row), score })));
+}
+
+/** Returns a function that creates the tables when it is first called, and again if that has failed. */
+function creatingTables(run: ReturnType<typeof statementsOf>, schema: string): () => Promise<Tables> {
+  let created: Promise<Tables> | undefined;
+  return () => {
+    created ??= createTables(run, schema).catch((error: unknown) => {
+      created = undefined;
+      throw error;
+    });
+    return created;
+  };
+}
+
+/** One statement: two workers that store the same key at once leave one entry. */
+function insertion(entries: string): string {
+  return `INSERT INTO ${entries} (namespace, key, value, metadata, source, timestamp, folded_key, folded_value, words, vector)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, array_to_tsvector($9::text[]), $10::real[])
+    ON CONFLICT (namespace, key) DO UPDATE SET number = excluded.number, value = excluded.value, metadata = excluded.metadata,
+      source = excluded.source, timestamp = excluded.timestamp, folded_key = excluded.folded_key, folded_value = excluded.folded_value,
+      words = excluded.words, vector = excluded.vector`;
+}
+
+function valuesOf(namespace: string, entry: MemoryEntry, vector: readonly number[] | undefined): unknown[] {
+  const [foldedKey, folded] = [foldedText(entry.key), foldedValue(entry.value)];
+  const { key, value, metadata, source, timestamp } = rowOf(entry);
+  return [namespace, key, value, metadata, source, timestamp, foldedKey, folded, lexemesOf(foldedKey, folded), vector ?? null];
+}

@@ -1,0 +1,36 @@
+import type { JsonObject, JsonValue } from '../core/domain/json/json.ts';
+import type { MemoryEntry, MemorySource } from './memory-store.ts';
+
+/** The columns of an entry in a database. */
+export const ENTRY_COLUMNS = 'key, value, metadata, timestamp, source';
+
+/** A row with these columns. Value, metadata and source are JSON texts, so that a database keeps them as they are. */
+export interface EntryRow {
+  key: string;
+  value: string;
+  metadata: string;
+  timestamp: number;
+  source: string | null;
+}
+
+/** Returns the row of an entry. */
+export function rowOf({ key, value, metadata, timestamp, source }: MemoryEntry): EntryRow {
+  return {
+    key,
+    value: JSON.stringify(value),
+    metadata: JSON.stringify(metadata),
+    timestamp,
+    source: source === undefined ? null : JSON.stringify(source),
+  };
+}
+
+/** Returns the entry of a row. */
+export function entryOf({ key, value, metadata, timestamp, source }: EntryRow): MemoryEntry {
+  return {
+    key,
+    value: JSON.parse(value) as JsonValue,
+    metadata: JSON.parse(metadata) as JsonObject,
+    timestamp,
+    ...(source === null ? {} : { source: JSON.parse(source) as MemorySource }),
+  };
+}

@@ -1,0 +1,158 @@
+import { expect, test } from 'vitest';
+import { chatEventLines } from '../../../src/cli/sessions/chat/chat-event-lines.ts';
+import { exchangeLines, exchangesOf } from '../../../src/cli/sessions/exchanges.ts';
+import { sessionLines } from '../../../src/cli/sessions/list-sessions.ts';
+import { raiseHint } from '../../../src/cli/sessions/raise-hint.ts';
+import { sessionFacts, stepsOfNewestTurn } from '../../../src/cli/render/session-facts.ts';
+import { refreshText, turnText } from '../../../src/cli/render/turn-text.ts';
+import type { SessionListEntry } from '../../../src/client/index.ts';
+import type { ContentItem } from '../../../src/core/domain/content/content.ts';
+import { noUsage } from '../../../src/core/domain/model/usage.ts';
+import type { Event } from '../../../src/core/domain/record/event.ts';
+import type { RunRecord } from '../../../src/core/domain/record/run-record.ts';
+import { newStep } from '../../../src/core/domain/record/step.ts';
+import type { TurnNote } from '../../../src/core/domain/sessions/session-notes.ts';
+import type { SessionView } from '../../../src/core/domain/sessions/session-views.ts';
+import { commandIo } from '../command-io.ts';
+import { AT } from '../pending-approvals.ts';
+
+const plain = commandIo().io.output;
+const completed: TurnNote = { number: 1, status: 'completed', stopReason: 'final_answer' };
+
+function event(author: string, content: ContentItem[], more: Partial<Event> = {}): Event {
+  return { id: 'e', executionId: 'talk-1', timestamp: Date.parse(AT) / 1000, author, content, ...more };
+}
+
+const said = (role: 'user' | 'assistant', content: string): Event =>
+  event(role === 'user' ? 'user' : 'clerk', [{ type: 'message', role, content }]);
+const ended = (turn: TurnNote): Event => event('clerk', [], { turn });
+
+const ENDS: [TurnNote, string][] = [
+  [completed, 'turn 1 ended: completed'],
+  [{ number: 2, status: 'max_iterations_reached', stopReason: 'token_budget' }, 'turn 2 ended: max_iterations_reached (token_budget)'],
+  [{ number: 3, status: 'cancelled', stopReason: 'cancelled' }, 'turn 3 ended: cancelled'],
+  [{ number: 4, status: 'error', stopReason: 'error', error: 'no key' }, 'turn 4 ended: error: no key'],
+  [{ number: 5, status: 'error', stopReason: 'guardrail', error: 'blocked' }, 'turn 5 ended: error (guardrail): blocked'],
+];
+
+test.each(ENDS)('the end %j is told as it was', (note, text) => {
+  expect(turnText(note).text).toBe(text);
+});
+
+test('a new resolution of the agent is told with its digest, and one that failed with the reason', () => {
+  expect(refreshText({ digest: 'abc' }).text).toBe('the agent is resolved again: digest abc');
+  expect(refreshText({ failed: { code: 'unknown_agent', message: 'No agent "clerk"' } }).text).toBe(
+    'the agent could not be resolved again, and stays as it was (unknown_agent): No agent "clerk"',
+  );
+});
+
+test('exchanges have the messages, the last text of the model and the end of each turn, without a turn that began before', () => {
+  const failed: TurnNote = { number: 3, status: 'error', stopReason: 'error', error: 'no key' };
+  const events = [
+    said('assistant', 'cut off'),
+    ended(completed),
+    said('user', 'hi'),
+    said('assistant', 'I look.'),
+    said('user', 'and \u001b[2Jquick'),
+    said('assistant', 'Here.\nIt is.'),
+    ended({ ...completed, number: 2 }),
+    event('clerk', [{ type: 'message', role: 'user', content: 'a summary' }], {
+      compaction: { kind: 'summary' } as unknown as NonNullable<Event['compaction']>,
+    }),
+    said('user', 'more'),
+    ended(failed),
+    said('user', 'now'),
+  ];
+  const exchanges = exchangesOf(events);
+  expect(exchanges).toMatchObject([
+    { messages: ['hi', 'and \u001b[2Jquick'], end: { number: 2 } },
+    { answer: '', end: failed },
+    { messages: ['now'] },
+  ]);
+  expect(exchanges.map((one) => exchangeLines(one, plain))).toEqual([
+    ['> hi', '> and \ufffd[2Jquick', 'Here.', 'It is.'],
+    ['> more', '(turn 3 ended: error: no key)'],
+    ['> now'],
+  ]);
+});
+
+test('events of a conversation show texts, calls and results, what others write, and ends that are no answers', () => {
+  const call: ContentItem = { type: 'tool_call', toolCallId: 'c1', name: 'refund', arguments: { amount: 5, to: '\u202edlo' } };
+  const result: ContentItem = {
+    type: 'tool_result',
+    toolCallId: 'c1',
+    name: 'refund',
+    status: 'error',
+    content: ['no\u001b]0;x\u0007\nmoney'],
+  };
+  expect(chatEventLines(event('clerk', [{ type: 'message', role: 'assistant', content: 'I pay.\nNow.' }, call]), plain)).toEqual([
+    'I pay.',
+    'Now.',
+    '  → refund {"amount":5,"to":"\\u202edlo"}',
+  ]);
+  expect(chatEventLines(event('clerk', [result]), plain)).toEqual(['  ← error: no\ufffd]0;x\ufffd money']);
+  expect(chatEventLines(said('user', 'me too'), plain)).toEqual(['user: me too']);
+  expect(
+    chatEventLines(event('clerk', [{ type: 'message', role: 'assistant', content: 'Well, I' }], { interrupted: true }), plain),
+  ).toEqual(['Well, I', '  (interrupted)']);
+  expect(chatEventLines(ended(completed), plain)).toEqual([]);
+  expect(chatEventLines(ended({ ...completed, status: 'cancelled', stopReason: 'cancelled' }), plain)).toEqual([
+    '  turn 1 ended: cancelled',
+  ]);
+});
+
+const view: SessionView = {
+  title: 'A broken\nlamp',
+  turns: 3,
+  spent: { stepsUsed: 7, usage: { ...noUsage(), totalTokens: 900, costUsd: 0.25 }, toolCallsTotal: 1, toolCallsByName: { refund: 1 } },
+  limits: { turns: 10, totalTokens: 200_000, costUsd: null, deadlineMs: null },
+  idleSince: AT,
+};
+
+test('the facts of a session are its title, its turns, and what all turns have used of its limits', () => {
+  expect(sessionFacts(view, AT)).toEqual([
+    ['Title', 'A broken lamp'],
+    ['Turns', '3 of at most 10, the last one ended at 2026-01-02T03:04:05Z'],
+    ['Used', '900 of at most 200000 tokens, $0.25, 7 steps, 1 tool call'],
+  ]);
+  const { title: _, ...untitled } = view;
+  const limited = {
+    ...untitled,
+    turn: 3,
+    limits: { turns: null, totalTokens: null, costUsd: 2, deadlineMs: 3_600_000 },
+    limitReached: '$2 are spent',
+  };
+  expect(sessionFacts(limited, AT)).toEqual([
+    ['Turns', '3, turn 3 goes on'],
+    ['Used', '900 tokens, $0.25 of at most $2.00, 7 steps, 1 tool call'],
+    ['Deadline', '2026-01-02T04:04:05Z'],
+    ['Limit', '$2 are spent: messages are refused until the limit is raised'],
+  ]);
+});
+
+test('a session at its limit shows the command that raises that limit', () => {
+  const hint = (turns: number, limits: Partial<SessionView['limits']>): string =>
+    raiseHint('talk 1', { turns, limits: { ...view.limits, ...limits } }, { namespace: 'shop' }, 'longhaul');
+  expect(hint(10, {})).toBe("longhaul session raise 'talk 1' --turns 20 --namespace shop");
+  expect(hint(3, {})).toBe("longhaul session raise 'talk 1' --tokens 400000 --namespace shop");
+  expect(hint(3, { totalTokens: null, costUsd: 0.5 })).toBe("longhaul session raise 'talk 1' --cost 1 --namespace shop");
+  expect(hint(3, { totalTokens: null, deadlineMs: 5 })).toBe("longhaul session raise 'talk 1' --deadline none --namespace shop");
+});
+
+test('the steps of the newest turn are counted by themselves', () => {
+  const step = (number: number): RunRecord => ({ type: 'step', index: number - 1, ...newStep(number) });
+  const end: RunRecord = { type: 'event', offset: 0, ...ended(completed) };
+  expect(stepsOfNewestTurn([step(1), end, step(2), step(3)], { goesOn: true })).toBe(2);
+  expect(stepsOfNewestTurn([step(1), end, step(2), step(3), end], { goesOn: false })).toBe(2);
+});
+
+test('sessions are a table, with columns for titles and waiting calls only if there are some', () => {
+  const entry: SessionListEntry = { sessionId: 'talk-1', agentName: 'clerk', status: 'idle', waitingFor: [], startTime: AT, endTime: null };
+  expect(sessionLines([entry], plain)).toEqual(['SESSION  AGENT  STATUS  STARTED', 'talk-1   clerk  idle    2026-01-02T03:04:05Z']);
+  const [header, line] = sessionLines(
+    [{ ...entry, status: 'pending_confirmation', title: 'A\u001b[2J\nlamp', waitingFor: ['refund'] }],
+    plain,
+  );
+  expect(header).toMatch(/WAITING FOR +TITLE$/);
+  expect(line).toMatch(/pending_confirmation .* refund +A\ufffd\[2J lamp$/);
+});

@@ -1,0 +1,66 @@
+import { z } from 'zod';
+import type { SessionInput } from '../../../src/core/domain/sessions/session-input.ts';
+import type { AnyAgent } from '../../../src/define/agent-definition.ts';
+import { defineAgent, defineTool, type RunContext } from '../../../src/index.ts';
+import type { Act } from '../processes/ledger.ts';
+
+/** The name of the agent of the session. */
+export const ATTENDANT = 'attendant';
+
+/** The messages of the session, in order. Each is answered by a turn of its number. The one of `interrupted` is not answered: its model never does. */
+export const MESSAGES = ['m1', 'm2', 'm3', 'm4', 'm5', 'm6', 'm7'] as const;
+
+/** The message that needs a tool, the one that needs an approval, and the one whose turn is interrupted. */
+export const LOOKS_UP = 'm2';
+export const REFUNDS = 'm3';
+export const INTERRUPTED = 'm5';
+
+/** The message whose turn stores two entries in the memory, and the one whose turn is given the first of them, and removes it. Before it a caller has the agent resolved again. */
+export const REMEMBERS = 'm6';
+export const FORGETS = 'm7';
+
+/** The keys of the entries. A message finds the entries whose keys contain it. */
+export const FORGOTTEN_KEY = `note for ${FORGETS}`;
+export const KEPT_KEY = 'note for later';
+
+/** The first message that is refused, until the limit of the session is raised. */
+export const REFUSED = 'm4';
+
+/** The turns before it, after which the conversation is also compacted. */
+const BEFORE_REFUSED = 3;
+
+/** The terms of the session. */
+export const TERMS = { limits: { turns: BEFORE_REFUSED }, compactAfter: BEFORE_REFUSED } satisfies SessionInput;
+
+/** The effects of the tools. */
+export const EFFECTS: readonly string[] = ['look_up m2', 'refund m3'];
+
+/** Attempts that are lost with their worker are made again soon. */
+const TRIED_OFTEN = { maxAttempts: 10, backoff: { initial: 50 } };
+
+/** Returns the answer to a message. */
+export function answerTo(message: string): string {
+  return `${message} is done. ${'We have seen to it, and wrote it down. '.repeat(10)}`;
+}
+
+/** The agent of the session. `act` records the effect of a tool. */
+export function attendant(act: (act: Act) => void): AnyAgent {
+  const made = (name: string, special: { approval?: 'always' } = {}) =>
+    defineTool({
+      name,
+      description: `Does ${name}`,
+      parameters: z.object({}),
+      ...TRIED_OFTEN,
+      ...special,
+      execute: (_args, { runId, callId, idempotencyKey: key }: RunContext) => {
+        act({ runId, effect: `${name} ${callId}`, key });
+        return `${name}: done`;
+      },
+    });
+  return defineAgent({
+    name: ATTENDANT,
+    model: 'attendant/scripted',
+    memory: true,
+    tools: [made('look_up'), made('refund', { approval: 'always' })],
+  });
+}

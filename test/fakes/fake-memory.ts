@@ -1,0 +1,66 @@
+import type { FoundEntry, MemoryEntry, MemoryStore, NewEntry, RecallQuery } from '../../src/memory/memory-store.ts';
+
+/** A memory of a test, with the calls that it got. */
+export interface FakeMemory extends MemoryStore {
+  readonly asked: RecallQuery[];
+  readonly stored: NewEntry[];
+}
+
+/** Creates a memory in the process. An entry fits a query if it has one of its words. */
+export function fakeMemory(entries: readonly NewEntry[] = [], now: () => number = () => 1_700_000_000): FakeMemory {
+  const namespaces = new Map<string, Map<string, MemoryEntry>>();
+  const of = (namespace: string): Map<string, MemoryEntry> => {
+    const known = namespaces.get(namespace) ?? new Map<string, MemoryEntry>();
+    namespaces.set(namespace, known);
+    return known;
+  };
+  const put = ({ namespace, key, value, metadata = {}, source }: NewEntry): MemoryEntry => {
+    const entry = { key, value, metadata, timestamp: now(), ...(source === undefined ? {} : { source }) };
+    of(namespace).set(key, structuredClone(entry));
+    return entry;
+  };
+  const asked: RecallQuery[] = [];
+  const stored: NewEntry[] = [];
+  for (const entry of entries) put(entry);
+  return {
+    asked,
+    stored,
+    remember: async (entry) => {
+      stored.push(entry);
+      return put(entry);
+    },
+    recall: async (query) => {
+      asked.push(query);
+      const { namespace, text, topK = 5 } = query;
+      const all = namespace === undefined ? [...namespaces.values()].flatMap((one) => [...one.values()]) : [...of(namespace).values()];
+      return all
+        .map((entry): FoundEntry => ({ ...structuredClone(entry), score: scoreOf(entry, text) }))
+        .filter(({ score }) => score > 0)
+        .toSorted((one, other) => other.score - one.score)
+        .slice(0, topK);
+    },
+    forget: async ({ namespace, key }) => {
+      const from = namespace === undefined ? [...namespaces.values()] : [of(namespace)];
+      return from.reduce((count, one) => count + remove(one, key), 0);
+    },
+    forgetNamespaces: async ({ prefix }) =>
+      [...namespaces].reduce((count, [namespace, one]) => count + (namespace.startsWith(prefix) ? remove(one, undefined) : 0), 0),
+    list: async ({ namespace }) => ({ entries: [...of(namespace).values()].toSorted((one, other) => (one.key < other.key ? -1 : 1)) }),
+  };
+}
+
+function remove(entries: Map<string, MemoryEntry>, key: string | undefined): number {
+  if (key !== undefined) return entries.delete(key) ? 1 : 0;
+  const { size } = entries;
+  entries.clear();
+  return size;
+}
+
+function scoreOf({ key, value }: MemoryEntry, query: string): number {
+  const text = `${key} ${JSON.stringify(value)}`.toLowerCase();
+  const words = query
+    .toLowerCase()
+    .split(/\W+/)
+    .filter((word) => word !== '');
+  return words.filter((word) => text.includes(word)).length;
+}

@@ -1,0 +1,82 @@
+import { randomUUID } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { defineAgent, defineTool } from '../../../src/index.ts';
+import { callTool, hang, say, scriptedModel } from '../../../src/testing/index.ts';
+import { missingTerminal, TerminalProcess } from '../../cli/terminal-process.ts';
+import { Testbed, until } from '../testbed/testbed.ts';
+
+const CTRL_C = '\u0003';
+const CTRL_D = '\u0004';
+
+const refund = defineTool({
+  name: 'refund',
+  description: 'Pays money back',
+  parameters: z.object({ amount: z.number() }),
+  approval: 'always',
+  execute: ({ amount }) => `paid ${amount}`,
+});
+
+const clerk = defineAgent({ name: 'clerk', model: 'scripted/m', tools: [refund] });
+
+test.skipIf(missingTerminal() !== undefined)(
+  'a person types, approves with other arguments, interrupts a turn, leaves, and comes back to the conversation in another process',
+  async () => {
+    await using testbed = await Testbed.open();
+    const script = [
+      say('Hello.'),
+      callTool('refund', { amount: 80 }),
+      say('It is paid.\u001b]0;owned\u0007'),
+      hang('Let me th'),
+      say('I am back.'),
+    ];
+    const scripted = scriptedModel(script);
+    await testbed.work({ agents: [clerk], providers: { scripted }, heartbeatEvery: 60_000 });
+    const id = `talk-${randomUUID()}`;
+    const args = ['chat', 'clerk', '--session', id, '--address', testbed.address, '--task-queue', testbed.taskQueue];
+
+    using first = new TerminalProcess(args);
+    await first.shows('/help shows what you can enter.');
+    first.type('/status\r');
+    await first.shows('The session begins with your first message.');
+    first.type('hi there\r');
+    await first.shows('Hello.\n');
+    first.type('pay me 80\r');
+    // The call comes before the question about it.
+    await first.shows('→ refund {"amount":80}');
+    await first.shows('Run it? (y, n, n and a reason, e to edit) ');
+    first.type('maybe\r');
+    await first.shows('Write y to run it');
+    first.type('e\r');
+    await first.shows('The arguments as JSON: ');
+    first.type('{"amount": 5}\r');
+    await first.shows('with {"amount":5}');
+    await first.shows('← paid 5');
+    await first.shows('It is paid.\ufffd]0;owned\ufffd');
+    first.type('think\r');
+    await until(() => scripted.requests.length === 4, 'the model call that hangs');
+    first.type(CTRL_C);
+    await first.shows('Interrupting the turn.');
+    await first.shows('Let me th');
+    await first.shows('turn 3 ended: cancelled');
+    await first.shows('> ');
+    first.type(`not sent${CTRL_C}`);
+    await first.shows('^C\n> ');
+    first.type(CTRL_C);
+    await first.shows(`To come back: npx longhaul chat clerk --session ${id}`);
+    expect(await first.exitCode()).toBe(0);
+
+    using second = new TerminalProcess(args);
+    await second.shows('> hi there\nHello.\n');
+    await second.shows('> pay me 80\nIt is paid.');
+    await second.shows('> think\nLet me th\n(turn 3 ended: cancelled)');
+    second.type('and now?\r');
+    await second.shows('I am back.\n');
+    second.type('/status\r');
+    await second.shows('4 of at most 10');
+    second.type(CTRL_D);
+    await second.shows('To come back:');
+    expect(await second.exitCode()).toBe(0);
+    expect(scripted.requests).toHaveLength(5);
+  },
+);
