@@ -37,6 +37,8 @@ export async function workerOptions(harness: Harness, { options, parts, ...targe
     worker: {
       ...parts,
       ...target,
+      // A worker that keeps no conversation asks the run for it before each model call.
+      ...(plan.of('slow_queries').length > 0 ? { transcriptCacheSize: 1 } : {}),
       // A process that dies grants no time for shutdown.
       shutdownGrace: hasWorkerFaults ? 0 : GRACE_MS,
       ...(heartbeatEvery === undefined ? {} : { heartbeatEvery }),
