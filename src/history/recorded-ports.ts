@@ -258,9 +258,9 @@ export class RecordedPorts implements ProgramPorts, SessionPorts {
   readonly readMessage: SessionPorts['readMessage'] = () => this.#keeper.readMessage();
   readonly turnEnded: SessionPorts['turnEnded'] = (runId) => this.#keeper.turnEnded(runId);
 
-  async endChildren(): Promise<void> {
-    // Their ends are signals of the history.
-  }
+  /** The ends of children are signals of the history. */
+  async endChildren(): Promise<void> {}
+  async closeKept(): Promise<void> {}
 
   recorded({ approvals }: RunState): void {
     for (const { callId } of approvals.pending) this.waited.add(callId);

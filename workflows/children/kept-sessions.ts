@@ -1,6 +1,6 @@
 import { CancellationScope } from '@temporalio/workflow';
 import type { ChildCall } from '../../src/core/domain/children/child-call.ts';
-import type { NextTurnInput } from '../../src/core/domain/children/kept-agent.ts';
+import type { KeptAgent, NextTurnInput } from '../../src/core/domain/children/kept-agent.ts';
 import type { CloseInput, InterruptInput } from '../../src/core/domain/sessions/session-requests.ts';
 import { SIGNALS } from '../../src/core/protocol.ts';
 import { ENDED_SESSION, messageOfCall, messageProblem } from '../../src/core/activity-requests/next-turn-requests.ts';
@@ -27,9 +27,8 @@ export async function interruptTurn(runId: string, turn: number): Promise<void> 
   await signalRun<InterruptInput>(runId, SIGNALS.interrupt, { turn, reason: 'the call that waited for the answer was given up' });
 }
 
-/** Closes the sessions that the run keeps, because it ends. A turn that goes on ends first. */
-export async function closeKept({ state }: LiveRun): Promise<void> {
-  const { kept = [] } = state ?? {};
+/** Closes sessions that a run keeps. A turn that goes on ends first. */
+export async function closeKept(kept: readonly KeptAgent[] = []): Promise<void> {
   if (kept.length === 0) return;
   await CancellationScope.nonCancellable(() => Promise.all(kept.map(({ runId }) => signalRun<CloseInput>(runId, SIGNALS.close, {}))));
 }

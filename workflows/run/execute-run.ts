@@ -57,7 +57,7 @@ export async function executeRun(run: LiveRun, start: RunStart, observer: RunObs
   const runEnd: RunEnd =
     end.type === 'finished' ? { ...end, result: withNotArchived(end.result, run.state) } : carryOver(run, end.position);
   if (runEnd.type === 'finished') runEnd.result = await cancelChildren(run, runEnd.result);
-  if (runEnd.type === 'finished') await closeKept(run);
+  if (runEnd.type === 'finished') await closeKept(run.state?.kept);
   if (runEnd.type === 'finished') runEnd.result = await callEndHooks(run, runEnd.result);
   if (runEnd.type === 'finished') await notifyEnded(run, runEnd.result, (state) => observer.noted(state));
   return runEnd;

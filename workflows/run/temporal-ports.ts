@@ -11,6 +11,7 @@ import { runChild } from '../children/run-child.ts';
 import { continueBeforeSleep, continueDue } from './continue-due.ts';
 import { inTurn } from './turn-scope.ts';
 import { reportTurn } from '../children/parent-link.ts';
+import { closeKept } from '../children/kept-sessions.ts';
 import { endChildren } from '../children/cancel-children.ts';
 import { abortModelCall, interruptibleModelCall } from './interruptible-model-call.ts';
 import type { ResolvedRun } from './live-run.ts';
@@ -42,6 +43,7 @@ export function temporalPorts(run: ResolvedRun, observer: Required<Pick<RunPorts
     inTurn: (turn) => inTurn(run, turn),
     refreshAgent: () => scheduleActivity(run, refreshRequest(run)),
     readMessage: (call) => scheduleActivity(run, callInputRequest(call)),
+    closeKept,
     turnEnded: (runId, turn) => reportTurn(run, runId, turn),
     endChildren: (state) => endChildren(run, state),
     allows: (change) => patched(change),

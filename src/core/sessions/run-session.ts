@@ -70,7 +70,7 @@ async function waitForMessage(state: OpenSession, ports: SessionPorts): Promise<
   for (;;) {
     const { received } = inbox;
     if (ports.cancelRequested()) return 'ended';
-    if (session.resetDue) clearConversation(state, ports);
+    if (session.resetDue) await clearConversation(state, ports);
     if (isAsked(state, inbox)) return 'message';
     if (inbox.closing !== undefined) return 'ended';
     takeRequests(state, ports);

@@ -1,3 +1,4 @@
+import type { KeptAgent } from '../domain/children/kept-agent.ts';
 import type { Resolved } from '../domain/run/resolved.ts';
 import type { ReadCallInput } from '../domain/run/child-messages.ts';
 import type { MessageContent } from '../domain/sessions/message-content.ts';
@@ -16,6 +17,8 @@ export interface SessionPorts extends RunPorts {
   readMessage(call: ReadCallInput): Promise<MessageContent>;
   /** Tells the run that keeps the session of the end of a turn. */
   turnEnded(runId: string, turn: number): Promise<void>;
+  /** Closes sessions that this one keeps. A turn that goes on ends first. */
+  closeKept(kept: readonly KeptAgent[]): Promise<void>;
   /** Called at the end of a turn of a session: cancels the children that no step waits for any more. */
   endChildren(state: RunState): Promise<void>;
 }

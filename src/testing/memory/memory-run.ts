@@ -171,6 +171,7 @@ export class MemoryRun {
       inTurn: (turn) => turn(),
       refreshAgent: () => activities.perform(refreshRequest(Object.assign(this, { snapshot: this.snapshot ?? snapshot }))),
       readMessage: (call) => activities.perform(callInputRequest(call)),
+      closeKept: (kept) => this.#sessions.close(kept.map(({ runId }) => runId)),
       turnEnded: async () => time.changed(),
       endChildren: async () => undefined,
       allows: () => true,

@@ -57,10 +57,11 @@ export class MemorySessions {
     return { type: isInterrupted ? 'cancelled' : 'ended', result: roundTrip(result) };
   }
 
-  /** Closes the sessions, because the run has ended, and waits for their ends. */
-  async close(): Promise<void> {
-    for (const { session } of this.#sessions.values()) if (!session.inbox.closed) this.#signal(session, 'close', {});
-    await Promise.all([...this.#sessions.values()].map(({ ended }) => ended));
+  /** Closes sessions, all of them by default, and waits for their ends. */
+  async close(runIds: Iterable<string> = this.#sessions.keys()): Promise<void> {
+    const closing = [...runIds].flatMap((runId) => this.#sessions.get(runId) ?? []);
+    for (const { session } of closing) if (!session.inbox.closed) this.#signal(session, 'close', {});
+    await Promise.all(closing.map(({ ended }) => ended));
   }
 
   #signal(session: KeptSession, name: keyof typeof SIGNALS, input: object): void {

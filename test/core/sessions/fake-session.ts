@@ -35,6 +35,8 @@ export interface FakeSession {
   refreshes: number;
   /** The ends of turns that the run which keeps the session was told of. */
   reported: string[];
+  /** The ids of the sessions that it kept, and has closed. */
+  closed: string[];
   /** Sends an Update as the server would deliver it; throws if the session refuses it. */
   update: (name: keyof typeof UPDATES, input: unknown) => unknown;
 }
@@ -80,6 +82,7 @@ export async function runFakeSession(script: SessionScript): Promise<FakeSession
     now: START,
     refreshes: 0,
     reported: [],
+    closed: [],
     update: (name, sent) => {
       const { state, inbox } = session;
       const refused = refuseUpdate({ runId: 'talk', state, inbox }, name, sent, session.now);
@@ -144,6 +147,10 @@ function portsOf(session: FakeSession, script: SessionScript, callers: SessionCa
       );
     },
     readMessage: () => Promise.resolve({ type: 'read', content: 'a long message' }),
+    closeKept: (kept) => {
+      session.closed.push(...kept.map(({ runId }) => runId));
+      return Promise.resolve();
+    },
     turnEnded: (runId, turn) => {
       session.reported.push(`${runId}: ${turn}`);
       return Promise.resolve();

@@ -126,6 +126,7 @@ function portsOf(
     refreshAgent: async () => acted({ type: 'resolved', snapshot: state.snapshot }),
     endChildren: async () => undefined,
     readMessage: async () => ({ type: 'failed', code: 'internal', message: 'no run keeps this session' }),
+    closeKept: async () => undefined,
     turnEnded: async () => undefined,
     recorded: () => check('record'),
   };

@@ -38,19 +38,25 @@ test('a kept agent remembers its earlier turns, also if the run continues as new
   await expectSameFromHistory(testbed, testbed.client.handle(child));
 }, 60_000);
 
-test('a session keeps its agent over its turns, and closes it when it is closed', async () => {
+test('a session keeps its agent over its turns, and closes it when it is reset or closed', async () => {
   await using testbed = await Testbed.open();
-  const above = scriptedModel([ask('Who?'), say('Ada.'), ask('When?'), say('In 1843.')]);
-  const below = scriptedModel([say('Ada.'), say('In 1843.')]);
+  const above = scriptedModel([ask('Who?'), say('Ada.'), ask('When?'), say('In 1843.'), ask('Where?'), say('In London.')]);
+  const below = scriptedModel([say('Ada.'), say('In 1843.'), say('In London.')]);
   await testbed.work({ agents: [chief], providers: { above, below } });
   const session = testbed.client.session(chief, { id: `kept-${testbed.taskQueue}`, taskQueue: testbed.taskQueue });
   expect(await session.ask('first')).toMatchObject({ output: 'Ada.', below: { runs: 1 } });
   expect(await session.ask('second')).toMatchObject({ output: 'In 1843.', below: { usage: { llmCalls: 1 } } });
   expect(newestTexts(below)).toEqual(['Who?', 'Ada.', 'When?']);
+  await session.reset();
+  await session.ask('third');
+  expect(newestTexts(below)).toEqual(['Where?']);
   await session.close();
   await session.run.result();
-  const [child = ''] = await childrenIn(session.run);
-  await until(async () => (await executionStatus(testbed, child)) === 'COMPLETED', 'the end of the session', 20);
+  const [child = '', same, afterReset = ''] = await childrenIn(session.run);
+  expect([same, afterReset]).toEqual([child, expect.not.stringContaining(child)]);
+  for (const kept of [child, afterReset]) {
+    await until(async () => (await executionStatus(testbed, kept)) === 'COMPLETED', 'the end of the session', 20);
+  }
   await expectSameFromHistory(testbed, session.run);
 }, 60_000);
 
