@@ -30,7 +30,7 @@ export interface AgentToolOptions<Parameters extends ObjectSchema> {
   limits?: LimitOptions;
   /** True if the result of the agent is that of the run: no model call follows. Only the model may call such a tool. */
   final?: boolean;
-  /** True if the agent remembers: the calls of one run are turns of one session, which ends with the run. Not together with `final`. Default: each call is a run of its own. */
+  /** True if the agent remembers: the calls of one run are turns of one session, which ends with the run. Not together with `final`. */
   kept?: boolean;
   /** The calls that wait for a decision, as for any other tool. Default `never`. */
   approval?: ApprovalOption<z.output<Parameters>, JsonObject>;
@@ -58,9 +58,9 @@ const OPTIONS: Record<keyof AgentToolOptions<ObjectSchema>, true> = {
 };
 
 /**
- * Makes a tool of an agent, or of the name of one that the worker has. Each call is a child run with a conversation of its own, or a
- * turn of one that is kept, and the model reads its answer. Throws a `UsageError` that names the tool and the option if one cannot work, such as a field of the
- * deps that the agent does not have.
+ * Makes a tool of an agent, or of the name of one that the worker has. Each call is a child run with a conversation of its own, or
+ * a turn of one that is kept, and the model reads its answer. Throws a `UsageError` that names the tool and the option if one cannot
+ * work, such as a field of the deps that the agent does not have.
  *
  * @example
  * const research = agentTool(researcher, { description: 'Finds sources on a question.', share: ['tenant'] });

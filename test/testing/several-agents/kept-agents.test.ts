@@ -70,3 +70,25 @@ test('a long message reaches the session although the run sends a reference to i
   await testAgent(chief, { model, input: 'Go' });
   expect(texts(model, 3)).toEqual(['Who?', 'Ada.', long]);
 });
+
+test('a kept agent acts for the same user as the run in each of its turns', async () => {
+  const seen: unknown[] = [];
+  const look = defineTool({
+    name: 'look',
+    description: 'Looks',
+    parameters: z.object({}),
+    execute: (_, { principal }) => {
+      seen.push(principal);
+      return 'seen';
+    },
+  });
+  const looking = defineAgent({ name: 'helper', model: 'scripted/m', tools: [look] });
+  const parent = defineAgent({ name: 'parent', model: 'scripted/m', tools: [agentTool(looking, { kept: true })] });
+  const turn = [ask('Look'), callTool('look', {}), say('Seen.')];
+  const model = scriptedModel([...turn, ...turn, say('Done.')]);
+  await testAgent(parent, { model, input: 'Go', principal: { tenant: 'acme', user: 'ada' } });
+  expect(seen).toEqual([
+    { tenant: 'acme', user: 'ada' },
+    { tenant: 'acme', user: 'ada' },
+  ]);
+});
