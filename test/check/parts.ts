@@ -9,18 +9,24 @@ const ELSEWHERE = new Set(['architecture', 'server']);
 export const BUILD: Part = { name: 'build', command: ['tsc', '-p', 'tsconfig.build.json'] };
 
 /** Every other part of the check of a project, the longest first, so that two at a time end together. */
-export function partsOf(root: string): Part[] {
+export function partsOf(root: string, { tests }: { tests: boolean }): Part[] {
+  return [
+    ...(tests ? testParts(root) : []),
+    { name: 'lint, with types', command: ['oxlint', '--type-aware', '--deny-warnings', '--report-unused-disable-directives'] },
+    { name: 'types', command: ['tsc', '-p', 'tsconfig.json'] },
+    { name: 'types of the workflow side', command: ['tsc', '-p', 'workflows/tsconfig.json'] },
+    { name: 'format', command: ['oxfmt', '--check', '.'] },
+  ];
+}
+
+function testParts(root: string): Part[] {
   return [
     { name: 'unit and replay tests', command: unitTests(testsIn(root)) },
-    { name: 'lint, with types', command: ['oxlint', '--type-aware', '--deny-warnings', '--report-unused-disable-directives'] },
     { name: 'workflow bundle', command: unitTests(['test/architecture/workflow-bundle']) },
     {
       name: 'architecture',
       command: unitTests(['test/architecture/architecture', 'test/architecture/language', 'test/architecture/rules']),
     },
-    { name: 'types', command: ['tsc', '-p', 'tsconfig.json'] },
-    { name: 'types of the workflow side', command: ['tsc', '-p', 'workflows/tsconfig.json'] },
-    { name: 'format', command: ['oxfmt', '--check', '.'] },
   ];
 }
 

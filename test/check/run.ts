@@ -1,14 +1,17 @@
 import { availableParallelism } from 'node:os';
+import { parseArgs } from 'node:util';
 import { fileURLToPath } from 'node:url';
 import { BUILD, partsOf } from './parts.ts';
 import { type PartResult, runParts } from './run-part.ts';
 
+// Where `npm test` runs as well, its tests need not run twice.
+const { values } = parseArgs({ options: { 'without-tests': { type: 'boolean', default: false } } });
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const start = performance.now();
 const ended = (result: PartResult): void => console.log(lineOf(result));
 const results = [
   ...(await runParts([BUILD], root, 1, ended)),
-  ...(await runParts(partsOf(root), root, Math.min(2, availableParallelism()), ended)),
+  ...(await runParts(partsOf(root, { tests: !values['without-tests'] }), root, Math.min(2, availableParallelism()), ended)),
 ];
 const failed = results.filter((result) => !result.passed);
 for (const { name, output } of failed) console.log(`\n── ${name} ──\n${output.trimEnd()}`);
