@@ -14,10 +14,10 @@ import type { CarriedInbox } from './carried-inbox.ts';
 import { newest } from '../../domain/json/newest.ts';
 
 /**
- * The most ids of messages that the next execution remembers, and their bytes of JSON. Callers repeat a message within seconds, not
- * after a thousand others.
+ * The ids of messages that the next execution remembers at least, and at most, with their bytes of JSON. Callers repeat a message within
+ * seconds: those that this execution has accepted are among them, and not all that a session of months has ever accepted.
  */
-const REMEMBERED_IDS = { count: 2_000, bytes: 140_000 };
+const REMEMBERED_IDS = { atLeast: 200, count: 2_000, bytes: 140_000 };
 
 /**
  * The number of Updates that the server lets one execution accept, and the parts of it after which a run asks its callers to wait.
@@ -63,6 +63,8 @@ export class Inbox {
   readonly #permissionChanges: PermissionChange[];
   #refused: RefusedRequest[];
   readonly #seen: Set<string>;
+  /** The number of ids that an earlier execution has accepted. */
+  readonly #seenBefore: number;
   readonly #endedChildren: Set<string>;
   readonly #waitingChildren: Set<string>;
 
@@ -73,6 +75,7 @@ export class Inbox {
     this.#permissionChanges = carried.permissionChanges ?? [];
     this.#refused = carried.refused ?? [];
     this.#seen = new Set(carried.seen);
+    this.#seenBefore = this.#seen.size;
     this.#endedChildren = new Set(carried.endedChildren);
     this.#waitingChildren = new Set(carried.waitingChildren);
     this.reportTo = carried.reportTo;
@@ -267,7 +270,7 @@ export class Inbox {
     const { cancelReason } = this;
     return {
       messages: this.#messages,
-      seen: newest([...this.#seen], REMEMBERED_IDS),
+      seen: this.#remembered(),
       paused: this.#pausedItself,
       ...(this.closing === undefined ? {} : { closing: this.closing }),
       ...(this.turnInterrupt === undefined ? {} : { turnInterrupt: this.turnInterrupt }),
@@ -284,5 +287,10 @@ export class Inbox {
       ...(this.pausedAbove ? { pausedAbove: true as const } : {}),
       ...(this.childrenPaused ? { childrenPaused: true as const } : {}),
     };
+  }
+  #remembered(): string[] {
+    const { atLeast, count, bytes } = REMEMBERED_IDS;
+    const accepted = this.#seen.size - this.#seenBefore;
+    return newest([...this.#seen], { count: Math.min(count, Math.max(atLeast + this.#messages.length, accepted)), bytes });
   }
 }

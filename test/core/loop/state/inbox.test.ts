@@ -52,6 +52,18 @@ describe('the inbox of a run', () => {
     expect([seen[0], seen.at(-1), seen.length]).toEqual(['m501', 'm2500', 2_000]);
   });
 
+  it('remembers 200 ids of executions before, so that a session of months does not carry thousands, and all of those that are queued', () => {
+    const inbox = new Inbox();
+    for (let count = 1; count <= 500; count += 1) inbox.add(message(`m${count}`));
+    const waiting = carriedOver(inbox);
+    expect(carriedOver(waiting).add(message('m1'))).toBe(false);
+    waiting.take();
+    expect(waiting.carried().seen).toEqual(Array.from({ length: 200 }, (_, index) => `m${index + 301}`));
+    for (let count = 501; count <= 800; count += 1) waiting.add(message(`m${count}`));
+    waiting.take();
+    expect(waiting.carried().seen).toEqual(Array.from({ length: 300 }, (_, index) => `m${index + 501}`));
+  });
+
   it('remembers fewer ids if they are long, so that they can be carried', () => {
     const inbox = new Inbox();
     for (let count = 1; count <= 2_500; count += 1) inbox.add(message(`${'\u0001'.repeat(60)}${count}`));
