@@ -19,5 +19,5 @@ export const codeSubject: Subject<RunRecord, PlainRecord> = {
   randomProblems,
   isSlow: (point) => /(before|after) (resolveAgent|notifyWaiting|authorizeDecision)/.test(point),
   // Every third of the points for workers, so that each segment and each call is hit at one moment of it, and every ninth for servers.
-  sample: (points, pass) => points.filter((_, index) => index % (pass === 'worker' ? 3 : 9) === 1),
+  sample: (points, pass) => points.filter((_, index) => index % (pass === 'worker' ? 6 : 12) === 1),
 };

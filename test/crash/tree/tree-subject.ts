@@ -20,5 +20,5 @@ export const treeSubject: Subject<TreeRecord, PlainTree> = {
   randomProblems,
   isSlow: (point) => NOTICED_LATE.test(point) || point.endsWith('query data'),
   // Every sixth of the points for workers, and every eighteenth for servers: the tree has more than 150.
-  sample: (points, pass) => points.filter((_, index) => index % (pass === 'worker' ? 6 : 18) === 1),
+  sample: (points, pass) => points.filter((_, index) => index % (pass === 'worker' ? 12 : 24) === 1),
 };
