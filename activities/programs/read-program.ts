@@ -1,11 +1,14 @@
-import { getClient } from '@temporalio/activity';
+import { activityInfo, getClient } from '@temporalio/activity';
+import type { Client } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
 import { LonghaulError } from '../../src/core/domain/errors/error.ts';
 import type { StoredOutput } from '../../src/core/domain/program/messages.ts';
 import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
 import type { JsonValue } from '../../src/core/domain/json/json.ts';
 import type { EarlierRun, ProgramState } from '../../src/core/domain/program/program-state.ts';
+import { isSame, type Principal } from '../../src/core/domain/run/principal.ts';
 import type { ReadProgramInput } from '../../src/core/protocol.ts';
+import { executionBeginning } from '../../src/history/execution-beginning.ts';
 import { readExecution } from '../../src/history/read-run.ts';
 import { runNotFound } from '../../src/temporal/run-outcome.ts';
 import { failingAs } from '../failures/failure.ts';
@@ -28,10 +31,20 @@ async function read(store: OutputStore, { runId }: ReadProgramInput): Promise<Ea
     .catch((error: unknown) => {
       throw error instanceof WorkflowNotFoundError ? runNotFound(client, runId) : error;
     });
-  const program = (await readExecution(client, runId, executionId))?.run.state?.program;
+  const run = (await readExecution(client, runId, executionId))?.run;
+  // The caller must not learn that the run of another principal exists, nor get anything of it.
+  if (run === undefined || !isSame(run.principal ?? {}, (await ownPrincipal(client)) ?? {})) throw runNotFound(client, runId);
+  const program = run.state?.program;
   if (program === undefined)
     throw new LonghaulError('invalid_input', `Run "${runId}" cannot be resumed: it is no run of a program, or it never began`);
   return earlierRun(runId, program, (stored) => store.get(stored, { namespace: client.options.namespace, runId }));
+}
+
+/** Returns whom the run that the current activity belongs to acts for. */
+async function ownPrincipal(client: Client): Promise<Principal | undefined> {
+  const { workflowExecution } = activityInfo();
+  if (workflowExecution === undefined) return undefined;
+  return (await executionBeginning(client, workflowExecution.workflowId, workflowExecution.runId))?.principal;
 }
 
 /** Returns what a run takes over of an earlier one. `load` loads an output from the payload store. */

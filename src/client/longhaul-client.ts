@@ -14,7 +14,7 @@ import { type ApprovalFilter, listApprovals, type RunApproval } from './listing/
 import { listRuns, type ListFilter, type RunListEntry } from './listing/list-runs.ts';
 import { listSessions, type SessionFilter, type SessionListEntry } from './listing/list-sessions.ts';
 import { type SessionOf, SessionHandle } from './sessions/session-handle.ts';
-import type { SessionOptions } from './sessions/session-options.ts';
+import { principalOf, type SessionOptions } from './sessions/session-options.ts';
 import { requireSdk } from '../temporal/require-sdk.ts';
 import { failIfUnreachable, failEachIfUnreachable } from '../temporal/server-reachability.ts';
 import { type HandleOf, type ProgramHandle, RunHandle } from './run-handle.ts';
@@ -28,8 +28,8 @@ import {
   type StartedProgram,
 } from './start/start-program.ts';
 import type { ClientSettings } from './start/start-workflow.ts';
-import type { Principal } from '../core/domain/run/principal.ts';
-import { checkPrincipal, identityOf, isSame, principalOfStart } from './principals/identity.ts';
+import { identityOf, isSame, type Principal } from '../core/domain/run/principal.ts';
+import { checkPrincipal, principalOfStart } from './principals/client-principal.ts';
 import { ownedBy, type PrincipalFilter } from './principals/owned-by.ts';
 import { OwnRuns } from './principals/own-runs.ts';
 import { forget } from './removal/forget.ts';
@@ -176,14 +176,18 @@ export class LonghaulClient {
   }
 
   /**
-   * Returns the session of an agent with that id. It need not exist: its first message starts it, with these options. Throws
-   * `invalid_input`, `unknown_agent`, and a UsageError for options with which no session can start.
+   * Returns the session of an agent with that id. It need not exist: its first message starts it, with these options. With a principal,
+   * of the options or of the client, it is reached only if it acts for that one. Throws `invalid_input`, `unknown_agent`, and a UsageError
+   * for options with which no session can start.
    */
   session<Agent extends AnyAgent | string>(agent: Agent, options: SessionOptions<GivenDepsOf<Agent>>): SessionOf<Agent> {
     this.#checkAgent(agent);
-    const run = this.#handle<unknown>(options.id);
-    const parts = { client: this.temporal, agent, run, own: this.#own, onNotice: this.#options.onNotice ?? warn, ...this.#settings };
-    const session: unknown = new SessionHandle(parts, this.#forPrincipal(options));
+    const given = principalOf(options);
+    const whole = this.#forPrincipal({ ...options, ...(given === undefined ? {} : { principal: given }) });
+    const own = whole.principal === undefined ? this.#own : new OwnRuns(this.temporal, identityOf(whole.principal));
+    const run = this.#handle<unknown>(options.id, { own });
+    const parts = { client: this.temporal, agent, run, onNotice: this.#options.onNotice ?? warn, ...this.#settings, own };
+    const session: unknown = new SessionHandle(parts, whole);
     return session as SessionOf<Agent>;
   }
 
@@ -210,7 +214,7 @@ export class LonghaulClient {
 
   /**
    * Returns the whole content of a tool result that was spilled: `event.content[…].spilled`, `step.toolCalls[…].spilled`.
-   * Needs no worker. Throws `spilled_unavailable` if the store does not have it, and a UsageError without a `payloadStore`.
+   * Needs no worker. Whoever has this value may read the content: it names it by its SHA-256. Throws `spilled_unavailable` if the store does not have it, and a UsageError without a `payloadStore`.
    */
   async readSpilled(spilled: SpilledContent): Promise<JsonValue[]> {
     const { payloadStore } = this.#options;
@@ -238,7 +242,7 @@ export class LonghaulClient {
     if (connection instanceof Connection) await connection.close();
   }
 
-  #handle<AgentOrOutput>(runId: string, known: { isRun?: boolean } = {}): HandleOf<AgentOrOutput> {
+  #handle<AgentOrOutput>(runId: string, known: { isRun?: boolean; own?: OwnRuns } = {}): HandleOf<AgentOrOutput> {
     const { payloadStore, archive } = this.#options;
     return new RunHandle(this.temporal, runId, { payloadStore, archive, own: this.#own, ...known }) as HandleOf<AgentOrOutput>;
   }

@@ -1,11 +1,11 @@
 import type { Client } from '@temporalio/client';
 import { LonghaulError, UsageError } from '../../core/domain/errors/error.ts';
-import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../../core/domain/json/json.ts';
+import { isJsonObject, type JsonObject } from '../../core/domain/json/json.ts';
 import type { ContentItem, ContentPart } from '../../core/domain/content/content.ts';
 import { counted } from '../../core/domain/content/text.ts';
 import { BYTE_BUDGETS } from '../../core/domain/json/byte-budget.ts';
 import { jsonBytes } from '../../core/domain/json/payload-limit.ts';
-import type { Principal } from '../../core/domain/run/principal.ts';
+import { isSame, type Principal } from '../../core/domain/run/principal.ts';
 import { readSavedContext } from '../../core/saved/read-saved-context.ts';
 import type { SavedContext } from '../../core/saved/saved-context.ts';
 import { checkRunId } from '../../temporal/run-id.ts';
@@ -102,14 +102,10 @@ async function fromRun(client: Client, runId: string, { principal }: Beginning):
   const { closed } = await reader.chain.newest();
   // Read afterwards: the history of a run that has ended is whole.
   const recorded = await reader.recordedRun();
-  // The run of another principal is not there.
-  if (principalText(principal) !== principalText(recorded.principal)) throw runNotFound(client, runId);
+  // The caller must not learn that the run of another principal exists.
+  if (!isSame(principal ?? {}, recorded.principal ?? {})) throw runNotFound(client, runId);
   if (!closed)
     throw new LonghaulError('run_open', `Run "${runId}" is still going on: send it a message, or begin from it once it has ended`);
   const { deps } = conversationState(runId, recorded);
   return { ...givenMessages(savedContextOf(runId, recorded)), deps };
-}
-
-function principalText(principal: Principal | undefined): string {
-  return canonicalJson(JSON.parse(JSON.stringify(principal ?? {})) as JsonValue);
 }

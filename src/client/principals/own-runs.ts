@@ -1,23 +1,17 @@
 import type { Client } from '@temporalio/client';
+import { LRUCache } from 'lru-cache';
+import { type Identity, isSame } from '../../core/domain/run/principal.ts';
 import { executionBeginning } from '../../history/execution-beginning.ts';
 import { runNotFound } from '../../temporal/run-outcome.ts';
-import { type Identity, isSame } from './identity.ts';
 
-/**
- * Checks that a run acts for a principal. Its first event says so, at once and without a worker: search attributes would lag, and any
- * client could change them. Throws `run_not_found` for the run of another principal, for a run of none, and for an id that does not
- * exist: the three cannot be told apart.
- */
-export async function requireOwnRun(client: Client, runId: string, identity: Identity): Promise<void> {
-  const beginning = await executionBeginning(client, runId);
-  if (beginning === undefined || !isSame(beginning.principal ?? {}, identity)) throw runNotFound(client, runId);
-}
+/** The runs that a client remembers, and the time for which it does: the id of a run that was deleted may be taken by another user. */
+const REMEMBERED = { max: 1_000, ttl: 60_000 };
 
-/** The runs that a client reaches: all, or those of its principal. A principal never changes, so each run is checked once. */
+/** The runs that a client reaches: all, or those of its principal. The principal of a run never changes, so the client asks for it once a minute. */
 export class OwnRuns {
   readonly #client: Client;
   readonly #identity: Identity | undefined;
-  readonly #known = new Set<string>();
+  readonly #known = new LRUCache<string, true>(REMEMBERED);
 
   /** Without an identity, the client reaches all runs. */
   constructor(client: Client, identity: Identity | undefined) {
@@ -30,10 +24,20 @@ export class OwnRuns {
     return this.#identity;
   }
 
-  /** Throws `run_not_found` for a run that the client does not reach. */
+  /**
+   * Throws `run_not_found` for the run of another principal, for a run of none, and for an id that does not exist: the three cannot be
+   * told apart. The first event of a run says whom it acts for, at once and without a worker: search attributes would lag, and any
+   * client could change them.
+   */
   async require(runId: string): Promise<void> {
     if (this.#identity === undefined || this.#known.has(runId)) return;
-    await requireOwnRun(this.#client, runId, this.#identity);
-    this.#known.add(runId);
+    const beginning = await executionBeginning(this.#client, runId);
+    if (beginning === undefined || !isSame(beginning.principal ?? {}, this.#identity)) throw runNotFound(this.#client, runId);
+    this.note(runId);
+  }
+
+  /** Notes that a run acts for the principal: it has accepted a message that names it. */
+  note(runId: string): void {
+    this.#known.set(runId, true);
   }
 }

@@ -1,7 +1,7 @@
 import { UsageError } from '../../core/domain/errors/error.ts';
+import type { Identity } from '../../core/domain/run/principal.ts';
 import { SEARCH_ATTRIBUTES } from '../../core/protocol.ts';
 import { quoted } from '../listing/quoted.ts';
-import type { Identity } from './identity.ts';
 import { publishedUser } from './principal-attributes.ts';
 
 /** The part of a filter that selects runs by whom they act for. */

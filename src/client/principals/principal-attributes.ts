@@ -1,7 +1,7 @@
 import { defineSearchAttributeKey, type SearchAttributePair, SearchAttributeType } from '@temporalio/common';
 import { createHmac } from 'node:crypto';
+import type { Identity } from '../../core/domain/run/principal.ts';
 import { SEARCH_ATTRIBUTES } from '../../core/protocol.ts';
-import type { Identity } from './identity.ts';
 
 const TENANT = defineSearchAttributeKey(SEARCH_ATTRIBUTES.tenant, SearchAttributeType.KEYWORD);
 const USER = defineSearchAttributeKey(SEARCH_ATTRIBUTES.user, SearchAttributeType.KEYWORD);

@@ -2,7 +2,7 @@ import { UsageError } from '../../core/domain/errors/error.ts';
 import type { Duration } from '../../core/domain/run/duration.ts';
 import { nonEmpty, requireKnown } from '../../define/options/option-checks.ts';
 import type { WaitOptions } from '../../temporal/waiting.ts';
-import { type Identity, isSame } from '../principals/identity.ts';
+import { type Identity, isSame } from '../../core/domain/run/principal.ts';
 
 /** The user to forget, and the limits of the work. */
 export interface ForgetOptions extends WaitOptions {

@@ -4,7 +4,7 @@ import { milliseconds } from '../../core/domain/run/duration.ts';
 import { memoryOwner } from '../../memory/memory-namespace.ts';
 import type { MemoryStore } from '../../memory/memory-store.ts';
 import { sleep, waitSignal } from '../../temporal/waiting.ts';
-import type { Identity } from '../principals/identity.ts';
+import type { Identity } from '../../core/domain/run/principal.ts';
 import { GRACE, removeContent, type RunStores } from './delete-run.ts';
 import { endRuns, LISTING_DELAY_MS } from './end-runs.ts';
 import type { ForgetOptions, Forgotten, MissingStore } from './forget-options.ts';

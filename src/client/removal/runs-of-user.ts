@@ -5,7 +5,7 @@ import { executionBeginning } from '../../history/execution-beginning.ts';
 import { GRPC, grpcCode } from '../../temporal/grpc-code.ts';
 import { withoutMemos } from '../../temporal/without-memos.ts';
 import { quoted } from '../listing/quoted.ts';
-import { type Identity, isSame } from '../principals/identity.ts';
+import { type Identity, isSame } from '../../core/domain/run/principal.ts';
 import { ownedBy } from '../principals/owned-by.ts';
 
 /** Executions whose beginnings are read at once. */

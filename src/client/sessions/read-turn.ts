@@ -1,10 +1,12 @@
 import type { Client } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
 import { LonghaulError } from '../../core/domain/errors/error.ts';
+import type { RunResultFields } from '../../core/domain/run/result.ts';
 import type { TurnResultFields } from '../../core/domain/sessions/session-state.ts';
 import type { TurnView } from '../../core/domain/sessions/session-views.ts';
 import { QUERIES } from '../../core/protocol.ts';
 import { readRun } from '../../history/read-run.ts';
+import { recordedTurn, turnOfEndedSession } from '../../history/recorded-turn.ts';
 import { runNotFound } from '../../temporal/run-outcome.ts';
 import { sleep } from '../../temporal/waiting.ts';
 import { withoutMemos } from '../../temporal/without-memos.ts';
@@ -22,45 +24,43 @@ export interface ReadSession {
 const SHORTEST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 1_000;
 
-/** Returns the result of a turn, or undefined while it goes on. Throws `invalid_input` for a turn that has not begun. Needs no worker. */
-export async function readTurn({ client, sessionId, chain }: ReadSession, turn: number): Promise<TurnResultFields | undefined> {
+/**
+ * Returns the result of a turn, or undefined while it goes on. Needs no worker. Throws `invalid_input` for a turn that has not begun, and
+ * for a session that has ended as `waitForTurn`.
+ */
+export async function readTurn(session: ReadSession, turn: number): Promise<TurnResultFields | undefined> {
+  const { client, sessionId, chain } = session;
   const view = await queryRun<TurnView>(client, sessionId, QUERIES.turn, { turn });
   if (view?.result !== undefined) return view.result;
   if (view?.running === turn) return undefined;
-  if (view !== undefined && turn > view.turns) throw notBegun(sessionId, turn, view.turns);
-  const { result, begun } = await recordedTurn({ client, sessionId, chain }, turn);
-  if (result === undefined && begun < turn) throw notBegun(sessionId, turn, begun);
-  return result;
-}
-
-/** Reads the result of a turn from the histories, absent if it has not ended there, and the number of turns that have begun. */
-async function recordedTurn(
-  { client, sessionId, chain }: ReadSession,
-  turn: number,
-): Promise<{ result?: TurnResultFields; begun: number }> {
   let begun = 0;
   for await (const { run } of readRun(client, sessionId, chain, { fromTurn: turn })) {
     const result = run.state?.turns?.find((one) => one.turn === turn);
+    if (result !== undefined) return result;
     begun = run.state?.session?.turns ?? 0;
-    if (result !== undefined) return { result, begun };
   }
-  return { begun };
+  if (begun >= turn) return undefined;
+  if ((await placeOf(session)).hasEnded) return endedTurn(await turnOfEndedSession(client, sessionId, turn), turn);
+  throw new LonghaulError('invalid_input', `Session "${sessionId}" has no turn ${turn}: it has begun ${begun}`);
 }
 
 /**
- * Waits until a turn that was accepted has ended, and returns its result. Throws `run_not_found`, and the reason of the signal. A worker
- * is asked once nothing goes on in the session any more, since a query to a session that is not in its cache replays the session, and in
- * the middle of a workflow task is refused. The history of a session with much to do is read every second.
+ * Waits until a turn that was accepted has ended, and returns its result: that of the session, if it has ended without ending the turn.
+ * Throws `run_not_found`, `run_ended` for a turn that the session ended before, `run_terminated`, `run_timed_out`, and the reason of the
+ * signal. A worker is asked once nothing goes on in the session any more, since a query to a session that is not in its cache replays the
+ * session, and in the middle of a workflow task is refused. The history of a session with much to do is read every second.
  */
 export async function waitForTurn(session: ReadSession, turn: number, signal?: AbortSignal): Promise<TurnResultFields> {
+  const { client, sessionId } = session;
   let pause = SHORTEST_PAUSE_MS;
   let asked: { place: string; at: number } = { place: '', at: Date.now() };
   for (;;) {
     signal?.throwIfAborted();
-    const { isAtRest, place } = await restOf(session);
+    const { hasEnded, isAtRest, place } = await placeOf(session);
+    if (hasEnded) return endedTurn(await turnOfEndedSession(client, sessionId, turn), turn);
     // A session with many users may never be at rest.
     if (place !== asked.place && (isAtRest || Date.now() - asked.at >= LONGEST_PAUSE_MS)) {
-      const result = isAtRest ? await askForTurn(session, turn) : (await recordedTurn(session, turn)).result;
+      const result = isAtRest ? await askForTurn(session, turn) : await recordedTurn(client, sessionId, turn);
       asked = { place, at: Date.now() };
       if (result !== undefined) return result;
     }
@@ -69,27 +69,38 @@ export async function waitForTurn(session: ReadSession, turn: number, signal?: A
   }
 }
 
+/** Returns the result of a turn of a session that has ended. The result of a session has no place in it. */
+function endedTurn(result: RunResultFields | TurnResultFields, turn: number): TurnResultFields {
+  return 'turn' in result ? result : { ...result, turn, firstStep: result.stepsUsed + 1 };
+}
+
 /** Returns the result of a turn that was accepted, or undefined if it has not ended. */
-async function askForTurn(session: ReadSession, turn: number): Promise<TurnResultFields | undefined> {
-  const view = await queryLoadedRun<TurnView>(session.client, session.sessionId, QUERIES.turn, { turn });
+async function askForTurn({ client, sessionId }: ReadSession, turn: number): Promise<TurnResultFields | undefined> {
+  const view = await queryLoadedRun<TurnView>(client, sessionId, QUERIES.turn, { turn });
   if (view?.result !== undefined) return view.result;
   // If no worker has the session in its cache, or the turn belongs to an earlier execution, history has the result if there is one. The
   // first turn of a session begins only once its agent is resolved.
-  return view === undefined || turn < view.firstTurn ? (await recordedTurn(session, turn)).result : undefined;
+  return view === undefined || turn < view.firstTurn ? recordedTurn(client, sessionId, turn) : undefined;
 }
 
-/** Returns if a session has no activity and no workflow task, and its place in its history. */
-async function restOf({ client, sessionId }: ReadSession): Promise<{ isAtRest: boolean; place: string }> {
+/** The place of a session in its history. */
+interface SessionPlace {
+  hasEnded: boolean;
+  /** True if the session has no activity and no workflow task. */
+  isAtRest: boolean;
+  /** Another text once the history has grown. */
+  place: string;
+}
+
+async function placeOf({ client, sessionId }: ReadSession): Promise<SessionPlace> {
   try {
-    const { raw, runId, historyLength } = await withoutMemos(client).workflow.getHandle(sessionId).describe();
+    const { raw, runId, historyLength, status } = await withoutMemos(client).workflow.getHandle(sessionId).describe();
     const isAtRest = (raw.pendingActivities ?? []).length === 0 && !raw.pendingWorkflowTask;
-    return { isAtRest, place: `${runId} ${historyLength}` };
+    // During a switch, the newest execution may be the one that has just ended.
+    const hasEnded = status.name !== 'RUNNING' && status.name !== 'CONTINUED_AS_NEW';
+    return { hasEnded, isAtRest, place: `${runId} ${historyLength}` };
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) throw runNotFound(client, sessionId);
     throw error;
   }
-}
-
-function notBegun(sessionId: string, turn: number, turns: number): LonghaulError {
-  return new LonghaulError('invalid_input', `Session "${sessionId}" has no turn ${turn}: it has begun ${turns}`);
 }

@@ -5,6 +5,7 @@ import type { AnyAgent, OutputOf, UnfinishedOf } from '../../define/agent-defini
 import { requireKnown } from '../../define/options/option-checks.ts';
 import type { ContentPart } from '../../core/domain/content/content.ts';
 import type { JsonValue } from '../../core/domain/json/json.ts';
+import { identityOf } from '../../core/domain/run/principal.ts';
 import type { DefaultOutput } from '../../core/domain/run/result.ts';
 import type {
   CloseReceipt,
@@ -23,23 +24,15 @@ import type { RunHandle } from '../run-handle.ts';
 import { runInput } from '../start/input.ts';
 import { mergedAttributes, withPublishedAttributes } from '../start/published-attributes.ts';
 import { workflowOptions } from '../start/start-workflow.ts';
-import { sendMessage, type SendOptions } from '../updates/send-message.ts';
+import { type Addressee, sendMessage, type SendOptions } from '../updates/send-message.ts';
 import { updateRun, type UpdateOptions } from '../updates/update.ts';
 import { raiseLimits, type RaiseOptions } from '../updates/raise-limits.ts';
-import { type Identity, identityOf } from '../principals/identity.ts';
 import type { OwnRuns } from '../principals/own-runs.ts';
 import { ReachedRun } from '../principals/reached-run.ts';
 import { principalAttributes } from '../principals/principal-attributes.ts';
 import { withSaved } from './with-saved.ts';
-import { readTurn, waitForTurn } from './read-turn.ts';
-import {
-  plainSessionLimits,
-  principalOf,
-  SESSION_OPTIONS,
-  type SessionLimitOptions,
-  type SessionOptions,
-  sessionTerms,
-} from './session-options.ts';
+import { type ReadSession, readTurn, waitForTurn } from './read-turn.ts';
+import { plainSessionLimits, SESSION_OPTIONS, type SessionLimitOptions, type SessionOptions, sessionTerms } from './session-options.ts';
 import { sessionAttributes, sessionMemo, startOfSession, startSession } from './session-start.ts';
 import { TurnResult } from './turn-result.ts';
 
@@ -60,8 +53,8 @@ export interface SessionParts<Output, Unfinished> {
 
 /**
  * A conversation with an agent that goes on for as long as its users like: one run, which sleeps without a timer between two turns.
- * The session need not exist: its first message starts it. Every method throws `run_not_found` for a session that no message has
- * started, but `send` and `ask`, and `server_unreachable` if the server does not answer.
+ * The session need not exist: its first message starts it. All methods except `open`, `send` and `ask` throw `run_not_found` for a
+ * session that has not started, all of them throw it for that of another principal, and `server_unreachable` if the server does not answer.
  */
 export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string> {
   readonly id: string;
@@ -72,7 +65,8 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
   readonly #startOptions: (attributes: SearchAttributePair[]) => Parameters<typeof startSession>[1];
   /** The search attributes that tell the session from other runs, and whom it acts for. */
   readonly #attributes: SearchAttributePair[];
-  readonly #principal: Identity | undefined;
+  readonly #own: OwnRuns;
+  readonly #sender: Addressee['sender'];
   readonly #chain: RunChain;
   /** True once the server has answered a message to the session: it need not be started any more. */
   #isStarted = false;
@@ -85,18 +79,18 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
     this.#client = client;
     this.#reached = new ReachedRun(client, this.id, own);
     this.#chain = new RunChain(client, this.id);
-    const { turnLimits, principal: _, user: _user, limits: _limits, id, ...others } = options;
-    const principal = principalOf(options);
+    const { turnLimits, principal, user: _user, limits: _limits, id, ...others } = options;
     const { notices, ...given } = withSaved(others, typeof agent === 'string' ? agent : agent.name);
     for (const notice of notices) onNotice?.(notice);
-    this.#principal = principal === undefined ? undefined : identityOf(principal);
+    this.#own = own;
+    this.#sender = principal === undefined ? undefined : { principal: identityOf(principal), key: userKey };
     const input = runInput(agent, {
       ...given,
       ...(principal === undefined ? {} : { principal }),
       ...(turnLimits === undefined ? {} : { limits: turnLimits }),
       session: sessionTerms(options),
     });
-    this.#attributes = [...sessionAttributes(input.agent), ...principalAttributes(this.#principal ?? {}, userKey)];
+    this.#attributes = [...sessionAttributes(input.agent), ...principalAttributes(principal ?? {}, userKey)];
     const { typedSearchAttributes, ...workflow } = workflowOptions(input, { ...given, summary: `${input.agent}: session` }, taskQueue);
     this.#startOptions = (attributes) => ({
       ...workflow,
@@ -125,15 +119,21 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
   async send(content: string | ContentPart[], options: SendOptions = {}): Promise<MessageReceipt> {
     // The session itself refuses the message of another principal: it may have to be started, in the same request.
     return failIfUnreachable(this.#client, async () => {
-      const run = { client: this.#client, runId: this.id, ...(this.#principal === undefined ? {} : { principal: this.#principal }) };
+      const run = { client: this.#client, runId: this.id, ...(this.#sender === undefined ? {} : { sender: this.#sender }) };
       // The same message, if it is sent twice.
       const message = { id: randomUUID(), ...options };
-      const receipt = this.#isStarted
-        ? await sendMessage(run, content, message)
-        : await withPublishedAttributes(this.#client, this.#attributes, (attributes) =>
+      const sent = this.#isStarted
+        ? sendMessage(run, content, message)
+        : withPublishedAttributes(this.#client, this.#attributes, (attributes) =>
             sendMessage({ ...run, start: () => startOfSession(this.#startOptions(attributes)) }, content, message),
           );
+      const receipt = await sent.catch(async (error: unknown) => {
+        // Other refusals, such as that of a session which has ended, must not tell that another principal has that id.
+        await this.#own.require(this.id);
+        throw error;
+      });
       this.#isStarted = true;
+      if (this.#sender !== undefined) this.#own.note(this.id);
       return receipt;
     });
   }
@@ -147,22 +147,22 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
     // Its time begins now.
     const signal = waitSignal(options);
     const { turn } = await this.send(content, sending);
-    if (turn !== undefined) return this.#wait(turn, options, signal);
+    if (turn !== undefined) return this.#reached.for(() => this.#wait(turn, options, signal));
     // A message that was accepted before: its turn is the newest. Or the first message, whose turn may not have begun.
     const { session } = await this.status();
-    return this.#wait(Math.max(1, session?.turns ?? 1), options, signal);
+    return this.#reached.for(() => this.#wait(Math.max(1, session?.turns ?? 1), options, signal));
   }
 
   /**
-   * Returns the result of a turn: that of the newest one that has begun, without a number. Waits if it goes on. Throws `invalid_input`
-   * for a turn that has not begun, `wait_timeout`, and the reason of the signal.
+   * Returns the result of a turn: that of the newest one that has begun, without a number, or of the first one if none has. Waits for its
+   * end. A session that ended before it could end the turn, such as one whose agent could not be resolved, gives its own result. Throws
+   * `invalid_input` for a turn that has not begun, `run_ended` for one that the session ended before, `run_terminated`, `wait_timeout`, and the reason of the signal.
    */
   async turn(number?: number, options: WaitOptions = {}): Promise<TurnResult<Output, Unfinished>> {
-    const turn = number ?? (await this.status()).session?.turns;
-    // The agent of the session is being resolved: its first turn is about to begin.
-    if (turn === undefined) return this.#reached.for(() => this.#wait(1, options));
+    const turn = number ?? (await this.status()).session?.turns ?? 0;
     return this.#reached.for(async () => {
-      const ended = await readTurn(this.#read, turn);
+      if (number === undefined && turn === 0) return this.#wait(1, options);
+      const ended = await readTurn(this.#session, turn);
       return ended === undefined ? this.#wait(turn, options) : this.#result(ended);
     });
   }
@@ -208,7 +208,7 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
 
   async #wait(turn: number, options: WaitOptions, signal = waitSignal(options)): Promise<TurnResult<Output, Unfinished>> {
     try {
-      return this.#result(await waitForTurn(this.#read, turn, signal));
+      return this.#result(await waitForTurn(this.#session, turn, signal));
     } catch (error) {
       if (signal?.aborted !== true) throw error;
       throw waitEnded(this.id, options, []);
@@ -220,7 +220,7 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
     return result as TurnResult<Output, Unfinished>;
   }
 
-  get #read(): { client: Client; sessionId: string; chain: RunChain } {
+  get #session(): ReadSession {
     return { client: this.#client, sessionId: this.id, chain: this.#chain };
   }
 }

@@ -39,7 +39,8 @@ export interface ProgramOptions<Input = JsonObject> extends WorkflowOptions {
   deadline?: Duration;
   /**
    * Takes over the results of an earlier run of the same or an edited program: of each step whose definition and inputs are
-   * equal, and that comes before `from` (`unit.step`), if that is given. They cost nothing, and nothing in them is asked again.
+   * equal, and that comes before `from` (`unit.step`), if that is given. They cost nothing, and nothing in them is asked again. Both
+   * runs must act for the same principal.
    */
   resume?: { run: string; from?: string };
   /** Up to 20 words of up to 100 characters by which runs are found. They are always in clear text. */
@@ -68,8 +69,8 @@ const WAITING = ['timeout', 'signal'];
 
 /**
  * Starts the workflow of a program's run and returns its id. Throws, before anything is sent, `invalid_program` with all
- * problems of a document, and `invalid_input` for an input that does not fit its schema. A program of the worker goes by
- * its name.
+ * problems of a document, `invalid_input` for an input that does not fit its schema, and `run_not_found` for `resume` of the run
+ * of another principal. A program of the worker goes by its name.
  */
 export async function startProgram(
   client: Client,
@@ -80,6 +81,8 @@ export async function startProgram(
   requireKnown('the start', options, [...Object.keys(OPTIONS), ...WAITING]);
   const input = programInput(program, options);
   const name = nameOf(input.program);
+  // The activity that reads the earlier run checks this for every caller: the client can say so before anything is started.
+  if (input.resume !== undefined) await settings.own?.require(input.resume.run);
   return startWorkflow(client, { type: PROGRAM_RUN, name, input, summary: name }, options, settings);
 }
 

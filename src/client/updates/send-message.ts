@@ -1,7 +1,8 @@
 import type { Client } from '@temporalio/client';
-import { randomUUID } from 'node:crypto';
+import { createHmac, randomUUID } from 'node:crypto';
 import type { ContentPart } from '../../core/domain/content/content.ts';
 import { LonghaulError } from '../../core/domain/errors/error.ts';
+import type { Identity } from '../../core/domain/run/principal.ts';
 import type { MessageMode } from '../../core/domain/record/queued-message.ts';
 import { type MessageReceipt, type SendInput, UPDATES } from '../../core/protocol.ts';
 import { messageProblem } from '../../core/wire-schemas/requests/message-schema.ts';
@@ -19,26 +20,32 @@ export interface SendOptions extends UpdateOptions {
 }
 
 /** The receiver of a message. */
-export interface Addressee extends Pick<RunUpdate, 'start'>, Pick<SendInput, 'principal'> {
+export interface Addressee extends Pick<RunUpdate, 'start'> {
   client: Client;
   runId: string;
+  /** The principal for whom the message is sent, which the run compares with its own, and the key by which users are hashed. */
+  sender?: { principal: Identity; key: string | undefined };
 }
 
 /** Sends a message to a running run; with `start`, to one that is started for it if there is none. Throws, before anything is sent, for a message that the run would refuse. */
 export async function sendMessage(
-  { client, runId, start, principal }: Addressee,
+  { client, runId, start, sender }: Addressee,
   content: string | ContentPart[],
   options: SendOptions,
 ): Promise<MessageReceipt> {
   const { id = randomUUID(), mode, ...sending } = options;
+  const { principal, key = '' } = sender ?? {};
   const message: SendInput = { id, content, ...(mode === undefined ? {} : { mode }), ...(principal === undefined ? {} : { principal }) };
   const problem = messageProblem(message);
   if (problem !== undefined) throw new LonghaulError(problem.code, `The message to run "${runId}" was not sent: ${problem.message}`);
-  // The same id at both levels: the server knows it within one execution, the run across executions.
+  // The same id at both levels: the server knows it within one execution, the run across executions. The server answers a known id
+  // without asking the run, so it must be one that no other principal sends.
+  const ofSender =
+    principal === undefined ? '' : ` ${createHmac('sha256', key).update(JSON.stringify(principal)).digest('hex').slice(0, 32)}`;
   return updateRun<MessageReceipt>(
     client,
     runId,
-    { name: UPDATES.send, argument: message, id, updateId: `send ${id}`, ...(start === undefined ? {} : { start }) },
+    { name: UPDATES.send, argument: message, id, updateId: `send ${id}${ofSender}`, ...(start === undefined ? {} : { start }) },
     sending,
   );
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { LonghaulClient } from '../../../../src/client/index.ts';
+import { ask, defineProgram, unit } from '../../../../src/define/program/index.ts';
 import { defineAgent } from '../../../../src/index.ts';
 import { say, scriptedModel } from '../../../../src/testing/index.ts';
 import { historyOf, Testbed, until } from '../../testbed/testbed.ts';
@@ -11,6 +12,7 @@ const SESSIONS = 20;
 const AT_ONCE = 25;
 
 const talker = defineAgent({ name: 'talker', model: 'scripted/m' });
+const note = defineProgram({ name: 'note', model: 'scripted/m', units: [unit('u', {}, [ask('Note', 'Write a note')])] });
 
 /** Methods of a session that begin one if the id is free: an id that does not exist is no refusal of theirs. */
 const BEGINS: Readonly<Record<string, string>> = { open: 'run_exists', send: 'run_not_found', ask: 'run_not_found' };
@@ -60,6 +62,7 @@ test('50 users with 20 sessions each: every call on a session of another user is
       refused: BEGINS[name],
     })),
     { name: 'start', call: (client, id) => client.start(talker, { previousRunId: id, input: 'Q' }) },
+    { name: 'startProgram', call: (client, id) => client.startProgram(note, { resume: { run: id } }) },
   ];
   for (const [method, { name, call, refused }] of methods.entries()) {
     // A refusal that begins with the code, or exactly that of an id that does not exist.

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { LonghaulClient, RunHandle, type SessionHandle } from '../../../../src/client/index.ts';
 import { describe, expect, test } from 'vitest';
+import { ask, defineProgram, unit } from '../../../../src/define/program/index.ts';
 import { defineAgent } from '../../../../src/index.ts';
 import { callTool, say, scriptedModel } from '../../../../src/testing/index.ts';
 import { clerk } from '../../approvals/decision-agents.ts';
@@ -8,6 +9,7 @@ import { Testbed, until } from '../../testbed/testbed.ts';
 import { clientOf, refusalOf, RUN_CALLS, SESSION_CALLS } from './other-users.ts';
 
 const talker = defineAgent({ name: 'talker', model: 'scripted/m' });
+const note = defineProgram({ name: 'note', model: 'scripted/m', units: [unit('u', {}, [ask('Note', 'Write a note')])] }).document;
 
 async function open(): Promise<Testbed & { scoped: LonghaulClient }> {
   const testbed = await Testbed.open();
@@ -64,6 +66,71 @@ test('an id that is taken by another user is refused like any that is taken, and
   expect((await ada.start(talker, { input: 'Q', runId, ifExists: 'return' })).runId).toBe(runId);
 });
 
+test('the session of another user is refused in the same way once it is closed, also for a message with an id that its user has sent', async () => {
+  await using testbed = await open();
+  const [ada, eve] = [clientOf(testbed.scoped, 1), clientOf(testbed.scoped, 2)];
+  const id = `talk-${randomUUID()}`;
+  await ada.session(talker, { id }).ask('Hi', { id: 'm1' });
+  await expect(eve.session(talker, { id }).ask('Hi', { id: 'm1' })).rejects.toMatchObject({ code: 'run_not_found' });
+  await ada.session(talker, { id }).close();
+  await ada.handle(id).result();
+  const session = eve.session(talker, { id });
+  for (const call of [() => session.send('Hi'), () => session.ask('Hi'), () => session.turn(1), () => session.run.result()]) {
+    expect(await refusalOf(call(), id)).toContain('run_not_found');
+  }
+  await expect(ada.session(talker, { id }).send('Hi')).rejects.toMatchObject({ code: 'run_ended' });
+});
+
+test('a session that names its user is reached for that user alone, also by a client that reaches all runs', async () => {
+  await using testbed = await open();
+  const id = `talk-${randomUUID()}`;
+  await testbed.scoped.session(talker, { id, user: 'ada' }).ask('Hi');
+  for (const [name, call] of Object.entries(SESSION_CALLS)) {
+    const refusal = name === 'open' ? 'run_exists' : 'run_not_found';
+    const session: SessionHandle = testbed.scoped.session('talker', { id, user: 'eve' });
+    expect([name, await refusalOf(call(session), id)]).toEqual([name, expect.stringContaining(refusal)]);
+  }
+  await expect(testbed.scoped.session(talker, { id, user: 'eve' }).run.events().next()).rejects.toMatchObject({ code: 'run_not_found' });
+  expect(await testbed.scoped.session(talker, { id, user: 'ada' }).turn(1)).toMatchObject({ output: 'Hello' });
+});
+
+test('messages to a program and to a workflow of the caller are refused like any id of another user', async () => {
+  await using testbed = await open();
+  const [ada, eve] = [clientOf(testbed.scoped, 1), clientOf(testbed.scoped, 2)];
+  const { runId } = await ada.startProgram(note);
+  const own = `own-${randomUUID()}`;
+  await testbed.client.temporal.workflow.start('ownWorkflow', { workflowId: own, taskQueue: `none-${own}` });
+  for (const id of [runId, own]) {
+    const refused = eve.session(talker, { id }).send('Hi', { timeout: '5s' });
+    expect([id, await refusalOf(refused, id)]).toEqual([id, expect.stringContaining('run_not_found')]);
+  }
+});
+
+test('a conversation is continued for the same user also if the claims have changed', async () => {
+  await using testbed = await open();
+  const ada = clientOf(testbed.scoped, 1);
+  const { runId } = await ada.start(talker, { input: 'Q', principal: { claims: { role: 'clerk' } } });
+  await ada.handle(runId).result();
+  const next = await ada.start(talker, { previousRunId: runId, input: 'More', principal: { claims: { role: 'manager' } } });
+  expect(await next.result()).toMatchObject({ status: 'completed', output: 'Hello' });
+});
+
+test('a program takes over no result of the run of another principal', async () => {
+  await using testbed = await open();
+  const [ada, eve] = [clientOf(testbed.scoped, 1), clientOf(testbed.scoped, 2)];
+  const { runId } = await ada.startProgram(note);
+  const first = await ada.handle(runId).result();
+  expect(first).toMatchObject({ status: 'completed', output: 'Hello' });
+  await expect(eve.startProgram(note, { resume: { run: runId } })).rejects.toMatchObject({ code: 'run_not_found' });
+  // A client that reaches all runs starts the program for another principal: the worker refuses it.
+  const started = await testbed.scoped.startProgram(note, { resume: { run: runId }, principal: { tenant: 'acme', user: 'eve' } });
+  const refused = await started.result();
+  expect(refused).toMatchObject({ status: 'error', errorCode: 'run_not_found', usage: { llmCalls: 0 } });
+  expect(refused.error).toContain(`no run "${runId}"`);
+  const resumed = await ada.startProgram(note, { resume: { run: runId } });
+  expect((await resumed.result()).units[0]?.steps[0]).toMatchObject({ reused: true, output: 'Hello' });
+});
+
 describe('lists', () => {
   test('have the runs, sessions and approvals of the principal alone', async () => {
     await using testbed = await Testbed.open();
@@ -96,8 +163,8 @@ test('a start for another principal, and a client for another one, are refused',
   await using testbed = await open();
   const ada = testbed.scoped.as({ user: 'ada' });
   await expect(ada.start(talker, { input: 'Q', principal: { user: 'eve' } })).rejects.toThrow('another "principal"');
-  expect(() => ada.session(talker, { id: 't', user: 'eve' })).toThrow('"principal.user" is "ada"');
+  expect(() => ada.session(talker, { id: 't', user: 'eve' })).toThrow('another "principal"');
   expect(() => ada.as({ user: 'eve' })).toThrow('acts for a principal already');
-  expect(() => testbed.scoped.as({})).toThrow('names nobody');
+  expect(() => testbed.scoped.as({})).toThrow('has no tenant and no user');
   expect(() => testbed.scoped.as({ user: '' })).toThrow('principal');
 });

@@ -1,21 +1,8 @@
 import { UsageError } from '../../core/domain/errors/error.ts';
 import { isJsonObject } from '../../core/domain/json/json.ts';
-import type { Principal } from '../../core/domain/run/principal.ts';
+import { isSame, type Principal } from '../../core/domain/run/principal.ts';
 import { problemsText, checkJson } from '../../core/json-schema/check-json-schema.ts';
 import { PRINCIPAL_SCHEMA } from '../../core/wire-schemas/principal-schema.ts';
-
-/** The part of a principal that says who it is. */
-export type Identity = Pick<Principal, 'tenant' | 'user'>;
-
-/** Returns the part of a principal that says who it is. */
-export function identityOf({ tenant, user }: Principal): Identity {
-  return { ...(tenant === undefined ? {} : { tenant }), ...(user === undefined ? {} : { user }) };
-}
-
-/** True for the same tenant and the same user: an absent one is only the same as an absent one. */
-export function isSame(one: Identity, other: Identity): boolean {
-  return one.tenant === other.tenant && one.user === other.user;
-}
 
 /** Returns the principal that a client acts for. Throws a UsageError for one without tenant and user, or of another form. */
 export function checkPrincipal(value: unknown): Principal {
@@ -23,14 +10,14 @@ export function checkPrincipal(value: unknown): Principal {
   if (problems.length > 0) throw new UsageError(`the client: "principal": ${problemsText(problems)}`);
   const principal = JSON.parse(JSON.stringify(value)) as Principal;
   if (principal.tenant !== undefined || principal.user !== undefined) return principal;
-  throw new UsageError('the client: "principal" names nobody: give "tenant", "user" or both');
+  throw new UsageError('the client: "principal" has no tenant and no user: give "tenant", "user" or both');
 }
 
 /** Returns the principal of a start by a client that acts for one: its own, with the claims of the start. Throws a UsageError for another one. */
 export function principalOfStart(own: Principal | undefined, given: Principal | undefined): Principal | undefined {
   if (own === undefined || given === undefined) return own ?? given;
   const { tenant = own.tenant, user = own.user, claims = own.claims } = given;
-  if (isSame(own, { ...(tenant === undefined ? {} : { tenant }), ...(user === undefined ? {} : { user }) })) {
+  if (isSame(own, { tenant, user })) {
     return { ...own, ...(claims === undefined ? {} : { claims }) };
   }
   throw new UsageError(
