@@ -1,6 +1,7 @@
 import { getClient } from '@temporalio/activity';
+import type { Client } from '@temporalio/client';
 import { runOutcome } from '../../src/temporal/run-outcome.ts';
-import { recordedResult } from '../../src/history/recorded-result.ts';
+import { readExecution } from '../../src/history/read-run.ts';
 import type { RunResultFields } from '../../src/core/domain/run/result.ts';
 import type { ReadResultInput } from '../../src/core/protocol.ts';
 import { failingAs } from '../failures/failure.ts';
@@ -24,3 +25,9 @@ export const readResult: (input: ReadResultInput) => Promise<RunResultFields | n
     return recorded === undefined ? result : { ...rest, output: recorded.output };
   },
 );
+
+/** Returns the result of a run as it returned it, with an output of any size. Undefined if the server has removed its history. */
+async function recordedResult(client: Client, runId: string): Promise<RunResultFields | undefined> {
+  const { runId: executionId } = await client.workflow.getHandle(runId).describe();
+  return (await readExecution(client, runId, executionId))?.run.result;
+}

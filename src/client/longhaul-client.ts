@@ -214,7 +214,7 @@ export class LonghaulClient {
 
   /**
    * Returns the whole content of a tool result that was spilled: `event.content[…].spilled`, `step.toolCalls[…].spilled`.
-   * Needs no worker. Whoever has this value may read the content: it names it by its SHA-256. Throws `spilled_unavailable` if the store does not have it, and a UsageError without a `payloadStore`.
+   * Needs no worker. Every caller who has this value may read the content, which it names by its SHA-256. Throws `spilled_unavailable` if the store does not have it, and a UsageError without a `payloadStore`.
    */
   async readSpilled(spilled: SpilledContent): Promise<JsonValue[]> {
     const { payloadStore } = this.#options;

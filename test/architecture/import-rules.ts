@@ -84,7 +84,7 @@ const ZONES: readonly Zone[] = [
   {
     files: 'src/client/',
     may: ['src/'],
-    packages: ['zod', 'node:*', '@temporalio/client', '@temporalio/common', '@temporalio/envconfig'],
+    packages: ['zod', 'node:*', 'lru-cache', '@temporalio/client', '@temporalio/common', '@temporalio/envconfig'],
     packageTypes: ['@temporalio/proto'],
   },
   {
