@@ -9,6 +9,7 @@ import type { ProgramResult } from '../core/domain/run/program-result.ts';
 import type { DefaultOutput } from '../core/domain/run/result.ts';
 import type { MemoryStore } from '../memory/memory-store.ts';
 import type { PayloadStore } from '../payload-store/payload-store.ts';
+import type { SavedContext } from '../core/saved/saved-context.ts';
 import { readSpilled } from '../payload-store/spill.ts';
 import { type ApprovalFilter, listApprovals, type RunApproval } from './listing/list-approvals.ts';
 import { listRuns, type ListFilter, type RunListEntry } from './listing/list-runs.ts';
@@ -189,6 +190,21 @@ export class LonghaulClient {
     const parts = { client: this.temporal, agent, run, onNotice: this.#options.onNotice ?? warn, ...this.#settings, own };
     const session: unknown = new SessionHandle(parts, whole);
     return session as SessionOf<Agent>;
+  }
+
+  /**
+   * Starts a session from a saved context, as `save` returned it, and returns its handle: with the conversation and the deps of the
+   * document, which those of the options override. Throws as `session`, `invalid_input` for a document that cannot be read, and
+   * `run_exists` if the id is taken.
+   */
+  async loadSession<Agent extends AnyAgent | string>(
+    agent: Agent,
+    saved: SavedContext,
+    options: SessionOptions<GivenDepsOf<Agent>>,
+  ): Promise<SessionOf<Agent>> {
+    const session = this.session(agent, { ...options, saved });
+    await session.open();
+    return session;
   }
 
   /** Yields the runs of the namespace, newest first. */

@@ -19,7 +19,7 @@ export async function loadSession(io: CommandIo, { sessionId, file, agent, title
   const { output, terminal } = io;
   const saved = (await readJson(file, 'saved context', terminal)) as SavedContext;
   return withClient(io, flags, async ({ client }) => {
-    await client.session(agent, { id: sessionId, saved, ...(title === undefined ? {} : { title }) }).open();
+    await client.loadSession(agent, saved, { id: sessionId, ...(title === undefined ? {} : { title }) });
     if (output.json) output.printJson({ sessionId, agentName: agent });
     else output.print(`Session "${sessionId}" has begun`);
     const options = ['--session', sessionId, ...serverOptions(flags)];

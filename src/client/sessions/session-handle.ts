@@ -15,6 +15,7 @@ import type {
   ResetReceipt,
 } from '../../core/domain/sessions/session-requests.ts';
 import type { TurnResultFields } from '../../core/domain/sessions/session-state.ts';
+import type { SavedContext } from '../../core/saved/saved-context.ts';
 import { type MessageReceipt, type RaiseReceipt, type StatusView, UPDATES } from '../../core/protocol.ts';
 import { failIfUnreachable } from '../../temporal/server-reachability.ts';
 import { checkRunId } from '../../temporal/run-id.ts';
@@ -185,6 +186,11 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
   /** Empties the conversation, after the turn that goes on: the next turn sees none of it. Deps, turns and limits stay, and so does the record. */
   async reset(options: UpdateOptions = {}): Promise<ResetReceipt> {
     return this.#reached.for(() => updateRun<ResetReceipt>(this.#client, this.id, { name: UPDATES.reset, argument: {} }, options));
+  }
+
+  /** Returns the conversation, deps and counters of the session as a document: `client.loadSession` begins another session with it. */
+  save(): Promise<SavedContext> {
+    return this.run.save();
   }
 
   /** Closes the session, after the turn that goes on: its run completes. */

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -76,6 +77,26 @@ test('a call without a result in a document is answered as interrupted, and the 
   await testbed.client.run('assistant', { saved, input: 'Well?', taskQueue: testbed.taskQueue });
   const items = said(scripted.requests[0] ?? { conversation: [] });
   expect(items.map((item) => item.includes(INTERRUPTED_CALL))).toEqual([false, false, true, false]);
+});
+
+test('a session is loaded from what another one saved: the model sees the earlier turns, and the session counts its own', async () => {
+  await using testbed = await Testbed.open();
+  const scripted = scriptedModel([...SCRIPT, say('Yes, I am.')]);
+  await testbed.work({ agents: [assistant], providers: { scripted } });
+  const { taskQueue } = testbed;
+  const first = testbed.client.session(assistant, { id: `talk-${randomUUID()}`, deps: { user: 'ada' }, taskQueue });
+  await first.ask('How long?');
+  const saved = await first.save();
+  await first.close();
+  const id = `talk-${randomUUID()}`;
+  const second = await testbed.client.loadSession(assistant, saved, { id, taskQueue });
+  expect(await second.ask('Are you sure?')).toMatchObject({ turn: 1, output: 'Yes, I am.', usage: { llmCalls: 1 } });
+  const request = said(scripted.requests[2] ?? { conversation: [] });
+  for (const text of ['How long?', '17,000 hours', 'Are you sure?']) expect(request.filter((item) => item.includes(text))).toHaveLength(1);
+  expect((await second.run.context()).deps).toEqual({ user: 'ada' });
+  await expect(testbed.client.loadSession(assistant, saved, { id, taskQueue })).rejects.toMatchObject({ code: 'run_exists' });
+  const unreadable = { ...saved, version: 7 } as unknown as SavedContext;
+  await expect(testbed.client.loadSession(assistant, unreadable, { id: 'other', taskQueue })).rejects.toThrow('unsupported version: 7');
 });
 
 test('a run begins with the conversation of a run that has ended, of the same principal', async () => {

@@ -45,6 +45,7 @@ export const SESSION_CALLS: Record<Method<SessionHandle>, (session: SessionHandl
   interrupt: (session) => session.interrupt(),
   refresh: (session) => session.refresh(),
   reset: (session) => session.reset(),
+  save: (session) => session.save(),
   close: (session) => session.close(),
   raise: (session) => session.raise({ turns: 100 }),
   status: (session) => session.status(),
