@@ -92,7 +92,8 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
       session: sessionTerms(options),
     });
     this.#attributes = [...sessionAttributes(input.agent), ...principalAttributes(principal ?? {}, userKey)];
-    const { typedSearchAttributes, ...workflow } = workflowOptions(input, { ...given, summary: `${input.agent}: session` }, taskQueue);
+    const summary = `${input.agent}: session${options.title === undefined ? '' : ` "${options.title}"`}`;
+    const { typedSearchAttributes, ...workflow } = workflowOptions(input, { ...given, summary }, taskQueue);
     this.#startOptions = (attributes) => ({
       ...workflow,
       ...mergedAttributes(typedSearchAttributes, attributes),
