@@ -1,5 +1,5 @@
 import { getClient } from '@temporalio/activity';
-import { LonghaulError } from '../../src/core/domain/errors/error.ts';
+import { errorCode, LonghaulError } from '../../src/core/domain/errors/error.ts';
 import type { RunResultFields } from '../../src/core/domain/run/result.ts';
 import type { TurnQuestion, TurnView } from '../../src/core/domain/sessions/session-views.ts';
 import { QUERIES } from '../../src/core/protocol.ts';
@@ -10,19 +10,35 @@ import { hasEnded } from './has-ended.ts';
 
 /**
  * Reads the result of a turn of a session for the run that keeps it. Null while the turn goes on. A session that ended without
- * ending the turn gives its own result. Throws `run_ended` if it was closed before the turn, and the reason if it was terminated.
+ * ending the turn gives its own result. Throws `run_ended` if it has none for the turn, and the reason if it was terminated: the run
+ * then waits no longer.
  */
 export async function readTurn(sessionId: string, turn: number): Promise<RunResultFields | null> {
   const client = getClient();
-  if (!(await hasEnded(client, sessionId))) {
+  const isOver = await hasEnded(client, sessionId);
+  if (!isOver) {
     const handle = client.workflow.getHandle(sessionId);
     const view = await queryHandle(QUERIES.turn, () => handle.query<TurnView, [TurnQuestion]>(QUERIES.turn, { turn }));
     if (view.result !== undefined) return { ...view.result, steps: [] };
     if (view.running === turn || view.turns < turn) return null;
   }
-  const recorded = await recordedTurn(client, sessionId, turn);
+  const recorded = await unlessUnreadable(recordedTurn(client, sessionId, turn));
   if (recorded !== undefined) return { ...recorded, steps: [] };
-  const result = await runOutcome(client, sessionId);
+  const result = isOver ? await unlessUnreadable(runOutcome(client, sessionId)) : undefined;
+  if (result === undefined) throw new LonghaulError('run_ended', `turn ${turn} of session "${sessionId}" has no result that can be read`);
   if ((result.turns ?? turn) < turn) throw new LonghaulError('run_ended', `session "${sessionId}" was closed before its turn ${turn}`);
   return result;
 }
+
+/** Returns undefined for what will be unreadable at any later time. */
+async function unlessUnreadable<Value>(reading: Promise<Value>): Promise<Value | undefined> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (UNREADABLE.includes(errorCode(error) ?? '')) return undefined;
+    throw error;
+  }
+}
+
+/** The codes of a history that is removed or that this release cannot read, and of a workflow that closed without a result. */
+const UNREADABLE: readonly string[] = ['history_removed', 'history_unreadable', 'internal'];

@@ -8,7 +8,7 @@ import { takeMessages, takeRequests } from '../loop/requests/messages.ts';
 import { type LoopEnd, BEGINNING, runTurn, type TurnEnd } from '../loop/run-loop.ts';
 import { clearConversation } from './clear-conversation.ts';
 import { compactAfterTurns } from './compact-after-turns.ts';
-import { isAsked, takeNextTurn } from './next-turn.ts';
+import { isAsked, readNextTurn } from './next-turn.ts';
 import type { OpenSession } from './open-session.ts';
 import { nameSession } from './name-session.ts';
 import { isRefreshDue, refreshAgent } from './refresh-agent.ts';
@@ -32,16 +32,10 @@ export async function runSession(state: OpenSession, ports: SessionPorts, from: 
       if (woken === 'ended') return { type: 'finished', result: closeSession(state, ports) };
       position = BEGINNING;
     }
-    const isNew = session.turn === undefined;
-    const refreshes = isNew && isRefreshDue(state, ports.now());
-    if (isNew) beginTurn(state, ports);
     const at = position;
     const end = await ports.inTurn(async () => {
-      const unread = isNew ? await takeNextTurn(state, ports) : undefined;
-      if (unread !== undefined) return { type: 'finish' as const, ending: unread };
-      if (isNew && refreshes) await refreshAgent(state, ports);
-      if (isNew) await compactAfterTurns(state, ports);
-      return unlessCancelled(state, ports, await runTurn(state, ports, at));
+      const ended = session.turn === undefined ? await openTurn(state, ports) : undefined;
+      return ended ?? unlessInterrupted(state, ports, await runTurn(state, ports, at));
     });
     if (end.type === 'continue') return end;
     await ports.endChildren(state);
@@ -56,9 +50,30 @@ export async function runSession(state: OpenSession, ports: SessionPorts, from: 
   }
 }
 
-/** Returns the end of a turn, which was cancelled if a caller has asked for it: a call whose worker dies at that moment fails, and is not cancelled. */
-function unlessCancelled(state: OpenSession, ports: SessionPorts, end: TurnEnd): TurnEnd {
-  return end.type === 'finish' && end.ending.status === 'error' && ports.cancelRequested() ? endCancelled(state) : end;
+/** Begins a turn with the messages that it answers. Returns its end if the message of the run that keeps the session cannot be read. */
+async function openTurn(state: OpenSession, ports: SessionPorts): Promise<TurnEnd | undefined> {
+  const refreshes = isRefreshDue(state, ports.now());
+  const next = state.session.opens ? undefined : ports.inbox.takeNextTurn();
+  beginTurn(state, ports, next?.turn);
+  const ending = next && (await readNextTurn(state, ports, next));
+  if (ending !== undefined) return { type: 'finish', ending };
+  if (refreshes) await refreshAgent(state, ports);
+  await compactAfterTurns(state, ports);
+  // However the turn ends, it has taken what it began for: the next one does not begin for the same messages again.
+  if (!ports.cancelRequested()) takeMessages(state, ports);
+  return undefined;
+}
+
+/**
+ * Returns the end of a turn, which is cancelled if a caller has interrupted it: its receipt says so, also if the answer arrived in the
+ * same task. A call whose worker dies while it is cancelled fails.
+ */
+function unlessInterrupted(state: OpenSession, ports: SessionPorts, end: TurnEnd): TurnEnd {
+  if (end.type === 'continue' || end.ending.status === 'cancelled') return end;
+  const isInterrupted = ports.inbox.turnInterrupt !== undefined || (end.ending.status === 'error' && ports.cancelRequested());
+  if (!isInterrupted) return end;
+  state.context.finalResult = null;
+  return endCancelled(state);
 }
 
 const IDLE: RunPosition = { type: 'idle' };

@@ -3,7 +3,7 @@ import type { Event } from '../../../src/core/domain/record/event.ts';
 import type { ParentInput } from '../../../src/core/domain/run/parent-run.ts';
 import type { RunResultFields } from '../../../src/core/domain/run/result.ts';
 import type { SessionInput } from '../../../src/core/domain/sessions/session-input.ts';
-import { firstState } from '../../../src/core/first-start.ts';
+import { firstState, openingKind } from '../../../src/core/first-start.ts';
 import type { RunPosition } from '../../../src/core/loop/next-step.ts';
 import type { ModelCallOutcome, SummaryOutcome } from '../../../src/core/loop/ports.ts';
 import { BEGINNING } from '../../../src/core/loop/run-loop.ts';
@@ -14,6 +14,7 @@ import { isSession, type OpenSession } from '../../../src/core/sessions/open-ses
 import { runSession } from '../../../src/core/sessions/run-session.ts';
 import type { SessionPorts } from '../../../src/core/sessions/session-ports.ts';
 import { checkContinueAsNewState } from '../../../src/core/wire-schemas/carry/continue-as-new-state-schema.ts';
+import type { MessageReceiver } from '../../../src/core/handlers/message-receiver.ts';
 import { refuseUpdate, takeUpdate } from '../../../src/core/handlers/requests.ts';
 import type { UPDATES } from '../../../src/core/protocol.ts';
 import { quietPorts } from '../loop/fakes/quiet-ports.ts';
@@ -49,6 +50,8 @@ export interface SessionScript {
   terms?: SessionInput;
   /** The run that keeps the session. Default: none. */
   parent?: ParentInput;
+  /** Called before the agent of the session is resolved. */
+  earlier?: (run: MessageReceiver) => void;
   /** The input with which the session begins. Default: none. */
   input?: string;
   snapshot?: AgentSnapshot;
@@ -90,6 +93,7 @@ export async function runFakeSession(script: SessionScript): Promise<FakeSession
       return takeUpdate({ runId: 'talk', state, inbox }, name, sent, session.now);
     },
   };
+  script.earlier?.({ runId: 'talk', inbox: session.inbox, ...openingKind(start) });
   const callers = [...script.callers];
   let position: RunPosition = BEGINNING;
   for (;;) {

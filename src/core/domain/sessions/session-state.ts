@@ -55,4 +55,6 @@ export interface TurnResultFields extends Omit<RunResultFields, 'steps'> {
   turn: number;
   /** The step of the session with which the turn began. 1-based. */
   firstStep: number;
+  /** The ids of accepted messages that the turn ended without reading: the next turn answers them. Absent if there are none. */
+  unanswered?: string[];
 }
