@@ -4,16 +4,16 @@ import { endCancelled } from '../loop/endings/endings.ts';
 import { firstAgent } from '../loop/handoffs/transfer-calls.ts';
 import type { Ending, RunPosition } from '../loop/next-step.ts';
 import type { SessionPorts } from './session-ports.ts';
-import { takeMessages, takeRequests } from '../loop/requests/messages.ts';
+import { takeMessages } from '../loop/requests/messages.ts';
 import { type LoopEnd, BEGINNING, runTurn, type TurnEnd } from '../loop/run-loop.ts';
-import { clearConversation } from './clear-conversation.ts';
 import { compactAfterTurns } from './compact-after-turns.ts';
-import { isAsked, readNextTurn } from './next-turn.ts';
+import { readNextTurn } from './next-turn.ts';
 import type { OpenSession } from './open-session.ts';
-import { nameSession } from './name-session.ts';
+import { noteAnswer } from './name-session.ts';
 import { isRefreshDue, refreshAgent } from './refresh-agent.ts';
 import { spentBySession } from './spent.ts';
 import { beginTurn, endTurn } from './turns.ts';
+import { waitForMessage } from './wait-for-message.ts';
 
 /**
  * Runs a session: a turn for the messages that have arrived, then a wait without a timer for the next. An error, a limit or a
@@ -37,15 +37,16 @@ export async function runSession(state: OpenSession, ports: SessionPorts, from: 
       const ended = session.turn === undefined ? await openTurn(state, ports) : undefined;
       return ended ?? unlessInterrupted(state, ports, await runTurn(state, ports, at));
     });
-    if (end.type === 'continue') return end;
+    if (end.type === 'continue') {
+      // The next execution may be on a worker of another build: the agent is resolved again before the next turn.
+      session.refreshDue = true;
+      return end;
+    }
     await ports.endChildren(state);
-    const { turn } = endTurn(state, ports, end.ending);
+    const { turn, status } = endTurn(state, ports, end.ending);
     ports.recorded?.(state);
     if (state.parent?.kept) await ports.turnEnded(state.parent.runId, turn);
-    if (session.generateTitle && end.ending.status === 'completed') {
-      await nameSession(state, ports);
-      ports.recorded?.(state);
-    }
+    if (status === 'completed') noteAnswer(state);
     position = IDLE;
   }
 }
@@ -77,26 +78,6 @@ function unlessInterrupted(state: OpenSession, ports: SessionPorts, end: TurnEnd
 }
 
 const IDLE: RunPosition = { type: 'idle' };
-
-/** Waits until there is a message to answer. `ended`: the session is closed or cancelled. `continue`: it goes on waiting in the next execution. */
-async function waitForMessage(state: OpenSession, ports: SessionPorts): Promise<'message' | 'ended' | 'continue'> {
-  const { session } = state;
-  const { inbox } = ports;
-  for (;;) {
-    const { received } = inbox;
-    if (ports.cancelRequested()) return 'ended';
-    if (session.resetDue) await clearConversation(state, ports);
-    if (isAsked(state, inbox)) return 'message';
-    if (inbox.closing !== undefined) return 'ended';
-    takeRequests(state, ports);
-    if (state.status !== 'idle') {
-      state.status = 'idle';
-      ports.recorded?.(state);
-    }
-    if (ports.continueBeforeSleep()) return 'continue';
-    await ports.until(() => isAsked(state, inbox) || inbox.closing !== undefined || inbox.received > received);
-  }
-}
 
 /** Closes a session: its output is the answer of its last turn, and its amounts are those of all turns. */
 function closeSession(state: OpenSession, ports: SessionPorts): RunResultFields {

@@ -57,6 +57,8 @@ export function endTurn(state: OpenSession, ports: RunPorts, ending: Ending): Tu
   if (result.output === state.thought) delete session.output;
   else session.output = result.output;
   delete session.turn;
+  state.limits = session.unraised ?? state.limits;
+  delete session.unraised;
   session.idleSince = ports.now();
   ports.inbox.endTurn();
   state.status = 'idle';

@@ -33,6 +33,7 @@ import { childProblem, referringToCall } from '../../core/activity-requests/chil
 import { callInputRequest } from '../../core/activity-requests/next-turn-requests.ts';
 import type { ChildCall, ChildOutcome } from '../../core/domain/children/child-call.ts';
 import type { ProgramPorts } from '../../core/program/interpreter/program-ports.ts';
+import { begunWork } from '../../core/sessions/begun-work.ts';
 import type { SessionPorts } from '../../core/sessions/session-ports.ts';
 import type { RunState } from '../../core/loop/state/run-state.ts';
 import type { MemoryActivities } from './memory-activities.ts';
@@ -172,6 +173,7 @@ export class MemoryRun {
       continueDue: () => false,
       continueBeforeSleep: () => false,
       inTurn: (turn) => turn(),
+      beside: begunWork,
       refreshAgent: () => activities.perform(refreshRequest(Object.assign(this, { snapshot: this.snapshot ?? snapshot }))),
       readMessage: (call) => activities.perform(callInputRequest(call)),
       closeKept: (kept) => this.#sessions.close(kept.map(({ runId }) => runId)),

@@ -36,3 +36,41 @@ test('an ask that is sent again has the same answer, also after the session has 
   expect(await another.ask('question 1', { id: 'm1' })).toMatchObject({ turn: 2, output: 'two' });
   await expectSameFromHistory(testbed, session.run);
 });
+
+test('a message does not wait for the call that makes the title, which is begun again after the next answer', async () => {
+  await using testbed = await Testbed.open();
+  const scripted = scriptedModel([say('one'), hang('A tit'), say('two'), say('Two questions')]);
+  await testbed.work({ agents: [agent], providers: { scripted }, heartbeatEvery: 60_000 });
+  const session = testbed.client.session(agent, { id: `talk-${randomUUID()}`, generateTitle: true, taskQueue: testbed.taskQueue });
+  await session.send('first');
+  await until(() => scripted.requests.length === 2, 'the call for the title');
+  expect(await session.turn(1)).toMatchObject({ output: 'one' });
+  expect(await session.status()).toMatchObject({ status: 'idle' });
+  expect(await session.ask('second')).toMatchObject({ turn: 2, output: 'two', usage: { llmCalls: 1 } });
+  await until(async () => (await session.status()).session?.title === 'Two questions', 'the title');
+  await expectSameFromHistory(testbed, session.run);
+});
+
+test('a session is closed while its title is made, and it keeps none of it', async () => {
+  await using testbed = await Testbed.open();
+  const scripted = scriptedModel([say('one'), hang('A tit')]);
+  await testbed.work({ agents: [agent], providers: { scripted }, heartbeatEvery: 60_000 });
+  const session = testbed.client.session(agent, { id: `talk-${randomUUID()}`, generateTitle: true, taskQueue: testbed.taskQueue });
+  await session.send('first');
+  await until(() => scripted.requests.length === 2, 'the call for the title');
+  await session.close();
+  expect(await session.run.result()).toMatchObject({ status: 'completed', stopReason: 'closed', output: 'one' });
+  await expectSameFromHistory(testbed, session.run);
+});
+
+test('a session with a limit in dollars is refused if the worker has no price of its model', async () => {
+  await using testbed = await Testbed.open();
+  await testbed.work({ agents: [agent], providers: { scripted: scriptedModel([]) } });
+  const session = testbed.client.session(agent, { id: `talk-${randomUUID()}`, limits: { costUsd: 1 }, taskQueue: testbed.taskQueue });
+  await session.send('first');
+  expect(await session.run.result()).toMatchObject({
+    status: 'error',
+    errorCode: 'invalid_agent',
+    error: expect.stringContaining('of the session of agent "brief" cannot be enforced'),
+  });
+});

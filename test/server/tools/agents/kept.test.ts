@@ -24,7 +24,7 @@ async function childrenIn(run: RunHandle<unknown>): Promise<(string | undefined)
 
 /** Returns the number of the timers that wait in a run. */
 async function pendingTimers(testbed: Testbed, runId: string): Promise<number> {
-  const { events = [] } = await testbed.client.temporal.workflow.getHandle(runId).fetchHistory();
+  const events = (await testbed.client.temporal.workflow.getHandle(runId).fetchHistory()).events ?? [];
   const over = events.filter((event) => event.timerFiredEventAttributes ?? event.timerCanceledEventAttributes);
   return events.filter((event) => event.timerStartedEventAttributes).length - over.length;
 }
