@@ -41,6 +41,7 @@ function applyTerms(state: OpenSession, ports: SessionPorts, { left, runs, permi
   else parent.left = left;
   if (parent.tree !== undefined) parent.tree = { ...parent.tree, runs };
   state.limits = narrowLimits(state.snapshot.limits, left);
+  delete state.session.unraised;
   if (permissions === undefined) return;
   parent.permissions = permissions;
   const [own = { mode: 'default' as const }] = state.snapshot.permissions ?? [];
