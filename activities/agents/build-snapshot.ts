@@ -91,7 +91,7 @@ export function buildSnapshot(agent: AnyAgent, inputs: SnapshotInputs): AgentSna
   const tools = [...ownTools, ...(inputs.mcpTools ?? []), ...(inputs.skills?.tools ?? []), ...memoryTools(agent.memory), ...handoffs.tools];
   requireNamedTools(agent, tools);
   const limits = snapshotLimits(agent, inputs, tools);
-  const prices = snapshotPrices(agent, limits, inputs.prices);
+  const prices = snapshotPrices(agent, limits, inputs);
   const below = childrenFields(agent, inputs.childCheckMs);
   const content: Omit<AgentSnapshot, 'digest'> = {
     version: 1,

@@ -8,7 +8,7 @@ import { priceOf, type PriceTable } from '../../src/model/prices.ts';
 import type { ResolveAgentInput } from '../../src/core/protocol.ts';
 
 /** The limits that a run is started with. */
-export type LimitOverrides = Pick<ResolveAgentInput, 'limits' | 'left'> & { maxIterations?: number | undefined };
+export type LimitOverrides = Pick<ResolveAgentInput, 'limits' | 'left' | 'priced'> & { maxIterations?: number | undefined };
 
 /**
  * Returns the limits of a run: the agent's, overridden by those that the run was started with, and none higher than what
@@ -38,23 +38,31 @@ export function snapshotLimits(
   return narrowLimits(own, left);
 }
 
+/** The prices that the worker knows besides those of the list, and if those of all models must be known. */
+export interface PriceTerms {
+  prices?: PriceTable | undefined;
+  /** The session of the agent has a limit in dollars. */
+  priced?: true | undefined;
+}
+
 /**
- * Returns the known prices of the models that a run may call. Throws `invalid_agent` if the run has a limit in dollars
+ * Returns the known prices of the models that a run may call. Throws `invalid_agent` if the run or its session has a limit in dollars
  * and the price of a model is unknown: the limit could not be enforced.
  */
 export function snapshotPrices(
   agent: AnyAgent,
   { costUsd }: RunLimits,
-  overrides: PriceTable = {},
+  { prices: overrides = {}, priced }: PriceTerms,
 ): Record<string, ModelPrice> | undefined {
   const prices: Record<string, ModelPrice> = {};
-  for (const model of modelsOf(agent)) {
+  for (const model of modelsOf(agent, priced === true)) {
     const price = priceOf(model, overrides);
     if (price !== undefined) prices[model] = price;
-    else if (costUsd !== undefined) {
+    else if (costUsd !== undefined || priced) {
+      const owner = costUsd === undefined ? `of the session of agent "${agent.name}"` : `of agent "${agent.name}"`;
       throw new LonghaulError(
         'invalid_agent',
-        `The limit "costUsd" of agent "${agent.name}" cannot be enforced: the price of model "${model}" is not known. ` +
+        `The limit "costUsd" ${owner} cannot be enforced: the price of model "${model}" is not known. ` +
           `Give it to the worker, in US dollars per million tokens: prices: {'${model}': {input: …, output: …}}`,
       );
     }
@@ -62,6 +70,7 @@ export function snapshotPrices(
   return Object.keys(prices).length === 0 ? undefined : prices;
 }
 
-function modelsOf({ model, window: { summarise = true, summaryModel = model } }: AnyAgent): string[] {
-  return summarise ? [...new Set([model, summaryModel])] : [model];
+/** Returns the models that a run may call. The model for summaries also gives a session its title. */
+function modelsOf({ model, window: { summarise = true, summaryModel = model } }: AnyAgent, isSession: boolean): string[] {
+  return summarise || isSession ? [...new Set([model, summaryModel])] : [model];
 }

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { LonghaulClient, SessionHandle } from '../../src/client/index.ts';
+import { answeringTurn } from '../../src/client/sessions/answering-turn.ts';
 import { queryRun } from '../../src/client/read/query-run.ts';
 import { QUERIES } from '../../src/core/protocol.ts';
 import type { TurnView } from '../../src/core/domain/sessions/session-views.ts';
@@ -11,9 +12,6 @@ const QUESTION_CHARS = 200;
 /** Shorter than those of the client, so that turns which become slower are not hidden by pauses. */
 const PAUSE_MS = 10;
 
-/** Opens a session of so many turns. */
-export type OpenSession = (id: string) => SessionHandle;
-
 /** A question, and the number by which its text is made. */
 export interface Question {
   id: string;
@@ -22,11 +20,10 @@ export interface Question {
 
 /** Sends a question, and waits for the end of its turn. */
 export async function askSession({ temporal }: LonghaulClient, session: SessionHandle, { id, seed }: Question): Promise<void> {
-  const { turn } = await session.send(questionText(id, seed, QUESTION_CHARS), { id });
+  const turn = answeringTurn(session.id, await session.send(questionText(id, seed, QUESTION_CHARS), { id }));
   for (;;) {
-    const view = await queryRun<TurnView>(temporal, session.id, QUERIES.turn, turn === undefined ? {} : { turn });
-    // The first message arrives before the session has a turn: it answers with the first that ends.
-    if (view !== undefined && (view.result !== undefined || (turn !== undefined && view.firstTurn > turn))) return;
+    const view = await queryRun<TurnView>(temporal, session.id, QUERIES.turn, { turn });
+    if (view !== undefined && (view.result !== undefined || view.firstTurn > turn)) return;
     await pause(PAUSE_MS);
   }
 }

@@ -10,6 +10,7 @@ import type { Resolved } from './domain/run/resolved.ts';
 import type { ContentItem } from './domain/content/content.ts';
 import { needsResponse } from './domain/record/needs-response.ts';
 import { beginSession } from './sessions/open-session.ts';
+import type { SessionKind } from './domain/sessions/session-input.ts';
 import type { SessionOverrides } from './domain/sessions/session-state.ts';
 import { beginFlow } from './loop/flows/turns.ts';
 import type { Inbox } from './loop/state/inbox.ts';
@@ -101,6 +102,11 @@ export function parentOfStart({ input: { parent } }: FirstStart, startedAt: numb
 /** Notes in the inbox of a first execution that a session which a run keeps tells that run of its end. */
 export function noteKeeper(inbox: Inbox, { input: { parent } }: { input: Pick<RunInput, 'parent'> }): void {
   if (parent?.kept) inbox.reportTo = parent.runId;
+}
+
+/** Returns the kind of session that a run begins as; nothing for a run that ends with its answer. */
+export function openingKind({ input: { session, parent } }: { input: Pick<RunInput, 'parent' | 'session'> }): { opensAs?: SessionKind } {
+  return session === undefined ? {} : { opensAs: parent?.kept ? 'kept session' : 'session' };
 }
 
 /** Returns the name of the agent or the program that a run names. */

@@ -118,6 +118,8 @@ export interface ResolveAgentInput extends OfRun, RunOverrides {
   principal?: true;
   maxIterations?: number;
   limits?: Omit<LimitChanges, 'maxIterations'>;
+  /** The session has a limit in dollars: the prices of the models must be known. */
+  priced?: true;
   /** The policies that hold for the run besides those of its agent. */
   permissions?: Permissions[];
   /** The hooks of the runs above: a worker that lacks one of them refuses the run. */

@@ -42,6 +42,7 @@ import type {
   MemoryOutcome,
   ProgramPorts,
 } from '../core/program/interpreter/program-ports.ts';
+import { begunWork } from '../core/sessions/begun-work.ts';
 import type { SessionPorts } from '../core/sessions/session-ports.ts';
 import type { RunState } from '../core/loop/state/run-state.ts';
 import { derivedEventId } from './event-ids.ts';
@@ -247,14 +248,12 @@ export class RecordedPorts implements ProgramPorts, SessionPorts {
     return (end?.type === 'continued' || archivings.length > 0) && this.#tasks.number >= decidedIn;
   }
 
-  inTurn<Result>(turn: () => Promise<Result>): Promise<Result> {
-    return turn();
-  }
-
   refreshAgent(): Promise<Resolved> {
     return this.resolveHandoff(this.#state?.snapshot.name ?? '');
   }
 
+  readonly inTurn: SessionPorts['inTurn'] = (turn) => turn();
+  readonly beside: SessionPorts['beside'] = begunWork;
   readonly readMessage: SessionPorts['readMessage'] = () => this.#keeper.readMessage();
   readonly turnEnded: SessionPorts['turnEnded'] = (runId) => this.#keeper.turnEnded(runId);
 

@@ -1,6 +1,7 @@
-import { noteKeeper } from '../core/first-start.ts';
+import { noteKeeper, openingKind } from '../core/first-start.ts';
 import { CancelledFailure } from '@temporalio/common';
 import { Inbox } from '../core/loop/state/inbox.ts';
+import type { MessageReceiver } from '../core/handlers/message-receiver.ts';
 import type { RunState } from '../core/loop/state/run-state.ts';
 import { inOrderOfHandling, takeInboundMessage } from './inbound-messages.ts';
 import type { RecordedInboundMessage, RecordedActivity, RecordedExecution } from './recorded-execution.ts';
@@ -100,11 +101,7 @@ export class RecordedTasks {
       message?.task === task;
       message = this.#inboundMessages[this.#handledMessages]
     ) {
-      takeInboundMessage(
-        { runId: this.#runId, inbox: this.inbox, ...(this.state === undefined ? {} : { state: this.state }) },
-        message,
-        this.now(),
-      );
+      takeInboundMessage(this.#receiver, message, this.now());
       this.#handledMessages += 1;
     }
     const { ended } = this.#recorded;
@@ -194,6 +191,12 @@ export class RecordedTasks {
       };
       this.#waiting.add(waiting);
     });
+  }
+
+  get #receiver(): MessageReceiver {
+    const { input } = this.#recorded;
+    const before = input === undefined ? {} : openingKind({ input });
+    return { runId: this.#runId, inbox: this.inbox, ...(this.state === undefined ? before : { state: this.state }) };
   }
 
   #hasEnded(activity: RecordedActivity<unknown, unknown>): boolean {

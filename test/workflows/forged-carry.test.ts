@@ -144,6 +144,7 @@ describe('a carried state', () => {
     ['approvals.pending.0.at', 3],
     ['approvals.decided.0.by', 7],
     ['inbox.paused', 1],
+    ['inbox.seenTurns.0.1', -1],
     ['inbox.messages.0.timestamp', -1],
     ['inbox.messages.0.content', { deep: true }],
     ['inbox.raises.0.limits.maxIterations', 1e300],

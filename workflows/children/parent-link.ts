@@ -56,17 +56,45 @@ export async function finishTelling(run: LiveRun): Promise<void> {
  * cancels nothing. Does nothing for a run without a parent.
  */
 export function watchParent(run: LiveRun, parent: ParentRun | undefined): void {
-  if (parent !== undefined) checkUntilEnded(run, parent).catch(() => undefined);
+  if (parent === undefined) return;
+  const watching = parent.kept ? checkDuringTurns(run, parent) : checkUntilEnded(run, parent);
+  watching.catch(() => undefined);
 }
 
 async function checkUntilEnded(run: LiveRun, parent: ParentRun): Promise<void> {
   for (let checkAt = parent.checkAt ?? 0; ; checkAt = Date.now() + parent.checkMs) {
-    if (run.state?.parent !== undefined) run.state.parent.checkAt = checkAt;
-    await sleep(Math.max(1, checkAt - Date.now()), { summary: 'next check that the parent is alive' });
-    const ended = await performActivity(run, checkParentRequest(parent), { start: startActivity, ended: () => undefined });
-    if (!ended) continue;
-    run.inbox.cancelReason ??= `The run "${parent.runId}", which started this one, has ended`;
-    run.inbox.cancelAsked = true;
-    return;
+    noteNextCheck(run, checkAt);
+    await sleep(Math.max(1, checkAt - Date.now()), { summary: NEXT_CHECK });
+    if (await hasParentEnded(run, parent)) return cancelOrphan(run, parent);
   }
+}
+
+/** Checks the parent of a session that it keeps, while a turn goes on: no timer wakes an idle session. A check that is due by then comes at the beginning of the turn. */
+async function checkDuringTurns(run: LiveRun, parent: ParentRun): Promise<void> {
+  const isIdle = (): boolean => run.state !== undefined && run.state.session?.turn === undefined;
+  let checkAt = parent.checkAt ?? 0;
+  for (;;) {
+    await condition(() => !isIdle());
+    const waitMs = checkAt - Date.now();
+    if (waitMs > 0 && (await condition(isIdle, waitMs, { summary: NEXT_CHECK }))) continue;
+    if (await hasParentEnded(run, parent)) return cancelOrphan(run, parent);
+    checkAt = Date.now() + parent.checkMs;
+    noteNextCheck(run, checkAt);
+  }
+}
+
+const NEXT_CHECK = 'next check that the parent is alive';
+
+/** Notes when the next execution checks the parent. */
+function noteNextCheck({ state }: LiveRun, checkAt: number): void {
+  if (state?.parent !== undefined) state.parent.checkAt = checkAt;
+}
+
+function hasParentEnded(run: LiveRun, parent: ParentRun): Promise<boolean> {
+  return performActivity(run, checkParentRequest(parent), { start: startActivity, ended: () => undefined });
+}
+
+function cancelOrphan({ inbox }: LiveRun, { runId }: ParentRun): void {
+  inbox.cancelReason ??= `The run "${runId}", which started this one, has ended`;
+  inbox.cancelAsked = true;
 }

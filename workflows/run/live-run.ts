@@ -7,6 +7,7 @@ import type { AgentSnapshot } from '../../src/core/domain/agent/agent-snapshot.t
 import type { JsonObject } from '../../src/core/domain/json/json.ts';
 import type { Missing } from '../../src/core/domain/errors/missing.ts';
 import type { RunResultFields } from '../../src/core/domain/run/result.ts';
+import type { SessionKind } from '../../src/core/domain/sessions/session-input.ts';
 import type { StepValuesAnswer } from '../../src/core/protocol.ts';
 import type { RunState } from '../../src/core/loop/state/run-state.ts';
 import type { Inbox } from '../../src/core/loop/state/inbox.ts';
@@ -56,6 +57,8 @@ export interface LiveRun {
   document?: AgentDocument;
   /** Whom the run acts for. Present in its first execution. */
   principal?: Principal;
+  /** The kind of session that the run begins as. Present in the first execution of a session. */
+  opensAs?: SessionKind;
   snapshot?: AgentSnapshot;
   state?: RunState;
   /** True if the agent could not be resolved, and the worker has `notifyEnded`. */

@@ -68,7 +68,7 @@ export function performActivity<Input, Output, Outcome>(
     },
     (error: unknown) => {
       ended();
-      const missing = missingOnWorker(call, error, wait, Date.now());
+      const missing = call.isOptional ? undefined : missingOnWorker(call, error, wait, Date.now());
       if (missing === undefined || !patched(ANOTHER_WORKER)) return call.failed(error);
       if (CancellationScope.current().consideredCancelled) return call.failed(isOwn(call.name) ? new CancelledFailure('CANCELLED') : error);
       return rescheduleElsewhere(run, call, scheduling, { missing, times: (wait?.times ?? -1) + 1 });

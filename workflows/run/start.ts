@@ -5,7 +5,7 @@ import { fromContinueAsNewState } from '../../src/core/loop/state/continue-as-ne
 import { checkContinueAsNewState, type StateCheck } from '../../src/core/wire-schemas/carry/continue-as-new-state-schema.ts';
 import { checkProgramInput } from '../../src/core/wire-schemas/program-input-schema.ts';
 import { checkRunInput } from '../../src/core/wire-schemas/run-input-schema.ts';
-import { type FirstStart, nameOfStart, noteKeeper, queriedInput } from '../../src/core/first-start.ts';
+import { type FirstStart, nameOfStart, noteKeeper, openingKind, queriedInput } from '../../src/core/first-start.ts';
 import type { RunStart } from './execute-run.ts';
 import { firstAgent } from '../../src/core/loop/handoffs/transfer-calls.ts';
 import { Inbox } from '../../src/core/loop/state/inbox.ts';
@@ -73,7 +73,7 @@ export function checkStart(raw: unknown, { isContinued, ...identity }: RunIdenti
   if (!read.ok) return { run: blank, ok: false, code: read.code, problem: `The input of the run is not valid: ${read.problem}` };
   const { start, deps } = read;
   noteKeeper(blank.inbox, start);
-  const run = { ...blank, agentName: nameOfStart(start), deps, ...queriedInput(start) };
+  const run = { ...blank, agentName: nameOfStart(start), deps, ...queriedInput(start), ...openingKind(start) };
   return { run, ok: true, start };
 }
 

@@ -9,7 +9,7 @@ import type { SessionPorts } from '../../src/core/sessions/session-ports.ts';
 import type { ProgramPorts } from '../../src/core/program/interpreter/program-ports.ts';
 import { runChild } from '../children/run-child.ts';
 import { continueBeforeSleep, continueDue } from './continue-due.ts';
-import { inTurn } from './turn-scope.ts';
+import { beside, inTurn } from './turn-scope.ts';
 import { reportTurn } from '../children/parent-link.ts';
 import { closeKept } from '../children/kept-sessions.ts';
 import { endChildren } from '../children/cancel-children.ts';
@@ -41,6 +41,7 @@ export function temporalPorts(run: ResolvedRun, observer: Required<Pick<RunPorts
     continueDue: (growth) => continueDue(run, growth),
     continueBeforeSleep: () => continueBeforeSleep(run),
     inTurn: (turn) => inTurn(run, turn),
+    beside,
     refreshAgent: () => scheduleActivity(run, refreshRequest(run)),
     readMessage: (call) => scheduleActivity(run, callInputRequest(call)),
     closeKept,

@@ -1,4 +1,5 @@
 import { CancellationScope, proxySinks } from '@temporalio/workflow';
+import type { Beside } from '../../src/core/sessions/session-ports.ts';
 import type { LonghaulSinks } from '../interceptors/worker-sinks.ts';
 import type { LiveRun } from './live-run.ts';
 
@@ -17,6 +18,26 @@ export async function inTurn<Result>(run: LiveRun, turn: () => Promise<Result>):
     // Model calls of the next turn need a scope that is not cancelled.
     delete run.modelScope;
   }
+}
+
+/** Begins work beside the wait of a session, in a cancellation scope of its own: what it waits for is cancelled once it is given up. */
+export function beside<Outcome>(work: () => Promise<Outcome>): Beside<Outcome> {
+  const scope = new CancellationScope({ cancellable: true });
+  let outcome: Outcome | undefined;
+  scope.run(work).then(
+    (ended) => (outcome = ended),
+    () => undefined,
+  );
+  return {
+    get outcome() {
+      return outcome;
+    },
+    giveUp() {
+      if (outcome !== undefined) return;
+      longhaul.cancelRequested();
+      scope.cancel();
+    },
+  };
 }
 
 /** Cancels the turn that goes on, if a caller has interrupted it. */

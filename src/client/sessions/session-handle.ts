@@ -32,6 +32,7 @@ import type { OwnRuns } from '../principals/own-runs.ts';
 import { ReachedRun } from '../principals/reached-run.ts';
 import { principalAttributes } from '../principals/principal-attributes.ts';
 import { withSaved } from './with-saved.ts';
+import { answeringTurn } from './answering-turn.ts';
 import { type ReadSession, readTurn, waitForTurn } from './read-turn.ts';
 import { plainSessionLimits, SESSION_OPTIONS, type SessionLimitOptions, type SessionOptions, sessionTerms } from './session-options.ts';
 import { sessionAttributes, sessionMemo, startOfSession, startSession } from './session-start.ts';
@@ -142,17 +143,18 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
 
   /**
    * Sends a message and waits for the end of the turn that answers it. `timeout` is the time for both. Throws as `send`, `wait_timeout` if
-   * it takes longer, and the reason of the signal.
+   * it takes longer, `invalid_input` for a run that is no session, and the reason of the signal.
    */
   async ask(content: string | ContentPart[], options: SendOptions & WaitOptions = {}): Promise<TurnResult<Output, Unfinished>> {
     const { signal: _, ...sending } = options;
     // Its time begins now.
     const signal = waitSignal(options);
-    const { turn } = await this.send(content, sending);
-    if (turn !== undefined) return this.#reached.for(() => this.#wait(turn, options, signal));
-    // A message that was accepted before: its turn is the newest. Or the first message, whose turn may not have begun.
-    const { session } = await this.status();
-    return this.#reached.for(() => this.#wait(Math.max(1, session?.turns ?? 1), options, signal));
+    const receipt = await this.send(content, sending);
+    for (let turn = answeringTurn(this.id, receipt); ; turn += 1) {
+      const result = await this.#reached.for(() => this.#wait(turn, options, signal));
+      // A turn that was interrupted, for instance, may end before the model reads the message.
+      if (!result.unanswered?.includes(receipt.id)) return result;
+    }
   }
 
   /**

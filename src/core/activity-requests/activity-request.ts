@@ -16,6 +16,8 @@ export interface ActivityRequest<Input, Output, Outcome> {
   tier: 'remote' | 'local';
   options: ActivityOptions;
   input: Input;
+  /** The run can do without it: if a worker lacks something, it waits for no other worker. */
+  isOptional?: true;
   /** For a local activity: returns the same request as a remote activity, for another worker. */
   remotely?: () => ActivityRequest<Input, Output, Outcome>;
   returned: (output: Output) => Outcome;

@@ -47,16 +47,31 @@ export function summaryRequest(
 ): ActivityRequest<SummariseInput, SummariseOutput, SummaryOutcome> {
   const { snapshot } = run;
   const model = snapshot.window?.summaryModel ?? snapshot.model;
+  const isTitle = range.purpose === 'title';
   return {
     name: ACTIVITIES.summarise,
     tier: 'remote',
-    options:
-      range.purpose === 'title'
-        ? modelOptions(snapshot, `a title, by ${model}`)
-        : modelOptions(snapshot, compactionSummary(events, model), hooksMs(hooksFor(snapshot, 'pre_compact'))),
+    options: isTitle
+      ? titleOptions(snapshot, `a title, by ${model}`)
+      : modelOptions(snapshot, compactionSummary(events, model), hooksMs(hooksFor(snapshot, 'pre_compact'))),
+    ...(isTitle ? { isOptional: true } : {}),
     input: { ...runReference(run), agent: snapshot.digest, ...range },
     returned: summaryOutcome,
     failed: (error) => summaryFailure(model, error),
+  };
+}
+
+/** The longest time of one attempt at a title, and of all of them: a session shows without one. */
+const TITLE_MS = { attempt: 30_000, all: 60_000 };
+
+/** Returns the options of the activity that makes a title. It is not waited for once it is given up. */
+function titleOptions(snapshot: AgentSnapshot, summary: string): ActivityOptions {
+  return {
+    ...modelOptions(snapshot, summary),
+    startToCloseTimeout: Math.min(snapshot.timing.modelTimeoutMs, TITLE_MS.attempt),
+    scheduleToCloseTimeout: TITLE_MS.all,
+    cancellationType: ActivityCancellationType.TRY_CANCEL,
+    retry: { maximumAttempts: 2, initialInterval: '1s' },
   };
 }
 

@@ -6,6 +6,8 @@ import type { Resolved } from '../domain/run/resolved.ts';
 import { isJsonObject } from '../domain/json/json.ts';
 import type { ParentInput } from '../domain/run/parent-run.ts';
 import { overridesIn } from '../domain/run/overrides.ts';
+import type { SessionInput } from '../domain/sessions/session-input.ts';
+import type { SessionOverrides } from '../domain/sessions/session-state.ts';
 import { oneLine } from '../domain/content/text.ts';
 import { ACTIVITIES, type ChildInputAnswer, type ResolveAgentInput, type ResolveAgentOutput, type RunInput } from '../protocol.ts';
 import { type ActivityRequest, fits, type RequestingRun, runReference, SCHEDULE_TO_CLOSE, HEARTBEAT_TIMEOUT } from './activity-request.ts';
@@ -20,7 +22,7 @@ export const RESOLVE: ActivityOptions = {
 
 /** Asks a worker for the agent, as it is pinned for the whole run. */
 export function resolveRequest(run: { key?: string }, input: RunInput): ActivityRequest<ResolveAgentInput, ResolveAgentOutput, Resolved> {
-  const { agent, document, flow, maxIterations, limits, deps, principal, parent, fromCall } = input;
+  const { agent, document, flow, maxIterations, limits, deps, principal, parent, fromCall, session } = input;
   return {
     name: ACTIVITIES.resolveAgent,
     tier: 'remote',
@@ -32,6 +34,7 @@ export function resolveRequest(run: { key?: string }, input: RunInput): Activity
       ...(flow === undefined ? {} : { flow }),
       ...(maxIterations === undefined ? {} : { maxIterations }),
       ...(limits === undefined ? {} : { limits }),
+      ...pricedBy(session),
       ...leftOf(parent),
       ...(parent === undefined || fromCall === undefined ? {} : { ofCall: { ...fromCall, runId: parent.runId } }),
       ...(parent?.permissions === undefined ? {} : { permissions: parent.permissions }),
@@ -59,21 +62,50 @@ function leftOf({ left, kept }: Partial<ParentInput> = {}): Pick<ResolveAgentInp
   return left.costUsd === undefined ? {} : { left: { costUsd: left.costUsd } };
 }
 
+/** A session that has a limit in dollars: the prices of the models must be known. */
+function pricedBy(session: SessionInput | undefined): Pick<ResolveAgentInput, 'priced'> {
+  const { costUsd } = session?.limits ?? {};
+  return costUsd === undefined || costUsd === null ? {} : { priced: true };
+}
+
 /** Asks a worker for an agent that takes over from the one that acts. It gets the tags of the run, and no other overrides of its start. */
 export function handoffRequest(run: RequestingRun, agent: string): ActivityRequest<ResolveAgentInput, AgentSnapshot, Resolved> {
+  const { costUsd } = run.state?.limits ?? {};
+  // The limit in dollars holds for the whole run: the prices of the models must be known.
+  const limits = costUsd === undefined ? {} : { limits: { costUsd } };
+  return laterRequest(run, { agent, summary: `${run.snapshot.name} → ${agent}`, terms: limits });
+}
+
+/** Asks a worker for the agent of a session once more, with the overrides of the start and the present deps. Limits that were raised since are no such overrides. */
+export function refreshRequest(run: RequestingRun): ActivityRequest<ResolveAgentInput, AgentSnapshot, Resolved> {
+  const { name } = run.snapshot;
+  return laterRequest(run, { agent: name, summary: `${name} again`, terms: run.state?.session?.overrides ?? {} });
+}
+
+/** An agent that is resolved in the middle of a run, and the limits and settings that it has besides its own. */
+interface LaterAgent {
+  agent: string;
+  summary: string;
+  terms: SessionOverrides;
+}
+
+function laterRequest(
+  run: RequestingRun,
+  { agent, summary, terms }: LaterAgent,
+): ActivityRequest<ResolveAgentInput, AgentSnapshot, Resolved> {
   const { name: from, tags } = run.snapshot;
-  const { deps = {}, limits, parent, principal } = run.state ?? {};
+  const { deps = {}, parent, principal, session } = run.state ?? {};
   return {
     name: ACTIVITIES.resolveAgent,
     tier: 'remote',
-    options: { ...RESOLVE, summary: oneLine(`${from} → ${agent}`, 200) },
+    options: { ...RESOLVE, summary: oneLine(summary, 200) },
     input: {
       ...runReference(run),
       agent,
       from,
-      // The limit in dollars holds for the whole run: the prices of the models must be known.
-      ...(limits?.costUsd === undefined ? {} : { limits: { costUsd: limits.costUsd } }),
       ...(tags === undefined ? {} : { tags }),
+      ...terms,
+      ...pricedBy(session),
       ...(parent?.permissions === undefined ? {} : { permissions: parent.permissions }),
       ...(parent?.hooks === undefined ? {} : { hooks: parent.hooks }),
       ...(principal === undefined ? {} : { principal: true }),
@@ -82,14 +114,6 @@ export function handoffRequest(run: RequestingRun, agent: string): ActivityReque
     returned: (snapshot) => ({ type: 'resolved', snapshot }),
     failed: (error) => unresolved(`Agent "${agent}"`, error),
   };
-}
-
-/** Asks a worker for the agent of a session once more, with the overrides of the start and the present deps. */
-export function refreshRequest(run: RequestingRun): ActivityRequest<ResolveAgentInput, AgentSnapshot, Resolved> {
-  const { name } = run.snapshot;
-  const { overrides = {} } = run.state?.session ?? {};
-  const request = handoffRequest(run, name);
-  return { ...request, options: { ...RESOLVE, summary: oneLine(`${name} again`, 200) }, input: { ...request.input, ...overrides } };
 }
 
 /** Returns the parts of the result of `resolveAgent`. */

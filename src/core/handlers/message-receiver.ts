@@ -2,6 +2,7 @@ import type { ErrorCode } from '../domain/errors/error.ts';
 import type { Inbox } from '../loop/state/inbox.ts';
 import type { Principal } from '../domain/run/principal.ts';
 import type { RunState } from '../loop/state/run-state.ts';
+import type { SessionKind } from '../domain/sessions/session-input.ts';
 
 /**
  * The requests that a run accepts from callers, and their effects. The handlers of the workflow use them, and so does the client
@@ -16,6 +17,8 @@ export interface MessageReceiver {
   readonly state?: RunState;
   /** Whom the run acts for, before it has a state. */
   readonly principal?: Principal;
+  /** The kind of session that the run begins as, before it has a state. Absent for a run that ends with its answer. */
+  readonly opensAs?: SessionKind;
 }
 
 /** The reason for refusing a request. */
@@ -42,10 +45,14 @@ export interface RequestKind<Input, Receipt> {
 }
 
 /** Returns why a run accepts no requests at the moment, or no more at all; undefined if it accepts them. */
-export function unavailable({ runId, inbox }: MessageReceiver, about: Parameters<Inbox['isBusy']>[0]): Refusal | undefined {
-  if (inbox.closed) return { code: 'run_ended', message: `Run "${runId}" has ended: start a new one` };
-  if (!inbox.isBusy(about)) return undefined;
-  return { code: 'busy', message: `Run "${runId}" accepts no requests until it has continued as new: send it again in a moment` };
+export function unavailable(run: MessageReceiver, about: Parameters<Inbox['isBusy']>[0]): Refusal | undefined {
+  if (run.inbox.closed || !run.inbox.isBusy(about)) return ended(run);
+  return { code: 'busy', message: `Run "${run.runId}" accepts no requests until it has continued as new: send it again in a moment` };
+}
+
+/** Returns the refusal of a run that has ended; undefined for one that goes on. */
+export function ended({ runId, inbox }: MessageReceiver): Refusal | undefined {
+  return inbox.closed ? { code: 'run_ended', message: `Run "${runId}" has ended: start a new one` } : undefined;
 }
 
 /** Returns why a run has no room for one more request; undefined if it has. There is room again once the loop has applied the others. */

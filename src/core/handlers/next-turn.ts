@@ -1,14 +1,13 @@
 import type { NextTurnInput } from '../domain/children/kept-agent.ts';
-import type { RunState } from '../loop/state/run-state.ts';
 import { nextTurnProblem } from '../wire-schemas/requests/next-turn-schema.ts';
-import { invalidRequest, type RequestKind, unavailable } from './message-receiver.ts';
+import { ended, invalidRequest, type MessageReceiver, type RequestKind } from './message-receiver.ts';
 
 /** Takes the next message of the run that keeps a session. A message that is sent again is ignored. */
 export const nextTurn: RequestKind<NextTurnInput, void> = {
   description: 'Between runs: the run that keeps this session sends its next message: {"turn", "content", "runs", "left"?}',
   refusal(run, input) {
-    const problem = nextTurnProblem(input) ?? (isKept(run.state) ? undefined : 'the run is no session that another run keeps');
-    return problem === undefined ? unavailable(run, 'messages') : invalidRequest(run, 'nextTurn', problem);
+    const problem = nextTurnProblem(input) ?? (isKept(run) ? undefined : 'the run is no session that another run keeps');
+    return problem === undefined ? ended(run) : invalidRequest(run, 'nextTurn', problem);
   },
   take({ state, inbox }, input) {
     // A session that was paused with that run goes on with it.
@@ -18,6 +17,6 @@ export const nextTurn: RequestKind<NextTurnInput, void> = {
 };
 
 /** True for a session that another run keeps. */
-export function isKept(state: RunState | undefined): boolean {
-  return state?.session !== undefined && state.parent?.kept === true;
+export function isKept({ state, opensAs }: Pick<MessageReceiver, 'state' | 'opensAs'>): boolean {
+  return state === undefined ? opensAs === 'kept session' : state.session !== undefined && state.parent?.kept === true;
 }

@@ -15,9 +15,16 @@ export const send: RequestKind<SendInput, MessageReceipt> = {
   take(run, { id, content, mode }, { now }) {
     const message: QueuedMessage = { id, content, ...(mode === undefined || mode === 'queue' ? {} : { mode }), timestamp: now / 1000 };
     const position = positionOf(run.state, message);
-    const isNew = run.inbox.add(message);
-    const turn = turnOf(run.state);
-    return { version: 1, id, status: isNew ? 'queued' : 'duplicate', queued: run.inbox.queued, ...(isNew ? { ...position, ...turn } : {}) };
+    const isNew = run.inbox.add(message, nextAnswer(run));
+    const turn = run.inbox.turnOf(id);
+    return {
+      version: 1,
+      id,
+      status: isNew ? 'queued' : 'duplicate',
+      queued: run.inbox.queued,
+      ...(isNew ? position : {}),
+      ...(turn === undefined ? {} : { turn }),
+    };
   },
 };
 
@@ -35,7 +42,7 @@ function refusal(run: MessageReceiver, input: unknown, now: number): Refusal | u
   const message = input as SendInput;
   const foreign = ofAnother(run, message.principal);
   if (foreign !== undefined) return foreign;
-  if (isKept(state) && state?.status === 'idle') {
+  if (isKept(run) && state?.status === 'idle') {
     const reason = `is kept by run "${state.parent?.runId}" and takes messages while that waits for an answer: send to that run`;
     return { code: 'invalid_input', message: `Session "${runId}" ${reason}` };
   }
@@ -66,10 +73,11 @@ function limitReached({ runId, state }: MessageReceiver, now: number): Refusal |
   };
 }
 
-/** Returns the turn of a session that answers a message. */
-function turnOf(state: RunState | undefined): Pick<MessageReceipt, 'turn'> {
-  if (state?.session === undefined) return {};
-  return { turn: state.session.turn?.number ?? state.session.turns + 1 };
+/** Returns the number of the turn that answers a message to a session: the one that goes on, or the next. */
+function nextAnswer({ state, opensAs }: MessageReceiver): number | undefined {
+  if (state === undefined) return opensAs === undefined ? undefined : 1;
+  const { session } = state;
+  return session && (session.turn?.number ?? session.turns + 1);
 }
 
 /**

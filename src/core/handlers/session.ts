@@ -6,9 +6,11 @@ import type {
   RefreshReceipt,
   ResetReceipt,
 } from '../domain/sessions/session-requests.ts';
+import type { SessionKind } from '../domain/sessions/session-input.ts';
 import { isSession } from '../sessions/open-session.ts';
 import { closeProblem, interruptProblem } from '../wire-schemas/requests/session-schema.ts';
-import { invalidRequest, type MessageReceiver, type Refusal, type RequestKind, unavailable } from './message-receiver.ts';
+import { ended, invalidRequest, type MessageReceiver, type Refusal, type RequestKind, unavailable } from './message-receiver.ts';
+import { isKept } from './next-turn.ts';
 
 /** Interrupts the turn of a session that goes on. The session stays usable. */
 export const interrupt: RequestKind<InterruptInput, InterruptReceipt> = {
@@ -16,13 +18,18 @@ export const interrupt: RequestKind<InterruptInput, InterruptReceipt> = {
   refusal(run, input) {
     const problem = interruptProblem(input ?? {});
     return problem === undefined
-      ? ((isOpening(run) ? undefined : noSession(run, 'interrupt')) ?? unavailable(run, 'decisions'))
+      ? (noSession(run, 'interrupt', 'kept session') ?? unavailableFor(run))
       : invalidRequest(run, 'interrupt', problem);
   },
   take(run, input) {
     const { inbox } = run;
     const { turn, reason, by } = (input as InterruptInput | null | undefined) ?? {};
     const current = presentTurn(run);
+    if (turn !== undefined && turn !== current && turn === inbox.nextTurn?.turn) {
+      // The run that keeps the session has given up the turn before it could begin.
+      inbox.takeNextTurn();
+      return { version: 1, interrupted: true, turn };
+    }
     if (current === undefined || (turn !== undefined && turn !== current)) return { version: 1, interrupted: false };
     const why = [reason, by === undefined ? undefined : `(${by})`].filter((part) => part !== undefined).join(' ');
     inbox.turnInterrupt = { turn: current, ...(why === '' ? {} : { cancelReason: why }) };
@@ -35,7 +42,9 @@ export const close: RequestKind<CloseInput, CloseReceipt> = {
   description: 'Closes a session after the turn that goes on: {"by"?: "name"}',
   refusal(run, input) {
     const problem = closeProblem(input ?? {});
-    return problem === undefined ? (noSession(run, 'close') ?? unavailable(run, 'decisions')) : invalidRequest(run, 'close', problem);
+    return problem === undefined
+      ? (noSession(run, 'close', 'session', 'kept session') ?? unavailableFor(run))
+      : invalidRequest(run, 'close', problem);
   },
   take({ inbox, state }, input) {
     inbox.closing = { by: (input as CloseInput | null | undefined)?.by ?? null };
@@ -73,9 +82,9 @@ function presentTurn({ inbox, state }: MessageReceiver): number | undefined {
   return session?.turn?.number ?? (parent?.kept ? (inbox.nextTurn?.turn ?? (session?.opens ? 1 : undefined)) : undefined);
 }
 
-/** True for a session that another run keeps, before its agent is resolved. */
-function isOpening({ inbox, state }: MessageReceiver): boolean {
-  return state === undefined && inbox.reportTo !== undefined;
+/** Returns why a session takes no requests. The run that keeps one sends them as Signals, of which none may be lost. */
+function unavailableFor(run: MessageReceiver): Refusal | undefined {
+  return isKept(run) ? ended(run) : unavailable(run, 'decisions');
 }
 
 function pinned({ runId, state }: MessageReceiver): Refusal | undefined {
@@ -83,8 +92,9 @@ function pinned({ runId, state }: MessageReceiver): Refusal | undefined {
   return { code: 'invalid_input', message: `Session "${runId}" keeps its agent ("refresh" is "never"): start another session` };
 }
 
-/** Returns the refusal of a request that only a session takes; undefined for a session. */
-function noSession({ runId, state }: MessageReceiver, request: string): Refusal | undefined {
+/** Returns the refusal of a request that only a session takes; undefined for a session. `opening`: the kinds that take it before they have a state. */
+function noSession({ runId, state, opensAs }: MessageReceiver, request: string, ...opening: SessionKind[]): Refusal | undefined {
+  if (state === undefined && opensAs !== undefined && opening.includes(opensAs)) return undefined;
   // This state is short: the first activity of the run resolves the agent.
   if (state === undefined) return { code: 'busy', message: `Run "${runId}" has not resolved its agent yet: send it again in a moment` };
   if (isSession(state)) return undefined;

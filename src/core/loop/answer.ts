@@ -2,7 +2,7 @@
 
 import type { JsonValue } from '../domain/json/json.ts';
 import type { RecordedResponse } from '../domain/model/recorded-response.ts';
-import { endFailed, endAtLimit } from './endings/endings.ts';
+import { endCancelled, endFailed, endAtLimit } from './endings/endings.ts';
 import { guardrailsOf } from '../domain/guardrails/guardrail.ts';
 import { endTurn } from './flows/turns.ts';
 import type { Answered, NextStep } from './next-step.ts';
@@ -68,6 +68,8 @@ export function finish(state: RunState, ports: RunPorts, answered: Answered): Ne
 export function accept(state: RunState, ports: RunPorts, { final, ...answered }: Answered, checked = false): NextStep {
   const shown = checked ? { ...answered, checked: true as const } : answered;
   if (final) return { type: 'finish', ending: { status: 'max_iterations_reached', stopReason: 'step_limit', ...shown } };
+  // An interrupted turn of a session reads no more messages: the next one answers them.
+  if (state.session !== undefined && ports.cancelRequested()) return endCancelled(state);
   if (takeMessages(state, ports) || endTurn(state, answered.output)) return { type: 'call_model', final: false };
   state.context.finalResult = answered.output;
   return { type: 'finish', ending: { status: 'completed', stopReason: 'final_answer', ...shown } };

@@ -14,7 +14,7 @@ import { takeTurn } from './flows/turns.ts';
 import { agentOfStep } from './handoffs/transfer-calls.ts';
 import { endCancelled, endFailed, endAtLimit } from './endings/endings.ts';
 import { limitReached } from './limits/limits.ts';
-import { takeMessages } from './requests/messages.ts';
+import { takeMessages, takeRequests } from './requests/messages.ts';
 import type { NextStep, Position } from './next-step.ts';
 import { settlePermissions } from './permissions/permission-changes.ts';
 import { hooksOfStep } from './hooks/hooked-calls.ts';
@@ -40,9 +40,12 @@ export async function runModelPhase(state: RunState, ports: RunPorts, position: 
   const paused = ports.inbox.paused ? await waitWhilePaused(state, ports, position) : undefined;
   if (paused !== undefined) return paused;
   if (ports.inbox.permissionChanges.length > 0) await settlePermissions(state, ports);
-  takeMessages(state, ports);
+  // Messages that no model would read any more are answered by the next turn of a session.
+  if (state.session === undefined) takeMessages(state, ports);
+  else takeRequests(state, ports);
   if (ports.cancelRequested()) return endCancelled(state);
   if (limitReached(state, ports.now(), position) !== undefined) return stopAtLimit(state, ports, position);
+  if (state.session !== undefined) takeMessages(state, ports);
   if (isParallel(state)) return startBranches(state, ports);
   const stopped = state.handoffs?.flow?.isDue ? await takeTurn(state, ports) : undefined;
   if (stopped !== undefined) return stopped;

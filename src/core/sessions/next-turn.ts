@@ -14,12 +14,10 @@ export function isAsked({ parent }: OpenSession, inbox: Inbox): boolean {
 }
 
 /**
- * Begins the turn with the message of the run that keeps the session, within the part of the limits that the message gives. Returns
- * the ending of the turn if the message cannot be read.
+ * Records the message of the run that keeps the session, whose turn has the part of the limits that the message gives. Returns the
+ * ending of the turn if the message cannot be read.
  */
-export async function takeNextTurn(state: OpenSession, ports: SessionPorts): Promise<Ending | undefined> {
-  const next = ports.inbox.takeNextTurn();
-  if (next === undefined) return undefined;
+export async function readNextTurn(state: OpenSession, ports: SessionPorts, next: NextTurnInput): Promise<Ending | undefined> {
   applyTerms(state, ports, next);
   // Awaited only on demand: in the sandbox every promise costs a stack trace.
   const message: MessageContent =
@@ -43,6 +41,7 @@ function applyTerms(state: OpenSession, ports: SessionPorts, { left, runs, permi
   else parent.left = left;
   if (parent.tree !== undefined) parent.tree = { ...parent.tree, runs };
   state.limits = narrowLimits(state.snapshot.limits, left);
+  delete state.session.unraised;
   if (permissions === undefined) return;
   parent.permissions = permissions;
   const [own = { mode: 'default' as const }] = state.snapshot.permissions ?? [];

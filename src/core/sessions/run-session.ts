@@ -4,16 +4,16 @@ import { endCancelled } from '../loop/endings/endings.ts';
 import { firstAgent } from '../loop/handoffs/transfer-calls.ts';
 import type { Ending, RunPosition } from '../loop/next-step.ts';
 import type { SessionPorts } from './session-ports.ts';
-import { takeMessages, takeRequests } from '../loop/requests/messages.ts';
+import { takeMessages } from '../loop/requests/messages.ts';
 import { type LoopEnd, BEGINNING, runTurn, type TurnEnd } from '../loop/run-loop.ts';
-import { clearConversation } from './clear-conversation.ts';
 import { compactAfterTurns } from './compact-after-turns.ts';
-import { isAsked, takeNextTurn } from './next-turn.ts';
+import { readNextTurn } from './next-turn.ts';
 import type { OpenSession } from './open-session.ts';
-import { nameSession } from './name-session.ts';
+import { noteAnswer } from './name-session.ts';
 import { isRefreshDue, refreshAgent } from './refresh-agent.ts';
 import { spentBySession } from './spent.ts';
 import { beginTurn, endTurn } from './turns.ts';
+import { waitForMessage } from './wait-for-message.ts';
 
 /**
  * Runs a session: a turn for the messages that have arrived, then a wait without a timer for the next. An error, a limit or a
@@ -32,56 +32,52 @@ export async function runSession(state: OpenSession, ports: SessionPorts, from: 
       if (woken === 'ended') return { type: 'finished', result: closeSession(state, ports) };
       position = BEGINNING;
     }
-    const isNew = session.turn === undefined;
-    const refreshes = isNew && isRefreshDue(state, ports.now());
-    if (isNew) beginTurn(state, ports);
     const at = position;
     const end = await ports.inTurn(async () => {
-      const unread = isNew ? await takeNextTurn(state, ports) : undefined;
-      if (unread !== undefined) return { type: 'finish' as const, ending: unread };
-      if (isNew && refreshes) await refreshAgent(state, ports);
-      if (isNew) await compactAfterTurns(state, ports);
-      return unlessCancelled(state, ports, await runTurn(state, ports, at));
+      const ended = session.turn === undefined ? await openTurn(state, ports) : undefined;
+      return ended ?? unlessInterrupted(state, ports, await runTurn(state, ports, at));
     });
-    if (end.type === 'continue') return end;
+    if (end.type === 'continue') {
+      // The next execution may be on a worker of another build: the agent is resolved again before the next turn.
+      session.refreshDue = true;
+      return end;
+    }
     await ports.endChildren(state);
-    const { turn } = endTurn(state, ports, end.ending);
+    const { turn, status } = endTurn(state, ports, end.ending);
     ports.recorded?.(state);
     if (state.parent?.kept) await ports.turnEnded(state.parent.runId, turn);
-    if (session.generateTitle && end.ending.status === 'completed') {
-      await nameSession(state, ports);
-      ports.recorded?.(state);
-    }
+    if (status === 'completed') noteAnswer(state);
     position = IDLE;
   }
 }
 
-/** Returns the end of a turn, which was cancelled if a caller has asked for it: a call whose worker dies at that moment fails, and is not cancelled. */
-function unlessCancelled(state: OpenSession, ports: SessionPorts, end: TurnEnd): TurnEnd {
-  return end.type === 'finish' && end.ending.status === 'error' && ports.cancelRequested() ? endCancelled(state) : end;
+/** Begins a turn with the messages that it answers. Returns its end if the message of the run that keeps the session cannot be read. */
+async function openTurn(state: OpenSession, ports: SessionPorts): Promise<TurnEnd | undefined> {
+  const refreshes = isRefreshDue(state, ports.now());
+  const next = state.session.opens ? undefined : ports.inbox.takeNextTurn();
+  beginTurn(state, ports, next?.turn);
+  const ending = next && (await readNextTurn(state, ports, next));
+  if (ending !== undefined) return { type: 'finish', ending };
+  if (refreshes) await refreshAgent(state, ports);
+  await compactAfterTurns(state, ports);
+  // However the turn ends, it has taken what it began for: the next one does not begin for the same messages again.
+  if (!ports.cancelRequested()) takeMessages(state, ports);
+  return undefined;
+}
+
+/**
+ * Returns the end of a turn, which is cancelled if a caller has interrupted it: its receipt says so, also if the answer arrived in the
+ * same task. A call whose worker dies while it is cancelled fails.
+ */
+function unlessInterrupted(state: OpenSession, ports: SessionPorts, end: TurnEnd): TurnEnd {
+  if (end.type === 'continue' || end.ending.status === 'cancelled') return end;
+  const isInterrupted = ports.inbox.turnInterrupt !== undefined || (end.ending.status === 'error' && ports.cancelRequested());
+  if (!isInterrupted) return end;
+  state.context.finalResult = null;
+  return endCancelled(state);
 }
 
 const IDLE: RunPosition = { type: 'idle' };
-
-/** Waits until there is a message to answer. `ended`: the session is closed or cancelled. `continue`: it goes on waiting in the next execution. */
-async function waitForMessage(state: OpenSession, ports: SessionPorts): Promise<'message' | 'ended' | 'continue'> {
-  const { session } = state;
-  const { inbox } = ports;
-  for (;;) {
-    const { received } = inbox;
-    if (ports.cancelRequested()) return 'ended';
-    if (session.resetDue) await clearConversation(state, ports);
-    if (isAsked(state, inbox)) return 'message';
-    if (inbox.closing !== undefined) return 'ended';
-    takeRequests(state, ports);
-    if (state.status !== 'idle') {
-      state.status = 'idle';
-      ports.recorded?.(state);
-    }
-    if (ports.continueBeforeSleep()) return 'continue';
-    await ports.until(() => isAsked(state, inbox) || inbox.closing !== undefined || inbox.received > received);
-  }
-}
 
 /** Closes a session: its output is the answer of its last turn, and its amounts are those of all turns. */
 function closeSession(state: OpenSession, ports: SessionPorts): RunResultFields {

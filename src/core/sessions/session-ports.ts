@@ -5,12 +5,22 @@ import type { MessageContent } from '../domain/sessions/message-content.ts';
 import type { RunPorts } from '../loop/ports.ts';
 import type { RunState } from '../loop/state/run-state.ts';
 
+/** Work beside the wait for a message. */
+export interface Beside<Outcome> {
+  /** Undefined until the work has ended. */
+  readonly outcome: Outcome | undefined;
+  /** Gives the work up: its outcome is not waited for any more. */
+  giveUp(): void;
+}
+
 /** Every effect of a session. */
 export interface SessionPorts extends RunPorts {
   /** True if a session should go on in the next execution before it waits: waking it would replay a long history. */
   continueBeforeSleep(): boolean;
   /** Runs a turn of a session, which an interrupt cancels: meanwhile `cancelRequested` is true once a caller has interrupted it. */
   inTurn<Result>(run: () => Promise<Result>): Promise<Result>;
+  /** Begins work that goes on while the session waits for a message. It must not reject. */
+  beside<Outcome>(work: () => Promise<Outcome>): Beside<Outcome>;
   /** Resolves the agent of the session again, with the deps that the session has now. */
   refreshAgent(): Promise<Resolved>;
   /** Reads a message that is too large to be stored again, from the call of the run that keeps the session. */

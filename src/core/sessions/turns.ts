@@ -7,10 +7,14 @@ import { beginRecall, recordEvent } from '../loop/state/run-state.ts';
 import type { OpenSession } from './open-session.ts';
 import { withTurn } from './spent.ts';
 
-/** Begins a turn: what the limits of the agent count begins anew, and the conversation goes on. */
-export function beginTurn(state: OpenSession, ports: Pick<RunPorts, 'now'>): void {
+/**
+ * Begins a turn: what the limits of the agent count begins anew, and the conversation goes on. `number`: that of a later turn, if the
+ * run which keeps the session has given up those before it.
+ */
+export function beginTurn(state: OpenSession, ports: Pick<RunPorts, 'now' | 'inbox'>, number = 0): void {
   const { session, context } = state;
-  session.turns += 1;
+  session.turns = Math.max(session.turns + 1, number);
+  ports.inbox.leaveTo(session.turns);
   session.turn = { number: session.turns, stepsBefore: context.currentStep };
   delete session.opens;
   context.finalResult = null;
@@ -39,17 +43,22 @@ export function endTurn(state: OpenSession, ports: RunPorts, ending: Ending): Tu
   delete state.endedChildren;
   const { steps: _, ...result } = closeRun(state, ports, ending);
   const { cancelReason } = ports.inbox.turnInterrupt ?? {};
+  const unread = ports.inbox.leaveTo(number + 1);
+  const unanswered = unread.length === 0 ? {} : { unanswered: unread };
   const turn: TurnResultFields = {
     ...result,
     ...(cancelReason === undefined ? {} : { cancelReason }),
     turn: number,
     firstStep: stepsBefore + 1,
+    ...unanswered,
   };
   session.spent = withTurn(session.spent, result);
   // The next execution knows that text, and no result of a turn.
   if (result.output === state.thought) delete session.output;
   else session.output = result.output;
   delete session.turn;
+  state.limits = session.unraised ?? state.limits;
+  delete session.unraised;
   session.idleSince = ports.now();
   ports.inbox.endTurn();
   state.status = 'idle';
@@ -57,7 +66,7 @@ export function endTurn(state: OpenSession, ports: RunPorts, ending: Ending): Tu
   recordEvent(state, ports, {
     author: state.snapshot.name,
     content: [],
-    turn: { number, status, stopReason, ...(error === undefined ? {} : { error: error.message }) },
+    turn: { number, status, stopReason, ...(error === undefined ? {} : { error: error.message }), ...unanswered },
   });
   state.turns = [...(state.turns ?? []), turn];
   return turn;

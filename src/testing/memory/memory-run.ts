@@ -11,6 +11,7 @@ import type { Decision } from '../../core/domain/approvals/approval.ts';
 import { errorMessage } from '../../core/domain/errors/error.ts';
 import type { JsonObject } from '../../core/domain/json/json.ts';
 import type { RunResultFields } from '../../core/domain/run/result.ts';
+import type { SessionKind } from '../../core/domain/sessions/session-input.ts';
 import { closeRun, closeUnstarted } from '../../core/loop/endings/close-run.ts';
 import { endedWithHooks, hasEndHooks } from '../../core/loop/hooks/end-hooks.ts';
 import { Inbox } from '../../core/loop/state/inbox.ts';
@@ -22,6 +23,7 @@ import {
   firstState,
   noteKeeper,
   nameOfStart,
+  openingKind,
   type QueriedInput,
   queriedInput,
   withOpening,
@@ -31,6 +33,7 @@ import { childProblem, referringToCall } from '../../core/activity-requests/chil
 import { callInputRequest } from '../../core/activity-requests/next-turn-requests.ts';
 import type { ChildCall, ChildOutcome } from '../../core/domain/children/child-call.ts';
 import type { ProgramPorts } from '../../core/program/interpreter/program-ports.ts';
+import { begunWork } from '../../core/sessions/begun-work.ts';
 import type { SessionPorts } from '../../core/sessions/session-ports.ts';
 import type { RunState } from '../../core/loop/state/run-state.ts';
 import type { MemoryActivities } from './memory-activities.ts';
@@ -62,6 +65,7 @@ export class MemoryRun {
   readonly programInput?: NonNullable<QueriedInput['programInput']>;
   readonly document?: NonNullable<QueriedInput['document']>;
   readonly input?: NonNullable<QueriedInput['input']>;
+  readonly opensAs?: SessionKind;
   readonly #parts: MemoryRunParts;
   readonly #children = new Set<MemoryRun>();
   readonly #sessions: MemorySessions;
@@ -73,7 +77,7 @@ export class MemoryRun {
     this.runId = runId;
     this.agentName = nameOfStart(start);
     this.deps = start.input.deps ?? {};
-    Object.assign(this, queriedInput(start));
+    Object.assign(this, queriedInput(start), openingKind(start));
     this.startedAt = parts.time.now();
     this.#start = start;
     this.#parts = parts;
@@ -169,6 +173,7 @@ export class MemoryRun {
       continueDue: () => false,
       continueBeforeSleep: () => false,
       inTurn: (turn) => turn(),
+      beside: begunWork,
       refreshAgent: () => activities.perform(refreshRequest(Object.assign(this, { snapshot: this.snapshot ?? snapshot }))),
       readMessage: (call) => activities.perform(callInputRequest(call)),
       closeKept: (kept) => this.#sessions.close(kept.map(({ runId }) => runId)),

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { buildSnapshot } from '../../../activities/agents/build-snapshot.ts';
 import { askHuman, defineAgent, defineTool } from '../../../src/index.ts';
+import type { PriceTable } from '../../../src/model/prices.ts';
 import { scriptedModel } from '../../../src/testing/index.ts';
 
 const agent = defineAgent({ name: 'one', model: 'p/m' });
@@ -159,6 +160,21 @@ describe('prices', () => {
           `Give it to the worker, in US dollars per million tokens: prices: {'${model}': {input: …, output: …}}`,
       }),
     );
+  });
+
+  test('a limit in dollars of its session needs the price of each model, that of titles included', () => {
+    const titled = defineAgent({ name: 'one', model: 'p/m', window: { summarise: false, summaryModel: 'p/small' } });
+    const problem = (prices: PriceTable) => () => buildSnapshot(titled, { ...circumstances, priced: true, prices });
+    const unknown = (model: string): unknown =>
+      expect.objectContaining({
+        code: 'invalid_agent',
+        message: expect.stringContaining(
+          `The limit "costUsd" of the session of agent "one" cannot be enforced: the price of model "${model}" is not known`,
+        ),
+      });
+    expect(problem({})).toThrow(unknown('p/m'));
+    expect(problem({ 'p/m': cheap })).toThrow(unknown('p/small'));
+    expect(problem({ 'p/m': cheap, 'p/small': cheap })).not.toThrow();
   });
 
   test('a limit in dollars uses the prices of the worker, and needs no price for a model that is not called', () => {

@@ -137,9 +137,12 @@ test('the snapshot of a worker without hooks, prices and attributes has none of 
   for (const name of ['authorize', 'notify', 'prices', 'waitingForAttribute']) expect(snapshot).not.toHaveProperty(name);
 });
 
-test('a run whose limit in dollars could not be enforced is refused without a retry', async () => {
+test.each([
+  ['a run', { limits: { costUsd: 1 } }],
+  ['a session', { priced: true as const }],
+])('%s whose limit in dollars could not be enforced is refused without a retry', async (_, terms) => {
   const resolve = resolving(runtime());
-  await expect(resolve({ agent: 'clerk', limits: { costUsd: 1 } })).rejects.toMatchObject({
+  await expect(resolve({ agent: 'clerk', ...terms })).rejects.toMatchObject({
     type: 'invalid_agent',
     nonRetryable: true,
     message: expect.stringContaining('the price of model "p/m" is not known'),

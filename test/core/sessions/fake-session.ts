@@ -3,17 +3,20 @@ import type { Event } from '../../../src/core/domain/record/event.ts';
 import type { ParentInput } from '../../../src/core/domain/run/parent-run.ts';
 import type { RunResultFields } from '../../../src/core/domain/run/result.ts';
 import type { SessionInput } from '../../../src/core/domain/sessions/session-input.ts';
-import { firstState } from '../../../src/core/first-start.ts';
+import { firstState, openingKind } from '../../../src/core/first-start.ts';
+import { jsonBytes, MAX_PAYLOAD_BYTES } from '../../../src/core/domain/json/payload-limit.ts';
 import type { RunPosition } from '../../../src/core/loop/next-step.ts';
-import type { ModelCallOutcome, SummaryOutcome } from '../../../src/core/loop/ports.ts';
+import type { ModelCallOutcome, SummaryOutcome, ToolOutcome } from '../../../src/core/loop/ports.ts';
 import { BEGINNING } from '../../../src/core/loop/run-loop.ts';
 import { fromContinueAsNewState, toContinueAsNewState } from '../../../src/core/loop/state/continue-as-new-state.ts';
 import { Inbox } from '../../../src/core/loop/state/inbox.ts';
 import type { RunState } from '../../../src/core/loop/state/run-state.ts';
 import { isSession, type OpenSession } from '../../../src/core/sessions/open-session.ts';
+import { begunWork } from '../../../src/core/sessions/begun-work.ts';
 import { runSession } from '../../../src/core/sessions/run-session.ts';
 import type { SessionPorts } from '../../../src/core/sessions/session-ports.ts';
 import { checkContinueAsNewState } from '../../../src/core/wire-schemas/carry/continue-as-new-state-schema.ts';
+import type { MessageReceiver } from '../../../src/core/handlers/message-receiver.ts';
 import { refuseUpdate, takeUpdate } from '../../../src/core/handlers/requests.ts';
 import type { UPDATES } from '../../../src/core/protocol.ts';
 import { quietPorts } from '../loop/fakes/quiet-ports.ts';
@@ -49,16 +52,24 @@ export interface SessionScript {
   terms?: SessionInput;
   /** The run that keeps the session. Default: none. */
   parent?: ParentInput;
+  /** Called before the agent of the session is resolved. */
+  earlier?: (run: MessageReceiver) => void;
   /** The input with which the session begins. Default: none. */
   input?: string;
   snapshot?: AgentSnapshot;
   /** One outcome for each model call. A function may read the session, or send requests to it. */
   model: (ModelCallOutcome | ((session: FakeSession) => ModelCallOutcome))[];
+  /** The outcome of a tool call. Default: a result. */
+  tool?: (session: FakeSession, toolCallId: string) => ToolOutcome;
   /** The callers that act while the session waits, one after the other. After the last one it is closed. */
   callers: SessionCaller[];
   /** The snapshots that the worker has when the agent is resolved again; an error if there are none. */
   refreshed?: AgentSnapshot[];
-  summarise?: () => SummaryOutcome;
+  /** Called while the agent is resolved again. */
+  duringRefresh?: SessionCaller;
+  /** True before a model call: the session continues as new there, once in each execution. */
+  continuesInTurn?: (session: FakeSession) => boolean;
+  summarise?: () => SummaryOutcome | Promise<SummaryOutcome>;
   /** True: the session continues as new before each wait. */
   continues?: boolean;
 }
@@ -90,6 +101,7 @@ export async function runFakeSession(script: SessionScript): Promise<FakeSession
       return takeUpdate({ runId: 'talk', state, inbox }, name, sent, session.now);
     },
   };
+  script.earlier?.({ runId: 'talk', inbox: session.inbox, ...openingKind(start) });
   const callers = [...script.callers];
   let position: RunPosition = BEGINNING;
   for (;;) {
@@ -97,6 +109,8 @@ export async function runFakeSession(script: SessionScript): Promise<FakeSession
     session.events.push(...session.state.context.events);
     if (end.type === 'finished') return { ...session, result: end.result };
     const carry = toContinueAsNewState(session.state, end.position, { executions: session.executions, inbox: session.inbox.carried() });
+    const bytes = jsonBytes(carry);
+    if (bytes > MAX_PAYLOAD_BYTES) throw new Error(`payload_too_large: ${bytes} bytes`);
     const checked = checkContinueAsNewState(JSON.parse(JSON.stringify(carry)));
     if (!checked.ok) throw new Error(checked.problem);
     const next = fromContinueAsNewState(checked.carry);
@@ -125,10 +139,15 @@ function portsOf(session: FakeSession, script: SessionScript, callers: SessionCa
       if (outcome === undefined) throw new Error(`The script has no answer to model call ${session.modelCalls}`);
       return Promise.resolve(typeof outcome === 'function' ? outcome(session) : outcome);
     },
-    runTool: ({ call }) => Promise.resolve({ type: 'result', status: 'success', content: [`${call.name} ran`], durationMs: 1 }),
+    runTool: ({ call }) =>
+      Promise.resolve(
+        script.tool?.(session, call.toolCallId) ?? { type: 'result', status: 'success', content: [`${call.name} ran`], durationMs: 1 },
+      ),
     ...(script.summarise === undefined ? {} : { summarise: () => Promise.resolve(script.summarise?.() ?? { type: 'cancelled' }) }),
     until: async (isMet) => {
       waited = true;
+      // Work beside the wait has time to end.
+      await new Promise((resolve) => setImmediate(resolve));
       while (!isMet()) {
         const caller = callers.shift();
         if (caller === undefined) session.update('close', {});
@@ -136,9 +155,12 @@ function portsOf(session: FakeSession, script: SessionScript, callers: SessionCa
       }
     },
     inTurn: (turn) => turn(),
+    beside: begunWork,
+    continueDue: () => script.continuesInTurn?.(session) === true,
     continueBeforeSleep: () => script.continues === true && waited,
     refreshAgent: () => {
       session.refreshes += 1;
+      script.duringRefresh?.(session);
       const next = script.refreshed?.shift();
       return Promise.resolve(
         next === undefined

@@ -1,12 +1,19 @@
-import { expect, test } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
+import type { MessageReceiver } from '../../../src/core/handlers/message-receiver.ts';
 import { refuseUpdate, takeSignal } from '../../../src/core/handlers/requests.ts';
 import { said } from '../loop/fakes/fake-ports.ts';
 import { type FakeSession, runFakeSession, type SessionCaller } from './fake-session.ts';
 
 const parent = { runId: 'above', depth: 1, checkMs: 1_000, tree: { depth: 3, alive: 20, runs: 5 }, kept: true as const };
 
-function signal({ state, inbox, now }: FakeSession, name: 'nextTurn' | 'interrupt' | 'close', input: object): void {
-  const refused = takeSignal({ runId: 'talk', state, inbox }, name, input, now);
+type Request = 'nextTurn' | 'interrupt' | 'close';
+
+function signal({ state, inbox, now }: FakeSession, name: Request, input: object): void {
+  deliver({ runId: 'talk', state, inbox }, name, input, now);
+}
+
+function deliver(run: MessageReceiver, name: Request, input: object, now = 0): void {
+  const refused = takeSignal(run, name, input, now);
   if (refused !== undefined) throw new Error(refused.message);
 }
 
@@ -101,4 +108,64 @@ test('a run that is no such session refuses a next message', async () => {
       },
     ],
   });
+});
+
+describe('the requests of the run that keeps a session are kept until its agent is resolved', () => {
+  it('the next message, whose turn follows the first one', async () => {
+    const session = await runFakeSession({
+      parent,
+      input: 'first',
+      earlier: (run) => {
+        deliver(run, 'interrupt', { turn: 1 });
+        deliver(run, 'nextTurn', { turn: 2, content: 'message 2', runs: 1 });
+      },
+      model: [said('B')],
+      callers: [],
+    });
+    expect(session.reported).toEqual(['above: 1', 'above: 2']);
+    expect(session.state.turns).toMatchObject([{ status: 'cancelled' }, { turn: 2, output: 'B' }]);
+  });
+
+  it('its close, after the first turn', async () => {
+    const { result, reported } = await runFakeSession({
+      parent,
+      input: 'first',
+      earlier: (run) => deliver(run, 'close', {}),
+      model: [said('A')],
+      callers: [],
+    });
+    expect(reported).toEqual(['above: 1']);
+    expect(result).toMatchObject({ status: 'completed', stopReason: 'closed', output: 'A' });
+  });
+});
+
+test('a turn that is given up while an earlier one goes on does not begin, and the one after it has its own number', async () => {
+  const givesUp = (session: FakeSession) => {
+    asks(2)(session);
+    signal(session, 'interrupt', { turn: 2 });
+    return said('A');
+  };
+  const session = await runFakeSession({ parent, input: 'first', model: [givesUp, said('C')], callers: [asks(3)] });
+  expect(messages(session)).toEqual(['first', 'message 3']);
+  expect(session.reported).toEqual(['above: 1', 'above: 3']);
+  expect(session.state.turns).toMatchObject([
+    { turn: 1, status: 'completed' },
+    { turn: 3, output: 'C' },
+  ]);
+});
+
+test('a session that many callers have sent requests to takes those of the run that keeps it', async () => {
+  const session = await runFakeSession({
+    parent,
+    input: 'first',
+    model: [said('A'), said('B')],
+    callers: [
+      (busy) => {
+        busy.inbox.updates = 2_000;
+        asks(2)(busy);
+      },
+      (busy) => signal(busy, 'close', {}),
+    ],
+  });
+  expect(session.result).toMatchObject({ stopReason: 'closed', turns: 2 });
 });

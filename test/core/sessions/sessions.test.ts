@@ -105,6 +105,7 @@ describe('the limits of a session', () => {
   it.each([
     ['turns', { turns: 1 }, '1 of 1 turns are used'],
     ['tokens', { totalTokens: 15 }, '15 of 15 tokens are used'],
+    ['the cost', { costUsd: 0.00002 }, '$0.000020 of $0.000020 are spent'],
     ['the deadline', { deadlineMs: HOUR / 2 }, 'its deadline of 1800 s from its start is over'],
   ])('refuse a message: %s', async (_, limits, reason) => {
     const refusals: string[] = [];
@@ -117,7 +118,12 @@ describe('the limits of a session', () => {
         session.update('close', {});
       }
     };
-    await runFakeSession({ terms: { limits }, model: [said('A', { usage: tokens(10, 5) })], callers: [says('a'), tries] });
+    await runFakeSession({
+      terms: { limits },
+      snapshot: testSnapshot({ prices: { 'scripted/model': { input: 1, output: 2 } } }),
+      model: [said('A', { usage: tokens(10, 5) })],
+      callers: [says('a'), tries],
+    });
     expect(refusals).toEqual([expect.stringContaining(reason)]);
     expect(refusals[0]).toContain('session_limit');
   });
@@ -205,6 +211,39 @@ describe('the agent is resolved again', () => {
     expect(refreshes).toBe(1);
   });
 
+  it('once more, if a caller asks for it while it is resolved', async () => {
+    const again = testSnapshot({ digest: 'again', instructions: ['Newest'] });
+    const receipts: unknown[] = [];
+    const { refreshes, state } = await runFakeSession({
+      model: [said('A'), said('B'), said('C')],
+      callers: [says('a'), later(HOUR, 'b'), says('c')],
+      refreshed: [next, again],
+      duringRefresh: ({ update, refreshes: before }) => {
+        if (before === 1) receipts.push(update('refresh', {}));
+      },
+    });
+    expect(receipts).toEqual([{ version: 1, beforeTurn: 3 }]);
+    expect(refreshes).toBe(2);
+    expect(state.snapshot.instructions).toEqual(['Newest']);
+  });
+
+  it('before the turn after one in which the session has continued as new', async () => {
+    const { refreshes, executions, state } = await runFakeSession({
+      snapshot: testSnapshot({ tools: [testTool('look')] }),
+      model: [called(call('c1', 'look')), said('A'), said('B')],
+      callers: [says('a'), says('b')],
+      refreshed: [next],
+      continuesInTurn: (session) => session.executions === 1 && session.modelCalls === 1,
+    });
+    expect(executions).toBe(2);
+    expect(refreshes).toBe(1);
+    expect(state.turns?.map(({ turn, output }) => [turn, output])).toEqual([
+      [1, 'A'],
+      [2, 'B'],
+    ]);
+    expect(state.snapshot.digest).toBe('next');
+  });
+
   it('and stays as it was if that fails', async () => {
     const { state, events } = await runFakeSession({ model: [said('A'), said('B')], callers: [says('a'), later(HOUR, 'b')] });
     expect(state.turns).toMatchObject([{ output: 'A' }, { status: 'completed', output: 'B' }]);
@@ -252,6 +291,25 @@ describe('the conversation is compacted', () => {
   });
 });
 
+test('a session whose state is too large to be carried continues as new only once a turn has compacted it', async () => {
+  const large = { maxTokens: 10_000_000, maxBytes: 1_900_000, keepResults: 2, summarise: true };
+  const executions: number[] = [];
+  const noting: SessionCaller = (session) => {
+    executions.push(session.executions);
+    says('b')(session);
+  };
+  const { result } = await runFakeSession({
+    terms: { refresh: 'never', limits: { totalTokens: null } },
+    snapshot: testSnapshot({ window: large }),
+    model: [said('x'.repeat(1_400_000)), said('B'), said('C')],
+    callers: [says('a'), noting, noting],
+    summarise: () => ({ type: 'summary', id: 's', text: 'Short', usage: tokens(3, 2) }),
+    continues: true,
+  });
+  expect(result).toMatchObject({ status: 'completed', stopReason: 'closed', turns: 3 });
+  expect(executions).toEqual([1, 2]);
+});
+
 test('a session that continues as new before each wait has the same record as one that does not', async () => {
   const script = { model: [said('A', { id: 'r1' }), said('B', { id: 'r2' })], terms: { refresh: 'never' as const } };
   const apart = await runFakeSession({ ...script, callers: [says('a'), says('b')], continues: true });
@@ -260,34 +318,6 @@ test('a session that continues as new before each wait has the same record as on
   expect(apart.executions).toBe(3);
   expect(plain(apart)).toEqual(plain(together));
   expect(apart.result).toEqual({ ...together.result, steps: apart.result.steps });
-});
-
-describe('a session without a title', () => {
-  const title = { type: 'summary', id: 's', text: 'Order\n42', usage: tokens(3, 2) } as const;
-
-  it('gets one by a model call after its first answer, whose usage is in the session and in no turn', async () => {
-    const { state, result, events } = await runFakeSession({
-      terms: { generateTitle: true },
-      model: [said('A', { usage: tokens(10, 5) }), said('B', { usage: tokens(10, 5) })],
-      callers: [says('a'), says('b')],
-      summarise: () => title,
-    });
-    expect(state.session.title).toBe('Order 42');
-    expect(events.filter((event) => event.title !== undefined)).toHaveLength(1);
-    expect(state.turns?.map(({ usage }) => usage.totalTokens)).toEqual([15, 15]);
-    expect(result.usage).toMatchObject({ totalTokens: 35, llmCalls: 3 });
-  });
-
-  it('stays without one if the call fails', async () => {
-    const { state, result } = await runFakeSession({
-      terms: { generateTitle: true },
-      model: [said('A')],
-      callers: [says('a')],
-      summarise: () => ({ type: 'failed', code: 'internal', message: 'no' }),
-    });
-    expect(state.session.title).toBeUndefined();
-    expect(result).toMatchObject({ status: 'completed', output: 'A' });
-  });
 });
 
 test('a reset closes the sessions that the session keeps, so that their agents forget, too', async () => {

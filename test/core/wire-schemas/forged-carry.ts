@@ -118,6 +118,10 @@ export function waitingCarry(): JsonObject {
   const inbox = {
     messages: [{ id: 'm1', content: 'hurry', timestamp: NOW / 1_000, mode: 'steer' as const }],
     seen: ['m0', 'm1'],
+    seenTurns: [
+      [0, 1],
+      [2, 1],
+    ] as [number, number][],
     paused: false,
     decisions: [
       { ...decided, id: 'd1', callId: 'c1', toolName: 'pay', digest: 'of c1', type: 'approve' as const, arguments: { amount: 1 } },

@@ -1,3 +1,4 @@
+import { answeringTurn } from '../../../client/sessions/answering-turn.ts';
 import type { SessionHandle } from '../../../client/sessions/session-handle.ts';
 import type { ApprovalView } from '../../../core/domain/approvals/approval.ts';
 import type { Event } from '../../../core/domain/record/event.ts';
@@ -60,22 +61,20 @@ export class Conversation {
       return first === 'end' ? 'left' : 'turn';
     }
     this.#own.push(text);
-    return this.follow(first.turn ?? (await this.#newestTurn()));
+    return this.follow(answeringTurn(session.id, first), first.id);
   }
 
-  /** Returns the number of the turn that answers a message whose receipt names none: the first message, or one that was accepted before. */
-  async #newestTurn(): Promise<number> {
-    const { session } = await this.#parts.session.status();
-    return Math.max(1, session?.turns ?? 1);
-  }
-
-  /** Shows what the session does until a turn has ended, and asks for the decisions that it waits for. */
-  async follow(turn: number): Promise<Followed> {
+  /**
+   * Shows what the session does until a turn has ended, and asks for the decisions that it waits for. `messageId`: goes on with the
+   * next turn, if this one has not read the message.
+   */
+  async follow(turn: number, messageId?: string): Promise<Followed> {
     const { session, lines, io, everyMs = 500 } = this.#parts;
     const over = new AbortController();
     const signal = AbortSignal.any([over.signal, io.terminal.signal]);
     const waits = new WaitingCalls();
     let isInterrupted = false;
+    let current = turn;
     let offset = this.#offset;
     const events = session.run.events({ from: offset, follow: true, signal });
     const nextEvent = (): Promise<IteratorResult<Event>> => handled(events.next());
@@ -92,13 +91,18 @@ export class Conversation {
         if (happened === 'end' || (happened === 'interrupt' && isInterrupted)) return 'left';
         if (happened === 'interrupt') {
           isInterrupted = true;
-          await this.#interrupt(turn);
+          await this.#interrupt(current);
         }
         if (typeof happened === 'string') continue;
         if (happened.done === true) return 'session';
         this.#show(happened.value, offset);
         offset += 1;
-        if ((happened.value.turn?.number ?? 0) >= turn) return 'turn';
+        const ended = happened.value.turn;
+        if (ended !== undefined && ended.number >= current) {
+          if (messageId === undefined || !ended.unanswered?.includes(messageId)) return 'turn';
+          current = ended.number + 1;
+          isInterrupted = false;
+        }
         event = nextEvent();
       }
     } finally {

@@ -99,7 +99,7 @@ export interface MessageReceipt {
   queued: number;
   /** For a new message: the number of recorded events when it was accepted. Its own event has this offset or a later one. */
   offset?: number;
-  /** For a new message to a session: the number of the turn that answers it. */
+  /** For a message to a session: the number of the turn that answers it, unless that ends before the model reads it: then the next one does. */
   turn?: number;
   /** For a new message: the step whose model call reads it. 1-based. */
   beforeStep?: number;

@@ -13,3 +13,6 @@ export interface SessionInput {
   /** `never`: the agent stays as it was when the session began. Absent: it is resolved again after a time without messages. */
   refresh?: 'never';
 }
+
+/** A session of callers, or one that another run keeps. */
+export type SessionKind = 'session' | 'kept session';

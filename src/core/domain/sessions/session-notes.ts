@@ -10,4 +10,6 @@ export interface TurnNote {
   status: TerminalStatus;
   stopReason: StopReason;
   error?: string;
+  /** The ids of accepted messages that the next turn answers. Absent if there are none. */
+  unanswered?: string[];
 }

@@ -1,5 +1,5 @@
 import type { JsonValue } from '../json/json.ts';
-import type { LimitChanges } from '../agent/limits.ts';
+import type { LimitChanges, RunLimits } from '../agent/limits.ts';
 import type { RunOverrides } from '../run/overrides.ts';
 import type { RunResultFields } from '../run/result.ts';
 import type { SessionInput } from './session-input.ts';
@@ -25,10 +25,16 @@ export interface SessionState extends SessionInput {
   idleSince?: number;
   /** The overrides of the start, for an agent that is resolved again. */
   overrides?: SessionOverrides;
+  /** The limits of a turn, if those of the turn that goes on, or else of the next one, have been raised. */
+  unraised?: RunLimits;
   /** The agent is resolved again before the next turn. */
   refreshDue?: true;
   /** The conversation is emptied before the next turn. */
   resetDue?: true;
+  /** A turn has given an answer since the last call for a title, which the session still lacks. */
+  titleDue?: true;
+  /** The number of model calls that were begun for a title. */
+  titleCalls?: number;
   /** The title is that of a model call, and not of a caller. */
   titled?: true;
   /** The session began with a message to answer, and its first turn has not begun. */
@@ -55,4 +61,6 @@ export interface TurnResultFields extends Omit<RunResultFields, 'steps'> {
   turn: number;
   /** The step of the session with which the turn began. 1-based. */
   firstStep: number;
+  /** The ids of accepted messages that the turn ended without reading: the next turn answers them. Absent if there are none. */
+  unanswered?: string[];
 }

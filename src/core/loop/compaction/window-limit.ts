@@ -40,7 +40,8 @@ function carriableBytes({ snapshot, context, window, approvals, limits, ...state
   const notArchived = state.notArchived === undefined ? 0 : jsonBytes(state.notArchived);
   const code = state.code === undefined ? 0 : carriedCodeBytes(state.code);
   const handoffs = state.handoffs === undefined ? 0 : handoffBytes(state.handoffs);
-  const counted = whole + jsonBytes([context.state, numbers, approvals]) + notArchived + code + handoffs + events;
+  const session = state.session === undefined ? 0 : jsonBytes(state.session);
+  const counted = whole + jsonBytes([context.state, numbers, approvals]) + notArchived + code + handoffs + session + events;
   return MAX_PAYLOAD_BYTES - CARRIED_BESIDE_BYTES - counted;
 }
 

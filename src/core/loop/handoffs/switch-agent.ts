@@ -24,7 +24,7 @@ export function handOver(state: RunState, ports: RunPorts, outcomes: readonly (T
  * those of the run; limits of single tools are added on the first turn of an agent, and never widen any.
  */
 export function switchAgent(state: RunState, ports: RunPorts, next: AgentSnapshot): void {
-  const { handoffs, snapshot: before } = state;
+  const { handoffs, snapshot: before, session } = state;
   state.outputRetries = 0;
   if (handoffs === undefined || next.name === before.name) return;
   handoffs.pinned = newest([...handoffs.pinned.filter(({ name }) => name !== next.name), before], PINNED_SNAPSHOTS);
@@ -32,6 +32,7 @@ export function switchAgent(state: RunState, ports: RunPorts, next: AgentSnapsho
   if (isFirstTurn) {
     handoffs.usage.push([next.name, noUsage()]);
     state.limits = narrowedByTool(state.limits, next.limits);
+    if (session?.unraised !== undefined) session.unraised = narrowedByTool(session.unraised, next.limits);
   }
   state.snapshot = next;
   if (isFirstTurn) beginRecall(state);

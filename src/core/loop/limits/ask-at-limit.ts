@@ -4,7 +4,7 @@ import { RAISE_LIMITS, type PendingApproval } from '../../domain/approvals/appro
 import type { LimitChanges, LimitReached } from '../../domain/agent/limits.ts';
 import { deadlineOf } from '../approvals/approvals.ts';
 import { endAtLimit } from '../endings/endings.ts';
-import { raised } from './limits.ts';
+import { raiseLimits } from './limits.ts';
 import { raisable } from './part-of-parent.ts';
 import { takeRequests } from '../requests/messages.ts';
 import type { NextStep, Position } from '../next-step.ts';
@@ -29,7 +29,7 @@ export async function askAtLimit(
     const { received } = ports.inbox;
     takeRequests(state, ports);
     const [decision] = await settleDecisions(state, ports);
-    if (decision?.type === 'approve') state.limits = raised(state.limits, decision.arguments as LimitChanges);
+    if (decision?.type === 'approve') raiseLimits(state, decision.arguments as LimitChanges);
     const reached = currentLimit();
     if (reached === undefined || ports.cancelRequested()) break;
     if (decision?.type === 'reject') return refused(state, ports, reached);

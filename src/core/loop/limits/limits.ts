@@ -120,6 +120,13 @@ function byName({ toolCallsByName }: RunLimits, name: string): number | undefine
   return toolCallsByName !== undefined && Object.hasOwn(toolCallsByName, name) ? toolCallsByName[name] : undefined;
 }
 
+/** Raises limits of a run. Those of a session hold until the turn that goes on has ended, or else the next one. */
+export function raiseLimits(state: RunState, changes: LimitChanges): void {
+  if (Object.keys(changes).length === 0) return;
+  if (state.session !== undefined) state.session.unraised ??= state.limits;
+  state.limits = raised(state.limits, changes);
+}
+
 /** Applies changes to limits, except those that would lower one. Limits of single tools are changed one by one. */
 export function raised(limits: RunLimits, { toolCallsByName = {}, ...changes }: LimitChanges): RunLimits {
   const byTool = { ...limits.toolCallsByName, ...higher({ ...limits.toolCallsByName }, toolCallsByName) };

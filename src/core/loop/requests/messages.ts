@@ -1,7 +1,7 @@
 // Shared state: takes messages and requests from the inbox into the record.
 
 import { noteUnchecked } from '../guardrails/unchecked.ts';
-import { raised } from '../limits/limits.ts';
+import { raiseLimits } from '../limits/limits.ts';
 import type { RunPorts } from '../ports.ts';
 import { noteError, recordEvent, type RunState } from '../state/run-state.ts';
 
@@ -19,7 +19,7 @@ export function takeMessages(state: RunState, ports: RunPorts): boolean {
 /** Applies raised limits, and records them and the requests whose refusal their senders could not see. */
 export function takeRequests(state: RunState, ports: RunPorts): void {
   for (const raise of ports.inbox.takeRaises()) {
-    state.limits = raised(state.limits, raise.limits);
+    raiseLimits(state, raise.limits);
     if (state.session !== undefined && raise.session !== undefined) state.session.limits = { ...state.session.limits, ...raise.session };
     recordEvent(state, ports, { author: raise.by ?? 'user', content: [], raised: raise });
   }

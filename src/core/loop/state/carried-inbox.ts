@@ -13,6 +13,8 @@ export interface CarriedInbox {
   messages: QueuedMessage[];
   /** Ids of accepted messages, the newest last, to recognise a message that is sent again. */
   seen: string[];
+  /** For a session: the turns that answer these messages, each with the number of successive ids. 0: no message. Absent if none has a turn. */
+  seenTurns?: [turn: number, ids: number][];
   paused: boolean;
   /** The reason for a cancellation, if a caller gave it before the request to cancel. */
   cancelReason?: string;

@@ -9,15 +9,9 @@ import type { QueuedMessage } from '../../domain/record/queued-message.ts';
 import type { PermissionChange } from '../../domain/permissions/permission-change.ts';
 import type { NextTurnInput } from '../../domain/children/kept-agent.ts';
 import type { CloseRequest, TurnInterrupt } from '../../domain/sessions/session-requests.ts';
+import { AcceptedIds } from './accepted-ids.ts';
 import { AwaitedVerdicts } from './awaited-verdicts.ts';
 import type { CarriedInbox } from './carried-inbox.ts';
-import { newest } from '../../domain/json/newest.ts';
-
-/**
- * The ids of messages that the next execution remembers at least, and at most, with their bytes of JSON. Callers repeat a message within
- * seconds: those that this execution has accepted are among them, and not all that a session of months has ever accepted.
- */
-const REMEMBERED_IDS = { atLeast: 200, count: 2_000, bytes: 140_000 };
 
 /**
  * The number of Updates that the server lets one execution accept, and the parts of it after which a run asks its callers to wait.
@@ -62,9 +56,7 @@ export class Inbox {
   #raises: LimitRaise[];
   readonly #permissionChanges: PermissionChange[];
   #refused: RefusedRequest[];
-  readonly #seen: Set<string>;
-  /** The number of ids that an earlier execution has accepted. */
-  readonly #seenBefore: number;
+  readonly #accepted: AcceptedIds;
   readonly #endedChildren: Set<string>;
   readonly #waitingChildren: Set<string>;
 
@@ -74,8 +66,7 @@ export class Inbox {
     this.#raises = carried.raises ?? [];
     this.#permissionChanges = carried.permissionChanges ?? [];
     this.#refused = carried.refused ?? [];
-    this.#seen = new Set(carried.seen);
-    this.#seenBefore = this.#seen.size;
+    this.#accepted = new AcceptedIds(carried);
     this.#endedChildren = new Set(carried.endedChildren);
     this.#waitingChildren = new Set(carried.waitingChildren);
     this.reportTo = carried.reportTo;
@@ -136,7 +127,12 @@ export class Inbox {
 
   /** True for the id of a message or of a raise of limits that was accepted before. */
   has(id: string): boolean {
-    return this.#seen.has(id);
+    return this.#accepted.has(id);
+  }
+
+  /** Returns the number of the turn of a session that answers a message which was accepted; undefined if none does. */
+  turnOf(id: string): number | undefined {
+    return this.#accepted.turnOf(id);
   }
 
   /** True if the queue has room for the message. */
@@ -146,12 +142,18 @@ export class Inbox {
     return bytes <= BYTE_BUDGETS.queue;
   }
 
-  /** Queues a message. Returns false for one that was accepted before. */
-  add(message: QueuedMessage): boolean {
-    if (this.#seen.has(message.id)) return false;
-    this.#seen.add(message.id);
-    this.#messages.push(message);
-    return true;
+  /** Queues a message, to a session with the number of the turn that answers it. Returns false for one that was accepted before. */
+  add(message: QueuedMessage, turn?: number): boolean {
+    const isNew = this.#accepted.add(message.id, turn);
+    if (isNew) this.#messages.push(message);
+    return isNew;
+  }
+
+  /** Leaves the queued messages to a turn of a session. Returns their ids. */
+  leaveTo(turn: number): string[] {
+    const unread = this.#messages.map(({ id }) => id);
+    this.#accepted.move(unread, turn);
+    return unread;
   }
 
   /** Removes and returns all queued messages, in the order of acceptance. */
@@ -177,10 +179,9 @@ export class Inbox {
 
   /** Queues a raise of limits. Returns false for an id that was accepted before. */
   raise(raise: LimitRaise): boolean {
-    if (this.#seen.has(raise.id)) return false;
-    this.#seen.add(raise.id);
-    this.#raises.push(raise);
-    return true;
+    const isNew = this.#accepted.add(raise.id);
+    if (isNew) this.#raises.push(raise);
+    return isNew;
   }
 
   /** The changes of the permissions that are not yet applied. */
@@ -190,7 +191,7 @@ export class Inbox {
 
   /** Queues a change of the permissions, whose id was not accepted before. */
   changePermissions(change: PermissionChange): void {
-    this.#seen.add(change.id);
+    this.#accepted.add(change.id);
     this.#permissionChanges.push(change);
   }
 
@@ -270,7 +271,7 @@ export class Inbox {
     const { cancelReason } = this;
     return {
       messages: this.#messages,
-      seen: this.#remembered(),
+      ...this.#accepted.carried(this.#messages.length),
       paused: this.#pausedItself,
       ...(this.closing === undefined ? {} : { closing: this.closing }),
       ...(this.turnInterrupt === undefined ? {} : { turnInterrupt: this.turnInterrupt }),
@@ -287,10 +288,5 @@ export class Inbox {
       ...(this.pausedAbove ? { pausedAbove: true as const } : {}),
       ...(this.childrenPaused ? { childrenPaused: true as const } : {}),
     };
-  }
-  #remembered(): string[] {
-    const { atLeast, count, bytes } = REMEMBERED_IDS;
-    const accepted = this.#seen.size - this.#seenBefore;
-    return newest([...this.#seen], { count: Math.min(count, Math.max(atLeast + this.#messages.length, accepted)), bytes });
   }
 }

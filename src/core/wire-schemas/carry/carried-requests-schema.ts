@@ -129,6 +129,7 @@ export const CARRIED_INBOX_SCHEMA: JsonObject = {
   properties: {
     messages: listOf(MESSAGE),
     seen: listOf(TEXT),
+    seenTurns: listOf({ type: 'array', items: COUNT, minItems: 2, maxItems: 2 }),
     paused: { type: 'boolean' },
     cancelReason: TEXT,
     cancelAsked: { const: true },

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../domain/json/json.ts';
 import { checkJson, problemsText } from '../../json-schema/check-json-schema.ts';
+import { RUN_LIMITS_SCHEMA } from '../snapshot-schema.ts';
 import { AT_LEAST_ONE, COUNT, DURATION, MOMENT, SUMMAND } from '../bounded-number.ts';
 
 const NO_LIMIT: JsonObject = { type: 'null' };
@@ -41,7 +42,10 @@ export const SESSION_STATE_SCHEMA: JsonObject = {
     compactedAt: COUNT,
     idleSince: MOMENT,
     overrides: { type: 'object' },
+    unraised: RUN_LIMITS_SCHEMA,
     refreshDue: { const: true },
+    titleDue: { const: true },
+    titleCalls: COUNT,
     titled: { const: true },
     resetDue: { const: true },
     opens: { const: true },

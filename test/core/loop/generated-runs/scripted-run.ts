@@ -15,7 +15,7 @@ import { update } from '../fakes/callers.ts';
 import type { PlannedCall, PlannedRun, PlannedTurn } from './planned-run.ts';
 
 /** The current execution of a run, for the actors around it. */
-export interface ActiveRun extends Required<Omit<MessageReceiver, 'principal'>> {
+export interface ActiveRun extends Required<Omit<MessageReceiver, 'principal' | 'opensAs'>> {
   /** The record so far, of all executions. */
   record(): Event[];
 }

@@ -6,6 +6,7 @@ import { BEGINNING } from '../../../../src/core/loop/run-loop.ts';
 import { Inbox } from '../../../../src/core/loop/state/inbox.ts';
 import { newRunState, type RunState } from '../../../../src/core/loop/state/run-state.ts';
 import { beginSession, isSession, type OpenSession } from '../../../../src/core/sessions/open-session.ts';
+import { begunWork } from '../../../../src/core/sessions/begun-work.ts';
 import { runSession } from '../../../../src/core/sessions/run-session.ts';
 import type { SessionPorts } from '../../../../src/core/sessions/session-ports.ts';
 import { testSnapshot, testTool } from '../../loop/fakes/snapshot.ts';
@@ -123,6 +124,7 @@ function portsOf(
     continueDue: isDue,
     continueBeforeSleep: isDue,
     inTurn: (turn) => turn(),
+    beside: begunWork,
     refreshAgent: async () => acted({ type: 'resolved', snapshot: state.snapshot }),
     endChildren: async () => undefined,
     readMessage: async () => ({ type: 'failed', code: 'internal', message: 'no run keeps this session' }),

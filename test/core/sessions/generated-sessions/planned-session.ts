@@ -2,8 +2,8 @@ import * as fc from 'fast-check';
 import type { WindowPolicy } from '../../../../src/core/domain/agent/compaction.ts';
 import type { SessionLimits } from '../../../../src/core/domain/sessions/session-limits.ts';
 
-/** A request of a caller to a generated session. */
-export type PlannedRequest = 'send' | 'steer' | 'interrupt' | 'raise' | 'refresh' | 'close';
+/** A request of a caller to a generated session. `again`: the newest message is sent once more. */
+export type PlannedRequest = 'send' | 'again' | 'steer' | 'interrupt' | 'raise' | 'refresh' | 'close';
 
 /** One model call of a generated session, the requests while it answers, and those while each of its tools runs or waits. */
 export interface PlannedAnswer {
@@ -19,6 +19,8 @@ export interface PlannedAnswer {
   whileWaiting: PlannedRequest[];
   /** The part of an answer that is kept if the turn is interrupted. */
   hasPartial: boolean;
+  /** The answer arrives in the task in which its turn is interrupted. */
+  isInTime: boolean;
 }
 
 /** The behaviour of every actor around a generated session, in whichever execution it happens. */
@@ -42,7 +44,7 @@ const chars = fc.constantFrom(1, 10, 100, 400, 1_500);
 
 const whileBusy = fc.array(
   fc.oneof(
-    { weight: 6, arbitrary: fc.constantFrom<PlannedRequest[]>('send', 'steer', 'raise', 'refresh') },
+    { weight: 6, arbitrary: fc.constantFrom<PlannedRequest[]>('send', 'again', 'steer', 'raise', 'refresh') },
     { weight: 2, arbitrary: fc.constant<PlannedRequest>('interrupt') },
     { weight: 1, arbitrary: fc.constant<PlannedRequest>('close') },
   ),
@@ -68,6 +70,7 @@ const plannedAnswer: fc.Arbitrary<PlannedAnswer> = fc.record({
   duringCalls: rarely(whileBusy),
   whileWaiting: rarely(whileBusy),
   hasPartial: fc.boolean(),
+  isInTime: fc.boolean(),
 });
 
 /** Random sessions, whose conversation is compacted often, and which reach their limits. */
@@ -76,7 +79,7 @@ export const plannedSession: fc.Arbitrary<PlannedSession> = fc.record({
     fc.array(
       fc.oneof(
         { weight: 8, arbitrary: fc.constant<PlannedRequest>('send') },
-        { weight: 2, arbitrary: fc.constantFrom<PlannedRequest[]>('steer', 'interrupt', 'raise', 'refresh') },
+        { weight: 2, arbitrary: fc.constantFrom<PlannedRequest[]>('again', 'steer', 'interrupt', 'raise', 'refresh') },
       ),
       { minLength: 1, maxLength: 3 },
     ),

@@ -23,6 +23,8 @@ export interface ActiveSession {
 export class SessionActors extends FakeScheduler {
   /** The ids of the messages that the session has accepted, each of which is the text of its message, with the turns that were to answer. */
   readonly accepted: { id: string; turn: number | undefined }[] = [];
+  /** The receipts of messages that were sent again, with the number of turns that had ended. */
+  readonly repeated: { id: string; turn: number | undefined; ended: number }[] = [];
   /** The codes of refused requests, in order. */
   readonly refusals: string[] = [];
   /** The contents of the windows of all model calls. */
@@ -50,7 +52,7 @@ export class SessionActors extends FakeScheduler {
     const answer = this.#planned(index);
     this.#ask(run, answer.during);
     const text = 't'.repeat(answer.chars);
-    if (this.cancelled || run.inbox.turnInterrupt !== undefined) {
+    if ((this.cancelled || run.inbox.turnInterrupt !== undefined) && !answer.isInTime) {
       // Its worker dies while it is aborted.
       if (answer.type === 'failed') return { type: 'failed', code: 'model_timeout', message: 'no heartbeat' };
       if (!answer.hasPartial) return { type: 'cancelled' };
@@ -122,6 +124,14 @@ export class SessionActors extends FakeScheduler {
       case 'steer': {
         const receipt = this.#update(run, 'send', { id, content: id, mode: request === 'send' ? 'queue' : 'steer' });
         if (receipt !== undefined) this.accepted.push({ id, turn: (receipt as MessageReceipt).turn });
+        return;
+      }
+      case 'again': {
+        const newest = this.accepted.at(-1)?.id;
+        if (newest === undefined) return;
+        const receipt = this.#update(run, 'send', { id: newest, content: newest }) as MessageReceipt;
+        const { turns = 0, turn } = run.state.session ?? {};
+        this.repeated.push({ id: newest, turn: receipt.turn, ended: turn === undefined ? turns : turns - 1 });
         return;
       }
       case 'raise':

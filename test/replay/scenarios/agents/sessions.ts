@@ -60,4 +60,19 @@ export const sessions: Record<string, AgentScenario> = {
       await run.cancel('over');
     },
   },
+  'session-titled': {
+    agent: 'assistant',
+    start: { session: { limits: { turns: 3 }, generateTitle: true } },
+    continueAt: 60,
+    script: [say('One'), hang('A tit'), say('Two'), say('A title'), callTool('search', { query: 'a' }), say('Three')],
+    meanwhile: async ({ runId }, model, client) => {
+      const session = sessionOf(client, 'assistant', runId);
+      await session.ask('First', { id: 'm1' });
+      await until(() => model.requests.length === 2, 'the call for the title');
+      await session.ask('Second', { id: 'm2' });
+      await until(async () => (await session.status()).session?.title === 'A title', 'the title');
+      await session.ask('Third', { id: 'm3' });
+      await session.close();
+    },
+  },
 };

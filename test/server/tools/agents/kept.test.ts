@@ -22,6 +22,13 @@ async function childrenIn(run: RunHandle<unknown>): Promise<(string | undefined)
   return steps.flatMap(({ toolCalls }) => toolCalls.map(({ childRunId }) => childRunId));
 }
 
+/** Returns the number of the timers that wait in a run. */
+async function pendingTimers(testbed: Testbed, runId: string): Promise<number> {
+  const events = (await testbed.client.temporal.workflow.getHandle(runId).fetchHistory()).events ?? [];
+  const over = events.filter((event) => event.timerFiredEventAttributes ?? event.timerCanceledEventAttributes);
+  return events.filter((event) => event.timerStartedEventAttributes).length - over.length;
+}
+
 test('a kept agent remembers its earlier turns, also if the run continues as new in between, and ends with the run', async () => {
   await using testbed = await Testbed.open();
   const above = scriptedModel([ask('Who?'), ask('When?'), ask('Where?'), say('Ada, in 1843.')]);
@@ -120,6 +127,7 @@ test('a session that was terminated between two calls is replaced by another one
   const child = step?.toolCalls[0]?.childRunId ?? '';
   const toSession = testbed.client.handle(child).send('hello');
   await expect(toSession).rejects.toMatchObject({ code: 'invalid_input', message: expect.stringContaining('is kept by run') });
+  expect(await pendingTimers(testbed, child)).toBe(0);
   await testbed.client.temporal.workflow.getHandle(child).terminate('operator');
   for (const waiting of (await run.approvals()).pending) await run.approve(waiting);
   const { steps = [], output } = await run.result({ steps: true });
@@ -128,4 +136,21 @@ test('a session that was terminated between two calls is replaced by another one
   expect(results[2]).toContain('its session has ended: the next call starts another one');
   expect(results[3]).toBe('In 1843.');
   await expectSameFromHistory(testbed, run);
+}, 60_000);
+
+test('a kept agent whose run is terminated during a turn cancels itself, and one that is idle is left until it is closed', async () => {
+  await using testbed = await Testbed.open();
+  const above = scriptedModel([ask('Who?'), callTool('sign', {})]);
+  const below = scriptedModel([say('Ada.'), hang('In 18')]);
+  const signing = defineAgent({ name: 'signing', model: 'above/m', tools: [agentTool(helper, { kept: true }), sign] });
+  await testbed.work({ agents: [signing], providers: { above, below }, childCheckEvery: 1_000, heartbeatEvery: 60_000 });
+  const run = await testbed.client.start(signing, { input: 'Go', taskQueue: testbed.taskQueue });
+  await until(async () => (await run.approvals()).pending.length === 1, 'the signature', 40);
+  const child = (await run.steps())?.[0]?.toolCalls[0]?.childRunId ?? '';
+  const session = testbed.client.temporal.workflow.getHandle(child);
+  await testbed.client.temporal.workflow.getHandle(run.runId).terminate('operator');
+  expect(await pendingTimers(testbed, child)).toBe(0);
+  expect(await executionStatus(testbed, child)).toBe('RUNNING');
+  await session.signal('nextTurn', { turn: 2, content: 'When?', runs: 0 });
+  await until(async () => (await executionStatus(testbed, child)) === 'CANCELLED', 'the end of the session', 40);
 }, 60_000);

@@ -1,0 +1,110 @@
+import { describe, expect, it, test } from 'vitest';
+import { takeUpdate } from '../../../src/core/handlers/requests.ts';
+import type { ModelCallOutcome } from '../../../src/core/loop/ports.ts';
+import { Inbox } from '../../../src/core/loop/state/inbox.ts';
+import { call, called, said } from '../loop/fakes/fake-ports.ts';
+import { testSnapshot, testTool } from '../loop/fakes/snapshot.ts';
+import { type FakeSession, runFakeSession, type SessionCaller } from './fake-session.ts';
+
+const says =
+  (id: string): SessionCaller =>
+  (session) =>
+    session.update('send', { id, content: `message ${id}` });
+
+/** Sends message "b" during a model call, with the outcome. */
+function meanwhile(outcome: ModelCallOutcome, ...others: SessionCaller[]): (session: FakeSession) => ModelCallOutcome {
+  return (session) => {
+    expect(session.update('send', { id: 'b', content: 'message b' })).toMatchObject({ status: 'queued', turn: 1 });
+    for (const other of others) other(session);
+    return outcome;
+  };
+}
+
+const interrupts: SessionCaller = ({ update }) => expect(update('interrupt', {})).toMatchObject({ interrupted: true, turn: 1 });
+const looks = called(call('c1', 'look'));
+
+describe('a message that its turn ends without reading is answered in the next turn', () => {
+  it.each([
+    ['after an interrupt', { type: 'cancelled' } as const, interrupts, { status: 'cancelled' }],
+    ['after an interrupt in the task of the answer', said('A'), interrupts, { status: 'cancelled', output: 'A' }],
+    ['after an error', { type: 'failed', code: 'model_error', message: 'down' } as const, undefined, { status: 'error' }],
+    ['at a limit', looks, undefined, { status: 'max_iterations_reached' }],
+  ])('%s', async (_, outcome, also, expected) => {
+    const snapshot = testSnapshot({ tools: [testTool('look')], limits: { maxIterations: 1, finalAttempt: false } });
+    const { state, events } = await runFakeSession({
+      snapshot,
+      model: [meanwhile(outcome, ...(also === undefined ? [] : [also])), said('B')],
+      callers: [says('a')],
+    });
+    expect(state.turns).toMatchObject([
+      { turn: 1, ...expected, unanswered: ['b'] },
+      { turn: 2, status: 'completed', output: 'B' },
+    ]);
+    expect(state.turns?.[1]).not.toHaveProperty('unanswered');
+    expect(events.flatMap(({ turn }) => turn ?? [])).toMatchObject([{ number: 1, unanswered: ['b'] }, { number: 2 }]);
+  });
+
+  it('that came during the final attempt', async () => {
+    const snapshot = testSnapshot({ tools: [testTool('look')], limits: { maxIterations: 1, finalAttempt: true } });
+    const { state } = await runFakeSession({ snapshot, model: [looks, meanwhile(said('Final')), said('B')], callers: [says('a')] });
+    expect(state.turns).toMatchObject([
+      { status: 'max_iterations_reached', output: 'Final', unanswered: ['b'] },
+      { status: 'completed', output: 'B' },
+    ]);
+  });
+});
+
+test('a message of which the model was sent the text is answered by its turn, also if that fails', async () => {
+  const { state } = await runFakeSession({
+    snapshot: testSnapshot({ tools: [testTool('look')] }),
+    model: [meanwhile(looks), { type: 'failed', code: 'model_error', message: 'down' }],
+    callers: [says('a')],
+  });
+  expect(state.turns).toMatchObject([{ status: 'error' }]);
+  expect(state.turns?.[0]).not.toHaveProperty('unanswered');
+});
+
+describe('a message that is sent again', () => {
+  it.each([[false], [true]])('has the turn that answers it in its receipt (the session continues as new: %s)', async (continues) => {
+    const receipts: unknown[] = [];
+    const sendsAgain: SessionCaller = (session) => {
+      for (const id of ['a', 'b']) receipts.push(session.update('send', { id, content: 'again' }));
+      session.update('close', {});
+    };
+    await runFakeSession({
+      terms: { refresh: 'never' },
+      model: [meanwhile({ type: 'cancelled' }, interrupts), said('B'), said('C')],
+      callers: [says('a'), says('c'), sendsAgain],
+      continues,
+    });
+    expect(receipts).toMatchObject([
+      { id: 'a', status: 'duplicate', turn: 1 },
+      { id: 'b', status: 'duplicate', turn: 2 },
+    ]);
+  });
+
+  it('has it before the next turn begins, too', async () => {
+    const snapshot = testSnapshot({ limits: { maxIterations: 1, finalAttempt: false } });
+    const receipts: unknown[] = [];
+    await runFakeSession({
+      snapshot,
+      model: [
+        meanwhile({ type: 'failed', code: 'model_error', message: 'down' }),
+        (session) => {
+          receipts.push(session.update('send', { id: 'b', content: 'again' }));
+          return said('B');
+        },
+      ],
+      callers: [says('a')],
+    });
+    expect(receipts).toMatchObject([{ status: 'duplicate', turn: 2 }]);
+  });
+});
+
+test('the first message of a session is answered by its first turn, and its receipt says so before the agent is resolved', () => {
+  const message = { id: 'a', content: 'Hello' };
+  const run = { runId: 'talk', inbox: new Inbox() };
+  expect(takeUpdate({ ...run, opensAs: 'session' }, 'send', message, 0)).toMatchObject({ status: 'queued', turn: 1 });
+  expect(takeUpdate({ ...run, opensAs: 'session' }, 'send', message, 0)).toMatchObject({ status: 'duplicate', turn: 1 });
+  expect(takeUpdate({ runId: 'run', inbox: new Inbox() }, 'send', message, 0)).not.toHaveProperty('turn');
+});
