@@ -3,7 +3,7 @@ import { errorCode, LonghaulError } from '../../core/domain/errors/error.ts';
 import { deleteRun, type DeleteFlags } from '../commands/records/delete.ts';
 import type { CommandIo } from '../program/command.ts';
 import { withClient } from '../with-client.ts';
-import { openSession } from './open-session.ts';
+import { sessionHandle } from './session-handle.ts';
 
 /** The options of `longhaul session delete`. */
 export interface DeleteSessionFlags extends Omit<DeleteFlags, 'runId'> {
@@ -24,7 +24,7 @@ const CLOSED: readonly (string | undefined)[] = ['run_not_found', 'run_ended'];
 
 async function closeIfOpen(client: LonghaulClient, sessionId: string): Promise<void> {
   try {
-    const session = await openSession(client, sessionId);
+    const session = await sessionHandle(client, sessionId);
     const { turn } = await session.close();
     if (turn !== undefined) {
       throw new LonghaulError(

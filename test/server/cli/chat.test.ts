@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
+import { z } from 'zod';
 import { Interruption } from '../../../src/cli/interruption.ts';
+import { defineAgent } from '../../../src/index.ts';
 import { callTool, hang, say, scriptedModel, together } from '../../../src/testing/index.ts';
 import { callCli, type CliCallOptions, type CliOutcome } from '../../cli/call-cli.ts';
 import { assistant } from '../testbed/agents.ts';
@@ -54,7 +56,7 @@ test('chat reads messages from a pipe, prints an answer for each, and a second c
   );
   expect(await cli(testbed, ['session', 'close', id])).toMatchObject({ exitCode: 0, stdout: `Session "${id}" is closed\n` });
   await testbed.client.handle(id).result();
-  expect((await cli(testbed, chat, { stdin: 'x' })).stderr).toContain('is closed (completed)');
+  expect((await cli(testbed, chat, { stdin: 'x' })).stderr).toContain(`Session "${id}" is closed. Leave out --session`);
   expect((await cli(testbed, ['session', 'show', id])).stdout).toMatch(/^Status +completed$/m);
   expect((await cli(testbed, ['result', id])).stderr).toContain('[completed] assistant | 3 turns | 4 steps');
 });
@@ -66,6 +68,39 @@ test('a turn that does not complete says so, and the next message begins another
   const chat = await cli(testbed, ['chat', 'assistant', '--steps', '1'], { stdin: 'first\nsecond\n' });
   expect(chat).toMatchObject({ exitCode: 0, stdout: 'fine\n' });
   expect(chat.stderr).toContain('turn 1 ended: max_iterations_reached (step_limit)');
+});
+
+test('a piped chat says why its session has failed, and exits with the code of that error', async () => {
+  await using testbed = await Testbed.open();
+  const strict = defineAgent({ name: 'strict', model: 'scripted/m', deps: z.object({ customer: z.string() }) });
+  await testbed.work({ agents: [strict], providers: { scripted: scriptedModel([hang('so far')]) }, heartbeatEvery: 60_000 });
+  const id = `talk-${randomUUID()}`;
+  const failed = await cli(testbed, ['chat', 'strict', '--session', id], { stdin: 'first\nsecond\n' });
+  expect(failed).toMatchObject({ exitCode: 2, stdout: '' });
+  expect(failed.stderr).toContain('The session has ended with an error (invalid_input): The deps do not fit agent "strict": deps.customer');
+  expect(failed.stderr).toContain('options that fit, such as --deps: npx longhaul chat strict --task-queue');
+  const again = await cli(testbed, ['chat', 'strict', '--session', id], { stdin: 'first\n' });
+  expect(again).toMatchObject({ exitCode: 11, stdout: '' });
+  expect(again.stderr).toContain(`Session "${id}" has ended with an error (invalid_input): The deps do not fit`);
+
+  const other = `talk-${randomUUID()}`;
+  const chatting = cli(testbed, ['chat', 'strict', '--session', other, '--deps', '{"customer": "Ada"}', '--json'], { stdin: 'first\n' });
+  await until(
+    async () =>
+      (
+        await testbed.client
+          .handle(other)
+          .status()
+          .catch(() => undefined)
+      )?.session?.turn === 1,
+    'the first turn',
+  );
+  await testbed.client.temporal.workflow.getHandle(other).terminate('by hand');
+  const ended = await chatting;
+  expect(ended).toMatchObject({ exitCode: 3, stdout: '' });
+  expect(ended.stderr).toContain(
+    `The session has ended with an error (run_terminated): Run "${other}" was terminated by an operator (by hand)`,
+  );
 });
 
 test('Ctrl-C leaves a piped chat while the turn goes on; a session is deleted once its turn has ended', async () => {
