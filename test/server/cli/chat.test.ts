@@ -35,6 +35,10 @@ test('chat reads messages from a pipe, prints an answer for each, and a second c
   const refused = await cli(testbed, chat, { stdin: 'too much' });
   expect(refused).toMatchObject({ exitCode: 11, stdout: '' });
   expect(refused.stderr).toContain('3 of 3 turns are used');
+  expect(refused.stderr).toContain(`To raise it: npx longhaul session raise ${id} --turns 6`);
+  expect(json((await cli(testbed, ['session', 'show', id, '--json'])).stdout)).toMatchObject([
+    { limitReached: { limit: 'turns', message: '3 of 3 turns are used' } },
+  ]);
   const shown = await cli(testbed, ['session', 'show', id]);
   expect(shown.stdout).toMatch(/^Title +A talk$/m);
   expect(shown.stdout).toMatch(/^Status +idle$/m);

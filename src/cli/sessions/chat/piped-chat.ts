@@ -8,6 +8,7 @@ import { tellWhatWaits } from '../../commands/waiting-notes.ts';
 import type { Output } from '../../output.ts';
 import type { CommandIo } from '../../program/command.ts';
 import { turnText } from '../../render/turn-text.ts';
+import { raiseHint } from '../raise-hint.ts';
 import type { ChatFlags, OpenChat } from './open-chat.ts';
 import { comeBackHint } from './chat-hints.ts';
 import { readLine } from './entered-line.ts';
@@ -47,6 +48,9 @@ async function answerLines(io: CommandIo, flags: ChatFlags, { client, session }:
       const answer = await answerOrEnd(session, entered.text, waits);
       if ('exitCode' in answer) return answer;
       printAnswer(answer, output);
+    } catch (error) {
+      if (errorCode(error) === 'session_limit') await sayHowToRaise(io, flags, session);
+      throw error;
     } finally {
       ended.abort();
     }
@@ -68,6 +72,12 @@ async function answerOrEnd(session: SessionHandle, message: string, signal: Abor
     if (end.exitCode === EXIT_CODES.ok.code) throw error;
     return end;
   }
+}
+
+async function sayHowToRaise({ output }: CommandIo, flags: ChatFlags, session: SessionHandle): Promise<void> {
+  const { session: view } = await session.status();
+  const hint = view === undefined ? undefined : raiseHint(session.id, view, flags, output.program);
+  if (hint !== undefined) output.note(`To raise it: ${printableLine(hint)}`);
 }
 
 function printAnswer(result: TurnResult<DefaultOutput>, output: Output): void {

@@ -148,10 +148,11 @@ export class TerminalChat {
 
   /** Says that a limit of the session is reached, and how it is raised. */
   #sayLimit(session: SessionView | undefined): void {
-    if (session?.limitReached === undefined) return;
     const { output } = this.#io;
-    output.note(`The session has reached a limit: ${printable(session.limitReached)}. To raise it:`);
-    output.note(`  ${output.look('cyan', printableLine(raiseHint(this.#open.session.id, session, this.#flags, output.program)))}`);
+    const hint = session === undefined ? undefined : raiseHint(this.#open.session.id, session, this.#flags, output.program);
+    if (hint === undefined) return;
+    output.note(`The session has reached a limit: ${session?.limitReached?.message}. To raise it:`);
+    output.note(`  ${output.look('cyan', printableLine(hint))}`);
   }
 
   async #printStatus(): Promise<void> {
