@@ -151,8 +151,11 @@ function addEnds(session: Command, run: RunCommand): void {
     .command('delete')
     .argument('<session>', 'the id of the session')
     .summary('close a session and delete it')
-    .description('Closes a session that is idle, and removes it from the server, and its data from the folders that you name.')
-    .option('--end', 'cancel a turn that goes on; otherwise the session is refused meanwhile')
+    .description(
+      'Closes a session that is idle, and removes it from the server, and its data from the folders that you name. Nothing is changed\n' +
+        'while a turn goes on, unless --end cancels it.',
+    )
+    .option('--end', 'cancel the session first, also while a turn goes on')
     .option('--archive <folder>', 'the folder of a file archive, to remove the session from it as well')
     .option('--payload-store <folder>', 'the folder of a file store, to remove the spilled results of the session as well')
     .action(async (sessionId: string, _options: unknown, command: Command) => {

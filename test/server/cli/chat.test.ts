@@ -109,7 +109,7 @@ test('a piped chat says why its session has failed, and exits with the code of t
 
 test('Ctrl-C leaves a piped chat while the turn goes on; a session is deleted once its turn has ended', async () => {
   await using testbed = await Testbed.open();
-  const scripted = scriptedModel([hang('so far')]);
+  const scripted = scriptedModel([hang('so far'), say('still here')]);
   await testbed.work({ agents: [assistant], providers: { scripted }, heartbeatEvery: 60_000 });
   const id = `talk-${randomUUID()}`;
   const interrupting = new AbortController();
@@ -123,10 +123,15 @@ test('Ctrl-C leaves a piped chat while the turn goes on; a session is deleted on
 
   const open = await cli(testbed, ['session', 'delete', id]);
   expect(open).toMatchObject({ exitCode: 2, stdout: '' });
-  expect(open.stderr).toContain(`Turn 1 of session "${id}" goes on`);
-  await testbed.client.session(assistant, { id }).interrupt();
-  await testbed.client.handle(id).result();
-  expect(await cli(testbed, ['session', 'delete', id])).toMatchObject({ exitCode: 0, stdout: `Run "${id}" is deleted\n` });
+  expect(open.stderr).toContain(`Turn 1 of session "${id}" goes on: delete it once it is idle, or with --end now`);
+  // The refused deletion has not closed the session.
+  const session = testbed.client.session(assistant, { id });
+  await session.interrupt();
+  await session.turn(1);
+  expect(await session.ask('second')).toMatchObject({ turn: 2, output: 'still here' });
+  const deleted = await cli(testbed, ['session', 'delete', id]);
+  expect(deleted).toMatchObject({ exitCode: 0, stdout: `Session "${id}" is deleted\n` });
+  expect(deleted.stderr).toBe('Other stores are as they were: name those of your workers with --payload-store, --archive\n');
 });
 
 test('sessions are listed with their titles and statuses, without other runs, until they are deleted', async () => {
@@ -152,8 +157,12 @@ test('sessions are listed with their titles and statuses, without other runs, un
   expect(table.stdout).toMatch(/^SESSION +AGENT +STATUS +STARTED +TITLE$/m);
   expect((await cli(testbed, ['list', '--query', `TaskQueue = '${taskQueue}'`, '--status', 'idle'])).stdout).toMatch(/idle/);
 
-  const deleted = await cli(testbed, ['session', 'delete', first]);
-  expect(deleted).toMatchObject({ exitCode: 0, stdout: `Run "${first}" is deleted\n` });
+  // A folder with a wrong name is found before the session is closed.
+  const wrong = await cli(testbed, ['session', 'delete', first, '--archive', './no-such-folder']);
+  expect(wrong).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('--archive names "./no-such-folder"') as string });
+  expect((await testbed.client.handle(first).status()).status).toBe('idle');
+  const deleted = await cli(testbed, ['session', 'delete', first, '--json']);
+  expect(json(deleted.stdout)).toEqual([{ sessionId: first, outcome: 'deleted', without: ['payloadStore', 'archive'] }]);
   // The server removes it in the background: deleting again is no error meanwhile, nor afterwards.
   expect(await cli(testbed, ['session', 'delete', first])).toMatchObject({ exitCode: 0 });
 });
