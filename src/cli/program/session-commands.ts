@@ -35,7 +35,7 @@ function addChat(program: Command, run: RunCommand): void {
       'Talks to an agent: every line is a message, and the session keeps the conversation when you leave. Calls that need an approval\n' +
         'are decided in place. Without a terminal, reads messages from stdin, one per line, and prints the answers.',
     )
-    .option('--session <id>', 'go on with this session, or begin one with this id (default: a new one)')
+    .option('--session <session>', 'go on with this session, or begin one with this id (default: a new one)')
     .option('--title <text>', 'shown in lists of sessions')
     .option('--deps <json>', "the session's data for instructions and tools: a JSON object", jsonObject)
     .option('--model <provider/model>', "the model, instead of the agent's own")

@@ -12,7 +12,7 @@ import { raiseHint } from '../raise-hint.ts';
 import type { ChatFlags, OpenChat } from './open-chat.ts';
 import { comeBackHint } from './chat-hints.ts';
 import { readLine } from './entered-line.ts';
-import { laterSessionEnd, saySessionEnd, type SessionEnd } from './session-end.ts';
+import { laterSessionEnd, saySessionEnd, sessionEnd, type SessionEnd } from './session-end.ts';
 
 /** Sends each line of stdin as a message, and prints the answer before it reads the next. Returns 0 at the end of the input. */
 export async function pipedChat(io: CommandIo, flags: ChatFlags, open: OpenChat): Promise<number> {
@@ -68,8 +68,9 @@ async function answerOrEnd(session: SessionHandle, message: string, signal: Abor
     return 'exitCode' in first && first.exitCode === EXIT_CODES.ok.code ? await answer : first;
   } catch (error) {
     if (errorCode(error) !== 'run_ended') throw error;
-    const end = await ending;
-    if (end.exitCode === EXIT_CODES.ok.code) throw error;
+    // The refusal of the message says more than the end of a session that was closed, or whose end cannot be read.
+    const end = await sessionEnd(session.run, signal).catch(() => undefined);
+    if (end === undefined || end.exitCode === EXIT_CODES.ok.code) throw error;
     return end;
   }
 }
