@@ -18,7 +18,7 @@ test.each([
     expect(await callCli([...command, option, './no-such-folder', '--address', '127.0.0.1:1'])).toEqual({
       exitCode: 2,
       stdout: '',
-      stderr: `longhaul: ${option} names "./no-such-folder", which does not exist: write the folder that your workers have\n`,
+      stderr: expect.stringContaining(`longhaul: ${option} names "./no-such-folder", which does not exist`) as string,
     });
   }
 });

@@ -1,6 +1,5 @@
 import { statSync } from 'node:fs';
 import { fileArchive } from '../../../archive/file-archive.ts';
-import type { MissingStore } from '../../../client/removal/forget-options.ts';
 import type { LonghaulClientOptions } from '../../../client/longhaul-client.ts';
 import { UsageError } from '../../../core/domain/errors/error.ts';
 import { fileStore } from '../../../payload-store/file-store.ts';
@@ -14,8 +13,9 @@ export interface StoreFlags {
   payloadStore?: string;
 }
 
-/** The options of all commands that remove something. */
-const STORE_OPTIONS: Record<MissingStore, string> = { payloadStore: '--payload-store', archive: '--archive', memory: '--memory' };
+/** The kinds of stores that hold parts of a run, with the options that name them. */
+const STORE_OPTIONS = { payloadStore: '--payload-store', archive: '--archive' } as const;
+type RunStore = keyof typeof STORE_OPTIONS;
 
 /** Opens the stores that the options name. Throws a UsageError for a folder that does not exist: it would be created, and the store of the worker would stay as it is. */
 export function storesIn({ archive, payloadStore }: StoreFlags): Pick<LonghaulClientOptions, 'archive' | 'payloadStore'> {
@@ -35,12 +35,12 @@ function requireFolder(option: string, path: string): void {
 }
 
 /** Returns the kinds of stores of runs that the options do not name. */
-export function storesLeft({ archive, payloadStore }: StoreFlags): Exclude<MissingStore, 'memory'>[] {
+export function storesLeft({ archive, payloadStore }: StoreFlags): RunStore[] {
   return [...(payloadStore === undefined ? ['payloadStore' as const] : []), ...(archive === undefined ? ['archive' as const] : [])];
 }
 
 /** Says that nothing was removed from the stores of these kinds, if there are some. */
-export function sayStoresLeft(output: Output, stores: readonly MissingStore[]): void {
+export function sayStoresLeft(output: Output, stores: readonly RunStore[]): void {
   if (stores.length === 0) return;
   output.note(`Other stores are as they were: name those of your workers with ${stores.map((store) => STORE_OPTIONS[store]).join(', ')}`);
 }
