@@ -1,4 +1,4 @@
-import { errorCode, type ErrorCode } from '../core/domain/errors/error.ts';
+import { errorCode, type ErrorCode, isErrorCode } from '../core/domain/errors/error.ts';
 import type { TerminalStatus } from '../core/domain/run/status.ts';
 
 /** The exit codes: one table for `--help`, `docs/cli.md` and the code. */
@@ -83,6 +83,12 @@ export function exitOfError(error: unknown): ExitName {
     default:
       return 'unexpected';
   }
+}
+
+/** Returns the exit code of a chat whose session has ended: that of its error, if the code of the error has one, else that of its status. */
+export function exitCodeOfResult({ status, errorCode: code }: { status: TerminalStatus; errorCode?: string | undefined }): number {
+  const exit = status === 'error' && code !== undefined && isErrorCode(code) ? EXITS[code] : undefined;
+  return exit === undefined ? exitCodeOfRun(status) : EXIT_CODES[exit].code;
 }
 
 /** Returns the table as text, for `--help`. */

@@ -46,7 +46,7 @@ export type { RunRecord } from '../core/domain/record/run-record.ts';
 export type { SessionLimits } from '../core/domain/sessions/session-limits.ts';
 export type { CloseReceipt, InterruptReceipt, RefreshReceipt } from '../core/domain/sessions/session-requests.ts';
 export type { SpentByTurns, TurnResultFields } from '../core/domain/sessions/session-state.ts';
-export type { SessionView } from '../core/domain/sessions/session-views.ts';
+export type { SessionLimitReached, SessionView } from '../core/domain/sessions/session-views.ts';
 export { LonghaulError, type ErrorCode } from '../core/domain/errors/error.ts';
 export type { ApprovalView, DecidedCall, PendingApproval, Remember, RememberedDecision } from '../core/domain/approvals/approval.ts';
 export type { SavedContext, SavedMessage, SavedRole, SavedUsage } from '../core/saved/saved-context.ts';

@@ -44,6 +44,9 @@ test('the details of a session show its turns and tokens against its limits, and
       .filter((line) => /^(#|-)/.test(line));
   const idle = ['- **Turns** 3 of 10', '- **Tokens of all turns** 900 of 200000', '- **Cost of all turns** &#36;0.00 of &#36;2.00'];
   expect(shown()).toEqual([expect.stringMatching(/^### .*: idle$/), ...idle]);
+  state.session.limits = { turns: 3 };
+  expect(shown()).toContain('- **Limit** 3 of 3 turns are used: messages are refused until it is raised');
+  state.session.limits = {};
   state.status = 'running';
   state.session.turn = { number: 3, stepsBefore: 6 };
   expect(shown()).toContain('- **Turn** 3 of 10');

@@ -1,13 +1,14 @@
 import { dollars } from '../../src/core/domain/model/dollars.ts';
 import { addRunUsage } from '../../src/core/domain/model/usage.ts';
 import type { OpenSession } from '../../src/core/sessions/open-session.ts';
-import { limitsOf } from '../../src/core/sessions/session-limit.ts';
+import { limitsOf, sessionLimitReached } from '../../src/core/sessions/session-limit.ts';
 import { spentBySession } from '../../src/core/sessions/spent.ts';
 
 /** Returns the turns of a session, and the amounts of all of them against its limits, as Markdown lines. */
 export function sessionLines(state: OpenSession): string[] {
   const { turns, turn } = state.session;
   const limits = limitsOf(state);
+  const reached = sessionLimitReached(state, Date.now());
   const { usage: own, below } = spentBySession(state);
   const usage = below === undefined ? own : addRunUsage(own, below.usage);
   const cost = (usage.costUsd ?? 0) + (usage.estimated?.costUsd ?? 0);
@@ -16,7 +17,12 @@ export function sessionLines(state: OpenSession): string[] {
   return [
     `- **${turn === undefined ? 'Turns' : 'Turn'}** ${turns}${of(limits.turns)}`,
     `- **Tokens of all turns** ${usage.totalTokens + (usage.estimated?.totalTokens ?? 0)}${of(limits.totalTokens)}`,
-    // The UI renders text between two dollar signs as a formula.
-    ...(cost === 0 && limits.costUsd === null ? [] : [`- **Cost of all turns** ${amounts.replaceAll('$', '&#36;')}`]),
+    ...(cost === 0 && limits.costUsd === null ? [] : [`- **Cost of all turns** ${shown(amounts)}`]),
+    ...(reached === undefined ? [] : [`- **Limit** ${shown(reached.message)}: messages are refused until it is raised`]),
   ];
+}
+
+/** Returns the text for the UI, which renders text between two dollar signs as a formula. */
+function shown(text: string): string {
+  return text.replaceAll('$', '&#36;');
 }

@@ -33,16 +33,16 @@ export async function waitForResult(
     }
   };
   const { watchForWorker } = await import('../../client/start/worker-watch.ts');
-  const over = new AbortController();
+  const ended = new AbortController();
   signal.addEventListener('abort', sayHowToWait, { once: true });
-  void watchForWorker(temporal, handle.runId, over.signal, (line) => output.note(printable(line)));
-  void tellWhatWaits(io, handle, { flags, over: AbortSignal.any([over.signal, signal]) });
+  void watchForWorker(temporal, handle.runId, ended.signal, (line) => output.note(printable(line)));
+  void tellWhatWaits(io, handle, { flags, ended: AbortSignal.any([ended.signal, signal]) });
   try {
     const result = await handle.result({ ...options, signal });
     printResult(output, result);
     return exitCodeOfRun(result.status);
   } finally {
-    over.abort();
+    ended.abort();
     signal.removeEventListener('abort', sayHowToWait);
   }
 }

@@ -15,20 +15,20 @@ type QueriedRun = Pick<RunHandle<unknown>, 'runId' | 'approvals'>;
 export async function tellWhatWaits(
   { output }: CommandIo,
   run: QueriedRun,
-  { flags, over, everyMs = EVERY_MS }: { flags: ServerFlags; over: AbortSignal; everyMs?: number },
+  { flags, ended, everyMs = EVERY_MS }: { flags: ServerFlags; ended: AbortSignal; everyMs?: number },
 ): Promise<void> {
   const { runId } = run;
   const reported = new Set<string>();
   let wasPaused = false;
   for (;;) {
     try {
-      await sleep(everyMs, over);
+      await sleep(everyMs, ended);
     } catch {
       return;
     }
     // Errors of the run are reported by the call that waits for the result.
     const approvals = await run.approvals().catch(() => undefined);
-    if (over.aborted || approvals === undefined) continue;
+    if (ended.aborted || approvals === undefined) continue;
     for (const waiting of approvals.pending.filter(({ key }) => !reported.has(key))) {
       reported.add(waiting.key);
       output.note('The run waits for a decision:');

@@ -35,7 +35,7 @@ function addChat(program: Command, run: RunCommand): void {
       'Talks to an agent: every line is a message, and the session keeps the conversation when you leave. Calls that need an approval\n' +
         'are decided in place. Without a terminal, reads messages from stdin, one per line, and prints the answers.',
     )
-    .option('--session <id>', 'go on with this session, or begin one with this id (default: a new one)')
+    .option('--session <session>', 'go on with this session, or begin one with this id (default: a new one)')
     .option('--title <text>', 'shown in lists of sessions')
     .option('--deps <json>', "the session's data for instructions and tools: a JSON object", jsonObject)
     .option('--model <provider/model>', "the model, instead of the agent's own")
@@ -151,8 +151,11 @@ function addEnds(session: Command, run: RunCommand): void {
     .command('delete')
     .argument('<session>', 'the id of the session')
     .summary('close a session and delete it')
-    .description('Closes a session that is idle, and removes it from the server, and its data from the folders that you name.')
-    .option('--end', 'cancel a turn that goes on; otherwise the session is refused meanwhile')
+    .description(
+      'Closes a session that is idle, and removes it from the server, and its data from the folders that you name. Nothing is changed\n' +
+        'while a turn goes on, unless --end cancels it.',
+    )
+    .option('--end', 'cancel the session first, also while a turn goes on')
     .option('--archive <folder>', 'the folder of a file archive, to remove the session from it as well')
     .option('--payload-store <folder>', 'the folder of a file store, to remove the spilled results of the session as well')
     .action(async (sessionId: string, _options: unknown, command: Command) => {

@@ -24,7 +24,7 @@ export interface StartingFlags extends ServerFlags, LimitFlags {
 export function addStartOptions(command: Command, { idOf, depsFor }: { idOf: string; depsFor: string }): Command {
   command
     .option('--deps <json>', `the run's data for ${depsFor}: a JSON object`, jsonObject)
-    .option('--run-id <id>', `the id of the run; the same id twice is one run (default: the ${idOf} and a UUID)`)
+    .option('--run-id <run>', `the id of the run; the same id twice is one run (default: the ${idOf} and a UUID)`)
     .addOption(
       new Option('--if-exists <choice>', 'if the run id is taken: fail, go on with that run, or start it again if it has failed')
         .choices(IF_EXISTS)

@@ -15,7 +15,7 @@ export function sessionFacts(session: SessionView, startTime: string | null): [n
     ['Turns', turnsText(session)],
     ['Used', usedText(session)],
     ['Deadline', until],
-    ['Limit', limitReached === undefined ? undefined : `${limitReached}: messages are refused until the limit is raised`],
+    ['Limit', limitReached === undefined ? undefined : `${limitReached.message}: messages are refused until the limit is raised`],
   ];
   return facts.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] satisfies [string, string]]));
 }
@@ -28,9 +28,7 @@ function turnsText({ turns, turn, limits, idleSince }: SessionView): string {
 
 /** Returns the amounts of all turns, with those of the runs below: limits count these. */
 function usedText({ spent, limits }: SessionView): string {
-  const usage = spent.below === undefined ? spent.usage : addRunUsage(spent.usage, spent.below.usage);
-  const tokens = usage.totalTokens + (usage.estimated?.totalTokens ?? 0);
-  const cost = (usage.costUsd ?? 0) + (usage.estimated?.costUsd ?? 0);
+  const { tokens, cost } = amountsOf(spent);
   return [
     `${tokens}${ofAtMost(limits.totalTokens)} tokens`,
     ...(cost === 0 && limits.costUsd === null
@@ -39,6 +37,15 @@ function usedText({ spent, limits }: SessionView): string {
     counted(spent.stepsUsed, 'step'),
     counted(spent.toolCallsTotal, 'tool call'),
   ].join(', ');
+}
+
+/** Returns the tokens and the cost of all turns, as limits count them. */
+export function amountsOf({ usage: own, below }: SessionView['spent']): { tokens: number; cost: number } {
+  const usage = below === undefined ? own : addRunUsage(own, below.usage);
+  return {
+    tokens: usage.totalTokens + (usage.estimated?.totalTokens ?? 0),
+    cost: (usage.costUsd ?? 0) + (usage.estimated?.costUsd ?? 0),
+  };
 }
 
 function ofAtMost(limit: number | null): string {

@@ -1,7 +1,7 @@
 import { osUser } from '../os-user.ts';
 import type { CommandIo, ServerFlags } from '../program/command.ts';
 import { withClient } from '../with-client.ts';
-import { openSession } from './open-session.ts';
+import { sessionHandle } from './session-handle.ts';
 
 /** The options of `longhaul session close`. */
 export interface CloseSessionFlags extends ServerFlags {
@@ -13,7 +13,7 @@ export interface CloseSessionFlags extends ServerFlags {
 export async function closeSession(io: CommandIo, { sessionId, by = osUser(), ...flags }: CloseSessionFlags): Promise<number> {
   const { output } = io;
   return withClient(io, flags, async ({ client }) => {
-    const session = await openSession(client, sessionId);
+    const session = await sessionHandle(client, sessionId);
     const { turn } = await session.close(by === undefined ? {} : { by });
     if (output.json) output.printJson({ sessionId, closed: turn === undefined, ...(turn === undefined ? {} : { turn }) });
     else if (turn === undefined) output.print(`Session "${sessionId}" is closed`);

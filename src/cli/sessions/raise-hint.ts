@@ -1,26 +1,32 @@
-import type { SessionView } from '../../core/domain/sessions/session-views.ts';
+import type { SessionLimitReached, SessionView } from '../../core/domain/sessions/session-views.ts';
 import { shellCommand } from '../../core/hints/shell-command.ts';
 import type { ServerFlags } from '../program/command.ts';
 import { serverOptions } from '../program/server-options.ts';
+import { amountsOf } from '../render/session-facts.ts';
 
-/** Returns the command that raises the limits which a session has reached, to copy into a shell. */
+/** Returns the command that raises the limit which a session has reached, to copy into a shell; undefined if there is none. */
 export function raiseHint(
   sessionId: string,
-  { turns, limits }: Pick<SessionView, 'turns' | 'limits'>,
+  session: Pick<SessionView, 'turns' | 'limits' | 'spent' | 'limitReached'>,
   flags: ServerFlags,
   program: string,
-): string {
-  const isAtTurns = limits.turns !== null && turns >= limits.turns;
-  const options = isAtTurns ? ['--turns', String(2 * (limits.turns ?? 0))] : otherLimit(limits);
-  return shellCommand('session raise', { operands: [sessionId], options: [...options, ...serverOptions(flags)], program });
+): string | undefined {
+  if (session.limitReached === undefined) return undefined;
+  const options = [...raised(session.limitReached.limit, session), ...serverOptions(flags)];
+  return shellCommand('session raise', { operands: [sessionId], options, program });
 }
 
-/** Returns the option for the limit that a session has reached if it is not that of turns: tokens, else what it has besides them. */
-function otherLimit({ totalTokens, costUsd, deadlineMs }: SessionView['limits']): string[] {
-  if (totalTokens !== null && costUsd === null && deadlineMs === null) return ['--tokens', String(2 * totalTokens)];
-  return [
-    ...(totalTokens === null ? [] : ['--tokens', String(2 * totalTokens)]),
-    ...(costUsd === null ? [] : ['--cost', String(2 * costUsd)]),
-    ...(deadlineMs === null ? [] : ['--deadline', 'none']),
-  ];
+/** Returns the option with twice the limit, or twice what is used of it: the last turn may have used much more than was left. */
+function raised(limit: SessionLimitReached['limit'], { turns, limits, spent }: Pick<SessionView, 'turns' | 'limits' | 'spent'>): string[] {
+  const { tokens, cost } = amountsOf(spent);
+  switch (limit) {
+    case 'turns':
+      return ['--turns', String(2 * Math.max(limits.turns ?? 0, turns))];
+    case 'totalTokens':
+      return ['--tokens', String(2 * Math.max(limits.totalTokens ?? 0, tokens))];
+    case 'costUsd':
+      return ['--cost', String(Math.ceil(200 * Math.max(limits.costUsd ?? 0, cost)) / 100)];
+    case 'deadline':
+      return ['--deadline', 'none'];
+  }
 }

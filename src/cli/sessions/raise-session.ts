@@ -5,7 +5,7 @@ import { osUser } from '../os-user.ts';
 import type { CommandIo, ServerFlags } from '../program/command.ts';
 import { sessionFacts } from '../render/session-facts.ts';
 import { withClient } from '../with-client.ts';
-import { openSession } from './open-session.ts';
+import { sessionHandle } from './session-handle.ts';
 import { type SessionLimitFlags, sessionLimitOptions } from './session-limit-flags.ts';
 
 /** The options of `longhaul session raise`. */
@@ -26,7 +26,7 @@ export async function raiseSession(io: CommandIo, flags: RaiseSessionFlags): Pro
     );
   }
   return withClient(io, flags, async ({ client }) => {
-    const session = await openSession(client, sessionId);
+    const session = await sessionHandle(client, sessionId);
     const receipt = await underId(flags.id, (id) => session.raise(limits, { id, ...(by === undefined ? {} : { by }) }));
     const status = await session.status();
     const now = status.session;

@@ -1,6 +1,6 @@
 import type { CommandIo, ServerFlags } from '../program/command.ts';
 import { withClient } from '../with-client.ts';
-import { openSession } from './open-session.ts';
+import { sessionHandle } from './session-handle.ts';
 
 /** The options of `longhaul session reset`. */
 export interface ResetSessionFlags extends ServerFlags {
@@ -10,7 +10,7 @@ export interface ResetSessionFlags extends ServerFlags {
 /** Empties the conversation of a session, after the turn that goes on. */
 export async function resetSession({ output, ...io }: CommandIo, { sessionId, ...flags }: ResetSessionFlags): Promise<number> {
   return withClient({ output, ...io }, flags, async ({ client }) => {
-    const { beforeTurn } = await (await openSession(client, sessionId)).reset();
+    const { beforeTurn } = await (await sessionHandle(client, sessionId)).reset();
     if (output.json) output.printJson({ sessionId, beforeTurn });
     else output.print(`Turn ${beforeTurn} of session "${sessionId}" begins with an empty conversation`);
     return 0;

@@ -1,7 +1,7 @@
 import { type SaveFlags, writeSaved } from '../commands/records/save.ts';
 import type { CommandIo } from '../program/command.ts';
 import { withClient } from '../with-client.ts';
-import { openSession } from './open-session.ts';
+import { sessionHandle } from './session-handle.ts';
 
 /** The options of `longhaul session save`. */
 export interface SaveSessionFlags extends Omit<SaveFlags, 'runId'> {
@@ -10,5 +10,5 @@ export interface SaveSessionFlags extends Omit<SaveFlags, 'runId'> {
 
 /** Writes the conversation and the deps of a session as a JSON document, with which another one can begin. */
 export async function saveSession(io: CommandIo, { sessionId, ...flags }: SaveSessionFlags): Promise<number> {
-  return withClient(io, flags, async ({ client }) => writeSaved(io, (await openSession(client, sessionId)).run, flags.output));
+  return withClient(io, flags, async ({ client }) => writeSaved(io, (await sessionHandle(client, sessionId)).run, flags.output));
 }

@@ -48,8 +48,8 @@ export async function showSession(io: CommandIo, { sessionId, last, ...flags }: 
       return 0;
     }
     for (const line of factLines({ ...status, session }, output)) output.print(line);
-    if (session.limitReached !== undefined && !isTerminal(status.status))
-      output.print(`  ${output.look('cyan', printableLine(raiseHint(sessionId, session, flags, output.program)))}`);
+    const hint = isTerminal(status.status) ? undefined : raiseHint(sessionId, session, flags, output.program);
+    if (hint !== undefined) output.print(`  ${output.look('cyan', printableLine(hint))}`);
     for (const waiting of pending)
       for (const line of ['', ...approvalLines(waiting, { output, runId: sessionId, flags })]) output.print(line);
     for (const line of turnLines(exchanges, session, output)) output.print(line);

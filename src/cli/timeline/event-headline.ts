@@ -1,8 +1,9 @@
+import type { MemoryNote } from '../../core/domain/memory/memory-note.ts';
+import { printableLine } from '../../core/domain/content/printable.ts';
 import type { Event } from '../../core/domain/record/event.ts';
 import { decidedText, permissionsText, raisedText, refusedText } from '../render/decision-text.ts';
 import { guardrailText } from '../render/guardrail-text.ts';
 import { noteText } from '../render/note-text.ts';
-import { memoryText } from '../render/memory-text.ts';
 import { refreshText, turnText } from '../render/turn-text.ts';
 import type { Look } from '../output.ts';
 
@@ -39,4 +40,10 @@ export function eventHeadline({
   if (cleared) return { text: 'the conversation is emptied', look: 'dim' };
   if (refresh !== undefined) return refreshText(refresh);
   return noteText({ timestamp, ...(step === undefined ? {} : { step }) });
+}
+
+/** Returns the part that a memory had in a model call in one line, with its style. */
+function memoryText(note: MemoryNote): { text: string; look: Look } {
+  if ('unavailable' in note) return { text: `(the memory was not available: ${printableLine(note.unavailable)})`, look: 'yellow' };
+  return { text: `(${note.entries === 1 ? '1 entry' : `${note.entries} entries`} from the memory)`, look: 'dim' };
 }

@@ -69,7 +69,7 @@ function limitReached({ runId, state }: MessageReceiver, now: number): Refusal |
   if (reached === undefined) return undefined;
   return {
     code: 'session_limit',
-    message: `Session "${runId}" takes no more messages: ${reached}. Raise the limit of the session, or start another one`,
+    message: `Session "${runId}" takes no more messages: ${reached.message}. Raise the limit of the session, or start another one`,
   };
 }
 

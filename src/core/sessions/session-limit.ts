@@ -1,4 +1,5 @@
 import { checkSessionLimits, DEFAULT_SESSION_LIMITS, type SessionLimits } from '../domain/sessions/session-limits.ts';
+import type { SessionLimitReached } from '../domain/sessions/session-views.ts';
 import { dollars } from '../domain/model/dollars.ts';
 import { addRunUsage } from '../domain/model/usage.ts';
 import type { OpenSession } from './open-session.ts';
@@ -9,8 +10,8 @@ export function limitsOf({ session }: Pick<OpenSession, 'session'>): Required<Se
   return { ...DEFAULT_SESSION_LIMITS, ...session.limits };
 }
 
-/** Returns the limit that a session has reached, for a person to read; undefined if it may take another turn. */
-export function sessionLimitReached(state: OpenSession, now: number): string | undefined {
+/** Returns the limit that a session has reached; undefined if it may take another turn. */
+export function sessionLimitReached(state: OpenSession, now: number): SessionLimitReached | undefined {
   const { session } = state;
   const limits = limitsOf(state);
   const { usage: own, below } = spentBySession(state);
@@ -26,12 +27,12 @@ export function sessionLimitReached(state: OpenSession, now: number): string | u
     case 'ok':
       return undefined;
     case 'max_turns_reached':
-      return `${used.turns} of ${limits.turns} turns are used`;
+      return { limit: 'turns', message: `${used.turns} of ${limits.turns} turns are used` };
     case 'max_budget_reached':
-      return `${used.totalTokens} of ${limits.totalTokens} tokens are used`;
+      return { limit: 'totalTokens', message: `${used.totalTokens} of ${limits.totalTokens} tokens are used` };
     case 'max_cost_reached':
-      return `${dollars(used.costUsd)} of ${dollars(limits.costUsd ?? 0)} are spent`;
+      return { limit: 'costUsd', message: `${dollars(used.costUsd)} of ${dollars(limits.costUsd ?? 0)} are spent` };
     case 'deadline_reached':
-      return `its deadline of ${(limits.deadlineMs ?? 0) / 1000} s from its start is over`;
+      return { limit: 'deadline', message: `its deadline of ${(limits.deadlineMs ?? 0) / 1000} s from its start is over` };
   }
 }

@@ -11,15 +11,15 @@ import { runApprovals, waiting } from '../pending-approvals.ts';
 
 test('a command that waits for a run prints its pending calls once, with the commands that decide them, and that it is paused', async () => {
   const kept = commandIo();
-  const over = new AbortController();
+  const ended = new AbortController();
   const waits = runApprovals([waiting()]);
   const answers: (RunApprovals | undefined)[] = [undefined, waits, waits, runApprovals([], { status: 'paused' }), waits];
   const approvals = (): Promise<RunApprovals> => {
     const answer = answers.shift();
-    if (answers.length === 0) over.abort();
+    if (answers.length === 0) ended.abort();
     return answer === undefined ? Promise.reject(new Error('no worker answers')) : Promise.resolve(answer);
   };
-  await tellWhatWaits(kept.io, { runId: 'clerk-1', approvals }, { flags: { namespace: 'shop' }, over: over.signal, everyMs: 1 });
+  await tellWhatWaits(kept.io, { runId: 'clerk-1', approvals }, { flags: { namespace: 'shop' }, ended: ended.signal, everyMs: 1 });
   expect(kept.stdout()).toBe('');
   expect(kept.stderr()).toBe(`The run waits for a decision:
   refund · call c1 · step 2 of run clerk-1

@@ -33,7 +33,7 @@ function asking(reactions: (string | Reaction)[], refusals: Error[] = []): Askin
     },
   };
   const run = { runId: 'clerk-1', approve: decide('approve'), reject: decide('reject'), respond: decide('respond') };
-  return { on: { io: kept.io, flags: {}, lines, run } as unknown as AskedOn, kept, decided, prompts };
+  return { on: { io: kept.io, flags: {}, lines, run, signal: new AbortController().signal } as unknown as AskedOn, kept, decided, prompts };
 }
 
 test('a call is shown with its arguments and its reason, without commands to copy, and asked about until the line is clear', async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { type EnteredLine, readLine } from '../../../src/cli/sessions/chat/entered-line.ts';
-import { pipedLines } from '../../../src/cli/sessions/chat/piped-lines.ts';
-import { readArguments, readDecision, type TypedDecision } from '../../../src/cli/sessions/chat/typed-decision.ts';
+import { pipedLines } from '../../../src/cli/sessions/chat/piped-chat.ts';
+import { readArguments, readDecision, type EnteredDecision } from '../../../src/cli/sessions/chat/entered-decision.ts';
 
 test.each<[string, EnteredLine]>([
   ['', { type: 'nothing' }],
@@ -19,7 +19,7 @@ test.each<[string, EnteredLine]>([
 
 const tool = { kind: 'tool' } as const;
 
-test.each<[string, TypedDecision]>([
+test.each<[string, EnteredDecision]>([
   ['y', { type: 'approve' }],
   [' YES ', { type: 'approve' }],
   ['n', { type: 'reject' }],

@@ -12,7 +12,7 @@ import type { Event } from '../../../src/core/domain/record/event.ts';
 import type { RunRecord } from '../../../src/core/domain/record/run-record.ts';
 import { newStep } from '../../../src/core/domain/record/step.ts';
 import type { TurnNote } from '../../../src/core/domain/sessions/session-notes.ts';
-import type { SessionView } from '../../../src/core/domain/sessions/session-views.ts';
+import type { SessionLimitReached, SessionView } from '../../../src/core/domain/sessions/session-views.ts';
 import { commandIo } from '../command-io.ts';
 import { AT } from '../pending-approvals.ts';
 
@@ -120,7 +120,7 @@ test('the facts of a session are its title, its turns, and what all turns have u
     ...untitled,
     turn: 3,
     limits: { turns: null, totalTokens: null, costUsd: 2, deadlineMs: 3_600_000 },
-    limitReached: '$2 are spent',
+    limitReached: { limit: 'costUsd', message: '$2 are spent' } as const,
   };
   expect(sessionFacts(limited, AT)).toEqual([
     ['Turns', '3, turn 3 goes on'],
@@ -130,13 +130,17 @@ test('the facts of a session are its title, its turns, and what all turns have u
   ]);
 });
 
-test('a session at its limit shows the command that raises that limit', () => {
-  const hint = (turns: number, limits: Partial<SessionView['limits']>): string =>
-    raiseHint('talk 1', { turns, limits: { ...view.limits, ...limits } }, { namespace: 'shop' }, 'longhaul');
-  expect(hint(10, {})).toBe("longhaul session raise 'talk 1' --turns 20 --namespace shop");
-  expect(hint(3, {})).toBe("longhaul session raise 'talk 1' --tokens 400000 --namespace shop");
-  expect(hint(3, { totalTokens: null, costUsd: 0.5 })).toBe("longhaul session raise 'talk 1' --cost 1 --namespace shop");
-  expect(hint(3, { totalTokens: null, deadlineMs: 5 })).toBe("longhaul session raise 'talk 1' --deadline none --namespace shop");
+test('a session at a limit shows the command that raises exactly that limit, above what is used', () => {
+  const hint = (limit: SessionLimitReached['limit'], more: Partial<SessionView> = {}): string | undefined =>
+    raiseHint('talk 1', { ...view, ...more, limitReached: { limit, message: 'used' } }, { namespace: 'shop' }, 'longhaul');
+  expect(hint('turns')).toBe("longhaul session raise 'talk 1' --turns 20 --namespace shop");
+  expect(hint('totalTokens')).toBe("longhaul session raise 'talk 1' --tokens 400000 --namespace shop");
+  expect(hint('totalTokens', { limits: { ...view.limits, totalTokens: 100 } })).toContain(' --tokens 1800 ');
+  expect(hint('costUsd', { limits: { ...view.limits, costUsd: 0.5 } })).toContain(' --cost 1 ');
+  expect(hint('costUsd', { limits: { ...view.limits, costUsd: 0.01 } })).toContain(' --cost 0.5 ');
+  // Limits that are not reached stay as they are.
+  expect(hint('deadline', { turns: 10 })).toBe("longhaul session raise 'talk 1' --deadline none --namespace shop");
+  expect(raiseHint('talk 1', view, {}, 'longhaul')).toBeUndefined();
 });
 
 test('the steps of the newest turn are counted by themselves', () => {

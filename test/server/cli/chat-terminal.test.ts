@@ -80,3 +80,45 @@ test.skipIf(missingTerminal() !== undefined)(
     expect(scripted.requests).toHaveLength(5);
   },
 );
+
+test.skipIf(missingTerminal() !== undefined)(
+  'a second Ctrl-C leaves while the turn is not interrupted yet, with and without a worker, and a session that fails says why',
+  async () => {
+    await using testbed = await Testbed.open();
+    const id = `talk-${randomUUID()}`;
+    const chat = (sessionId: string, ...more: string[]): string[] => {
+      const place = ['--address', testbed.address, '--task-queue', testbed.taskQueue];
+      return ['chat', 'clerk', '--session', sessionId, ...more, ...place];
+    };
+    using alone = new TerminalProcess(chat(id));
+    await alone.shows('/help shows what you can enter.');
+    alone.type('hi there\r');
+    await alone.shows('No worker has taken');
+    alone.type(CTRL_C);
+    await alone.shows('Interrupting the turn. Ctrl-C again leaves.');
+    alone.type(CTRL_C);
+    await alone.shows('The session may have taken the message');
+    await alone.shows(`To come back: npx longhaul chat clerk --session ${id}`);
+    expect(await alone.exitCode()).toBe(0);
+
+    const other = `talk-${randomUUID()}`;
+    const scripted = scriptedModel([callTool('refund', { amount: 80 })]);
+    const strict = defineAgent({ name: 'clerk', model: 'scripted/m', tools: [refund], deps: z.object({ customer: z.string() }) });
+    await testbed.work({ agents: [strict], providers: { scripted } });
+    using asked = new TerminalProcess(chat(other, '--deps', '{"customer": "Ada"}'));
+    await asked.shows('/help shows what you can enter.');
+    asked.type('pay me 80\r');
+    await asked.shows('Run it? (y, n, n and a reason, e to edit) ');
+    asked.type(`ye${CTRL_C}${CTRL_C}`);
+    await asked.shows('Interrupting the turn.');
+    await asked.shows('To come back:');
+    expect(await asked.exitCode()).toBe(0);
+
+    using failing = new TerminalProcess(chat(`talk-${randomUUID()}`));
+    await failing.shows('/help shows what you can enter.');
+    failing.type('hi\r');
+    await failing.shows('The session has ended with an error (invalid_input): The deps do not fit agent "clerk"');
+    await failing.shows('--deps: npx longhaul chat clerk');
+    expect(await failing.exitCode()).toBe(2);
+  },
+);

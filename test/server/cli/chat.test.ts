@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
+import { z } from 'zod';
 import { Interruption } from '../../../src/cli/interruption.ts';
+import { defineAgent } from '../../../src/index.ts';
 import { callTool, hang, say, scriptedModel, together } from '../../../src/testing/index.ts';
 import { callCli, type CliCallOptions, type CliOutcome } from '../../cli/call-cli.ts';
 import { assistant } from '../testbed/agents.ts';
@@ -33,6 +35,10 @@ test('chat reads messages from a pipe, prints an answer for each, and a second c
   const refused = await cli(testbed, chat, { stdin: 'too much' });
   expect(refused).toMatchObject({ exitCode: 11, stdout: '' });
   expect(refused.stderr).toContain('3 of 3 turns are used');
+  expect(refused.stderr).toContain(`To raise it: npx longhaul session raise ${id} --turns 6`);
+  expect(json((await cli(testbed, ['session', 'show', id, '--json'])).stdout)).toMatchObject([
+    { limitReached: { limit: 'turns', message: '3 of 3 turns are used' } },
+  ]);
   const shown = await cli(testbed, ['session', 'show', id]);
   expect(shown.stdout).toMatch(/^Title +A talk$/m);
   expect(shown.stdout).toMatch(/^Status +idle$/m);
@@ -54,7 +60,7 @@ test('chat reads messages from a pipe, prints an answer for each, and a second c
   );
   expect(await cli(testbed, ['session', 'close', id])).toMatchObject({ exitCode: 0, stdout: `Session "${id}" is closed\n` });
   await testbed.client.handle(id).result();
-  expect((await cli(testbed, chat, { stdin: 'x' })).stderr).toContain('is closed (completed)');
+  expect((await cli(testbed, chat, { stdin: 'x' })).stderr).toContain(`Session "${id}" is closed. Leave out --session`);
   expect((await cli(testbed, ['session', 'show', id])).stdout).toMatch(/^Status +completed$/m);
   expect((await cli(testbed, ['result', id])).stderr).toContain('[completed] assistant | 3 turns | 4 steps');
 });
@@ -68,9 +74,42 @@ test('a turn that does not complete says so, and the next message begins another
   expect(chat.stderr).toContain('turn 1 ended: max_iterations_reached (step_limit)');
 });
 
+test('a piped chat says why its session has failed, and exits with the code of that error', async () => {
+  await using testbed = await Testbed.open();
+  const strict = defineAgent({ name: 'strict', model: 'scripted/m', deps: z.object({ customer: z.string() }) });
+  await testbed.work({ agents: [strict], providers: { scripted: scriptedModel([hang('so far')]) }, heartbeatEvery: 60_000 });
+  const id = `talk-${randomUUID()}`;
+  const failed = await cli(testbed, ['chat', 'strict', '--session', id], { stdin: 'first\nsecond\n' });
+  expect(failed).toMatchObject({ exitCode: 2, stdout: '' });
+  expect(failed.stderr).toContain('The session has ended with an error (invalid_input): The deps do not fit agent "strict": deps.customer');
+  expect(failed.stderr).toContain('options that fit, such as --deps: npx longhaul chat strict --task-queue');
+  const again = await cli(testbed, ['chat', 'strict', '--session', id], { stdin: 'first\n' });
+  expect(again).toMatchObject({ exitCode: 11, stdout: '' });
+  expect(again.stderr).toContain(`Session "${id}" has ended with an error (invalid_input): The deps do not fit`);
+
+  const other = `talk-${randomUUID()}`;
+  const chatting = cli(testbed, ['chat', 'strict', '--session', other, '--deps', '{"customer": "Ada"}', '--json'], { stdin: 'first\n' });
+  await until(
+    async () =>
+      (
+        await testbed.client
+          .handle(other)
+          .status()
+          .catch(() => undefined)
+      )?.session?.turn === 1,
+    'the first turn',
+  );
+  await testbed.client.temporal.workflow.getHandle(other).terminate('by hand');
+  const ended = await chatting;
+  expect(ended).toMatchObject({ exitCode: 3, stdout: '' });
+  expect(ended.stderr).toContain(
+    `The session has ended with an error (run_terminated): Run "${other}" was terminated by an operator (by hand)`,
+  );
+});
+
 test('Ctrl-C leaves a piped chat while the turn goes on; a session is deleted once its turn has ended', async () => {
   await using testbed = await Testbed.open();
-  const scripted = scriptedModel([hang('so far')]);
+  const scripted = scriptedModel([hang('so far'), say('still here')]);
   await testbed.work({ agents: [assistant], providers: { scripted }, heartbeatEvery: 60_000 });
   const id = `talk-${randomUUID()}`;
   const interrupting = new AbortController();
@@ -84,10 +123,15 @@ test('Ctrl-C leaves a piped chat while the turn goes on; a session is deleted on
 
   const open = await cli(testbed, ['session', 'delete', id]);
   expect(open).toMatchObject({ exitCode: 2, stdout: '' });
-  expect(open.stderr).toContain(`Turn 1 of session "${id}" goes on`);
-  await testbed.client.session(assistant, { id }).interrupt();
-  await testbed.client.handle(id).result();
-  expect(await cli(testbed, ['session', 'delete', id])).toMatchObject({ exitCode: 0, stdout: `Run "${id}" is deleted\n` });
+  expect(open.stderr).toContain(`Turn 1 of session "${id}" goes on: delete it once it is idle, or with --end now`);
+  // The refused deletion has not closed the session.
+  const session = testbed.client.session(assistant, { id });
+  await session.interrupt();
+  await session.turn(1);
+  expect(await session.ask('second')).toMatchObject({ turn: 2, output: 'still here' });
+  const deleted = await cli(testbed, ['session', 'delete', id]);
+  expect(deleted).toMatchObject({ exitCode: 0, stdout: `Session "${id}" is deleted\n` });
+  expect(deleted.stderr).toBe('Other stores are as they were: name those of your workers with --payload-store, --archive\n');
 });
 
 test('sessions are listed with their titles and statuses, without other runs, until they are deleted', async () => {
@@ -113,8 +157,12 @@ test('sessions are listed with their titles and statuses, without other runs, un
   expect(table.stdout).toMatch(/^SESSION +AGENT +STATUS +STARTED +TITLE$/m);
   expect((await cli(testbed, ['list', '--query', `TaskQueue = '${taskQueue}'`, '--status', 'idle'])).stdout).toMatch(/idle/);
 
-  const deleted = await cli(testbed, ['session', 'delete', first]);
-  expect(deleted).toMatchObject({ exitCode: 0, stdout: `Run "${first}" is deleted\n` });
+  // A folder with a wrong name is found before the session is closed.
+  const wrong = await cli(testbed, ['session', 'delete', first, '--archive', './no-such-folder']);
+  expect(wrong).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('--archive names "./no-such-folder"') as string });
+  expect((await testbed.client.handle(first).status()).status).toBe('idle');
+  const deleted = await cli(testbed, ['session', 'delete', first, '--json']);
+  expect(json(deleted.stdout)).toEqual([{ sessionId: first, outcome: 'deleted', without: ['payloadStore', 'archive'] }]);
   // The server removes it in the background: deleting again is no error meanwhile, nor afterwards.
   expect(await cli(testbed, ['session', 'delete', first])).toMatchObject({ exitCode: 0 });
 });

@@ -1,29 +1,41 @@
-import { fileArchive } from '../../../archive/file-archive.ts';
-import { fileStore } from '../../../payload-store/file-store.ts';
+import type { LonghaulClient } from '../../../client/longhaul-client.ts';
+import type { RunStores } from '../../../client/removal/delete-run.ts';
 import type { CommandIo, ServerFlags } from '../../program/command.ts';
 import { withClient } from '../../with-client.ts';
+import { sayStoresLeft, type StoreFlags, storesIn, storesLeft } from './stores.ts';
 
-/** The options of `longhaul delete`. */
-export interface DeleteFlags extends ServerFlags {
-  runId: string;
-  /** The folder of a file archive. */
-  archive?: string;
-  /** The folder of a file store. */
-  payloadStore?: string;
+/** The options of commands that delete a run. */
+export interface DeletionFlags extends ServerFlags, StoreFlags {
   /** Ends the run and those below it first. */
   end?: boolean;
 }
 
+/** The options of `longhaul delete`. */
+export interface DeleteFlags extends DeletionFlags {
+  runId: string;
+}
+
 /** Removes a run and those below it, with their archives and spilled results. A run that does not exist is no error. */
-export async function deleteRun(io: CommandIo, { runId, archive, payloadStore, end = false, ...flags }: DeleteFlags): Promise<number> {
-  const { output } = io;
-  const stores = {
-    ...(archive === undefined ? {} : { archive: fileArchive({ directory: archive }) }),
-    ...(payloadStore === undefined ? {} : { payloadStore: fileStore({ directory: payloadStore }) }),
-  };
-  const outcome = await withClient(io, flags, async ({ client }) => client.handle(runId).delete({ ...stores, end }));
-  if (output.json) output.printJson({ runId, outcome });
-  else if (outcome === 'deleted') output.print(`Run "${runId}" is deleted`);
-  else output.print(`The server has no run "${runId}": there was nothing to delete`);
+export async function deleteRun(io: CommandIo, { runId, ...flags }: DeleteFlags): Promise<number> {
+  const stores = storesIn(flags);
+  return withClient(io, flags, async ({ client }) => removeRun(io, client, { kind: 'run', id: runId, stores, flags }));
+}
+
+/** A run or a session to delete. */
+export interface Removal {
+  kind: 'run' | 'session';
+  id: string;
+  stores: RunStores;
+  flags: DeletionFlags;
+}
+
+/** Deletes a run or a session, and says what was removed. */
+export async function removeRun({ output }: CommandIo, client: LonghaulClient, { kind, id, stores, flags }: Removal): Promise<number> {
+  const outcome = await client.handle(id).delete({ ...stores, end: flags.end === true });
+  const without = storesLeft(flags);
+  if (output.json) output.printJson({ [`${kind}Id`]: id, outcome, without });
+  else if (outcome === 'deleted') output.print(`${kind === 'run' ? 'Run' : 'Session'} "${id}" is deleted`);
+  else output.print(`The server has no ${kind} "${id}": there was nothing to delete`);
+  sayStoresLeft(output, without);
   return 0;
 }

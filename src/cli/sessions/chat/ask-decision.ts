@@ -7,25 +7,27 @@ import type { CommandIo, ServerFlags } from '../../program/command.ts';
 import { approvalLines } from '../../render/approval-lines.ts';
 import { readLine } from './entered-line.ts';
 import type { Lines } from './lines.ts';
-import { decisionPrompt, readArguments, readDecision, type TypedDecision } from './typed-decision.ts';
+import { decisionPrompt, readArguments, readDecision, type EnteredDecision } from './entered-decision.ts';
 
 /** The run that waits, and the terminal on which its decisions are asked for. */
 export interface AskedOn {
   io: CommandIo;
   flags: ServerFlags;
   run: Pick<RunHandle, 'runId' | 'approve' | 'reject' | 'respond'>;
-  lines: Lines;
+  lines: Pick<Lines, 'ask'>;
+  /** Aborted when the turn is interrupted. */
+  signal: AbortSignal;
 }
 
 /**
- * Shows a pending call and asks for the decision on it, until there is one. `decided`: also if another approver was first. `end` and
- * `interrupt`: the person wants to leave, or to interrupt the turn instead.
+ * Shows a pending call and asks for the decision on it, until there is one. `decided`: also if another approver was first, or
+ * if the turn was interrupted meanwhile. `end` and `interrupt`: the person wants to leave, or to interrupt the turn instead.
  */
 export async function askDecision(on: AskedOn, waiting: ApprovalView): Promise<'decided' | 'interrupt' | 'end'> {
-  const { io, flags, run, lines } = on;
+  const { io, flags, run, lines, signal } = on;
   for (const line of approvalLines(waiting, { output: io.output, runId: run.runId, flags, commands: false })) io.output.print(`  ${line}`);
   let prompt = decisionPrompt(waiting);
-  let read = (line: string): TypedDecision => readDecision(line, waiting);
+  let read = (line: string): EnteredDecision => readDecision(line, waiting);
   for (;;) {
     const reaction = await lines.ask(`  ${io.output.look('yellow', prompt)}`, { fresh: true });
     if (reaction.type !== 'line') return reaction.type;
@@ -34,15 +36,15 @@ export async function askDecision(on: AskedOn, waiting: ApprovalView): Promise<'
     [prompt, read] = [decisionPrompt(waiting), (line) => readDecision(line, waiting)];
     if (decision.type === 'edit') [prompt, read] = ['The arguments as JSON: ', readArguments];
     else if (decision.type === 'unclear') io.output.note(`  ${decision.say}`);
-    else if (await decide(on, waiting, decision)) return 'decided';
+    else if ((await decide(on, waiting, decision)) || signal.aborted) return 'decided';
   }
 }
 
-/** Sends a decision. False if the run refuses what was typed, and the call still waits. */
+/** Sends a decision. False if the run refuses what was entered, and the call still waits. */
 async function decide(
   { io, run }: AskedOn,
   waiting: ApprovalView,
-  decision: Extract<TypedDecision, { type: 'approve' | 'reject' | 'respond' }>,
+  decision: Extract<EnteredDecision, { type: 'approve' | 'reject' | 'respond' }>,
 ): Promise<boolean> {
   const name = osUser();
   const by = name === undefined ? {} : { by: name };

@@ -1,19 +1,24 @@
 import { answeringTurn } from '../../../client/sessions/answering-turn.ts';
 import type { SessionHandle } from '../../../client/sessions/session-handle.ts';
-import type { ApprovalView } from '../../../core/domain/approvals/approval.ts';
 import type { Event } from '../../../core/domain/record/event.ts';
+import { errorMessage } from '../../../core/domain/errors/error.ts';
 import { outputText } from '../../../core/domain/content/output-text.ts';
+import { printable } from '../../../core/domain/content/printable.ts';
+import type { Duration } from '../../../core/domain/run/duration.ts';
 import { shellCommand } from '../../../core/hints/shell-command.ts';
 import { sleep } from '../../../temporal/waiting.ts';
 import { osUser } from '../../os-user.ts';
 import type { CommandIo, ServerFlags } from '../../program/command.ts';
 import { serverOptions } from '../../program/server-options.ts';
 import { askDecision } from './ask-decision.ts';
+import { AwaitedTurn, type TurnRequest } from './awaited-turn.ts';
 import { chatEventLines } from './chat-event-lines.ts';
+import type { Interruptions } from './interruptions.ts';
 import type { Lines } from './lines.ts';
+import { WaitingCalls } from './waiting-calls.ts';
 
-/** The end of what was followed: a turn; the whole session; or the person has left. */
-export type Followed = 'turn' | 'session' | 'left';
+/** The end of an exchange: another one may follow, the session is closed, or the person has left. */
+export type Followed = 'continue' | 'closed' | 'left';
 
 /** The parts of a conversation on a terminal. */
 export interface ConversationParts {
@@ -21,17 +26,25 @@ export interface ConversationParts {
   flags: ServerFlags;
   session: SessionHandle;
   lines: Lines;
+  interruptions: Interruptions;
   /** The offset of the first event to show. */
   from: number;
-  /** Milliseconds between two questions for pending decisions. Default 500. */
+  /** Milliseconds between two questions for pending decisions, and between two requests to interrupt a turn that has not begun. Default 500. */
   everyMs?: number;
 }
 
-/** The time for which a message waits for a worker: Ctrl-C ends the wait earlier. */
-const SENDING = '24h';
+/** The time for which a request waits for a worker: Ctrl-C ends the wait earlier. */
+const PATIENCE: Duration = '24h';
 
 /** The time after which a person who waits for the session to take a message is told so. */
 const SILENCE_MS = 5_000;
+const SILENCE = 'The session has not answered yet: is a worker running? Ctrl-C twice leaves.';
+
+/** A message that a turn has not read, and the turn that reads it. */
+interface UnreadMessage {
+  messageId: string;
+  turn: number;
+}
 
 /** A conversation with a session on a terminal: sends messages, and shows what the session does until it has answered. */
 export class Conversation {
@@ -40,79 +53,109 @@ export class Conversation {
   #offset: number;
   /** The messages that were entered here and not recorded yet: the person has them on the screen. */
   readonly #own: string[] = [];
+  /** True once the session has answered. Before, the caller tells that no worker has taken it. */
+  #hasBegun: boolean;
+  /** The turn that the person waits for. */
+  #turn: AwaitedTurn | undefined;
 
   constructor(parts: ConversationParts) {
     this.#parts = parts;
     this.#offset = parts.from;
+    this.#hasBegun = parts.from > 0;
+  }
+
+  /** True if the session has not answered that request about the newest turn. */
+  isUnanswered(request: TurnRequest): boolean {
+    return this.#turn?.unanswered.has(request) ?? false;
   }
 
   /** Sends a message and shows the turn that answers it. Throws the refusal of the message. */
   async say(text: string): Promise<Followed> {
-    const { session, lines, io } = this.#parts;
-    const sending = session.send(text, { timeout: SENDING });
-    sending.catch(() => undefined);
-    const silence = setTimeout(
-      () => io.output.note('The session has not answered yet: is a worker running? Ctrl-C ends the wait.'),
-      SILENCE_MS,
-    );
-    const first = await Promise.race([sending, lines.interruption()]).finally(() => clearTimeout(silence));
-    if (typeof first === 'string') {
-      io.output.note('The message may have been accepted: the session answers it then.');
-      return first === 'end' ? 'left' : 'turn';
-    }
-    this.#own.push(text);
-    return this.follow(answeringTurn(session.id, first), first.id);
+    const { session, io } = this.#parts;
+    const followed = await this.#during(async (turn) => {
+      const silence = this.#hasBegun ? setTimeout(() => io.output.note(SILENCE), SILENCE_MS) : undefined;
+      let receipt;
+      try {
+        receipt = await turn.answered('message', session.send(text, { timeout: PATIENCE }));
+        this.#hasBegun = true;
+        this.#own.push(text);
+        turn.begins(answeringTurn(session.id, receipt));
+      } finally {
+        clearTimeout(silence);
+      }
+      return this.#follow(turn, receipt.id);
+    });
+    return this.#untilRead(followed);
   }
 
   /**
-   * Shows what the session does until a turn has ended, and asks for the decisions that it waits for. `messageId`: goes on with the
-   * next turn, if this one has not read the message.
+   * Shows what the session does until a turn has ended, and asks for the decisions that it waits for. `messageId`: goes on with the next
+   * turn, if this one has not read the message.
    */
-  async follow(turn: number, messageId?: string): Promise<Followed> {
-    const { session, lines, io, everyMs = 500 } = this.#parts;
-    const over = new AbortController();
-    const signal = AbortSignal.any([over.signal, io.terminal.signal]);
+  async follow(number: number, messageId?: string): Promise<Followed> {
+    const followed = await this.#during((turn) => {
+      turn.begins(number);
+      return this.#follow(turn, messageId);
+    });
+    return this.#untilRead(followed);
+  }
+
+  /** Follows the next turn if the one that has ended did not read the message. */
+  async #untilRead(followed: Followed | UnreadMessage): Promise<Followed> {
+    return typeof followed === 'string' ? followed : this.follow(followed.turn, followed.messageId);
+  }
+
+  /** Ends what goes on for the person who has left. */
+  end(): void {
+    this.#turn?.end();
+  }
+
+  /** Does the work of one turn, which the first Ctrl-C interrupts. */
+  async #during<Value>(work: (turn: AwaitedTurn) => Promise<Value>): Promise<Value> {
+    const { interruptions, io } = this.#parts;
+    const turn = (this.#turn = new AwaitedTurn(io.terminal.signal));
+    interruptions.interrupt = () => void this.#interrupt(turn);
+    try {
+      return await work(turn);
+    } finally {
+      interruptions.interrupt = undefined;
+      turn.end();
+    }
+  }
+
+  async #follow(turn: AwaitedTurn, messageId?: string): Promise<Followed | UnreadMessage> {
+    const { session, everyMs = 500 } = this.#parts;
+    const { signal } = turn;
+    const number = await turn.number;
     const waits = new WaitingCalls();
-    let isInterrupted = false;
-    let current = turn;
     let offset = this.#offset;
     const events = session.run.events({ from: offset, follow: true, signal });
     const nextEvent = (): Promise<IteratorResult<Event>> => handled(events.next());
     const tick = (): Promise<'tick'> => handled(sleep(everyMs, signal).then(() => 'tick' as const));
-    let [event, press, time] = [nextEvent(), lines.interruption(), tick()];
-    try {
-      for (;;) {
-        let happened = await Promise.race([event, press, time]);
-        if (happened === 'interrupt') press = lines.interruption();
-        if (happened === 'tick') {
-          if (!isInterrupted) happened = (await this.#askWhatWaits(waits)) ?? happened;
-          time = tick();
-        }
-        if (happened === 'end' || (happened === 'interrupt' && isInterrupted)) return 'left';
-        if (happened === 'interrupt') {
-          isInterrupted = true;
-          await this.#interrupt(current);
-        }
-        if (typeof happened === 'string') continue;
-        if (happened.done === true) return 'session';
-        this.#show(happened.value, offset);
-        offset += 1;
-        const ended = happened.value.turn;
-        if (ended !== undefined && ended.number >= current) {
-          if (messageId === undefined || !ended.unanswered?.includes(messageId)) return 'turn';
-          current = ended.number + 1;
-          isInterrupted = false;
-        }
-        event = nextEvent();
+    let [event, time] = [nextEvent(), tick()];
+    for (;;) {
+      const happened = await Promise.race([event, time]);
+      if (happened === 'tick') {
+        if ((await this.#askWhatWaits(turn, waits)) === 'end') return 'left';
+        time = tick();
+        continue;
       }
-    } finally {
-      over.abort();
+      if (happened.done === true) return 'closed';
+      this.#show(happened.value, offset);
+      offset += 1;
+      const { turn: ended } = happened.value;
+      if (ended !== undefined && ended.number >= number) {
+        const isUnread = messageId !== undefined && ended.unanswered?.includes(messageId);
+        return isUnread ? { messageId, turn: ended.number + 1 } : 'continue';
+      }
+      event = nextEvent();
     }
   }
 
-  /** Asks for the decision on a call that begins to wait. Returns what the person presses instead of deciding. */
-  async #askWhatWaits(known: WaitingCalls): Promise<'interrupt' | 'end' | undefined> {
-    const { session } = this.#parts;
+  /** Asks for the decision on a call that begins to wait, unless the turn was interrupted. `end`: the person leaves instead. */
+  async #askWhatWaits(turn: AwaitedTurn, known: WaitingCalls): Promise<'end' | undefined> {
+    const { session, interruptions } = this.#parts;
+    if (turn.interrupted.aborted) return undefined;
     // Errors of the session are reported by the reading of its events.
     const approvals = await session.run.approvals().catch(() => undefined);
     if (approvals === undefined) return undefined;
@@ -122,8 +165,10 @@ export class Conversation {
     // The call comes before the question about it, however long the pause between two readings of events is.
     let offset = this.#offset;
     for await (const event of session.run.events({ from: offset })) this.#show(event, offset++);
-    const reaction = await askDecision({ ...this.#parts, run: session.run }, waiting);
-    return reaction === 'decided' ? undefined : reaction;
+    if (turn.interrupted.aborted) return undefined;
+    const reaction = await askDecision({ ...this.#parts, run: session.run, signal: turn.interrupted }, waiting);
+    if (reaction === 'interrupt') interruptions.press();
+    return reaction === 'end' ? 'end' : undefined;
   }
 
   /** Shows the event with that offset, unless it has been shown. */
@@ -137,37 +182,30 @@ export class Conversation {
     else for (const line of chatEventLines(event, output)) output.print(line);
   }
 
-  async #interrupt(turn: number): Promise<void> {
-    const { session, io } = this.#parts;
+  /** Interrupts the turn, as soon as its number is known. Never rejects. */
+  async #interrupt(turn: AwaitedTurn): Promise<void> {
+    const { session, io, everyMs = 500 } = this.#parts;
+    turn.interrupt();
     io.output.note('Interrupting the turn. Ctrl-C again leaves.');
     const by = osUser();
-    await session.interrupt({ turn, ...(by === undefined ? {} : { by }) });
+    const input = { ...(by === undefined ? {} : { by }), timeout: PATIENCE };
+    try {
+      const number = await turn.number;
+      for (;;) {
+        const { interrupted } = await turn.answered('interruption', session.interrupt({ turn: number, ...input }));
+        if (interrupted) return;
+        // The message is accepted before its turn begins.
+        await sleep(everyMs, turn.signal);
+      }
+    } catch (error) {
+      if (!turn.signal.aborted) io.output.note(io.output.look('red', printable(errorMessage(error))));
+    }
   }
 
   #sayPaused(): void {
     const { io, flags, session } = this.#parts;
     const resume = shellCommand('resume', { operands: [session.id], options: serverOptions(flags), program: io.output.program });
     io.output.note(`The session is paused. It goes on after:\n  ${resume}`);
-  }
-}
-
-/** The calls that a person was asked about, and the pause that the person was told of. */
-class WaitingCalls {
-  readonly #asked = new Set<string>();
-  #isPaused = false;
-
-  /** Returns a pending call that the person was not asked about, and counts it as one. */
-  firstNew(pending: readonly ApprovalView[]): ApprovalView | undefined {
-    const waiting = pending.find(({ key }) => !this.#asked.has(key));
-    if (waiting !== undefined) this.#asked.add(waiting.key);
-    return waiting;
-  }
-
-  /** True if the session is paused, and was not when this was asked before. */
-  isPausedNow(isPaused: boolean): boolean {
-    const before = this.#isPaused;
-    this.#isPaused = isPaused;
-    return isPaused && !before;
   }
 }
 

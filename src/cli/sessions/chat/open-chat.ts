@@ -8,6 +8,7 @@ import { isTerminal } from '../../../core/domain/run/status.ts';
 import type { JsonObject } from '../../../core/domain/json/json.ts';
 import type { StatusView } from '../../../core/protocol.ts';
 import type { ServerFlags } from '../../program/command.ts';
+import { sessionEnd } from './session-end.ts';
 import { type SessionLimitFlags, sessionLimitOptions } from '../session-limit-flags.ts';
 
 /** The options of `longhaul chat`. */
@@ -34,7 +35,7 @@ export interface OpenChat {
 export async function openChat(client: LonghaulClient, flags: ChatFlags): Promise<OpenChat> {
   const sessionId = flags.session ?? `${flags.agent}-${randomUUID()}`;
   const status = flags.session === undefined ? undefined : await statusOf(client, sessionId);
-  if (status !== undefined) requireOpen(status, flags.agent);
+  if (status !== undefined) await requireOpen(client, status, flags.agent);
   return { client, session: client.session(flags.agent, { id: sessionId, ...startOptions(flags) }), status };
 }
 
@@ -48,11 +49,16 @@ async function statusOf(client: LonghaulClient, sessionId: string): Promise<Stat
 }
 
 /** Throws if the run with that id is no session of the agent that goes on. Before its first step, the messages to it tell. */
-function requireOpen({ runId, agentName, status, session, events }: StatusView, agent: string): void {
+async function requireOpen(
+  client: LonghaulClient,
+  { runId, agentName, status, session, events }: StatusView,
+  agent: string,
+): Promise<void> {
   if (session === undefined && events > 0) throw new UsageError(`Run "${runId}" is no session: choose another id for --session`);
   if (agentName !== agent) throw new UsageError(`Session "${runId}" is one of agent "${agentName}", not "${agent}"`);
-  if (isTerminal(status))
-    throw new LonghaulError('run_ended', `Session "${runId}" is closed (${status}): leave out --session to begin another one`);
+  if (!isTerminal(status)) return;
+  const { text } = await sessionEnd(client.handle(runId));
+  throw new LonghaulError('run_ended', `Session "${runId}" ${text}. Leave out --session to begin another one`);
 }
 
 /** Returns the options with which the first message starts the session. */

@@ -1,14 +1,18 @@
 import { printable, printableLine } from '../../../core/domain/content/printable.ts';
 import type { DefaultOutput } from '../../../core/domain/run/result.ts';
 import type { TurnResult } from '../../../client/sessions/turn-result.ts';
+import type { SessionHandle } from '../../../client/sessions/session-handle.ts';
+import { errorCode } from '../../../core/domain/errors/error.ts';
+import { EXIT_CODES } from '../../exit-codes.ts';
 import { tellWhatWaits } from '../../commands/waiting-notes.ts';
 import type { Output } from '../../output.ts';
 import type { CommandIo } from '../../program/command.ts';
 import { turnText } from '../../render/turn-text.ts';
+import { raiseHint } from '../raise-hint.ts';
 import type { ChatFlags, OpenChat } from './open-chat.ts';
 import { comeBackHint } from './chat-hints.ts';
 import { readLine } from './entered-line.ts';
-import { pipedLines } from './piped-lines.ts';
+import { laterSessionEnd, saySessionEnd, sessionEnd, type SessionEnd } from './session-end.ts';
 
 /** Sends each line of stdin as a message, and prints the answer before it reads the next. Returns 0 at the end of the input. */
 export async function pipedChat(io: CommandIo, flags: ChatFlags, open: OpenChat): Promise<number> {
@@ -17,33 +21,64 @@ export async function pipedChat(io: CommandIo, flags: ChatFlags, open: OpenChat)
     io.output.note(`To go on: ${printableLine(comeBackHint({ agent: flags.agent, sessionId: open.session.id }, flags, io.output))}`);
   signal.addEventListener('abort', sayHowToGoOn, { once: true });
   try {
-    await answerLines(io, flags, open);
-    sayHowToGoOn();
-    return 0;
+    const end = await answerLines(io, flags, open);
+    if (end === undefined) sayHowToGoOn();
+    else saySessionEnd(end, flags, io.output);
+    return end?.exitCode ?? EXIT_CODES.ok.code;
   } finally {
     signal.removeEventListener('abort', sayHowToGoOn);
   }
 }
 
-async function answerLines(io: CommandIo, flags: ChatFlags, { client, session }: OpenChat): Promise<void> {
+/** Answers the lines. Returns the end of the session if it ends with an error or a cancellation before the last answer. */
+async function answerLines(io: CommandIo, flags: ChatFlags, { client, session }: OpenChat): Promise<SessionEnd | undefined> {
   const { output, terminal } = io;
   const { signal } = terminal;
   const { watchForWorker } = await import('../../../client/start/worker-watch.ts');
   for await (const line of pipedLines(terminal.stdin)) {
     signal.throwIfAborted();
     const entered = readLine(line);
-    if (entered.type === 'exit') return;
+    if (entered.type === 'exit') return undefined;
     if (entered.type !== 'message') continue;
-    const over = new AbortController();
-    const waits = AbortSignal.any([over.signal, signal]);
+    const ended = new AbortController();
+    const waits = AbortSignal.any([ended.signal, signal]);
     void watchForWorker(client.temporal, session.id, waits, (notice) => output.note(printable(notice)));
-    void tellWhatWaits(io, session.run, { flags, over: waits });
+    void tellWhatWaits(io, session.run, { flags, ended: waits });
     try {
-      printAnswer(await session.ask(entered.text, { signal }), output);
+      const answer = await answerOrEnd(session, entered.text, waits);
+      if ('exitCode' in answer) return answer;
+      printAnswer(answer, output);
+    } catch (error) {
+      if (errorCode(error) === 'session_limit') await sayHowToRaise(io, flags, session);
+      throw error;
     } finally {
-      over.abort();
+      ended.abort();
     }
   }
+  return undefined;
+}
+
+/** Waits for the answer to a message, or for the end of a session that cannot answer it. */
+async function answerOrEnd(session: SessionHandle, message: string, signal: AbortSignal): Promise<TurnResult<DefaultOutput> | SessionEnd> {
+  const answer = session.ask(message, { signal });
+  const ending = laterSessionEnd(session.run, signal);
+  try {
+    const first = await Promise.race([answer, ending]);
+    // A session that is closed has answered what it has taken.
+    return 'exitCode' in first && first.exitCode === EXIT_CODES.ok.code ? await answer : first;
+  } catch (error) {
+    if (errorCode(error) !== 'run_ended') throw error;
+    // The refusal of the message says more than the end of a session that was closed, or whose end cannot be read.
+    const end = await sessionEnd(session.run, signal).catch(() => undefined);
+    if (end === undefined || end.exitCode === EXIT_CODES.ok.code) throw error;
+    return end;
+  }
+}
+
+async function sayHowToRaise({ output }: CommandIo, flags: ChatFlags, session: SessionHandle): Promise<void> {
+  const { session: view } = await session.status();
+  const hint = view === undefined ? undefined : raiseHint(session.id, view, flags, output.program);
+  if (hint !== undefined) output.note(`To raise it: ${printableLine(hint)}`);
 }
 
 function printAnswer(result: TurnResult<DefaultOutput>, output: Output): void {
@@ -52,4 +87,18 @@ function printAnswer(result: TurnResult<DefaultOutput>, output: Output): void {
   if (result.success) return;
   const { turn, status, stopReason, error } = result;
   output.note(printableLine(turnText({ number: turn, status, stopReason, ...(error === null ? {} : { error }) }).text));
+}
+
+/** Yields the lines of an input that is no terminal, without their line breaks. The last one needs none. */
+export async function* pipedLines(input: AsyncIterable<Uint8Array | string>): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  for await (const chunk of input) {
+    rest += typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true });
+    const lines = rest.split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) yield line.replace(/\r$/, '');
+  }
+  rest += decoder.decode();
+  if (rest !== '') yield rest.replace(/\r$/, '');
 }

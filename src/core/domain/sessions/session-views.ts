@@ -1,6 +1,13 @@
 import type { SessionLimits } from './session-limits.ts';
 import type { SpentByTurns, TurnResultFields } from './session-state.ts';
 
+/** A limit that a session has reached. */
+export interface SessionLimitReached {
+  limit: 'turns' | 'totalTokens' | 'costUsd' | 'deadline';
+  /** For a person to read: `10 of 10 turns are used`. */
+  message: string;
+}
+
 /** The part of the `status` of a session that runs which end with their answer do not have. */
 export interface SessionView {
   title?: string;
@@ -11,8 +18,8 @@ export interface SessionView {
   /** The amounts of all turns; those beside this field are of the newest turn. */
   spent: SpentByTurns;
   limits: Required<SessionLimits>;
-  /** The limit that is reached: messages are refused until it is raised. Absent if there is none. */
-  limitReached?: string;
+  /** The limit that is reached: messages are refused until it is raised. Absent if there is none. The first if there are several. */
+  limitReached?: SessionLimitReached;
   /** ISO 8601: the end of the last turn. Absent before the first. */
   idleSince?: string;
 }

@@ -1,13 +1,13 @@
 import { PassThrough } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
-import { TypedLines } from '../../../src/cli/sessions/chat/typed-lines.ts';
+import { TerminalLines } from '../../../src/cli/sessions/chat/terminal-lines.ts';
 
 const CTRL_C = '\u0003';
 const CTRL_D = '\u0004';
 
 interface Keyboard {
-  lines: TypedLines;
+  lines: TerminalLines;
   type: (text: string) => Promise<void>;
   screen: () => string;
 }
@@ -20,7 +20,7 @@ function keyboard(): Keyboard {
     input.write(text);
     await new Promise((resolve) => setTimeout(resolve, 5));
   };
-  return { lines: new TypedLines({ input, output }), type, screen: () => stripVTControlCharacters(shown).replaceAll('\r', '') };
+  return { lines: new TerminalLines({ input, output }), type, screen: () => stripVTControlCharacters(shown).replaceAll('\r', '') };
 }
 
 test('a line that is typed before the prompt is the next one, and shown behind the prompt', async () => {
@@ -52,15 +52,25 @@ test('Ctrl-C discards a line that was begun, and is the reaction on an empty one
   lines.close();
 });
 
-test('Ctrl-C and Ctrl-D while no line is asked for go to the one who waits for them', async () => {
+test('at a fresh prompt Ctrl-C is the reaction, also if a line was begun', async () => {
   const { lines, type } = keyboard();
-  const first = lines.interruption();
-  await type(CTRL_C);
-  expect(await first).toBe('interrupt');
-  const second = lines.interruption();
+  const asked = lines.ask('Run it? ', { fresh: true });
+  await type(`ye${CTRL_C}`);
+  expect(await asked).toEqual({ type: 'interrupt' });
+  const next = lines.ask('> ');
+  await type('hello\r');
+  expect(await next).toEqual({ type: 'line', text: 'hello' });
+  lines.close();
+});
+
+test('each Ctrl-C while no line is asked for goes to the listener, and so does Ctrl-D', async () => {
+  const { lines, type } = keyboard();
+  const heard: string[] = [];
+  lines.onInterruption((by) => heard.push(by));
+  await type(`${CTRL_C}${CTRL_C}`);
+  expect(heard).toEqual(['interrupt', 'interrupt']);
   await type(CTRL_D);
-  expect(await second).toBe('end');
-  expect(await lines.interruption()).toBe('end');
+  expect(heard).toEqual(['interrupt', 'interrupt', 'end']);
   expect(await lines.ask('> ')).toEqual({ type: 'end' });
 });
 

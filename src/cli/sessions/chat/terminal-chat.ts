@@ -11,59 +11,88 @@ import type { ChatFlags, OpenChat } from './open-chat.ts';
 import { comeBackHint } from './chat-hints.ts';
 import { Conversation, type Followed } from './conversation.ts';
 import { CHAT_HELP, readLine } from './entered-line.ts';
+import { Interruptions } from './interruptions.ts';
 import type { Lines } from './lines.ts';
-import { TypedLines } from './typed-lines.ts';
+import { saySessionEnd, sessionEnd } from './session-end.ts';
+import { TerminalLines } from './terminal-lines.ts';
 
 /** The number of exchanges that are shown to a person who comes back. */
 const SHOWN_EXCHANGES = 3;
 
 /** Talks to a session on a terminal until the person leaves or the session is closed. Returns the exit code. */
-export async function typedChat(io: CommandIo, flags: ChatFlags, open: OpenChat & { interactive: InteractiveStreams }): Promise<number> {
-  const lines = new TypedLines(open.interactive);
+export async function terminalChat(io: CommandIo, flags: ChatFlags, open: OpenChat & { interactive: InteractiveStreams }): Promise<number> {
+  const lines = new TerminalLines(open.interactive);
   try {
-    return await new TypedChat(io, flags, open, lines).talk();
+    return await new TerminalChat(io, flags, open, lines).talk();
   } finally {
     lines.close();
   }
 }
 
 /** One conversation on a terminal, from its beginning or from where it was left. */
-export class TypedChat {
+export class TerminalChat {
   readonly #io: CommandIo;
   readonly #flags: ChatFlags;
   readonly #open: OpenChat;
   readonly #lines: Lines;
+  readonly #interruptions: Interruptions;
   readonly #conversation: Conversation;
+  /** True once the session exists, or may exist: a message was sent to it. */
+  #hasBegun: boolean;
 
   constructor(io: CommandIo, flags: ChatFlags, open: OpenChat, lines: Lines) {
     this.#io = io;
     this.#flags = flags;
     this.#open = open;
     this.#lines = lines;
-    this.#conversation = new Conversation({ io, flags, session: open.session, lines, from: open.status?.events ?? 0 });
+    this.#interruptions = new Interruptions(lines);
+    const { session, status } = open;
+    this.#hasBegun = status !== undefined;
+    this.#conversation = new Conversation({ io, flags, session, lines, interruptions: this.#interruptions, from: status?.events ?? 0 });
   }
 
+  /** Talks until the person leaves or the session is closed. Returns the exit code. */
   async talk(): Promise<number> {
     const { output } = this.#io;
     output.note(output.look('dim', `Session ${printableLine(this.#open.session.id)}. /help shows what you can enter.`));
-    let followed = await this.#comeBack();
-    while (followed === 'turn') followed = await this.#exchange();
-    if (followed === 'session') output.note('The session is closed.');
-    else output.note(`The session goes on. To come back: ${printableLine(this.#comeBackHint)}`);
+    const end = await Promise.race([this.#converse(), this.#interruptions.left]);
+    this.#conversation.end();
+    if (end !== 'left') return end;
+    this.#sayLeft();
     return 0;
+  }
+
+  async #converse(): Promise<number | 'left'> {
+    let followed = await this.#comeBack();
+    while (followed === 'continue') followed = await this.#exchange();
+    if (followed === 'left') return 'left';
+    const end = await sessionEnd(this.#open.session.run);
+    if (this.#interruptions.hasLeft) return 'left';
+    saySessionEnd(end, this.#flags, this.#io.output);
+    return end.exitCode;
+  }
+
+  #sayLeft(): void {
+    const { output } = this.#io;
+    if (!this.#hasBegun) return output.note('The session has not begun: there was no message.');
+    if (this.#conversation.isUnanswered('message')) output.note('The session may have taken the message: it answers it then.');
+    if (this.#conversation.isUnanswered('interruption')) output.note('The session has not answered the interruption: the turn may go on.');
+    output.note(`The session goes on. To come back: ${printableLine(this.#comeBackHint)}`);
   }
 
   /** Shows the last exchanges of a session that has begun, and the turn that goes on. */
   async #comeBack(): Promise<Followed> {
     const { status, session } = this.#open;
-    if (status?.session === undefined) return 'turn';
+    if (status === undefined) return 'continue';
+    // The first message waits for a worker that has the agent.
+    if (status.session === undefined) return status.queued > 0 ? this.#conversation.follow(1) : 'continue';
     const { output } = this.#io;
     for (const exchange of await newestExchanges(session.run, { events: status.events, count: SHOWN_EXCHANGES })) {
       for (const line of [...exchangeLines(exchange, output), '']) output.print(line);
     }
     this.#sayLimit(status.session);
     const { turn } = status.session;
-    if (turn === undefined) return 'turn';
+    if (turn === undefined) return 'continue';
     output.note(`Turn ${turn} goes on.`);
     return this.#conversation.follow(turn);
   }
@@ -76,18 +105,18 @@ export class TypedChat {
     const entered = readLine(reaction.text);
     switch (entered.type) {
       case 'nothing':
-        return 'turn';
+        return 'continue';
       case 'exit':
         return 'left';
       case 'help':
         for (const line of CHAT_HELP) output.print(`  ${line}`);
-        return 'turn';
+        return 'continue';
       case 'status':
         await this.#printStatus();
-        return 'turn';
+        return 'continue';
       case 'unknown':
         output.note(`There is no ${printableLine(entered.command)}: /help lists the commands`);
-        return 'turn';
+        return 'continue';
       case 'message':
         return this.#say(entered.text);
     }
@@ -96,31 +125,34 @@ export class TypedChat {
   async #say(text: string): Promise<Followed> {
     const { client, session } = this.#open;
     const { output, terminal } = this.#io;
-    const over = new AbortController();
+    this.#hasBegun = true;
+    const ended = new AbortController();
     const { watchForWorker } = await import('../../../client/start/worker-watch.ts');
-    const watched = AbortSignal.any([over.signal, terminal.signal]);
+    const watched = AbortSignal.any([ended.signal, terminal.signal]);
     void watchForWorker(client.temporal, session.id, watched, (notice) => output.note(printable(notice)));
     try {
       const followed = await this.#conversation.say(text);
-      if (followed === 'turn') output.print('');
+      if (followed === 'continue') output.print('');
       return followed;
     } catch (error) {
+      if (this.#interruptions.hasLeft) return 'left';
       // A message that is refused, or that finds no server, is not the end of the conversation.
       if (errorCode(error) === undefined) throw error;
       if (errorCode(error) === 'session_limit') this.#sayLimit((await session.status()).session);
       else output.note(output.look('red', printable(errorMessage(error))));
-      return errorCode(error) === 'run_ended' ? 'session' : 'turn';
+      return errorCode(error) === 'run_ended' ? 'closed' : 'continue';
     } finally {
-      over.abort();
+      ended.abort();
     }
   }
 
   /** Says that a limit of the session is reached, and how it is raised. */
   #sayLimit(session: SessionView | undefined): void {
-    if (session?.limitReached === undefined) return;
     const { output } = this.#io;
-    output.note(`The session has reached a limit: ${printable(session.limitReached)}. To raise it:`);
-    output.note(`  ${output.look('cyan', printableLine(raiseHint(this.#open.session.id, session, this.#flags, output.program)))}`);
+    const hint = session === undefined ? undefined : raiseHint(this.#open.session.id, session, this.#flags, output.program);
+    if (hint === undefined) return;
+    output.note(`The session has reached a limit: ${session?.limitReached?.message}. To raise it:`);
+    output.note(`  ${output.look('cyan', printableLine(hint))}`);
   }
 
   async #printStatus(): Promise<void> {
@@ -131,8 +163,10 @@ export class TypedChat {
       for (const [name, value] of session === undefined ? [] : sessionFacts(session, startTime))
         output.print(`  ${output.look('dim', name.padEnd(9))} ${value}`);
     } catch (error) {
-      if (errorCode(error) !== 'run_not_found') throw error;
-      output.note('The session begins with your first message.');
+      const code = errorCode(error);
+      if (code === undefined) throw error;
+      if (code === 'run_not_found') output.note('The session begins with your first message.');
+      else output.note(output.look('red', printable(errorMessage(error))));
     }
   }
 

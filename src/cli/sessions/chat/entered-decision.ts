@@ -1,8 +1,8 @@
 import type { ApprovalView } from '../../../core/domain/approvals/approval.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../core/domain/json/json.ts';
 
-/** A decision as it was typed: about the call, or about how to go on asking. */
-export type TypedDecision =
+/** A decision as it was entered: about the call, or about how to go on asking. */
+export type EnteredDecision =
   | { type: 'approve'; arguments?: JsonObject }
   | { type: 'reject'; reason?: string }
   | { type: 'respond'; content: JsonValue }
@@ -24,7 +24,7 @@ export function decisionPrompt({ kind }: Pick<ApprovalView, 'kind'>): string {
 }
 
 /** Returns the decision that a line means. Only an explicit yes approves a call. */
-export function readDecision(line: string, { kind, answer }: Pick<ApprovalView, 'kind' | 'answer'>): TypedDecision {
+export function readDecision(line: string, { kind, answer }: Pick<ApprovalView, 'kind' | 'answer'>): EnteredDecision {
   const text = line.trim();
   if (kind === 'question') return readAnswer(text, answer);
   const [, no, reason = ''] = /^(n|no)(?:[\s,:]+(.+))?$/i.exec(text) ?? [];
@@ -37,7 +37,7 @@ export function readDecision(line: string, { kind, answer }: Pick<ApprovalView, 
 }
 
 /** Returns the answer to a question: text, or JSON if the schema of the answer says so. */
-function readAnswer(text: string, schema: JsonObject | undefined): TypedDecision {
+function readAnswer(text: string, schema: JsonObject | undefined): EnteredDecision {
   if (text === '') return { type: 'unclear', say: 'Write an answer.' };
   const type = schema?.['type'];
   if (type === undefined || type === 'string') return { type: 'respond', content: text };
@@ -47,8 +47,8 @@ function readAnswer(text: string, schema: JsonObject | undefined): TypedDecision
     : { type: 'respond', content: value };
 }
 
-/** Returns the decision for arguments that were typed as JSON. */
-export function readArguments(line: string): TypedDecision {
+/** Returns the decision for arguments that were entered as JSON. */
+export function readArguments(line: string): EnteredDecision {
   const value = parsed(line);
   if (isJsonObject(value)) return { type: 'approve', arguments: value };
   return { type: 'unclear', say: 'That is no JSON object: the call still waits.' };
