@@ -55,6 +55,7 @@ function guardedArchive(archive: ArchiveSink, guarded: Guarded): ArchiveSink {
         undo: async (isGone) => (isGone ? archive.deleteRun(batch.run) : undefined),
       }),
     read: (run) => archive.read(run),
+    runsOf: (whom) => archive.runsOf(whom),
     deleteRun: (run) => archive.deleteRun(run),
   };
 }
