@@ -23,7 +23,7 @@ export { memoryNamespace, memoryOwner, type MemoryOwner } from '../src/memory/me
 export { inMemory } from '../src/memory/in-memory.ts';
 export type { FoundEntry, MemoryEntry, MemoryPage, MemorySource, MemoryStore, NewEntry, RecallQuery } from '../src/memory/memory-store.ts';
 export { fileArchive, type FileArchiveOptions } from '../src/archive/file-archive.ts';
-export type { ArchiveBatch, ArchiveSink } from '../src/archive/archive-sink.ts';
+export type { ArchiveBatch, ArchivedPrincipal, ArchiveSink } from '../src/archive/archive-sink.ts';
 export type {
   AuthorizeAnswer,
   AuthorizeContext,

@@ -1,13 +1,15 @@
 import { activityInfo, getClient } from '@temporalio/activity';
-import type { ArchiveSink } from '../../src/archive/archive-sink.ts';
+import type { ArchiveBatch, ArchiveSink } from '../../src/archive/archive-sink.ts';
 import { readExecution, type ReadExecution } from '../../src/history/read-run.ts';
 import { LonghaulError } from '../../src/core/domain/errors/error.ts';
 import type { Event } from '../../src/core/domain/record/event.ts';
 import { recordsInOrder } from '../../src/core/domain/record/run-record.ts';
 import type { StepResult } from '../../src/core/domain/record/step.ts';
+import type { Principal } from '../../src/core/domain/run/principal.ts';
 import { type ArchiveEventsInput, type ContextPage, QUERIES, type StepsPage } from '../../src/core/protocol.ts';
 import { boundedAttempt } from '../attempts/bounded-attempt.ts';
 import { queryRun, runIdOf } from '../run-queries/access.ts';
+import { dataFor } from '../run-queries/data.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 
 /**
@@ -18,19 +20,27 @@ export function archiveEventsActivity(runtime: ActivityRuntime): (input: Archive
   const { archive, archiveTimeoutMs } = runtime;
   return (input) =>
     boundedAttempt(runtime, { totalMs: archiveTimeoutMs, code: 'archive_failed' }, async () => {
-      if (archive !== undefined) return archiveExecution(archive, input);
+      if (archive !== undefined) return archiveExecution(runtime, archive, input);
       throw new LonghaulError('archive_failed', 'This worker has no archive, but the run was started by a worker that has one');
     });
 }
 
-async function archiveExecution(archive: ArchiveSink, input: ArchiveEventsInput): Promise<void> {
+async function archiveExecution(runtime: ActivityRuntime, archive: ArchiveSink, input: ArchiveEventsInput): Promise<void> {
   const { workflowNamespace } = activityInfo();
+  const { principal } = await dataFor(runtime, { ...input, principal: true });
   const runId = runIdOf(input);
   const history = readOnce(input);
   const events = await readEvents(input, history);
   const { firstIndex, steps } = await readSteps(input, history);
   const records = [...recordsInOrder({ firstOffset: input.from, events, firstStep: firstIndex, steps })];
-  await archive.append({ run: { namespace: workflowNamespace ?? '', runId }, from: input.from, through: input.through, records });
+  const run = { namespace: workflowNamespace ?? '', runId };
+  await archive.append({ run, ...actingFor(principal), from: input.from, through: input.through, records });
+}
+
+/** Returns the tenant and the user of a run, which never change. Claims are no part of it. */
+function actingFor({ tenant, user }: Principal = {}): Pick<ArchiveBatch, 'principal'> {
+  if (tenant === undefined && user === undefined) return {};
+  return { principal: { ...(tenant === undefined ? {} : { tenant }), ...(user === undefined ? {} : { user }) } };
 }
 
 /** Reads the execution from its own history, which has the events and steps that are too large for the answer of a query. */

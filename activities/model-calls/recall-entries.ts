@@ -4,7 +4,7 @@ import type { AgentSnapshot } from '../../src/core/domain/agent/agent-snapshot.t
 import { cutText } from '../../src/core/domain/content/cut-content.ts';
 import { utf8Prefix } from '../../src/core/domain/content/text.ts';
 import type { RecallBounds } from '../../src/core/domain/memory/memory-policy.ts';
-import { isRecall, type Recalled } from '../../src/core/domain/memory/recalled.ts';
+import { isRecalledText, type Recalled } from '../../src/core/domain/memory/recalled.ts';
 import { errorMessage } from '../../src/core/domain/errors/error.ts';
 import type { WindowEvent } from '../../src/core/domain/record/window.ts';
 import type { CallModelInput } from '../../src/core/protocol.ts';
@@ -75,11 +75,12 @@ function ofRun({ run, principal }: CallModelInput): Pick<CallModelInput, 'run' |
   return { ...(run === undefined ? {} : { run }), ...(principal === undefined ? {} : { principal }) };
 }
 
-/** Returns the text of the newest message of a user, cut to the length of a query. */
+/** Returns the text of the newest message of a user, cut to the length of a query. The entries of an earlier recall are none. */
 function queryOf(events: readonly WindowEvent[]): string {
   for (const event of events.toReversed()) {
-    if (isRecall(event)) continue;
-    const texts = event.content.flatMap((item) => (item.type === 'message' && item.role === 'user' ? textsOf(item.content) : []));
+    const texts = event.content.flatMap((item) =>
+      item.type === 'message' && item.role === 'user' && !isRecalledText(item) ? textsOf(item.content) : [],
+    );
     if (texts.length > 0) return utf8Prefix(texts.join('\n').trim(), QUERY_BYTES);
   }
   return '';

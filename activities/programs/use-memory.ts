@@ -5,10 +5,11 @@ import { BYTE_BUDGETS } from '../../src/core/domain/json/byte-budget.ts';
 import { resolveValue } from '../../src/core/program/references/interpolate.ts';
 import type { UseMemoryInput, UseMemoryOutput } from '../../src/core/protocol.ts';
 import { memoryNamespace } from '../../src/memory/memory-namespace.ts';
-import type { MemoryStore } from '../../src/memory/memory-store.ts';
-import { CONTAINED_SCORE } from '../../src/memory/ranking.ts';
+import type { MemorySource, MemoryStore } from '../../src/memory/memory-store.ts';
+import { CONTAINED_SCORE } from '../../src/memory/search/ranking.ts';
 import { attempt } from '../attempts/attempt.ts';
 import { failingAs, permanentFailure } from '../failures/failure.ts';
+import { runIdOf } from '../run-queries/access.ts';
 import { dataFor } from '../run-queries/data.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 import { shortId } from '../tool-calls/short-id.ts';
@@ -37,7 +38,8 @@ async function useMemory(runtime: ActivityRuntime, input: UseMemoryInput): Promi
   const used: JsonObject = { ...resolved.value, ...(input.edited ? await runtime.stepValues.edited(input) : {}) };
   const scope = textOf(used['scope'] ?? program.name);
   const { principal } = await dataFor(runtime, input);
-  const part = { memory, namespace: memoryNamespace({ principal, scope }), scope };
+  // The event of the step is recorded when it has ended: an entry has no offset.
+  const part = { memory, namespace: memoryNamespace({ principal, scope }), scope, source: { runId: runIdOf(input) } };
   const output = await (indexed.step.remember === undefined ? recall(part, used) : remember(part, used));
   const id = shortId();
   runtime.stepValues.add(input, id, output);
@@ -49,12 +51,14 @@ interface MemoryPart {
   memory: MemoryStore;
   namespace: string;
   scope: string;
+  /** The run that stores an entry. */
+  source: MemorySource;
 }
 
-async function remember({ memory, namespace, scope }: MemoryPart, { key, value = null, metadata }: JsonObject): Promise<JsonValue> {
+async function remember({ memory, namespace, scope, source }: MemoryPart, { key, value = null, metadata }: JsonObject): Promise<JsonValue> {
   try {
     const noted = { ...(isJsonObject(metadata) ? metadata : {}), scope };
-    const entry = await memory.remember({ namespace, key: textOf(key), value, metadata: noted });
+    const entry = await memory.remember({ namespace, key: textOf(key), value, metadata: noted, source });
     return entry.key;
   } catch (error) {
     const message = `The memory could not store "${textOf(key)}": ${errorMessage(error)}`;

@@ -3,6 +3,7 @@ import type { ArchiveSink } from '../../src/archive/archive-sink.ts';
 import type { MemoryStore } from '../../src/memory/memory-store.ts';
 import type { PayloadStore } from '../../src/payload-store/payload-store.ts';
 import { runState } from '../../src/temporal/run-state.ts';
+import { type Guarded, guardedMemory } from './guarded-memory.ts';
 import { guardedWrite, type RunWrite, type WritingRun } from './late-writes.ts';
 
 /** The stores of a worker that keep something of runs. */
@@ -27,8 +28,6 @@ export function guardedStores({ payloadStore, archive, memory }: WorkerStores, l
     ...(memory === undefined ? {} : { memory: guardedMemory(memory, guarded) }),
   };
 }
-
-type Guarded = <Value>(work: RunWrite<Value>) => Promise<Value>;
 
 function guardedPayloads(store: PayloadStore, guarded: Guarded): PayloadStore {
   return {
@@ -55,18 +54,8 @@ function guardedArchive(archive: ArchiveSink, guarded: Guarded): ArchiveSink {
         undo: async (isGone) => (isGone ? archive.deleteRun(batch.run) : undefined),
       }),
     read: (run) => archive.read(run),
+    runsOf: (whom) => archive.runsOf(whom),
     deleteRun: (run) => archive.deleteRun(run),
-  };
-}
-
-function guardedMemory(memory: MemoryStore, guarded: Guarded): MemoryStore {
-  return {
-    remember: (entry) =>
-      guarded({ write: () => memory.remember(entry), undo: () => memory.forget({ namespace: entry.namespace, key: entry.key }) }),
-    recall: (query) => memory.recall(query),
-    forget: (what) => memory.forget(what),
-    forgetNamespaces: (what) => memory.forgetNamespaces(what),
-    list: (what) => memory.list(what),
   };
 }
 

@@ -75,11 +75,9 @@ async function fill(
   for (let from = 0; from < entries; from += BATCH) {
     await database.write(() => {
       for (let index = from; index < Math.min(from + BATCH, entries); index += 1) {
-        const own = entryOf(OWN, index, dimensions);
-        insertEntry(database, OWN, checkedEntry(own), own.vector);
+        insertEntry(database, checkedEntry(entryOf(OWN, index, dimensions)));
         for (; others < (index + 1) * every; others += 1) {
-          const other = entryOf(`other-${others % OTHER_NAMESPACES}`, entries + others, dimensions);
-          insertEntry(database, other.namespace, checkedEntry(other), other.vector);
+          insertEntry(database, checkedEntry(entryOf(`other-${others % OTHER_NAMESPACES}`, entries + others, dimensions)));
         }
       }
     });

@@ -1,9 +1,12 @@
 import type { RunRecord } from '../core/domain/record/run-record.ts';
+import type { Principal } from '../core/domain/run/principal.ts';
 import type { StoredRun } from '../payload-store/payload-store.ts';
 
 /** The record of one execution of a run, which the run sends to the archive when the execution ends. */
 export interface ArchiveBatch {
   run: StoredRun;
+  /** Whom the run acts for; absent for a run without a principal. */
+  principal?: Pick<Principal, 'tenant' | 'user'>;
   /** Offset of the first event. */
   from: number;
   /** The offset after the last event. */
@@ -30,6 +33,14 @@ export interface ArchiveSink {
    * unknown run.
    */
   read(run: StoredRun): AsyncIterable<RunRecord>;
-  /** Deletes a run. An unknown run is not an error. */
+  /**
+   * Returns the ids of the runs of a namespace that act for this tenant and this user, as their batches say: an absent one is only the same
+   * as an absent one. By these, a user can be forgotten after the server has removed the runs.
+   */
+  runsOf(whom: ArchivedPrincipal): Promise<readonly string[]>;
+  /** Deletes a run, also that it was one of its principal. An unknown run is not an error. */
   deleteRun(run: StoredRun): Promise<void>;
 }
+
+/** A principal whose runs an archive is asked for, and the namespace that they are in. */
+export type ArchivedPrincipal = Pick<StoredRun, 'namespace'> & Pick<Principal, 'tenant' | 'user'>;

@@ -4,8 +4,9 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { UsageError } from '../core/domain/errors/error.ts';
 import type { RunRecord } from '../core/domain/record/run-record.ts';
-import { runFolder, writeWhole } from '../payload-store/run-folder.ts';
-import type { ArchiveBatch, ArchiveSink } from './archive-sink.ts';
+import { namespaceFolder, runFolder, writeWhole } from '../payload-store/run-folder.ts';
+import type { ArchiveBatch, ArchivedPrincipal, ArchiveSink } from './archive-sink.ts';
+import { isSameOwner, noteOwner, ownerOf } from './run-owner.ts';
 
 /** The options of a file archive. */
 export interface FileArchiveOptions {
@@ -20,7 +21,7 @@ const FILE_NAME = /^\d+\.jsonl$/;
 /**
  * Creates an archive in the file system: a folder for each run, and in it a file of JSON Lines for each execution,
  * named by the offset of its first event. All files of a run in the order of their names form its record. A file
- * appears completely or not at all. Throws a UsageError without a directory.
+ * appears completely or not at all. One more file says whom the run acts for. Throws a UsageError without a directory.
  */
 export function fileArchive(options: FileArchiveOptions): ArchiveSink {
   if (typeof options.directory !== 'string' || options.directory === '') {
@@ -30,13 +31,16 @@ export function fileArchive(options: FileArchiveOptions): ArchiveSink {
   return {
     append: (batch) => append(root, batch),
     read: (run) => read(runFolder(root, run)),
+    runsOf: (whom) => runsOf(namespaceFolder(root, whom.namespace), whom),
     deleteRun: (run) => rm(runFolder(root, run), { recursive: true, force: true }),
   };
 }
 
-async function append(root: string, { run, from, records }: ArchiveBatch): Promise<void> {
+async function append(root: string, { run, principal, from, records }: ArchiveBatch): Promise<void> {
   const folder = runFolder(root, run);
   await mkdir(folder, { recursive: true });
+  // Before the records: a crash in between must not leave records that are found for no principal.
+  await noteOwner(folder, { ...principal, runId: run.runId });
   const name = `${String(from).padStart(OFFSET_DIGITS, '0')}.jsonl`;
   await writeWhole(
     path.join(folder, name),
@@ -44,11 +48,20 @@ async function append(root: string, { run, from, records }: ArchiveBatch): Promi
   );
 }
 
+async function runsOf(folder: string, whom: ArchivedPrincipal): Promise<string[]> {
+  const runs: string[] = [];
+  for (const name of await namesIn(folder)) {
+    const owner = await ownerOf(path.join(folder, name));
+    if (owner !== undefined && isSameOwner(owner, whom)) runs.push(owner.runId);
+  }
+  return runs;
+}
+
 /** Reads the files of a run. They overlap if the run was reset: records that an earlier file contained are skipped. */
 async function* read(folder: string): AsyncGenerator<RunRecord> {
   let offset = 0;
   let index = 0;
-  for (const name of await fileNames(folder)) {
+  for (const name of (await namesIn(folder)).filter((one) => FILE_NAME.test(one))) {
     for await (const line of createInterface({ input: createReadStream(path.join(folder, name)), crlfDelay: Infinity })) {
       const record = JSON.parse(line) as RunRecord;
       if (record.type === 'event' ? record.offset < offset : record.index < index) continue;
@@ -59,9 +72,10 @@ async function* read(folder: string): AsyncGenerator<RunRecord> {
   }
 }
 
-async function fileNames(folder: string): Promise<string[]> {
+/** Returns the names in a folder, in their order; none if there is no folder. */
+async function namesIn(folder: string): Promise<string[]> {
   try {
-    return (await readdir(folder)).filter((name) => FILE_NAME.test(name)).toSorted();
+    return (await readdir(folder)).toSorted();
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
     throw error;

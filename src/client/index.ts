@@ -5,7 +5,7 @@ export type { CodecOptions, CompressionOptions, EncryptionKey, EncryptionKeys, E
 export type { ApproveOptions, DecisionOptions, RejectOptions } from './updates/decide-call.ts';
 export type { DecidedOn, ListedApproval } from './updates/decided-run.ts';
 export type { DeleteOptions, DeleteOutcome, RunStores } from './removal/delete-run.ts';
-export type { Forgotten, ForgetOptions } from './removal/forget-options.ts';
+export type { Forgotten, ForgetOptions, MissingStore } from './removal/forget-options.ts';
 export type { ExportedExecution, ExportedRun, ExportLine, ExportSummary, MissingRange } from './export/export-line.ts';
 export type { ExportOptions } from './export/export-run.ts';
 export type { FollowOptions } from './read/follow-events.ts';
@@ -34,7 +34,7 @@ export type { EarlierOpening } from './earlier/begin-from.ts';
 export type { RunOptions, StartOptions, StartSettings } from './start/start-run.ts';
 export type { ProgramOptions, StartedProgram } from './start/start-program.ts';
 export type { WaitOptions } from '../temporal/waiting.ts';
-export type { ArchiveBatch, ArchiveSink } from '../archive/archive-sink.ts';
+export type { ArchiveBatch, ArchivedPrincipal, ArchiveSink } from '../archive/archive-sink.ts';
 export { fileArchive, type FileArchiveOptions } from '../archive/file-archive.ts';
 export { fileStore, type FileStoreOptions } from '../payload-store/file-store.ts';
 export type { PayloadStore, StoredRun } from '../payload-store/payload-store.ts';

@@ -1,9 +1,10 @@
-import { checkedEntry, pageSize, requireForgettable, requireNamespace, requirePrefix, requireVector } from './entry-bounds.ts';
+import { checkedQuery } from './search/checked-query.ts';
+import { checkedEntry, pageSize, requireNamespace, requirePrefix } from './entry-bounds.ts';
 import { compareKeys, keyBefore, pageOf } from './key-cursor.ts';
-import type { FoundEntry, MemoryEntry, MemoryPage, MemoryStore, NewEntry, RecallQuery } from './memory-store.ts';
-import { cosineOf, textScore, wantedEntries, weakScore } from './ranking.ts';
-import { foldedText, foldedValue, queryWords } from './searched-text.ts';
-import { wordShares } from './word-shares.ts';
+import type { FoundEntry, ForgottenEntries, MemoryEntry, MemoryPage, MemoryStore, NewEntry, RecallQuery } from './memory-store.ts';
+import { cosineOf, textScore, weakScore } from './search/ranking.ts';
+import { foldedText, foldedValue } from './search/searched-text.ts';
+import { wordShares } from './search/word-shares.ts';
 
 /** An entry in a list of all entries of a memory, the oldest first. */
 export interface ListedEntry {
@@ -14,8 +15,8 @@ export interface ListedEntry {
 
 /** Returns a new entry for the list. Throws a UsageError for one out of bounds. */
 export function listedEntry(given: NewEntry): ListedEntry {
-  const { namespace, vector } = given;
-  return { namespace, entry: checkedEntry(given), ...(vector === undefined ? {} : { vector: [...vector] }) };
+  const { namespace, entry, vector } = checkedEntry(given);
+  return { namespace, entry, ...(vector === undefined ? {} : { vector }) };
 }
 
 /** Returns the list with one more entry in place of the one with the same key and namespace. */
@@ -23,12 +24,16 @@ export function withEntry(list: readonly ListedEntry[], added: ListedEntry): Lis
   return [...list.filter(({ namespace, entry }) => namespace !== added.namespace || entry.key !== added.entry.key), added];
 }
 
-/** Returns the list without those that are forgotten. Throws a UsageError for a key without a namespace. */
-export function withoutEntries(list: readonly ListedEntry[], what: Parameters<MemoryStore['forget']>[0]): ListedEntry[] {
-  requireForgettable(what);
-  const { namespace, key } = what;
-  if (namespace === undefined) return [];
-  return list.filter((one) => one.namespace !== namespace || (key !== undefined && one.entry.key !== key));
+/** Returns the list without the entries that are forgotten. Throws a UsageError without a namespace. */
+export function withoutEntries(list: readonly ListedEntry[], what: ForgottenEntries): ListedEntry[] {
+  requireNamespace(what.namespace);
+  return list.filter(({ namespace, entry }) => namespace !== what.namespace || !isForgotten(entry, what));
+}
+
+function isForgotten(entry: MemoryEntry, { key, source, timestamp }: ForgottenEntries): boolean {
+  if (key !== undefined && entry.key !== key) return false;
+  if (timestamp !== undefined && entry.timestamp !== timestamp) return false;
+  return source === undefined || (entry.source?.runId === source.runId && entry.source.offset === source.offset);
 }
 
 /** Returns the list without the entries of namespaces that begin with a text. Throws a UsageError for an empty one. */
@@ -37,22 +42,20 @@ export function withoutNamespaces(list: readonly ListedEntry[], prefix: string):
   return list.filter(({ namespace }) => !namespace.startsWith(prefix));
 }
 
-/** Returns the entries that fit a query, the best first. */
-export function findEntries(list: readonly ListedEntry[], { namespace, text, topK, vector }: RecallQuery): FoundEntry[] {
-  if (namespace !== undefined) requireNamespace(namespace);
-  if (vector !== undefined) requireVector('The vector of the query', vector);
-  const searched = list.filter((one) => namespace === undefined || one.namespace === namespace).toReversed();
-  const query = foldedText(text);
+/** Returns the entries that fit a query, the best first. Throws a UsageError for a query without a namespace, and for a vector out of bounds. */
+export function findEntries(list: readonly ListedEntry[], given: RecallQuery): FoundEntry[] {
+  const { namespace, text, words, vector, wanted } = checkedQuery(given);
+  const searched = list.filter((one) => one.namespace === namespace).toReversed();
   const texts = searched.map(({ entry }) => `${foldedText(entry.key)} ${foldedValue(entry.value)}`);
-  const shares = wordShares(texts, queryWords(query));
+  const shares = wordShares(texts, words);
   return searched
     .map((one, index) => ({
       ...one,
-      score: textScore(one.entry, query) || weakScore({ words: shares[index] ?? 0, cosine: meaning(one, vector) }),
+      score: textScore(one.entry, text) || weakScore({ words: shares[index] ?? 0, cosine: meaning(one, vector) }),
     }))
     .filter(({ score }) => score > 0)
     .toSorted((one, other) => other.score - one.score)
-    .slice(0, wantedEntries(topK))
+    .slice(0, wanted)
     .map(({ entry, score }) => ({ ...structuredClone(entry), score }));
 }
 

@@ -1,7 +1,7 @@
 import { mkdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { LonghaulError, UsageError } from '../core/domain/errors/error.ts';
-import { writeWhole } from '../payload-store/run-folder.ts';
+import { removeDrafts, writeWhole } from '../payload-store/run-folder.ts';
 import { findEntries, type ListedEntry, listedEntry, listEntries, withEntry, withoutEntries, withoutNamespaces } from './entries.ts';
 import { type LockOptions, withFileLock } from './file-lock.ts';
 import type { MemoryStore } from './memory-store.ts';
@@ -19,7 +19,7 @@ const VERSION = 2;
  * before or after it, and a machine that stops during a change leaves the file as it was. Processes take turns by a lock file beside
  * it, so no change is lost; the lock of a process that has ended is taken over, and so is one that is older than 10 seconds. It does
  * not promise that between machines, on network file systems, or if a process stands still for longer than that in the middle of a
- * change. Every call reads the whole file: it is for thousands of values, not for millions. Throws a UsageError without a file.
+ * change. Every call reads the whole file: it is for hundreds of values. Throws a UsageError without a file.
  */
 export function fileMemory(options: FileMemoryOptions): MemoryStore {
   return lockedFileMemory(options, {});
@@ -36,6 +36,8 @@ export function lockedFileMemory(options: FileMemoryOptions, lock: LockOptions):
     return withFileLock(
       `${file}.lock`,
       async () => {
+        // The process that left a draft has ended, or has lost the lock. It may hold what was forgotten since.
+        await removeDrafts(file);
         const before = await readEntries(file);
         const after = changed(before);
         await writeWhole(file, [JSON.stringify({ version: VERSION, entries: after })]);

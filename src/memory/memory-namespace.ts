@@ -5,7 +5,7 @@ export interface MemoryOwner {
   principal?: Principal | undefined;
   /** The name of the agent, or the name that several agents share. */
   agent?: string | undefined;
-  program?: string | undefined;
+  /** The scope of steps of programs. */
   scope?: string | undefined;
 }
 
@@ -18,9 +18,9 @@ export function memoryOwner({ tenant, user }: Pick<Principal, 'tenant' | 'user'>
 }
 
 /**
- * Returns the namespace of a memory: another one for each tenant, user, agent, program and scope, with any characters in their names.
- * The claims of the principal are no part of it, because they change. Owners without a principal share one namespace for each agent.
+ * Returns the namespace of a memory: another one for each tenant, user, agent and scope, with any characters in their names. The claims of
+ * the principal are no part of it, because they change. Owners without a principal share one namespace for each agent.
  */
-export function memoryNamespace({ principal = {}, agent, program, scope }: MemoryOwner): string {
-  return JSON.stringify([principal.tenant ?? null, principal.user ?? null, agent ?? null, program ?? null, scope ?? null]);
+export function memoryNamespace({ principal = {}, agent, scope }: MemoryOwner): string {
+  return JSON.stringify([principal.tenant ?? null, principal.user ?? null, agent ?? null, scope ?? null]);
 }

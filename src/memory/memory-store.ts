@@ -30,19 +30,29 @@ export interface NewEntry {
   value: JsonValue;
   metadata?: JsonObject;
   source?: MemorySource;
-  /** The embedding of the value, if the worker has `embed`. */
+  /** The embedding of the value, if the worker has `embed`. One without a length, of zeros alone, counts as none. */
   vector?: readonly number[];
 }
 
 /** A query. */
 export interface RecallQuery {
-  /** Only entries of this namespace. Absent: of all, which only operators may ask for. */
-  namespace?: string;
+  /** Only entries of this namespace: no query searches those of several owners. */
+  namespace: string;
   text: string;
   /** The most entries to return. Default 5. */
   topK?: number;
-  /** The embedding of the text, if the worker has `embed`. */
+  /** The embedding of the text, if the worker has `embed`. One without a length, of zeros alone, counts as none. */
   vector?: readonly number[];
+}
+
+/** The entries of a namespace to remove: all of them, or those that have each part that is given. */
+export interface ForgottenEntries {
+  namespace: string;
+  key?: string;
+  /** The source of the entry, exactly: an offset that is absent here is absent there. */
+  source?: MemorySource;
+  /** The time at which the entry was stored, as `remember` returned it. */
+  timestamp?: number;
 }
 
 /** A page of entries, in the order of their keys. */
@@ -64,8 +74,11 @@ export interface MemoryStore {
   remember(entry: NewEntry): Promise<MemoryEntry>;
   /** Returns the entries that fit a query: those with a higher score first, of equal ones the newer first. */
   recall(query: RecallQuery): Promise<FoundEntry[]>;
-  /** Removes one entry of a namespace, all of its entries without a key, or all entries without a namespace. Returns the number of removed entries. */
-  forget(what: { namespace?: string; key?: string }): Promise<number>;
+  /**
+   * Removes entries of a namespace, and returns their number. Rejects if there is no namespace: a variable that is undefined must not
+   * stand for the entries of all owners.
+   */
+  forget(what: ForgottenEntries): Promise<number>;
   /**
    * Removes all entries of all namespaces that begin with a text, letter for letter, and returns their number: `memoryOwner` makes that of
    * a user. Rejects an empty text, which would be all of them.

@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from '../core/domain/json/json.ts';
-import type { MemoryEntry, MemorySource } from './memory-store.ts';
+import { sourceOf } from './entry-bounds.ts';
+import type { ForgottenEntries, MemoryEntry, MemorySource } from './memory-store.ts';
 
 /** The columns of an entry in a database. */
 export const ENTRY_COLUMNS = 'key, value, metadata, timestamp, source';
@@ -20,8 +21,22 @@ export function rowOf({ key, value, metadata, timestamp, source }: MemoryEntry):
     value: JSON.stringify(value),
     metadata: JSON.stringify(metadata),
     timestamp,
-    source: source === undefined ? null : JSON.stringify(source),
+    source: source === undefined ? null : sourceText(source),
   };
+}
+
+/** Returns a source as the rows have it: the same text for the same source. */
+export function sourceText(source: MemorySource): string {
+  return JSON.stringify(sourceOf(source));
+}
+
+/** Returns the columns and values that the rows of forgotten entries have beside their namespace. */
+export function forgottenRows({ key, source, timestamp }: ForgottenEntries): ['key' | 'source' | 'timestamp', string | number][] {
+  return [
+    ...(key === undefined ? [] : [['key', key] as ['key', string]]),
+    ...(source === undefined ? [] : [['source', sourceText(source)] as ['source', string]]),
+    ...(timestamp === undefined ? [] : [['timestamp', timestamp] as ['timestamp', number]]),
+  ];
 }
 
 /** Returns the entry of a row. */

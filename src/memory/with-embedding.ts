@@ -1,6 +1,6 @@
 import { errorMessage, LonghaulError } from '../core/domain/errors/error.ts';
 import type { JsonValue } from '../core/domain/json/json.ts';
-import { requireVector } from './entry-bounds.ts';
+import { requireVector } from './search/vector.ts';
 import type { MemoryStore } from './memory-store.ts';
 
 /** Returns a vector for each text, all of one length: the model and its key are yours. */

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { ArchiveSink } from '../../src/archive/archive-sink.ts';
+import type { ArchiveBatch, ArchiveSink } from '../../src/archive/archive-sink.ts';
 import { fileArchive } from '../../src/archive/file-archive.ts';
 import { UsageError } from '../../src/core/domain/errors/error.ts';
 import { newEvent } from '../../src/core/domain/record/event.ts';
@@ -28,13 +28,15 @@ function records(from: number, through: number, said = 'x'): RunRecord[] {
   });
 }
 
-async function append(from: number, through: number, of: StoredRun = run): Promise<void> {
-  await archive.append({ run: of, from, through, records: records(from, through) });
+async function append(from: number, through: number, of: StoredRun = run, principal?: ArchiveBatch['principal']): Promise<void> {
+  await archive.append({ run: of, ...(principal && { principal }), from, through, records: records(from, through) });
 }
 
 async function files(): Promise<string[]> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true });
-  return entries.filter((entry) => entry.isFile()).map((entry) => path.join(entry.parentPath, entry.name));
+  return entries
+    .filter((entry) => entry.isFile() && entry.name !== 'principal.json')
+    .map((entry) => path.join(entry.parentPath, entry.name));
 }
 
 test('appended events are read in order, from a file of JSON Lines for each batch', async () => {
@@ -75,6 +77,32 @@ test('runs with any id are stored separately, and one is deleted without the oth
   expect(await Array.fromAsync(archive.read({ ...run, runId: 'a_b' }))).toEqual(records(0, 2));
   expect(await Array.fromAsync(archive.read({ namespace: 'other', runId: 'a b' }))).toEqual(records(0, 3));
   for (const file of await files()) expect(path.relative(directory, file)).not.toMatch(/^\.\./);
+});
+
+test('the runs of a principal are listed, those of one tenant and one user, until they are deleted', async () => {
+  const ada = { tenant: 'acme', user: 'ada' };
+  await append(0, 2, { ...run, runId: 'one/two.3' }, ada);
+  await append(2, 4, { ...run, runId: 'one/two.3' }, ada);
+  await append(0, 2, { ...run, runId: 'ä'.repeat(300) }, ada);
+  await append(0, 2, { namespace: 'other', runId: 'elsewhere' }, ada);
+  await append(0, 2, { ...run, runId: 'eve' }, { tenant: 'acme', user: 'eve' });
+  await append(0, 2, { ...run, runId: 'no tenant' }, { user: 'ada' });
+  await append(0, 2, { ...run, runId: 'nobody' });
+  const runsOf = async (who: object): Promise<string[]> => [...(await archive.runsOf({ namespace: 'default', ...who }))].toSorted();
+  expect(await runsOf(ada)).toEqual(['one/two.3', 'ä'.repeat(300)]);
+  expect([await runsOf({ user: 'ada' }), await runsOf({ tenant: 'acme' }), await runsOf({})]).toEqual([['no tenant'], [], ['nobody']]);
+  expect(await archive.runsOf({ namespace: 'never', ...ada })).toEqual([]);
+  await archive.deleteRun({ ...run, runId: 'one/two.3' });
+  expect(await runsOf(ada)).toEqual(['ä'.repeat(300)]);
+});
+
+test('a run that has the id of an earlier one of another user takes nothing over from its record', async () => {
+  await append(0, 4, run, { user: 'ada' });
+  await append(4, 8, run, { user: 'ada' });
+  await append(0, 2, run, { user: 'eve' });
+  expect(await Array.fromAsync(archive.read(run))).toEqual(records(0, 2));
+  expect(await archive.runsOf({ namespace: 'default', user: 'ada' })).toEqual([]);
+  expect(await archive.runsOf({ namespace: 'default', user: 'eve' })).toEqual([run.runId]);
 });
 
 test('an archive without a directory is refused', () => {

@@ -32,28 +32,29 @@ export function fakeMemory(entries: readonly NewEntry[] = [], now: () => number 
     recall: async (query) => {
       asked.push(query);
       const { namespace, text, topK = 5 } = query;
-      const all = namespace === undefined ? [...namespaces.values()].flatMap((one) => [...one.values()]) : [...of(namespace).values()];
-      return all
+      return [...of(namespace).values()]
         .map((entry): FoundEntry => ({ ...structuredClone(entry), score: scoreOf(entry, text) }))
         .filter(({ score }) => score > 0)
         .toSorted((one, other) => other.score - one.score)
         .slice(0, topK);
     },
-    forget: async ({ namespace, key }) => {
-      const from = namespace === undefined ? [...namespaces.values()] : [of(namespace)];
-      return from.reduce((count, one) => count + remove(one, key), 0);
+    forget: async ({ namespace, key, source, timestamp }) => {
+      const isMeant = (entry: MemoryEntry): boolean =>
+        (key === undefined || entry.key === key) &&
+        (timestamp === undefined || entry.timestamp === timestamp) &&
+        (source === undefined || JSON.stringify(entry.source) === JSON.stringify(source));
+      return remove(of(namespace), isMeant);
     },
     forgetNamespaces: async ({ prefix }) =>
-      [...namespaces].reduce((count, [namespace, one]) => count + (namespace.startsWith(prefix) ? remove(one, undefined) : 0), 0),
+      [...namespaces].reduce((count, [namespace, one]) => count + (namespace.startsWith(prefix) ? remove(one, () => true) : 0), 0),
     list: async ({ namespace }) => ({ entries: [...of(namespace).values()].toSorted((one, other) => (one.key < other.key ? -1 : 1)) }),
   };
 }
 
-function remove(entries: Map<string, MemoryEntry>, key: string | undefined): number {
-  if (key !== undefined) return entries.delete(key) ? 1 : 0;
-  const { size } = entries;
-  entries.clear();
-  return size;
+function remove(entries: Map<string, MemoryEntry>, isMeant: (entry: MemoryEntry) => boolean): number {
+  const meant = [...entries.values()].filter(isMeant);
+  for (const { key } of meant) entries.delete(key);
+  return meant.length;
 }
 
 function scoreOf({ key, value }: MemoryEntry, query: string): number {

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { errorCode, UsageError } from '../../src/core/domain/errors/error.ts';
 import { fileMemory, lockedFileMemory } from '../../src/memory/file-memory.ts';
+import { writeWhole } from '../../src/payload-store/run-folder.ts';
 
 const STORE_MANY = fileURLToPath(new URL('store-many.ts', import.meta.url));
 /** Above the largest process id of Linux and macOS. */
@@ -27,7 +28,7 @@ function lockOf(owner: object): Promise<void> {
 describe('a memory in a file', () => {
   it('outlasts the object that wrote it', async () => {
     await fileMemory({ file }).remember({ namespace: 'n', key: 'k', value: 'v' });
-    expect(await fileMemory({ file }).recall({ text: 'k' })).toMatchObject([{ value: 'v' }]);
+    expect(await fileMemory({ file }).recall({ namespace: 'n', text: 'k' })).toMatchObject([{ value: 'v' }]);
   });
 
   it('loses nothing that several processes store at once', async () => {
@@ -52,7 +53,7 @@ describe('a memory in a file', () => {
     }
     await writeFile(`${file}.lock`, '');
     await utimes(`${file}.lock`, new Date(0), new Date(0));
-    expect(await fileMemory({ file }).forget({})).toBe(1);
+    expect(await fileMemory({ file }).forget({ namespace: 'n' })).toBe(1);
   });
 
   it('waits for the lock of another process, and says which file it is', async () => {
@@ -74,13 +75,38 @@ describe('a memory in a file', () => {
       const memory = fileMemory({ file });
       for (const use of [
         () => memory.remember({ namespace: 'n', key: 'k', value: 'v' }),
-        () => memory.recall({ text: 'k' }),
-        () => memory.forget({}),
+        () => memory.recall({ namespace: 'n', text: 'k' }),
+        () => memory.forget({ namespace: 'n' }),
       ]) {
         expect(errorCode(await use().catch((caught: unknown) => caught))).toBe('memory_unavailable');
       }
       expect(await readFile(file, 'utf8')).toBe(content);
     }
+    expect(await readdir(folder)).toEqual(['memory.json']);
+  });
+
+  it('removes the copies that killed writers left, at the next change', async () => {
+    const memory = fileMemory({ file });
+    const left = async (): Promise<void> => {
+      await writeFile(`${file}.0a1b2c3d.draft`, 'a copy with what is forgotten');
+    };
+    await left();
+    await writeFile(join(folder, 'other.json.0a1b.draft'), 'of another memory');
+    await memory.remember({ namespace: 'n', key: 'k', value: 'v' });
+    expect(await readdir(folder)).toEqual(['memory.json', 'other.json.0a1b.draft']);
+    for (const forget of [() => memory.forget({ namespace: 'n' }), () => memory.forgetNamespaces({ prefix: 'n' })]) {
+      await left();
+      await forget();
+      expect(await readdir(folder)).toEqual(['memory.json', 'other.json.0a1b.draft']);
+    }
+  });
+
+  it('leaves no copy if it cannot be replaced', async () => {
+    await fileMemory({ file }).remember({ namespace: 'n', key: 'k', value: 'v' });
+    await rm(file);
+    // A folder cannot be replaced by a file.
+    await mkdir(join(file, 'sub'), { recursive: true });
+    await expect(writeWhole(file, ['secret'])).rejects.toThrow(file);
     expect(await readdir(folder)).toEqual(['memory.json']);
   });
 

@@ -9,15 +9,14 @@ const owner = fc.record(
   {
     principal: fc.record({ tenant: name, user: name, claims: fc.constant({ admin: true }) }, { requiredKeys: [] }),
     agent: name,
-    program: name,
     scope: name,
   },
   { requiredKeys: [] },
 );
 
 /** The parts of an owner that choose its memory. */
-function partsOf({ principal = {}, agent, program, scope }: MemoryOwner): unknown[] {
-  return [principal.tenant, principal.user, agent, program, scope];
+function partsOf({ principal = {}, agent, scope }: MemoryOwner): unknown[] {
+  return [principal.tenant, principal.user, agent, scope];
 }
 
 test('two owners share a namespace only if all their parts are the same', () => {

@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -30,6 +30,20 @@ async function filesWith(text: string): Promise<string[]> {
 
 async function countOf(memory: MemoryStore, namespace: string): Promise<number> {
   return (await memory.recall({ namespace, text: '', topK: Infinity })).length;
+}
+
+/** Returns the error of a use of the file. */
+function refusal(): Promise<unknown> {
+  return sqliteMemory({ file })
+    .remember({ namespace: 'n', key: 'k', value: 1 })
+    .catch((error: unknown) => error);
+}
+
+/** Returns the files of the folder that this process has open, where the system says so. */
+async function openFiles(): Promise<string[]> {
+  const descriptors = await readdir('/proc/self/fd').catch(() => []);
+  const paths = await Promise.all(descriptors.map((one) => readlink(`/proc/self/fd/${one}`).catch(() => '')));
+  return paths.filter((path) => path.startsWith(folder));
 }
 
 describe('a memory in a SQLite file', () => {
@@ -103,17 +117,26 @@ describe('a memory in a SQLite file', () => {
     expect(await filesWith('zanzibar')).toEqual([]);
   });
 
-  it('never changes a file of another content', async () => {
+  it.each(['delete', 'wal'])('never changes a file of another content, with the journal "%s"', async (journal) => {
     const other = new DatabaseSync(file);
+    other.exec(`PRAGMA journal_mode = ${journal}`);
     other.exec('CREATE TABLE cats (name TEXT)');
     other.close();
-    const use = (): Promise<unknown> => sqliteMemory({ file }).remember({ namespace: 'n', key: 'k', value: 1 });
-    const error: unknown = await use().catch((caught: unknown) => caught);
+    const before = await readFile(file);
+    const error: unknown = await refusal();
     expect(errorCode(error)).toBe('memory_unavailable');
     expect(String(error)).toContain(`the file "${file}" is no memory of this release`);
-    await writeFile(file, 'no database, but a text that is long enough to be one'.repeat(100));
-    expect(errorCode(await use().catch((caught: unknown) => caught))).toBe('memory_unavailable');
-    expect(await readFile(file, 'utf8')).toContain('no database');
+    expect((await readFile(file)).equals(before)).toBe(true);
+    // The refused connection is closed: a file that is in use has a log.
+    expect(await readdir(folder)).toEqual(['memory.db']);
+  });
+
+  it('never changes a file that is no database, and leaves no connection open', async () => {
+    const content = 'no database, but a text that is long enough to be one'.repeat(100);
+    await writeFile(file, content);
+    for (let use = 0; use < 3; use += 1) expect(errorCode(await refusal())).toBe('memory_unavailable');
+    expect(await readFile(file, 'utf8')).toBe(content);
+    expect(await openFiles()).toEqual([]);
   });
 
   it('ranks without the entries of other namespaces', async () => {

@@ -62,11 +62,13 @@ function addForget(program: Command, run: RunCommand): void {
     .summary('remove everything of the user that --user and --tenant name')
     .description(
       'Ends the runs and sessions of a user, and removes them with the runs below them: from the server, from the folders that you name,\n' +
-        'and the entries of the user from the memory. May be repeated, and finishes what an interrupted call has left.',
+        'and the entries of the user from the memory. May be repeated, and finishes what an interrupted call has left.\n' +
+        'Name all stores of your workers: once the runs are removed, nothing leads to what is in there.',
     )
     .option('--archive <folder>', 'the folder of a file archive')
     .option('--payload-store <folder>', 'the folder of a file store')
     .option('--memory <file>', 'the file of a SQLite memory, or of a file memory (.json)')
+    .option('--without <stores>', 'the stores that no worker has: archive, payload-store, memory, with commas between them')
     .option('--yes', 'remove; otherwise the runs are counted, and nothing is changed')
     .action(async (_options: unknown, command: Command) => {
       await run(async () => (await import('../commands/records/forget.ts')).forget, command.optsWithGlobals<ForgetFlags>());

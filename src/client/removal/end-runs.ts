@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { isGone } from '../../history/execution-chain.ts';
 import { requestCancel } from '../../temporal/request-cancel.ts';
-import { runState } from '../../temporal/run-state.ts';
+import { type RunState, runState } from '../../temporal/run-state.ts';
 import { sleep } from '../../temporal/waiting.ts';
 
 /** The reason for which runs are ended, and the time that they have. */
@@ -10,6 +10,8 @@ export interface EndRunsOptions {
   reason: string;
   /** Milliseconds that the runs have to end by themselves. Those that have not are terminated. */
   graceMs: number;
+  /** Returns the state of a run, so far as it is to be ended. Default: that of its newest execution. */
+  stateOf?: (runId: string) => Promise<RunState>;
   signal?: AbortSignal | undefined;
 }
 
@@ -25,14 +27,15 @@ const AT_ONCE = 10;
  * Cancels runs, those above before those below, and waits until they have ended. Terminates those that take too long, such as all runs
  * without a worker. Returns the number of those that went on.
  */
-export async function endRuns(client: Client, runIds: readonly string[], { reason, graceMs, signal }: EndRunsOptions): Promise<number> {
-  let open = await stillOpen(client, runIds);
+export async function endRuns(client: Client, runIds: readonly string[], options: EndRunsOptions): Promise<number> {
+  const { reason, graceMs, signal, stateOf = (runId) => runState(client, runId) } = options;
+  let open = await stillOpen(runIds, stateOf);
   const ended = open.length;
   // One by one: a run whose child is cancelled first would take the failure for a result and go on.
   for (const runId of open.toSorted((one, other) => one.length - other.length)) await requestCancel(client, runId, reason);
   for (const end = performance.now() + graceMs; open.length > 0 && performance.now() < end;) {
     await sleep(POLL_MS, signal);
-    open = await stillOpen(client, open);
+    open = await stillOpen(open, stateOf);
   }
   for (const runId of open) await terminate(client, runId, reason);
   return ended;
@@ -47,11 +50,11 @@ async function terminate(client: Client, runId: string, reason: string): Promise
   }
 }
 
-async function stillOpen(client: Client, runIds: readonly string[]): Promise<string[]> {
+async function stillOpen(runIds: readonly string[], stateOf: (runId: string) => Promise<RunState>): Promise<string[]> {
   const open: string[] = [];
   for (let from = 0; from < runIds.length; from += AT_ONCE) {
     const asked = runIds.slice(from, from + AT_ONCE);
-    const states = await Promise.all(asked.map((runId) => runState(client, runId)));
+    const states = await Promise.all(asked.map(stateOf));
     open.push(...asked.filter((_, index) => states[index] === 'open'));
   }
   return open;

@@ -2,37 +2,44 @@ import type { Client } from '@temporalio/client';
 import { LonghaulError } from '../../core/domain/errors/error.ts';
 import { milliseconds } from '../../core/domain/run/duration.ts';
 import { memoryOwner } from '../../memory/memory-namespace.ts';
-import type { MemoryStore } from '../../memory/memory-store.ts';
+import { runState } from '../../temporal/run-state.ts';
 import { sleep, waitSignal } from '../../temporal/waiting.ts';
 import type { Identity } from '../../core/domain/run/principal.ts';
-import { GRACE, removeContent, type RunStores } from './delete-run.ts';
-import { endRuns, LISTING_DELAY_MS } from './end-runs.ts';
-import type { ForgetOptions, Forgotten, MissingStore } from './forget-options.ts';
-import { forgetUser } from './forget-user.ts';
 import { AskedRemovals } from './asked-removals.ts';
+import { GRACE, removeContent } from './delete-run.ts';
+import { endRuns, LISTING_DELAY_MS } from './end-runs.ts';
+import { ExecutionOwners } from './execution-owners.ts';
+import { type ForgetOptions, type Forgotten, missingStores, type UserStores } from './forget-options.ts';
+import { forgetUser } from './forget-user.ts';
+import { nothingFound } from './nothing-found.ts';
 import { runsOfUser } from './runs-of-user.ts';
-
-/** The stores of the workers, as far as the client has them. */
-export interface UserStores extends RunStores {
-  memory?: MemoryStore | undefined;
-}
 
 /** The user to forget, and where its data is. */
 export interface ForgetWork {
   user: Identity;
   userKey: string | undefined;
   stores: UserStores;
+  /** Receives the notice that no run was found, and why that may be. */
+  onNotice: (line: string) => void;
 }
 
-/** Removes everything of a user from the server and the stores, and waits until the server has removed its part. Throws `wait_timeout` after `timeout`. */
+/**
+ * Removes everything of a user from the server and the stores, and waits until the server has removed its part. Throws a UsageError before
+ * anything is removed if a store is neither given nor said to be missing, and `wait_timeout` after `timeout`.
+ */
 export async function forget(
   client: Client,
-  { user, userKey, stores }: ForgetWork,
-  { grace = GRACE, ...wait }: Pick<ForgetOptions, 'grace' | 'timeout' | 'signal'>,
+  { user, userKey, stores, onNotice }: ForgetWork,
+  { without: named, grace = GRACE, ...wait }: Pick<ForgetOptions, 'without' | 'grace' | 'timeout' | 'signal'>,
 ): Promise<Forgotten> {
+  const without = missingStores(stores, named);
   const graceMs = milliseconds(grace, 'forget: "grace"');
   const signal = waitSignal(wait);
-  const removal = new AskedRemovals(client);
+  const owners = new ExecutionOwners(client, user);
+  const removal = new AskedRemovals(client, owners);
+  // Another user may take the id of a run as soon as it has ended.
+  const stateOf = async (runId: string): ReturnType<typeof runState> =>
+    (await owners.ofNewest(runId)) === 'user' ? runState(client, runId) : 'closed';
   // Every round asks for the list: what follows a crash or a time-out begins with the same question.
   const check = async <Value>(work: () => Promise<Value>): Promise<Value> => {
     signal?.throwIfAborted();
@@ -42,15 +49,23 @@ export async function forget(
     const removed = await forgetUser({
       runs: () =>
         check(async () => [
-          ...new Set([...(await runsOfUser(client, { user, userKey, except: removal.asked })), ...(await removal.left())]),
+          ...new Set([...(await runsOfUser(client, { user, userKey, owners, except: removal.asked })), ...(await removal.left())]),
         ]),
-      end: async (runIds) => void (await endRuns(client, runIds, { reason: 'everything of the user is removed', graceMs, signal })),
+      archivedRuns: () => check(async () => stores.archive?.runsOf({ namespace: client.options.namespace, ...user }) ?? []),
+      end: async (runIds) =>
+        void (await endRuns(client, runIds, { reason: 'everything of the user is removed', graceMs, stateOf, signal })),
       forgetMemory: () => check(async () => stores.memory?.forgetNamespaces({ prefix: memoryOwner(user) }) ?? 0),
-      removeContent: (runId) => check(() => removeContent(client, runId, stores)),
+      removeContent: (runId) =>
+        check(async () => {
+          if (await owners.hasOthers(runId)) return false;
+          await removeContent(client, runId, stores);
+          return true;
+        }),
       removeExecutions: (runId) => check(() => removal.ask(runId)),
       pause: () => sleep(LISTING_DELAY_MS, signal),
     });
-    return { ...removed, without: missingStores(stores) };
+    if (removed.runs.length === 0) onNotice(await nothingFound(client, { user, userKey }));
+    return { ...removed, without };
   } catch (error) {
     if (signal?.aborted !== true || wait.signal?.aborted === true) throw error;
     throw new LonghaulError(
@@ -58,8 +73,4 @@ export async function forget(
       'Not everything of the user was removed in time: call "forget" again, which goes on from there',
     );
   }
-}
-
-function missingStores(stores: UserStores): MissingStore[] {
-  return (['payloadStore', 'archive', 'memory'] as const).filter((name) => stores[name] === undefined);
 }

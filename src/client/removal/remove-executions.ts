@@ -4,16 +4,20 @@ import { isGone } from '../../history/execution-chain.ts';
 import { withoutMemos } from '../../temporal/without-memos.ts';
 import { quoted } from '../listing/quoted.ts';
 import { RunChain } from '../read/chain.ts';
+import { IS_RUN } from './run-types.ts';
 
 /**
- * Has the server remove all executions of a run that has ended, which it does in the background, within a minute or so. The newest one,
- * which leads to the others, goes last. Leaves out those that it was asked to remove before: each request is a task for the server.
- * Returns the ids of the others; none if the server has nothing of the run.
+ * Has the server remove the executions of a run that has ended, which it does in the background, within a minute or so: all of them, or
+ * those that are meant. The newest one, which leads to the others, goes last. Returns their ids; none if the server has nothing of the run.
  */
-export async function removeExecutions(client: Client, runId: string, asked: ReadonlySet<string> = new Set()): Promise<string[]> {
+export async function removeExecutions(
+  client: Client,
+  runId: string,
+  isMeant: (executionId: string) => boolean | Promise<boolean> = () => true,
+): Promise<string[]> {
   const removed: string[] = [];
   for (const executionId of await executionsOf(client, runId)) {
-    if (!asked.has(executionId) && (await removeExecution(client, runId, executionId))) removed.push(executionId);
+    if ((await isMeant(executionId)) && (await removeExecution(client, runId, executionId))) removed.push(executionId);
   }
   return removed;
 }
@@ -27,16 +31,18 @@ async function executionsOf(client: Client, runId: string): Promise<string[]> {
     const { executionId: newest } = await chain.newest();
     return [...new Set([...listed.filter((one) => one !== newest && !known.includes(one)), ...known, newest])];
   } catch (error) {
-    if (errorCode(error) !== 'run_not_found') throw error;
-    // The newest one is removed, and others may not be.
+    const code = errorCode(error);
+    if (code !== 'run_not_found' && code !== 'not_a_run') throw error;
+    // The newest one is removed, or is a workflow of the user's own that has taken the id, and others may not be.
     return listed;
   }
 }
 
 /** Lists all executions, including those that no other leads to, such as those that a reset ended. */
 async function listedExecutions(client: Client, runId: string): Promise<string[]> {
+  const query = `WorkflowId = ${quoted(runId)} AND ${IS_RUN}`;
   const executionIds: string[] = [];
-  for await (const info of withoutMemos(client).workflow.list({ query: `WorkflowId = ${quoted(runId)}` })) executionIds.push(info.runId);
+  for await (const info of withoutMemos(client).workflow.list({ query })) executionIds.push(info.runId);
   return executionIds;
 }
 

@@ -1,27 +1,30 @@
 import type { Client } from '@temporalio/client';
-import { errorCode, LonghaulError } from '../../core/domain/errors/error.ts';
-import { AGENT_RUN, PROGRAM_RUN } from '../../core/protocol.ts';
-import { executionBeginning } from '../../history/execution-beginning.ts';
+import { LonghaulError } from '../../core/domain/errors/error.ts';
 import { GRPC, grpcCode } from '../../temporal/grpc-code.ts';
 import { withoutMemos } from '../../temporal/without-memos.ts';
-import { quoted } from '../listing/quoted.ts';
-import { type Identity, isSame } from '../../core/domain/run/principal.ts';
+import type { Identity } from '../../core/domain/run/principal.ts';
 import { ownedBy } from '../principals/owned-by.ts';
+import type { ExecutionOwners } from './execution-owners.ts';
+import { IS_RUN } from './run-types.ts';
 
-/** Executions whose beginnings are read at once. */
-const READ_AT_ONCE = 10;
+/** The user whose runs are listed. */
+export interface ListedUser {
+  user: Identity;
+  userKey: string | undefined;
+  owners: ExecutionOwners;
+  /** Executions to leave out. */
+  except?: ReadonlySet<string>;
+}
 
 /**
  * Lists the runs of a user of which the server has an execution, open or closed, also earlier ones of runs that continued as new. Search
- * attributes, which any client can write, only say where to look: the first event of an execution says whom it acts for. Leaves out the
- * executions that `except` has. Throws `invalid_input` in a namespace without these attributes.
+ * attributes, which any client can write, only say where to look: the first event of an execution says whom it acts for. With a user key,
+ * it also looks for the user in clear text, as runs that were started without the key are listed. Throws `invalid_input` in a namespace
+ * without these attributes.
  */
-export async function runsOfUser(
-  client: Client,
-  { user, userKey, except }: { user: Identity; userKey: string | undefined; except: ReadonlySet<string> },
-): Promise<string[]> {
-  const types = [AGENT_RUN, PROGRAM_RUN].map(quoted).join(', ');
-  const query = [`WorkflowType IN (${types})`, ...ownedBy({ identity: user, userKey }, {})].join(' AND ');
+export async function runsOfUser(client: Client, { user, userKey, owners, except = new Set() }: ListedUser): Promise<string[]> {
+  const conditions = [...new Set([userKey, undefined])].map((key) => `(${ownedBy({ identity: user, userKey: key }, {}).join(' AND ')})`);
+  const query = `${IS_RUN} AND (${conditions.join(' OR ')})`;
   const listed: { runId: string; executionId: string }[] = [];
   try {
     for await (const { workflowId, runId } of withoutMemos(client).workflow.list({ query })) {
@@ -30,27 +33,7 @@ export async function runsOfUser(
   } catch (error) {
     throw grpcCode(error) === GRPC.invalidArgument ? withoutAttributes(client, error) : error;
   }
-  const runs = new Set<string>();
-  for (let from = 0; from < listed.length; from += READ_AT_ONCE) {
-    const read = listed.slice(from, from + READ_AT_ONCE);
-    const owned = await Promise.all(read.map(({ runId, executionId }) => isOf(client, { runId, executionId, user })));
-    for (const [index, { runId }] of read.entries()) if (owned[index]) runs.add(runId);
-  }
-  return [...runs];
-}
-
-/** False for an execution of another user, and for one that the server no longer has. */
-async function isOf(
-  client: Client,
-  { runId, executionId, user }: { runId: string; executionId: string; user: Identity },
-): Promise<boolean> {
-  try {
-    const beginning = await executionBeginning(client, runId, executionId);
-    return beginning !== undefined && isSame(beginning.principal ?? {}, user);
-  } catch (error) {
-    if (errorCode(error) === 'run_not_found') return false;
-    throw error;
-  }
+  return [...new Set((await owners.only('user', listed)).map(({ runId }) => runId))];
 }
 
 function withoutAttributes(client: Client, cause: unknown): LonghaulError {

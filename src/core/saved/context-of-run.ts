@@ -1,6 +1,7 @@
 import type { AgentSnapshot } from '../domain/agent/agent-snapshot.ts';
 import { isToolCall } from '../domain/content/content.ts';
 import type { JsonObject } from '../domain/json/json.ts';
+import { isRecall } from '../domain/memory/recalled.ts';
 import type { AggregatedUsage } from '../domain/model/usage.ts';
 import type { Event } from '../domain/record/event.ts';
 import { needsResponse } from '../domain/record/needs-response.ts';
@@ -26,12 +27,16 @@ export interface RunToSave {
   startedAt: number;
 }
 
-/** Returns the context of a run as a document: the conversation that the model sees now, and the calls in it. */
+/**
+ * Returns the context of a run as a document: the conversation that the model sees now, and the calls in it. Entries from memory are no
+ * part of it: a run that goes on recalls anew, and an entry that was forgotten meanwhile must not come back as a text of the user.
+ */
 export function contextOfRun({ agent, window, events, startedAt, ...run }: RunToSave): SavedContext {
   const times = new Map(events.map(({ id, timestamp }) => [id, new Date(timestamp * 1000).toISOString()]));
-  const content = window.events.flatMap((event) => event.content);
+  const conversation = window.events.filter((event) => !isRecall(event));
+  const content = conversation.flatMap((event) => event.content);
   return toSavedContext({
-    messages: savedMessages(window.events.map((event) => ({ content: event.content, createdAt: times.get(event.id) }))),
+    messages: savedMessages(conversation.map((event) => ({ content: event.content, createdAt: times.get(event.id) }))),
     tool_calls: content.filter(isToolCall).map(({ toolCallId, name, arguments: args }) => ({ id: toolCallId, name, arguments: args })),
     system_prompt: agent.instructions.length === 0 ? null : agent.instructions.join('\n\n'),
     deps: run.deps,

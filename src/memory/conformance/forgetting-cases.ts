@@ -1,36 +1,65 @@
 import assert from 'node:assert/strict';
-import type { MemoryPage, MemoryStore } from '../memory-store.ts';
+import type { MemoryEntry, MemoryPage, MemorySource, MemoryStore } from '../memory-store.ts';
 import { assertKeys, assertRefused, type ConformanceCase, HOME, put } from './conformance-case.ts';
 
 /** Cases of `forget` and `list`. */
 export const FORGETTING_CASES: readonly ConformanceCase[] = [
   {
-    name: 'forgets one entry, a namespace or everything, as often as asked, and counts',
+    name: 'forgets one entry or a namespace, as often as asked, and counts',
     run: async (store) => {
       for (const namespace of [HOME, 'b', 'c']) for (const key of ['k', 'l']) await put(store, key, `of ${namespace}`, namespace);
       assert.deepEqual([await store.forget({ namespace: HOME, key: 'k' }), await store.forget({ namespace: HOME, key: 'k' })], [1, 0]);
       await assertKeys(store, { namespace: HOME, text: '' }, ['l']);
-      await assertKeys(store, { text: 'of', topK: 100 }, ['l', 'k', 'l', 'k', 'l']);
       assert.deepEqual([await store.forget({ namespace: 'b' }), await store.forget({ namespace: 'b' })], [2, 0]);
       assert.deepEqual([await store.forget({ namespace: 'never' }), await store.forget({ namespace: 'never', key: 'k' })], [0, 0]);
-      assert.deepEqual([await store.forget({}), await store.forget({})], [3, 0]);
-      await assertKeys(store, { text: '', topK: 100 }, []);
+      await assertKeys(store, { namespace: 'c', text: '' }, ['l', 'k']);
       await put(store, 'k', 'again');
       await assertKeys(store, { namespace: HOME, text: 'again' }, ['k']);
     },
   },
   {
-    name: 'refuses to forget a key of no namespace',
+    name: 'refuses to forget, recall, list or remember without a namespace',
     run: async (store) => {
       await put(store, 'k', 1);
-      await assertRefused(() => store.forget({ key: 'k' }), 'no namespace');
-      await assertKeys(store, { text: 'k' }, ['k']);
+      const without = { key: 'k', value: 1, text: 'k' } as { namespace: string; key: string; value: number; text: string };
+      for (const use of [
+        () => store.forget({} as { namespace: string }),
+        () => store.forget(without),
+        () => store.recall(without),
+        () => store.list({} as { namespace: string }),
+        () => store.remember(without),
+      ]) {
+        await assertRefused(use, 'namespace of a memory is missing');
+      }
+      await assertKeys(store, { namespace: HOME, text: 'k' }, ['k']);
+    },
+  },
+  {
+    name: 'forgets an entry only if it has the source and the time that are given',
+    run: async (store) => {
+      const remember = (source?: MemorySource): Promise<MemoryEntry> =>
+        store.remember({ namespace: HOME, key: 'k', value: 1, ...(source === undefined ? {} : { source }) });
+      const forgotten = (what: { source?: MemorySource; timestamp?: number }): Promise<number> =>
+        store.forget({ namespace: HOME, key: 'k', ...what });
+      const { timestamp } = await remember({ runId: 'r', offset: 3 });
+      for (const source of [{ runId: 'r' }, { runId: 'r', offset: 4 }, { runId: 's', offset: 3 }])
+        assert.equal(await forgotten({ source }), 0);
+      assert.equal(await forgotten({ source: { runId: 'r', offset: 3 }, timestamp: timestamp + 1 }), 0);
+      // The order of the members does not matter.
+      assert.equal(await forgotten({ source: { offset: 3, runId: 'r' }, timestamp }), 1);
+      await remember({ runId: 'r' });
+      assert.deepEqual([await forgotten({ source: { runId: 'r', offset: 3 } }), await forgotten({ source: { runId: 'r' } })], [0, 1]);
+      await remember();
+      assert.equal(await forgotten({ source: { runId: 'r' } }), 0);
+      await put(store, 'other', 2);
+      assert.equal(await store.forget({ namespace: HOME, source: { runId: 'r' } }), 0);
+      await assertKeys(store, { namespace: HOME, text: '' }, ['other', 'k']);
     },
   },
   {
     name: 'forgets all namespaces that begin with a text, letter for letter, and no other',
     run: async (store) => {
-      const mine = ['["acme","ada",null,null,"notes"]', '["acme","ada","clerk",null,null]', '["acme","ada",'];
+      const mine = ['["acme","ada",null,"notes"]', '["acme","ada","clerk",null]', '["acme","ada",'];
       const others = [
         '["acme","ada2",null]',
         '["acme","Ada","clerk"]',
@@ -48,7 +77,6 @@ export const FORGETTING_CASES: readonly ConformanceCase[] = [
       await put(store, 'k', 1, '%_"a');
       assert.deepEqual([await store.forgetNamespaces({ prefix: '%' }), await store.forgetNamespaces({ prefix: '_' })], [1, 0]);
       await assertRefused(() => store.forgetNamespaces({ prefix: '' }), 'is empty');
-      assert.equal((await store.recall({ text: '', topK: 100 })).length, others.length);
     },
   },
   {

@@ -124,12 +124,37 @@ export const RECALLING_CASES: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'refuses vectors that are no finite numbers',
+    name: 'takes a vector without a length for none, of an entry and of a query',
     run: async (store) => {
-      for (const vector of [[], [1, NaN], [Infinity]]) {
+      await store.remember({ namespace: HOME, key: 'worded', value: 'the question', vector: [0, 0, 0] });
+      await store.remember({ namespace: HOME, key: 'near', value: 'two', vector: [1, 0, 0] });
+      await assertKeys(store, { namespace: HOME, text: 'my question', vector: [1, 0, 0] }, ['near', 'worded']);
+      await assertKeys(store, { namespace: HOME, text: 'my question', vector: [0, 0, 0] }, ['worded']);
+      await assertKeys(store, { namespace: HOME, text: 'two', vector: [0, -0, 0] }, ['near']);
+    },
+  },
+  {
+    name: 'compares vectors of very large and very small numbers',
+    run: async (store) => {
+      const vectors = [
+        [3e38, 3e38],
+        [1e-30, 1e-30],
+        [1e-44, 1e-44],
+        [5e-324, 5e-324],
+      ];
+      for (const [index, vector] of vectors.entries()) await store.remember({ namespace: HOME, key: `k${index}`, value: 'x', vector });
+      await store.remember({ namespace: HOME, key: 'other', value: 'x', vector: [-3e38, 1e-44] });
+      for (const vector of vectors) await assertKeys(store, { namespace: HOME, text: 'zzz', vector }, ['k3', 'k2', 'k1', 'k0']);
+    },
+  },
+  {
+    name: 'refuses vectors that are no finite numbers of 32 bits',
+    run: async (store) => {
+      for (const vector of [[], [1, NaN], [Infinity], [1, 4e38], [-1e300]]) {
         await assertRefused(() => store.remember({ namespace: HOME, key: 'k', value: 1, vector }), 'no list of finite numbers');
         await assertRefused(() => store.recall({ namespace: HOME, text: 'k', vector }), 'no list of finite numbers');
       }
+      assert.deepEqual(await store.list({ namespace: HOME }), { entries: [] });
     },
   },
 ];

@@ -1,4 +1,4 @@
-import { wordsOf } from '../searched-text.ts';
+import { wordsOf } from '../search/searched-text.ts';
 
 /** Characters of a word that count: PostgreSQL refuses words of over 2,046 bytes. */
 const MOST_CHARS = 200;

@@ -1,10 +1,11 @@
 import { UsageError } from '../../core/domain/errors/error.ts';
-import { checkedEntry, pageSize, requireForgettable, requireNamespace, requirePrefix, requireVector } from '../entry-bounds.ts';
+import { type CheckedQuery, checkedQuery } from '../search/checked-query.ts';
+import { type CheckedEntry, checkedEntry, pageSize, requireNamespace, requirePrefix } from '../entry-bounds.ts';
 import { keyBefore, pageOf } from '../key-cursor.ts';
-import type { FoundEntry, MemoryEntry, MemoryStore, RecallQuery } from '../memory-store.ts';
-import { wantedEntries } from '../ranking.ts';
-import { foldedText, foldedValue } from '../searched-text.ts';
-import { ENTRY_COLUMNS, entryOf, type EntryRow, rowOf } from '../stored-row.ts';
+import type { FoundEntry, MemoryStore } from '../memory-store.ts';
+import { openedOnce } from '../opened-once.ts';
+import { foldedText, foldedValue } from '../search/searched-text.ts';
+import { ENTRY_COLUMNS, entryOf, type EntryRow, forgottenRows, rowOf } from '../stored-row.ts';
 import { lexemesOf } from './lexemes.ts';
 import { type PostgresPool, type RunStatement, statementsOf } from './postgres-pool.ts';
 import { search } from './search.ts';
@@ -28,29 +29,28 @@ export function postgresMemory({ pool, schema = 'longhaul' }: PostgresMemoryOpti
     throw new UsageError('postgresMemory: "pool" is missing: write new Pool({ … }) of the package "pg"');
   entriesIn(schema);
   const run = statementsOf(pool);
-  const tables = creatingTables(run, schema);
-  const remove = async (which: string, values: string[]): Promise<number> => {
+  const tables = openedOnce(() => createTables(run, schema));
+  const remove = async (which: string, values: (string | number)[]): Promise<number> => {
     const { entries } = await tables();
     const sql = `WITH removed AS (DELETE FROM ${entries} WHERE ${which} RETURNING 1) SELECT count(*)::int AS count FROM removed`;
     return (await run<{ count: number }>(sql, values))[0]?.count ?? 0;
   };
   return {
     remember: async (given) => {
-      const entry = checkedEntry(given);
+      const checked = checkedEntry(given);
       const { entries } = await tables();
-      await run(insertion(entries), valuesOf(given.namespace, entry, given.vector));
-      return entry;
+      await run(insertion(entries), valuesOf(checked));
+      return checked.entry;
     },
-    recall: async (query) => {
-      if (query.namespace !== undefined) requireNamespace(query.namespace);
-      if (query.vector !== undefined) requireVector('The vector of the query', query.vector);
+    recall: async (given) => {
+      const query = checkedQuery(given);
       return found(run, await tables(), query);
     },
     forget: async (what) => {
-      requireForgettable(what);
-      const values = [what.namespace, what.key].filter((value) => value !== undefined);
-      const which = ['true', 'namespace = $1', 'namespace = $1 AND key = $2'][values.length] ?? 'false';
-      return remove(which, values);
+      requireNamespace(what.namespace);
+      const parts = forgottenRows(what);
+      const which = ['namespace = $1', ...parts.map(([column], index) => `${column} = $${index + 2}`)].join(' AND ');
+      return remove(which, [what.namespace, ...parts.map(([, value]) => value)]);
     },
     forgetNamespaces: async ({ prefix }) => {
       requirePrefix(prefix);
@@ -67,31 +67,13 @@ export function postgresMemory({ pool, schema = 'longhaul' }: PostgresMemoryOpti
 }
 
 /** Returns the entries that fit a query, the best first. */
-async function found(run: RunStatement, tables: Tables, { namespace, text, topK, vector }: RecallQuery): Promise<FoundEntry[]> {
-  const wanted = wantedEntries(topK);
-  const hits = await search(run, tables, {
-    namespace,
-    query: foldedText(text),
-    vector,
-    wanted: Number.isFinite(wanted) ? wanted : null,
-  });
+async function found(run: RunStatement, tables: Tables, query: CheckedQuery): Promise<FoundEntry[]> {
+  const hits = await search(run, tables, query);
   const sql = `SELECT number::text, ${ENTRY_COLUMNS} FROM ${tables.entries} WHERE number = ANY($1::bigint[])`;
   const rows = await run<EntryRow & { number: string }>(sql, [hits.map(({ number }) => number)]);
   const byNumber = new Map(rows.map((row) => [row.number, row]));
   // An entry that was removed meanwhile has no row.
   return hits.flatMap(({ number, score }) => [byNumber.get(number) ?? []].flat().map((row) => ({ ...entryOf(row), score })));
-}
-
-/** Returns a function that creates the tables when it is first called, and again if that has failed. */
-function creatingTables(run: ReturnType<typeof statementsOf>, schema: string): () => Promise<Tables> {
-  let created: Promise<Tables> | undefined;
-  return () => {
-    created ??= createTables(run, schema).catch((error: unknown) => {
-      created = undefined;
-      throw error;
-    });
-    return created;
-  };
 }
 
 /** One statement: two workers that store the same key at once leave one entry. */
@@ -103,7 +85,7 @@ function insertion(entries: string): string {
       words = excluded.words, vector = excluded.vector`;
 }
 
-function valuesOf(namespace: string, entry: MemoryEntry, vector: readonly number[] | undefined): unknown[] {
+function valuesOf({ namespace, entry, vector }: CheckedEntry): unknown[] {
   const [foldedKey, folded] = [foldedText(entry.key), foldedValue(entry.value)];
   const { key, value, metadata, source, timestamp } = rowOf(entry);
   return [namespace, key, value, metadata, source, timestamp, foldedKey, folded, lexemesOf(foldedKey, folded), vector ?? null];

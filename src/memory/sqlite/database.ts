@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errorMessage, LonghaulError } from '../../core/domain/errors/error.ts';
-import { createTables } from './tables.ts';
+import { createTables, requireMemory } from './tables.ts';
 
 /** Milliseconds that a statement waits for another process. It stops the whole process meanwhile, so the rest of the wait is a timer. */
 const BUSY_MS = 50;
@@ -35,7 +35,14 @@ export interface Database {
 export async function openDatabase(file: string, options: { isPlain: boolean }): Promise<Database> {
   mkdirSync(path.dirname(file), { recursive: true });
   const sqlite = connect(file);
-  return whenFree(file, () => prepared(sqlite, file, options));
+  try {
+    // Before any setting: some of them are written into the file, which may be of another program.
+    await whenFree(file, () => requireMemory(sqlite, file));
+    return await whenFree(file, () => prepared(sqlite, file, options));
+  } catch (error) {
+    sqlite.close();
+    throw error;
+  }
 }
 
 /** Loads SQLite only here: on Node 22, loading it warns that it is experimental. */

@@ -1,8 +1,10 @@
 import path from 'node:path';
 import { UsageError } from '../../core/domain/errors/error.ts';
-import { checkedEntry, pageSize, requireForgettable, requireNamespace, requirePrefix, requireVector } from '../entry-bounds.ts';
+import { checkedQuery } from '../search/checked-query.ts';
+import { checkedEntry, pageSize, requireNamespace, requirePrefix } from '../entry-bounds.ts';
 import { keyBefore, pageOf } from '../key-cursor.ts';
 import type { MemoryEntry, MemoryStore } from '../memory-store.ts';
+import { openedOnce } from '../opened-once.ts';
 import { ENTRY_COLUMNS, entryOf, type EntryRow } from '../stored-row.ts';
 import { type Database, openDatabase } from './database.ts';
 import { namespaceId } from './namespace-id.ts';
@@ -31,14 +33,7 @@ export function sqliteMemoryOf(options: SqliteMemoryOptions, how: { isPlain: boo
     throw new UsageError('sqliteMemory: "file" is missing: write the path of a file that every worker of the machine sees');
   }
   const file = path.resolve(options.file);
-  let opened: Promise<Database> | undefined;
-  const open = (): Promise<Database> => {
-    opened ??= openDatabase(file, how).catch((error: unknown) => {
-      opened = undefined;
-      throw error;
-    });
-    return opened;
-  };
+  const open = openedOnce(() => openDatabase(file, how));
   const removing = async (remove: (database: Database) => number): Promise<number> => {
     const database = await open();
     const removed = await database.write(() => remove(database));
@@ -48,19 +43,18 @@ export function sqliteMemoryOf(options: SqliteMemoryOptions, how: { isPlain: boo
   };
   return {
     remember: async (given) => {
-      const entry = checkedEntry(given);
+      const checked = checkedEntry(given);
       const database = await open();
-      await database.write(() => insertEntry(database, given.namespace, entry, given.vector));
-      return entry;
+      await database.write(() => insertEntry(database, checked));
+      return checked.entry;
     },
-    recall: async (query) => {
-      if (query.namespace !== undefined) requireNamespace(query.namespace);
-      if (query.vector !== undefined) requireVector('The vector of the query', query.vector);
+    recall: async (given) => {
+      const query = checkedQuery(given);
       const database = await open();
       return database.read(() => search(database, query));
     },
     forget: async (what) => {
-      requireForgettable(what);
+      requireNamespace(what.namespace);
       return removing((database) => removeEntries(database, what));
     },
     forgetNamespaces: async ({ prefix }) => {

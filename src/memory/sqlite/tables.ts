@@ -39,21 +39,24 @@ CREATE VIRTUAL TABLE words USING fts5(
 );
 INSERT INTO words (words, rank) VALUES ('secure-delete', 1);`;
 
-/**
- * Creates the tables of a memory in a new file. Returns true if its words are indexed. Throws `memory_unavailable` for a file that
- * another program or release has made.
- */
+/** Creates the tables of a memory in a new file. Returns true if its words are indexed. Throws as `requireMemory`. Belongs in a transaction. */
 export function createTables(sqlite: DatabaseSync, file: string, { isPlain }: { isPlain: boolean }): boolean {
-  const { user_version: version } = sqlite.prepare('PRAGMA user_version').get() as { user_version: number };
-  if (version === VERSION) return hasTable(sqlite, 'words');
-  const isNew = version === 0 && (sqlite.prepare('SELECT count(*) AS tables FROM sqlite_schema').get() as { tables: number }).tables === 0;
-  if (!isNew)
-    throw new LonghaulError('memory_unavailable', `the file "${file}" is no memory of this release: use another file, or move it away`);
+  // Another process may have created them since the file was opened.
+  if (requireMemory(sqlite, file) === 'memory') return hasTable(sqlite, 'words');
   sqlite.exec(TABLES);
   const isIndexed = !isPlain && hasFts5(sqlite);
   if (isIndexed) sqlite.exec(INDEX);
   sqlite.exec(`PRAGMA user_version = ${VERSION}`);
   return isIndexed;
+}
+
+/** Returns `memory` for the file of a memory, and `new` for one without content. Throws `memory_unavailable` for a file that another program or release has made, and changes nothing. */
+export function requireMemory(sqlite: DatabaseSync, file: string): 'memory' | 'new' {
+  const { user_version: version } = sqlite.prepare('PRAGMA user_version').get() as { user_version: number };
+  if (version === VERSION) return 'memory';
+  const { tables } = sqlite.prepare('SELECT count(*) AS tables FROM sqlite_schema').get() as { tables: number };
+  if (version === 0 && tables === 0) return 'new';
+  throw new LonghaulError('memory_unavailable', `the file "${file}" is no memory of this release: use another file, or move it away`);
 }
 
 function hasFts5(sqlite: DatabaseSync): boolean {

@@ -1,16 +1,17 @@
-import type { MemoryEntry, MemoryStore } from '../memory-store.ts';
-import { foldedText, foldedValue } from '../searched-text.ts';
-import { rowOf } from '../stored-row.ts';
+import { LonghaulError } from '../../core/domain/errors/error.ts';
+import type { CheckedEntry } from '../entry-bounds.ts';
+import type { ForgottenEntries } from '../memory-store.ts';
+import { foldedText, foldedValue } from '../search/searched-text.ts';
+import { forgottenRows, rowOf } from '../stored-row.ts';
 import type { Database } from './database.ts';
 import { namespaceId } from './namespace-id.ts';
 import { NUMBER_BITS } from './tables.ts';
 
 /** Stores an entry in place of the one with the same key and namespace. Belongs in a transaction. */
-export function insertEntry(database: Database, namespace: string, entry: MemoryEntry, vector: readonly number[] | undefined): void {
-  database.run('INSERT INTO namespaces (name) VALUES (?) ON CONFLICT DO NOTHING', namespace);
-  const space = namespaceId(database, namespace) ?? 0;
+export function insertEntry(database: Database, { namespace, entry, vector }: CheckedEntry): void {
+  const space = namespaceId(database, namespace) ?? returned(database, 'INSERT INTO namespaces (name) VALUES (?) RETURNING id', namespace);
   remove(database, 'namespace = ? AND key = ?', space, entry.key);
-  const number = database.all<{ last: number }>('UPDATE changes SET last = last + 1 RETURNING last')[0]?.last ?? 0;
+  const number = returned(database, 'UPDATE changes SET last = last + 1 RETURNING last AS id');
   const [foldedKey, folded] = [foldedText(entry.key), foldedValue(entry.value)];
   const { key, timestamp, source, metadata, value } = rowOf(entry);
   database.run(
@@ -38,16 +39,13 @@ export function insertEntry(database: Database, namespace: string, entry: Memory
     );
 }
 
-/** Removes one entry of a namespace, all of its entries, or all entries. Returns their number. Belongs in a transaction. */
-export function removeEntries(database: Database, { namespace, key }: Parameters<MemoryStore['forget']>[0]): number {
-  if (namespace === undefined) {
-    const removed = remove(database, 'true');
-    database.run('DELETE FROM namespaces');
-    return removed;
-  }
-  const space = namespaceId(database, namespace);
+/** Removes entries of a namespace. Returns their number. Belongs in a transaction. */
+export function removeEntries(database: Database, what: ForgottenEntries): number {
+  const space = namespaceId(database, what.namespace);
   if (space === undefined) return 0;
-  const removed = key === undefined ? remove(database, 'namespace = ?', space) : remove(database, 'namespace = ? AND key = ?', space, key);
+  const parts = forgottenRows(what);
+  const which = ['namespace = ?', ...parts.map(([column]) => `${column} = ?`)].join(' AND ');
+  const removed = remove(database, which, space, ...parts.map(([, value]) => value));
   // The name of a namespace tells whom it belonged to.
   database.run('DELETE FROM namespaces WHERE id = ? AND NOT EXISTS (SELECT 1 FROM entries WHERE namespace = ?)', space, space);
   return removed;
@@ -61,6 +59,13 @@ export function removeNamespaces(database: Database, prefix: string): number {
 
 /** The id of an entry, of the id of its namespace and its number. */
 const ENTRY_ID = `(? << ${NUMBER_BITS}) + ?`;
+
+/** Returns the id that a statement returns. */
+function returned(database: Database, sql: string, ...values: string[]): number {
+  const [row] = database.all<{ id: number }>(sql, ...values);
+  if (row !== undefined) return row.id;
+  throw new LonghaulError('memory_unavailable', 'the file of the memory is damaged: its counter of changes is missing');
+}
 
 function remove(database: Database, which: string, ...values: (string | number)[]): number {
   if (database.isIndexed)

@@ -12,10 +12,11 @@ const event = { id: 'e0', executionId: 'run-1', timestamp: 1, author: 'user', co
 const answers = {
   [QUERIES.context]: { events: [event], firstOffset: 0, from: 0, total: 1 },
   [QUERIES.steps]: { firstIndex: 0, from: 0, steps: [], total: 0 },
+  [QUERIES.data]: { deps: {}, state: {} },
 };
 
 function sink(append: (batch: ArchiveBatch) => Promise<void>): ArchiveSink {
-  return { append, read: async function* () {}, deleteRun: () => Promise.resolve() };
+  return { append, read: async function* () {}, runsOf: async () => [], deleteRun: () => Promise.resolve() };
 }
 
 function environmentWith(append: (batch: ArchiveBatch) => Promise<void>, more: EnvironmentOptions = {}): ActivityEnvironment {
@@ -25,6 +26,16 @@ function environmentWith(append: (batch: ArchiveBatch) => Promise<void>, more: E
 function archive(environment: ActivityEnvironment): Promise<void> {
   return environment.run(archiveEventsActivity(environment.runtime), { from: 0, through: 1 });
 }
+
+test('a batch says whom the run acts for, without its claims', async () => {
+  const batches: ArchiveBatch[] = [];
+  const principal = { tenant: 'acme', user: 'ada', claims: { role: 'admin' } };
+  for (const data of [{ deps: {}, state: {}, principal }, answers[QUERIES.data]]) {
+    const given = { answers: { ...answers, [QUERIES.data]: data } };
+    await archive(environmentWith(async (batch) => void batches.push(batch), given));
+  }
+  expect(batches.map((batch) => batch.principal)).toEqual([{ tenant: 'acme', user: 'ada' }, undefined]);
+});
 
 const hangs = (): Promise<void> => new Promise(() => undefined);
 const gone = (): Promise<void> => Promise.reject(new Error('the bucket is gone'));

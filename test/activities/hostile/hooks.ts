@@ -87,7 +87,7 @@ function runTool(hooked: Hooked): Promise<unknown> {
 const asking = (agent: string): object => ({ agent, through: 2, lastEventId: 'e1' });
 
 function archive(append: ArchiveSink['append']): ArchiveSink {
-  return { append, deleteRun: () => Promise.resolve(), async *read() {} };
+  return { append, deleteRun: () => Promise.resolve(), runsOf: () => Promise.resolve([]), async *read() {} };
 }
 
 function payloadStore(store: PayloadStore['store']): PayloadStore {

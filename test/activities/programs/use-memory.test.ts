@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { defineProgram, recall, remember, unit } from '../../../src/define/program/index.ts';
 import type { Principal } from '../../../src/core/domain/run/principal.ts';
 import { inMemory } from '../../../src/memory/in-memory.ts';
+import { memoryNamespace } from '../../../src/memory/memory-namespace.ts';
 import type { MemoryStore } from '../../../src/memory/memory-store.ts';
 import { scriptedModel, testProgram } from '../../../src/testing/index.ts';
 
@@ -53,7 +54,16 @@ test('programs share a scope, and without one a program has its own', async () =
   const own = defineProgram({ name: 'own', units: [unit('read', {}, [recall('Read', 'colour')])] });
   expect((await testProgram(own, { memory, model })).result.output).toEqual([]);
   expect(await read(memory)).toEqual(['blue']);
-  expect(await memory.recall({ text: 'colour' })).toMatchObject([{ metadata: { scope: 'keeper' } }]);
+  const namespace = memoryNamespace({ scope: 'keeper' });
+  expect(await memory.recall({ namespace, text: 'colour' })).toMatchObject([{ metadata: { scope: 'keeper' } }]);
+});
+
+test('an entry names the run that has stored it', async () => {
+  const memory = inMemory();
+  const { result } = await testProgram(keeper, { input: { colour: 'blue' }, memory, model });
+  expect((await memory.list({ namespace: memoryNamespace({ scope: 'keeper' }) })).entries).toMatchObject([
+    { source: { runId: result.runId } },
+  ]);
 });
 
 test('a value that the memory refuses fails the step at once', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { givenMessages } from '../../../src/client/earlier/given-messages.ts';
 import { conversationState, savedContextOf } from '../../../src/client/earlier/recorded-conversation.ts';
+import { MEMORY_AUTHOR } from '../../../src/core/domain/memory/recalled.ts';
 import { readSavedContext } from '../../../src/core/saved/read-saved-context.ts';
 import { conversationProblems } from '../../../src/core/wire-schemas/conversation-problems.ts';
 import { readBack, type ReadBackRun } from '../../../src/history/read-back.ts';
@@ -17,7 +18,7 @@ async function executions(): Promise<{ runId: string; run: ReadBackRun }[]> {
 }
 
 describe('the recorded runs', () => {
-  test('are saved as documents that can be read, with the window of the run as their conversation', async () => {
+  test('are saved as documents that can be read, with the window of the run, without what was recalled, as their conversation', async () => {
     const runs = await executions();
     expect(runs.length).toBeGreaterThan(50);
     for (const { runId, run } of runs) {
@@ -25,7 +26,7 @@ describe('the recorded runs', () => {
       expect(readSavedContext(JSON.parse(JSON.stringify(saved)))).toEqual({ ok: true, context: saved, warnings: [] });
       const { window, snapshot, context, usage } = conversationState(runId, run);
       // Results that stand apart from their calls are put after them: the items are compared without their order.
-      const items = window.events.flatMap(({ content }) => content);
+      const items = window.events.filter(({ author }) => author !== MEMORY_AUTHOR).flatMap(({ content }) => content);
       const { messages, notices } = givenMessages(saved);
       expect(notices).toEqual([]);
       expect(conversationProblems(messages, 'messages')).toEqual([]);

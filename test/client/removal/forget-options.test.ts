@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { forgottenUser } from '../../../src/client/removal/forget-options.ts';
+import { fileArchive } from '../../../src/archive/file-archive.ts';
+import { forgottenUser, missingStores } from '../../../src/client/removal/forget-options.ts';
+import { inMemory } from '../../../src/memory/in-memory.ts';
+import { fileStore } from '../../../src/payload-store/file-store.ts';
 
 describe('the user to forget', () => {
   it('is the one that is named, or the one that the client acts for', () => {
@@ -16,5 +19,31 @@ describe('the user to forget', () => {
     expect(() => forgottenUser({ user: 'ada' }, { user: 'eve' })).toThrow('another user');
     expect(() => forgottenUser({ user: 'ada' }, { tenant: 'acme' })).toThrow('another user');
     expect(() => forgottenUser(undefined, { users: 'ada' } as never)).toThrow('users');
+  });
+});
+
+describe('the stores of a user to forget', () => {
+  const stores = {
+    payloadStore: fileStore({ directory: 'spilled' }),
+    archive: fileArchive({ directory: 'archive' }),
+    memory: inMemory(),
+  };
+
+  it('are all given, or said to be missing', () => {
+    expect(missingStores(stores, undefined)).toEqual([]);
+    expect(missingStores({ memory: stores.memory }, ['archive', 'payloadStore'])).toEqual(['payloadStore', 'archive']);
+    expect(missingStores({}, ['memory', 'archive', 'payloadStore'])).toEqual(['payloadStore', 'archive', 'memory']);
+  });
+
+  it('are refused if one is neither, both, or unknown', () => {
+    expect(() => missingStores({ memory: stores.memory }, ['archive'])).toThrow('the client has no "payloadStore"');
+    expect(() => missingStores({}, [])).toThrow('"without": ["payloadStore","archive","memory"]');
+    expect(() => missingStores(stores, ['memory'])).toThrow('"memory", which the client has');
+    expect(() => missingStores(stores, ['disk' as never])).toThrow('names "disk"');
+  });
+
+  it('are refused if the archive cannot list the runs of a user', () => {
+    const { runsOf: _, ...old } = stores.archive;
+    expect(() => missingStores({ ...stores, archive: old as never }, undefined)).toThrow('no "runsOf"');
   });
 });

@@ -18,6 +18,10 @@ interface FakeRun {
 class World {
   readonly runs = new Map<string, FakeRun>();
   readonly content = new Set<string>();
+  /** The runs of the user that the archive has. */
+  readonly archived = new Set<string>();
+  /** The ids that a run of another user has too. */
+  readonly shared = new Set<string>();
   readonly calls: string[] = [];
   memory = 0;
   /** The number of the call at which the process that forgets is killed, before or after its effect. */
@@ -28,6 +32,9 @@ class World {
     this.start('a/child', { executions: ['c1'] });
     this.start('b', { executions: ['b1'], isOpen: false });
     this.start('talk', { executions: ['t1'], starts: 'talk/late' });
+    // The server has removed it: only the archive leads to it.
+    this.content.add('past');
+    this.archived.add('past');
     this.memory = 3;
   }
 
@@ -37,12 +44,13 @@ class World {
   }
 
   get isEmpty(): boolean {
-    return this.runs.size === 0 && this.content.size === 0 && this.memory === 0;
+    return this.runs.size === 0 && this.content.size === this.shared.size && this.memory === 0;
   }
 
   get ports(): ForgetPorts {
     return {
       runs: () => this.#call('runs', () => this.#list()),
+      archivedRuns: () => this.#call('archivedRuns', () => [...this.archived]),
       end: (runIds) => this.#call('end', () => runIds.forEach((runId) => this.#end(runId))),
       forgetMemory: () =>
         this.#call('forgetMemory', () => {
@@ -53,12 +61,16 @@ class World {
       removeContent: (runId) =>
         this.#call(`removeContent ${runId}`, () => {
           assert.notEqual(this.runs.get(runId)?.isOpen, true);
+          if (this.shared.has(runId)) return false;
           this.content.delete(runId);
+          this.archived.delete(runId);
+          return true;
         }),
       removeExecutions: (runId) =>
         this.#call(`removeExecutions ${runId}`, () => {
           // The list of the server says what is left to do: content goes first.
-          assert.deepEqual([this.content.has(runId), this.memory], [false, 0]);
+          const isLeft = this.content.has(runId) && !this.shared.has(runId) && !this.archived.has(runId);
+          assert.deepEqual([isLeft, this.memory], [false, 0]);
           const run = this.runs.get(runId);
           if (run !== undefined) run.removedAfter ??= 1;
           return run?.executions ?? [];
@@ -95,9 +107,10 @@ describe('forgetting a user', () => {
   it('ends runs before it removes anything, and executions last', async () => {
     const world = new World();
     expect(await forgetUser(world.ports)).toEqual({
-      runs: ['a', 'a/child', 'b', 'talk', 'talk/late'],
+      runs: ['a', 'a/child', 'b', 'past', 'talk', 'talk/late'],
       executions: 6,
       memoryEntries: 3,
+      kept: [],
     });
     expect(world.isEmpty).toBe(true);
     const firstRemoval = world.calls.findIndex((call) => call.startsWith('remove') || call === 'forgetMemory');
@@ -113,8 +126,33 @@ describe('forgetting a user', () => {
     const world = new World();
     world.runs.clear();
     world.content.clear();
-    expect(await forgetUser(world.ports)).toEqual({ runs: [], executions: 0, memoryEntries: 3 });
-    expect(await forgetUser(world.ports)).toEqual({ runs: [], executions: 0, memoryEntries: 0 });
+    world.archived.clear();
+    expect(await forgetUser(world.ports)).toEqual({ runs: [], executions: 0, memoryEntries: 3, kept: [] });
+    expect(await forgetUser(world.ports)).toEqual({ runs: [], executions: 0, memoryEntries: 0, kept: [] });
+  });
+
+  it('removes what the archive leads to, also if no run is left on the server, and the archive after the executions', async () => {
+    const world = new World();
+    world.runs.clear();
+    world.content.clear();
+    world.content.add('past');
+    expect(await forgetUser(world.ports)).toMatchObject({ runs: ['past'], executions: 0 });
+    expect(world.isEmpty).toBe(true);
+    // A run that no list shows, as one without search attributes.
+    world.start('unlisted', { executions: ['u1'], isOpen: false, unlisted: Infinity });
+    world.archived.add('unlisted');
+    expect(await forgetUser(world.ports)).toMatchObject({ runs: ['unlisted'], executions: 1 });
+    const removals = world.calls.filter((call) => call.endsWith('unlisted'));
+    expect(removals.slice(0, 2)).toEqual(['removeExecutions unlisted', 'removeContent unlisted']);
+  });
+
+  it('keeps content that is also of another principal, says so, and comes to an end', async () => {
+    const world = new World();
+    for (const runId of ['b', 'past']) world.shared.add(runId);
+    const forgotten = await forgetUser(world.ports);
+    expect(forgotten).toMatchObject({ kept: ['b', 'past'], executions: 6 });
+    expect(forgotten.runs).toEqual(['a', 'a/child', 'b', 'talk', 'talk/late']);
+    expect([...world.content].toSorted()).toEqual(['b', 'past']);
   });
 
   it('finds a run that the server lists late', async () => {

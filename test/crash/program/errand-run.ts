@@ -2,6 +2,7 @@ import type { Event } from '../../../src/core/domain/record/event.ts';
 import type { ProgramResult } from '../../../src/core/domain/run/program-result.ts';
 import { PROGRAM_RUN, type ProgramInput } from '../../../src/core/protocol.ts';
 import { fileMemory } from '../../../src/memory/file-memory.ts';
+import { memoryNamespace } from '../../../src/memory/memory-namespace.ts';
 import type { FoundEntry } from '../../../src/memory/memory-store.ts';
 import { ofTopRun } from '../points/points.ts';
 import type { CrashTestbed } from '../processes/crash-testbed.ts';
@@ -71,6 +72,6 @@ async function childRecord({ client }: CrashTestbed, runId: string): Promise<Chi
 }
 
 async function entriesOf(file: string, key: string): Promise<FoundEntry[]> {
-  const found = await fileMemory({ file }).recall({ text: key, topK: 1_000 });
+  const found = await fileMemory({ file }).recall({ namespace: memoryNamespace({ scope: PROGRAM }), text: key, topK: 1_000 });
   return found.filter((entry) => entry.key === key);
 }

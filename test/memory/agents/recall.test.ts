@@ -137,6 +137,16 @@ test('a memory that takes longer than two seconds is not waited for', async () =
   expect(timelineOf(run)[1]).toBe('the memory is not available: it took more than 2 s');
 });
 
+test('what an earlier run recalled, and a caller gives as a text of the user, is not searched for', async () => {
+  const memory = fakeMemory([colour]);
+  const given = (content: string | { type: 'text'; text: string }[]) => ({ type: 'message' as const, role: 'user' as const, content });
+  for (const old of [RECALLED, [{ type: 'text' as const, text: RECALLED }]]) {
+    const messages = [given('My size?'), given(old)];
+    await testAgent(clerk, { messages, principal, memory, model: scriptedModel([say('Unknown.')]) });
+  }
+  expect(memory.asked.map(({ text }) => text)).toEqual(['My size?', 'My size?']);
+});
+
 test('an agent without recall asks the memory for nothing', async () => {
   const quiet = defineAgent({ name: 'clerk', model: 'scripted/m', memory: { recall: false } });
   const memory = fakeMemory([colour]);

@@ -26,7 +26,7 @@ function describeStore(connect: () => PostgresPool): void {
   it('keeps schemas apart', async () => {
     const [one, other] = ['one', 'other'].map((name) => postgresMemory({ pool: connect(), schema: `${name} ${randomUUID().slice(0, 8)}` }));
     await one?.remember({ namespace: 'n', key: 'k', value: 1 });
-    expect(await other?.recall({ text: '' })).toEqual([]);
+    expect(await other?.recall({ namespace: 'n', text: '' })).toEqual([]);
   });
 }
 
@@ -43,7 +43,7 @@ describe.each([
   describeStore(() => database);
 
   it('knows if the database compares vectors', async () => {
-    await postgresMemory({ pool: database, schema: 'v' }).recall({ text: '' });
+    await postgresMemory({ pool: database, schema: 'v' }).recall({ namespace: 'n', text: '' });
     const { rows } = await database.query("SELECT to_regtype('vector') IS NOT NULL AS found");
     expect(rows).toEqual([{ found: name === 'with the extension vector' }]);
   });
@@ -64,7 +64,7 @@ describe.skipIf(postgresPrograms === undefined)(`postgresMemory in a PostgreSQL 
 
   it.each(Array.from({ length: 5 }, (_, round) => round))('is created once by connections of several workers: round %i', async (round) => {
     const stores = Array.from({ length: 6 }, () => postgresMemory({ pool: server.pool(), schema: `round ${round}` }));
-    await Promise.all(stores.map((store) => store.recall({ text: '' })));
+    await Promise.all(stores.map((store) => store.recall({ namespace: 'n', text: '' })));
     await Promise.all(stores.map((store) => store.remember({ namespace: 'n', key: 'same', value: 'x' })));
     expect(await stores[0]?.recall({ namespace: 'n', text: 'same', topK: 100 })).toHaveLength(1);
   });
@@ -77,7 +77,7 @@ describe.skipIf(postgresPrograms === undefined)(`postgresMemory in a PostgreSQL 
     await pool.query('GRANT SELECT ON made.memory_entries TO reader');
     const read = postgresMemory({ pool: server.pool('reader'), schema: 'made' });
     expect(await read.recall({ namespace: 'n', text: 'k' })).toMatchObject([{ value: 1 }]);
-    const error: unknown = await read.forget({}).catch((caught: unknown) => caught);
+    const error: unknown = await read.forget({ namespace: 'n' }).catch((caught: unknown) => caught);
     expect(errorCode(error)).toBe('memory_unavailable');
     expect(String(error)).toContain('permission denied');
   });
@@ -94,8 +94,8 @@ describe('postgresMemory', () => {
       },
     };
     const store = postgresMemory({ pool });
-    await expect(store.forget({})).rejects.toThrow('PostgreSQL cannot be used as a memory: connection refused');
-    expect(await store.forget({})).toBe(0);
+    await expect(store.forget({ namespace: 'n' })).rejects.toThrow('PostgreSQL cannot be used as a memory: connection refused');
+    expect(await store.forget({ namespace: 'n' })).toBe(0);
   });
 
   it('needs a pool and a schema with a name', () => {

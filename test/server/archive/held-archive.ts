@@ -32,6 +32,10 @@ export class HeldArchive implements ArchiveSink {
     // No test reads from it.
   }
 
+  async runsOf(): Promise<string[]> {
+    return [];
+  }
+
   async deleteRun(): Promise<void> {
     this.batches.length = 0;
   }

@@ -55,6 +55,32 @@ test('a run that is read back from its history has what was recalled', async () 
   expect(readBack[1]).toMatchObject({ author: 'memory', memory: { entries: 1 } });
 }, 60_000);
 
+test('a run that goes on from an earlier one recalls anew, and gets nothing that was forgotten meanwhile', async () => {
+  await using testbed = await Testbed.open();
+  const { taskQueue } = testbed;
+  const scripted = scriptedModel([say('Green.')], { repeatLast: true });
+  const memory = fakeMemory([{ namespace, key: 'colour', value: VALUE }]);
+  await testbed.work({ agents: [clerk], providers: { scripted }, memory });
+  const first = await testbed.client.start(clerk, { input: 'My colour?', principal, taskQueue });
+  await first.result();
+  const saved = await first.save();
+  expect(JSON.stringify(scripted.requests)).toContain(VALUE);
+  expect(saved.messages.map(({ role, content }) => [role, content])).toEqual([
+    ['user', 'My colour?'],
+    ['assistant', 'Green.'],
+  ]);
+  await memory.forget({ namespace, key: 'colour' });
+  await memory.remember({ namespace, key: 'hair colour', value: 'brown' });
+  for (const begun of [{ saved }, { previousRunId: first.runId }]) {
+    await testbed.client.run(clerk, { ...begun, input: 'And my colour now?', principal, taskQueue });
+    const request = JSON.stringify(scripted.requests.at(-1)?.conversation);
+    expect(request).not.toContain(VALUE);
+    expect(request.split(RECALL_FRAME)).toHaveLength(2);
+    expect(request).toContain('brown');
+  }
+  expect(memory.asked.map(({ text }) => text)).toEqual(['My colour?', 'And my colour now?', 'And my colour now?']);
+}, 60_000);
+
 /** All payloads of an event, as text. */
 function payloadTexts(event: object): string[] {
   return Object.values(event).flatMap((value: unknown): string[] => {

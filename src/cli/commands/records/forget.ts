@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs';
 import { fileArchive } from '../../../archive/file-archive.ts';
 import { LonghaulClient, type LonghaulClientOptions } from '../../../client/longhaul-client.ts';
-import type { Forgotten, MissingStore } from '../../../client/removal/forget-options.ts';
+import { type Forgotten, type MissingStore, unnamedStores, USER_STORES } from '../../../client/removal/forget-options.ts';
+import { type ForgetPreview, previewForget } from '../../../client/removal/forget-preview.ts';
+import { nameOfUser } from '../../../client/removal/nothing-found.ts';
 import { counted } from '../../../core/domain/content/text.ts';
 import { UsageError } from '../../../core/domain/errors/error.ts';
 import type { Principal } from '../../../core/domain/run/principal.ts';
@@ -18,54 +20,93 @@ export interface ForgetFlags extends ServerFlags {
   payloadStore?: string;
   /** The file of a memory. */
   memory?: string;
+  /** The stores that no worker has, with commas between them. */
+  without?: string;
   yes?: boolean;
 }
 
-/** The options that name the stores. */
-const STORE_OPTIONS: Record<MissingStore, string> = { payloadStore: '--payload-store', archive: '--archive', memory: '--memory' };
+/** The names of the stores on the command line: as options, and in `--without`. */
+const STORE_NAMES: Record<MissingStore, string> = { payloadStore: 'payload-store', archive: 'archive', memory: 'memory' };
 
-/** Removes everything of a user; without `--yes`, says how many runs that are, and changes nothing. */
+/** The stores of the command, and what it says about others. */
+interface NamedStores {
+  stores: Pick<LonghaulClientOptions, MissingStore>;
+  /** Stores that no worker has. */
+  without: MissingStore[];
+  /** Stores that the command says nothing about. */
+  unnamed: MissingStore[];
+}
+
+/** Removes everything of a user; without `--yes`, says how many runs that are and which stores are named, and changes nothing. */
 export async function forget(io: CommandIo, flags: ForgetFlags): Promise<number> {
   const { output, terminal } = io;
   const user = actingPrincipal(flags, terminal.env);
   if (user?.user === undefined) throw new UsageError('There is no user: write --user, and --tenant if the user has one');
-  const stores = storesOf(flags);
-  return withClient(io, flags, async ({ client }) => {
-    if (flags.yes !== true) throw new UsageError(await preview(client, user));
-    const userKey = userKeyOf(terminal.env);
-    const removing = new LonghaulClient(client.temporal, { ...stores, principal: user, ...(userKey === undefined ? {} : { userKey }) });
-    const forgotten = await removing.forget({ signal: terminal.signal });
+  const named = namedStores(flags);
+  const userKey = userKeyOf(terminal.env);
+  if (flags.yes === true && named.unnamed.length > 0) throw new UsageError(`${unnamedText(named.unnamed)}. Nothing was removed`);
+  return withClient(io, flags, async ({ client: { temporal } }) => {
+    if (flags.yes !== true) {
+      throw new UsageError(previewText(user, named, await previewForget(temporal, { user, userKey, stores: named.stores })));
+    }
+    const options = { ...named.stores, principal: user, ...(userKey === undefined ? {} : { userKey }) };
+    const removing = new LonghaulClient(temporal, { ...options, onNotice: (line) => output.note(line) });
+    const forgotten = await removing.forget({ without: named.without, signal: terminal.signal });
     if (output.json) output.printJson({ tenant: user.tenant ?? null, user: user.user, ...forgotten });
     else output.print(removedText(user, forgotten));
-    const without = forgotten.without.map((store) => STORE_OPTIONS[store]);
-    if (without.length > 0) output.note(`Other stores are as they were: name those of your workers with ${without.join(', ')}`);
+    if (forgotten.kept.length > 0) {
+      const kept = forgotten.kept.map((runId) => `"${runId}"`).join(', ');
+      output.note(`Spilled results and archives stay of ${kept}: the server has a run of another principal with the same id`);
+    }
     return 0;
   });
 }
 
-/** A folder or file with a wrong name would be created, and the user remembered. */
-function storesOf({ archive, payloadStore, memory }: ForgetFlags): Pick<LonghaulClientOptions, 'archive' | 'payloadStore' | 'memory'> {
+function namedStores({ archive, payloadStore, memory, without: list = '' }: ForgetFlags): NamedStores {
+  // A folder or file with a wrong name would be created, and the user remembered.
   for (const [option, path] of Object.entries({ '--archive': archive, '--payload-store': payloadStore })) {
     if (path !== undefined && !existsSync(path)) throw new UsageError(`${option} names "${path}", which does not exist`);
   }
-  return {
+  const stores: NamedStores['stores'] = {
     ...(archive === undefined ? {} : { archive: fileArchive({ directory: archive }) }),
     ...(payloadStore === undefined ? {} : { payloadStore: fileStore({ directory: payloadStore }) }),
     ...(memory === undefined ? {} : { memory: memoryIn(memory) }),
   };
+  const names = list === '' ? [] : list.split(',').map((name) => name.trim());
+  const wrong = names.find((name) => !USER_STORES.some((store) => STORE_NAMES[store] === name));
+  if (wrong !== undefined) throw new UsageError(`--without names "${wrong}": it takes ${listOf(USER_STORES)}, with commas between them`);
+  const without = USER_STORES.filter((store) => names.includes(STORE_NAMES[store]));
+  const both = without.find((store) => stores[store] !== undefined);
+  if (both !== undefined) throw new UsageError(`--without and --${STORE_NAMES[both]} name the same store: leave one of them out`);
+  return { stores, without, unnamed: unnamedStores(stores, without) };
 }
 
-async function preview(client: LonghaulClient, user: Principal): Promise<string> {
-  let runs = 0;
-  for await (const _ of client.list()) runs += 1;
-  return `This removes everything of ${nameOf(user)}, with ${counted(runs, 'run')} that the server lists. It cannot be undone: write --yes to do it`;
+function previewText(user: Principal, { stores, without, unnamed }: NamedStores, { listed, archived, notice }: ForgetPreview): string {
+  const named = USER_STORES.filter((store) => stores[store] !== undefined);
+  return [
+    `This removes everything of ${nameOfUser(user)}, with ${counted(listed, 'run')} that the server lists${archived === 0 ? '' : `, and ${archived} more in the archive`}`,
+    `Stores that are named: ${listOf(named) || 'none'}`,
+    ...(without.length === 0 ? [] : [`Stores that no worker has: ${listOf(without)}`]),
+    ...(unnamed.length === 0 ? [] : [unnamedText(unnamed)]),
+    ...(notice === undefined ? [] : [notice]),
+    'It cannot be undone: write --yes to do it',
+  ].join('\n');
+}
+
+function unnamedText(unnamed: readonly MissingStore[]): string {
+  const options = unnamed.map((store) => `--${STORE_NAMES[store]}`).join(', ');
+  const without = `--without ${unnamed.map((store) => STORE_NAMES[store]).join(',')}`;
+  return `Stores that are not named: ${listOf(unnamed)}. Once the runs are removed, nothing leads to what is in there: name those of your workers with ${options}, or write "${without}" if they have none`;
 }
 
 function removedText(user: Principal, { runs, executions, memoryEntries }: Forgotten): string {
   const entries = memoryEntries === 1 ? '1 entry' : `${memoryEntries} entries`;
-  return `Everything of ${nameOf(user)} is removed: ${counted(runs.length, 'run')} with ${counted(executions, 'execution')}, ${entries} of memory`;
+  if (runs.length > 0) {
+    return `Everything of ${nameOfUser(user)} is removed: ${counted(runs.length, 'run')} with ${counted(executions, 'execution')}, ${entries} of memory`;
+  }
+  return `No run of ${nameOfUser(user)} was found${memoryEntries === 0 ? ': nothing is removed' : `. Removed: ${entries} of memory`}`;
 }
 
-function nameOf({ tenant, user }: Principal): string {
-  return `user "${user}"${tenant === undefined ? ' without a tenant' : ` of tenant "${tenant}"`}`;
+function listOf(stores: readonly MissingStore[]): string {
+  return stores.map((store) => STORE_NAMES[store]).join(', ');
 }

@@ -25,6 +25,12 @@ export function recallEvent({ id, text, note }: Recalled): Pick<Event, 'id' | 'a
 
 /** True for an event with entries of a memory. An agent of the name "memory" is the author of answers and summaries alone. */
 export function isRecall({ author, content: [item] }: Pick<Event, 'author' | 'content'>): boolean {
-  if (author !== MEMORY_AUTHOR || item?.type !== 'message' || item.role !== 'user') return false;
-  return typeof item.content === 'string' && item.content.startsWith(RECALL_FRAME);
+  return author === MEMORY_AUTHOR && item !== undefined && isRecalledText(item);
+}
+
+/** True for a message with entries of a memory, also one that an earlier run was given and a caller passes on as a text of a user. */
+export function isRecalledText(item: Event['content'][number]): boolean {
+  if (item.type !== 'message' || item.role !== 'user') return false;
+  const [first] = typeof item.content === 'string' ? [item.content] : item.content.map((part) => (part.type === 'text' ? part.text : ''));
+  return first?.startsWith(RECALL_FRAME) === true;
 }

@@ -1,6 +1,6 @@
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { inject } from 'vitest';
 import { connect, fileArchive, fileStore, type LonghaulClient } from '../../../../src/client/index.ts';
@@ -78,6 +78,13 @@ export class OwnServer {
       if (place !== undefined && (content.includes(text) || entry.name.includes(text))) found.add(place);
     }
     return [...found].toSorted();
+  }
+
+  /** Returns the ids of the runs of a user that have content in a store, which may be compressed there. */
+  async runsIn(place: 'payloads' | 'archive', user: string): Promise<string[]> {
+    const names = await readdir(join(this.directory, place), { recursive: true, withFileTypes: true });
+    const folders = names.filter((entry) => entry.isFile()).map((entry) => basename(entry.parentPath));
+    return [...new Set(folders.map((name) => name.replace(/\.[0-9a-f]{16}$/, '')))].filter((name) => name.includes(user)).toSorted();
   }
 
   /** Stops the worker and the server, and moves the write-ahead log of its database into the file. */

@@ -2,14 +2,12 @@ import { ERROR_CODES, type ErrorCode, errorMessage } from '../../../../src/core/
 import type { JsonObject, JsonValue } from '../../../../src/core/domain/json/json.ts';
 import { errorLevel, formatError, seedNameOf } from '../../../../src/core/program/errors/format-error.ts';
 import { newStepError } from '../../../../src/core/program/errors/step-error.ts';
-import { inMemory } from '../../../../src/memory/in-memory.ts';
-import type { MemoryStore } from '../../../../src/memory/memory-store.ts';
-import { CONTAINED_SCORE } from '../../../../src/memory/ranking.ts';
 import type { Operation } from '../adapter.ts';
 import { CaseProblem, list, number, object, only, text } from '../fields.ts';
 import { runContext } from './context.ts';
 import { dispatch } from './dispatch.ts';
 import { CONTEXT_KEYS, CONTEXT_NAMES, contextOf, namedError } from './named-error.ts';
+import { ScopedMemory } from './scoped-memory.ts';
 import { axonTracerOperations } from './tracer.ts';
 
 /** Suite `axon.support`: the memory, the context of units, traces, errors and tools of steps. */
@@ -24,7 +22,7 @@ export const axonSupportOperations: Readonly<Record<string, Operation>> = {
 };
 
 async function runMemory({ do: actions }: JsonObject): Promise<unknown> {
-  const memory = inMemory();
+  const memory = new ScopedMemory();
   const results: unknown[] = [];
   for (const action of list(actions)) results.push(await perform(memory, action).catch(failed));
   return { results };
@@ -36,28 +34,23 @@ function failed(error: unknown): unknown {
   return { error: errorMessage(error) };
 }
 
-async function perform(memory: MemoryStore, action: JsonValue): Promise<unknown> {
+async function perform(memory: ScopedMemory, action: JsonValue): Promise<unknown> {
   const { store, retrieve, clear, count } = only('An action', action, ['store', 'retrieve', 'clear', 'count']);
   if (store !== undefined) {
     const { key, value, metadata } = only('What is stored', store, ['key', 'value', 'metadata']);
-    const noted = object(metadata ?? {});
-    const namespace = typeof noted['scope'] === 'string' ? noted['scope'] : '';
-    return (await memory.remember({ namespace, key: text(key), value: value ?? null, metadata: noted })).key;
+    return memory.store(text(key), value ?? null, object(metadata ?? {}));
   }
   if (retrieve !== undefined) {
     const { query, top_k, scope } = only('A query', retrieve, ['query', 'top_k', 'scope']);
-    const wanted = top_k === undefined ? {} : { topK: number(top_k, 0) };
-    const found = await memory.recall({ text: text(query), ...wanted, ...namespaceOf(scope) });
-    // As in a program, whose steps leave out entries that only share words with the query.
-    return found.filter(({ score }) => score >= CONTAINED_SCORE);
+    return memory.retrieve(text(query), top_k === undefined ? undefined : number(top_k, 0), scopeOf(scope));
   }
-  if (clear !== undefined) return memory.forget(namespaceOf(only('What is cleared', clear, ['scope'])['scope']));
-  if (count === true) return (await memory.recall({ text: '', topK: Infinity })).length;
+  if (clear !== undefined) return memory.clear(scopeOf(only('What is cleared', clear, ['scope'])['scope']));
+  if (count === true) return memory.count();
   throw new CaseProblem('An action does nothing');
 }
 
-function namespaceOf(scope: JsonValue | undefined): { namespace?: string } {
-  return scope === undefined || scope === null ? {} : { namespace: text(scope) };
+function scopeOf(scope: JsonValue | undefined): string | undefined {
+  return scope === undefined || scope === null ? undefined : text(scope);
 }
 
 function levels(): JsonObject {
