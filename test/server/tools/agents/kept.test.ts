@@ -154,3 +154,25 @@ test('a kept agent whose run is terminated during a turn cancels itself, and one
   await session.signal('nextTurn', { turn: 2, content: 'When?', runs: 0 });
   await until(async () => (await executionStatus(testbed, child)) === 'CANCELLED', 'the end of the session', 40);
 }, 60_000);
+
+test('a session that was terminated during a turn ends the call that waits for it, also in a later execution of the run', async () => {
+  await using testbed = await Testbed.open();
+  const above = scriptedModel([ask('Who?'), ask('When?'), say('Nobody knows.')]);
+  const below = scriptedModel([say('Ada.'), hang('In 18')]);
+  await testbed.work({
+    agents: [chief],
+    providers: { above, below },
+    continueAsNew: { events: 20 },
+    childCheckEvery: 1_000,
+    heartbeatEvery: 60_000,
+  });
+  const run = await testbed.client.start(chief, { input: 'Go', taskQueue: testbed.taskQueue });
+  await until(() => below.requests.length === 2, 'the second turn', 40);
+  const child = (await run.status()).children?.[0] ?? '';
+  expect((await run.status()).executions).toBeGreaterThan(1);
+  await testbed.client.temporal.workflow.getHandle(child).terminate('operator');
+  const { steps = [], output } = await run.result({ steps: true });
+  expect(output).toBe('Nobody knows.');
+  expect(steps[1]?.toolCalls[0]?.result).toContain('was terminated by an operator');
+  await expectSameFromHistory(testbed, run);
+}, 60_000);
