@@ -86,4 +86,4 @@ test('many cells leave the parser with memory for the next', async () => {
     await parser.renew();
     expect(problem(cell)).toBeUndefined();
   }
-});
+}, 60_000);
