@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { LonghaulClient } from 'longhaul/client';
 import { openai } from 'longhaul/worker';
 import { EXIT_CODES } from '../../src/cli/exit-codes.ts';
-import { untilInterrupted } from '../../src/cli/interruption.ts';
+import { Interruption, untilInterrupted } from '../../src/cli/interruption.ts';
 import { reportError } from '../../src/cli/report-error.ts';
 import { chat } from '../../src/cli/sessions/chat/chat.ts';
 import { demoFlags, DemoSession } from '../demo/session.ts';
@@ -18,15 +18,20 @@ const demoSession = new DemoSession('chat-demo');
 const { terminal, output } = demoSession;
 
 async function demo({ exit }: { exit: boolean }): Promise<number> {
+  let exitCode: number | undefined;
   try {
     const { OPENAI_API_KEY: apiKey } = terminal.env;
     output.print(apiKey ? 'OPENAI_API_KEY is set: using OpenAI' : 'No OPENAI_API_KEY: a scripted model answers');
     const provider = apiKey ? openai({ apiKey }) : scriptedModel({ pauseMs: PAUSE_MS });
     const client = await demoSession.start({ agents: [clerk], providers: { openai: provider } });
-    const talk = terminal.interactive === undefined || exit ? scriptedTalk(client) : chat({ terminal, output }, chatFlags());
-    return await untilInterrupted(terminal.signal, Promise.race([demoSession.failed, talk]));
+    const isScripted = terminal.interactive === undefined || exit;
+    const talk = isScripted ? scriptedTalk(client) : chat({ terminal, output }, chatFlags());
+    exitCode = await untilInterrupted(terminal.signal, Promise.race([demoSession.failed, talk]));
+    // The person can come back from another terminal.
+    if (!isScripted) await demoSession.stayUp();
+    return exitCode;
   } catch (error) {
-    return reportError(error, terminal);
+    return error instanceof Interruption && exitCode !== undefined ? exitCode : reportError(error, terminal);
   } finally {
     await demoSession.end();
   }
@@ -60,6 +65,6 @@ async function scriptedTalk(client: LonghaulClient): Promise<number> {
 }
 
 const given = demoFlags('demo:chat');
-const exitCode = given === undefined ? EXIT_CODES.usage.code : await demo(given);
+const ended = given === undefined ? EXIT_CODES.usage.code : await demo(given);
 await new Promise<void>((resolve) => process.stdout.write('', () => resolve()));
-process.exit(exitCode);
+process.exit(ended);

@@ -19,8 +19,8 @@ export interface ApprovalDisplay {
   runId: string;
   /** The server flags, which the commands to copy repeat. */
   flags: ServerFlags;
-  /** False to leave out the commands that decide. */
-  commands?: boolean;
+  /** True for a person who is asked at once: without the commands that decide, the time, and the run that the person talks to. */
+  inPlace?: boolean;
   /** True to also show what to enter in the form of the Temporal UI. */
   form?: boolean;
 }
@@ -31,24 +31,26 @@ export interface ApprovalDisplay {
  */
 export function approvalLines(
   waiting: ApprovalView,
-  { output, runId: listedBy, flags, commands = true, form = false }: ApprovalDisplay,
+  { output, runId: listedBy, flags, inPlace = false, form = false }: ApprovalDisplay,
 ): string[] {
   // A call of a run below the one that lists it is decided in the run that waits.
   const { runId = listedBy } = waiting;
   const { toolName, callId, at, step, requestedAt, reason, deadlineAt, onDeadline, notified } = waiting;
   const facts: [string, string][] = [
     ...(reason === undefined ? [] : [['why', printableLine(reason)] satisfies [string, string]]),
-    ['since', pointInTime(requestedAt)],
+    ...(inPlace ? [] : [['since', pointInTime(requestedAt)] satisfies [string, string]]),
     ...(deadlineAt === undefined
       ? []
       : [['until', `${pointInTime(deadlineAt)}, then ${onDeadline === 'approve' ? 'approved' : 'rejected'}`] satisfies [string, string]]),
     ...(notified === false ? [['notice', 'not sent: "notify" failed'] satisfies [string, string]] : []),
   ];
+  const place =
+    inPlace && runId === listedBy ? '' : ` · step ${at === undefined ? step : printableLine(at)} of run ${printableLine(runId)}`;
   return [
-    `${output.look('yellow', printableLine(toolName))} ${output.look('dim', `· call ${printableLine(callId)} · step ${at === undefined ? step : printableLine(at)} of run ${printableLine(runId)}`)}`,
+    `${output.look('yellow', printableLine(toolName))} ${output.look('dim', `· call ${printableLine(callId)}${place}`)}`,
     ...indented(argumentsText(waiting)),
     ...facts.map(([name, value]) => `  ${output.look('dim', name.padEnd(6))} ${value}`),
-    ...(commands ? decisionHints(runId, waiting, { options: serverOptions(flags), program: output.program }) : []).map(
+    ...(inPlace ? [] : decisionHints(runId, waiting, { options: serverOptions(flags), program: output.program })).map(
       (hint) => `  ${output.look('cyan', printableLine(hint))}`,
     ),
     ...(form ? [`  ${formLine(waiting)}`] : []),

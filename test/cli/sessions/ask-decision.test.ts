@@ -42,6 +42,9 @@ test('a call is shown with its arguments and its reason, without commands to cop
   expect(kept.stdout()).toContain('{"amount":5,"note":"\\u202edlo"}');
   expect(kept.stdout()).toContain('above\ufffd[1A 3');
   expect(kept.stdout()).not.toContain('longhaul');
+  // The person knows which session that is, and that it waits now.
+  expect(kept.stdout()).not.toContain('of run');
+  expect(kept.stdout()).not.toContain('since');
   expect(kept.stderr()).toContain('Write y to run it');
   expect(decided).toMatchObject([['reject', 'c1', { reason: 'too\u001b[2J late' }]]);
 });

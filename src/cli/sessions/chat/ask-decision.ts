@@ -25,7 +25,7 @@ export interface AskedOn {
  */
 export async function askDecision(on: AskedOn, waiting: ApprovalView): Promise<'decided' | 'interrupt' | 'end'> {
   const { io, flags, run, lines, signal } = on;
-  for (const line of approvalLines(waiting, { output: io.output, runId: run.runId, flags, commands: false })) io.output.print(`  ${line}`);
+  for (const line of approvalLines(waiting, { output: io.output, runId: run.runId, flags, inPlace: true })) io.output.print(`  ${line}`);
   let prompt = decisionPrompt(waiting);
   let read = (line: string): EnteredDecision => readDecision(line, waiting);
   for (;;) {

@@ -12,8 +12,8 @@ export const CHAT_HELP: readonly string[] = [
   '/help     shows this help',
   '/status   shows the turns of the session, and what they have used of its limits',
   '/exit     leaves; the session stays. So do Ctrl-D, and Ctrl-C at an empty prompt',
-  'Ctrl-C    while the agent works: interrupts the turn; a second time: leaves',
-  'Every other line is a message. One that begins with a slash is sent if a space is before it.',
+  'Ctrl-C    while the agent works or asks: interrupts the turn; a second time: leaves',
+  'Every other line is a message. To send one that is a slash and a word, write a space before it.',
 ];
 
 /** Returns what a line means. A command is a slash and a word, and nothing else. */

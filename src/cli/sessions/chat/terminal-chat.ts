@@ -85,7 +85,7 @@ export class TerminalChat {
     const { status, session } = this.#open;
     if (status === undefined) return 'continue';
     // The first message waits for a worker that has the agent.
-    if (status.session === undefined) return status.queued > 0 ? this.#conversation.follow(1) : 'continue';
+    if (status.session === undefined) return status.queued > 0 ? this.#ended(await this.#conversation.follow(1)) : 'continue';
     const { output } = this.#io;
     for (const exchange of await newestExchanges(session.run, { events: status.events, count: SHOWN_EXCHANGES })) {
       for (const line of [...exchangeLines(exchange, output), '']) output.print(line);
@@ -94,7 +94,7 @@ export class TerminalChat {
     const { turn } = status.session;
     if (turn === undefined) return 'continue';
     output.note(`Turn ${turn} goes on.`);
-    return this.#conversation.follow(turn);
+    return this.#ended(await this.#conversation.follow(turn));
   }
 
   /** Asks for a line, and does what it means. */
@@ -131,9 +131,7 @@ export class TerminalChat {
     const watched = AbortSignal.any([ended.signal, terminal.signal]);
     void watchForWorker(client.temporal, session.id, watched, (notice) => output.note(printable(notice)));
     try {
-      const followed = await this.#conversation.say(text);
-      if (followed === 'continue') output.print('');
-      return followed;
+      return this.#ended(await this.#conversation.say(text));
     } catch (error) {
       if (this.#interruptions.hasLeft) return 'left';
       // A message that is refused, or that finds no server, is not the end of the conversation.
@@ -144,6 +142,12 @@ export class TerminalChat {
     } finally {
       ended.abort();
     }
+  }
+
+  /** Leaves a blank line after a turn. */
+  #ended(followed: Followed): Followed {
+    if (followed === 'continue') this.#io.output.print('');
+    return followed;
   }
 
   /** Says that a limit of the session is reached, and how it is raised. */
