@@ -36,8 +36,9 @@ export async function openDatabase(file: string, options: { isPlain: boolean }):
   mkdirSync(path.dirname(file), { recursive: true });
   const sqlite = connect(file);
   try {
-    // Before any setting: some of them are written into the file, which may be of another program.
-    await whenFree(file, () => requireMemory(sqlite, file));
+    // Before any setting: some of them are written into the file, which may be of another program. In a transaction that reads: another
+    // process may create the tables meanwhile.
+    await whenFree(file, () => inTransaction(sqlite, 'DEFERRED', () => requireMemory(sqlite, file)));
     return await whenFree(file, () => prepared(sqlite, file, options));
   } catch (error) {
     sqlite.close();

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { laterSessionEnd } from '../../../src/cli/sessions/chat/session-end.ts';
 import { LonghaulError } from '../../../src/core/domain/errors/error.ts';
 import { fakeChat, type FakeChat } from './fake-chat.ts';
 
@@ -55,14 +54,4 @@ test.each<End>([
   const { exitCode, said } = await ended(result);
   expect(exitCode).toBe(code);
   expect(said).toEqual([expect.stringMatching(why), expect.stringMatching(next)]);
-});
-
-test('the end of a session that has not begun is waited for', async () => {
-  const answers = [new LonghaulError('run_not_found', 'no run'), { status: 'completed', error: null }];
-  const result = (): Promise<unknown> => {
-    const next = answers.shift();
-    return next instanceof Error ? Promise.reject(next) : Promise.resolve(next);
-  };
-  const run = { result } as unknown as Parameters<typeof laterSessionEnd>[0];
-  expect(await laterSessionEnd(run, new AbortController().signal, 1)).toEqual({ exitCode: 0, text: 'is closed' });
 });

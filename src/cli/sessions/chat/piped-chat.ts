@@ -2,6 +2,7 @@ import { printable, printableLine } from '../../../core/domain/content/printable
 import type { DefaultOutput } from '../../../core/domain/run/result.ts';
 import type { TurnResult } from '../../../client/sessions/turn-result.ts';
 import type { SessionHandle } from '../../../client/sessions/session-handle.ts';
+import { isTerminal } from '../../../core/domain/run/status.ts';
 import { errorCode } from '../../../core/domain/errors/error.ts';
 import { EXIT_CODES } from '../../exit-codes.ts';
 import { tellWhatWaits } from '../../commands/waiting-notes.ts';
@@ -12,7 +13,7 @@ import { raiseHint } from '../raise-hint.ts';
 import type { ChatFlags, OpenChat } from './open-chat.ts';
 import { comeBackHint } from './chat-hints.ts';
 import { readLine } from './entered-line.ts';
-import { laterSessionEnd, saySessionEnd, sessionEnd, type SessionEnd } from './session-end.ts';
+import { saySessionEnd, sessionEnd, type SessionEnd } from './session-end.ts';
 
 /** Sends each line of stdin as a message, and prints the answer before it reads the next. Returns 0 at the end of the input. */
 export async function pipedChat(io: CommandIo, flags: ChatFlags, open: OpenChat): Promise<number> {
@@ -58,16 +59,18 @@ async function answerLines(io: CommandIo, flags: ChatFlags, { client, session }:
   return undefined;
 }
 
+/** The codes with which a question to a session ends that has ended. */
+const ENDED: readonly (string | undefined)[] = ['run_ended', 'run_terminated', 'run_timed_out'];
+
 /** Waits for the answer to a message, or for the end of a session that cannot answer it. */
 async function answerOrEnd(session: SessionHandle, message: string, signal: AbortSignal): Promise<TurnResult<DefaultOutput> | SessionEnd> {
-  const answer = session.ask(message, { signal });
-  const ending = laterSessionEnd(session.run, signal);
   try {
-    const first = await Promise.race([answer, ending]);
-    // A session that is closed has answered what it has taken.
-    return 'exitCode' in first && first.exitCode === EXIT_CODES.ok.code ? await answer : first;
+    const answer = await session.ask(message, { signal });
+    if (answer.success || !isTerminal((await session.status()).status)) return answer;
+    // A session that could not answer has given its own result.
+    return await sessionEnd(session.run, signal);
   } catch (error) {
-    if (errorCode(error) !== 'run_ended') throw error;
+    if (!ENDED.includes(errorCode(error))) throw error;
     // The refusal of the message says more than the end of a session that was closed, or whose end cannot be read.
     const end = await sessionEnd(session.run, signal).catch(() => undefined);
     if (end === undefined || end.exitCode === EXIT_CODES.ok.code) throw error;

@@ -2,7 +2,6 @@ import type { RunHandle } from '../../../client/run-handle.ts';
 import { errorCode, errorMessage } from '../../../core/domain/errors/error.ts';
 import { printable, printableLine } from '../../../core/domain/content/printable.ts';
 import { shellCommand } from '../../../core/hints/shell-command.ts';
-import { sleep } from '../../../temporal/waiting.ts';
 import { EXIT_CODES, exitCodeOfResult, exitOfError } from '../../exit-codes.ts';
 import type { Output } from '../../output.ts';
 import type { ServerFlags } from '../../program/command.ts';
@@ -41,21 +40,6 @@ function failed(code: string | undefined, why: string): Pick<SessionEnd, 'text' 
     text: `has ended with an error${code === undefined ? '' : ` (${code})`}: ${why}`,
     ...(code === undefined ? {} : { errorCode: code }),
   };
-}
-
-/** Milliseconds between two looks for a session that may not have begun. */
-const EVERY_MS = 1_000;
-
-/** Waits for the end of a session that may not have begun. Throws errors of the server, and the reason of the signal. */
-export async function laterSessionEnd(run: EndingRun, signal: AbortSignal, everyMs = EVERY_MS): Promise<SessionEnd> {
-  for (;;) {
-    try {
-      return await sessionEnd(run, signal);
-    } catch (error) {
-      if (errorCode(error) !== 'run_not_found') throw error;
-      await sleep(everyMs, signal);
-    }
-  }
 }
 
 /** Says how a session has ended and how another one begins. */

@@ -5,8 +5,9 @@ import { defineAgent } from '../../../../src/index.ts';
 import { inMemory } from '../../../../src/memory/in-memory.ts';
 import { memoryNamespace } from '../../../../src/memory/memory-namespace.ts';
 import type { PayloadStore } from '../../../../src/payload-store/payload-store.ts';
+import { scriptedModel } from '../../../../src/testing/index.ts';
 import { callCli } from '../../../cli/call-cli.ts';
-import { Testbed } from '../../testbed/testbed.ts';
+import { Testbed, until } from '../../testbed/testbed.ts';
 
 const clerk = defineAgent({ name: 'clerk', model: 'scripted/m' });
 
@@ -28,12 +29,15 @@ test('an id that another user has taken again: only the executions of the forgot
   await using testbed = await Testbed.open();
   const payloadStore = notingStore();
   const client = new LonghaulClient(testbed.client.temporal, { taskQueue: testbed.taskQueue, payloadStore });
+  // A worker registers the search attributes; none runs afterwards, so that the run of Eve goes on.
+  await testbed.work({ agents: [clerk], providers: { scripted: scriptedModel([]) } });
+  await testbed.stopWorkers();
   const [ada, eve] = [{ user: `ada-${randomUUID()}` }, { user: `eve-${randomUUID()}` }];
   const [taken, own] = [`taken-${randomUUID()}`, `own-${randomUUID()}`];
   for (const runId of [taken, own]) await client.start(clerk, { runId, input: 'Q', principal: ada });
   await client.temporal.workflow.getHandle(taken).terminate();
-  // No worker runs: her run goes on while that of Ada is removed.
   await client.start(clerk, { runId: taken, input: 'Q', principal: eve, ifExists: 'restartFailed' });
+  await until(async () => (await Array.fromAsync(client.list(ada))).length === 2, 'the runs to be listed', 20);
   const forgotten = await client.forget({ ...ada, without: ['archive', 'memory'], grace: '1s' });
   expect(forgotten).toEqual({
     runs: [own, taken].toSorted(),
@@ -51,6 +55,8 @@ test('an id that another user has taken again: only the executions of the forgot
 
 test('a user of whom no run is found is told so with the reasons, and the runs of a hashed user are found with the key', async () => {
   await using testbed = await Testbed.open();
+  await testbed.work({ agents: [clerk], providers: { scripted: scriptedModel([]) } });
+  await testbed.stopWorkers();
   const notices: string[] = [];
   const options = { taskQueue: testbed.taskQueue, memory: inMemory(), onNotice: (line: string) => void notices.push(line) };
   const [plain, hashing] = [undefined, 'a key'].map(
@@ -63,6 +69,8 @@ test('a user of whom no run is found is told so with the reasons, and the runs o
     await hashing.start(clerk, { input: 'Q', principal: { user } }),
     await plain.start(clerk, { input: 'Q', principal: { user } }),
   ];
+  await until(async () => (await Array.fromAsync(plain.list({ user }))).length === 1, 'the run to be listed', 20);
+  await until(async () => (await Array.fromAsync(hashing.list({ user }))).length === 1, 'the hashed run to be listed', 20);
   const ids = runs.map(({ runId }) => runId).toSorted();
 
   expect(await plain.forget({ user, tenant: 'acme', without })).toMatchObject({ runs: [], memoryEntries: 0 });
