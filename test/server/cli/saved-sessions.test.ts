@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { say, scriptedModel } from '../../../src/testing/index.ts';
 import { callCli, type CliOutcome } from '../../cli/call-cli.ts';
 import { assistant } from '../testbed/agents.ts';
-import { Testbed } from '../testbed/testbed.ts';
+import { Testbed, until } from '../testbed/testbed.ts';
 
 async function open(): Promise<Testbed & { cli: (...args: string[]) => Promise<CliOutcome>; asked: () => string[] }> {
   const testbed = await Testbed.open();
@@ -33,6 +33,7 @@ test('a session is saved as a document, another one begins with it, and a sessio
   const loaded = await cli('session', 'load', other, file, '--agent', 'assistant');
   expect(loaded).toMatchObject({ exitCode: 0, stdout: `Session "${other}" has begun\n` });
   expect(loaded.stderr).toContain(`To talk to it: npx longhaul chat assistant --session ${other}`);
+  await until(async () => (await client.handle(other).status()).status === 'idle', 'the session');
   expect(await cli('session', 'show', other)).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^Status +idle$/m) as string });
   const again = await cli('session', 'load', other, file, '--agent', 'assistant');
   expect([again.exitCode, again.stderr]).toEqual([2, expect.stringContaining(`Session "${other}" exists already`)]);

@@ -26,4 +26,4 @@ test('deleting a run deletes the runs below it, and ends all of them first only 
   // Its id begins like that of a child, and it is none.
   expect((await other.status()).status).not.toBe('cancelled');
   expect(await run.delete({ end: true })).toBe('not_found');
-}, 120_000);
+}, 300_000);

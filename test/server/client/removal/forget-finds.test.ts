@@ -51,7 +51,7 @@ test('an id that another user has taken again: only the executions of the forgot
   const executions = await Array.fromAsync(client.temporal.workflow.list({ query: `WorkflowId = "${taken}"` }));
   expect(executions).toHaveLength(1);
   await client.temporal.workflow.getHandle(taken).terminate();
-}, 120_000);
+}, 300_000);
 
 test('a user of whom no run is found is told so with the reasons, and the runs of a hashed user are found with the key', async () => {
   await using testbed = await Testbed.open();
@@ -92,4 +92,4 @@ test('a user of whom no run is found is told so with the reasons, and the runs o
     stdout: `No run of user "${user}" without a tenant was found: nothing is removed\n`,
     stderr: expect.stringContaining('another user key') as string,
   });
-}, 120_000);
+}, 300_000);

@@ -69,4 +69,4 @@ test('what calls write that outlive the run of a forgotten user does not stay', 
     (await memory.list({ namespace: memoryNamespace({ principal, agent: 'clerk' }) })).entries.length;
   await until(async () => (await entries()) === 0 && !payloadStore.stored.has(run.runId), 'what was written to be removed', 20);
   expect(await client.forget({ ...principal, without: ['archive'] })).toMatchObject({ runs: [], memoryEntries: 0 });
-}, 120_000);
+}, 300_000);
