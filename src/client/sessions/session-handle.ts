@@ -21,6 +21,7 @@ import { failIfUnreachable } from '../../temporal/server-reachability.ts';
 import { checkRunId } from '../../temporal/run-id.ts';
 import { type WaitOptions, waitEnded, waitSignal } from '../../temporal/waiting.ts';
 import { RunChain } from '../read/chain.ts';
+import { readSaved, withEarlier } from '../earlier/begin-from.ts';
 import type { RunHandle } from '../run-handle.ts';
 import { runInput } from '../start/input.ts';
 import { mergedAttributes, withPublishedAttributes } from '../start/published-attributes.ts';
@@ -31,7 +32,6 @@ import { raiseLimits, type RaiseOptions } from '../updates/raise-limits.ts';
 import type { OwnRuns } from '../principals/own-runs.ts';
 import { ReachedRun } from '../principals/reached-run.ts';
 import { principalAttributes } from '../principals/principal-attributes.ts';
-import { withSaved } from './with-saved.ts';
 import { answeringTurn } from './answering-turn.ts';
 import { type ReadSession, readTurn, waitForTurn } from './read-turn.ts';
 import { plainSessionLimits, SESSION_OPTIONS, type SessionLimitOptions, type SessionOptions, sessionTerms } from './session-options.ts';
@@ -82,8 +82,9 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
     this.#reached = new ReachedRun(client, this.id, own);
     this.#chain = new RunChain(client, this.id);
     const { turnLimits, principal, user: _user, limits: _limits, id, ...others } = options;
-    const { notices, ...given } = withSaved(others, typeof agent === 'string' ? agent : agent.name);
-    for (const notice of notices) onNotice?.(notice);
+    const earlier = readSaved({ ...options }, typeof agent === 'string' ? agent : agent.name);
+    for (const notice of earlier?.notices ?? []) onNotice?.(notice);
+    const given = withEarlier(others, earlier);
     this.#own = own;
     this.#sender = principal === undefined ? undefined : { principal: identityOf(principal), key: userKey };
     const input = runInput(agent, {
