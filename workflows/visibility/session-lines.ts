@@ -1,7 +1,7 @@
 import { dollars } from '../../src/core/domain/model/dollars.ts';
 import { sessionTotals } from '../../src/core/domain/sessions/session-totals.ts';
 import type { OpenSession } from '../../src/core/sessions/open-session.ts';
-import { limitsOf, sessionLimitReached } from '../../src/core/sessions/session-limit.ts';
+import { limitsOf, sessionLimitReached } from '../../src/core/sessions/limit-reached.ts';
 import { spentBySession } from '../../src/core/sessions/spent.ts';
 
 /** Returns the turns of a session, and the amounts of all of them against its limits, as Markdown lines. */

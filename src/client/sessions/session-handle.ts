@@ -34,7 +34,7 @@ import { ReachedRun } from '../principals/reached-run.ts';
 import { principalAttributes } from '../principals/principal-attributes.ts';
 import { answeringTurn } from './answering-turn.ts';
 import { type ReadSession, readTurn, waitForTurn } from './read-turn.ts';
-import { plainSessionLimits, SESSION_OPTIONS, type SessionLimitOptions, type SessionOptions, sessionTerms } from './session-options.ts';
+import { plainSessionLimits, SESSION_OPTIONS, type SessionLimitOptions, type SessionOptions, sessionInput } from './session-options.ts';
 import { sessionAttributes, sessionMemo, startOfSession, startSession } from './session-start.ts';
 import { TurnResult } from './turn-result.ts';
 
@@ -91,7 +91,7 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
       ...given,
       ...(principal === undefined ? {} : { principal }),
       ...(turnLimits === undefined ? {} : { limits: turnLimits }),
-      session: sessionTerms(options),
+      session: sessionInput(options),
     });
     this.#attributes = [...sessionAttributes(input.agent), ...principalAttributes(principal ?? {}, userKey)];
     const summary = `${input.agent}: session${options.title === undefined ? '' : ` "${options.title}"`}`;

@@ -3,7 +3,7 @@ import { fitsContinueAsNew } from '../loop/compaction/window-limit.ts';
 import { takeRequests } from '../loop/requests/messages.ts';
 import { clearConversation } from './clear-conversation.ts';
 import { beginTitle, giveUpTitle, recordTitle } from './name-session.ts';
-import { isAsked } from './next-turn.ts';
+import { hasMessage } from './take-next-turn.ts';
 import type { OpenSession } from './open-session.ts';
 import type { SessionPorts } from './session-ports.ts';
 
@@ -45,7 +45,7 @@ export async function waitForMessage(state: OpenSession, ports: SessionPorts): P
 
 function wokenBy(state: OpenSession, ports: SessionPorts): Woken | undefined {
   if (ports.cancelRequested()) return 'ended';
-  if (isAsked(state, ports.inbox)) return 'message';
+  if (hasMessage(state, ports.inbox)) return 'message';
   return ports.inbox.closing === undefined ? undefined : 'ended';
 }
 
