@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import type { ApprovalView } from '../../core/domain/approvals/approval.ts';
 import { errorCode } from '../../core/domain/errors/error.ts';
-import type { PrincipalFilter } from '../principals/owned-by.ts';
+import type { PrincipalFilter } from '../principals/principal-conditions.ts';
 import { type ExecutionFilter, listRuns } from './list-runs.ts';
 import { RunReader } from '../read/reader.ts';
 import { sleep } from '../../temporal/waiting.ts';
@@ -17,7 +17,7 @@ export interface ApprovalFilter extends PrincipalFilter {
   signal?: AbortSignal;
 }
 
-type OwnedApprovals = ApprovalFilter & Pick<ExecutionFilter, 'ownedBy'>;
+type ConditionedApprovals = ApprovalFilter & Pick<ExecutionFilter, 'principalConditions'>;
 
 /** A pending approval, and the run that waits. */
 export interface RunApproval extends ApprovalView {
@@ -32,7 +32,7 @@ const SHORTEST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 2_000;
 
 /** Yields the pending approvals of all runs of the namespace. Rejects with the reason of the signal once that is aborted. */
-export async function* listApprovals(client: Client, filter: OwnedApprovals = {}): AsyncGenerator<RunApproval> {
+export async function* listApprovals(client: Client, filter: ConditionedApprovals = {}): AsyncGenerator<RunApproval> {
   const { limit = Infinity, follow = false, signal } = filter;
   const seen = new SeenApprovals();
   let listed = 0;
@@ -81,11 +81,14 @@ export class SeenApprovals {
 }
 
 /** Yields the pending approvals, run by run. */
-async function* waitingNow(client: Client, { agent, tool, signal, ownedBy }: OwnedApprovals): AsyncGenerator<RunApproval> {
+async function* waitingNow(
+  client: Client,
+  { agent, tool, signal, principalConditions }: ConditionedApprovals,
+): AsyncGenerator<RunApproval> {
   let runIds: string[] = [];
   for await (const { runId } of listRuns(client, {
     ...(agent === undefined ? {} : { agent }),
-    ...(ownedBy === undefined ? {} : { ownedBy }),
+    ...(principalConditions === undefined ? {} : { principalConditions }),
     waitingFor: tool ?? true,
   })) {
     signal?.throwIfAborted();

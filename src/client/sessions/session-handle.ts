@@ -29,8 +29,8 @@ import { workflowOptions } from '../start/start-workflow.ts';
 import { type Addressee, sendMessage, type SendOptions } from '../updates/send-message.ts';
 import { updateRun, type UpdateOptions } from '../updates/update.ts';
 import { raiseLimits, type RaiseOptions } from '../updates/raise-limits.ts';
-import type { OwnRuns } from '../principals/own-runs.ts';
-import { ReachedRun } from '../principals/reached-run.ts';
+import type { RunAccess } from '../principals/run-access.ts';
+import { AuthorizedRun } from '../principals/authorized-run.ts';
 import { principalAttributes } from '../principals/principal-attributes.ts';
 import { answeringTurn } from './answering-turn.ts';
 import { type ReadSession, readTurn, waitForTurn } from './read-turn.ts';
@@ -46,7 +46,7 @@ export interface SessionParts<Output, Unfinished> {
   client: Client;
   agent: AnyAgent | string;
   run: RunHandle<Output, Unfinished>;
-  own: OwnRuns;
+  access: RunAccess;
   taskQueue?: string | undefined;
   userKey?: string | undefined;
   /** Called with each notice for the person who starts the session. */
@@ -63,29 +63,29 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
   /** The session as a run: its events, approvals, status, `cancel` and so on. Its `result` is that of the whole session. */
   readonly run: RunHandle<Output, Unfinished>;
   readonly #client: Client;
-  readonly #reached: ReachedRun;
+  readonly #allowed: AuthorizedRun;
   readonly #startOptions: (attributes: SearchAttributePair[]) => Parameters<typeof startSession>[1];
   /** The search attributes that tell the session from other runs, and whom it acts for. */
   readonly #attributes: SearchAttributePair[];
-  readonly #own: OwnRuns;
+  readonly #access: RunAccess;
   readonly #sender: Addressee['sender'];
   readonly #chain: RunChain;
   /** True once the server has answered a message to the session: it need not be started any more. */
   #isStarted = false;
 
   /** Throws `invalid_input` and a UsageError for options with which no session can start. */
-  constructor({ client, agent, run, own, taskQueue, userKey, onNotice }: SessionParts<Output, Unfinished>, options: SessionOptions) {
+  constructor({ client, agent, run, access, taskQueue, userKey, onNotice }: SessionParts<Output, Unfinished>, options: SessionOptions) {
     requireKnown('the session', options, Object.keys(SESSION_OPTIONS));
     this.id = checkRunId(options.id);
     this.run = run;
     this.#client = client;
-    this.#reached = new ReachedRun(client, this.id, own);
+    this.#allowed = new AuthorizedRun(client, this.id, access);
     this.#chain = new RunChain(client, this.id);
     const { turnLimits, principal, user: _user, limits: _limits, id, ...others } = options;
     const earlier = readSaved({ ...options }, typeof agent === 'string' ? agent : agent.name);
     for (const notice of earlier?.notices ?? []) onNotice?.(notice);
     const given = withEarlier(others, earlier);
-    this.#own = own;
+    this.#access = access;
     this.#sender = principal === undefined ? undefined : { principal: identityOf(principal), key: userKey };
     const input = runInput(agent, {
       ...given,
@@ -133,11 +133,11 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
           );
       const receipt = await sent.catch(async (error: unknown) => {
         // Other refusals, such as that of a session which has ended, must not tell that another principal has that id.
-        await this.#own.require(this.id);
+        await this.#access.require(this.id);
         throw error;
       });
       this.#isStarted = true;
-      if (this.#sender !== undefined) this.#own.note(this.id);
+      if (this.#sender !== undefined) this.#access.note(this.id);
       return receipt;
     });
   }
@@ -152,7 +152,7 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
     const signal = waitSignal(options);
     const receipt = await this.send(content, sending);
     for (let turn = answeringTurn(this.id, receipt); ; turn += 1) {
-      const result = await this.#reached.for(() => this.#wait(turn, options, signal));
+      const result = await this.#allowed.for(() => this.#wait(turn, options, signal));
       // A turn that was interrupted, for instance, may end before the model reads the message.
       if (!result.unanswered?.includes(receipt.id)) return result;
     }
@@ -165,7 +165,7 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
    */
   async turn(number?: number, options: WaitOptions = {}): Promise<TurnResult<Output, Unfinished>> {
     const turn = number ?? (await this.status()).session?.turns ?? 0;
-    return this.#reached.for(async () => {
+    return this.#allowed.for(async () => {
       if (number === undefined && turn === 0) return this.#wait(1, options);
       const ended = await readTurn(this.#session, turn);
       return ended === undefined ? this.#wait(turn, options) : this.#result(ended);
@@ -179,17 +179,17 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
       ...(by === undefined ? {} : { by }),
       ...(turn === undefined ? {} : { turn }),
     };
-    return this.#reached.for(() => updateRun<InterruptReceipt>(this.#client, this.id, { name: UPDATES.interrupt, argument }, options));
+    return this.#allowed.for(() => updateRun<InterruptReceipt>(this.#client, this.id, { name: UPDATES.interrupt, argument }, options));
   }
 
   /** Has the agent resolved again before the next turn: it gets the instructions, tools and limits that the workers have by then. */
   async refresh(options: UpdateOptions = {}): Promise<RefreshReceipt> {
-    return this.#reached.for(() => updateRun<RefreshReceipt>(this.#client, this.id, { name: UPDATES.refresh, argument: {} }, options));
+    return this.#allowed.for(() => updateRun<RefreshReceipt>(this.#client, this.id, { name: UPDATES.refresh, argument: {} }, options));
   }
 
   /** Empties the conversation, after the turn that goes on: the next turn sees none of it. Deps, turns and limits stay, and so does the record. */
   async reset(options: UpdateOptions = {}): Promise<ResetReceipt> {
-    return this.#reached.for(() => updateRun<ResetReceipt>(this.#client, this.id, { name: UPDATES.reset, argument: {} }, options));
+    return this.#allowed.for(() => updateRun<ResetReceipt>(this.#client, this.id, { name: UPDATES.reset, argument: {} }, options));
   }
 
   /** Returns the conversation, deps and counters of the session as a document: `client.loadSession` begins another session with it. */
@@ -200,7 +200,7 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
   /** Closes the session, after the turn that goes on: its run completes. */
   async close({ by, ...options }: { by?: string } & UpdateOptions = {}): Promise<CloseReceipt> {
     const argument = by === undefined ? {} : { by };
-    return this.#reached.for(() => updateRun<CloseReceipt>(this.#client, this.id, { name: UPDATES.close, argument }, options));
+    return this.#allowed.for(() => updateRun<CloseReceipt>(this.#client, this.id, { name: UPDATES.close, argument }, options));
   }
 
   /**
@@ -208,7 +208,7 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
    * each id. Throws `invalid_input` for a limit that would be lower or that the session does not have, `run_ended`, `wait_timeout`.
    */
   async raise(limits: SessionLimitOptions, options: RaiseOptions = {}): Promise<RaiseReceipt> {
-    return this.#reached.for(() => raiseLimits(this.#client, this.id, { session: plainSessionLimits(limits) }, options));
+    return this.#allowed.for(() => raiseLimits(this.#client, this.id, { session: plainSessionLimits(limits) }, options));
   }
 
   /** Returns the status of the session: `idle` between two turns, with its turns, limits and amounts in `session`. */
