@@ -4,6 +4,7 @@ import { errorCode } from '../../core/domain/errors/error.ts';
 import type { PrincipalFilter } from '../principals/principal-conditions.ts';
 import { type ExecutionFilter, listRuns } from './list-runs.ts';
 import { RunReader } from '../read/reader.ts';
+import { inBatches } from '../../temporal/in-batches.ts';
 import { sleep } from '../../temporal/waiting.ts';
 
 /** The approvals to list. */
@@ -81,28 +82,22 @@ export class SeenApprovals {
 }
 
 /** Yields the pending approvals, run by run. */
-async function* waitingNow(
-  client: Client,
-  { agent, tool, signal, principalConditions }: ConditionedApprovals,
-): AsyncGenerator<RunApproval> {
-  let runIds: string[] = [];
+async function* waitingNow(client: Client, filter: ConditionedApprovals): AsyncGenerator<RunApproval> {
+  const { tool } = filter;
+  for await (const waiting of inBatches(waitingRuns(client, filter), ASKED_AT_ONCE, (runId) => approvalsOf(client, runId))) {
+    yield* waiting.filter(({ toolName }) => tool === undefined || toolName === tool);
+  }
+}
+
+/** Yields the ids of the runs that wait for a decision. */
+async function* waitingRuns(client: Client, { agent, tool, signal, principalConditions }: ConditionedApprovals): AsyncGenerator<string> {
   for await (const { runId } of listRuns(client, {
     ...(agent === undefined ? {} : { agent }),
     ...(principalConditions === undefined ? {} : { principalConditions }),
     waitingFor: tool ?? true,
   })) {
     signal?.throwIfAborted();
-    runIds.push(runId);
-    if (runIds.length < ASKED_AT_ONCE) continue;
-    yield* waitingIn(client, runIds, tool);
-    runIds = [];
-  }
-  yield* waitingIn(client, runIds, tool);
-}
-
-async function* waitingIn(client: Client, runIds: readonly string[], tool: string | undefined): AsyncGenerator<RunApproval> {
-  for (const waiting of await Promise.all(runIds.map((runId) => approvalsOf(client, runId)))) {
-    yield* waiting.filter(({ toolName }) => tool === undefined || toolName === tool);
+    yield runId;
   }
 }
 
