@@ -4,7 +4,6 @@ import { randomUUID } from 'node:crypto';
 import type { AnyAgent, OutputOf, UnfinishedOf } from '../../define/agent-definition.ts';
 import { requireKnown } from '../../define/options/option-checks.ts';
 import type { ContentPart } from '../../core/domain/content/content.ts';
-import type { JsonValue } from '../../core/domain/json/json.ts';
 import { identityOf } from '../../core/domain/run/principal.ts';
 import type { DefaultOutput } from '../../core/domain/run/result.ts';
 import type {
@@ -81,18 +80,14 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
     this.#client = client;
     this.#allowed = new AuthorizedRun(client, this.id, access);
     this.#chain = new RunChain(client, this.id);
-    const { turnLimits, principal, user: _user, limits: _limits, id, ...others } = options;
+    const { id, principal, turnLimits = {} } = options;
     const earlier = readSaved({ ...options }, typeof agent === 'string' ? agent : agent.name);
     for (const notice of earlier?.notices ?? []) onNotice?.(notice);
-    const given = withEarlier(others, earlier);
+    const given = withEarlier(options, earlier);
     this.#access = access;
     this.#sender = principal === undefined ? undefined : { principal: identityOf(principal), key: userKey };
-    const input = runInput(agent, {
-      ...given,
-      ...(principal === undefined ? {} : { principal }),
-      ...(turnLimits === undefined ? {} : { limits: turnLimits }),
-      session: sessionInput(options),
-    });
+    // The limits of a run are those of a turn; those of the session are part of `session`.
+    const input = runInput(agent, { ...given, limits: turnLimits, session: sessionInput(options) });
     this.#attributes = [...sessionAttributes(input.agent), ...principalAttributes(principal ?? {}, userKey)];
     const summary = `${input.agent}: session${options.title === undefined ? '' : ` "${options.title}"`}`;
     const { typedSearchAttributes, ...workflow } = workflowOptions(input, { ...given, summary }, taskQueue);
@@ -226,8 +221,7 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
   }
 
   #result(fields: TurnResultFields): TurnResult<Output, Unfinished> {
-    const result: unknown = new TurnResult<JsonValue>(fields);
-    return result as TurnResult<Output, Unfinished>;
+    return new TurnResult<Output, Unfinished>(fields);
   }
 
   get #session(): ReadSession {
