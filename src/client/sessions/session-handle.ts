@@ -53,7 +53,7 @@ export interface SessionParts<Output, Unfinished> {
 }
 
 /**
- * A conversation with an agent that goes on for as long as its users like: one run, which sleeps without a timer between two turns.
+ * A conversation with an agent, for as long as its users like: one run, which sleeps without a timer between two turns.
  * The session need not exist: its first message starts it. All methods except `open`, `send` and `ask` throw `run_not_found` for a
  * session that has not started, all of them throw it for that of another principal, and `server_unreachable` if the server does not answer.
  */
@@ -167,7 +167,7 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
     });
   }
 
-  /** Interrupts the turn that goes on: its calls are aborted, it ends as `cancelled`, and the session takes the next message. */
+  /** Interrupts the current turn: its calls are aborted, it ends as `cancelled`, and the session takes the next message. */
   async interrupt({ reason, by, turn, ...options }: InterruptInput & UpdateOptions = {}): Promise<InterruptReceipt> {
     const argument: InterruptInput = {
       ...(reason === undefined ? {} : { reason }),
@@ -182,7 +182,7 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
     return this.#allowed.for(() => updateRun<RefreshReceipt>(this.#client, this.id, { name: UPDATES.refresh, argument: {} }, options));
   }
 
-  /** Empties the conversation, after the turn that goes on: the next turn sees none of it. Deps, turns and limits stay, and so does the record. */
+  /** Empties the conversation, after the current turn: the next turn sees none of it. Deps, turns and limits stay, and so does the record. */
   async reset(options: UpdateOptions = {}): Promise<ResetReceipt> {
     return this.#allowed.for(() => updateRun<ResetReceipt>(this.#client, this.id, { name: UPDATES.reset, argument: {} }, options));
   }
@@ -192,7 +192,7 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
     return this.run.save();
   }
 
-  /** Closes the session, after the turn that goes on: its run completes. */
+  /** Closes the session, after the current turn: its run completes. */
   async close({ by, ...options }: { by?: string } & UpdateOptions = {}): Promise<CloseReceipt> {
     const argument = by === undefined ? {} : { by };
     return this.#allowed.for(() => updateRun<CloseReceipt>(this.#client, this.id, { name: UPDATES.close, argument }, options));

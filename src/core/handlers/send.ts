@@ -73,7 +73,7 @@ function limitReached({ runId, state }: MessageReceiver, now: number): Refusal |
   };
 }
 
-/** Returns the number of the turn that answers a message to a session: the one that goes on, or the next. */
+/** Returns the number of the turn that answers a message to a session: the current one, or the next. */
 function nextAnswer({ state, opensAs }: MessageReceiver): number | undefined {
   if (state === undefined) return opensAs === undefined ? undefined : 1;
   const { session } = state;

@@ -7,7 +7,7 @@ import { hasMessage } from './take-next-turn.ts';
 import type { OpenSession } from './open-session.ts';
 import type { SessionPorts } from './session-ports.ts';
 
-/** The end of the wait. `ended`: the session is closed or cancelled. `continue`: it goes on waiting in the next execution. */
+/** The end of the wait. `ended`: the session is closed or cancelled. `continue`: it continues as new, and waits there. */
 export type Woken = 'message' | 'ended' | 'continue';
 
 /** Waits without a timer until there is a message to answer. */
@@ -49,7 +49,7 @@ function wokenBy(state: OpenSession, ports: SessionPorts): Woken | undefined {
   return ports.inbox.closing === undefined ? undefined : 'ended';
 }
 
-/** True if the session goes on in the next execution before it waits. A state that is too large to be carried stays: the next turn compacts it. */
+/** True if the session continues as new before it waits. A state that is too large to be carried stays: the next turn compacts it. */
 function continuesBeforeSleep(state: OpenSession, ports: SessionPorts): boolean {
   if (!ports.continueBeforeSleep()) return false;
   forgetLargeJournal(state);
