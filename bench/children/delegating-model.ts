@@ -29,7 +29,7 @@ export function delegatingModel(responses: Responses): ModelClient {
   };
 }
 
-/** A model for children, which answers each task with a text of so many characters. */
+/** A model for children, which answers each task with a text of `resultChars` characters. */
 export function readingModel(resultChars: number): ModelClient {
   let page = 0;
   return {

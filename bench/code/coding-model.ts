@@ -16,7 +16,7 @@ export interface CodingScript {
 /** The number of the first page. All pages have numbers of the same length. */
 const FIRST_PAGE = 10_001;
 
-/** A model that asks for so many calls in each of so many steps, with the bytes of its last request. */
+/** A model that asks for `calls` calls in each of `steps` steps, with the bytes of its last request. */
 export function codingModel({ way, steps, calls }: CodingScript): { client: ModelClient; lastRequestBytes: () => number } {
   let last = 0;
   let answered = 0;

@@ -21,7 +21,7 @@ export interface NamespaceFigures {
   checkpointBytes: number;
 }
 
-/** Measures new executors, and one that runs so many cells of so many calls with results of so many characters. */
+/** Measures new executors, and one that runs `steps` cells of `calls` calls with results of `resultChars` characters. */
 export async function measureNamespaces(steps: number, calls: number, resultChars: number): Promise<NamespaceFigures> {
   await (await started()).close();
   const cold: number[] = [];

@@ -30,7 +30,7 @@ export interface Turn {
 }
 
 /**
- * Runs one turn of a side: so many runs at once, with their times and CPU. Throws if one ends without its answer, unless the
+ * Runs one turn of a side: `atOnce` runs at once, with their times and CPU. Throws if one ends without its answer, unless the
  * server terminated it at its limit.
  */
 export async function takeTurn(handle: SideHandle, client: Client, { side, steps, atOnce }: TurnPlan): Promise<Turn> {

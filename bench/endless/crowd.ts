@@ -33,7 +33,7 @@ interface Stage {
 }
 
 /**
- * Does so many runs at once on one worker, three times: with all of them in its workflow cache, with a part of them, and with a
+ * Does `runs` runs at once on one worker, three times: with all of them in its workflow cache, with a part of them, and with a
  * part and no conversation in memory, so that every call queries its run. Returns the object of the last line.
  */
 export async function measureCrowd(options: CrowdOptions, say: Say): Promise<object> {

@@ -30,7 +30,7 @@ const WARM_UP_STEPS = 50;
 const MIB = 1024 ** 2;
 
 /**
- * Does one run of so many steps, which continues as new by itself, on a tuned dev server, a fake provider and a worker in
+ * Does one run of `steps` steps, which continues as new by itself, on a tuned dev server, a fake provider and a worker in
  * processes of their own. Returns the object of the last line.
  */
 export async function measureEndless({ steps, resultChars }: EndlessOptions, say: Say): Promise<object> {

@@ -22,7 +22,7 @@ export function mean(values: readonly number[]): number {
   return sum(values) / values.length;
 }
 
-/** The number rounded to so many decimals. */
+/** The number rounded to `decimals` decimals. */
 export function rounded(value: number, decimals: number): number {
   return Number(value.toFixed(decimals));
 }

@@ -3,7 +3,7 @@ import { rounded } from './statistics.ts';
 
 const PARTS = 10;
 
-/** Returns the measurements of each tenth of so many steps. */
+/** Returns the measurements of each tenth of `steps` steps. */
 export function tenths<Seen extends { step: number }>(seen: readonly Seen[], steps: number): Seen[][] {
   const parts = Array.from({ length: PARTS }, (): Seen[] => []);
   for (const one of seen) parts[Math.floor((one.step * PARTS) / steps)]?.push(one);

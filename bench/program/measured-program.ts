@@ -13,7 +13,7 @@ export function chainProgram(steps: number): ProgramDefinition<JsonValue, never>
   return defineProgram({ name: `chain-${steps}`, model: MODEL, units: [unit('chain', {}, asks)], limits: { steps: steps + 1 } });
 }
 
-/** A program that asks about each item of a list, so many at once. */
+/** A program that asks about each item of a list, `atOnce` of them at once. */
 export function fanOutProgram(atOnce: number): ProgramDefinition<JsonValue, never> {
   return defineProgram({
     name: 'fan-out',
@@ -24,7 +24,7 @@ export function fanOutProgram(atOnce: number): ProgramDefinition<JsonValue, neve
   });
 }
 
-/** A model that answers at once, each time with another text of so many characters. */
+/** A model that answers at once, each time with another text of `chars` characters. */
 export function textModel(chars: number): ModelClient {
   let calls = 0;
   return {

@@ -37,7 +37,7 @@ const FIRST_PAGE = 1_001;
 const ID_DIGITS = 24;
 const PROMPT = /Read exactly (\d+) pages/;
 
-/** The message that starts a run of so many steps. The fake provider learns the length of the run from it. */
+/** The message that starts a run of `steps` steps. The fake provider learns the length of the run from it. */
 export function promptFor(steps: number): string {
   return `Read exactly ${steps} pages, one after the other, then stop.`;
 }
@@ -48,7 +48,7 @@ export function stepsAskedFor(text: string): number | undefined {
   return steps === undefined ? undefined : Number(steps);
 }
 
-/** The model's answer after so many tool results: one more call, or the final answer. */
+/** The model's answer after `results` tool results: one more call, or the final answer. */
 export function scriptedAnswer(results: number, steps: number): AssistantMessage {
   if (results >= steps) return { role: 'assistant', content: `Done: ${steps} pages.` };
   // Ids are as long as those of OpenAI.
@@ -66,7 +66,7 @@ export function pageText(page: number, chars: number): string {
 }
 
 /**
- * Bytes of the content of a run of so many steps, for every side: each model response and each tool result once, as compact
+ * Bytes of the content of a run of `steps` steps, for every side: each model response and each tool result once, as compact
  * JSON.
  */
 export function contentBytes(steps: number, resultChars: number): number {

@@ -13,7 +13,7 @@ interface SequenceOptions {
 }
 
 /**
- * A model that is a function in this process: it costs next to nothing, requests so many pages at a time, and takes so long for
+ * A model that is a function in this process: it costs next to nothing, requests `atOnce` pages at a time, and takes `thinksMs` for
  * an answer.
  */
 export function sequenceModel({ atOnce = 1, args, thinksMs = 0 }: SequenceOptions = {}): ModelClient {
@@ -29,7 +29,7 @@ export function sequenceModel({ atOnce = 1, args, thinksMs = 0 }: SequenceOption
   };
 }
 
-/** The model calls of a run of so many pages. */
+/** The model calls of a run of `pages` pages. */
 export function sequenceAnswers(pages: number, atOnce: number): number {
   return Math.ceil(pages / atOnce) + 1;
 }

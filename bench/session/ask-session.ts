@@ -6,9 +6,6 @@ import { QUERIES } from '../../src/core/protocol.ts';
 import type { TurnView } from '../../src/core/domain/sessions/session-views.ts';
 import { questionText } from './question.ts';
 
-/** The length of a question in characters, beside its id. */
-const QUESTION_CHARS = 200;
-
 /** Shorter than those of the client, so that turns which become slower are not hidden by pauses. */
 const PAUSE_MS = 10;
 
@@ -20,7 +17,7 @@ export interface Question {
 
 /** Sends a question, and waits for the end of its turn. */
 export async function askSession({ temporal }: LonghaulClient, session: SessionHandle, { id, seed }: Question): Promise<void> {
-  const turn = answeringTurn(session.id, await session.send(questionText(id, seed, QUESTION_CHARS), { id }));
+  const turn = answeringTurn(session.id, await session.send(questionText(id, seed), { id }));
   for (;;) {
     const view = await queryRun<TurnView>(temporal, session.id, QUERIES.turn, { turn });
     if (view !== undefined && (view.result !== undefined || view.firstTurn > turn)) return;

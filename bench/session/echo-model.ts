@@ -15,7 +15,7 @@ export interface EchoModel extends ModelClient {
   readonly calledAt: Map<string, number>;
 }
 
-/** Makes a model for conversations of questions, which answers with so many characters. */
+/** Makes a model for conversations of questions, which answers with `chars` characters. */
 export function echoModel(chars: number): EchoModel {
   const calledAt = new Map<string, number>();
   let seed = FIRST_SEED;

@@ -3,12 +3,12 @@ import type { EMPTY } from './empty-protocol.ts';
 
 const { empty } = proxyActivities<Record<typeof EMPTY, (id: string) => Promise<void>>>({ startToCloseTimeout: '1 minute' });
 
-/** So many empty activities, one after the other: the cost of the SDK and the server by themselves. */
+/** Runs `count` empty activities, one after the other: the cost of the SDK and the server by themselves. */
 export async function emptyActivities(count: number): Promise<void> {
   for (let index = 0; index < count; index += 1) await empty(`chain-${index}`);
 }
 
-/** An empty activity for each Update: the cost of a wake by themselves. */
+/** An empty activity for each Update: the cost of a wake by itself. */
 export async function emptyOnUpdate(count: number): Promise<void> {
   const asked: string[] = [];
   setHandler(defineUpdate<void, [string]>('ask'), (id) => void asked.push(id));

@@ -15,9 +15,6 @@ type Say = (line: string) => void;
 /** The questions of each session: the first starts it, and each of the others wakes it. */
 const QUESTIONS = 3;
 
-/** The length of a question in characters, beside its id. */
-const QUESTION_CHARS = 200;
-
 /** The number of sessions that are started, or read, at the same time. */
 const AT_ONCE = 25;
 
@@ -30,7 +27,7 @@ const TIMEOUT = '15m';
 const MIB = 1024 ** 2;
 
 /**
- * Starts so many sessions on a worker that caches a part of them, lets all of them be idle, and then wakes all at once, each by questions
+ * Starts `sessions` sessions on a worker that caches `cached` of them, lets all of them become idle, and then wakes all at once, each by questions
  * one after the other. Returns the object of the last line.
  */
 export async function measureIdleSessions({ sessions: count, cached, resultChars }: IdleSessionsOptions, say: Say): Promise<object> {
@@ -103,7 +100,7 @@ class IdleSession {
   async ask(): Promise<void> {
     const id = `${this.#index}-${this.asked.length + 1}`;
     this.asked.push(id);
-    await this.#session.ask(questionText(id, this.#index, QUESTION_CHARS), { id, timeout: TIMEOUT });
+    await this.#session.ask(questionText(id, this.#index), { id, timeout: TIMEOUT });
   }
 
   /** Checks that its record has its own questions, in their order, and their answers. */

@@ -31,7 +31,7 @@ const MIB = 1024 ** 2;
 const MINUTE_S = 60;
 
 /**
- * Holds one session of so many messages, each answered by one model call, on a tuned dev server and a worker in a process of its own; then
+ * Runs one session of `messages` messages, each answered by one model call, on a tuned dev server and a worker in a process of its own; then
  * leaves it idle, and wakes it from the cache of a worker and from its history. Returns the object of the last line.
  */
 export async function measureSession({ messages, resultChars, idleSeconds }: SessionBenchOptions, say: Say): Promise<object> {
@@ -44,12 +44,12 @@ export async function measureSession({ messages, resultChars, idleSeconds }: Ses
   try {
     const asked: string[] = [];
     const session = open(client);
-    await hold({ client, worker, session: open(client), next: counting([]) }, WARM_UP_TURNS);
+    await runTurns({ client, worker, session: open(client), next: counting([]) }, WARM_UP_TURNS);
     await worker.watch(session.id, messages, ({ step, rss }) => {
       if (step % Math.ceil(messages / 10) === 0) say(`${step} of ${messages} turns, the worker holds ${(rss / MIB).toFixed(0)} MiB`);
     });
     const woken: Woken = { client, worker, session, next: counting(asked) };
-    await hold(woken, messages);
+    await runTurns(woken, messages);
     const times = await worker.times();
     const { samples } = worker;
     const histories = await weighSession(client.temporal, session.id);
@@ -108,11 +108,11 @@ function counting(ids: string[]): Woken['next'] {
   };
 }
 
-async function hold({ client, worker, session, next }: Woken, turns: number): Promise<void> {
+async function runTurns({ client, worker, session, next }: Woken, turns: number): Promise<void> {
   for (let turn = 0; turn < turns; turn += 1) await Promise.race([askSession(client, session, next()), worker.died]);
 }
 
-/** Returns the number of events that an idle session gains in so many seconds. */
+/** Returns the number of events that an idle session gains within `seconds` seconds. */
 async function eventsWhileIdle({ temporal }: LonghaulClient, { id }: SessionHandle, seconds: number): Promise<number> {
   const handle = temporal.workflow.getHandle(id);
   const before = await handle.describe();

@@ -3,9 +3,12 @@ import { uniqueText } from '../script/unique-text.ts';
 const QUESTION = /^Question (\S+): /;
 const ANSWER = /^Answer to (\S+): /;
 
+/** The length of a question in characters, beside its id. */
+const QUESTION_CHARS = 200;
+
 /** Returns the text of a question. Its id is not part of any other text. */
-export function questionText(id: string, seed: number, chars: number): string {
-  return `Question ${id}: ${uniqueText(seed, chars)}`;
+export function questionText(id: string, seed: number): string {
+  return `Question ${id}: ${uniqueText(seed, QUESTION_CHARS)}`;
 }
 
 /** Returns the id of a question; undefined for any other text. */

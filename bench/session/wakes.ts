@@ -10,7 +10,7 @@ import type { SessionWorker } from './session-worker.ts';
 /** The workflows of the comparison are on the task queue of the worker. */
 const TASK_QUEUE = 'longhaul';
 
-/** A session that is idle is woken after so long. */
+/** The time after which an idle session is woken. */
 const IDLE_MS = 20;
 
 /** The sessions that are woken, and the worker that wakes them. */
@@ -32,7 +32,7 @@ export interface WakeFigures {
   emptyUpdateP50Ms: number;
 }
 
-/** Wakes a session so many times, in turns with a workflow that starts an empty activity. */
+/** Wakes a session `wakes` times, in turns with a workflow that starts an empty activity. */
 export async function measureCached({ client, worker, session, next }: Woken, wakes: number): Promise<WakeFigures> {
   const workflowId = `empty-${randomUUID()}`;
   const chain = await client.temporal.workflow.start(EMPTY_ACTIVITIES, {
@@ -63,7 +63,7 @@ export async function measureCached({ client, worker, session, next }: Woken, wa
   };
 }
 
-/** Wakes a session so many times, each time after other sessions have taken its place in the cache of the worker. */
+/** Wakes a session `wakes` times, each time after other sessions have taken its place in the cache of the worker. */
 export async function measureEvicted({ client, worker, session, next }: Woken, others: readonly Woken[], wakes: number): Promise<number> {
   const sentAt = new Map<string, number>();
   for (let wake = 0; wake < wakes; wake += 1) {

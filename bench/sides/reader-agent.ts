@@ -20,7 +20,7 @@ interface ReaderOptions {
   window?: WindowOptions;
 }
 
-/** The agent of every run of Longhaul: one tool, with results of so many characters, and defaults for everything else. */
+/** The agent of every run of Longhaul: one tool, with results of `resultChars` characters, and defaults for everything else. */
 export function readerAgent(resultChars: number, options: ReaderOptions = {}): AnyAgent {
   const { name = 'reader', model = 'fake/pages', tier = 'remote', readsMs = 0, begins, window } = options;
   return defineAgent({

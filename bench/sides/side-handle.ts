@@ -30,7 +30,7 @@ export class SideHandle {
     return handle;
   }
 
-  /** Does one run of so many steps. Throws only if the process ends: the ending of the run is in the answer. */
+  /** Does one run of `steps` steps. Throws only if the process ends: the ending of the run is in the answer. */
   async run(runId: string, steps: number): Promise<SideRun> {
     const run = pending<SideRun>();
     this.#runs.set(runId, run);

@@ -12,7 +12,7 @@ export type Tier = (typeof TIERS)[number];
 
 /** A worker that runs the script in one process, and the client that starts its runs. */
 export interface Runner {
-  /** Starts a run of so many steps and a final answer, and waits for its end. Rejects if it ends without that answer. */
+  /** Starts a run of `steps` steps and a final answer, and waits for its end. Rejects if it ends without that answer. */
   run(runId: string, steps: number): Promise<void>;
   /** Drains its worker. */
   stop(): Promise<void>;
@@ -21,7 +21,7 @@ export interface Runner {
 /** A side that is measured in this process: Longhaul, the loop with which it is compared, or the SDK by itself. */
 export interface Side extends Runner {
   name: 'longhaul' | 'loop' | 'remote' | 'sequence' | 'empty';
-  /** The calls of a run of so many steps. */
+  /** The calls of a run of `steps` steps. */
   calls: (steps: number) => number;
   /** The activity types of a model call and of a tool call. */
   modelActivity: string;

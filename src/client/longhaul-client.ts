@@ -31,8 +31,9 @@ import {
 import type { ClientSettings } from './start/start-workflow.ts';
 import { identityOf, isSame, type Principal } from '../core/domain/run/principal.ts';
 import { checkPrincipal, principalOfStart } from './principals/client-principal.ts';
-import { ownedBy, type PrincipalFilter } from './principals/owned-by.ts';
-import { OwnRuns } from './principals/own-runs.ts';
+import type { KnownRun } from './principals/authorized-run.ts';
+import { principalConditions, type PrincipalFilter } from './principals/principal-conditions.ts';
+import { RunAccess } from './principals/run-access.ts';
 import { forget } from './removal/forget.ts';
 import { type Forgotten, type ForgetOptions, forgottenUser } from './removal/forget-options.ts';
 import { watchForWorker } from './start/worker-watch.ts';
@@ -78,7 +79,7 @@ export class LonghaulClient {
   readonly temporal: Client;
   readonly #options: LonghaulClientOptions;
   readonly #principal: Principal | undefined;
-  readonly #own: OwnRuns;
+  readonly #access: RunAccess;
   /** True for a client that another one has made: the connection is that of the other one. */
   #isShared = false;
 
@@ -91,7 +92,7 @@ export class LonghaulClient {
     this.temporal = client;
     this.#options = options;
     this.#principal = options.principal === undefined ? undefined : checkPrincipal(options.principal);
-    this.#own = new OwnRuns(client, this.#principal === undefined ? undefined : identityOf(this.#principal));
+    this.#access = new RunAccess(client, this.#principal === undefined ? undefined : identityOf(this.#principal));
   }
 
   /**
@@ -185,9 +186,9 @@ export class LonghaulClient {
     this.#checkAgent(agent);
     const given = principalOf(options);
     const whole = this.#forPrincipal({ ...options, ...(given === undefined ? {} : { principal: given }) });
-    const own = whole.principal === undefined ? this.#own : new OwnRuns(this.temporal, identityOf(whole.principal));
-    const run = this.#handle<unknown>(options.id, { own });
-    const parts = { client: this.temporal, agent, run, onNotice: this.#options.onNotice ?? warn, ...this.#settings, own };
+    const access = whole.principal === undefined ? this.#access : new RunAccess(this.temporal, identityOf(whole.principal));
+    const run = this.#handle<unknown>(options.id, { access });
+    const parts = { client: this.temporal, agent, run, onNotice: this.#options.onNotice ?? warn, ...this.#settings, access };
     const session: unknown = new SessionHandle(parts, whole);
     return session as SessionOf<Agent>;
   }
@@ -209,7 +210,7 @@ export class LonghaulClient {
 
   /** Yields the runs of the namespace, newest first. */
   list(filter: ListFilter = {}): AsyncGenerator<RunListEntry> {
-    return failEachIfUnreachable(this.temporal, listRuns(this.temporal, { ...filter, ownedBy: this.#ownedBy(filter) }));
+    return failEachIfUnreachable(this.temporal, listRuns(this.temporal, this.#ofPrincipal(filter)));
   }
 
   /**
@@ -217,7 +218,7 @@ export class LonghaulClient {
    * was started without them is not listed.
    */
   sessions(filter: SessionFilter = {}): AsyncGenerator<SessionListEntry> {
-    return failEachIfUnreachable(this.temporal, listSessions(this.temporal, { ...filter, ownedBy: this.#ownedBy(filter) }));
+    return failEachIfUnreachable(this.temporal, listSessions(this.temporal, this.#ofPrincipal(filter)));
   }
 
   /**
@@ -225,7 +226,7 @@ export class LonghaulClient {
    * signal is aborted. Needs the search attributes of the namespace.
    */
   approvals(filter: ApprovalFilter = {}): AsyncGenerator<RunApproval> {
-    return failEachIfUnreachable(this.temporal, listApprovals(this.temporal, { ...filter, ownedBy: this.#ownedBy(filter) }));
+    return failEachIfUnreachable(this.temporal, listApprovals(this.temporal, this.#ofPrincipal(filter)));
   }
 
   /**
@@ -246,7 +247,7 @@ export class LonghaulClient {
    * attributes, and a UsageError without a user, and for a store that the client lacks and `without` does not name.
    */
   async forget(options: ForgetOptions = {}): Promise<Forgotten> {
-    const user = forgottenUser(this.#own.identity, options);
+    const user = forgottenUser(this.#access.identity, options);
     const { payloadStore, archive, memory, userKey } = this.#options;
     const work = { user, userKey, stores: { payloadStore, archive, memory }, onNotice: this.#options.onNotice ?? warn };
     return failIfUnreachable(this.temporal, () => forget(this.temporal, work, options));
@@ -259,9 +260,9 @@ export class LonghaulClient {
     if (connection instanceof Connection) await connection.close();
   }
 
-  #handle<AgentOrOutput>(runId: string, known: { isRun?: boolean; own?: OwnRuns } = {}): HandleOf<AgentOrOutput> {
+  #handle<AgentOrOutput>(runId: string, known: KnownRun = {}): HandleOf<AgentOrOutput> {
     const { payloadStore, archive } = this.#options;
-    return new RunHandle(this.temporal, runId, { payloadStore, archive, own: this.#own, ...known }) as HandleOf<AgentOrOutput>;
+    return new RunHandle(this.temporal, runId, { payloadStore, archive, access: this.#access, ...known }) as HandleOf<AgentOrOutput>;
   }
 
   /** Returns the options of a start with the principal of the client. */
@@ -270,13 +271,15 @@ export class LonghaulClient {
     return principal === undefined ? options : { ...options, principal };
   }
 
-  #ownedBy(filter: PrincipalFilter & { query?: string }): string[] {
-    return ownedBy({ identity: this.#own.identity, userKey: this.#options.userKey }, filter);
+  /** Returns the filter of a list with the conditions on the principal of the client. */
+  #ofPrincipal<Filter extends PrincipalFilter & { query?: string }>(filter: Filter): Filter & { principalConditions: string[] } {
+    const listed = { identity: this.#access.identity, userKey: this.#options.userKey };
+    return { ...filter, principalConditions: principalConditions(listed, filter) };
   }
 
   get #settings(): ClientSettings {
     const { taskQueue, userKey } = this.#options;
-    return { taskQueue, userKey, own: this.#own };
+    return { taskQueue, userKey, access: this.#access };
   }
 
   #checkAgent(agent: { name: string } | string): void {

@@ -33,8 +33,7 @@ import type { FollowOptions } from './read/follow-events.ts';
 import type { PermissionOptions } from '../define/permissions/permissions-option.ts';
 import { raiseLimits, type RaiseOptions } from './updates/raise-limits.ts';
 import { setRunPermissions, type SetPermissionsOptions } from './updates/set-permissions.ts';
-import type { OwnRuns } from './principals/own-runs.ts';
-import { ReachedRun } from './principals/reached-run.ts';
+import { AuthorizedRun, type KnownRun } from './principals/authorized-run.ts';
 import { requestCancel } from '../temporal/request-cancel.ts';
 import { type RetryOptions, type RetryReceipt, retryRun } from './retry/retry-run.ts';
 import type { RunApprovals } from './read/approvals.ts';
@@ -77,16 +76,16 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
   readonly #client: Client;
   readonly #reader: RunReader;
   readonly #stores: RunStores;
-  readonly #reached: ReachedRun;
+  readonly #allowed: AuthorizedRun;
   #isRun: boolean;
 
-  /** `stores`: the other stores that hold parts of the run. `own`: the runs that the client reaches. `isRun`: true if the workflow with that id is known to be a run of an agent. */
-  constructor(client: Client, runId: string, { isRun = false, own, ...stores }: RunStores & { isRun?: boolean; own?: OwnRuns } = {}) {
+  /** `stores`: the other stores that hold parts of the run. */
+  constructor(client: Client, runId: string, { isRun = false, access, ...stores }: RunStores & KnownRun = {}) {
     this.#client = client;
     this.runId = checkRunId(runId);
     this.#isRun = isRun;
     this.#stores = stores;
-    this.#reached = new ReachedRun(client, this.runId, own);
+    this.#allowed = new AuthorizedRun(client, this.runId, access);
     this.#reader = new RunReader(client, runId);
   }
 
@@ -96,7 +95,7 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
    */
   async result(options: WaitOptions & { steps?: boolean } = {}): Promise<RunResult<Output, Unfinished>> {
     requireKnown('"result"', options, ['steps', 'timeout', 'signal']);
-    return this.#reached.for(async () => {
+    return this.#allowed.for(async () => {
       const fields = await this.#wait(options, async () => {
         // The result of any workflow could be waited for. A run that this client started is known to be one.
         if (!this.#isRun) await this.#reader.chain.newest();
@@ -109,7 +108,7 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
 
   /** Returns the status of the run, with its step and usage. */
   async status(): Promise<StatusView> {
-    return this.#reached.for(() => this.#reader.status());
+    return this.#allowed.for(() => this.#reader.status());
   }
 
   /**
@@ -117,17 +116,17 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
    * Throws `history_removed` if the server has removed those events.
    */
   async context({ from = 0 }: { from?: number } = {}): Promise<ContextPage> {
-    return this.#reached.for(() => this.#reader.context(from));
+    return this.#allowed.for(() => this.#reader.context(from));
   }
 
   /** Returns the trace of a program so far: what it did, step by step, in nested spans. Throws `invalid_input` for the run of an agent. */
   async trace(): Promise<ExecutionTrace> {
-    return this.#reached.for(() => this.#reader.trace());
+    return this.#allowed.for(() => this.#reader.trace());
   }
 
   /** Returns the steps recorded so far. If the server has removed the beginning of the run, the remaining ones: `step` is their number. */
   async steps(): Promise<StepResult[]> {
-    return this.#reached.for(() => this.#reader.steps());
+    return this.#allowed.for(() => this.#reader.steps());
   }
 
   /**
@@ -139,17 +138,17 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
   events(options?: FollowOptions): AsyncGenerator<Event>;
   events(options: FollowOptions | TreeEventOptions = {}): AsyncGenerator<Event> {
     const events = 'tree' in options ? treeEvents(this.#client, this.runId, options) : this.#reader.events(options);
-    return this.#reached.forEach(events);
+    return this.#allowed.forEach(events);
   }
 
   /** Returns the context of the run as a document: its conversation, deps and counters. A run can be started from it, by `saved`. */
   async save(): Promise<SavedContext> {
-    return this.#reached.for(async () => savedContextOf(this.runId, await this.#reader.recordedRun()));
+    return this.#allowed.for(async () => savedContextOf(this.runId, await this.#reader.recordedRun()));
   }
 
   /** Returns the run with all runs below it: their status, steps and usage. Runs that the server does not have are left out. */
   async tree(): Promise<RunTree> {
-    return this.#reached.for(() => readTree(this.#client, this.runId));
+    return this.#allowed.for(() => readTree(this.#client, this.runId));
   }
 
   /**
@@ -157,7 +156,7 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
    * missing ranges. Records that the server has removed come from `archive`; by default the client's. Throws `run_not_found`.
    */
   export(options: ExportOptions = {}): AsyncGenerator<ExportLine> {
-    return this.#reached.forEach(exportRun(this.#client, this.runId, { archive: this.#stores.archive, ...options }));
+    return this.#allowed.forEach(exportRun(this.#client, this.runId, { archive: this.#stores.archive, ...options }));
   }
 
   /**
@@ -165,7 +164,7 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
    * client's. The server removes its part within a minute or so. Deleting again is no error. Throws `run_open`, unless `end` ends them.
    */
   async delete(options: DeleteOptions = {}): Promise<DeleteOutcome> {
-    return this.#reached.for(() => deleteRun(this.#client, this.runId, { ...this.#stores, ...options }));
+    return this.#allowed.for(() => deleteRun(this.#client, this.runId, { ...this.#stores, ...options }));
   }
 
   /**
@@ -173,7 +172,7 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
    * the run itself, which hold for further calls.
    */
   async approvals(): Promise<RunApprovals> {
-    return this.#reached.for(() => this.#reader.approvals());
+    return this.#allowed.for(() => this.#reader.approvals());
   }
 
   /**
@@ -187,25 +186,25 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
   async approve(about: DecidedOn, options: ApproveOptions = {}): Promise<DecisionReceipt> {
     const { arguments: edited, remember } = options;
     const content = { ...(edited === undefined ? {} : { arguments: edited }), ...(remember === undefined ? {} : { remember }) };
-    return this.#reached.forDecision(about, () => decideCall(this.#decided, { type: 'approve', about, content, options }));
+    return this.#allowed.forDecision(about, () => decideCall(this.#decided, { type: 'approve', about, content, options }));
   }
 
   /** Rejects a waiting call: the model reads the reason. `about` and the errors are as for `approve`. */
   async reject(about: DecidedOn, options: RejectOptions = {}): Promise<DecisionReceipt> {
     const { reason, remember } = options;
     const content = { ...(reason === undefined ? {} : { reason }), ...(remember === undefined ? {} : { remember }) };
-    return this.#reached.forDecision(about, () => decideCall(this.#decided, { type: 'reject', about, content, options }));
+    return this.#allowed.forDecision(about, () => decideCall(this.#decided, { type: 'reject', about, content, options }));
   }
 
   /** Answers a waiting call instead of the tool: a question to a person, or any other call. `about` and the errors are as for `approve`. */
   async respond(about: DecidedOn, content: JsonValue, options: DecisionOptions = {}): Promise<DecisionReceipt> {
-    return this.#reached.forDecision(about, () => decideCall(this.#decided, { type: 'respond', about, content: { content }, options }));
+    return this.#allowed.forDecision(about, () => decideCall(this.#decided, { type: 'respond', about, content: { content }, options }));
   }
 
   /** Ends a remembered decision: it holds for no further calls. Throws `run_ended`, `wait_timeout`. */
   async revoke(decisionId: string, options: UpdateOptions = {}): Promise<RevokeReceipt> {
     const argument: RevokeInput = { decision: decisionId };
-    return this.#reached.for(() => updateRun<RevokeReceipt>(this.#client, this.runId, { name: UPDATES.revoke, argument }, options));
+    return this.#allowed.for(() => updateRun<RevokeReceipt>(this.#client, this.runId, { name: UPDATES.revoke, argument }, options));
   }
 
   /**
@@ -214,7 +213,7 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
    * have, `wait_timeout`.
    */
   async raise(limits: LimitOptions, options: RaiseOptions = {}): Promise<RaiseReceipt> {
-    return this.#reached.for(() => raiseLimits(this.#client, this.runId, { limits }, options));
+    return this.#allowed.for(() => raiseLimits(this.#client, this.runId, { limits }, options));
   }
 
   /**
@@ -223,7 +222,7 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
    * the next model call. Accepted once for each id. Throws `run_ended`, `invalid_input`, `not_authorized`, `wait_timeout`.
    */
   async setPermissions(permissions: PermissionOptions, options: SetPermissionsOptions = {}): Promise<SetPermissionsReceipt> {
-    return this.#reached.for(() => setRunPermissions(this.#client, this.runId, permissions, options));
+    return this.#allowed.for(() => setRunPermissions(this.#client, this.runId, permissions, options));
   }
 
   /**
@@ -232,17 +231,17 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
    * `queue_full`, `payload_too_large`, `invalid_input`, `wait_timeout`.
    */
   async send(content: string | ContentPart[], options: SendOptions = {}): Promise<MessageReceipt> {
-    return this.#reached.for(() => sendMessage({ client: this.#client, runId: this.runId }, content, options));
+    return this.#allowed.for(() => sendMessage({ client: this.#client, runId: this.runId }, content, options));
   }
 
   /** Pauses the run: after the current step it starts nothing new until it is resumed. Waiting costs nothing. */
   async pause(options: UpdateOptions = {}): Promise<PauseReceipt> {
-    return this.#reached.for(() => updateRun<PauseReceipt>(this.#client, this.runId, { name: UPDATES.pause }, options));
+    return this.#allowed.for(() => updateRun<PauseReceipt>(this.#client, this.runId, { name: UPDATES.pause }, options));
   }
 
   /** Resumes a paused run. */
   async resume(options: UpdateOptions = {}): Promise<PauseReceipt> {
-    return this.#reached.for(() => updateRun<PauseReceipt>(this.#client, this.runId, { name: UPDATES.resume }, options));
+    return this.#allowed.for(() => updateRun<PauseReceipt>(this.#client, this.runId, { name: UPDATES.resume }, options));
   }
 
   /**
@@ -250,7 +249,7 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
    * history and result, with the person or service that cancelled it (`by`). Returns `already_ended` if it has ended.
    */
   async cancel(reason: string, { by }: CancelOptions = {}): Promise<'requested' | 'already_ended'> {
-    return this.#reached.for(async () => {
+    return this.#allowed.for(async () => {
       // Asked first: some servers accept a request to cancel a closed workflow, and do nothing.
       if ((await this.#reader.chain.newest()).closed) return 'already_ended';
       return requestCancel(this.#client, this.runId, by === undefined ? reason : `${reason} (${by})`);
@@ -263,7 +262,7 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
    * the step of the first. Throws `run_open`, and `invalid_input` for a step that is not there.
    */
   async retry(options: RetryOptions = {}): Promise<RetryReceipt> {
-    return this.#reached.for(() => retryRun(this.#client, this.runId, options));
+    return this.#allowed.for(() => retryRun(this.#client, this.runId, options));
   }
 
   get #decided(): DecidedRun {

@@ -27,7 +27,7 @@ export async function interruptTurn(runId: string, turn: number): Promise<void> 
   await signalRun<InterruptInput>(runId, SIGNALS.interrupt, { turn, reason: 'the call that waited for the answer was given up' });
 }
 
-/** Closes sessions that a run keeps. A turn that goes on ends first. */
+/** Closes sessions that a run keeps. A running turn ends first. */
 export async function closeKept(kept: readonly KeptAgent[] = []): Promise<void> {
   if (kept.length === 0) return;
   await CancellationScope.nonCancellable(() => Promise.all(kept.map(({ runId }) => signalRun<CloseInput>(runId, SIGNALS.close, {}))));

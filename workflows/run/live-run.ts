@@ -47,7 +47,7 @@ export interface LiveRun {
   modelCall?: CancellationScope;
   /** The scope of model calls. */
   modelScope?: CancellationScope;
-  /** The scope of the turn of a session that goes on. */
+  /** The scope of the current turn of a session. */
   turnScope?: CancellationScope;
   /** The input of a program, which its first activity queries. */
   programInput?: NonNullable<StepValuesAnswer['program']>;

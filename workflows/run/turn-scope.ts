@@ -40,7 +40,7 @@ export function beside<Outcome>(work: () => Promise<Outcome>): Beside<Outcome> {
   };
 }
 
-/** Cancels the turn that goes on, if a caller has interrupted it. */
+/** Cancels the current turn, if a caller has interrupted it. */
 export function interruptTurn(run: LiveRun): void {
   if (run.inbox.turnInterrupt === undefined || run.turnScope === undefined || run.turnScope.consideredCancelled) return;
   longhaul.cancelRequested();

@@ -1,7 +1,7 @@
 import { dollars } from '../../src/core/domain/model/dollars.ts';
-import { addRunUsage } from '../../src/core/domain/model/usage.ts';
+import { sessionTotals } from '../../src/core/domain/sessions/session-totals.ts';
 import type { OpenSession } from '../../src/core/sessions/open-session.ts';
-import { limitsOf, sessionLimitReached } from '../../src/core/sessions/session-limit.ts';
+import { limitsOf, sessionLimitReached } from '../../src/core/sessions/limit-reached.ts';
 import { spentBySession } from '../../src/core/sessions/spent.ts';
 
 /** Returns the turns of a session, and the amounts of all of them against its limits, as Markdown lines. */
@@ -9,14 +9,12 @@ export function sessionLines(state: OpenSession): string[] {
   const { turns, turn } = state.session;
   const limits = limitsOf(state);
   const reached = sessionLimitReached(state, Date.now());
-  const { usage: own, below } = spentBySession(state);
-  const usage = below === undefined ? own : addRunUsage(own, below.usage);
-  const cost = (usage.costUsd ?? 0) + (usage.estimated?.costUsd ?? 0);
+  const { tokens, cost } = sessionTotals(spentBySession(state));
   const of = (limit: number | null): string => (limit === null ? '' : ` of ${limit}`);
   const amounts = [cost, ...(limits.costUsd === null ? [] : [limits.costUsd])].map(dollars).join(' of ');
   return [
     `- **${turn === undefined ? 'Turns' : 'Turn'}** ${turns}${of(limits.turns)}`,
-    `- **Tokens of all turns** ${usage.totalTokens + (usage.estimated?.totalTokens ?? 0)}${of(limits.totalTokens)}`,
+    `- **Tokens of all turns** ${tokens}${of(limits.totalTokens)}`,
     ...(cost === 0 && limits.costUsd === null ? [] : [`- **Cost of all turns** ${shown(amounts)}`]),
     ...(reached === undefined ? [] : [`- **Limit** ${shown(reached.message)}: messages are refused until it is raised`]),
   ];

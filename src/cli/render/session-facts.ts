@@ -1,8 +1,8 @@
 import { printableLine } from '../../core/domain/content/printable.ts';
 import { counted } from '../../core/domain/content/text.ts';
 import { dollars } from '../../core/domain/model/dollars.ts';
-import { addRunUsage } from '../../core/domain/model/usage.ts';
 import type { RunRecord } from '../../core/domain/record/run-record.ts';
+import { sessionTotals } from '../../core/domain/sessions/session-totals.ts';
 import type { SessionView } from '../../core/domain/sessions/session-views.ts';
 import { pointInTime } from './point-in-time.ts';
 
@@ -28,7 +28,7 @@ function turnsText({ turns, turn, limits, idleSince }: SessionView): string {
 
 /** Returns the amounts of all turns, with those of the runs below: limits count these. */
 function usedText({ spent, limits }: SessionView): string {
-  const { tokens, cost } = amountsOf(spent);
+  const { tokens, cost } = sessionTotals(spent);
   return [
     `${tokens}${ofAtMost(limits.totalTokens)} tokens`,
     ...(cost === 0 && limits.costUsd === null
@@ -37,15 +37,6 @@ function usedText({ spent, limits }: SessionView): string {
     counted(spent.stepsUsed, 'step'),
     counted(spent.toolCallsTotal, 'tool call'),
   ].join(', ');
-}
-
-/** Returns the tokens and the cost of all turns, as limits count them. */
-export function amountsOf({ usage: own, below }: SessionView['spent']): { tokens: number; cost: number } {
-  const usage = below === undefined ? own : addRunUsage(own, below.usage);
-  return {
-    tokens: usage.totalTokens + (usage.estimated?.totalTokens ?? 0),
-    cost: (usage.costUsd ?? 0) + (usage.estimated?.costUsd ?? 0),
-  };
 }
 
 function ofAtMost(limit: number | null): string {

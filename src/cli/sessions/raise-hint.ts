@@ -2,7 +2,7 @@ import type { SessionLimitReached, SessionView } from '../../core/domain/session
 import { shellCommand } from '../../core/hints/shell-command.ts';
 import type { ServerFlags } from '../program/command.ts';
 import { serverOptions } from '../program/server-options.ts';
-import { amountsOf } from '../render/session-facts.ts';
+import { sessionTotals } from '../../core/domain/sessions/session-totals.ts';
 
 /** Returns the command that raises the limit which a session has reached, to copy into a shell; undefined if there is none. */
 export function raiseHint(
@@ -18,7 +18,7 @@ export function raiseHint(
 
 /** Returns the option with twice the limit, or twice what is used of it: the last turn may have used much more than was left. */
 function raised(limit: SessionLimitReached['limit'], { turns, limits, spent }: Pick<SessionView, 'turns' | 'limits' | 'spent'>): string[] {
-  const { tokens, cost } = amountsOf(spent);
+  const { tokens, cost } = sessionTotals(spent);
   switch (limit) {
     case 'turns':
       return ['--turns', String(2 * Math.max(limits.turns ?? 0, turns))];

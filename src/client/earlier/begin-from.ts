@@ -41,7 +41,7 @@ export interface Earlier {
 }
 
 /** The run that is about to be started. */
-interface Beginning {
+interface NewRun {
   /** The name of its agent. */
   agent: string;
   principal?: Principal | undefined;
@@ -51,14 +51,40 @@ interface Beginning {
  * Reads the conversation that a run begins with; undefined if it begins with none. Throws `invalid_input` for a document that
  * cannot be read, `run_not_found` for a run of another principal, `run_open`, and a UsageError for several conversations.
  */
-export async function readEarlier(client: Client, options: Record<string, unknown>, beginning: Beginning): Promise<Earlier | undefined> {
-  const { messages, saved, previousRunId } = options;
+export async function readEarlier(client: Client, options: Record<string, unknown>, run: NewRun): Promise<Earlier | undefined> {
+  requireOneConversation('the start', options);
+  const { saved, previousRunId } = options;
+  if (saved !== undefined) return fitting(fromDocument(saved, run), options);
+  return previousRunId === undefined ? undefined : fitting(await fromRun(client, checkRunId(previousRunId), run), options);
+}
+
+/**
+ * Reads the saved context that a session begins with; undefined if it begins with none. The limit of steps of the document stays
+ * behind: it is that of a whole run, and each turn of a session has the limits of its agent. Throws `invalid_input` for a document that
+ * cannot be read, and a UsageError for several conversations.
+ */
+export function readSaved(options: Record<string, unknown>, agent: string): Omit<Earlier, 'steps'> | undefined {
+  requireOneConversation('the session', options);
+  const { saved } = options;
+  return saved === undefined ? undefined : fitting(fromDocument(saved, { agent }), {});
+}
+
+/** Returns options with the conversation and the deps of an earlier run, if there is one. Deps of their own replace them, each by its key. */
+export function withEarlier<Options extends { deps?: unknown }>(
+  options: Options,
+  earlier: Omit<Earlier, 'steps'> | undefined,
+): Options & { deps?: unknown; messages?: readonly ContentItem[] } {
+  if (earlier === undefined) return options;
+  const { messages, deps } = earlier;
+  const own = options.deps;
+  if (own === undefined && Object.keys(deps).length === 0) return { ...options, messages };
+  return { ...options, messages, deps: isJsonObject(own) ? { ...deps, ...own } : (own ?? deps) };
+}
+
+function requireOneConversation(owner: string, { messages, saved, previousRunId }: Record<string, unknown>): void {
   const given = Object.entries({ messages, saved, previousRunId }).filter(([, value]) => value !== undefined);
-  if (given.length > 1) {
-    throw new UsageError(`the start has several conversations, ${given.map(([name]) => `"${name}"`).join(' and ')}: give one of them`);
-  }
-  if (saved !== undefined) return fitting(fromDocument(saved, beginning), options);
-  return previousRunId === undefined ? undefined : fitting(await fromRun(client, checkRunId(previousRunId), beginning), options);
+  if (given.length <= 1) return;
+  throw new UsageError(`${owner} has several conversations, ${given.map(([name]) => `"${name}"`).join(' and ')}: give one of them`);
 }
 
 /** Returns the conversation without the oldest results of tools, if it is too large for the input of a run. */
@@ -70,13 +96,8 @@ function fitting(earlier: Earlier, { input }: Record<string, unknown>): Earlier 
   return { ...earlier, messages, notices: [...earlier.notices, notice] };
 }
 
-/** Returns what a session of an agent takes over from a saved context. */
-export function fromSaved(saved: unknown, agent: string): Earlier {
-  return fitting(fromDocument(saved, { agent }), {});
-}
-
 /** Returns what a run takes over from a saved context. */
-export function fromDocument(saved: unknown, { agent }: Beginning): Earlier {
+export function fromDocument(saved: unknown, { agent }: NewRun): Earlier {
   const read = readSavedContext(saved);
   if (!read.ok) throw new LonghaulError('invalid_input', `The run cannot start: "saved" is no saved context: ${read.problem}`);
   const { context, warnings } = read;
@@ -97,7 +118,7 @@ export function fromDocument(saved: unknown, { agent }: Beginning): Earlier {
   };
 }
 
-async function fromRun(client: Client, runId: string, { principal }: Beginning): Promise<Earlier> {
+async function fromRun(client: Client, runId: string, { principal }: NewRun): Promise<Earlier> {
   const reader = new RunReader(client, runId);
   const { closed } = await reader.chain.newest();
   // Read afterwards: the history of a run that has ended is whole.

@@ -1,9 +1,10 @@
 import type { Client } from '@temporalio/client';
 import type { ApprovalView } from '../../core/domain/approvals/approval.ts';
 import { errorCode } from '../../core/domain/errors/error.ts';
-import type { PrincipalFilter } from '../principals/owned-by.ts';
+import type { PrincipalFilter } from '../principals/principal-conditions.ts';
 import { type ExecutionFilter, listRuns } from './list-runs.ts';
 import { RunReader } from '../read/reader.ts';
+import { inBatches } from '../../temporal/in-batches.ts';
 import { sleep } from '../../temporal/waiting.ts';
 
 /** The approvals to list. */
@@ -17,7 +18,7 @@ export interface ApprovalFilter extends PrincipalFilter {
   signal?: AbortSignal;
 }
 
-type OwnedApprovals = ApprovalFilter & Pick<ExecutionFilter, 'ownedBy'>;
+type ConditionedApprovals = ApprovalFilter & Pick<ExecutionFilter, 'principalConditions'>;
 
 /** A pending approval, and the run that waits. */
 export interface RunApproval extends ApprovalView {
@@ -32,7 +33,7 @@ const SHORTEST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 2_000;
 
 /** Yields the pending approvals of all runs of the namespace. Rejects with the reason of the signal once that is aborted. */
-export async function* listApprovals(client: Client, filter: OwnedApprovals = {}): AsyncGenerator<RunApproval> {
+export async function* listApprovals(client: Client, filter: ConditionedApprovals = {}): AsyncGenerator<RunApproval> {
   const { limit = Infinity, follow = false, signal } = filter;
   const seen = new SeenApprovals();
   let listed = 0;
@@ -81,25 +82,22 @@ export class SeenApprovals {
 }
 
 /** Yields the pending approvals, run by run. */
-async function* waitingNow(client: Client, { agent, tool, signal, ownedBy }: OwnedApprovals): AsyncGenerator<RunApproval> {
-  let runIds: string[] = [];
+async function* waitingNow(client: Client, filter: ConditionedApprovals): AsyncGenerator<RunApproval> {
+  const { tool } = filter;
+  for await (const waiting of inBatches(waitingRuns(client, filter), ASKED_AT_ONCE, (runId) => approvalsOf(client, runId))) {
+    yield* waiting.filter(({ toolName }) => tool === undefined || toolName === tool);
+  }
+}
+
+/** Yields the ids of the runs that wait for a decision. */
+async function* waitingRuns(client: Client, { agent, tool, signal, principalConditions }: ConditionedApprovals): AsyncGenerator<string> {
   for await (const { runId } of listRuns(client, {
     ...(agent === undefined ? {} : { agent }),
-    ...(ownedBy === undefined ? {} : { ownedBy }),
+    ...(principalConditions === undefined ? {} : { principalConditions }),
     waitingFor: tool ?? true,
   })) {
     signal?.throwIfAborted();
-    runIds.push(runId);
-    if (runIds.length < ASKED_AT_ONCE) continue;
-    yield* waitingIn(client, runIds, tool);
-    runIds = [];
-  }
-  yield* waitingIn(client, runIds, tool);
-}
-
-async function* waitingIn(client: Client, runIds: readonly string[], tool: string | undefined): AsyncGenerator<RunApproval> {
-  for (const waiting of await Promise.all(runIds.map((runId) => approvalsOf(client, runId)))) {
-    yield* waiting.filter(({ toolName }) => tool === undefined || toolName === tool);
+    yield runId;
   }
 }
 

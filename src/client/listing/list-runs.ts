@@ -4,7 +4,7 @@ import { LonghaulError } from '../../core/domain/errors/error.ts';
 import type { RunStatus } from '../../core/domain/run/status.ts';
 import { AGENT_RUN, PROGRAM_RUN, SEARCH_ATTRIBUTES } from '../../core/protocol.ts';
 import { statusOf } from '../read/views.ts';
-import type { PrincipalFilter } from '../principals/owned-by.ts';
+import type { PrincipalFilter } from '../principals/principal-conditions.ts';
 import { quoted } from './quoted.ts';
 import { withoutMemos } from '../../temporal/without-memos.ts';
 
@@ -52,8 +52,8 @@ export interface ExecutionFilter extends ListFilter {
   workflowType?: string;
   /** Only sessions: of this agent, or `true` for those of all agents. */
   sessionOf?: string | true;
-  /** Conditions on whom the runs act for. */
-  ownedBy?: readonly string[];
+  /** Conditions on the principal of the runs. */
+  principalConditions?: readonly string[];
 }
 
 /** Yields the newest execution of each such run, as Temporal lists it. */
@@ -71,7 +71,7 @@ export async function* listExecutions(client: Client, filter: ExecutionFilter = 
   }
 }
 
-function visibilityQuery({ agent, status, waitingFor, tag, query, workflowType, sessionOf, ownedBy = [] }: ExecutionFilter): string {
+function visibilityQuery({ agent, status, waitingFor, tag, query, workflowType, sessionOf, ...filter }: ExecutionFilter): string {
   // A run that continued as new has several executions, but is listed once.
   const types = workflowType === undefined ? [AGENT_RUN, PROGRAM_RUN] : [workflowType];
   const conditions = [`WorkflowType IN (${types.map(quoted).join(', ')})`, "ExecutionStatus != 'ContinuedAsNew'"];
@@ -82,7 +82,7 @@ function visibilityQuery({ agent, status, waitingFor, tag, query, workflowType, 
   if (sessionOf !== undefined)
     conditions.push(`${SEARCH_ATTRIBUTES.session} ${sessionOf === true ? 'IS NOT NULL' : `= ${quoted(sessionOf)}`}`);
   if (query !== undefined) conditions.push(`(${query})`);
-  conditions.push(...ownedBy);
+  conditions.push(...(filter.principalConditions ?? []));
   return conditions.join(' AND ');
 }
 

@@ -2,7 +2,7 @@ import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import type { RunStatus } from '../../core/domain/run/status.ts';
 import { SEARCH_ATTRIBUTES, TITLE_MEMO } from '../../core/protocol.ts';
-import type { PrincipalFilter } from '../principals/owned-by.ts';
+import type { PrincipalFilter } from '../principals/principal-conditions.ts';
 import { type ExecutionFilter, listExecutions, type RunListEntry, runEntry } from './list-runs.ts';
 
 /** The sessions to list. */
@@ -30,7 +30,7 @@ export interface SessionListEntry extends Omit<RunListEntry, 'runId' | 'kind' | 
 /** Yields the sessions of the namespace, newest first. Needs the search attributes of the namespace; one that was started without them is not listed. */
 export async function* listSessions(
   client: Client,
-  { agent, ...filter }: SessionFilter & Pick<ExecutionFilter, 'ownedBy'> = {},
+  { agent, ...filter }: SessionFilter & Pick<ExecutionFilter, 'principalConditions'> = {},
 ): AsyncGenerator<SessionListEntry> {
   for await (const info of listExecutions(client, { ...filter, sessionOf: agent ?? true })) yield await sessionEntry(client, info);
 }

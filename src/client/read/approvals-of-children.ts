@@ -1,5 +1,6 @@
 import type { ApprovalView } from '../../core/domain/approvals/approval.ts';
 import { errorCode } from '../../core/domain/errors/error.ts';
+import { inBatches } from '../../temporal/in-batches.ts';
 import type { RunApprovals } from './approvals.ts';
 
 /** Children that are queried at once. */
@@ -10,12 +11,8 @@ export async function approvalsOfChildren(
   children: readonly string[],
   approvals: (runId: string) => Promise<RunApprovals>,
 ): Promise<ApprovalView[]> {
-  const listed: ApprovalView[] = [];
-  for (let from = 0; from < children.length; from += ASKED_AT_ONCE) {
-    const asked = children.slice(from, from + ASKED_AT_ONCE).map((runId) => ofChild(runId, approvals));
-    listed.push(...(await Promise.all(asked)).flat());
-  }
-  return listed;
+  const listed = await Array.fromAsync(inBatches(children, ASKED_AT_ONCE, (runId) => ofChild(runId, approvals)));
+  return listed.flat();
 }
 
 async function ofChild(runId: string, approvals: (runId: string) => Promise<RunApprovals>): Promise<ApprovalView[]> {

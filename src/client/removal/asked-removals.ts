@@ -2,6 +2,7 @@ import type { Client } from '@temporalio/client';
 import { runState } from '../../temporal/run-state.ts';
 import type { ExecutionOwners } from './execution-owners.ts';
 import { removeExecutions } from './remove-executions.ts';
+import { inBatches } from '../../temporal/in-batches.ts';
 
 /** Executions that are looked up at once. */
 const AT_ONCE = 10;
@@ -41,12 +42,10 @@ export class AskedRemovals {
 
   /** Returns the runs of which the server still has an execution. */
   async left(): Promise<string[]> {
-    const left = [...this.#left];
-    for (let from = 0; from < left.length; from += AT_ONCE) {
-      const asked = left.slice(from, from + AT_ONCE);
-      const states = await Promise.all(asked.map(([executionId, runId]) => runState(this.#client, runId, executionId)));
-      for (const [index, [executionId]] of asked.entries()) if (states[index] === 'gone') this.#left.delete(executionId);
-    }
+    const states = inBatches([...this.#left], AT_ONCE, async ([executionId, runId]) => {
+      return { executionId, state: await runState(this.#client, runId, executionId) };
+    });
+    for await (const { executionId, state } of states) if (state === 'gone') this.#left.delete(executionId);
     return [...new Set(this.#left.values())];
   }
 }

@@ -3,6 +3,7 @@ import { isGone } from '../../history/execution-chain.ts';
 import { requestCancel } from '../../temporal/request-cancel.ts';
 import { type RunState, runState } from '../../temporal/run-state.ts';
 import { sleep } from '../../temporal/waiting.ts';
+import { inBatches } from '../../temporal/in-batches.ts';
 
 /** The reason for which runs are ended, and the time that they have. */
 export interface EndRunsOptions {
@@ -52,10 +53,7 @@ async function terminate(client: Client, runId: string, reason: string): Promise
 
 async function stillOpen(runIds: readonly string[], stateOf: (runId: string) => Promise<RunState>): Promise<string[]> {
   const open: string[] = [];
-  for (let from = 0; from < runIds.length; from += AT_ONCE) {
-    const asked = runIds.slice(from, from + AT_ONCE);
-    const states = await Promise.all(asked.map(stateOf));
-    open.push(...asked.filter((_, index) => states[index] === 'open'));
-  }
+  const states = inBatches(runIds, AT_ONCE, async (runId) => ({ runId, state: await stateOf(runId) }));
+  for await (const { runId, state } of states) if (state === 'open') open.push(runId);
   return open;
 }

@@ -6,6 +6,7 @@ import { withoutMemos } from '../../temporal/without-memos.ts';
 import { quoted } from '../listing/quoted.ts';
 import { type Identity, isSame } from '../../core/domain/run/principal.ts';
 import { isRunType } from './run-types.ts';
+import { inBatches } from '../../temporal/in-batches.ts';
 
 /** The owner of an execution: the user in question, or another principal. */
 export type ExecutionOwner = 'user' | 'other';
@@ -40,11 +41,10 @@ export class ExecutionOwners {
     executions: readonly Execution[],
   ): Promise<Execution[]> {
     const found: Execution[] = [];
-    for (let from = 0; from < executions.length; from += READ_AT_ONCE) {
-      const read = executions.slice(from, from + READ_AT_ONCE);
-      const owners = await Promise.all(read.map(({ runId, executionId }) => this.of(runId, executionId)));
-      found.push(...read.filter((_, index) => owners[index] === owner));
-    }
+    const read = inBatches(executions, READ_AT_ONCE, async (execution) => {
+      return { execution, owner: await this.of(execution.runId, execution.executionId) };
+    });
+    for await (const one of read) if (one.owner === owner) found.push(one.execution);
     return found;
   }
 

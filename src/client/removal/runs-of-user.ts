@@ -3,7 +3,7 @@ import { LonghaulError } from '../../core/domain/errors/error.ts';
 import { GRPC, grpcCode } from '../../temporal/grpc-code.ts';
 import { withoutMemos } from '../../temporal/without-memos.ts';
 import type { Identity } from '../../core/domain/run/principal.ts';
-import { ownedBy } from '../principals/owned-by.ts';
+import { principalConditions } from '../principals/principal-conditions.ts';
 import type { ExecutionOwners } from './execution-owners.ts';
 import { IS_RUN } from './run-types.ts';
 
@@ -23,7 +23,9 @@ export interface ListedUser {
  * without these attributes.
  */
 export async function runsOfUser(client: Client, { user, userKey, owners, except = new Set() }: ListedUser): Promise<string[]> {
-  const conditions = [...new Set([userKey, undefined])].map((key) => `(${ownedBy({ identity: user, userKey: key }, {}).join(' AND ')})`);
+  const conditions = [...new Set([userKey, undefined])].map(
+    (key) => `(${principalConditions({ identity: user, userKey: key }, {}).join(' AND ')})`,
+  );
   const query = `${IS_RUN} AND (${conditions.join(' OR ')})`;
   const listed: { runId: string; executionId: string }[] = [];
   try {

@@ -20,12 +20,12 @@ export interface ReadSession {
   chain: RunChain;
 }
 
-/** The pauses between two looks at a turn that goes on: short at first, since most turns end soon. */
+/** The pauses between two looks at a running turn: short at first, since most turns end soon. */
 const SHORTEST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 1_000;
 
 /**
- * Returns the result of a turn, or undefined while it goes on. Needs no worker. Throws `invalid_input` for a turn that has not begun, and
+ * Returns the result of a turn, or undefined while it is running. Needs no worker. Throws `invalid_input` for a turn that has not begun, and
  * for a session that has ended as `waitForTurn`.
  */
 export async function readTurn(session: ReadSession, turn: number): Promise<TurnResultFields | undefined> {
@@ -47,7 +47,7 @@ export async function readTurn(session: ReadSession, turn: number): Promise<Turn
 /**
  * Waits until a turn that was accepted has ended, and returns its result: that of the session, if it has ended without ending the turn.
  * Throws `run_not_found`, `run_ended` for a turn that the session ended before, `run_terminated`, `run_timed_out`, and the reason of the
- * signal. A worker is asked once nothing goes on in the session any more, since a query to a session that is not in its cache replays the
+ * signal. A worker is asked once the session is at rest, since a query to a session that is not in its cache replays the
  * session, and in the middle of a workflow task is refused. The history of a session with much to do is read every second.
  */
 export async function waitForTurn(session: ReadSession, turn: number, signal?: AbortSignal): Promise<TurnResultFields> {

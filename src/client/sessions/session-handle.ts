@@ -4,7 +4,6 @@ import { randomUUID } from 'node:crypto';
 import type { AnyAgent, OutputOf, UnfinishedOf } from '../../define/agent-definition.ts';
 import { requireKnown } from '../../define/options/option-checks.ts';
 import type { ContentPart } from '../../core/domain/content/content.ts';
-import type { JsonValue } from '../../core/domain/json/json.ts';
 import { identityOf } from '../../core/domain/run/principal.ts';
 import type { DefaultOutput } from '../../core/domain/run/result.ts';
 import type {
@@ -21,6 +20,7 @@ import { failIfUnreachable } from '../../temporal/server-reachability.ts';
 import { checkRunId } from '../../temporal/run-id.ts';
 import { type WaitOptions, waitEnded, waitSignal } from '../../temporal/waiting.ts';
 import { RunChain } from '../read/chain.ts';
+import { readSaved, withEarlier } from '../earlier/begin-from.ts';
 import type { RunHandle } from '../run-handle.ts';
 import { runInput } from '../start/input.ts';
 import { mergedAttributes, withPublishedAttributes } from '../start/published-attributes.ts';
@@ -28,13 +28,12 @@ import { workflowOptions } from '../start/start-workflow.ts';
 import { type Addressee, sendMessage, type SendOptions } from '../updates/send-message.ts';
 import { updateRun, type UpdateOptions } from '../updates/update.ts';
 import { raiseLimits, type RaiseOptions } from '../updates/raise-limits.ts';
-import type { OwnRuns } from '../principals/own-runs.ts';
-import { ReachedRun } from '../principals/reached-run.ts';
+import type { RunAccess } from '../principals/run-access.ts';
+import { AuthorizedRun } from '../principals/authorized-run.ts';
 import { principalAttributes } from '../principals/principal-attributes.ts';
-import { withSaved } from './with-saved.ts';
 import { answeringTurn } from './answering-turn.ts';
 import { type ReadSession, readTurn, waitForTurn } from './read-turn.ts';
-import { plainSessionLimits, SESSION_OPTIONS, type SessionLimitOptions, type SessionOptions, sessionTerms } from './session-options.ts';
+import { plainSessionLimits, SESSION_OPTIONS, type SessionLimitOptions, type SessionOptions, sessionInput } from './session-options.ts';
 import { sessionAttributes, sessionMemo, startOfSession, startSession } from './session-start.ts';
 import { TurnResult } from './turn-result.ts';
 
@@ -46,7 +45,7 @@ export interface SessionParts<Output, Unfinished> {
   client: Client;
   agent: AnyAgent | string;
   run: RunHandle<Output, Unfinished>;
-  own: OwnRuns;
+  access: RunAccess;
   taskQueue?: string | undefined;
   userKey?: string | undefined;
   /** Called with each notice for the person who starts the session. */
@@ -54,7 +53,7 @@ export interface SessionParts<Output, Unfinished> {
 }
 
 /**
- * A conversation with an agent that goes on for as long as its users like: one run, which sleeps without a timer between two turns.
+ * A conversation with an agent, for as long as its users like: one run, which sleeps without a timer between two turns.
  * The session need not exist: its first message starts it. All methods except `open`, `send` and `ask` throw `run_not_found` for a
  * session that has not started, all of them throw it for that of another principal, and `server_unreachable` if the server does not answer.
  */
@@ -63,35 +62,32 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
   /** The session as a run: its events, approvals, status, `cancel` and so on. Its `result` is that of the whole session. */
   readonly run: RunHandle<Output, Unfinished>;
   readonly #client: Client;
-  readonly #reached: ReachedRun;
+  readonly #allowed: AuthorizedRun;
   readonly #startOptions: (attributes: SearchAttributePair[]) => Parameters<typeof startSession>[1];
   /** The search attributes that tell the session from other runs, and whom it acts for. */
   readonly #attributes: SearchAttributePair[];
-  readonly #own: OwnRuns;
+  readonly #access: RunAccess;
   readonly #sender: Addressee['sender'];
   readonly #chain: RunChain;
   /** True once the server has answered a message to the session: it need not be started any more. */
   #isStarted = false;
 
   /** Throws `invalid_input` and a UsageError for options with which no session can start. */
-  constructor({ client, agent, run, own, taskQueue, userKey, onNotice }: SessionParts<Output, Unfinished>, options: SessionOptions) {
+  constructor({ client, agent, run, access, taskQueue, userKey, onNotice }: SessionParts<Output, Unfinished>, options: SessionOptions) {
     requireKnown('the session', options, Object.keys(SESSION_OPTIONS));
     this.id = checkRunId(options.id);
     this.run = run;
     this.#client = client;
-    this.#reached = new ReachedRun(client, this.id, own);
+    this.#allowed = new AuthorizedRun(client, this.id, access);
     this.#chain = new RunChain(client, this.id);
-    const { turnLimits, principal, user: _user, limits: _limits, id, ...others } = options;
-    const { notices, ...given } = withSaved(others, typeof agent === 'string' ? agent : agent.name);
-    for (const notice of notices) onNotice?.(notice);
-    this.#own = own;
+    const { id, principal, turnLimits = {} } = options;
+    const earlier = readSaved({ ...options }, typeof agent === 'string' ? agent : agent.name);
+    for (const notice of earlier?.notices ?? []) onNotice?.(notice);
+    const given = withEarlier(options, earlier);
+    this.#access = access;
     this.#sender = principal === undefined ? undefined : { principal: identityOf(principal), key: userKey };
-    const input = runInput(agent, {
-      ...given,
-      ...(principal === undefined ? {} : { principal }),
-      ...(turnLimits === undefined ? {} : { limits: turnLimits }),
-      session: sessionTerms(options),
-    });
+    // The limits of a run are those of a turn; those of the session are part of `session`.
+    const input = runInput(agent, { ...given, limits: turnLimits, session: sessionInput(options) });
     this.#attributes = [...sessionAttributes(input.agent), ...principalAttributes(principal ?? {}, userKey)];
     const summary = `${input.agent}: session${options.title === undefined ? '' : ` "${options.title}"`}`;
     const { typedSearchAttributes, ...workflow } = workflowOptions(input, { ...given, summary }, taskQueue);
@@ -132,11 +128,11 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
           );
       const receipt = await sent.catch(async (error: unknown) => {
         // Other refusals, such as that of a session which has ended, must not tell that another principal has that id.
-        await this.#own.require(this.id);
+        await this.#access.require(this.id);
         throw error;
       });
       this.#isStarted = true;
-      if (this.#sender !== undefined) this.#own.note(this.id);
+      if (this.#sender !== undefined) this.#access.note(this.id);
       return receipt;
     });
   }
@@ -151,7 +147,7 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
     const signal = waitSignal(options);
     const receipt = await this.send(content, sending);
     for (let turn = answeringTurn(this.id, receipt); ; turn += 1) {
-      const result = await this.#reached.for(() => this.#wait(turn, options, signal));
+      const result = await this.#allowed.for(() => this.#wait(turn, options, signal));
       // A turn that was interrupted, for instance, may end before the model reads the message.
       if (!result.unanswered?.includes(receipt.id)) return result;
     }
@@ -164,31 +160,31 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
    */
   async turn(number?: number, options: WaitOptions = {}): Promise<TurnResult<Output, Unfinished>> {
     const turn = number ?? (await this.status()).session?.turns ?? 0;
-    return this.#reached.for(async () => {
+    return this.#allowed.for(async () => {
       if (number === undefined && turn === 0) return this.#wait(1, options);
       const ended = await readTurn(this.#session, turn);
       return ended === undefined ? this.#wait(turn, options) : this.#result(ended);
     });
   }
 
-  /** Interrupts the turn that goes on: its calls are aborted, it ends as `cancelled`, and the session takes the next message. */
+  /** Interrupts the current turn: its calls are aborted, it ends as `cancelled`, and the session takes the next message. */
   async interrupt({ reason, by, turn, ...options }: InterruptInput & UpdateOptions = {}): Promise<InterruptReceipt> {
     const argument: InterruptInput = {
       ...(reason === undefined ? {} : { reason }),
       ...(by === undefined ? {} : { by }),
       ...(turn === undefined ? {} : { turn }),
     };
-    return this.#reached.for(() => updateRun<InterruptReceipt>(this.#client, this.id, { name: UPDATES.interrupt, argument }, options));
+    return this.#allowed.for(() => updateRun<InterruptReceipt>(this.#client, this.id, { name: UPDATES.interrupt, argument }, options));
   }
 
   /** Has the agent resolved again before the next turn: it gets the instructions, tools and limits that the workers have by then. */
   async refresh(options: UpdateOptions = {}): Promise<RefreshReceipt> {
-    return this.#reached.for(() => updateRun<RefreshReceipt>(this.#client, this.id, { name: UPDATES.refresh, argument: {} }, options));
+    return this.#allowed.for(() => updateRun<RefreshReceipt>(this.#client, this.id, { name: UPDATES.refresh, argument: {} }, options));
   }
 
-  /** Empties the conversation, after the turn that goes on: the next turn sees none of it. Deps, turns and limits stay, and so does the record. */
+  /** Empties the conversation, after the current turn: the next turn sees none of it. Deps, turns and limits stay, and so does the record. */
   async reset(options: UpdateOptions = {}): Promise<ResetReceipt> {
-    return this.#reached.for(() => updateRun<ResetReceipt>(this.#client, this.id, { name: UPDATES.reset, argument: {} }, options));
+    return this.#allowed.for(() => updateRun<ResetReceipt>(this.#client, this.id, { name: UPDATES.reset, argument: {} }, options));
   }
 
   /** Returns the conversation, deps and counters of the session as a document: `client.loadSession` begins another session with it. */
@@ -196,10 +192,10 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
     return this.run.save();
   }
 
-  /** Closes the session, after the turn that goes on: its run completes. */
+  /** Closes the session, after the current turn: its run completes. */
   async close({ by, ...options }: { by?: string } & UpdateOptions = {}): Promise<CloseReceipt> {
     const argument = by === undefined ? {} : { by };
-    return this.#reached.for(() => updateRun<CloseReceipt>(this.#client, this.id, { name: UPDATES.close, argument }, options));
+    return this.#allowed.for(() => updateRun<CloseReceipt>(this.#client, this.id, { name: UPDATES.close, argument }, options));
   }
 
   /**
@@ -207,7 +203,7 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
    * each id. Throws `invalid_input` for a limit that would be lower or that the session does not have, `run_ended`, `wait_timeout`.
    */
   async raise(limits: SessionLimitOptions, options: RaiseOptions = {}): Promise<RaiseReceipt> {
-    return this.#reached.for(() => raiseLimits(this.#client, this.id, { session: plainSessionLimits(limits) }, options));
+    return this.#allowed.for(() => raiseLimits(this.#client, this.id, { session: plainSessionLimits(limits) }, options));
   }
 
   /** Returns the status of the session: `idle` between two turns, with its turns, limits and amounts in `session`. */
@@ -225,8 +221,7 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
   }
 
   #result(fields: TurnResultFields): TurnResult<Output, Unfinished> {
-    const result: unknown = new TurnResult<JsonValue>(fields);
-    return result as TurnResult<Output, Unfinished>;
+    return new TurnResult<Output, Unfinished>(fields);
   }
 
   get #session(): ReadSession {

@@ -73,8 +73,8 @@ export const SESSION_OPTIONS: Record<keyof SessionSettings | 'deps', true> = {
   fairnessKey: true,
 };
 
-/** Returns the terms of a session as its run carries them. */
-export function sessionTerms({ limits, compactAfter, title, generateTitle = false, refresh }: SessionSettings): SessionInput {
+/** Returns what the input of a run says about its session. */
+export function sessionInput({ limits, compactAfter, title, generateTitle = false, refresh }: SessionSettings): SessionInput {
   return {
     ...(limits === undefined ? {} : { limits: plainSessionLimits(limits) }),
     ...(compactAfter === undefined ? {} : { compactAfter }),

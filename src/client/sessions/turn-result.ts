@@ -35,4 +35,6 @@ class EndedTurn<Output> extends EndedRun<Output> implements OfSession {
 }
 
 /** Makes the result of a turn from its fields. */
-export const TurnResult = EndedTurn as new <Output = JsonValue>(fields: TurnResultFields) => TurnResult<Output>;
+export const TurnResult = EndedTurn as new <Output = JsonValue, Unfinished = Output | string>(
+  fields: TurnResultFields,
+) => TurnResult<Output, Unfinished>;

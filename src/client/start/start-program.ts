@@ -82,7 +82,7 @@ export async function startProgram(
   const input = programInput(program, options);
   const name = nameOf(input.program);
   // The activity that reads the earlier run checks this for every caller: the client can say so before anything is started.
-  if (input.resume !== undefined) await settings.own?.require(input.resume.run);
+  if (input.resume !== undefined) await settings.access?.require(input.resume.run);
   return startWorkflow(client, { type: PROGRAM_RUN, name, input, summary: name }, options, settings);
 }
 

@@ -2,15 +2,14 @@ import type { Client } from '@temporalio/client';
 import { requireKnown } from '../../define/options/option-checks.ts';
 import type { AnyAgent, DepsOption } from '../../define/agent-definition.ts';
 import type { ModelSettings } from '../../core/domain/agent/agent-snapshot.ts';
-import { isJsonObject } from '../../core/domain/json/json.ts';
 import type { Duration } from '../../core/domain/run/duration.ts';
 import type { LimitOptions } from '../../core/domain/agent/limit-options.ts';
 import type { ModelName } from '../../core/domain/agent/model-name.ts';
 import { openingText, type RunOpening } from '../../core/domain/run/opening.ts';
 import { AGENT_RUN } from '../../core/protocol.ts';
 import type { Principal } from '../../core/domain/run/principal.ts';
-import { type Earlier, type EarlierOpening, readEarlier } from '../earlier/begin-from.ts';
-import { runInput, type RunInputOptions } from './input.ts';
+import { type EarlierOpening, readEarlier, withEarlier } from '../earlier/begin-from.ts';
+import { runInput } from './input.ts';
 import { type ClientSettings, startWorkflow, type WorkflowOptions, type WorkflowStart } from './start-workflow.ts';
 
 /**
@@ -81,20 +80,10 @@ export async function startRun(
   requireKnown('the start', options, [...Object.keys(START_OPTIONS), ...WAITING]);
   const { principal } = options;
   const earlier = await readEarlier(client, { ...options }, { agent: typeof agent === 'string' ? agent : agent.name, principal });
-  const input = runInput(agent, earlier === undefined ? options : withEarlier(options, earlier));
+  const { steps } = earlier ?? {};
+  const limits = steps === undefined ? {} : { limits: { steps, ...options.limits } };
+  const input = runInput(agent, { ...withEarlier(options, earlier), ...limits });
   for (const notice of earlier?.notices ?? []) onNotice?.(notice);
   const start: WorkflowStart = { type: AGENT_RUN, name: input.agent, input, summary: `${input.agent}: ${openingText(input)}` };
   return startWorkflow(client, start, options, settings);
-}
-
-/** Returns the options of a start with what it takes over. Its own deps and its own limit win. */
-function withEarlier(options: StartOptions, { messages, deps, steps }: Earlier): RunInputOptions {
-  const own: unknown = options.deps;
-  const merged = isJsonObject(own) ? { ...deps, ...own } : (own ?? deps);
-  return {
-    ...options,
-    messages,
-    ...(own === undefined && Object.keys(deps).length === 0 ? {} : { deps: merged }),
-    ...(steps === undefined ? {} : { limits: { steps, ...options.limits } }),
-  };
 }

@@ -15,7 +15,7 @@ import { GRPC, grpcCode } from '../../temporal/grpc-code.ts';
 import { checkRunId } from '../../temporal/run-id.ts';
 import { withoutMemos } from '../../temporal/without-memos.ts';
 import { requireRun } from '../listing/foreign-workflow.ts';
-import type { OwnRuns } from '../principals/own-runs.ts';
+import type { RunAccess } from '../principals/run-access.ts';
 import { principalAttributes } from '../principals/principal-attributes.ts';
 import { mergedAttributes, withPublishedAttributes } from './published-attributes.ts';
 import { checkIfExists, type IfExists } from './if-exists.ts';
@@ -42,8 +42,8 @@ export interface ClientSettings {
   taskQueue?: string | undefined;
   /** The key by which users are hashed in search attributes. */
   userKey?: string | undefined;
-  /** The runs that the client reaches. Default: all. */
-  own?: OwnRuns;
+  /** The access of the client to runs. Default: to all. */
+  access?: RunAccess;
 }
 
 /** The workflow to start. */
@@ -73,7 +73,7 @@ export async function startWorkflow(
   const begun: Begun = { client, type, workflow, published };
   const isStarted = await begin(begun, options);
   // An id that is taken is refused, also if another principal has it: only a run of its own is returned to a client that acts for a principal.
-  if (!isStarted && (ifExists === 'fail' || !(await reaches(settings.own, runId)))) {
+  if (!isStarted && (ifExists === 'fail' || !(await reaches(settings.access, runId)))) {
     throw new LonghaulError(
       'run_exists',
       `Run "${runId}" exists already: choose another run id, or start with ifExists: 'return' to get that run, or 'restartFailed' to start it again if it has failed`,
@@ -83,9 +83,9 @@ export async function startWorkflow(
   return runId;
 }
 
-async function reaches(own: OwnRuns | undefined, runId: string): Promise<boolean> {
+async function reaches(access: RunAccess | undefined, runId: string): Promise<boolean> {
   try {
-    await own?.require(runId);
+    await access?.require(runId);
     return true;
   } catch (error) {
     if (errorCode(error) === 'run_not_found') return false;

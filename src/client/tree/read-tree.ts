@@ -1,6 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { LonghaulError } from '../../core/domain/errors/error.ts';
 import { addRunUsage } from '../../core/domain/model/usage.ts';
+import { inBatches } from '../../temporal/in-batches.ts';
 import type { RunTree } from './run-tree.ts';
 import { TreeRun, type TreeRunView } from './tree-run.ts';
 
@@ -24,11 +25,8 @@ export async function readTreeRuns(client: Client, runId: string, known: KnownRu
   const found: ReadTreeRun[] = [];
   let level = [runId];
   while (level.length > 0) {
-    const read: ReadTreeRun[] = [];
-    for (let from = 0; from < level.length; from += READ_AT_ONCE) {
-      const asked = level.slice(from, from + READ_AT_ONCE).map((id) => readOne(client, id, known));
-      read.push(...(await Promise.all(asked)).flatMap((one) => one ?? []));
-    }
+    const answers = await Array.fromAsync(inBatches(level, READ_AT_ONCE, (id) => readOne(client, id, known)));
+    const read = answers.flatMap((one) => one ?? []);
     if (found.length === 0 && read.length === 0)
       throw new LonghaulError('run_not_found', `Run "${runId}" was deleted while its tree was read`);
     found.push(...read);

@@ -3,7 +3,7 @@ import { raised } from '../loop/limits/limits.ts';
 import { abovePart } from '../loop/limits/part-of-parent.ts';
 import type { RunState } from '../loop/state/run-state.ts';
 import { isSession } from '../sessions/open-session.ts';
-import { limitsOf } from '../sessions/session-limit.ts';
+import { limitsOf } from '../sessions/limit-reached.ts';
 import type { RaiseInput, RaiseReceipt } from '../protocol.ts';
 import { raiseProblem } from '../wire-schemas/requests/request-schema.ts';
 import { invalidRequest, noRoomForRequest, type RequestKind, unavailable } from './message-receiver.ts';

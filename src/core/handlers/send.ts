@@ -3,7 +3,7 @@ import { isParallel } from '../loop/flows/branch-input.ts';
 import type { RunState } from '../loop/state/run-state.ts';
 import type { MessageReceipt, SendInput } from '../protocol.ts';
 import { isSession } from '../sessions/open-session.ts';
-import { sessionLimitReached } from '../sessions/session-limit.ts';
+import { sessionLimitReached } from '../sessions/limit-reached.ts';
 import { messageProblem } from '../wire-schemas/requests/message-schema.ts';
 import { isKept } from './next-turn.ts';
 import { type MessageReceiver, type Refusal, type RequestKind, unavailable } from './message-receiver.ts';
@@ -73,7 +73,7 @@ function limitReached({ runId, state }: MessageReceiver, now: number): Refusal |
   };
 }
 
-/** Returns the number of the turn that answers a message to a session: the one that goes on, or the next. */
+/** Returns the number of the turn that answers a message to a session: the current one, or the next. */
 function nextAnswer({ state, opensAs }: MessageReceiver): number | undefined {
   if (state === undefined) return opensAs === undefined ? undefined : 1;
   const { session } = state;

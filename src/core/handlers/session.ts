@@ -12,7 +12,7 @@ import { closeProblem, interruptProblem } from '../wire-schemas/requests/session
 import { ended, invalidRequest, type MessageReceiver, type Refusal, type RequestKind, unavailable } from './message-receiver.ts';
 import { isKept } from './next-turn.ts';
 
-/** Interrupts the turn of a session that goes on. The session stays usable. */
+/** Interrupts the current turn of a session. The session stays usable. */
 export const interrupt: RequestKind<InterruptInput, InterruptReceipt> = {
   description: 'Interrupts the turn of a session that goes on: {"reason"?: "text"}',
   refusal(run, input) {
@@ -37,7 +37,7 @@ export const interrupt: RequestKind<InterruptInput, InterruptReceipt> = {
   },
 };
 
-/** Closes a session, after the turn that goes on. */
+/** Closes a session, after the current turn. */
 export const close: RequestKind<CloseInput, CloseReceipt> = {
   description: 'Closes a session after the turn that goes on: {"by"?: "name"}',
   refusal(run, input) {
@@ -75,7 +75,7 @@ export const reset: RequestKind<unknown, ResetReceipt> = {
   },
 };
 
-/** Returns the turn that goes on. One that a run has asked for counts before it begins: that run may give it up at once. */
+/** Returns the current turn. One that a run has asked for counts before it begins: that run may give it up at once. */
 function presentTurn({ inbox, state }: MessageReceiver): number | undefined {
   if (state === undefined) return 1;
   const { session, parent } = state;

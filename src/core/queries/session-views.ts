@@ -1,7 +1,7 @@
 import type { SessionView, TurnQuestion, TurnView } from '../domain/sessions/session-views.ts';
 import type { RunState } from '../loop/state/run-state.ts';
 import { isSession } from '../sessions/open-session.ts';
-import { limitsOf, sessionLimitReached } from '../sessions/session-limit.ts';
+import { limitsOf, sessionLimitReached } from '../sessions/limit-reached.ts';
 import { spentBySession } from '../sessions/spent.ts';
 import type { QueriedRun } from './queried-run.ts';
 

@@ -13,7 +13,7 @@ const TITLE_BYTES = 120;
 /** The number of calls that are begun for a title: a message that arrives meanwhile ends a call. */
 const MOST_CALLS = 3;
 
-/** Asks for a title before the next message, if the terms of the session ask for one and a turn has given an answer. */
+/** Asks for a title before the next message, if the session is to generate one and a turn has given an answer. */
 export function noteAnswer({ session }: OpenSession): void {
   if (session.generateTitle) session.titleDue = true;
 }

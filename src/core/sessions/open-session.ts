@@ -11,7 +11,7 @@ export function isSession(state: RunState): state is OpenSession {
   return state.session !== undefined;
 }
 
-/** The beginning of a session, besides its terms. */
+/** The beginning of a session, besides its input. */
 export interface SessionBeginning {
   /** Milliseconds since the epoch. */
   startedAt: number;

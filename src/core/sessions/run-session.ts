@@ -7,7 +7,7 @@ import type { SessionPorts } from './session-ports.ts';
 import { takeMessages } from '../loop/requests/messages.ts';
 import { type LoopEnd, BEGINNING, runTurn, type TurnEnd } from '../loop/run-loop.ts';
 import { compactAfterTurns } from './compact-after-turns.ts';
-import { readNextTurn } from './next-turn.ts';
+import { readNextTurn } from './take-next-turn.ts';
 import type { OpenSession } from './open-session.ts';
 import { noteAnswer } from './name-session.ts';
 import { isRefreshDue, refreshAgent } from './refresh-agent.ts';

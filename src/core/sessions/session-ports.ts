@@ -15,11 +15,11 @@ export interface Beside<Outcome> {
 
 /** Every effect of a session. */
 export interface SessionPorts extends RunPorts {
-  /** True if a session should go on in the next execution before it waits: waking it would replay a long history. */
+  /** True if a session should continue as new before it waits: waking it would replay a long history. */
   continueBeforeSleep(): boolean;
   /** Runs a turn of a session, which an interrupt cancels: meanwhile `cancelRequested` is true once a caller has interrupted it. */
   inTurn<Result>(run: () => Promise<Result>): Promise<Result>;
-  /** Begins work that goes on while the session waits for a message. It must not reject. */
+  /** Begins work that runs while the session waits for a message. It must not reject. */
   beside<Outcome>(work: () => Promise<Outcome>): Beside<Outcome>;
   /** Resolves the agent of the session again, with the deps that the session has now. */
   refreshAgent(): Promise<Resolved>;
@@ -27,7 +27,7 @@ export interface SessionPorts extends RunPorts {
   readMessage(call: ReadCallInput): Promise<MessageContent>;
   /** Tells the run that keeps the session of the end of a turn. */
   turnEnded(runId: string, turn: number): Promise<void>;
-  /** Closes sessions that this one keeps. A turn that goes on ends first. */
+  /** Closes sessions that this one keeps. A running turn ends first. */
   closeKept(kept: readonly KeptAgent[]): Promise<void>;
   /** Called at the end of a turn of a session: cancels the children that no step waits for any more. */
   endChildren(state: RunState): Promise<void>;

@@ -28,7 +28,7 @@ function sumBelow(before: SpentBelow | undefined, { usage, toolCalls, runs }: Sp
   return { usage: addRunUsage(before.usage, usage), toolCalls: before.toolCalls + toolCalls, runs: before.runs + runs };
 }
 
-/** Returns the amounts of all turns of a session, the one that goes on included. */
+/** Returns the amounts of all turns of a session, the current one included. */
 export function spentBySession(state: RunState): SpentByTurns {
   const { session } = state;
   if (session === undefined) return countsOf(state);

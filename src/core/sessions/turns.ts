@@ -8,7 +8,7 @@ import type { OpenSession } from './open-session.ts';
 import { withTurn } from './spent.ts';
 
 /**
- * Begins a turn: what the limits of the agent count begins anew, and the conversation goes on. `number`: that of a later turn, if the
+ * Begins a turn: the counts of the agent's limits start at zero, and the conversation continues. `number`: that of a later turn, if the
  * run which keeps the session has given up those before it.
  */
 export function beginTurn(state: OpenSession, ports: Pick<RunPorts, 'now' | 'inbox'>, number = 0): void {

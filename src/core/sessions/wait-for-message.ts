@@ -3,11 +3,11 @@ import { fitsContinueAsNew } from '../loop/compaction/window-limit.ts';
 import { takeRequests } from '../loop/requests/messages.ts';
 import { clearConversation } from './clear-conversation.ts';
 import { beginTitle, giveUpTitle, recordTitle } from './name-session.ts';
-import { isAsked } from './next-turn.ts';
+import { hasMessage } from './take-next-turn.ts';
 import type { OpenSession } from './open-session.ts';
 import type { SessionPorts } from './session-ports.ts';
 
-/** The end of the wait. `ended`: the session is closed or cancelled. `continue`: it goes on waiting in the next execution. */
+/** The end of the wait. `ended`: the session is closed or cancelled. `continue`: it continues as new, and waits there. */
 export type Woken = 'message' | 'ended' | 'continue';
 
 /** Waits without a timer until there is a message to answer. */
@@ -45,11 +45,11 @@ export async function waitForMessage(state: OpenSession, ports: SessionPorts): P
 
 function wokenBy(state: OpenSession, ports: SessionPorts): Woken | undefined {
   if (ports.cancelRequested()) return 'ended';
-  if (isAsked(state, ports.inbox)) return 'message';
+  if (hasMessage(state, ports.inbox)) return 'message';
   return ports.inbox.closing === undefined ? undefined : 'ended';
 }
 
-/** True if the session goes on in the next execution before it waits. A state that is too large to be carried stays: the next turn compacts it. */
+/** True if the session continues as new before it waits. A state that is too large to be carried stays: the next turn compacts it. */
 function continuesBeforeSleep(state: OpenSession, ports: SessionPorts): boolean {
   if (!ports.continueBeforeSleep()) return false;
   forgetLargeJournal(state);

@@ -1,6 +1,6 @@
 import type { SessionLimits } from './session-limits.ts';
 
-/** The terms of a session: a run that stays open between its answers. */
+/** The part of the input of a run that makes it a session: it stays open between its answers. */
 export interface SessionInput {
   /** The limits of the whole session. Those of the agent hold for each turn. */
   limits?: SessionLimits;

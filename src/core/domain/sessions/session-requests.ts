@@ -1,4 +1,4 @@
-/** A request to interrupt the turn that goes on. */
+/** A request to interrupt the current turn. */
 export interface TurnInterrupt {
   /** The number of the turn. */
   turn: number;
@@ -13,7 +13,7 @@ export interface CloseRequest {
 
 /** Argument of the Update `interrupt`. */
 export interface InterruptInput {
-  /** Interrupts only this turn. Default: the one that goes on. */
+  /** Interrupts only this turn. Default: the current one. */
   turn?: number;
   reason?: string;
   by?: string;
@@ -22,7 +22,7 @@ export interface InterruptInput {
 /** Answer of the Update `interrupt`. */
 export interface InterruptReceipt {
   version: 1;
-  /** False if no such turn goes on: there is nothing to interrupt. */
+  /** False if no such turn is running: there is nothing to interrupt. */
   interrupted: boolean;
   /** The number of the turn. */
   turn?: number;
@@ -36,7 +36,7 @@ export interface CloseInput {
 /** Answer of the Update `close`. */
 export interface CloseReceipt {
   version: 1;
-  /** The number of the turn that goes on: the session closes after it. Absent if the session was idle. */
+  /** The number of the current turn: the session closes after it. Absent if the session was idle. */
   turn?: number;
 }
 

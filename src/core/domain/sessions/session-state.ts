@@ -17,7 +17,7 @@ export interface SessionState extends SessionInput {
   spent: SpentByTurns;
   /** The output of the last turn, if that is not the newest text of the model. */
   output?: JsonValue;
-  /** The turn that goes on. Absent between two turns. */
+  /** The current turn. Absent between two turns. */
   turn?: TurnBeginning;
   /** The number of turns that had begun at the last compaction. */
   compactedAt: number;
@@ -25,7 +25,7 @@ export interface SessionState extends SessionInput {
   idleSince?: number;
   /** The overrides of the start, for an agent that is resolved again. */
   overrides?: SessionOverrides;
-  /** The limits of a turn, if those of the turn that goes on, or else of the next one, have been raised. */
+  /** The limits of a turn, if those of the current turn, or else of the next one, have been raised. */
   unraised?: RunLimits;
   /** The agent is resolved again before the next turn. */
   refreshDue?: true;

@@ -13,7 +13,7 @@ export interface SessionView {
   title?: string;
   /** The number of turns that have begun. */
   turns: number;
-  /** The number of the turn that goes on. Absent while the session is idle. */
+  /** The number of the current turn. Absent while the session is idle. */
   turn?: number;
   /** The amounts of all turns; those beside this field are of the newest turn. */
   spent: SpentByTurns;
@@ -35,7 +35,7 @@ export interface TurnView {
   version: 1;
   /** The number of turns that have begun. */
   turns: number;
-  /** The number of the turn that goes on. Absent while the session is idle. */
+  /** The number of the current turn. Absent while the session is idle. */
   running?: number;
   /** The number of the first turn whose result this execution of the session has: earlier ones are in the histories before it. */
   firstTurn: number;

@@ -120,7 +120,7 @@ function byName({ toolCallsByName }: RunLimits, name: string): number | undefine
   return toolCallsByName !== undefined && Object.hasOwn(toolCallsByName, name) ? toolCallsByName[name] : undefined;
 }
 
-/** Raises limits of a run. Those of a session hold until the turn that goes on has ended, or else the next one. */
+/** Raises limits of a run. Those of a session hold until the current turn has ended, or else the next one. */
 export function raiseLimits(state: RunState, changes: LimitChanges): void {
   if (Object.keys(changes).length === 0) return;
   if (state.session !== undefined) state.session.unraised ??= state.limits;

@@ -29,7 +29,7 @@ export interface CarriedInbox {
   refused?: RefusedRequest[];
   /** A caller has closed the session. */
   closing?: CloseRequest;
-  /** A caller has interrupted the turn that goes on. */
+  /** A caller has interrupted the current turn. */
   turnInterrupt?: TurnInterrupt;
   /** The message of the run that keeps the session, before its turn has begun. */
   nextTurn?: NextTurnInput;

@@ -41,7 +41,7 @@ export class Inbox {
   cancelAsked: boolean;
   /** Set once a caller has closed a session: it ends with its turn. */
   closing: CloseRequest | undefined;
-  /** Set once a caller has interrupted the turn that goes on. */
+  /** Set once a caller has interrupted the current turn. */
   turnInterrupt: TurnInterrupt | undefined;
   /** The message of the run that keeps the session, before its turn has begun. */
   nextTurn: NextTurnInput | undefined;

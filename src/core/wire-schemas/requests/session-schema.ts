@@ -26,7 +26,7 @@ const TERMS: JsonObject = {
   refresh: { const: 'never' },
 };
 
-/** The JSON Schema of the terms of a session, as the input of a run has them. */
+/** The JSON Schema of the part of the input of a run that makes it a session. */
 export const SESSION_INPUT_SCHEMA: JsonObject = { type: 'object', properties: TERMS, additionalProperties: false };
 
 /** The JSON Schema of a carried session. */

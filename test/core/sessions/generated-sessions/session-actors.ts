@@ -7,7 +7,7 @@ import type { RunState } from '../../../../src/core/loop/state/run-state.ts';
 import type { MessageReceipt, UPDATES } from '../../../../src/core/protocol.ts';
 import type { InterruptReceipt } from '../../../../src/core/domain/sessions/session-requests.ts';
 import { isSession } from '../../../../src/core/sessions/open-session.ts';
-import { limitsOf } from '../../../../src/core/sessions/session-limit.ts';
+import { limitsOf } from '../../../../src/core/sessions/limit-reached.ts';
 import { call, message, tokens } from '../../loop/fakes/fake-ports.ts';
 import { FakeScheduler } from '../../loop/fakes/fake-scheduler.ts';
 import type { PlannedAnswer, PlannedRequest, PlannedSession } from './planned-session.ts';

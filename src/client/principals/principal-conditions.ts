@@ -12,8 +12,8 @@ export interface PrincipalFilter {
   user?: string;
 }
 
-/** The principal whose runs a client lists. */
-export interface Owner {
+/** The principal whose runs a client lists, and the key by which users are hashed. */
+export interface ListedPrincipal {
   /** The principal of the client; undefined if it lists all runs. */
   identity: Identity | undefined;
   userKey: string | undefined;
@@ -23,7 +23,7 @@ export interface Owner {
  * Returns the conditions of a list: those of its filter, or those of the principal of the client, which no filter widens. Throws a
  * UsageError for a filter that a client with a principal does not take.
  */
-export function ownedBy({ identity, userKey }: Owner, filter: PrincipalFilter & { query?: string }): string[] {
+export function principalConditions({ identity, userKey }: ListedPrincipal, filter: PrincipalFilter & { query?: string }): string[] {
   const shown = (user: string | undefined): string | undefined => (user === undefined ? undefined : publishedUser(user, userKey));
   if (identity === undefined) return [...is(SEARCH_ATTRIBUTES.tenant, filter.tenant), ...is(SEARCH_ATTRIBUTES.user, shown(filter.user))];
   const given = (['query', 'tenant', 'user'] as const).find(

@@ -1,24 +1,32 @@
 import type { Client } from '@temporalio/client';
 import { failEachIfUnreachable, failIfUnreachable } from '../../temporal/server-reachability.ts';
 import type { DecidedOn } from '../updates/decided-run.ts';
-import type { OwnRuns } from './own-runs.ts';
+import type { RunAccess } from './run-access.ts';
 
-/** A run as a client reaches it: every request is refused with `run_not_found` if it is the run of another principal. */
-export class ReachedRun {
+/** The things that a client knows about a run before it asks the server. */
+export interface KnownRun {
+  /** True if the workflow with its id is known to be a run of an agent. */
+  isRun?: boolean;
+  /** The access of the client to runs. Default: to all. */
+  access?: RunAccess;
+}
+
+/** A run to which a client sends only authorized requests: each is refused with `run_not_found` if the run is that of another principal. */
+export class AuthorizedRun {
   readonly #client: Client;
   readonly #runId: string;
-  readonly #own: OwnRuns | undefined;
+  readonly #access: RunAccess | undefined;
 
-  constructor(client: Client, runId: string, own: OwnRuns | undefined) {
+  constructor(client: Client, runId: string, access: RunAccess | undefined) {
     this.#client = client;
     this.#runId = runId;
-    this.#own = own;
+    this.#access = access;
   }
 
   /** Does the work. Throws `server_unreachable` if the server does not answer. */
   for<Value>(work: () => Promise<Value>): Promise<Value> {
     return failIfUnreachable(this.#client, async () => {
-      await this.#own?.require(this.#runId);
+      await this.#access?.require(this.#runId);
       return work();
     });
   }
@@ -27,18 +35,18 @@ export class ReachedRun {
   forDecision<Value>(about: DecidedOn, work: () => Promise<Value>): Promise<Value> {
     return this.for(async () => {
       const owner = typeof about === 'string' ? undefined : about.runId;
-      if (owner !== undefined) await this.#own?.require(owner);
+      if (owner !== undefined) await this.#access?.require(owner);
       return work();
     });
   }
 
   /** Yields the items. */
   forEach<Item>(items: AsyncGenerator<Item>): AsyncGenerator<Item> {
-    return failEachIfUnreachable(this.#client, this.#reached(items));
+    return failEachIfUnreachable(this.#client, this.#allowed(items));
   }
 
-  async *#reached<Item>(items: AsyncGenerator<Item>): AsyncGenerator<Item> {
-    await this.#own?.require(this.#runId);
+  async *#allowed<Item>(items: AsyncGenerator<Item>): AsyncGenerator<Item> {
+    await this.#access?.require(this.#runId);
     yield* items;
   }
 }

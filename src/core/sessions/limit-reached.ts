@@ -1,7 +1,7 @@
 import { checkSessionLimits, DEFAULT_SESSION_LIMITS, type SessionLimits } from '../domain/sessions/session-limits.ts';
+import { sessionTotals } from '../domain/sessions/session-totals.ts';
 import type { SessionLimitReached } from '../domain/sessions/session-views.ts';
 import { dollars } from '../domain/model/dollars.ts';
-import { addRunUsage } from '../domain/model/usage.ts';
 import type { OpenSession } from './open-session.ts';
 import { spentBySession } from './spent.ts';
 
@@ -14,13 +14,12 @@ export function limitsOf({ session }: Pick<OpenSession, 'session'>): Required<Se
 export function sessionLimitReached(state: OpenSession, now: number): SessionLimitReached | undefined {
   const { session } = state;
   const limits = limitsOf(state);
-  const { usage: own, below } = spentBySession(state);
-  const usage = below === undefined ? own : addRunUsage(own, below.usage);
+  const { tokens, cost } = sessionTotals(spentBySession(state));
   const used = {
     // A message that arrives during a turn belongs to that turn.
     turns: session.turn === undefined ? session.turns : session.turns - 1,
-    totalTokens: usage.totalTokens + (usage.estimated?.totalTokens ?? 0),
-    costUsd: (usage.costUsd ?? 0) + (usage.estimated?.costUsd ?? 0),
+    totalTokens: tokens,
+    costUsd: cost,
     elapsedMs: now - session.startedAt,
   };
   switch (checkSessionLimits(limits, used)) {

@@ -9,7 +9,7 @@ import type { OpenSession } from './open-session.ts';
 import type { SessionPorts } from './session-ports.ts';
 
 /** True if there is a message to answer. A session that a run keeps answers that run alone: other messages wait for its next turn. */
-export function isAsked({ parent }: OpenSession, inbox: Inbox): boolean {
+export function hasMessage({ parent }: OpenSession, inbox: Inbox): boolean {
   return parent?.kept ? inbox.nextTurn !== undefined : inbox.queued > 0;
 }
 
@@ -18,7 +18,7 @@ export function isAsked({ parent }: OpenSession, inbox: Inbox): boolean {
  * ending of the turn if the message cannot be read.
  */
 export async function readNextTurn(state: OpenSession, ports: SessionPorts, next: NextTurnInput): Promise<Ending | undefined> {
-  applyTerms(state, ports, next);
+  applyLimits(state, ports, next);
   // Awaited only on demand: in the sandbox every promise costs a stack trace.
   const message: MessageContent =
     next.content === undefined ? await readMessage(state, ports, next) : { type: 'read', content: next.content };
@@ -34,7 +34,7 @@ export async function readNextTurn(state: OpenSession, ports: SessionPorts, next
 }
 
 /** Gives the turn its part of the limits, and the policies of the run that keeps the session. */
-function applyTerms(state: OpenSession, ports: SessionPorts, { left, runs, permissions }: NextTurnInput): void {
+function applyLimits(state: OpenSession, ports: SessionPorts, { left, runs, permissions }: NextTurnInput): void {
   const { parent } = state;
   if (parent === undefined) return;
   if (left === undefined) delete parent.left;

@@ -7,8 +7,11 @@ import { runNotFound } from '../../temporal/run-outcome.ts';
 /** The runs that a client remembers, and the time for which it does: the id of a run that was deleted may be taken by another user. */
 const REMEMBERED = { max: 1_000, ttl: 60_000 };
 
-/** The runs that a client reaches: all, or those of its principal. The principal of a run never changes, so the client asks for it once a minute. */
-export class OwnRuns {
+/**
+ * The access of a client to runs: to all, or to those of its principal alone. The principal of a run never changes, so the client asks
+ * for it once a minute.
+ */
+export class RunAccess {
   readonly #client: Client;
   readonly #identity: Identity | undefined;
   readonly #known = new LRUCache<string, true>(REMEMBERED);
@@ -25,9 +28,9 @@ export class OwnRuns {
   }
 
   /**
-   * Throws `run_not_found` for the run of another principal, for a run of none, and for an id that does not exist: the three cannot be
-   * told apart. The first event of a run says whom it acts for, at once and without a worker: search attributes would lag, and any
-   * client could change them.
+   * Throws `run_not_found` for the run of another principal, for a run without a principal, and for an id that does not exist: the three
+   * cannot be told apart. The first event of a run says whom it acts for, at once and without a worker: search attributes would lag, and
+   * any client could change them.
    */
   async require(runId: string): Promise<void> {
     if (this.#identity === undefined || this.#known.has(runId)) return;
