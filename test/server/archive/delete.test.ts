@@ -54,12 +54,12 @@ test('deleting a run removes all its executions, its spilled results and its arc
           () => false,
           () => true,
         );
-    await until(isGone, `execution ${executionId} to be removed`, 60);
+    await until(isGone, `execution ${executionId} to be removed`, 180);
   }
   await expect(run.status()).rejects.toMatchObject({ code: 'run_not_found' });
   expect(await run.delete(stores)).toBe('not_found');
   await rm(directory, { recursive: true });
-}, 120_000);
+}, 300_000);
 
 test('an open run is not deleted, and the error says to cancel it first', async () => {
   await using testbed = await Testbed.open();
@@ -73,4 +73,4 @@ test('an open run is not deleted, and the error says to cancel it first', async 
   await run.cancel('to delete it');
   await run.result();
   expect(await run.delete()).toBe('deleted');
-}, 120_000);
+}, 300_000);

@@ -55,6 +55,6 @@ export async function forgetFirst(testbed: Testbed, runId: string, count: number
   }
   const isForgotten = async (executionId: string): Promise<boolean> => (await startedEvent(temporal, runId, executionId)) === undefined;
   for (const { executionId } of before.slice(0, count))
-    await until(() => isForgotten(executionId), 'the server to remove an execution', 60);
+    await until(() => isForgotten(executionId), 'the server to remove an execution', 180);
   return before[count]?.firstOffset ?? 0;
 }

@@ -30,7 +30,7 @@ test('events that the server has removed are named by their offsets, and the oth
   expect(await Array.fromAsync(run.events({ from }))).toHaveLength(8 - from);
   const { firstStep } = (await new RunChain(testbed.client.temporal, run.runId).executions())[0] ?? {};
   expect((await run.steps()).map(({ step }) => step)).toEqual([1, 2, 3, 4].slice(firstStep));
-}, 120_000);
+}, 300_000);
 
 test('if retention has removed the beginning of a run, the export names the missing offsets, and the command fails', async () => {
   await using testbed = await Testbed.open();
@@ -51,7 +51,7 @@ test('if retention has removed the beginning of a run, the export names the miss
         .map((line) => JSON.parse(line) as ExportLine),
     ).summary,
   ).toEqual(summary);
-}, 60_000);
+}, 300_000);
 
 test('an archived run is exported whole after the server has removed its beginning, and after it has removed all of it', async () => {
   await using testbed = await Testbed.open();
@@ -75,4 +75,4 @@ test('an archived run is exported whole after the server has removed its beginni
   // Only the workflow knows the id of the last event, and the archive got it from there.
   expect(archived.offsets).toEqual(whole.offsets);
   await rm(directory, { recursive: true });
-}, 180_000);
+}, 300_000);

@@ -22,7 +22,7 @@ test('deleting a run deletes the runs below it, and ends all of them first only 
       () => false,
       (error: { code?: string }) => error.code === 'run_not_found',
     );
-  for (const handle of [run, child]) await until(() => isGone(handle), `run ${handle.runId} to be removed`, 60);
+  for (const handle of [run, child]) await until(() => isGone(handle), `run ${handle.runId} to be removed`, 180);
   // Its id begins like that of a child, and it is none.
   expect((await other.status()).status).not.toBe('cancelled');
   expect(await run.delete({ end: true })).toBe('not_found');

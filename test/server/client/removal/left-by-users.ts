@@ -104,5 +104,5 @@ async function removedByServer({ temporal }: LonghaulClient, workflowId: string)
   for await (const { runId } of temporal.workflow.list({ query: `WorkflowId = "${workflowId}"` })) {
     await temporal.workflowService.deleteWorkflowExecution({ namespace, workflowExecution: { workflowId, runId } });
   }
-  await until(async () => (await runState(temporal, workflowId)) === 'gone', `run "${workflowId}" to be removed`, 60);
+  await until(async () => (await runState(temporal, workflowId)) === 'gone', `run "${workflowId}" to be removed`, 180);
 }
