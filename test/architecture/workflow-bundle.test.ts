@@ -44,4 +44,4 @@ test("a user's workflows are bundled beside agentRun, with their imports", async
   const bundle = await bundleWorkflows(root, userWorkflows);
   expect(bundle.workflowTypes).toEqual(['agentRun', 'measure', 'programRun']);
   expect(bundle.packages).toEqual([...PACKAGES, 'zod']);
-});
+}, 60_000);

@@ -55,13 +55,15 @@ export async function runSession(state: OpenSession, ports: SessionPorts, from: 
 async function openTurn(state: OpenSession, ports: SessionPorts): Promise<TurnEnd | undefined> {
   const refreshes = isRefreshDue(state, ports.now());
   const next = state.session.opens ? undefined : ports.inbox.takeNextTurn();
+  const { queued } = ports.inbox;
   beginTurn(state, ports, next?.turn);
   const ending = next && (await readNextTurn(state, ports, next));
   if (ending !== undefined) return { type: 'finish', ending };
   if (refreshes) await refreshAgent(state, ports);
   await compactAfterTurns(state, ports);
-  // However the turn ends, it has taken what it began for: the next one does not begin for the same messages again.
-  if (!ports.cancelRequested()) takeMessages(state, ports);
+  // However the turn ends, it has taken the messages that it began for: the next one does not begin for them again. Those that came after
+  // an interrupt are left to it.
+  takeMessages(state, ports, ports.cancelRequested() ? queued : undefined);
   return undefined;
 }
 

@@ -54,6 +54,29 @@ describe('a message that its turn ends without reading is answered in the next t
   });
 });
 
+test('a turn that is interrupted while its agent is resolved again has taken its message, and leaves a later one to the next turn', async () => {
+  const { state, events } = await runFakeSession({
+    model: [said('B')],
+    callers: [
+      (session) => {
+        session.update('refresh', {});
+        return says('a')(session);
+      },
+    ],
+    refreshed: [testSnapshot()],
+    duringRefresh: (session) => {
+      interrupts(session);
+      says('b')(session);
+    },
+  });
+  expect(state.turns).toMatchObject([
+    { turn: 1, status: 'cancelled', unanswered: ['b'] },
+    { turn: 2, status: 'completed', output: 'B' },
+  ]);
+  const order = events.flatMap(({ content: [item], turn }) => turn?.number ?? (item?.type === 'message' ? item.content : []));
+  expect(order).toEqual(['message a', 1, 'message b', 'B', 2]);
+});
+
 test('a message of which the model was sent the text is answered by its turn, also if that fails', async () => {
   const { state } = await runFakeSession({
     snapshot: testSnapshot({ tools: [testTool('look')] }),

@@ -143,7 +143,8 @@ async function interrupt({ testbed, session, deadline }: Held): Promise<void> {
     const status = await retryWhileDown('The status', deadline, () => session.status()).catch((error: unknown) => {
       throw new Error(`Before the interrupt: ${errorMessage(error)}`, { cause: error });
     });
-    const known = testbed.ledger.asks(session.id).length;
+    // Summaries are no steps.
+    const known = testbed.ledger.asks(session.id).filter(({ told }) => told.includes('callModel')).length;
     if (status.session?.turn === turn && known > status.session.spent.stepsUsed) break;
     if (Date.now() > deadline) throw new Error('The turn to interrupt did not begin');
     await pause(LOOK_EVERY_MS);

@@ -5,10 +5,10 @@ import { raiseLimits } from '../limits/limits.ts';
 import type { RunPorts } from '../ports.ts';
 import { noteError, recordEvent, type RunState } from '../state/run-state.ts';
 
-/** Records the queued messages in the order in which they were accepted. Returns true if there were any. */
-export function takeMessages(state: RunState, ports: RunPorts): boolean {
+/** Records the queued messages in the order in which they were accepted, or the first `count` of them. Returns true if there were any. */
+export function takeMessages(state: RunState, ports: RunPorts, count?: number): boolean {
   takeRequests(state, ports);
-  const messages = ports.inbox.take();
+  const messages = ports.inbox.take(count);
   if (messages.length > 0) noteUnchecked(state, state.window.through);
   for (const { content, timestamp } of messages) {
     recordEvent(state, ports, { author: 'user', content: [{ type: 'message', role: 'user', content }], timestamp });

@@ -156,11 +156,9 @@ export class Inbox {
     return unread;
   }
 
-  /** Removes and returns all queued messages, in the order of acceptance. */
-  take(): QueuedMessage[] {
-    const messages = this.#messages;
-    this.#messages = [];
-    return messages;
+  /** Removes and returns the oldest queued messages, by default all of them, in the order of acceptance. */
+  take(count = this.#messages.length): QueuedMessage[] {
+    return this.#messages.splice(0, count);
   }
 
   /** True if there is room for one more decision or raise beside those that are not yet applied. */
