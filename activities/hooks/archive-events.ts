@@ -5,7 +5,7 @@ import { LonghaulError } from '../../src/core/domain/errors/error.ts';
 import type { Event } from '../../src/core/domain/record/event.ts';
 import { recordsInOrder } from '../../src/core/domain/record/run-record.ts';
 import type { StepResult } from '../../src/core/domain/record/step.ts';
-import type { Principal } from '../../src/core/domain/run/principal.ts';
+import { identityOf, type Principal } from '../../src/core/domain/run/principal.ts';
 import { type ArchiveEventsInput, type ContextPage, QUERIES, type StepsPage } from '../../src/core/protocol.ts';
 import { boundedAttempt } from '../attempts/bounded-attempt.ts';
 import { queryRun, runIdOf } from '../run-queries/access.ts';
@@ -39,8 +39,7 @@ async function archiveExecution(runtime: ActivityRuntime, archive: ArchiveSink, 
 
 /** Returns the tenant and the user of a run, which never change. Claims are no part of it. */
 function actingFor({ tenant, user }: Principal = {}): Pick<ArchiveBatch, 'principal'> {
-  if (tenant === undefined && user === undefined) return {};
-  return { principal: { ...(tenant === undefined ? {} : { tenant }), ...(user === undefined ? {} : { user }) } };
+  return tenant === undefined && user === undefined ? {} : { principal: identityOf({ tenant, user }) };
 }
 
 /** Reads the execution from its own history, which has the events and steps that are too large for the answer of a query. */

@@ -6,7 +6,8 @@ import { UsageError } from '../core/domain/errors/error.ts';
 import type { RunRecord } from '../core/domain/record/run-record.ts';
 import { namespaceFolder, runFolder, writeWhole } from '../payload-store/run-folder.ts';
 import type { ArchiveBatch, ArchivedPrincipal, ArchiveSink } from './archive-sink.ts';
-import { isSameOwner, noteOwner, ownerOf } from './run-owner.ts';
+import { isSame } from '../core/domain/run/principal.ts';
+import { noteOwner, ownerOf } from './run-owner.ts';
 
 /** The options of a file archive. */
 export interface FileArchiveOptions {
@@ -52,7 +53,7 @@ async function runsOf(folder: string, whom: ArchivedPrincipal): Promise<string[]
   const runs: string[] = [];
   for (const name of await namesIn(folder)) {
     const owner = await ownerOf(path.join(folder, name));
-    if (owner !== undefined && isSameOwner(owner, whom)) runs.push(owner.runId);
+    if (owner !== undefined && isSame(owner, whom)) runs.push(owner.runId);
   }
   return runs;
 }

@@ -1,11 +1,11 @@
 import { readdir, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
-import type { Principal } from '../core/domain/run/principal.ts';
+import { type Identity, identityOf, isSame } from '../core/domain/run/principal.ts';
 import type { StoredRun } from '../payload-store/payload-store.ts';
 import { writeWhole } from '../payload-store/run-folder.ts';
 
 /** The run of a folder, and whom it acts for, as a file in the folder says: the name of a folder is not the id. */
-export type RunOwner = Pick<StoredRun, 'runId'> & Pick<Principal, 'tenant' | 'user'>;
+export type RunOwner = Pick<StoredRun, 'runId'> & Identity;
 
 const FILE = 'principal.json';
 
@@ -14,9 +14,9 @@ const FILE = 'principal.json';
  * user must not become part of that of another.
  */
 export async function noteOwner(folder: string, { runId, tenant, user }: RunOwner): Promise<void> {
-  const owner: RunOwner = { runId, ...(tenant === undefined ? {} : { tenant }), ...(user === undefined ? {} : { user }) };
+  const owner: RunOwner = { runId, ...identityOf({ tenant, user }) };
   const noted = await ownerOf(folder);
-  if (noted !== undefined && isSameOwner(noted, owner)) return;
+  if (noted !== undefined && isSame(noted, owner)) return;
   if (noted !== undefined) for (const name of await readdir(folder)) await rm(path.join(folder, name), { recursive: true, force: true });
   await writeWhole(path.join(folder, FILE), [JSON.stringify(owner)]);
 }
@@ -29,9 +29,4 @@ export async function ownerOf(folder: string): Promise<RunOwner | undefined> {
     if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) return undefined;
     throw error;
   }
-}
-
-/** True for the same tenant and the same user: an absent one is only the same as an absent one. */
-export function isSameOwner(one: Pick<Principal, 'tenant' | 'user'>, other: Pick<Principal, 'tenant' | 'user'>): boolean {
-  return one.tenant === other.tenant && one.user === other.user;
 }

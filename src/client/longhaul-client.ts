@@ -186,7 +186,7 @@ export class LonghaulClient {
     this.#checkAgent(agent);
     const given = principalOf(options);
     const whole = this.#forPrincipal({ ...options, ...(given === undefined ? {} : { principal: given }) });
-    const access = whole.principal === undefined ? this.#access : new RunAccess(this.temporal, identityOf(whole.principal));
+    const access = this.#access.narrowedTo(whole.principal);
     const run = this.#handle<unknown>(options.id, { access });
     const parts = { client: this.temporal, agent, run, onNotice: this.#options.onNotice ?? warn, ...this.#settings, access };
     const session: unknown = new SessionHandle(parts, whole);

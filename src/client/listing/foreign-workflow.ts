@@ -1,11 +1,11 @@
 import type { Client } from '@temporalio/client';
 import { LonghaulError } from '../../core/domain/errors/error.ts';
 import { shellCommand } from '../../core/hints/shell-command.ts';
-import { AGENT_RUN, PROGRAM_RUN } from '../../core/protocol.ts';
+import { isRunType } from './run-types.ts';
 
 /** Throws `not_a_run` for a workflow that is no run of an agent or a program, by its type. */
 export function requireRun(client: Client, workflowId: string, type: string): void {
-  if (type === AGENT_RUN || type === PROGRAM_RUN) return;
+  if (isRunType(type)) return;
   throw new LonghaulError(
     'not_a_run',
     `"${workflowId}" in namespace "${client.options.namespace}" is a workflow of type "${type}", and no run of an agent or a program: ` +

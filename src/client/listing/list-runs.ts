@@ -2,10 +2,11 @@ import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
 import { GRPC, grpcCode } from '../../temporal/grpc-code.ts';
 import { LonghaulError } from '../../core/domain/errors/error.ts';
 import type { RunStatus } from '../../core/domain/run/status.ts';
-import { AGENT_RUN, PROGRAM_RUN, SEARCH_ATTRIBUTES } from '../../core/protocol.ts';
+import { PROGRAM_RUN, SEARCH_ATTRIBUTES } from '../../core/protocol.ts';
 import { statusOf } from '../read/views.ts';
 import type { PrincipalFilter } from '../principals/principal-conditions.ts';
 import { quoted } from './quoted.ts';
+import { IS_RUN } from './run-types.ts';
 import { withoutMemos } from '../../temporal/without-memos.ts';
 
 /** The runs to list. */
@@ -73,8 +74,8 @@ export async function* listExecutions(client: Client, filter: ExecutionFilter = 
 
 function visibilityQuery({ agent, status, waitingFor, tag, query, workflowType, sessionOf, ...filter }: ExecutionFilter): string {
   // A run that continued as new has several executions, but is listed once.
-  const types = workflowType === undefined ? [AGENT_RUN, PROGRAM_RUN] : [workflowType];
-  const conditions = [`WorkflowType IN (${types.map(quoted).join(', ')})`, "ExecutionStatus != 'ContinuedAsNew'"];
+  const isOfType = workflowType === undefined ? IS_RUN : `WorkflowType IN (${quoted(workflowType)})`;
+  const conditions = [isOfType, "ExecutionStatus != 'ContinuedAsNew'"];
   if (agent !== undefined) conditions.push(`${SEARCH_ATTRIBUTES.agent} = ${quoted(agent)}`);
   if (status !== undefined) conditions.push(statusCondition(status));
   if (waitingFor !== undefined) conditions.push(waitingCondition(waitingFor));

@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { LRUCache } from 'lru-cache';
-import { type Identity, isSame } from '../../core/domain/run/principal.ts';
+import { type Identity, identityOf, isSame, type Principal } from '../../core/domain/run/principal.ts';
 import { executionBeginning } from '../../history/execution-beginning.ts';
 import { runNotFound } from '../../temporal/run-outcome.ts';
 
@@ -25,6 +25,11 @@ export class RunAccess {
   /** The principal of the runs; undefined if the client reaches all runs. */
   get identity(): Identity | undefined {
     return this.#identity;
+  }
+
+  /** Returns the access to the runs of a principal: this one if it is to those of a principal already, so that it keeps what it remembers. */
+  narrowedTo(principal: Principal | undefined): RunAccess {
+    return principal === undefined || this.#identity !== undefined ? this : new RunAccess(this.#client, identityOf(principal));
   }
 
   /**

@@ -7,6 +7,7 @@ import { missingThings } from '../start/missing-things.ts';
 import { runningCalls } from './running-calls.ts';
 import { requireRun } from '../listing/foreign-workflow.ts';
 import { runNotFound } from '../../temporal/run-outcome.ts';
+import { hasEndedAs } from '../../temporal/run-state.ts';
 import { withoutMemos } from '../../temporal/without-memos.ts';
 
 /** The state of the newest execution of a run. */
@@ -42,10 +43,8 @@ export class RunChain {
       const { status, runId, type } = description;
       requireRun(this.#client, this.#runId, type);
       const [running, missing] = await Promise.all([runningCalls(this.#client, description), missingThings(this.#client, description)]);
-      const closed = status.name !== 'RUNNING' && status.name !== 'CONTINUED_AS_NEW';
-      // During a switch, the newest may be the one that has just ended.
       const kind = type === PROGRAM_RUN ? 'program' : 'agent';
-      return { executionId: runId, kind, status: status.name, closed, running, missing };
+      return { executionId: runId, kind, status: status.name, closed: hasEndedAs(status.name), running, missing };
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) throw runNotFound(this.#client, this.#runId);
       throw error;

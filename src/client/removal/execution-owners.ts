@@ -5,7 +5,7 @@ import { executionBeginning } from '../../history/execution-beginning.ts';
 import { withoutMemos } from '../../temporal/without-memos.ts';
 import { quoted } from '../listing/quoted.ts';
 import { type Identity, isSame } from '../../core/domain/run/principal.ts';
-import { isRunType } from './run-types.ts';
+import { isRunType } from '../listing/run-types.ts';
 import { inBatches } from '../../temporal/in-batches.ts';
 
 /** The owner of an execution: the user in question, or another principal. */

@@ -2,7 +2,7 @@ import type { Client } from '@temporalio/client';
 import { SEARCH_ATTRIBUTES } from '../../core/protocol.ts';
 import { withoutMemos } from '../../temporal/without-memos.ts';
 import type { Identity } from '../../core/domain/run/principal.ts';
-import { IS_RUN } from './run-types.ts';
+import { IS_RUN } from '../listing/run-types.ts';
 
 /** Runs that are looked at to see in which form the server lists users. */
 const LOOKED_AT = 20;

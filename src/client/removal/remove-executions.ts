@@ -4,7 +4,7 @@ import { isGone } from '../../history/execution-chain.ts';
 import { withoutMemos } from '../../temporal/without-memos.ts';
 import { quoted } from '../listing/quoted.ts';
 import { RunChain } from '../read/chain.ts';
-import { IS_RUN } from './run-types.ts';
+import { IS_RUN } from '../listing/run-types.ts';
 
 /**
  * Has the server remove the executions of a run that has ended, which it does in the background, within a minute or so: all of them, or

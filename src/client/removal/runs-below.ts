@@ -2,7 +2,7 @@ import type { Client } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
 import { withoutMemos } from '../../temporal/without-memos.ts';
 import { quoted } from '../listing/quoted.ts';
-import { IS_RUN } from './run-types.ts';
+import { IS_RUN } from '../listing/run-types.ts';
 
 /** The place of a run in its tree, by the ids of runs. */
 export interface TreePlace {

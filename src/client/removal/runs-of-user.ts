@@ -5,7 +5,7 @@ import { withoutMemos } from '../../temporal/without-memos.ts';
 import type { Identity } from '../../core/domain/run/principal.ts';
 import { principalConditions } from '../principals/principal-conditions.ts';
 import type { ExecutionOwners } from './execution-owners.ts';
-import { IS_RUN } from './run-types.ts';
+import { IS_RUN } from '../listing/run-types.ts';
 
 /** The user whose runs are listed. */
 export interface ListedUser {

@@ -8,6 +8,7 @@ import { QUERIES } from '../../core/protocol.ts';
 import { readRun } from '../../history/read-run.ts';
 import { recordedTurn, turnOfEndedSession } from '../../history/recorded-turn.ts';
 import { runNotFound } from '../../temporal/run-outcome.ts';
+import { hasEndedAs } from '../../temporal/run-state.ts';
 import { sleep } from '../../temporal/waiting.ts';
 import { withoutMemos } from '../../temporal/without-memos.ts';
 import { queryLoadedRun, queryRun } from '../read/query-run.ts';
@@ -96,9 +97,7 @@ async function placeOf({ client, sessionId }: ReadSession): Promise<SessionPlace
   try {
     const { raw, runId, historyLength, status } = await withoutMemos(client).workflow.getHandle(sessionId).describe();
     const isAtRest = (raw.pendingActivities ?? []).length === 0 && !raw.pendingWorkflowTask;
-    // During a switch, the newest execution may be the one that has just ended.
-    const hasEnded = status.name !== 'RUNNING' && status.name !== 'CONTINUED_AS_NEW';
-    return { hasEnded, isAtRest, place: `${runId} ${historyLength}` };
+    return { hasEnded: hasEndedAs(status.name), isAtRest, place: `${runId} ${historyLength}` };
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) throw runNotFound(client, sessionId);
     throw error;

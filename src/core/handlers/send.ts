@@ -1,3 +1,4 @@
+import { isSame } from '../domain/run/principal.ts';
 import type { QueuedMessage } from '../domain/record/queued-message.ts';
 import { isParallel } from '../loop/flows/branch-input.ts';
 import type { RunState } from '../loop/state/run-state.ts';
@@ -59,8 +60,8 @@ function refusal(run: MessageReceiver, input: unknown, now: number): Refusal | u
 /** Returns the refusal of a message to the run of another principal: the sender must not learn that the run exists. */
 function ofAnother({ runId, state, principal }: MessageReceiver, sender: SendInput['principal']): Refusal | undefined {
   if (sender === undefined) return undefined;
-  const { tenant, user } = (state === undefined ? principal : state.principal) ?? {};
-  return sender.tenant === tenant && sender.user === user ? undefined : { code: 'run_not_found', message: `No run "${runId}"` };
+  const own = state === undefined ? principal : state.principal;
+  return isSame(sender, own ?? {}) ? undefined : { code: 'run_not_found', message: `No run "${runId}"` };
 }
 
 /** Returns the refusal of a message to a session that has reached one of its limits. */

@@ -1,5 +1,5 @@
 import { AGENT_RUN, PROGRAM_RUN } from '../../core/protocol.ts';
-import { quoted } from '../listing/quoted.ts';
+import { quoted } from './quoted.ts';
 
 const RUN_TYPES: readonly string[] = [AGENT_RUN, PROGRAM_RUN];
 
