@@ -1,5 +1,3 @@
-import { existsSync } from 'node:fs';
-import { fileArchive } from '../../../archive/file-archive.ts';
 import { LonghaulClient, type LonghaulClientOptions } from '../../../client/longhaul-client.ts';
 import { type Forgotten, type MissingStore, unnamedStores, USER_STORES } from '../../../client/removal/forget-options.ts';
 import { type ForgetPreview, previewForget } from '../../../client/removal/forget-preview.ts';
@@ -7,17 +5,13 @@ import { nameOfUser } from '../../../client/removal/nothing-found.ts';
 import { counted } from '../../../core/domain/content/text.ts';
 import { UsageError } from '../../../core/domain/errors/error.ts';
 import type { Principal } from '../../../core/domain/run/principal.ts';
-import { fileStore } from '../../../payload-store/file-store.ts';
 import type { CommandIo, ServerFlags } from '../../program/command.ts';
 import { memoryIn } from '../memory/memory-file.ts';
+import { type StoreFlags, storesIn } from './stores.ts';
 import { actingPrincipal, userKeyOf, withClient } from '../../with-client.ts';
 
 /** The options of `longhaul forget`. */
-export interface ForgetFlags extends ServerFlags {
-  /** The folder of a file archive. */
-  archive?: string;
-  /** The folder of a file store. */
-  payloadStore?: string;
+export interface ForgetFlags extends ServerFlags, StoreFlags {
   /** The file of a memory. */
   memory?: string;
   /** The stores that no worker has, with commas between them. */
@@ -62,16 +56,8 @@ export async function forget(io: CommandIo, flags: ForgetFlags): Promise<number>
   });
 }
 
-function namedStores({ archive, payloadStore, memory, without: list = '' }: ForgetFlags): NamedStores {
-  // A folder or file with a wrong name would be created, and the user remembered.
-  for (const [option, path] of Object.entries({ '--archive': archive, '--payload-store': payloadStore })) {
-    if (path !== undefined && !existsSync(path)) throw new UsageError(`${option} names "${path}", which does not exist`);
-  }
-  const stores: NamedStores['stores'] = {
-    ...(archive === undefined ? {} : { archive: fileArchive({ directory: archive }) }),
-    ...(payloadStore === undefined ? {} : { payloadStore: fileStore({ directory: payloadStore }) }),
-    ...(memory === undefined ? {} : { memory: memoryIn(memory) }),
-  };
+function namedStores({ memory, without: list = '', ...folders }: ForgetFlags): NamedStores {
+  const stores: NamedStores['stores'] = { ...storesIn(folders), ...(memory === undefined ? {} : { memory: memoryIn(memory) }) };
   const names = list === '' ? [] : list.split(',').map((name) => name.trim());
   const wrong = names.find((name) => !USER_STORES.some((store) => STORE_NAMES[store] === name));
   if (wrong !== undefined) throw new UsageError(`--without names "${wrong}": it takes ${listOf(USER_STORES)}, with commas between them`);
