@@ -1,0 +1,67 @@
+import type { Client } from '@temporalio/client';
+import type { LoadedDataConverter } from '@temporalio/common';
+import type { StreamEntry } from '../core/domain/stream/stream-entry.ts';
+
+/**
+ * Carries the live output of runs from workers to readers: `memoryStreams()`, `redisStreams()`, `heartbeatStreams()`, or one of your own,
+ * which `streamSinkConformance` of `longhaul/testing` checks. Give the same sink to the workers and to the clients.
+ */
+export interface StreamSink {
+  /** A short name, for logs and cursors. */
+  readonly name: string;
+  /** Opens the sink for a worker or a client. Must not wait for a connection. Throws a UsageError for options that cannot work. */
+  open(context: StreamSinkContext): StreamChannel;
+}
+
+/** The environment in which a sink is opened. */
+export interface StreamSinkContext {
+  namespace: string;
+  /** Converts and encodes content as in the history of a run: nothing may be stored outside the process in clear text that is encrypted there. */
+  dataConverter: LoadedDataConverter;
+  /** The client of the reader. Absent in a worker. */
+  client?: Client;
+  /** Writes a line for the operator: that entries are dropped, that the sink has recovered. */
+  log: (line: string) => void;
+}
+
+/** The attempt of an activity on whose behalf a worker publishes. */
+export interface PublishingActivity {
+  /** True if the run was started with `live: true`. */
+  live: boolean;
+  /** Sends a heartbeat of the activity, with these details about its stream. Each one is a call to the server. */
+  heartbeat(details: unknown): void;
+}
+
+/** An open sink. */
+export interface StreamChannel {
+  /**
+   * True if the entry `recorded` reaches the readers of all processes: they then ask a run only after such an entry. Otherwise they wait
+   * for news at the server.
+   */
+  readonly announces: boolean;
+  /**
+   * Publishes an entry about a run. Returns at once and never throws: an entry that cannot be sent at once is kept within a bound, and
+   * dropped beyond it. `activity` is present for deltas and attempts.
+   */
+  publish(runId: string, entry: StreamEntry, activity?: PublishingActivity): void;
+  /**
+   * Yields the entries of a run in the order of their publication: those behind `after`, or all that are kept, and then new ones until the
+   * signal is aborted. Never throws for a sink that is down: it goes on when the sink is there again. Yields `lost` where entries may be
+   * missing: `after` is unknown here, entries were removed, or the sink was away.
+   */
+  read(runId: string, options: ReadStreamOptions): AsyncIterable<StreamRead>;
+  /** Resolves if entries can be carried at this moment, and rejects with the reason otherwise: for readiness probes. */
+  health(): Promise<void>;
+  /** Ends the readers, and sends within a short time what is still kept. */
+  close(): Promise<void>;
+}
+
+/** The options of reading a run's entries. */
+export interface ReadStreamOptions {
+  /** The position of the last entry that was read, as this sink gave it, possibly in another process. */
+  after?: string;
+  signal: AbortSignal;
+}
+
+/** An entry with its position, which means something to its sink alone, or a place where entries may be missing. */
+export type StreamRead = { type: 'entry'; position: string; entry: StreamEntry } | { type: 'lost'; position?: string };
