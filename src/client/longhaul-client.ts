@@ -1,5 +1,4 @@
 import { type Client, Connection } from '@temporalio/client';
-import type { ArchiveSink } from '../archive/archive-sink.ts';
 import type { AnyAgent, GivenDepsOf, ResultOf } from '../define/agent-definition.ts';
 import { nonEmpty, requireKnown } from '../define/options/option-checks.ts';
 import type { SpilledContent } from '../core/domain/content/content.ts';
@@ -7,17 +6,17 @@ import { LonghaulError, UsageError } from '../core/domain/errors/error.ts';
 import type { JsonValue } from '../core/domain/json/json.ts';
 import type { ProgramResult } from '../core/domain/run/program-result.ts';
 import type { DefaultOutput } from '../core/domain/run/result.ts';
-import type { MemoryStore } from '../memory/memory-store.ts';
-import type { PayloadStore } from '../payload-store/payload-store.ts';
 import type { SavedContext } from '../core/saved/saved-context.ts';
 import { readSpilled } from '../payload-store/spill.ts';
 import { type ApprovalFilter, listApprovals, type RunApproval } from './listing/list-approvals.ts';
+import { CLIENT_OPTIONS, type LonghaulClientOptions } from './client-options.ts';
 import { listRuns, type ListFilter, type RunListEntry } from './listing/list-runs.ts';
 import { listSessions, type SessionFilter, type SessionListEntry } from './listing/list-sessions.ts';
 import { type SessionOf, SessionHandle } from './sessions/session-handle.ts';
 import { principalOf, type SessionOptions } from './sessions/session-options.ts';
 import { requireSdk } from '../temporal/require-sdk.ts';
 import { failIfUnreachable, failEachIfUnreachable } from '../temporal/server-reachability.ts';
+import { RunFeeds } from './stream/run-feeds.ts';
 import { type HandleOf, type ProgramHandle, RunHandle } from './run-handle.ts';
 import { startRun, type StartOptions } from './start/start-run.ts';
 import type { WaitOptions } from '../temporal/waiting.ts';
@@ -38,41 +37,6 @@ import { forget } from './removal/forget.ts';
 import { type Forgotten, type ForgetOptions, forgottenUser } from './removal/forget-options.ts';
 import { watchForWorker } from './start/worker-watch.ts';
 
-/** The options of a client. */
-export interface LonghaulClientOptions {
-  /** The task queue of runs that do not name one. Default `longhaul`. */
-  taskQueue?: string;
-  /** The agents that exist, if the caller knows them: a start of any other name is refused before it is sent. */
-  agents?: readonly AnyAgent[];
-  /** The store of results that are too large for the conversation: the same as that of the workers. */
-  payloadStore?: PayloadStore;
-  /** The archive to which workers write the records of runs. */
-  archive?: ArchiveSink;
-  /** The memory of the workers: `forget` removes the entries of the user from it. */
-  memory?: MemoryStore;
-  /**
-   * The key by which users are hashed (HMAC-SHA-256) in the search attribute `LonghaulUser`, which is in clear text otherwise: the same
-   * for all clients of the namespace.
-   */
-  userKey?: string;
-  /** Whom the client acts for: it reaches the runs of that principal alone. Default: all runs. See `as`. */
-  principal?: Principal;
-  /** Receives notices for the person who waits, for example that no worker polls. Default: a process warning. */
-  onNotice?: (line: string) => void;
-}
-
-/** All options by name: the compiler reports one that is added to the type and missing here. */
-export const CLIENT_OPTIONS: Record<keyof LonghaulClientOptions, true> = {
-  taskQueue: true,
-  agents: true,
-  payloadStore: true,
-  archive: true,
-  memory: true,
-  userKey: true,
-  principal: true,
-  onNotice: true,
-};
-
 /** Starts runs and finds them again. Made by `connect()`, or from an existing Temporal Client: `new LonghaulClient(client)`. */
 export class LonghaulClient {
   /** The Temporal Client underneath. */
@@ -80,6 +44,7 @@ export class LonghaulClient {
   readonly #options: LonghaulClientOptions;
   readonly #principal: Principal | undefined;
   readonly #access: RunAccess;
+  #feeds: RunFeeds;
   /** True for a client that another one has made: the connection is that of the other one. */
   #isShared = false;
 
@@ -92,6 +57,7 @@ export class LonghaulClient {
     this.temporal = client;
     this.#options = options;
     this.#principal = options.principal === undefined ? undefined : checkPrincipal(options.principal);
+    this.#feeds = new RunFeeds(client, { sink: options.streams, log: options.onNotice ?? warn });
     this.#access = new RunAccess(client, this.#principal === undefined ? undefined : identityOf(this.#principal));
   }
 
@@ -106,6 +72,7 @@ export class LonghaulClient {
     }
     const client = new LonghaulClient(this.temporal, { ...this.#options, principal });
     client.#isShared = true;
+    client.#feeds = this.#feeds;
     return client;
   }
 
@@ -256,13 +223,20 @@ export class LonghaulClient {
   /** Closes the connection to the server. A client made by `as` leaves it to the client that made it. */
   async close(): Promise<void> {
     if (this.#isShared) return;
+    await this.#feeds.close();
     const { connection } = this.temporal;
     if (connection instanceof Connection) await connection.close();
   }
 
   #handle<AgentOrOutput>(runId: string, known: KnownRun = {}): HandleOf<AgentOrOutput> {
     const { payloadStore, archive } = this.#options;
-    return new RunHandle(this.temporal, runId, { payloadStore, archive, access: this.#access, ...known }) as HandleOf<AgentOrOutput>;
+    return new RunHandle(this.temporal, runId, {
+      payloadStore,
+      archive,
+      access: this.#access,
+      feeds: this.#feeds,
+      ...known,
+    }) as HandleOf<AgentOrOutput>;
   }
 
   /** Returns the options of a start with the principal of the client. */

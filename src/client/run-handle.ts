@@ -4,9 +4,8 @@ import { requireKnown } from '../define/options/option-checks.ts';
 import type { ContentPart } from '../core/domain/content/content.ts';
 import type { Event } from '../core/domain/record/event.ts';
 import type { LimitOptions } from '../core/domain/agent/limit-options.ts';
-import type { Missing } from '../core/domain/errors/missing.ts';
 import { type ProgramResult, resultFrom } from '../core/domain/run/program-result.ts';
-import type { DefaultOutput, RunResult, RunResultFields } from '../core/domain/run/result.ts';
+import type { DefaultOutput, RunResult } from '../core/domain/run/result.ts';
 import type { StepResult } from '../core/domain/record/step.ts';
 import type { JsonValue } from '../core/domain/json/json.ts';
 import type { SavedContext } from '../core/saved/saved-context.ts';
@@ -38,14 +37,17 @@ import { requestCancel } from '../temporal/request-cancel.ts';
 import { type RetryOptions, type RetryReceipt, retryRun } from './retry/retry-run.ts';
 import type { RunApprovals } from './read/approvals.ts';
 import { checkRunId } from '../temporal/run-id.ts';
-import { runOutcome } from '../temporal/run-outcome.ts';
+import { AwaitedResult } from './read/awaited-result.ts';
 import { RunReader } from './read/reader.ts';
+import { RunFeeds } from './stream/run-feeds.ts';
+import type { StreamItem } from './stream/stream-item.ts';
+import { type StreamOptions, streamRun } from './stream/stream-run.ts';
 import { readTree } from './tree/read-tree.ts';
 import type { RunTree } from './tree/run-tree.ts';
 import { type TreeEvent, treeEvents, type TreeEventOptions } from './tree/tree-events.ts';
 import { updateRun, type UpdateOptions } from './updates/update.ts';
 import { sendMessage, type SendOptions } from './updates/send-message.ts';
-import { type WaitOptions, waitEnded, waitSignal } from '../temporal/waiting.ts';
+import type { WaitOptions } from '../temporal/waiting.ts';
 
 /** The options of a cancellation. */
 export interface CancelOptions {
@@ -77,16 +79,18 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
   readonly #reader: RunReader;
   readonly #stores: RunStores;
   readonly #allowed: AuthorizedRun;
-  #isRun: boolean;
+  readonly #result: AwaitedResult;
+  readonly #feeds: RunFeeds | undefined;
 
   /** `stores`: the other stores that hold parts of the run. */
-  constructor(client: Client, runId: string, { isRun = false, access, ...stores }: RunStores & KnownRun = {}) {
+  constructor(client: Client, runId: string, { isRun = false, access, feeds, ...stores }: RunStores & KnownRun = {}) {
     this.#client = client;
     this.runId = checkRunId(runId);
-    this.#isRun = isRun;
     this.#stores = stores;
     this.#allowed = new AuthorizedRun(client, this.runId, access);
+    this.#feeds = feeds;
     this.#reader = new RunReader(client, runId);
+    this.#result = new AwaitedResult(client, runId, this.#reader, isRun);
   }
 
   /**
@@ -95,15 +99,7 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
    */
   async result(options: WaitOptions & { steps?: boolean } = {}): Promise<RunResult<Output, Unfinished>> {
     requireKnown('"result"', options, ['steps', 'timeout', 'signal']);
-    return this.#allowed.for(async () => {
-      const fields = await this.#wait(options, async () => {
-        // The result of any workflow could be waited for. A run that this client started is known to be one.
-        if (!this.#isRun) await this.#reader.chain.newest();
-        this.#isRun = true;
-        return runOutcome(this.#client, this.runId);
-      });
-      return resultFrom(await this.#whole(fields, options.steps === true)) as RunResult<Output, Unfinished>;
-    });
+    return this.#allowed.for(async () => resultFrom(await this.#result.read(options)) as RunResult<Output, Unfinished>);
   }
 
   /** Returns the status of the run, with its step and usage. */
@@ -139,6 +135,16 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
   events(options: FollowOptions | TreeEventOptions = {}): AsyncGenerator<Event> {
     const events = 'tree' in options ? treeEvents(this.#client, this.runId, options) : this.#reader.events(options);
     return this.#allowed.forEach(events);
+  }
+
+  /**
+   * Yields what happens in the run as it happens, until it has ended: events and steps of its record, and before them pieces of answers
+   * as they arrive, if workers and client share a sink (`streams`). `cursor` of an item goes on behind it, in any process and at any time.
+   * Throws `invalid_cursor`, `history_removed`, `run_terminated`, `run_timed_out`, or the reason of the signal.
+   */
+  stream(options: StreamOptions = {}): AsyncGenerator<StreamItem> {
+    const feeds = this.#feeds ?? new RunFeeds(this.#client);
+    return this.#allowed.forEach(streamRun(feeds, this.runId, options));
   }
 
   /** Returns the context of the run as a document: its conversation, deps and counters. A run can be started from it, by `saved`. */
@@ -267,32 +273,5 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
 
   get #decided(): DecidedRun {
     return { client: this.#client, runId: this.runId, reader: this.#reader };
-  }
-
-  /** Adds the fields that the closing event leaves out, from the history. */
-  async #whole(fields: RunResultFields, steps: boolean): Promise<RunResultFields> {
-    const { outputTruncated, ...rest } = fields;
-    const recorded = outputTruncated ? await this.#reader.recordedResult() : undefined;
-    const output = recorded === undefined ? fields : { ...rest, output: recorded.output };
-    return steps ? { ...output, steps: await this.#reader.recordedSteps() } : output;
-  }
-
-  /** Returns the likely reasons why the run has not ended in time; none on an error, since the caller has waited long enough. */
-  async #missing(): Promise<Missing[]> {
-    const { missing } = await this.#reader.chain.newest().catch(() => ({ missing: [] }));
-    return missing;
-  }
-
-  async #wait<Value>(options: WaitOptions, work: () => Promise<Value>): Promise<Value> {
-    const signal = waitSignal(options);
-    if (signal === undefined) return work();
-    // The SDK waits forever with a signal that was aborted before the call.
-    signal.throwIfAborted();
-    try {
-      return await this.#client.withAbortSignal(signal, work);
-    } catch (error) {
-      if (!signal.aborted) throw error;
-      throw waitEnded(this.runId, options, options.signal?.aborted ? [] : await this.#missing());
-    }
   }
 }

@@ -45,6 +45,8 @@ export const QUERIES = {
   status: 'status',
   context: 'context',
   steps: 'steps',
+  /** Events and steps in one answer, for readers that follow a run. */
+  record: 'record',
   snapshot: 'snapshot',
   approvals: 'approvals',
   trace: 'trace',

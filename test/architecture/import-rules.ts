@@ -66,6 +66,12 @@ const ZONES: readonly Zone[] = [
   { files: 'src/payload-store/', may: ['src/core/'], packages: ['node:*', '@temporalio/common'] },
   { files: 'src/archive/', may: ['src/core/', 'src/payload-store/'], packages: ['node:*'] },
   { files: 'src/secrets/', may: ['src/core/'], packages: ['node:*'] },
+  {
+    files: 'src/streams/',
+    may: ['src/core/', 'src/temporal/'],
+    packages: ['node:*', '@temporalio/client', '@temporalio/common'],
+    packagesLazily: ['redis'],
+  },
   { files: 'src/log/', may: ['src/core/'], packages: ['node:*'] },
   { files: 'src/dev-server/', may: ['src/core/'], packages: ['node:*', 'env-paths', '@temporalio/client', '@temporalio/testing'] },
 
@@ -86,6 +92,11 @@ const ZONES: readonly Zone[] = [
     may: ['src/'],
     packages: ['zod', 'node:*', 'lru-cache', '@temporalio/client', '@temporalio/common', '@temporalio/envconfig'],
     packageTypes: ['@temporalio/proto'],
+  },
+  {
+    files: 'src/server/',
+    may: ['src/'],
+    packages: ['node:*', 'zod', 'hono', 'jose', 'lru-cache', '@temporalio/client', '@temporalio/common'],
   },
   {
     files: 'src/cli/',

@@ -1,6 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { failEachIfUnreachable, failIfUnreachable } from '../../temporal/server-reachability.ts';
 import type { DecidedOn } from '../updates/decided-run.ts';
+import type { RunFeeds } from '../stream/run-feeds.ts';
 import type { RunAccess } from './run-access.ts';
 
 /** The things that a client knows about a run before it asks the server. */
@@ -9,6 +10,8 @@ export interface KnownRun {
   isRun?: boolean;
   /** The access of the client to runs. Default: to all. */
   access?: RunAccess;
+  /** The feeds of runs that the client's readers share. */
+  feeds?: RunFeeds;
 }
 
 /** A run to which a client sends only authorized requests: each is refused with `run_not_found` if the run is that of another principal. */

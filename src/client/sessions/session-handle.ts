@@ -31,6 +31,8 @@ import { raiseLimits, type RaiseOptions } from '../updates/raise-limits.ts';
 import type { RunAccess } from '../principals/run-access.ts';
 import { AuthorizedRun } from '../principals/authorized-run.ts';
 import { principalAttributes } from '../principals/principal-attributes.ts';
+import type { StreamItem } from '../stream/stream-item.ts';
+import type { StreamOptions } from '../stream/stream-run.ts';
 import { answeringTurn } from './answering-turn.ts';
 import { type ReadSession, readTurn, waitForTurn } from './read-turn.ts';
 import { plainSessionLimits, SESSION_OPTIONS, type SessionLimitOptions, type SessionOptions, sessionInput } from './session-options.ts';
@@ -97,6 +99,11 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
       ...sessionMemo(workflow.memo, options),
       workflowId: id,
     });
+  }
+
+  /** Yields what happens in the session as it happens, over all its turns, until it is closed: see `RunHandle.stream`. */
+  stream(options: StreamOptions = {}): AsyncGenerator<StreamItem> {
+    return this.run.stream(options);
   }
 
   /**

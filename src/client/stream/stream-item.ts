@@ -13,13 +13,17 @@ export type StreamItemContent =
   | { type: 'event'; offset: number; event: Event }
   /** A step of the record. It follows the event that completed it. */
   | { type: 'step'; step: StepResult }
-  /** A provisional piece of output. `eventId` is the id of the event that will replace it; for `data` of a tool, that of the event with its call. */
-  | { type: 'delta'; step: number; attempt: number; eventId: string; delta: Delta }
   /**
-   * Another attempt of a call begins: it takes back the deltas of the attempts before it. With `offset`, the run was also sent back to an
-   * earlier step by `retry`: events from that offset on, and steps from that one on, are taken back too.
+   * A provisional piece of output. `eventId` is the id of the event that will replace it. With `callId` it belongs to a call, and `eventId`
+   * is that of the event with the call: the event with the result of the call replaces it.
    */
-  | { type: 'reset'; step: number; attempt: number; offset?: number }
+  | { type: 'delta'; step: number; attempt: number; eventId: string; callId?: string; delta: Delta }
+  /**
+   * Another attempt of a call begins: it takes back the deltas of the attempts before it, those of the model or those of `callId`. With
+   * `offset`, the run was sent back to an earlier step by `retry` since the cursor was made: all deltas, the events from that offset on and
+   * the steps from that one on are taken back.
+   */
+  | { type: 'reset'; step: number; attempt: number; callId?: string; offset?: number }
   /** Deltas may be missing here. Nothing of the record is: the next event holds everything. */
   | { type: 'gap' }
   /** The status of the run, at the beginning and after each change. */

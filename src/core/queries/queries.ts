@@ -10,6 +10,7 @@ import type { CallArgumentsQuestion, DataView, DecisionContent, DecisionQuestion
 import { childInput } from './child-input.ts';
 import { journalPage } from './journal-page.ts';
 import type { QueriedRun } from './queried-run.ts';
+import { recordPage, type RecordQuestion } from './record-page.ts';
 import { turnView } from './session-views.ts';
 import { approvalsPage, contextPage, statusView, stepsPage } from './views.ts';
 import { stepValues } from './step-values.ts';
@@ -38,6 +39,10 @@ export const QUERY_KINDS: Readonly<Record<keyof typeof QUERIES, QueryKind>> = {
     answer: (run, ask: From) => contextPage(run, offset(ask)),
   },
   steps: { description: 'A page of the recorded steps; {"from": index}', answer: (run, ask: From) => stepsPage(run, offset(ask)) },
+  record: {
+    description: 'The status, and a page of the events and steps; {"from": offset, "step": index}',
+    answer: (run, ask: RecordQuestion | null | undefined) => recordPage(run, ask ?? {}),
+  },
   approvals: {
     description: 'A page of the pending approvals, and the decisions that apply to further calls; {"from": index}',
     answer: (run, ask: From) => approvalsPage(run, offset(ask)),

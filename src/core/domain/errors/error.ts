@@ -65,6 +65,7 @@ export const ERROR_CODES = {
   archive_failed: { retryable: true, description: 'The archive could not keep or read what a run has recorded.' },
   payload_store_failed: { retryable: true, description: 'The payload store could not keep or read what a run has spilled.' },
   spilled_unavailable: { retryable: false, description: 'The payload store does not have what was spilled to it.' },
+  invalid_cursor: { retryable: false, description: 'The cursor is not one of that stream or list.' },
   wait_timeout: { retryable: true, description: 'The wait ended before the run did. The run goes on.' },
   // A payload cannot be encoded or read.
   encryption_key_missing: { retryable: true, description: 'This process has no encryption key of the id that a payload needs.' },

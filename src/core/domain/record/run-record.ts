@@ -31,7 +31,7 @@ export function* recordsInOrder({ firstOffset, events, firstStep, steps }: Recor
 }
 
 /** True for an event that completes a step: the last results of the calls of a response, or a response without calls. */
-function completesStep({ content, given, usage, interrupted, compaction, partial, failed, caller, title }: Event): boolean {
+export function completesStep({ content, given, usage, interrupted, compaction, partial, failed, caller, title }: Event): boolean {
   // The results of calls of code are parts of the step that runs the code.
   if (given || caller === 'code') return false;
   if (content.some(({ type }) => type === 'tool_result')) return !partial;

@@ -121,3 +121,21 @@ export interface StepsPage {
   steps: StepResult[];
   total: number;
 }
+
+/** Answer of the `record` query: what a run has recorded, from an event and a step on. */
+export interface RecordPage {
+  version: 1;
+  status: RunStatus;
+  /** Offset of the first event of the execution that answers. Earlier events are in earlier executions. */
+  firstOffset: number;
+  /** The events from the requested offset on. Empty also if the next one is too large for any answer. */
+  events: Event[];
+  /** The number of all events. */
+  total: number;
+  /** Index of the first step of the execution that answers. */
+  firstStep: number;
+  /** The steps from the requested index on. Empty also if the events leave no room for the next one. */
+  steps: StepResult[];
+  /** The number of all steps. */
+  totalSteps: number;
+}

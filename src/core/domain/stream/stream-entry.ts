@@ -14,8 +14,18 @@ export interface StreamedAttempt {
   callId?: string;
   /** The number of events that the run had recorded when the call was scheduled. */
   through: number;
-  /** 1-based. */
+  /** The sequence number of the activity in its execution: it orders the attempts of a call that is scheduled again. */
+  activity: number;
+  /** The attempt of that activity, 1-based. */
   attempt: number;
+}
+
+/** True if an attempt was made before another one of the same execution. */
+export function isBefore(
+  one: Pick<StreamedAttempt, 'activity' | 'attempt'>,
+  other: Pick<StreamedAttempt, 'activity' | 'attempt'>,
+): boolean {
+  return one.activity < other.activity || (one.activity === other.activity && one.attempt < other.attempt);
 }
 
 /** A fact about a run that a worker publishes for its readers. None of it enters history, and any of it may get lost. */

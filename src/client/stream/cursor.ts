@@ -1,0 +1,125 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { LonghaulError } from '../../core/domain/errors/error.ts';
+import type { RunStatus } from '../../core/domain/run/status.ts';
+
+/** Output of a call that a reader has seen, and that no event of the record has replaced yet. */
+export interface SeenOutput {
+  /** The index of the next delta. */
+  next: number;
+  /** The tag of the call; empty for a model call of an agent. */
+  call: string;
+  /** The tag of the execution. */
+  execution: string;
+  activity: number;
+  attempt: number;
+}
+
+/** The place of a reader in the stream of a run. Two readers that have read the same have the same place, whatever carried the deltas. */
+export interface StreamPlace {
+  /** Offset of the next event. */
+  offset: number;
+  /** Index of the next step. */
+  step: number;
+  /** The newest response of a model that was read: after a `retry` of the run, another one may be at its offset. */
+  response?: { offset: number; tag: string };
+  status?: RunStatus;
+  /** Live output, by the tag of its attempt. */
+  live: Map<string, SeenOutput>;
+  /** The tag of the execution whose end was read. */
+  ended?: string;
+}
+
+const VERSION = 1;
+const TAG_LENGTH = 10;
+
+/** Returns a short digest, by which cursors name what is long. */
+export function tagOf(...parts: readonly string[]): string {
+  return createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, TAG_LENGTH);
+}
+
+/** Returns the place of a reader that has read nothing. */
+export function beginning(): StreamPlace {
+  return { offset: 0, step: 0, live: new Map() };
+}
+
+/** Returns the cursor of an item that leads to a place. No other item has the same, even one that leads to the same place. */
+export function cursorAt(runId: string, { offset, step, response, status, live, ended }: StreamPlace): string {
+  const unique = randomBytes(6).toString('base64url');
+  const seen = [...live].map(([tag, { next, call, execution, activity, attempt }]) => [tag, next, call, execution, activity, attempt]);
+  const known = [response === undefined ? 0 : [response.offset, response.tag], status ?? 0, seen, ended ?? 0];
+  return Buffer.from(JSON.stringify([VERSION, tagOf(runId), offset, step, ...known, unique])).toString('base64url');
+}
+
+/** Returns the place behind the item with that cursor. Throws `invalid_cursor` for a text that is no cursor, and for one of another run. */
+export function placeOf(runId: string, cursor: string): StreamPlace {
+  const parts = partsOf(cursor);
+  if (parts === undefined) throw invalid(cursor, 'it is no cursor of a stream');
+  const [, run, offset, step, response, status, seen, ended] = parts;
+  if (run !== tagOf(runId)) throw invalid(cursor, `it belongs to another run than "${runId}"`);
+  return {
+    offset,
+    step,
+    ...(response === 0 ? {} : { response: { offset: response[0], tag: response[1] } }),
+    ...(status === 0 ? {} : { status }),
+    live: new Map(seen.map(([tag, next, call, execution, activity, attempt]) => [tag, { next, call, execution, activity, attempt }])),
+    ...(ended === 0 ? {} : { ended }),
+  };
+}
+
+type SeenParts = [tag: string, next: number, call: string, execution: string, activity: number, attempt: number];
+
+type Parts = [
+  version: 1,
+  run: string,
+  offset: number,
+  step: number,
+  response: 0 | [number, string],
+  status: 0 | RunStatus,
+  seen: SeenParts[],
+  ended: 0 | string,
+];
+
+function partsOf(cursor: string): Parts | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(Buffer.from(cursor, 'base64url').toString());
+  } catch {
+    return undefined;
+  }
+  return isParts(value) ? value : undefined;
+}
+
+function isParts(value: unknown): value is Parts {
+  if (!Array.isArray(value)) return false;
+  const [version, run, offset, step, response, status, seen, ended] = value as unknown[];
+  return (
+    version === VERSION &&
+    typeof run === 'string' &&
+    isCount(offset) &&
+    isCount(step) &&
+    (response === 0 || (isTuple(response, 2) && isCount(response[0]) && typeof response[1] === 'string')) &&
+    (status === 0 || typeof status === 'string') &&
+    Array.isArray(seen) &&
+    seen.every(isSeen) &&
+    (ended === 0 || typeof ended === 'string')
+  );
+}
+
+function isSeen(value: unknown): boolean {
+  if (!isTuple(value, 6)) return false;
+  const [tag, next, call, execution, activity, attempt] = value;
+  return [tag, call, execution].every((one) => typeof one === 'string') && [next, activity, attempt].every(isCount);
+}
+
+function isTuple(value: unknown, length: number): value is unknown[] {
+  return Array.isArray(value) && value.length === length;
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+}
+
+function invalid(cursor: string, why: string): LonghaulError {
+  const shown = JSON.stringify(cursor.slice(0, 40));
+  return new LonghaulError('invalid_cursor', `Cursor ${shown} cannot be used: ${why}. Leave it out to read from the beginning`);
+}

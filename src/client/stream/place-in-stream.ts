@@ -1,0 +1,168 @@
+import type { Event } from '../../core/domain/record/event.ts';
+import type { RunStatus } from '../../core/domain/run/status.ts';
+import { isBefore, type StreamedAttempt } from '../../core/domain/stream/stream-entry.ts';
+import { cursorAt, type StreamPlace, tagOf } from './cursor.ts';
+import type { FeedEntry } from './feed-log.ts';
+import type { StreamItem, StreamItemContent } from './stream-item.ts';
+
+/** The most attempts of calls whose live output a cursor names. A reader that follows more at once may see a delta again, or a gap. */
+const MOST_LIVE = 32;
+
+/** Moves the place of one reader, and makes its items: exactly those behind the place, each once. */
+export class PlaceInStream {
+  readonly #runId: string;
+  readonly #at: StreamPlace;
+
+  constructor(runId: string, place: StreamPlace) {
+    this.#runId = runId;
+    this.#at = place;
+  }
+
+  get offset(): number {
+    return this.#at.offset;
+  }
+
+  get step(): number {
+    return this.#at.step;
+  }
+
+  /** True if the place is behind what the reader has read. */
+  isBefore({ offset = 0, step = 0 }: { offset?: number; step?: number }): boolean {
+    return this.#at.offset < offset || this.#at.step < step;
+  }
+
+  /** Takes an entry, and yields the items that it means for this reader. `replacedAt`: offset of the event that has replaced its output. */
+  *take(entry: FeedEntry, replacedAt?: number): Generator<StreamItem> {
+    switch (entry.type) {
+      case 'event':
+        if (entry.offset === this.#at.offset) yield this.#event(entry);
+        return;
+      case 'step':
+        if (entry.index !== this.#at.step) return;
+        this.#at.step += 1;
+        yield this.#item({ type: 'step', step: entry.step });
+        return;
+      case 'attempt':
+        if (!this.#isPast(replacedAt)) yield* this.#attempt(entry);
+        return;
+      case 'delta':
+        if (!this.#isPast(replacedAt)) yield* this.#delta(entry);
+        return;
+      case 'gap':
+        if (entry.offset >= this.#at.offset) yield this.gap();
+        return;
+      case 'status':
+        if (entry.offset >= this.#at.offset) yield* this.status(entry.status);
+        return;
+      case 'end':
+        this.#at.ended = tagOf(entry.executionId);
+        this.#at.live.clear();
+        yield this.#item({ type: 'end', result: entry.result });
+        return;
+      case 'failed':
+        throw entry.error;
+    }
+  }
+
+  /** Takes back what was read of a run that has been sent back to an earlier step since. */
+  sentBack(): StreamItem {
+    Object.assign(this.#at, { offset: 0, step: 0 });
+    this.#at.live.clear();
+    delete this.#at.response;
+    delete this.#at.ended;
+    return this.#item({ type: 'reset', step: 1, attempt: 1, offset: 0 });
+  }
+
+  /** Notes that deltas were missed. */
+  gap(): StreamItem {
+    return this.#item({ type: 'gap' });
+  }
+
+  /** Notes the status of the run, if it has changed. */
+  *status(status: RunStatus): Generator<StreamItem> {
+    if (status === this.#at.status) return;
+    this.#at.status = status;
+    yield this.#item({ type: 'status', status });
+  }
+
+  /** True if the reader has read the event at that offset: the output that it has replaced means nothing to it any more. */
+  #isPast(replacedAt: number | undefined): boolean {
+    return replacedAt !== undefined && replacedAt < this.#at.offset;
+  }
+
+  #event({ offset, event }: FeedEntry & { type: 'event' }): StreamItem {
+    this.#at.offset += 1;
+    if (isResponse(event)) this.#at.response = { offset, tag: tagOf(event.id) };
+    this.#at.live.delete(tagOf(event.id));
+    for (const item of event.content) if (item.type === 'tool_result') this.#forgetCall(tagOf(item.toolCallId));
+    return this.#item({ type: 'event', offset, event });
+  }
+
+  *#attempt({ of, step }: FeedEntry & { type: 'attempt' }): Generator<StreamItem> {
+    if (this.#at.live.has(tagOfAttempt(of)) || this.#isOlder(of)) return;
+    const replaces = this.#forgetCall(callOf(of));
+    this.#see(of, 0);
+    if (replaces || of.attempt > 1) yield this.#reset(of, step);
+  }
+
+  *#delta({ of, step, index, delta }: FeedEntry & { type: 'delta' }): Generator<StreamItem> {
+    if (this.#isOlder(of)) return;
+    const seen = this.#at.live.get(tagOfAttempt(of));
+    if (seen === undefined && this.#forgetCall(callOf(of))) yield this.#reset(of, step);
+    const next = seen?.next ?? 0;
+    if (index < next) return;
+    if (index > next) {
+      this.#see(of, index);
+      yield this.gap();
+    }
+    this.#see(of, index + 1);
+    const { attempt, eventId, callId } = of;
+    yield this.#item({ type: 'delta', step, attempt, eventId, ...(callId === undefined ? {} : { callId }), delta });
+  }
+
+  /** True if the reader has seen a later attempt of the call. */
+  #isOlder(of: StreamedAttempt): boolean {
+    const call = callOf(of);
+    const execution = tagOf(of.executionId);
+    return [...this.#at.live.values()].some((seen) => seen.call === call && seen.execution === execution && isBefore(of, seen));
+  }
+
+  #reset({ attempt, callId }: StreamedAttempt, step: number): StreamItem {
+    return this.#item({ type: 'reset', step, attempt, ...(callId === undefined ? {} : { callId }) });
+  }
+
+  /** Forgets the live output of a call. True if there was some. */
+  #forgetCall(call: string): boolean {
+    const tags = [...this.#at.live].filter(([, seen]) => seen.call === call).map(([tag]) => tag);
+    for (const tag of tags) this.#at.live.delete(tag);
+    return tags.length > 0;
+  }
+
+  #see(of: StreamedAttempt, next: number): void {
+    const { live } = this.#at;
+    const tag = tagOfAttempt(of);
+    live.delete(tag);
+    live.set(tag, { next, call: callOf(of), execution: tagOf(of.executionId), activity: of.activity, attempt: of.attempt });
+    const [oldest] = live.keys();
+    if (live.size > MOST_LIVE && oldest !== undefined) live.delete(oldest);
+  }
+
+  #item(content: StreamItemContent): StreamItem {
+    return { ...content, cursor: cursorAt(this.#runId, this.#at) };
+  }
+}
+
+/** True for the answer of a model, whose id is the same however the record is read. */
+export function isResponse({ usage, failed, compaction, title }: Event): boolean {
+  return usage !== undefined && failed === undefined && compaction === undefined && title === undefined;
+}
+
+/** Returns the tag of an attempt: for a model call that of the event that will hold its answer. */
+function tagOfAttempt({ eventId, callId, attempt }: StreamedAttempt): string {
+  return callId === undefined ? tagOf(eventId) : tagOf(eventId, callId, `${attempt}`);
+}
+
+/** Returns the tag of a call; empty for the model call of an agent, of which there is one at a time. */
+function callOf({ callId }: StreamedAttempt): string {
+  return callId === undefined ? '' : tagOf(callId);
+}

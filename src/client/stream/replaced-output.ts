@@ -1,0 +1,46 @@
+import type { Event } from '../../core/domain/record/event.ts';
+import { isBefore, type StreamedAttempt } from '../../core/domain/stream/stream-entry.ts';
+
+/** The newest calls and responses that are known. Output of older ones is known to be replaced by its place in the record. */
+const MOST_KNOWN = 2_000;
+
+/** Knows which live output the record has replaced, and which attempts later ones have. */
+export class ReplacedOutput {
+  /** Offsets of the ends of model calls, in ascending order. */
+  #modelCalls: number[] = [];
+  /** Offsets of the results of calls, by the ids of the calls. */
+  readonly #results = new Map<string, number>();
+  readonly #newest = new Map<string, StreamedAttempt>();
+
+  /** Notes an event of the record. */
+  recorded(offset: number, event: Pick<Event, 'content' | 'usage' | 'compaction' | 'title'>): void {
+    const { usage, compaction, title } = event;
+    const endsModelCall = usage !== undefined && compaction === undefined && title === undefined;
+    if (endsModelCall) this.#modelCalls = [...this.#modelCalls, offset].toSorted((one, other) => one - other).slice(-MOST_KNOWN);
+    for (const item of event.content) if (item.type === 'tool_result') put(this.#results, item.toolCallId, offset);
+  }
+
+  /** Returns the offset of the event that has replaced the output of an attempt; undefined if there is none so far. */
+  offsetOf({ callId, through }: StreamedAttempt): number | undefined {
+    // An agent makes one model call at a time: the first one that ends is that one, whichever attempt has answered.
+    return callId === undefined ? this.#modelCalls.find((offset) => offset >= through) : this.#results.get(callId);
+  }
+
+  /** Notes output of an attempt. True if it is that of the newest attempt of its call, and the record has not replaced it. */
+  isLive(of: StreamedAttempt): boolean {
+    if (this.offsetOf(of) !== undefined) return false;
+    const call = of.callId ?? '';
+    const newest = this.#newest.get(call);
+    if (newest !== undefined && newest.executionId === of.executionId && isBefore(of, newest)) return false;
+    put(this.#newest, call, of);
+    return true;
+  }
+}
+
+/** Sets an entry as the newest one, and drops the oldest beyond the bound. */
+function put<Value>(map: Map<string, Value>, key: string, value: Value): void {
+  map.delete(key);
+  map.set(key, value);
+  const [oldest] = map.keys();
+  if (map.size > MOST_KNOWN && oldest !== undefined) map.delete(oldest);
+}

@@ -1,0 +1,233 @@
+import type { Client } from '@temporalio/client';
+import { isTerminal, type RunStatus } from '../../core/domain/run/status.ts';
+import type { RunResultFields } from '../../core/domain/run/result.ts';
+import type { StreamEntry } from '../../core/domain/stream/stream-entry.ts';
+import type { StreamChannel, StreamRead } from '../../streams/stream-sink.ts';
+import { sleep } from '../../temporal/waiting.ts';
+import { AwaitedResult } from '../read/awaited-result.ts';
+import { RunReader } from '../read/reader.ts';
+import { FeedLog } from './feed-log.ts';
+import { recordEntries } from './record-entries.ts';
+import { type RecordPlace, RecordPages } from './record-pages.ts';
+import { ReplacedOutput } from './replaced-output.ts';
+import { NewsOfRun } from './run-news.ts';
+
+/** The sources of a feed. */
+export interface FeedSources {
+  pages: Pick<RecordPages, 'read' | 'shared' | 'end'>;
+  news: Pick<NewsOfRun, 'look' | 'pauseMs'>;
+  /** Returns the newest execution. Rejects with `run_not_found` and `not_a_run`. */
+  newest(): Promise<{ executionId: string; closed: boolean }>;
+  /** Waits until the run has closed and returns its whole result. */
+  result(signal: AbortSignal): Promise<RunResultFields>;
+  /** True while workers announce what they record. */
+  announced(): boolean;
+  /** Yields what the sink carries. Absent: readers see the record alone. */
+  live?(signal: AbortSignal): AsyncIterable<StreamRead>;
+}
+
+/** Returns the sources of a feed on Temporal. */
+export function feedSources(client: Client, runId: string, channel: StreamChannel | undefined): FeedSources {
+  const reader = new RunReader(client, runId);
+  const { chain } = reader;
+  const awaited = new AwaitedResult(client, runId, reader, true);
+  return {
+    pages: new RecordPages(client, runId, chain),
+    news: new NewsOfRun(client, runId),
+    newest: () => chain.newest(),
+    result: (signal) => awaited.read({ signal }),
+    announced: () => channel?.announces ?? false,
+    ...(channel === undefined ? {} : { live: (signal) => channel.read(runId, { signal }) }),
+  };
+}
+
+/** The pause before a run is asked again whose answer lacks what was announced. */
+const NOT_YET_MS = 30;
+
+/** The most recorded events before the beginning of the feed that are read, to know which live output they have replaced. */
+const LOOKED_BACK = 50;
+
+/** Reads one run for all its readers in this process: its sink once, and its record when there is something new. */
+export class RunFeed {
+  readonly log = new FeedLog();
+  readonly replaced = new ReplacedOutput();
+  readonly #sources: FeedSources;
+  readonly #stopped = new AbortController();
+  /** The end of the record as far as the log holds it. */
+  #place: RecordPlace = { offset: 0, step: 0 };
+  #began: RecordPlace = { offset: 0, step: 0 };
+  /** Offset from which on events are known to have replaced live output. */
+  #knownFrom = 0;
+  #status: RunStatus | undefined;
+  #executionId: string | undefined;
+  /** Executions that are not the newest any more. */
+  readonly #left = new Set<string>();
+  /** The number of events that a worker has announced. */
+  #announced = 0;
+  /** True once a worker has announced the end: the workflow closes soon. */
+  #isEnding = false;
+  #isOver = false;
+  #pausing: AbortController | undefined;
+  #started: Promise<void> | undefined;
+
+  constructor(sources: FeedSources) {
+    this.#sources = sources;
+  }
+
+  /** The record of the run, page by page. */
+  get pages(): FeedSources['pages'] {
+    return this.#sources.pages;
+  }
+
+  /** Begins to read, and resolves with the place of the record at which the log begins. Rejects with `run_not_found` and `not_a_run`. */
+  async start(): Promise<RecordPlace> {
+    this.#started ??= this.#start().catch((error: unknown) => {
+      this.stop();
+      throw error;
+    });
+    await this.#started;
+    return this.#began;
+  }
+
+  /** True once the log has its last entry. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** The status of the run, as far as it is known. */
+  get status(): RunStatus | undefined {
+    return this.#status;
+  }
+
+  /** Ends the reading. */
+  stop(): void {
+    this.#isOver = true;
+    this.#stopped.abort();
+    this.#pausing?.abort();
+  }
+
+  async #start(): Promise<void> {
+    const [execution, end] = await Promise.all([this.#sources.newest(), this.pages.end(), this.#sources.news.look()]);
+    const { offset, step } = end;
+    this.#executionId = execution.executionId;
+    this.#began = { offset, step };
+    this.#place = { offset, step };
+    this.#knownFrom = offset;
+    if (!execution.closed) this.#show(end.status ?? 'running');
+    void this.#follow(execution.closed).catch((error: unknown) => {
+      if (this.#stopped.signal.aborted) return;
+      this.log.push({ type: 'failed', error });
+      this.stop();
+    });
+  }
+
+  async #follow(closed: boolean): Promise<void> {
+    const { signal } = this.#stopped;
+    if (closed) return this.#finish();
+    const reads = this.#sources.live?.(signal)[Symbol.asyncIterator]();
+    let read = reads?.next();
+    while (!signal.aborted) {
+      const pauseMs =
+        this.#announced > this.#place.offset ? NOT_YET_MS : this.#sources.news.pauseMs(this.#sources.announced() && !this.#isEnding);
+      this.#pausing = new AbortController();
+      const pause = sleep(pauseMs, this.#pausing.signal).catch(() => undefined);
+      const got = await Promise.race([pause, ...(read === undefined ? [] : [read])]);
+      this.#pausing.abort();
+      if (got === undefined) {
+        if (signal.aborted || (await this.#look())) break;
+      } else if (got.done) {
+        read = undefined;
+      } else {
+        await this.#take(got.value);
+        read = reads?.next();
+      }
+    }
+    if (!signal.aborted) await this.#finish();
+  }
+
+  /** Looks at the server. True if the run has ended. */
+  async #look(): Promise<boolean> {
+    const { closed, isNew } = await this.#sources.news.look();
+    if (closed) return true;
+    if (isNew || this.#announced > this.#place.offset) await this.#catchUp();
+    return false;
+  }
+
+  async #take(read: StreamRead): Promise<void> {
+    if (read.type === 'lost') {
+      this.log.push({ type: 'gap', offset: this.#place.offset });
+      return this.#catchUp();
+    }
+    return read.entry.type === 'recorded' ? this.#takeRecorded(read.entry) : this.#takeOutput(read.entry);
+  }
+
+  async #takeRecorded({ events, steps, status }: StreamEntry & { type: 'recorded' }): Promise<void> {
+    // An announcement of the time before the feed began, or of what a query has answered already.
+    if (events < this.#place.offset || steps < this.#place.step) return;
+    this.#announced = Math.max(this.#announced, events);
+    if (isTerminal(status)) this.#isEnding = true;
+    // The sink may hold older statuses: the run itself says which one it has.
+    if (events > this.#place.offset || steps > this.#place.step || status !== this.#status) await this.#catchUp();
+  }
+
+  /** Puts live output into the log, behind the events that came before it. */
+  async #takeOutput(entry: StreamEntry & { type: 'attempt' | 'delta' }): Promise<void> {
+    const { of } = entry;
+    if (!(await this.#isNewest(of.executionId))) return;
+    if (of.through > this.#place.offset) await this.#catchUp();
+    if (of.through < this.#knownFrom) await this.#lookBack(of.through);
+    if (of.through < this.#knownFrom || !this.replaced.isLive(of)) return;
+    this.log.push({ ...entry, step: this.#place.step + 1 });
+  }
+
+  /** True for the newest execution: no call goes on from one execution to the next. */
+  async #isNewest(executionId: string): Promise<boolean> {
+    if (executionId !== this.#executionId && !this.#left.has(executionId)) {
+      if (this.#executionId !== undefined) this.#left.add(this.#executionId);
+      ({ executionId: this.#executionId } = await this.#sources.newest());
+      if (executionId !== this.#executionId) this.#left.add(executionId);
+    }
+    return executionId === this.#executionId;
+  }
+
+  /** Learns which live output the record had replaced before the feed began. */
+  async #lookBack(offset: number): Promise<void> {
+    if (this.#knownFrom - offset > LOOKED_BACK) return;
+    const { events } = await this.pages.shared({ offset, step: this.#began.step });
+    for (const [index, event] of events.entries()) this.replaced.recorded(offset + index, event);
+    if (offset + events.length >= this.#knownFrom) this.#knownFrom = offset;
+  }
+
+  /** Reads what the record has beyond the log. */
+  async #catchUp(): Promise<void> {
+    for (;;) {
+      const stretch = await this.pages.read(this.#place);
+      const entries = recordEntries(this.#place, stretch);
+      for (const entry of entries) {
+        this.log.push(entry);
+        if (entry.type === 'event') this.replaced.recorded(entry.offset, entry.event);
+        if (entry.type === 'event') this.#place.offset = entry.offset + 1;
+        else this.#place.step = entry.index + 1;
+      }
+      if (stretch.isLast || entries.length === 0) {
+        if (stretch.status !== undefined && !isTerminal(stretch.status)) this.#show(stretch.status);
+        return;
+      }
+    }
+  }
+
+  async #finish(): Promise<void> {
+    const { steps: _, ...result } = await this.#sources.result(this.#stopped.signal);
+    await this.#catchUp();
+    const { executionId } = await this.#sources.newest();
+    this.#show(result.status);
+    this.log.push({ type: 'end', executionId, result });
+    this.stop();
+  }
+
+  #show(status: RunStatus): void {
+    if (status === this.#status) return;
+    this.#status = status;
+    this.log.push({ type: 'status', status, offset: this.#place.offset });
+  }
+}

@@ -1,0 +1,72 @@
+import type { Client } from '@temporalio/client';
+import type { StreamChannel, StreamSink } from '../../streams/stream-sink.ts';
+import { feedSources, RunFeed } from './run-feed.ts';
+
+/** The time for which a feed without readers goes on: a reader whose connection was cut is back soon. */
+const LINGER_MS = 2_000;
+
+/** The options of the feeds of a client. */
+interface FeedOptions {
+  /** The sink that carries live output. Absent: readers see the record alone. */
+  sink?: StreamSink | undefined;
+  /** Writes a line for the operator. */
+  log?: (line: string) => void;
+}
+
+/** The feeds of the runs that are followed in this process: one for each run, however many readers it has. */
+export class RunFeeds {
+  readonly #client: Client;
+  readonly #sink: StreamSink | undefined;
+  readonly #log: (line: string) => void;
+  readonly #feeds = new Map<string, { feed: RunFeed; readers: number }>();
+  #channel: StreamChannel | undefined;
+
+  constructor(client: Client, { sink, log = () => undefined }: FeedOptions = {}) {
+    this.#client = client;
+    this.#sink = sink;
+    this.#log = log;
+  }
+
+  /** Returns the feed of a run for one more reader, which must release it. */
+  follow(runId: string): { feed: RunFeed; release: () => void } {
+    const known = this.#feeds.get(runId);
+    const one = known === undefined || known.feed.isOver ? { feed: this.#newFeed(runId), readers: 0 } : known;
+    this.#feeds.set(runId, one);
+    one.readers += 1;
+    return { feed: one.feed, release: () => this.#release(runId, one) };
+  }
+
+  /** Resolves if live output can be carried at this moment; at once if there is no sink. */
+  async health(): Promise<void> {
+    await this.#open()?.health();
+  }
+
+  /** Ends all feeds, and closes the sink. */
+  async close(): Promise<void> {
+    for (const { feed } of this.#feeds.values()) feed.stop();
+    this.#feeds.clear();
+    await this.#channel?.close();
+    this.#channel = undefined;
+  }
+
+  #release(runId: string, one: { feed: RunFeed; readers: number }): void {
+    one.readers -= 1;
+    if (one.readers > 0) return;
+    const timer = setTimeout(() => {
+      if (one.readers > 0) return;
+      one.feed.stop();
+      if (this.#feeds.get(runId) === one) this.#feeds.delete(runId);
+    }, LINGER_MS);
+    timer.unref();
+  }
+
+  #newFeed(runId: string): RunFeed {
+    return new RunFeed(feedSources(this.#client, runId, this.#open()));
+  }
+
+  #open(): StreamChannel | undefined {
+    const { namespace, loadedDataConverter } = this.#client.options;
+    this.#channel ??= this.#sink?.open({ namespace, dataConverter: loadedDataConverter, client: this.#client, log: this.#log });
+    return this.#channel;
+  }
+}

@@ -1,0 +1,129 @@
+import { errorCode, LonghaulError } from '../../core/domain/errors/error.ts';
+import { requireKnown } from '../../define/options/option-checks.ts';
+import { beginning, placeOf, type StreamPlace, tagOf } from './cursor.ts';
+import type { FeedEntry } from './feed-log.ts';
+import { isResponse, PlaceInStream } from './place-in-stream.ts';
+import { recordEntries } from './record-entries.ts';
+import type { RecordPlace } from './record-pages.ts';
+import type { RunFeed } from './run-feed.ts';
+import type { RunFeeds } from './run-feeds.ts';
+import type { StreamItem } from './stream-item.ts';
+
+/** The options of a stream. */
+export interface StreamOptions {
+  /** The cursor of the item behind which the stream begins. Default: the beginning of the run. */
+  cursor?: string;
+  /** Ends the stream: the next item is not awaited any more, and the signal's reason is thrown. */
+  signal?: AbortSignal;
+}
+
+/** Yields the items of a run's stream, from a cursor on until the run has ended. Throws `invalid_cursor` and the errors of reading. */
+export async function* streamRun(feeds: Pick<RunFeeds, 'follow'>, runId: string, options: StreamOptions): AsyncGenerator<StreamItem> {
+  requireKnown('"stream"', options, ['cursor', 'signal']);
+  const { cursor, signal } = options;
+  const from = cursor === undefined ? beginning() : placeOf(runId, cursor);
+  signal?.throwIfAborted();
+  const { feed, release } = feeds.follow(runId);
+  const aborted = Promise.withResolvers<never>();
+  aborted.promise.catch(() => undefined);
+  const abort = (): void => aborted.reject(signal?.reason);
+  signal?.addEventListener('abort', abort, { once: true });
+  try {
+    for await (const item of new StreamReader(runId, feed, from).items(aborted.promise)) {
+      signal?.throwIfAborted();
+      yield item;
+    }
+  } finally {
+    signal?.removeEventListener('abort', abort);
+    release();
+  }
+}
+
+/** Reads the stream of a run for one reader. */
+class StreamReader {
+  readonly #runId: string;
+  readonly #feed: RunFeed;
+  readonly #from: StreamPlace;
+  readonly #place: PlaceInStream;
+
+  constructor(runId: string, feed: RunFeed, from: StreamPlace) {
+    this.#runId = runId;
+    this.#feed = feed;
+    this.#from = from;
+    this.#place = new PlaceInStream(runId, { ...from, live: new Map(from.live) });
+  }
+
+  /** Yields the items. `aborted` rejects to end the wait for the next one. */
+  async *items(aborted: Promise<never>): AsyncGenerator<StreamItem> {
+    const begun = await Promise.race([this.#feed.start(), aborted]);
+    const { log, replaced } = this.#feed;
+    if (await this.#wasSentBack()) yield this.#place.sentBack();
+    let position = log.first;
+    const joinedAt = log.next;
+    yield* this.#record(begun);
+    for (;;) {
+      if (position < log.first) {
+        // The log has dropped entries that this reader has not taken: the record holds all of them but the live output.
+        position = log.first;
+        yield this.#place.gap();
+      }
+      if (position === joinedAt && this.#feed.status !== undefined) yield* this.#place.status(this.#feed.status);
+      const { grown } = log;
+      const entry = log.at(position);
+      if (entry === undefined) {
+        await Promise.race([grown, aborted]);
+        continue;
+      }
+      position += 1;
+      yield* this.#upTo(entry);
+      if (entry.type === 'end' && this.#from.ended === tagOf(entry.executionId)) return;
+      yield* this.#place.take(entry, hasOutput(entry) ? replaced.offsetOf(entry.of) : undefined);
+      if (entry.type === 'end') return;
+    }
+  }
+
+  /** Yields what the record has before an entry of it. */
+  async *#upTo(entry: FeedEntry): AsyncGenerator<StreamItem> {
+    const until = placeBefore(entry);
+    if (until === undefined || !this.#place.isBefore(until)) return;
+    yield* this.#record(until);
+    if (!this.#place.isBefore(until)) return;
+    throw new LonghaulError('internal', `The record of run "${this.#runId}" ends before a place that was read already`);
+  }
+
+  /** Yields the record up to a place. */
+  async *#record(until: Partial<RecordPlace>): AsyncGenerator<StreamItem> {
+    while (this.#place.isBefore(until)) {
+      const at = { offset: this.#place.offset, step: this.#place.step };
+      const stretch = await this.#feed.pages.shared(at);
+      const entries = recordEntries(at, stretch);
+      for (const entry of entries) yield* this.#place.take(entry);
+      if (entries.length === 0) return;
+    }
+  }
+
+  /** True if the run does not have the response any more that the cursor names: `retry` has sent it back to a step before. */
+  async #wasSentBack(): Promise<boolean> {
+    const { response, step } = this.#from;
+    if (response === undefined) return false;
+    try {
+      const { events } = await this.#feed.pages.shared({ offset: response.offset, step });
+      const [found] = events;
+      return found === undefined || !isResponse(found) || tagOf(found.id) !== response.tag;
+    } catch (error) {
+      // The events behind the cursor may still be there.
+      if (errorCode(error) === 'history_removed') return false;
+      throw error;
+    }
+  }
+}
+
+function hasOutput(entry: FeedEntry): entry is FeedEntry & { type: 'attempt' | 'delta' } {
+  return entry.type === 'attempt' || entry.type === 'delta';
+}
+
+/** Returns the place that a reader must have reached to take an entry. */
+function placeBefore(entry: FeedEntry): Partial<RecordPlace> | undefined {
+  if (entry.type === 'event') return { offset: entry.offset };
+  return entry.type === 'step' ? { step: entry.index } : undefined;
+}

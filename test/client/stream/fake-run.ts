@@ -1,0 +1,116 @@
+import { type Event, newEvent } from '../../../src/core/domain/record/event.ts';
+import { newStep, type StepResult } from '../../../src/core/domain/record/step.ts';
+import { noUsage } from '../../../src/core/domain/model/usage.ts';
+import type { RunResultFields } from '../../../src/core/domain/run/result.ts';
+import type { RunStatus } from '../../../src/core/domain/run/status.ts';
+import type { StreamEntry } from '../../../src/core/domain/stream/stream-entry.ts';
+import type { FeedSources } from '../../../src/client/stream/run-feed.ts';
+import type { StreamRead } from '../../../src/streams/stream-sink.ts';
+
+/** A page holds few events, so that readers come to its end. */
+const PAGE_EVENTS = 3;
+
+/** A run in memory: its record, and what its workers publish. */
+export class FakeRun {
+  readonly events: Event[] = [];
+  readonly steps: StepResult[] = [];
+  status: RunStatus = 'running';
+  result: RunResultFields | undefined;
+  executionId = 'execution-1';
+  /** The number of pages that were read. */
+  reads = 0;
+  readonly #published: StreamRead[] = [];
+  readonly #waiting = new Set<() => void>();
+
+  /** Publishes an entry to the readers of all processes. */
+  publish(entry: StreamEntry): void {
+    this.#push({ type: 'entry', position: `${this.#published.length}`, entry });
+  }
+
+  /** Loses what the sink has kept so far. */
+  lose(): void {
+    this.#push({ type: 'lost' });
+  }
+
+  /** Records an event, and a step if it completes one. */
+  record(id: string, content: Event['content'], more: Partial<Event> = {}): void {
+    this.events.push({ ...newEvent({ id, now: 0 }, 'run-1', 'clerk', content), ...more });
+    if (more.usage !== undefined && !more.interrupted) this.steps.push(newStep(this.steps.length + 1));
+  }
+
+  announce(): void {
+    const { executionId, status } = this;
+    this.publish({ type: 'recorded', executionId, events: this.events.length, steps: this.steps.length, status });
+  }
+
+  end(): void {
+    this.status = 'completed';
+    this.result = {
+      version: 1,
+      runId: 'run-1',
+      agentName: 'clerk',
+      output: 'done',
+      status: 'completed',
+      stopReason: 'final_answer',
+      stepsUsed: this.steps.length,
+      usage: { ...noUsage(), llmCalls: this.steps.length },
+      toolCallsTotal: 0,
+      toolCallsByName: {},
+      startTime: null,
+      endTime: null,
+      durationSeconds: null,
+      error: null,
+      maxIterations: 10,
+    };
+    for (const wake of this.#waiting) wake();
+  }
+
+  /** Returns what one process reads the run by. */
+  sources(): FeedSources {
+    return {
+      pages: {
+        read: (place) => this.#page(place),
+        shared: (place) => this.#page(place),
+        end: async () => ({ offset: this.events.length, step: this.steps.length, status: this.status }),
+      },
+      news: {
+        pauseMs: () => 1,
+        look: async () => ({ executionId: this.executionId, closed: this.result !== undefined, isNew: true }),
+      },
+      newest: async () => ({ executionId: this.executionId, closed: this.result !== undefined }),
+      result: async () => {
+        if (this.result === undefined) throw new Error('The run has not ended');
+        return this.result;
+      },
+      announced: () => true,
+      live: (signal) => this.#live(signal),
+    };
+  }
+
+  async #page({ offset, step }: { offset: number; step: number }): ReturnType<FeedSources['pages']['read']> {
+    this.reads += 1;
+    await Promise.resolve();
+    const events = this.events.slice(offset, offset + PAGE_EVENTS);
+    const steps = this.steps.slice(step);
+    return { events, steps, isLast: offset + events.length >= this.events.length, status: this.status };
+  }
+
+  async *#live(signal: AbortSignal): AsyncGenerator<StreamRead> {
+    const stopped = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+    for (let next = 0; !signal.aborted;) {
+      const read = this.#published[next];
+      if (read === undefined) {
+        await Promise.race([stopped, new Promise<void>((resolve) => this.#waiting.add(resolve))]);
+        continue;
+      }
+      next += 1;
+      yield read;
+    }
+  }
+
+  #push(read: StreamRead): void {
+    this.#published.push(read);
+    for (const wake of this.#waiting) wake();
+    this.#waiting.clear();
+  }
+}

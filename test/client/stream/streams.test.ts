@@ -1,0 +1,112 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { fold, newView, type StreamView } from '../../../src/client/stream/fold.ts';
+import { feedsOf, type StreamItem } from './read-stream.ts';
+import { act, acts } from './acted-run.ts';
+import { FakeRun } from './fake-run.ts';
+
+/** A reader that waits for ever is reported with its plan, instead of as a test that does not end. */
+const BOUNDED: fc.Parameters<unknown> = { timeout: 10_000, interruptAfterTimeLimit: 60_000, markInterruptAsFailure: true };
+
+/** After how many items a reader is cut off each time; then it goes on with the cursor of the last one, in the same process or another. */
+const cuts = fc.array(fc.record({ items: fc.integer({ min: 1, max: 7 }), sameProcess: fc.boolean() }), { maxLength: 12 });
+
+const pause = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** What one reader has got over all its streams. */
+interface Reading {
+  view: StreamView;
+  items: StreamItem[];
+}
+
+describe('the stream of a run', () => {
+  it('shows the whole record once, and nothing twice, whatever is lost and wherever its readers are cut', async () => {
+    await fc.assert(
+      fc.asyncProperty(acts, fc.array(cuts, { minLength: 1, maxLength: 3 }), async (all, readers) => {
+        const run = new FakeRun();
+        const feeds = feedsOf(run);
+        const reading = readers.map((plan) => readWithCuts(run, feeds, plan));
+        await act(run, all, pause);
+        for (const { view, items } of await Promise.all(reading)) {
+          expect(view.events).toEqual(run.events);
+          expect(view.steps).toEqual(run.steps);
+          expect(view).toMatchObject({ live: [], status: 'completed', result: { output: 'done' } });
+          expect(offsetsOf(items)).toEqual(run.events.map((_, offset) => offset));
+          expect(new Set(items.map(({ cursor }) => cursor)).size).toBe(items.length);
+          expectDeltasOnce(items);
+        }
+      }),
+      { ...BOUNDED, numRuns: 300 },
+    );
+  }, 90_000);
+
+  it('holds every delta of an answer before its event, if nothing gets lost', async () => {
+    await fc.assert(
+      fc.asyncProperty(acts, cuts, async (all, plan) => {
+        const run = new FakeRun();
+        const lossless = all.flatMap((one) => (one.type === 'lost' ? [] : [one.type === 'answer' ? { ...one, lost: [] } : one]));
+        const feeds = feedsOf(run);
+        const reading = readWithCuts(run, feeds, plan);
+        await act(run, lossless, async () => {
+          for (let turn = 0; turn < 3; turn += 1) await pause();
+        });
+        const { items } = await reading;
+        expect(items.filter(({ type }) => type === 'gap')).toEqual([]);
+        expectWholeAnswers(items);
+      }),
+      { ...BOUNDED, numRuns: 100 },
+    );
+  }, 90_000);
+});
+
+async function readWithCuts(
+  run: FakeRun,
+  feeds: ReturnType<typeof feedsOf>,
+  plan: { items: number; sameProcess: boolean }[],
+): Promise<Reading> {
+  const items: StreamItem[] = [];
+  let view = newView();
+  let process = feeds;
+  for (const { items: most, sameProcess } of [...plan, { items: Infinity, sameProcess: false }]) {
+    let left = most;
+    for await (const item of process.stream(view.cursor)) {
+      items.push(item);
+      view = fold(view, item);
+      if (item.type === 'end') return { view, items };
+      left -= 1;
+      if (left === 0) break;
+    }
+    if (!sameProcess) process = feedsOf(run);
+  }
+  throw new Error('The stream has ended without an end');
+}
+
+function offsetsOf(items: readonly StreamItem[]): number[] {
+  return items.flatMap((item) => (item.type === 'event' ? [item.offset] : []));
+}
+
+/** The deltas of an attempt come in their order, each once, and none after the event that replaces them or after another attempt. */
+function expectDeltasOnce(items: readonly StreamItem[]): void {
+  const seen = new Set<string>();
+  const replaced = new Set<string>();
+  for (const item of items) {
+    if (item.type === 'event') replaced.add(item.event.id);
+    if (item.type !== 'delta') continue;
+    expect(replaced).not.toContain(item.eventId);
+    const text = JSON.stringify([item.eventId, item.callId, item.delta]);
+    expect(seen).not.toContain(text);
+    seen.add(text);
+  }
+}
+
+/** Folds the deltas, and compares what is live with the event that replaces it, wherever the reader has seen its deltas at all. */
+function expectWholeAnswers(items: readonly StreamItem[]): void {
+  let view = newView();
+  for (const item of items) {
+    const before = view.live.find(({ eventId }) => item.type === 'event' && eventId === item.event.id);
+    if (before !== undefined && item.type === 'event') {
+      expect(item.event.content).toEqual([{ type: 'message', role: 'assistant', content: before.text }]);
+    }
+    view = fold(view, item);
+  }
+}
