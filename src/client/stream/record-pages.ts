@@ -34,11 +34,15 @@ export interface RecordEnd extends RecordPlace {
 /** Pages that readers which begin at the same time share. */
 const KEPT_PAGES = { max: 8, ttl: 10_000 };
 
+/** The time for which history is read without asking first, once no worker has answered: each question takes seconds then. */
+const SILENT_MS = 5_000;
+
 /** Reads the record of a run page by page: from the workflow if a worker answers, and from history otherwise. */
 export class RecordPages {
   readonly #client: Client;
   readonly #runId: string;
   readonly #chain: RunChain;
+  #silentUntil = 0;
   readonly #kept = new LRUCache<string, Promise<RecordStretch>>(KEPT_PAGES);
 
   constructor(client: Client, runId: string, chain: RunChain) {
@@ -81,8 +85,11 @@ export class RecordPages {
     return { offset: read.firstOffset + read.events.length, step: read.firstStep + read.steps.length };
   }
 
-  #query({ offset, step }: RecordPlace): Promise<RecordPage | undefined> {
-    return queryRun<RecordPage>(this.#client, this.#runId, QUERIES.record, { from: offset, step });
+  async #query({ offset, step }: RecordPlace): Promise<RecordPage | undefined> {
+    if (Date.now() < this.#silentUntil) return undefined;
+    const answer = await queryRun<RecordPage>(this.#client, this.#runId, QUERIES.record, { from: offset, step });
+    if (answer === undefined) this.#silentUntil = Date.now() + SILENT_MS;
+    return answer;
   }
 
   async #fromHistory({ offset, step }: RecordPlace, answer: RecordPage | undefined): Promise<RecordStretch> {
