@@ -93,6 +93,12 @@ const ZONES: readonly Zone[] = [
     packages: ['zod', 'node:*', 'lru-cache', '@temporalio/client', '@temporalio/common', '@temporalio/envconfig'],
     packageTypes: ['@temporalio/proto'],
   },
+  // Only the protocols of others in folders of their own load packages of these.
+  {
+    files: 'src/server/',
+    may: ['src/core/', 'src/define/', 'src/temporal/', 'src/client/', 'src/require-node.ts'],
+    packages: ['node:*', 'zod', 'hono', 'lru-cache', '@temporalio/client', '@temporalio/common'],
+  },
   {
     files: 'src/server/',
     may: ['src/'],

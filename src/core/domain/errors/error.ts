@@ -3,6 +3,8 @@ import { memberOf, shownAsText } from './thrown.ts';
 /** A row of the table of errors. */
 interface ErrorRow {
   readonly retryable: boolean;
+  /** The status of the HTTP response that reports the error. Absent: 500. */
+  readonly httpStatus?: 400 | 401 | 403 | 404 | 405 | 409 | 410 | 413 | 415 | 422 | 429 | 503;
   readonly description: string;
   /** The severity of a failure of a step of a program, from 1 to 6. Only errors of steps have one. A row with a `seedName` alone is written without one. */
   readonly level?: 1 | 2 | 3 | 4 | 5 | 6;
@@ -12,61 +14,120 @@ interface ErrorRow {
 
 /**
  * Every way in which a run or a call can fail. A code is also the `type` of the ApplicationFailure that carries the error through
- * Temporal, so this table decides which failures are retried.
+ * Temporal, so this table decides which failures are retried. The HTTP service reports an error by its code, with the status of its row.
  */
 export const ERROR_CODES = {
   // The run cannot start or go on as it is.
-  invalid_input: { retryable: false, description: 'The input of the run does not have the expected shape.' },
+  invalid_input: { retryable: false, httpStatus: 422, description: 'The input of the run does not have the expected shape.' },
   // Facts about the worker that took the task: the run tries the task on other workers before it ends.
-  unknown_agent: { retryable: false, description: 'No agent of that name is registered in the workers that were waited for.' },
-  unknown_provider: { retryable: false, description: 'The workers that were waited for have no model provider of that name.' },
-  unknown_guardrail: { retryable: false, description: 'The workers that were waited for do not have a guardrail of the run.' },
-  unknown_tool: { retryable: false, description: 'The workers that were waited for do not have a tool of the run, or its MCP server.' },
-  unknown_hook: { retryable: false, description: 'The workers that were waited for do not have a hook of the run.' },
-  hook_denied: { retryable: false, description: 'A hook denied the model call.' },
-  invalid_agent: { retryable: false, description: 'The agent could not be resolved: its definition does not hold.' },
+  unknown_agent: {
+    retryable: false,
+    httpStatus: 422,
+    description: 'No agent of that name is registered in the workers that were waited for.',
+  },
+  unknown_provider: {
+    retryable: false,
+    httpStatus: 422,
+    description: 'The workers that were waited for have no model provider of that name.',
+  },
+  unknown_guardrail: {
+    retryable: false,
+    httpStatus: 422,
+    description: 'The workers that were waited for do not have a guardrail of the run.',
+  },
+  unknown_tool: {
+    retryable: false,
+    httpStatus: 422,
+    description: 'The workers that were waited for do not have a tool of the run, or its MCP server.',
+  },
+  unknown_hook: { retryable: false, httpStatus: 422, description: 'The workers that were waited for do not have a hook of the run.' },
+  hook_denied: { retryable: false, httpStatus: 403, description: 'A hook denied the model call.' },
+  invalid_agent: { retryable: false, httpStatus: 422, description: 'The agent could not be resolved: its definition does not hold.' },
   instructions_failed: { retryable: true, description: "The agent's function for its instructions threw." },
   invalid_output: { retryable: false, description: 'The answer did not fit the output schema in the attempts allowed.' },
-  payload_too_large: { retryable: false, description: 'A value is larger than Temporal stores in one payload.' },
-  transcript_unavailable: { retryable: true, description: 'The conversation could not be read from the workflow.' },
+  payload_too_large: { retryable: false, httpStatus: 413, description: 'A value is larger than Temporal stores in one payload.' },
+  transcript_unavailable: { retryable: true, httpStatus: 503, description: 'The conversation could not be read from the workflow.' },
   // Retryable because another worker of the queue may have it, for example during a deploy; attempts are bounded in any case.
-  secret_missing: { retryable: true, description: 'This worker has no value of a secret, or none that can be kept out of the history.' },
-  secret_unavailable: { retryable: true, description: 'A source of secrets failed or did not answer.' },
-  mcp_unreachable: { retryable: true, description: 'An MCP server of the agent cannot be reached, or does not list its tools.' },
+  secret_missing: {
+    retryable: true,
+
+    description: 'This worker has no value of a secret, or none that can be kept out of the history.',
+  },
+  secret_unavailable: { retryable: true, httpStatus: 503, description: 'A source of secrets failed or did not answer.' },
+  mcp_unreachable: {
+    retryable: true,
+    httpStatus: 503,
+    description: 'An MCP server of the agent cannot be reached, or does not list its tools.',
+  },
   internal: { retryable: false, description: 'A defect: code that must not throw has thrown.' },
   // A running run refuses what it was sent.
-  busy: { retryable: true, description: 'The run accepts no requests until it has continued in its next execution.' },
-  queue_full: { retryable: true, description: 'Too many messages wait in the queue of the run.' },
-  session_limit: { retryable: false, description: 'The session has reached one of its limits: it takes no messages until that is raised.' },
-  unknown_call: { retryable: false, description: 'No call of that id waits for a decision.' },
-  ambiguous_call: { retryable: false, description: 'Calls of that id wait in several runs: the decision has to name the run.' },
-  budget_exceeded: { retryable: false, description: 'The run has no more of that limit from the run above: raise the limit of the root.' },
-  digest_mismatch: { retryable: false, description: 'The decision was made on other arguments than the call has.' },
-  already_decided: { retryable: false, description: 'The call has been decided otherwise, or by another decision.' },
-  invalid_arguments: { retryable: false, description: 'The edited arguments or the answer do not fit the schema of the tool.' },
-  not_permitted: { retryable: false, description: 'The permissions of the run do not allow it.' },
-  not_authorized: { retryable: false, description: 'The worker does not allow this approver to decide.' },
-  authorization_failed: { retryable: true, description: 'The worker could not check if the approver may decide.' },
+  busy: { retryable: true, httpStatus: 503, description: 'The run accepts no requests until it has continued in its next execution.' },
+  queue_full: { retryable: true, httpStatus: 429, description: 'Too many messages wait in the queue of the run.' },
+  session_limit: {
+    retryable: false,
+    httpStatus: 409,
+    description: 'The session has reached one of its limits: it takes no messages until that is raised.',
+  },
+  unknown_call: { retryable: false, httpStatus: 404, description: 'No call of that id waits for a decision.' },
+  ambiguous_call: {
+    retryable: false,
+    httpStatus: 409,
+    description: 'Calls of that id wait in several runs: the decision has to name the run.',
+  },
+  budget_exceeded: {
+    retryable: false,
+    httpStatus: 409,
+    description: 'The run has no more of that limit from the run above: raise the limit of the root.',
+  },
+  digest_mismatch: { retryable: false, httpStatus: 409, description: 'The decision was made on other arguments than the call has.' },
+  already_decided: { retryable: false, httpStatus: 409, description: 'The call has been decided otherwise, or by another decision.' },
+  invalid_arguments: {
+    retryable: false,
+    httpStatus: 422,
+    description: 'The edited arguments or the answer do not fit the schema of the tool.',
+  },
+  not_permitted: { retryable: false, httpStatus: 403, description: 'The permissions of the run do not allow it.' },
+  not_authorized: { retryable: false, httpStatus: 403, description: 'The worker does not allow this approver to decide.' },
+  authorization_failed: { retryable: true, httpStatus: 503, description: 'The worker could not check if the approver may decide.' },
   notification_failed: { retryable: true, description: 'The notification about a pending approval failed.' },
-  resource_unavailable: { retryable: true, description: 'A live object of the worker, such as a pool, could not be opened.' },
+  resource_unavailable: {
+    retryable: true,
+    httpStatus: 503,
+    description: 'A live object of the worker, such as a pool, could not be opened.',
+  },
   verification_failed: { retryable: true, description: 'The tool could not say what became of a call whose answer was lost.' },
-  run_ended: { retryable: false, description: 'The run has ended: it takes no more messages.' },
+  run_ended: { retryable: false, httpStatus: 409, description: 'The run has ended: it takes no more messages.' },
   // The client cannot do what it was asked.
-  run_not_found: { retryable: false, description: 'The namespace has no run of that id.' },
-  not_a_run: { retryable: false, description: 'The workflow of that id is no run of an agent.' },
-  run_exists: { retryable: false, description: 'A run of that id exists already.' },
-  run_open: { retryable: false, description: 'The run is still going on.' },
-  history_removed: { retryable: false, description: 'The server has removed the beginning of the run: its retention period is over.' },
+  run_not_found: { retryable: false, httpStatus: 404, description: 'The namespace has no run of that id.' },
+  not_a_run: { retryable: false, httpStatus: 404, description: 'The workflow of that id is no run of an agent.' },
+  run_exists: { retryable: false, httpStatus: 409, description: 'A run of that id exists already.' },
+  run_open: { retryable: false, httpStatus: 409, description: 'The run is still going on.' },
+  history_removed: {
+    retryable: false,
+    httpStatus: 410,
+    description: 'The server has removed the beginning of the run: its retention period is over.',
+  },
   history_unreadable: { retryable: false, description: 'The loop of this release does not come to what the history of the run holds.' },
-  run_terminated: { retryable: false, description: 'An operator terminated the run: it has no result.' },
-  run_timed_out: { retryable: false, description: 'The server ended the run at a time-out of the workflow: it has no result.' },
-  namespace_not_found: { retryable: false, description: 'The Temporal server has no namespace of that name.' },
-  server_unreachable: { retryable: true, description: 'No Temporal server answers at that address, or it does not answer any more.' },
-  archive_failed: { retryable: true, description: 'The archive could not keep or read what a run has recorded.' },
-  payload_store_failed: { retryable: true, description: 'The payload store could not keep or read what a run has spilled.' },
-  spilled_unavailable: { retryable: false, description: 'The payload store does not have what was spilled to it.' },
-  invalid_cursor: { retryable: false, description: 'The cursor is not one of that stream or list.' },
-  wait_timeout: { retryable: true, description: 'The wait ended before the run did. The run goes on.' },
+  run_terminated: { retryable: false, httpStatus: 409, description: 'An operator terminated the run: it has no result.' },
+  run_timed_out: {
+    retryable: false,
+    httpStatus: 409,
+    description: 'The server ended the run at a time-out of the workflow: it has no result.',
+  },
+  namespace_not_found: { retryable: false, httpStatus: 503, description: 'The Temporal server has no namespace of that name.' },
+  server_unreachable: {
+    retryable: true,
+    httpStatus: 503,
+    description: 'No Temporal server answers at that address, or it does not answer any more.',
+  },
+  archive_failed: { retryable: true, httpStatus: 503, description: 'The archive could not keep or read what a run has recorded.' },
+  payload_store_failed: {
+    retryable: true,
+    httpStatus: 503,
+    description: 'The payload store could not keep or read what a run has spilled.',
+  },
+  spilled_unavailable: { retryable: false, httpStatus: 410, description: 'The payload store does not have what was spilled to it.' },
+  wait_timeout: { retryable: true, httpStatus: 503, description: 'The wait ended before the run did. The run goes on.' },
   // A payload cannot be encoded or read.
   encryption_key_missing: { retryable: true, description: 'This process has no encryption key of the id that a payload needs.' },
   decryption_failed: { retryable: false, description: 'A payload does not decrypt: the key is another one, or it was changed.' },
@@ -80,11 +141,11 @@ export const ERROR_CODES = {
   model_conflict: { retryable: true, description: 'The provider reports a conflict (409).' },
   model_request_too_large: { retryable: false, description: 'The request is too large for the provider (413).' },
   model_unprocessable: { retryable: false, description: 'The provider cannot process the request (422).' },
-  model_rate_limited: { retryable: true, description: 'The provider limits the rate (429).' },
+  model_rate_limited: { retryable: true, httpStatus: 503, description: 'The provider limits the rate (429).' },
   model_quota_exceeded: { retryable: false, description: 'The account has no quota or credit left (429 without a way back).' },
   model_server_error: { retryable: true, description: 'The provider failed (5xx).' },
   model_timeout: { retryable: true, description: 'The provider did not answer in time.' },
-  model_unreachable: { retryable: true, description: 'No connection to the provider, or it broke.' },
+  model_unreachable: { retryable: true, httpStatus: 503, description: 'No connection to the provider, or it broke.' },
   model_bad_response: { retryable: true, description: 'The answer of the provider is not what its API promises.' },
   model_error: { retryable: false, description: 'The model client failed in another way, and says that trying again is of no use.' },
   model_client_failed: { retryable: true, description: 'The model client threw an error that says nothing of its kind.' },
@@ -114,10 +175,20 @@ export const ERROR_CODES = {
     seedName: 'AxonRuntimeError',
     description: 'The agent or the program that the step runs did not complete.',
   },
-  memory_failed: { retryable: true, level: 5, seedName: 'AxonRuntimeError', description: 'The memory could not store or find a value.' },
+  memory_failed: {
+    retryable: true,
+    httpStatus: 503,
+    level: 5,
+    seedName: 'AxonRuntimeError',
+    description: 'The memory could not store or find a value.',
+  },
   memory_missing: { retryable: false, description: 'The program uses a memory, and the worker has none.' },
-  unknown_program: { retryable: false, description: 'No program of that name is registered in the workers that were waited for.' },
-  invalid_program: { retryable: false, description: 'The program has problems: it cannot run.' },
+  unknown_program: {
+    retryable: false,
+    httpStatus: 422,
+    description: 'No program of that name is registered in the workers that were waited for.',
+  },
+  invalid_program: { retryable: false, httpStatus: 422, description: 'The program has problems: it cannot run.' },
   // AXON knows it as a ValueError, without a severity.
   empty_answer: { retryable: false, seedName: 'ValueError', description: 'The model answered without any text.' },
   anchor_breach: { retryable: false, level: 3, seedName: 'AnchorBreachError', description: 'The answer breaches an anchor.' },
@@ -135,7 +206,20 @@ export const ERROR_CODES = {
     seedName: 'ExecutionTimeoutError',
     description: 'An attempt of the step took longer than its time-out.',
   },
-  memory_unavailable: { retryable: true, description: 'The memory of programs could not be read or written.' },
+  memory_unavailable: { retryable: true, httpStatus: 503, description: 'The memory of programs could not be read or written.' },
+  // The HTTP service does not do what it was asked.
+  malformed_request: { retryable: false, httpStatus: 400, description: 'The request cannot be read: it is no JSON, or no valid HTTP.' },
+  invalid_cursor: { retryable: false, httpStatus: 400, description: 'The cursor is none of the service, or that of another list.' },
+  unauthenticated: { retryable: false, httpStatus: 401, description: 'The request has no credentials, or wrong or expired ones.' },
+  forbidden: { retryable: false, httpStatus: 403, description: 'The credentials of the request do not allow it.' },
+  route_not_found: { retryable: false, httpStatus: 404, description: 'The service has nothing at that path.' },
+  method_not_allowed: { retryable: false, httpStatus: 405, description: 'The service does not take that method at that path.' },
+  body_too_large: { retryable: false, httpStatus: 413, description: 'The body of the request is larger than the service takes.' },
+  unsupported_media_type: { retryable: false, httpStatus: 415, description: 'The service does not read bodies of that type.' },
+  invalid_request: { retryable: false, httpStatus: 422, description: 'The request does not have the shape that its route takes.' },
+  key_reused: { retryable: false, httpStatus: 422, description: 'The idempotency key was used for another request.' },
+  rate_limited: { retryable: true, httpStatus: 429, description: 'The caller has made too many requests.' },
+  shutting_down: { retryable: true, httpStatus: 503, description: 'The process of the service is about to end.' },
 } as const satisfies Record<string, ErrorRow>;
 
 /** The identity of an error: compare codes, never classes, which do not survive Temporal or a second copy of a package. */

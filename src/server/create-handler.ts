@@ -1,0 +1,71 @@
+import { type Context, Hono } from 'hono';
+import type { LonghaulClient } from '../client/longhaul-client.ts';
+import { identifyCaller } from './identify-caller.ts';
+import { problemOf, type ReportError } from './problems/problem-of.ts';
+import { RequestError } from './problems/request-error.ts';
+import { ROUTES } from './routes/all-routes.ts';
+import { openapiRoute } from './routes/openapi-route.ts';
+import { stateRoutes } from './routes/server-routes.ts';
+import { allowedMethods } from './routing/allowed-methods.ts';
+import { mountRoutes } from './routing/mount-routes.ts';
+import type { ServerEnv } from './server-env.ts';
+import { type HandlerOptions, settingsOf } from './server-options.ts';
+
+/** Answers a request. Never rejects. */
+export type Handler = (request: Request) => Promise<Response>;
+
+/**
+ * Returns a function that answers HTTP requests about the runs of a client, for any server that has the `Request` and `Response` of
+ * the web. Throws a UsageError for unknown options.
+ *
+ * @example
+ * const handler = createHandler(await connect(), { agents: [clerk] });
+ * const response = await handler(new Request('http://localhost/v1/agents'));
+ */
+export function createHandler(client: LonghaulClient, options: HandlerOptions = {}): Handler {
+  const settings = settingsOf(options);
+  const { authenticate, onError = printError } = options;
+  const app = new Hono<ServerEnv>();
+  // Also for a request that no route takes.
+  app.use('*', async (context, next) => {
+    await next();
+    context.res.headers.set('cache-control', 'no-store');
+    context.res.headers.set('x-content-type-options', 'nosniff');
+  });
+  app.onError((error, context) => responseOf(error, context, onError));
+  app.notFound((context) => responseOf(notFound(app, context), context, onError));
+  const api = settings.prefix === '' ? app : app.basePath(settings.prefix);
+  // The only routes without credentials. Everything below this line has a caller.
+  const open = stateRoutes(client);
+  mountRoutes(api, [...open, openapiRoute([...ROUTES, ...open])], settings);
+  api.use('*', identifyCaller(client, authenticate));
+  mountRoutes(api, ROUTES, settings);
+  return async (request) => {
+    try {
+      return await app.fetch(request);
+    } catch (error) {
+      // The router hands over instances of Error alone.
+      return responseOf(error, { req: { method: request.method, path: new URL(request.url).pathname } }, onError);
+    }
+  };
+}
+
+/** Returns the refusal of a request that no route takes. */
+function notFound(app: Hono<ServerEnv>, { req }: Context<ServerEnv>): RequestError {
+  const methods = allowedMethods(app, req.path);
+  if (methods.length === 0) return new RequestError('route_not_found', 'The service has nothing at this path: see "/v1/openapi.json"');
+  const allow = methods.join(', ');
+  return new RequestError('method_not_allowed', `The path does not take "${req.method}": it takes ${allow}`, { headers: { allow } });
+}
+
+function responseOf(error: unknown, { req }: { req: { method: string; path: string } }, report: ReportError): Response {
+  const { problem, headers } = problemOf(error, { method: req.method, path: req.path }, report);
+  return new Response(JSON.stringify(problem), {
+    status: problem.status,
+    headers: { 'content-type': 'application/problem+json', ...headers },
+  });
+}
+
+function printError(error: unknown, { id, method, path }: Parameters<ReportError>[1]): void {
+  process.stderr.write(`${method} ${path} failed (${id}): ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+}

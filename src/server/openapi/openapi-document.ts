@@ -1,0 +1,161 @@
+import { z } from 'zod';
+import type { ErrorCode } from '../../core/domain/errors/error.ts';
+import { httpStatusOf } from '../problems/problem-of.ts';
+import type { ResponseDefinition, Route, RouteTag } from '../routing/route.ts';
+import { COMPONENTS } from '../schemas/component.ts';
+import { problem } from '../schemas/problem.ts';
+
+type Json = Record<string, unknown>;
+
+/** The refusals of every route that has a caller, and of every route that reads a body. */
+const OF_ALL: readonly ErrorCode[] = ['unauthenticated', 'forbidden', 'rate_limited', 'internal', 'server_unreachable'];
+const OF_BODIES: readonly ErrorCode[] = ['malformed_request', 'body_too_large', 'unsupported_media_type', 'invalid_request'];
+const OF_PUBLIC: readonly ErrorCode[] = ['internal'];
+const OF_PARAMETERS: readonly ErrorCode[] = ['invalid_request'];
+
+const TAGS: Record<RouteTag, string> = {
+  runs: 'Runs of agents and of programs: each is durable, and goes on without its caller.',
+  approvals: 'Calls that wait for a decision.',
+  sessions: 'Conversations that stay open between answers.',
+  programs: 'Programs: pipelines of steps, each run by a workflow.',
+  agents: 'The agents that the service knows.',
+  server: 'The service itself.',
+};
+
+/** Returns the OpenAPI 3.1 document of routes, from the definitions by which their requests are checked. */
+export function openapiDocument(routes: readonly Route[], prefix: string): Json {
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'Longhaul',
+      version: '1',
+      description: 'Durable AI agents on Temporal, over HTTP.',
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: prefix === '' ? '/' : prefix }],
+    security: [{ bearer: [] }],
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
+    paths: pathsOf(routes),
+    components: {
+      schemas: componentSchemas(),
+      securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'An API key, or a token.' } },
+    },
+  };
+}
+
+function pathsOf(routes: readonly Route[]): Json {
+  const paths: Record<string, Json> = {};
+  for (const route of routes) {
+    const { path, method } = route.definition;
+    paths[path] = { ...paths[path], [method.toLowerCase()]: operationOf(route) };
+  }
+  return paths;
+}
+
+function operationOf({ definition }: Route): Json {
+  const { id, tag, summary, description, scope, body, bodyIsOptional } = definition;
+  const parameters = parametersOf(definition);
+  const text = [description, scope === 'public' ? undefined : `Needs the scope \`${scope}\`.`].filter((one) => one !== undefined).join(' ');
+  return {
+    operationId: id,
+    tags: [tag],
+    summary,
+    ...(text === '' ? {} : { description: text }),
+    ...(scope === 'public' ? { security: [] } : {}),
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(body === undefined
+      ? {}
+      : { requestBody: { required: bodyIsOptional !== true, content: { 'application/json': { schema: schemaOf(body) } } } }),
+    responses: responsesOf(definition),
+  };
+}
+
+function parametersOf({ params, query, idempotencyKey }: Route['definition']): Json[] {
+  return [
+    ...listed(params, 'path'),
+    ...listed(query, 'query'),
+    ...(idempotencyKey === undefined
+      ? []
+      : [
+          {
+            name: 'Idempotency-Key',
+            in: 'header',
+            required: false,
+            description: idempotencyKey,
+            schema: { type: 'string', minLength: 1, maxLength: 255 },
+          },
+        ]),
+  ];
+}
+
+function listed(parameters: z.ZodObject | undefined, place: 'path' | 'query'): Json[] {
+  if (parameters === undefined) return [];
+  const { properties = {}, required = [] } = plainSchema(parameters) as { properties?: Record<string, Json>; required?: string[] };
+  return Object.entries(properties).map(([name, { description, ...schema }]) => ({
+    name,
+    in: place,
+    required: place === 'path' || required.includes(name),
+    ...(description === undefined ? {} : { description }),
+    schema,
+  }));
+}
+
+function responsesOf({ responses, problems, scope, body, params, query }: Route['definition']): Json {
+  const codes = [
+    ...problems,
+    ...(scope === 'public' ? OF_PUBLIC : OF_ALL),
+    ...(body === undefined ? [] : OF_BODIES),
+    ...(params === undefined && query === undefined ? [] : OF_PARAMETERS),
+  ];
+  const byStatus = Map.groupBy([...new Set(codes)], httpStatusOf);
+  const refusals = [...byStatus].map(([status, ofStatus]) => [status, refusal(ofStatus)] as const);
+  const given = Object.entries(responses).map(([status, response]) => [Number(status), responseOf(response)] as const);
+  return Object.fromEntries([...refusals, ...given].toSorted(([one], [other]) => one - other));
+}
+
+function responseOf({ description, schema, contentType = 'application/json', headers }: ResponseDefinition): Json {
+  const described = Object.entries(headers ?? {}).map(([name, text]) => [name, { description: text, schema: { type: 'string' } }]);
+  return {
+    description,
+    ...(described.length === 0 ? {} : { headers: Object.fromEntries(described) as Json }),
+    ...(schema === undefined ? {} : { content: { [contentType]: { schema: schemaOf(schema) } } }),
+  };
+}
+
+function refusal(codes: readonly ErrorCode[]): Json {
+  return {
+    description: codes.map((code) => `\`${code}\``).join(', '),
+    content: { 'application/problem+json': { schema: schemaOf(problem) } },
+  };
+}
+
+/** Returns a reference to a schema with a name, or else the schema itself. */
+function schemaOf(schema: z.ZodType): Json {
+  const id = COMPONENTS.get(schema)?.id;
+  return id === undefined ? plainSchema(schema) : { $ref: referenceTo(id) };
+}
+
+function referenceTo(id: string): string {
+  return `#/components/schemas/${id}`;
+}
+
+/** Returns a schema without a name. It has no others inside. */
+function plainSchema(schema: z.ZodType): Json {
+  const { $schema: _, additionalProperties: __, ...plain } = z.toJSONSchema(schema, { io: 'input', override: withoutSafeBounds });
+  return plain;
+}
+
+function componentSchemas(): Json {
+  const { schemas } = z.toJSONSchema(COMPONENTS, { io: 'input', uri: referenceTo, override: withoutSafeBounds });
+  return Object.fromEntries(
+    Object.entries(schemas)
+      .map(([id, { $schema: _, $id: __, ...schema }]) => [id, schema] as const)
+      .toSorted(([one], [other]) => (one < other ? -1 : 1)),
+  );
+}
+
+/** Leaves out the bounds of numbers that JavaScript can count with: they say nothing about the service. */
+function withoutSafeBounds({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
+  if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+  if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+}

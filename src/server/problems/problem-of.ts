@@ -1,0 +1,87 @@
+import { randomUUID } from 'node:crypto';
+import { ERROR_CODES, type ErrorCode, errorCode, errorMessage } from '../../core/domain/errors/error.ts';
+import { memberOf } from '../../core/domain/errors/thrown.ts';
+import { GRPC, grpcCode } from '../../temporal/grpc-code.ts';
+import type { RefusalParts, RequestProblem } from './request-error.ts';
+
+/** The body of a response that reports an error, as RFC 9457 has it. */
+export interface Problem {
+  type: string;
+  title: string;
+  status: number;
+  detail: string;
+  /** Names the occurrence in the log of the service. Present if the error is not told to the caller. */
+  instance?: string;
+  code: ErrorCode;
+  errors?: readonly RequestProblem[];
+}
+
+/** A problem, with the headers of its response. */
+export interface Refusal {
+  problem: Problem;
+  headers: Record<string, string>;
+}
+
+/** Reports an error that the caller is not told, under the id in the problem. */
+export type ReportError = (error: unknown, occurrence: { id: string; method: string; path: string }) => void;
+
+/** Returns the HTTP status of an error by its code. */
+export function httpStatusOf(code: ErrorCode): number {
+  const row = ERROR_CODES[code];
+  return 'httpStatus' in row ? row.httpStatus : 500;
+}
+
+/** Errors of the service itself whose messages are for the caller. Those of other ones name addresses, keys and causes. */
+const TOLD = new Set<ErrorCode>(['busy', 'wait_timeout', 'shutting_down']);
+
+/** The seconds after which a caller may try again, by the code; otherwise `RETRY_AFTER_SECONDS`. */
+const SHORT_WAITS: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['busy', 'queue_full', 'rate_limited', 'shutting_down']);
+const RETRY_AFTER_SECONDS = { short: 1, usual: 5 };
+
+/**
+ * Returns the problem for any thrown value. The message of an error without a code, and of one that the caller can do nothing about,
+ * is reported to the operator under an id and not told to the caller.
+ */
+export function problemOf(error: unknown, request: { method: string; path: string }, report: ReportError): Refusal {
+  const code = codeOf(error);
+  const status = httpStatusOf(code);
+  const isTold = status < 500 || TOLD.has(code);
+  const parts = partsOf(error);
+  const id = isTold ? undefined : randomUUID();
+  if (id !== undefined) report(error, { id, ...request });
+  const problem: Problem = {
+    type: `urn:longhaul:problem:${code}`,
+    title: ERROR_CODES[code].description,
+    status,
+    detail: isTold ? detailOf(code, error) : `${ERROR_CODES[code].description} The service has logged it as ${id}.`,
+    ...(id === undefined ? {} : { instance: `urn:uuid:${id}` }),
+    code,
+    ...(parts.errors === undefined ? {} : { errors: parts.errors }),
+  };
+  return { problem, headers: { ...parts.headers, ...retryAfter(code, status, parts) } };
+}
+
+/** Returns the code of an error. A mistake of a developer, thrown by the client, is one of the caller of the service. */
+function codeOf(error: unknown): ErrorCode {
+  const code = errorCode(error);
+  if (code !== undefined) return code;
+  if (memberOf(error, 'name') === 'UsageError') return 'invalid_input';
+  return grpcCode(error) === GRPC.resourceExhausted ? 'busy' : 'internal';
+}
+
+function detailOf(code: ErrorCode, error: unknown): string {
+  // The client's own message names the namespace, and a command that the caller may not have.
+  if (code === 'run_not_found') return 'The service has no run of that id for this caller.';
+  return grpcCode(error) === undefined ? errorMessage(error) : ERROR_CODES[code].description;
+}
+
+function partsOf(error: unknown): RefusalParts {
+  const parts = memberOf(error, 'parts');
+  return typeof parts === 'object' && parts !== null && memberOf(error, 'name') === 'RequestError' ? parts : {};
+}
+
+function retryAfter(code: ErrorCode, status: number, { retryAfterSeconds }: RefusalParts): Record<string, string> {
+  if (status !== 429 && status !== 503) return {};
+  const usual = SHORT_WAITS.has(code) ? RETRY_AFTER_SECONDS.short : RETRY_AFTER_SECONDS.usual;
+  return { 'retry-after': String(Math.max(1, Math.ceil(retryAfterSeconds ?? usual))) };
+}

@@ -1,0 +1,37 @@
+import { z } from 'zod';
+import { errorCode } from '../../core/domain/errors/error.ts';
+import { type Duration, milliseconds } from '../../core/domain/run/duration.ts';
+import type { WaitOptions } from '../../temporal/waiting.ts';
+
+/** The longest time that a request waits, in milliseconds: proxies end one that says nothing for longer. */
+export const LONGEST_WAIT_MS = 60_000;
+
+/** The query parameter of a route that can wait. */
+export const waitParameter = z
+  .string()
+  .regex(/^\d+(?:\.\d+)?(?:ms|s|m)$/)
+  .describe('The longest time to wait for the end, such as `30s`. More than 60 seconds count as 60. Default: none.');
+
+/** Returns the milliseconds of a wait; 0 for none. */
+export function waitMs(wait: string | undefined): number {
+  if (wait === undefined) return 0;
+  return Math.min(milliseconds(wait as Duration, 'wait', { least: 0 }), LONGEST_WAIT_MS);
+}
+
+/**
+ * Waits for a value within the time of a request. Undefined if it is not there in time, and if the service is about to end: the caller
+ * asks again.
+ */
+export async function withinWait<Value>(
+  ms: number,
+  signal: AbortSignal,
+  work: (options: WaitOptions) => Promise<Value>,
+): Promise<Value | undefined> {
+  if (ms < 1) return undefined;
+  try {
+    return await work({ timeout: ms, signal });
+  } catch (error) {
+    if (signal.aborted || errorCode(error) === 'wait_timeout') return undefined;
+    throw error;
+  }
+}

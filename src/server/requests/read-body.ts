@@ -1,0 +1,64 @@
+import { isTooDeep, MAX_CHECKED_DEPTH } from '../../core/domain/json/json-depth.ts';
+import { RequestError } from '../problems/request-error.ts';
+
+/** The largest body of a request, in bytes. */
+export const MAX_BODY_BYTES = 1_000_000;
+
+/** `application/json`, and types that are written as JSON: `application/merge-patch+json`. */
+const JSON_TYPE = /^application\/(?:json|[\w.-]+\+json)\s*(?:;|$)/i;
+
+/** The only encoding of JSON that is exchanged. */
+const OTHER_CHARSET = /;\s*charset\s*=\s*"?(?!utf-?8\b)/i;
+
+/**
+ * Reads the body of a request as JSON; undefined if it has none. Throws `unsupported_media_type`, `body_too_large` as soon as it has
+ * read too much, `malformed_request`, and `invalid_request` for a value that is nested too deeply.
+ */
+export async function readJsonBody(request: Request): Promise<unknown> {
+  const bytes = await readBytes(request);
+  if (bytes.length === 0) return undefined;
+  requireJsonType(request);
+  const value = parsed(bytes);
+  if (!isTooDeep(value, MAX_CHECKED_DEPTH)) return value;
+  throw new RequestError('invalid_request', `The body is nested deeper than ${MAX_CHECKED_DEPTH} levels: write it flatter`, {
+    errors: [{ pointer: '#', detail: `nested deeper than ${MAX_CHECKED_DEPTH} levels` }],
+  });
+}
+
+function requireJsonType({ headers }: Request): void {
+  const type = headers.get('content-type') ?? '';
+  const encoding = headers.get('content-encoding') ?? 'identity';
+  if (JSON_TYPE.test(type.trim()) && !OTHER_CHARSET.test(type) && encoding === 'identity') return;
+  const given = encoding === 'identity' ? `of type "${type}"` : `encoded as "${encoding}"`;
+  throw new RequestError('unsupported_media_type', `The body is ${given}: send "application/json" in UTF-8, without an encoding`, {
+    headers: { 'accept-post': 'application/json' },
+  });
+}
+
+function parsed(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as unknown;
+  } catch {
+    throw new RequestError('malformed_request', 'The body is no JSON in UTF-8: send one JSON value');
+  }
+}
+
+async function readBytes({ body, headers }: Request): Promise<Uint8Array> {
+  if (Number(headers.get('content-length') ?? 0) > MAX_BODY_BYTES) {
+    await body?.cancel().catch(() => undefined);
+    throw tooLarge();
+  }
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of body ?? []) {
+    length += chunk.length;
+    // Leaving the loop cancels the body: nothing more of it is read.
+    if (length > MAX_BODY_BYTES) throw tooLarge();
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+function tooLarge(): RequestError {
+  return new RequestError('body_too_large', `The body has more than ${MAX_BODY_BYTES} bytes: send less, or references to content`);
+}

@@ -1,0 +1,26 @@
+import { z } from 'zod';
+import type { ErrorCode } from '../../core/domain/errors/error.ts';
+import type { ResponseDefinition } from '../routing/route.ts';
+
+/** The parameters of the path of a run. */
+export const runParams = z.object({ runId: z.string().min(1).describe('The id of the run.') });
+
+/** The parameters of the path of a session. */
+export const sessionParams = z.object({ sessionId: z.string().min(1).describe('The id of the session.') });
+
+/** A number of things in a query. */
+export const pageSize = z.coerce.number().int().min(1).max(1_000);
+
+/** A switch in a query. */
+export const flag = z.enum(['true', 'false']).transform((text) => text === 'true');
+
+/** The refusals of routes that read a run. */
+export const READ_PROBLEMS: readonly ErrorCode[] = ['run_not_found', 'not_a_run', 'history_removed'];
+
+/** The refusals of routes that send a run a request. */
+export const REQUEST_PROBLEMS: readonly ErrorCode[] = ['run_not_found', 'run_ended', 'busy', 'wait_timeout'];
+
+/** The only response of a route: JSON of that schema. */
+export function ok(schema: z.ZodType, description: string): Readonly<Record<number, ResponseDefinition>> {
+  return { 200: { description, schema } };
+}

@@ -1,0 +1,112 @@
+import { z } from 'zod';
+import { isTerminal } from '../../../core/domain/run/status.ts';
+import { waitMs, waitParameter, withinWait } from '../../requests/bounded-wait.ts';
+import { defineRoute, type Route } from '../../routing/route.ts';
+import { runTree, stepsBody, trace } from '../../schemas/run-record.ts';
+import { contextPage, runResult, statusView } from '../../schemas/run-views.ts';
+import { flag, ok, READ_PROBLEMS, runParams } from '../route-parts.ts';
+
+const status = defineRoute(
+  {
+    method: 'GET',
+    path: '/v1/runs/{runId}',
+    id: 'getRun',
+    tag: 'runs',
+    summary: 'Read the status of a run',
+    scope: 'runs:read',
+    params: runParams,
+    responses: ok(statusView, 'The status, with steps, usage and limits.'),
+    problems: READ_PROBLEMS,
+  },
+  async ({ params, client }) => ({ status: 200, body: await client.handle(params.runId).status() }),
+);
+
+const result = defineRoute(
+  {
+    method: 'GET',
+    path: '/v1/runs/{runId}/result',
+    id: 'getResult',
+    tag: 'runs',
+    summary: 'Read the result of a run, or wait for it',
+    description: 'A run that has not ended within the wait goes on: ask again. A caller that stops to wait ends nothing.',
+    scope: 'runs:read',
+    params: runParams,
+    query: z.strictObject({ wait: waitParameter.exactOptional(), steps: flag.exactOptional().describe('True: with all steps.') }),
+    responses: {
+      200: { description: 'The result, for all four terminal statuses.', schema: runResult },
+      202: { description: 'The run has not ended: its status.', schema: statusView },
+    },
+    problems: [...READ_PROBLEMS, 'run_terminated', 'run_timed_out'],
+  },
+  async ({ params, query: { wait, steps = false }, client, signal }) => {
+    const handle = client.handle(params.runId);
+    const ended = await withinWait(waitMs(wait), signal, (options) => handle.result({ ...options, steps }));
+    if (ended !== undefined) return { status: 200, body: ended };
+    const view = await handle.status();
+    return isTerminal(view.status) ? { status: 200, body: await handle.result({ steps }) } : { status: 202, body: view };
+  },
+);
+
+const context = defineRoute(
+  {
+    method: 'GET',
+    path: '/v1/runs/{runId}/context',
+    id: 'getContext',
+    tag: 'runs',
+    summary: 'Read the context of a run, with a page of its events',
+    scope: 'runs:read',
+    params: runParams,
+    query: z.strictObject({ from: z.coerce.number().int().min(0).exactOptional().describe('The offset of the first event. Default 0.') }),
+    responses: ok(contextPage, 'The context. The next page begins at `from` and the number of events.'),
+    problems: READ_PROBLEMS,
+  },
+  async ({ params, query, client }) => ({ status: 200, body: await client.handle(params.runId).context(query) }),
+);
+
+const steps = defineRoute(
+  {
+    method: 'GET',
+    path: '/v1/runs/{runId}/steps',
+    id: 'getSteps',
+    tag: 'runs',
+    summary: 'Read the steps of a run',
+    scope: 'runs:read',
+    params: runParams,
+    responses: ok(stepsBody, 'The steps that are recorded so far.'),
+    problems: READ_PROBLEMS,
+  },
+  async ({ params: { runId }, client }) => ({ status: 200, body: { runId, steps: await client.handle(runId).steps() } }),
+);
+
+const traceOfProgram = defineRoute(
+  {
+    method: 'GET',
+    path: '/v1/runs/{runId}/trace',
+    id: 'getTrace',
+    tag: 'runs',
+    summary: 'Read the trace of a program',
+    scope: 'runs:read',
+    params: runParams,
+    responses: ok(trace, 'The trace so far.'),
+    problems: [...READ_PROBLEMS, 'invalid_input'],
+  },
+  async ({ params, client }) => ({ status: 200, body: await client.handle(params.runId).trace() }),
+);
+
+const tree = defineRoute(
+  {
+    method: 'GET',
+    path: '/v1/runs/{runId}/tree',
+    id: 'getTree',
+    tag: 'runs',
+    summary: 'Read a run with all runs below it',
+    scope: 'runs:read',
+    params: runParams,
+    responses: ok(runTree, 'The tree.'),
+    problems: READ_PROBLEMS,
+  },
+  async ({ params, client }) => ({ status: 200, body: await client.handle(params.runId).tree() }),
+);
+
+/** The routes that read what a run is and what it has done. */
+export const READ_RUN_ROUTES: readonly Route[] = [status, result, context, steps, traceOfProgram, tree];

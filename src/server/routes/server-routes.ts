@@ -1,0 +1,80 @@
+import { z } from 'zod';
+import { defineRoute, type Route } from '../routing/route.ts';
+import { component } from '../schemas/component.ts';
+import type { LonghaulClient } from '../../client/longhaul-client.ts';
+import type { ReadinessCheck } from '../server-settings.ts';
+
+/** The time that each part of the service has to answer. */
+const CHECK_MS = 2_000;
+
+const alive = component('Alive', z.object({ status: z.literal('alive') }));
+
+const readiness = component(
+  'Readiness',
+  z.object({
+    status: z.enum(['ready', 'not_ready', 'shutting_down']),
+    checks: z.record(z.string(), z.enum(['ok', 'failed'])),
+  }),
+);
+
+/** Answers as long as the process runs. */
+const livez = defineRoute(
+  {
+    method: 'GET',
+    path: '/livez',
+    id: 'getLiveness',
+    tag: 'server',
+    summary: 'Tell that the process runs',
+    scope: 'public',
+    responses: { 200: { description: 'It runs.', schema: alive } },
+    problems: [],
+  },
+  async () => ({ status: 200, body: { status: 'alive' } }),
+);
+
+/** Returns the routes that tell the state of the process. They need no credentials, and name no causes. */
+export function stateRoutes(client: LonghaulClient): readonly Route[] {
+  const readyz = defineRoute(
+    {
+      method: 'GET',
+      path: '/readyz',
+      id: 'getReadiness',
+      tag: 'server',
+      summary: 'Tell if the service can take requests',
+      scope: 'public',
+      responses: {
+        200: { description: 'It can.', schema: readiness },
+        503: { description: 'A part does not answer, or the process is about to end.', schema: readiness },
+      },
+      problems: [],
+    },
+    async ({ settings: { checks, closing } }) => {
+      const all = Object.entries<ReadinessCheck>({ temporal: () => reachTemporal(client), ...checks });
+      const states = await Promise.all(all.map(async ([name, check]) => [name, await stateOf(check)] as const));
+      const status = closing.aborted ? 'shutting_down' : states.every(([, state]) => state === 'ok') ? 'ready' : 'not_ready';
+      return { status: status === 'ready' ? 200 : 503, body: { status, checks: Object.fromEntries(states) } };
+    },
+  );
+  return [livez, readyz];
+}
+
+async function reachTemporal({ temporal }: LonghaulClient): Promise<void> {
+  await temporal.withDeadline(Date.now() + CHECK_MS, () =>
+    temporal.workflowService.describeNamespace({ namespace: temporal.options.namespace }),
+  );
+}
+
+async function stateOf(check: ReadinessCheck): Promise<'ok' | 'failed'> {
+  let timer: NodeJS.Timeout | undefined;
+  try {
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new Error('late')), CHECK_MS);
+    });
+    await Promise.race([check(), late]);
+    return 'ok';
+  } catch {
+    return 'failed';
+  } finally {
+    clearTimeout(timer);
+  }
+}

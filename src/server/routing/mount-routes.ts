@@ -1,0 +1,45 @@
+import type { Context, Hono } from 'hono';
+import type { ServerEnv } from '../server-env.ts';
+import type { ServerSettings } from '../server-settings.ts';
+import { requireRunOfCaller, requireScope } from './check-access.ts';
+import { readParams, readRequest } from './check-request.ts';
+import type { Reply, Route } from './route.ts';
+
+/** Adds routes to the service: each checks the rights of the caller, then the request, and then answers. */
+export function mountRoutes(app: Hono<ServerEnv>, routes: readonly Route[], settings: ServerSettings): void {
+  for (const route of routes) {
+    const { method, path } = route.definition;
+    app.on(method, path.replaceAll(/\{(\w+)\}/g, ':$1'), async (context) => responseTo(await answerTo(route, context, settings)));
+  }
+}
+
+async function answerTo(route: Route, context: Context<ServerEnv>, settings: ServerSettings): Promise<Reply> {
+  const { scope } = route.definition;
+  const params = readParams(route, context);
+  const { caller, client } = context.var;
+  if (scope !== 'public') {
+    requireScope(caller, scope);
+    requireRunOfCaller(caller, params);
+  }
+  const read = await readRequest(route, context);
+  const { raw } = context.req;
+  return route.answer({
+    ...read,
+    params,
+    caller,
+    client,
+    settings,
+    raw,
+    // Only requests that wait need it.
+    get signal() {
+      return AbortSignal.any([raw.signal, settings.closing]);
+    },
+  });
+}
+
+function responseTo(reply: Reply): Response {
+  if (reply instanceof Response) return reply;
+  const { status, body, headers } = reply;
+  if (body === undefined) return new Response(null, { status, ...(headers === undefined ? {} : { headers }) });
+  return new Response(JSON.stringify(body), { status, headers: { 'content-type': 'application/json', ...headers } });
+}

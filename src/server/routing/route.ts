@@ -1,0 +1,88 @@
+import type { z } from 'zod';
+import type { ErrorCode } from '../../core/domain/errors/error.ts';
+import type { LonghaulClient } from '../../client/longhaul-client.ts';
+import type { Caller, Scope } from '../auth/caller.ts';
+import type { ServerSettings } from '../server-settings.ts';
+
+/** A response that a route may give. */
+export interface ResponseDefinition {
+  description: string;
+  /** The body, if it has one. */
+  schema?: z.ZodType;
+  /** The type of the body. Default `application/json`. */
+  contentType?: string;
+  /** Headers of the response, by their names, with their descriptions. */
+  headers?: Readonly<Record<string, string>>;
+}
+
+/** The declared shape of a parameter list: each has a schema that reads text. */
+type Parameters = z.ZodObject | undefined;
+
+/**
+ * One route of the service: the shape of its requests, by which they are checked, and that of its responses. The OpenAPI document is
+ * made from the same definition.
+ */
+export interface RouteDefinition<Params extends Parameters, Query extends Parameters, Body extends z.ZodType | undefined> {
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** `/v1/runs/{runId}`, without the prefix of the service. */
+  path: string;
+  /** The operation id: unique, for generated clients. */
+  id: string;
+  tag: RouteTag;
+  summary: string;
+  description?: string;
+  /** The right that a caller needs. `public`: none, and no credentials either. */
+  scope: Scope | 'public';
+  params?: Params;
+  query?: Query;
+  body?: Body;
+  /** A request without a body counts as one with an empty object. */
+  bodyIsOptional?: true;
+  /** The meaning of the header `Idempotency-Key`. Absent: the route does not read it. */
+  idempotencyKey?: string;
+  responses: Readonly<Record<number, ResponseDefinition>>;
+  /** The refusals that the route has beside those of every route. */
+  problems: readonly ErrorCode[];
+}
+
+/** The groups of routes in the document. */
+export type RouteTag = 'runs' | 'approvals' | 'sessions' | 'programs' | 'agents' | 'server';
+
+/** A request that fits its route. */
+export interface RouteRequest<Params, Query, Body> {
+  params: Params;
+  query: Query;
+  body: Body;
+  caller: Caller;
+  /** The client that acts for the caller's principal. */
+  client: LonghaulClient;
+  /** The value of the header `Idempotency-Key`. */
+  idempotencyKey: string | undefined;
+  /** Aborted once the caller has gone, or the service ends. */
+  signal: AbortSignal;
+  settings: ServerSettings;
+  raw: Request;
+}
+
+/** A response of a route: JSON with its status, or a whole response. */
+export type Reply = { status: number; body?: unknown; headers?: Record<string, string> } | Response;
+
+/** A route, with the function that answers its requests. */
+export interface Route {
+  definition: RouteDefinition<Parameters, Parameters, z.ZodType | undefined>;
+  answer: (request: RouteRequest<unknown, unknown, unknown>) => Promise<Reply>;
+}
+
+type Read<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
+
+/** Defines a route. The function receives what the schemas of the definition have read. */
+export function defineRoute<
+  Params extends Parameters = undefined,
+  Query extends Parameters = undefined,
+  Body extends z.ZodType | undefined = undefined,
+>(
+  definition: RouteDefinition<Params, Query, Body>,
+  answer: (request: RouteRequest<Read<Params>, Read<Query>, Read<Body>>) => Promise<Reply>,
+): Route {
+  return { definition, answer: (request) => answer(request as RouteRequest<Read<Params>, Read<Query>, Read<Body>>) };
+}

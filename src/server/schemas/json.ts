@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import type { JsonObject, JsonValue } from '../../core/domain/json/json.ts';
+import { component } from './component.ts';
+
+/** Any JSON value: a body has nothing else. */
+export const jsonValue = z
+  .unknown()
+  .refine((value) => value !== undefined, 'missing')
+  .transform((value) => value as JsonValue);
+
+/** Any JSON object. */
+export const jsonObject = component(
+  'JsonObject',
+  z
+    .record(z.string(), z.unknown())
+    .transform((value) => value as JsonObject)
+    .describe('Any JSON object.'),
+);
+
+/** A time span as requests write it. */
+export const duration = component(
+  'Duration',
+  z
+    .union([
+      z.int().min(1),
+      z
+        .string()
+        .regex(/^\d+(?:\.\d+)?(?:ms|s|m|h|d)$/)
+        .transform((text) => text as `${number}s`),
+    ])
+    .describe('A time span: milliseconds, or a text such as `500ms`, `30s`, `5m`, `1.5h`, `2d`.'),
+);
+
+/** A point in time, as ISO 8601 has it. */
+export const timestamp = z.string().describe('ISO 8601.');
+
+/** A time that may be missing. */
+export const timestampOrNull = z.string().nullable().describe('ISO 8601.');
+
+/** The version of an answer. */
+export const version = z.literal(1);
+
+/** The id of a message, a decision or a similar request, which the run accepts once. */
+export const requestIdText = z
+  .string()
+  .min(1)
+  .max(64)
+  .describe('An id of your own: the same id is accepted once. Default: the `Idempotency-Key`.');
+
+/** A member that older callers send, and that the service does not read. */
+export const ignoredBy = z.string().describe('Ignored: the service names the caller that it has verified.');

@@ -1,0 +1,175 @@
+import { z } from 'zod';
+import { component } from './component.ts';
+import { contentItem, spilledContent } from './content.ts';
+import { jsonObject, timestamp } from './json.ts';
+import { aggregatedUsage, estimatedUsage, usageStats } from './usage.ts';
+
+/** A decision about a call, as an event has it. */
+const decision = component(
+  'Decision',
+  z.object({
+    id: z.string(),
+    type: z.enum(['approve', 'reject', 'respond']),
+    callId: z.string(),
+    toolName: z.string(),
+    digest: z.string(),
+    arguments: jsonObject.exactOptional(),
+    content: z.unknown().optional(),
+    reason: z.string().exactOptional(),
+    remember: z.enum(['tool', 'arguments']).exactOptional(),
+    by: z.string().nullable(),
+    verifiedBy: z.string().exactOptional(),
+    source: z.enum(['update', 'signal', 'deadline', 'remembered']),
+    at: timestamp,
+  }),
+);
+
+/** The answer to a decision. */
+export const decisionReceipt = component(
+  'DecisionReceipt',
+  z.object({ version: z.literal(1), status: z.enum(['decided', 'repeated']), decision }),
+);
+
+/** One event of the record of a run. */
+export const event = component(
+  'Event',
+  z
+    .object({
+      id: z.string(),
+      executionId: z.string(),
+      timestamp: z.number().describe('Seconds since the epoch.'),
+      author: z.string(),
+      content: z.array(contentItem),
+      caller: z.literal('code').exactOptional(),
+      given: z.literal(true).exactOptional(),
+      usage: usageStats.nullable().exactOptional(),
+      estimated: estimatedUsage.exactOptional(),
+      failedAttempts: jsonObject.exactOptional(),
+      failed: z.object({ code: z.string() }).exactOptional(),
+      interrupted: z.literal(true).exactOptional(),
+      providerItems: z.array(z.unknown()).exactOptional(),
+      compaction: jsonObject.exactOptional(),
+      partial: z.literal(true).exactOptional(),
+      contextUpdates: z.array(jsonObject).exactOptional(),
+      decision: decision.exactOptional(),
+      refused: jsonObject.exactOptional(),
+      raised: jsonObject.exactOptional(),
+      permissions: jsonObject.exactOptional(),
+      guardrails: jsonObject.exactOptional(),
+      turn: jsonObject.exactOptional(),
+      cleared: z.literal(true).exactOptional(),
+      title: z.string().exactOptional(),
+      refresh: jsonObject.exactOptional(),
+      memory: jsonObject.exactOptional(),
+      step: jsonObject.exactOptional(),
+    })
+    .describe('What happened, who did it, and when. Events are numbered by their offsets.'),
+);
+
+/** One event of a run or of one below it. */
+export const treeEvent = component('TreeEvent', event.extend({ runId: z.string(), offset: z.number() }));
+
+/** A page of events. */
+export const eventsPage = component(
+  'EventsPage',
+  z.object({
+    runId: z.string(),
+    from: z.number().describe('The offset of the first event of the page.'),
+    events: z.array(event),
+    next: z.number().exactOptional().describe('The offset of the next page. Absent if nothing further is recorded yet.'),
+  }),
+);
+
+const toolCallRecord = component(
+  'ToolCallRecord',
+  z.object({
+    toolName: z.string(),
+    callId: z.string(),
+    arguments: jsonObject,
+    result: z.string(),
+    isError: z.boolean(),
+    durationMs: z.number().nullable(),
+    timestamp,
+    spilled: spilledContent.exactOptional(),
+    caller: z.literal('code').exactOptional(),
+    verified: z.object({ happened: z.boolean(), reason: z.string() }).exactOptional(),
+    childRunId: z.string().exactOptional(),
+    hooks: z.array(jsonObject).exactOptional(),
+  }),
+);
+
+/** One step of a run. */
+export const stepResult = component(
+  'StepResult',
+  z.object({
+    step: z.number(),
+    agent: z.string().exactOptional(),
+    thought: z.string().nullable(),
+    toolCalls: z.array(toolCallRecord),
+    usage: usageStats.nullable(),
+    finishReason: z.string(),
+    final: z.literal(true).exactOptional(),
+    hooks: z.array(jsonObject).exactOptional(),
+  }),
+);
+
+/** The steps of a run. */
+export const stepsBody = component('Steps', z.object({ runId: z.string(), steps: z.array(stepResult) }));
+
+/** A span of a trace. */
+const traceSpan = component(
+  'TraceSpan',
+  z.object({
+    name: z.string(),
+    start_time: z.number(),
+    duration_ms: z.number(),
+    events: z.array(jsonObject),
+    get children() {
+      return z.array(traceSpan).exactOptional();
+    },
+    metadata: jsonObject.exactOptional(),
+    end_time: z.number().exactOptional(),
+  }),
+);
+
+/** The trace of a program. */
+export const trace = component(
+  'Trace',
+  z.object({
+    program_name: z.string(),
+    backend_name: z.string(),
+    start_time: z.number(),
+    duration_ms: z.number(),
+    total_events: z.number(),
+    spans: z.array(traceSpan),
+    end_time: z.number().exactOptional(),
+  }),
+);
+
+/** A run with the runs below it. */
+export const runTree = component(
+  'RunTree',
+  z.object({
+    runId: z.string(),
+    kind: z.enum(['agent', 'program']),
+    agentName: z.string(),
+    status: z.string(),
+    steps: z.number(),
+    turns: z.number().exactOptional(),
+    maxIterations: z.number(),
+    usage: aggregatedUsage,
+    treeUsage: aggregatedUsage,
+    waitingFor: z.array(z.string()),
+    get children() {
+      return z.array(runTree);
+    },
+  }),
+);
+
+/** One line of an export. */
+export const exportLine = component(
+  'ExportLine',
+  z
+    .looseObject({ type: z.enum(['run', 'archive', 'execution', 'event', 'step', 'usage', 'result', 'failure', 'summary']) })
+    .describe('One line of an export: docs/histories.md lists their members.'),
+);

@@ -1,0 +1,192 @@
+import { z } from 'zod';
+import { component } from './component.ts';
+import { event, stepResult } from './run-record.ts';
+import { jsonObject, jsonValue, timestamp, timestampOrNull, version } from './json.ts';
+import { aggregatedUsage } from './usage.ts';
+
+/** The status of a run. */
+export const runStatus = component(
+  'RunStatus',
+  z.enum(['running', 'pending_confirmation', 'paused', 'idle', 'completed', 'max_iterations_reached', 'error', 'cancelled']),
+);
+
+const terminalStatus = z.enum(['completed', 'max_iterations_reached', 'error', 'cancelled']);
+
+const range = z.object({ from: z.number(), through: z.number() });
+
+/** The limits of a run, as it reports them. */
+export const runLimits = component(
+  'RunLimits',
+  z.object({
+    maxIterations: z.number(),
+    finalAttempt: z.boolean(),
+    toolCalls: z.number().exactOptional(),
+    toolCallsByName: z.record(z.string(), z.number()).exactOptional(),
+    inputTokens: z.number().exactOptional(),
+    outputTokens: z.number().exactOptional(),
+    totalTokens: z.number().exactOptional(),
+    costUsd: z.number().exactOptional(),
+    deadlineMs: z.number().exactOptional(),
+    onLimit: z.literal('ask').exactOptional(),
+  }),
+);
+
+const spent = z.object({
+  stepsUsed: z.number(),
+  usage: aggregatedUsage,
+  toolCallsTotal: z.number(),
+  toolCallsByName: z.record(z.string(), z.number()),
+  below: jsonObject.exactOptional(),
+});
+
+const sessionView = component(
+  'SessionView',
+  z.object({
+    title: z.string().exactOptional(),
+    turns: z.number(),
+    turn: z.number().exactOptional(),
+    spent,
+    limits: z.object({
+      turns: z.number().nullable(),
+      totalTokens: z.number().nullable(),
+      costUsd: z.number().nullable(),
+      deadlineMs: z.number().nullable(),
+    }),
+    limitReached: z.object({ limit: z.string(), message: z.string() }).exactOptional(),
+    idleSince: timestamp.exactOptional(),
+  }),
+);
+
+/** The status of a run with its counts. */
+export const statusView = component(
+  'StatusView',
+  z.object({
+    version,
+    runId: z.string(),
+    agentName: z.string(),
+    currentAgent: z.string().exactOptional(),
+    status: runStatus,
+    currentStep: z.number(),
+    maxIterations: z.number(),
+    usage: aggregatedUsage,
+    treeUsage: aggregatedUsage.exactOptional(),
+    toolCallsTotal: z.number(),
+    events: z.number(),
+    executions: z.number(),
+    queued: z.number(),
+    waitingFor: z.array(z.string()),
+    limits: runLimits.exactOptional(),
+    session: sessionView.exactOptional(),
+    children: z.array(z.string()).exactOptional(),
+    waitingChildren: z.array(z.string()).exactOptional(),
+    endedChildren: z.array(z.string()).exactOptional(),
+    toolCallsStarted: z.number(),
+    lastError: z.string().exactOptional(),
+    missing: z.array(jsonObject).exactOptional(),
+    archiving: range.extend({ since: timestamp }).exactOptional(),
+    notArchived: z.array(range.extend({ message: z.string() })).exactOptional(),
+    running: z
+      .array(z.object({ name: z.string(), attempt: z.number(), progress: z.unknown().optional(), lastFailure: z.string().exactOptional() }))
+      .exactOptional(),
+    startTime: timestamp,
+  }),
+);
+
+const resultFields = {
+  version,
+  runId: z.string(),
+  agentName: z.string(),
+  output: jsonValue,
+  status: terminalStatus,
+  stopReason: z.string(),
+  steps: z.array(stepResult).exactOptional(),
+  stepsUsed: z.number(),
+  usage: aggregatedUsage,
+  toolCallsTotal: z.number(),
+  toolCallsByName: z.record(z.string(), z.number()),
+  startTime: timestampOrNull,
+  endTime: timestampOrNull,
+  durationSeconds: z.number().nullable(),
+  below: jsonObject.exactOptional(),
+  treeUsage: aggregatedUsage.exactOptional(),
+  error: z.string().nullable(),
+  errorCode: z.string().exactOptional(),
+  cancelReason: z.string().exactOptional(),
+  maxIterations: z.number(),
+  turns: z.number().exactOptional(),
+  notArchived: z.array(range.extend({ message: z.string() })).exactOptional(),
+  verdict: jsonObject.exactOptional(),
+  lastAgent: z.string().exactOptional(),
+  usageByAgent: z.record(z.string(), aggregatedUsage).exactOptional(),
+  hooks: z.array(jsonObject).exactOptional(),
+  guardrail: jsonObject.exactOptional(),
+  success: z.boolean(),
+  outputText: z.string(),
+  hasMedia: z.boolean(),
+  mediaTypes: z.array(z.string()),
+};
+
+/** The result of a run. */
+export const runResult = component(
+  'RunResult',
+  z.object({ ...resultFields, units: z.array(jsonObject).exactOptional(), unitsCut: z.literal(true).exactOptional() }),
+);
+
+/** The result of a turn of a session. */
+export const turnResult = component(
+  'TurnResult',
+  z.object({ ...resultFields, turn: z.number(), firstStep: z.number(), unanswered: z.array(z.string()).exactOptional() }),
+);
+
+/** The context of a run, with a page of its events. */
+export const contextPage = component(
+  'ContextPage',
+  z.object({
+    version,
+    executionId: z.string(),
+    status: runStatus,
+    currentStep: z.number(),
+    state: jsonObject,
+    deps: jsonObject.exactOptional(),
+    finalResult: jsonValue,
+    firstOffset: z.number(),
+    from: z.number(),
+    events: z.array(event),
+    nextId: z.string().exactOptional(),
+    total: z.number(),
+  }),
+);
+
+/** A run in a list. */
+export const runEntry = component(
+  'RunEntry',
+  z.object({
+    runId: z.string(),
+    kind: z.enum(['agent', 'program']),
+    agentName: z.string().exactOptional(),
+    status: runStatus.exactOptional(),
+    waitingFor: z.array(z.string()),
+    tags: z.array(z.string()).exactOptional(),
+    startTime: timestamp,
+    endTime: timestampOrNull,
+  }),
+);
+
+/** The cursor of the next page of a list. */
+export const nextCursor = z.string().exactOptional().describe('The cursor of the next page. Absent on the last one.');
+
+/** A page of runs. */
+export const runsPage = component('RunsPage', z.object({ runs: z.array(runEntry), next: nextCursor }));
+
+/** A page of sessions. */
+export const sessionsPage = component(
+  'SessionsPage',
+  z.object({
+    sessions: z.array(
+      runEntry
+        .omit({ runId: true, kind: true, agentName: true })
+        .extend({ sessionId: z.string(), agentName: z.string(), title: z.string().exactOptional() }),
+    ),
+    next: nextCursor,
+  }),
+);

@@ -1,0 +1,168 @@
+import { z } from 'zod';
+import { component } from './component.ts';
+import { contentItem, inputContent, savedContext } from './content.ts';
+import { duration, jsonObject } from './json.ts';
+
+/** The name of a model. */
+const modelName = z
+  .string()
+  .regex(/^[^/]+\/.+$/)
+  .transform((text) => text as `${string}/${string}`)
+  .describe('`provider/model`, with a provider of the worker.');
+
+/** Settings of a model. */
+const modelSettings = component(
+  'ModelSettings',
+  z.strictObject({
+    temperature: z.number().exactOptional(),
+    maxOutputTokens: z.int().exactOptional(),
+    toolChoice: z.union([z.enum(['auto', 'required', 'none']), z.strictObject({ tool: z.string() })]).exactOptional(),
+    parallelToolCalls: z.boolean().exactOptional(),
+    reasoningEffort: z.string().exactOptional(),
+    extra: jsonObject.exactOptional(),
+  }),
+);
+
+const count = z.int().min(0);
+
+/** The limits of a run, of its start or as they are raised. */
+export const limitOptions = component(
+  'LimitOptions',
+  z
+    .strictObject({
+      steps: z.int().min(1).exactOptional(),
+      toolCalls: count.exactOptional(),
+      toolCallsByName: z.record(z.string(), count).exactOptional(),
+      inputTokens: count.exactOptional(),
+      outputTokens: count.exactOptional(),
+      totalTokens: count.exactOptional(),
+      costUsd: z.number().min(0).exactOptional(),
+      deadline: duration.exactOptional(),
+    })
+    .describe('Limits of a run. Each is optional.'),
+);
+
+/** Whom a run acts for. */
+const principal = component(
+  'Principal',
+  z
+    .strictObject({ tenant: z.string().exactOptional(), user: z.string().exactOptional(), claims: jsonObject.exactOptional() })
+    .describe('Whom the run acts for. Only a caller that acts for no principal itself may name one.'),
+);
+
+/** The types of search attributes. */
+const SEARCH_TYPES = ['TEXT', 'KEYWORD', 'INT', 'DOUBLE', 'BOOL', 'DATETIME', 'KEYWORD_LIST'] as const;
+
+/** A search attribute of the operator's own, by its name. */
+const searchAttributes = z
+  .record(
+    z.string(),
+    z.strictObject({ type: z.enum(SEARCH_TYPES), value: z.union([z.string(), z.number(), z.boolean(), z.array(z.string())]) }),
+  )
+  .describe('Search attributes of your own, by their names: the namespace must have them.');
+
+/** The fields of a start that do not depend on what is started. */
+const common = {
+  deps: jsonObject.exactOptional(),
+  principal: principal.exactOptional(),
+  tags: z.array(z.string()).exactOptional().describe('Up to 20 words by which the run is found.'),
+  memo: jsonObject.exactOptional().describe('Data that is shown with the run.'),
+  taskQueue: z.string().min(1).exactOptional().describe('Needs the scope `admin`.'),
+  searchAttributes: searchAttributes.exactOptional(),
+  priority: z.int().min(1).exactOptional().describe('Needs the scope `admin`.'),
+  fairnessKey: z.string().exactOptional().describe('Needs the scope `admin`.'),
+};
+
+const identified = {
+  runId: z
+    .string()
+    .min(1)
+    .max(1_000)
+    .exactOptional()
+    .describe('Identifies the run. Default: it follows from the `Idempotency-Key`, or is made.'),
+  ifExists: z.enum(['fail', 'return', 'restartFailed']).exactOptional().describe('The action if the run id is taken. Default `fail`.'),
+};
+
+/** The body of a start of a run. */
+export const startRunBody = component(
+  'StartRun',
+  z.strictObject({
+    agent: z.string().min(1).describe('The name of the agent.'),
+    input: inputContent.exactOptional(),
+    messages: z.array(contentItem).exactOptional().describe('The conversation before `input`.'),
+    saved: savedContext.exactOptional().describe('Instead of `messages`: a saved context.'),
+    previousRunId: z.string().exactOptional().describe('Instead of `messages`: a run that has ended, whose conversation goes on.'),
+    limits: limitOptions.exactOptional(),
+    deadline: duration.exactOptional(),
+    model: modelName.exactOptional(),
+    settings: modelSettings.exactOptional(),
+    ...identified,
+    ...common,
+  }),
+);
+
+/** The body of a start of a program. */
+export const startProgramBody = component(
+  'StartProgram',
+  z.strictObject({
+    program: z
+      .union([z.string().min(1), z.looseObject({ version: z.literal(1), name: z.string() })])
+      .describe('The name of a program of the worker; or a document, which needs the scope `admin`.'),
+    input: jsonObject.exactOptional(),
+    limits: limitOptions.exactOptional(),
+    deadline: duration.exactOptional(),
+    resume: z.strictObject({ run: z.string(), from: z.string().exactOptional() }).exactOptional(),
+    ...identified,
+    ...common,
+  }),
+);
+
+/** The limits of a whole session. */
+export const sessionLimits = component(
+  'SessionLimitOptions',
+  z
+    .strictObject({
+      turns: z.int().min(0).nullable().exactOptional(),
+      totalTokens: z.int().min(0).nullable().exactOptional(),
+      costUsd: z.number().min(0).nullable().exactOptional(),
+      deadline: duration.nullable().exactOptional(),
+    })
+    .describe('Limits of a whole session. `null`: no limit.'),
+);
+
+/** The body of the start of a session. */
+export const openSessionBody = component(
+  'OpenSession',
+  z.strictObject({
+    agent: z.string().min(1).describe('The name of the agent.'),
+    id: z
+      .string()
+      .min(1)
+      .max(1_000)
+      .exactOptional()
+      .describe('Identifies the session. Default: it follows from the `Idempotency-Key`, or is made.'),
+    title: z.string().exactOptional(),
+    generateTitle: z.boolean().exactOptional(),
+    limits: sessionLimits.exactOptional(),
+    turnLimits: limitOptions.exactOptional(),
+    compactAfter: z.int().min(0).nullable().exactOptional(),
+    refresh: z.literal('never').exactOptional(),
+    messages: z.array(contentItem).exactOptional(),
+    saved: savedContext.exactOptional(),
+    model: modelName.exactOptional(),
+    settings: modelSettings.exactOptional(),
+    ...common,
+  }),
+);
+
+/** The answer to a start. */
+export const runStarted = component(
+  'RunStarted',
+  z.object({ runId: z.string(), repeated: z.boolean().describe('True: a run of that id existed, and nothing was started.') }),
+);
+
+/** The answer to the start of a session. */
+export const sessionOpened = component(
+  'SessionOpened',
+  z.object({ sessionId: z.string(), repeated: z.boolean().describe('True: the session existed, and nothing was started.') }),
+);

@@ -1,0 +1,17 @@
+import type { AnyAgent } from '../define/agent-definition.ts';
+import type { AnyProgram } from '../define/program/program-definition.ts';
+
+/** A check of a part that the service needs, such as a sink of streams. Rejects if the part is not usable. */
+export type ReadinessCheck = () => Promise<void> | void;
+
+/** The options of the service that its routes read. */
+export interface ServerSettings {
+  /** The path before every route, without a slash at its end; empty if there is none. */
+  prefix: string;
+  agents: readonly AnyAgent[];
+  programs: readonly AnyProgram[];
+  /** Further parts that the service needs to be ready, by their names. */
+  checks: Readonly<Record<string, ReadinessCheck>>;
+  /** Aborted once the service is about to end: it is not ready any more, and waits end early. */
+  closing: AbortSignal;
+}

@@ -1,0 +1,60 @@
+import type { Client } from '@temporalio/client';
+import { WorkflowNotFoundError } from '@temporalio/common';
+import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
+import { errorCode } from '../../core/domain/errors/error.ts';
+import { withoutMemos } from '../../temporal/without-memos.ts';
+import { RequestError } from '../problems/request-error.ts';
+import { REQUEST_MEMO } from './start-options.ts';
+
+/** A start that may have been made before. */
+export interface RepeatableStart {
+  client: Client;
+  runId: string | undefined;
+  /** True: the id follows from the idempotency key, and is not the caller's own. */
+  isOfKey: boolean;
+  /** The digest of the request, if it has an idempotency key. */
+  digest: string | undefined;
+  /** Starts the run. Rejects with `run_exists` if its id is taken. */
+  start: () => Promise<string>;
+  /** Returns the run of that id instead. Rejects with `run_exists` if it is that of another principal. Absent: an id that is taken is refused. */
+  existing?: (() => Promise<string>) | undefined;
+}
+
+/** The outcome of such a start. */
+export interface StartOutcome {
+  runId: string;
+  /** True: the run existed. */
+  repeated: boolean;
+}
+
+/**
+ * Starts a run, or finds the one that the same request has started. The run itself says what it was started with: a digest in its memo,
+ * which the service has written. Throws `key_reused` if that was another request, and `run_exists`.
+ */
+export async function startOnce({ client, runId, isOfKey, digest, start, existing }: RepeatableStart): Promise<StartOutcome> {
+  try {
+    return { runId: await start(), repeated: false };
+  } catch (error) {
+    if (errorCode(error) !== 'run_exists' || existing === undefined || runId === undefined) throw error;
+    const found = await existing();
+    if (digest === undefined || (await digestOf(client, found)) === digest) return { runId: found, repeated: true };
+    if (!isOfKey) throw error;
+    throw new RequestError('key_reused', 'The idempotency key was used for another request: use a new key for each request', {
+      errors: [{ parameter: 'Idempotency-Key', detail: 'used for another request' }],
+      cause: error,
+    });
+  }
+}
+
+/** Returns the digest in the memo of a run; undefined if it has none. */
+async function digestOf(client: Client, runId: string): Promise<string | undefined> {
+  try {
+    const { raw } = await withoutMemos(client).workflow.getHandle(runId).describe();
+    const payload = raw.workflowExecutionInfo?.memo?.fields?.[REQUEST_MEMO];
+    const [digest] = payload === undefined ? [] : await decodeArrayFromPayloads(client.options.loadedDataConverter, [payload]);
+    return typeof digest === 'string' ? digest : undefined;
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return undefined;
+    throw error;
+  }
+}
