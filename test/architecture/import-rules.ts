@@ -87,6 +87,15 @@ const ZONES: readonly Zone[] = [
     packages: ['zod', 'node:*', 'lru-cache', '@temporalio/client', '@temporalio/common', '@temporalio/envconfig'],
     packageTypes: ['@temporalio/proto'],
   },
+  // The HTTP service. Who calls, and how often, is decided without it.
+  {
+    files: 'src/server/auth/',
+    may: ['src/core/', 'src/payload-store/run-folder.ts', 'src/memory/file-lock.ts'],
+    packages: ['node:*', 'zod', 'jose'],
+  },
+  { files: 'src/server/limits/', may: ['src/core/', 'src/server/auth/'], packages: ['lru-cache'] },
+  { files: 'src/server/cors/', may: ['src/core/'] },
+  { files: 'src/server/', may: ['src/core/', 'src/client/'] },
   {
     files: 'src/cli/',
     may: ['src/'],

@@ -66,6 +66,9 @@ export const ERROR_CODES = {
   payload_store_failed: { retryable: true, description: 'The payload store could not keep or read what a run has spilled.' },
   spilled_unavailable: { retryable: false, description: 'The payload store does not have what was spilled to it.' },
   wait_timeout: { retryable: true, description: 'The wait ended before the run did. The run goes on.' },
+  unauthorized: { retryable: false, description: 'The request bears no credentials, or wrong, expired or revoked ones.' },
+  forbidden: { retryable: false, description: 'The credentials of the request do not allow it.' },
+  too_many_requests: { retryable: true, description: 'The caller has reached a limit of the service: wait, and try again.' },
   // A payload cannot be encoded or read.
   encryption_key_missing: { retryable: true, description: 'This process has no encryption key of the id that a payload needs.' },
   decryption_failed: { retryable: false, description: 'A payload does not decrypt: the key is another one, or it was changed.' },
