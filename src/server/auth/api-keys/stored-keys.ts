@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { LonghaulError } from '../../../core/domain/errors/error.ts';
+import { LonghaulError, UsageError } from '../../../core/domain/errors/error.ts';
 import { SCOPES } from '../caller.ts';
 import type { ApiKey } from './api-key.ts';
 
@@ -22,8 +22,10 @@ const KEY = z.strictObject({
 
 const FILE = z.strictObject({ version: z.literal(VERSION), keys: z.array(KEY) });
 
-/** Returns the text of a file with these keys. */
+/** Returns the text of a file with these keys. Throws a UsageError for a key that could not be read again. */
 export function keysText(keys: readonly ApiKey[]): string {
+  const [issue] = FILE.safeParse({ version: VERSION, keys }).error?.issues ?? [];
+  if (issue !== undefined) throw new UsageError(`The key is not valid: "${issue.path.slice(2).join('.')}": ${issue.message}`);
   return `${JSON.stringify({ version: VERSION, keys }, undefined, 2)}\n`;
 }
 
