@@ -1,9 +1,9 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { isScope } from '../../server/auth/access/scopes.ts';
 import { type Scope, SCOPES } from '../../server/auth/caller.ts';
-import type { CreateKeyFlags } from '../keys/create-key.ts';
-import type { KeysFlags } from '../keys/keys-file.ts';
-import type { RevokeKeyFlags } from '../keys/revoke-key.ts';
+import type { CreateKeyFlags } from '../commands/keys/create-key.ts';
+import type { KeysFlags } from '../commands/keys/keys-file.ts';
+import type { RevokeKeyFlags } from '../commands/keys/revoke-key.ts';
 import { duration, oneMore } from './argument-parsers.ts';
 import type { RunCommand } from './command.ts';
 
@@ -21,13 +21,13 @@ export function addKeyCommands(program: Command, run: RunCommand): void {
     .option('--agent <name>', 'an agent or program that the key may start, may be repeated (default: all)', oneMore)
     .option('--expires <time>', 'the time after which it expires, such as 12h or 30d (default: never)', duration)
     .action(async (_options: unknown, command: Command) => {
-      await run(async () => (await import('../keys/create-key.ts')).createKey, command.optsWithGlobals<CreateKeyFlags>());
+      await run(async () => (await import('../commands/keys/create-key.ts')).createKey, command.optsWithGlobals<CreateKeyFlags>());
     });
   inFile(keys.command('list'))
     .summary('list API keys')
     .description('Lists the API keys with their rights, in the order of their creation.')
     .action(async (_options: unknown, command: Command) => {
-      await run(async () => (await import('../keys/list-keys.ts')).listKeys, command.optsWithGlobals<KeysFlags>());
+      await run(async () => (await import('../commands/keys/list-keys.ts')).listKeys, command.optsWithGlobals<KeysFlags>());
     });
   inFile(keys.command('revoke'))
     .argument('<key>', 'the id of the key, as "longhaul keys list" shows it')
@@ -35,7 +35,7 @@ export function addKeyCommands(program: Command, run: RunCommand): void {
     .description('Revokes an API key: servers that read the file refuse it from their next request on.')
     .action(async (keyId: string, _options: unknown, command: Command) => {
       const flags = { ...command.optsWithGlobals<RevokeKeyFlags>(), keyId };
-      await run(async () => (await import('../keys/revoke-key.ts')).revokeKey, flags);
+      await run(async () => (await import('../commands/keys/revoke-key.ts')).revokeKey, flags);
     });
 }
 

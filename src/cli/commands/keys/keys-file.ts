@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
-import { UsageError } from '../../core/domain/errors/error.ts';
-import type { ApiKeyStore } from '../../server/auth/api-keys/api-key-store.ts';
-import { fileApiKeys } from '../../server/auth/api-keys/file-api-keys.ts';
-import type { ServerFlags } from '../program/command.ts';
+import { UsageError } from '../../../core/domain/errors/error.ts';
+import type { ApiKeyStore } from '../../../server/auth/api-keys/api-key-store.ts';
+import { fileApiKeys } from '../../../server/auth/api-keys/file-api-keys.ts';
+import type { ServerFlags } from '../../program/command.ts';
 
 /** The environment variable that replaces `--file`. */
 const FILE_VARIABLE = 'LONGHAUL_KEYS_FILE';

@@ -1,8 +1,8 @@
-import { printableLine } from '../../core/domain/content/printable.ts';
-import type { ApiKey } from '../../server/auth/api-keys/api-key.ts';
-import type { CommandIo } from '../program/command.ts';
-import { pointInTime } from '../render/point-in-time.ts';
-import { tableLines } from '../render/table-lines.ts';
+import { printableLine } from '../../../core/domain/content/printable.ts';
+import type { ApiKey } from '../../../server/auth/api-keys/api-key.ts';
+import type { CommandIo } from '../../program/command.ts';
+import { pointInTime } from '../../render/point-in-time.ts';
+import { tableLines } from '../../render/table-lines.ts';
 import { keyJson, keyState } from './key-facts.ts';
 import { existingKeys, keysFile, type KeysFlags } from './keys-file.ts';
 

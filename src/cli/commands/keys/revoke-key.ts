@@ -1,6 +1,6 @@
-import { UsageError } from '../../core/domain/errors/error.ts';
-import { parseApiKey } from '../../server/auth/api-keys/api-key-text.ts';
-import type { CommandIo } from '../program/command.ts';
+import { UsageError } from '../../../core/domain/errors/error.ts';
+import { parseApiKey } from '../../../server/auth/api-keys/api-key-text.ts';
+import type { CommandIo } from '../../program/command.ts';
 import { existingKeys, keysFile, type KeysFlags } from './keys-file.ts';
 
 /** The options of `longhaul keys revoke`. */
