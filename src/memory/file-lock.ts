@@ -13,6 +13,8 @@ const RETRY_MS = 10;
 export interface LockOptions {
   waitMs?: number;
   staleMs?: number;
+  /** Makes the error of a lock that does not become free. Default: `memory_unavailable`. */
+  notFree?: (message: string) => Error;
 }
 
 /**
@@ -30,7 +32,8 @@ export async function withFileLock<Result>(file: string, work: () => Promise<Res
   }
 }
 
-async function acquire(file: string, owner: string, { waitMs = WAIT_MS, staleMs = STALE_MS }: LockOptions): Promise<void> {
+async function acquire(file: string, owner: string, options: LockOptions): Promise<void> {
+  const { waitMs = WAIT_MS, staleMs = STALE_MS, notFree = memoryUnavailable } = options;
   const draft = `${file}.${randomUUID()}`;
   // The lock appears with its owner in it: a link is made completely or not at all, and never over another file.
   await writeFile(draft, owner, { flag: 'wx' });
@@ -38,12 +41,15 @@ async function acquire(file: string, owner: string, { waitMs = WAIT_MS, staleMs 
     for (const end = performance.now() + waitMs; !(await isLinked(draft, file)); await sleep(RETRY_MS * (1 + Math.random()))) {
       await removeIfStale(file, staleMs);
       if (performance.now() < end) continue;
-      const message = `the lock "${file}" has not become free in ${waitMs} ms: if no process uses the memory, delete this file`;
-      throw new LonghaulError('memory_unavailable', message);
+      throw notFree(`the lock "${file}" has not become free in ${waitMs} ms: if no process changes the file, delete the lock`);
     }
   } finally {
     await rm(draft, { force: true });
   }
+}
+
+function memoryUnavailable(message: string): LonghaulError {
+  return new LonghaulError('memory_unavailable', message);
 }
 
 async function isLinked(draft: string, file: string): Promise<boolean> {

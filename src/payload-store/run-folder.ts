@@ -26,12 +26,13 @@ function folderName(id: string): string {
 }
 
 /**
- * Writes a file so that a reader finds it either not at all or complete, even if the machine stops during the write.
+ * Writes a file so that a reader finds it either not at all or complete, even if the machine stops during the write. `mode` has the
+ * rights of the file.
  */
-export async function writeWhole(file: string, content: Uint8Array | Iterable<string>): Promise<void> {
+export async function writeWhole(file: string, content: Uint8Array | Iterable<string>, { mode }: { mode?: number } = {}): Promise<void> {
   const draft = `${file}.${randomUUID()}${DRAFT}`;
   try {
-    const handle = await open(draft, 'wx');
+    const handle = await open(draft, 'wx', mode);
     try {
       await handle.writeFile(content);
       await handle.sync();

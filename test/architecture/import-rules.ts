@@ -93,16 +93,19 @@ const ZONES: readonly Zone[] = [
     packages: ['zod', 'node:*', 'lru-cache', '@temporalio/client', '@temporalio/common', '@temporalio/envconfig'],
     packageTypes: ['@temporalio/proto'],
   },
+  // The HTTP service. Who calls, and how often, is decided without it.
+  {
+    files: 'src/server/auth/',
+    may: ['src/core/', 'src/payload-store/run-folder.ts', 'src/memory/file-lock.ts'],
+    packages: ['node:*', 'zod', 'jose'],
+  },
+  { files: 'src/server/limits/', may: ['src/core/', 'src/server/auth/'], packages: ['lru-cache'] },
+  { files: 'src/server/cors/', may: ['src/core/'] },
   // Only the protocols of others in folders of their own load packages of these.
   {
     files: 'src/server/',
-    may: ['src/core/', 'src/define/', 'src/temporal/', 'src/client/', 'src/require-node.ts'],
+    may: ['src/core/', 'src/define/', 'src/temporal/', 'src/client/', 'src/server/', 'src/streams/', 'src/require-node.ts'],
     packages: ['node:*', 'zod', 'hono', 'lru-cache', '@temporalio/client', '@temporalio/common'],
-  },
-  {
-    files: 'src/server/',
-    may: ['src/'],
-    packages: ['node:*', 'zod', 'hono', 'jose', 'lru-cache', '@temporalio/client', '@temporalio/common'],
   },
   {
     files: 'src/cli/',

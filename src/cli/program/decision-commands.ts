@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander';
-import type { ApprovalsFlags } from '../commands/approvals.ts';
+import type { ApprovalsFlags } from '../commands/decisions/approvals.ts';
 import { jsonObject, jsonValue, wholeNumber } from './argument-parsers.ts';
 import type { RunCommand } from './command.ts';
-import type { ApproveFlags, DecisionFlags, RejectFlags, RespondFlags } from '../commands/decide.ts';
-import type { RevokeFlags } from '../commands/revoke.ts';
+import type { ApproveFlags, DecisionFlags, RejectFlags, RespondFlags } from '../commands/decisions/decide.ts';
+import type { RevokeFlags } from '../commands/decisions/revoke.ts';
 
 /** Adds the commands that list pending approvals and decide them. */
 export function addDecisionCommands(program: Command, run: RunCommand): void {
@@ -12,20 +12,20 @@ export function addDecisionCommands(program: Command, run: RunCommand): void {
     .description('Lets a waiting call run, with the arguments of the model or with others. A limit is approved like a call.')
     .option('--arguments <json>', "run it with these arguments instead, checked against the tool's schema: a JSON object", jsonObject)
     .action(async (runId: string, callId: string | undefined, _options: unknown, command: Command) => {
-      await run(async () => (await import('../commands/decide.ts')).approve, flagsOf<ApproveFlags>(command, runId, callId));
+      await run(async () => (await import('../commands/decisions/decide.ts')).approve, flagsOf<ApproveFlags>(command, runId, callId));
     });
   remembered(decision(program, 'reject', 'reject a waiting call'))
     .description('Rejects a waiting call: the model reads the reason, and the run goes on.')
     .option('--reason <text>', 'the reason, for the model to read')
     .action(async (runId: string, callId: string | undefined, _options: unknown, command: Command) => {
-      await run(async () => (await import('../commands/decide.ts')).reject, flagsOf<RejectFlags>(command, runId, callId));
+      await run(async () => (await import('../commands/decisions/decide.ts')).reject, flagsOf<RejectFlags>(command, runId, callId));
     });
   decision(program, 'respond', 'answer a question, or another call instead of its tool')
     .description('Answers a waiting call instead of its tool, above all a question that the model asks a person.')
     .option('--text <text>', 'the answer, as text')
     .option('--value <json>', 'the answer, as JSON', jsonValue)
     .action(async (runId: string, callId: string | undefined, _options: unknown, command: Command) => {
-      await run(async () => (await import('../commands/decide.ts')).respond, flagsOf<RespondFlags>(command, runId, callId));
+      await run(async () => (await import('../commands/decisions/decide.ts')).respond, flagsOf<RespondFlags>(command, runId, callId));
     });
   program
     .command('revoke')
@@ -34,7 +34,7 @@ export function addDecisionCommands(program: Command, run: RunCommand): void {
     .summary('end a remembered decision')
     .description('Ends a remembered decision: it holds for no further calls. Calls that it has let run are not affected.')
     .action(async (runId: string, decisionId: string, _options: unknown, command: Command) => {
-      await run(async () => (await import('../commands/revoke.ts')).revoke, {
+      await run(async () => (await import('../commands/decisions/revoke.ts')).revoke, {
         ...command.optsWithGlobals<RevokeFlags>(),
         runId,
         decisionId,
@@ -57,7 +57,7 @@ function addApprovals(program: Command, run: RunCommand): void {
     .option('-f, --follow', 'go on with later ones as they begin to wait; with a run, until it ends')
     .action(async (runId: string | undefined, _options: unknown, command: Command) => {
       const flags = { ...command.optsWithGlobals<ApprovalsFlags>(), ...(runId === undefined ? {} : { runId }) };
-      await run(async () => (await import('../commands/approvals.ts')).approvals, flags);
+      await run(async () => (await import('../commands/decisions/approvals.ts')).approvals, flags);
     });
 }
 

@@ -4,6 +4,7 @@ import type { RunCommand } from './command.ts';
 import { addDecisionCommands } from './decision-commands.ts';
 import { exitCodesText } from '../exit-codes.ts';
 import { Output, showsColour } from '../output.ts';
+import { addKeyCommands } from './key-commands.ts';
 import { addMemoryCommands } from './memory-commands.ts';
 import { addProgramCommands } from './program-commands.ts';
 import { addRecordCommands } from './record-commands.ts';
@@ -57,6 +58,7 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
   addTalkCommands(program, run);
   addRecordCommands(program, run);
   addMemoryCommands(program, run);
+  addKeyCommands(program, run);
   return program;
 }
 

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { approvalsOfAll, approvalsOfRun } from '../../../src/cli/commands/approvals.ts';
+import { approvalsOfAll, approvalsOfRun } from '../../../src/cli/commands/decisions/approvals.ts';
 import { serverOptions } from '../../../src/cli/program/server-options.ts';
 import { decisionHints } from '../../../src/core/hints/decision-hints.ts';
 import { Interruption } from '../../../src/cli/interruption.ts';

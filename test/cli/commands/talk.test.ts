@@ -2,7 +2,7 @@ import { userInfo } from 'node:os';
 import { expect, test } from 'vitest';
 import { raiseLimits } from '../../../src/cli/commands/bounds/raise.ts';
 import { retryOf } from '../../../src/cli/commands/retry.ts';
-import { revokeDecision } from '../../../src/cli/commands/revoke.ts';
+import { revokeDecision } from '../../../src/cli/commands/decisions/revoke.ts';
 import { sendText } from '../../../src/cli/commands/send.ts';
 import type { MessageReceipt, RaiseReceipt } from '../../../src/core/protocol.ts';
 import { commandIo } from '../command-io.ts';

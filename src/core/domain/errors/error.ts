@@ -211,6 +211,11 @@ export const ERROR_CODES = {
   malformed_request: { retryable: false, httpStatus: 400, description: 'The request cannot be read: it is no JSON, or no valid HTTP.' },
   invalid_cursor: { retryable: false, httpStatus: 400, description: 'The cursor is none of the service, or that of another list.' },
   unauthenticated: { retryable: false, httpStatus: 401, description: 'The request has no credentials, or wrong or expired ones.' },
+  too_many_requests: {
+    retryable: true,
+    httpStatus: 429,
+    description: 'The caller has reached a limit of the service: wait, and try again.',
+  },
   forbidden: { retryable: false, httpStatus: 403, description: 'The credentials of the request do not allow it.' },
   route_not_found: { retryable: false, httpStatus: 404, description: 'The service has nothing at that path.' },
   method_not_allowed: { retryable: false, httpStatus: 405, description: 'The service does not take that method at that path.' },

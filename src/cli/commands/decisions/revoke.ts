@@ -1,6 +1,6 @@
-import type { RunHandle } from '../../client/run-handle.ts';
-import type { CommandIo, ServerFlags } from '../program/command.ts';
-import { withClient } from '../with-client.ts';
+import type { RunHandle } from '../../../client/run-handle.ts';
+import type { CommandIo, ServerFlags } from '../../program/command.ts';
+import { withClient } from '../../with-client.ts';
 
 /** The options of `longhaul revoke`. */
 export interface RevokeFlags extends ServerFlags {

@@ -1,0 +1,17 @@
+import { isValid, type ApiKey } from '../../../server/auth/api-keys/api-key.ts';
+
+/** Returns a key for machines: without the hash of its secret, and with its times in ISO 8601. */
+export function keyJson({ secretHash: _, createdAt, expiresAt, revokedAt, ...key }: ApiKey): object {
+  return {
+    ...key,
+    createdAt: new Date(createdAt).toISOString(),
+    ...(expiresAt === undefined ? {} : { expiresAt: new Date(expiresAt).toISOString() }),
+    ...(revokedAt === undefined ? {} : { revokedAt: new Date(revokedAt).toISOString() }),
+  };
+}
+
+/** Returns the state of a key: if servers accept it, and why they do not. */
+export function keyState(key: Pick<ApiKey, 'expiresAt' | 'revokedAt'>, now: number): 'valid' | 'expired' | 'revoked' {
+  if (isValid(key, now)) return 'valid';
+  return key.revokedAt === undefined ? 'expired' : 'revoked';
+}

@@ -1,0 +1,45 @@
+import { errorCode, type ErrorCode, LonghaulError } from '../../../core/domain/errors/error.ts';
+import { memberOf } from '../../../core/domain/errors/thrown.ts';
+import type { Scope } from '../caller.ts';
+
+/** A refusal for which the caller is the reason. `challenge` is the value of the header `WWW-Authenticate` of the response. */
+export class AccessError extends LonghaulError {
+  override readonly name = 'AccessError';
+  readonly challenge: string;
+
+  constructor(code: Extract<ErrorCode, 'unauthenticated' | 'forbidden'>, message: string, challenge: string) {
+    super(code, message);
+    this.challenge = challenge;
+  }
+}
+
+const REALM = 'Bearer realm="longhaul"';
+
+/** Returns the refusal of a request without credentials. */
+export function missingCredentials(): AccessError {
+  return new AccessError(
+    'unauthenticated',
+    'The request bears no credentials: send an API key or a token as "Authorization: Bearer <credentials>"',
+    REALM,
+  );
+}
+
+/** Returns the refusal of a request whose credentials are wrong, expired or revoked: the caller is not told which. */
+export function wrongCredentials(): AccessError {
+  const message = 'The credentials of the request are wrong, expired or revoked: send other ones';
+  return new AccessError('unauthenticated', message, `${REALM}, error="invalid_token"`);
+}
+
+/** Returns the refusal of a request that the caller's rights do not cover. `scope` is the one that would. */
+export function forbidden(message: string, scope?: Scope): AccessError {
+  const missing = scope === undefined ? '' : `, error="insufficient_scope", scope="${scope}"`;
+  return new AccessError('forbidden', message, `${REALM}${missing}`);
+}
+
+/** Returns the value of the header `WWW-Authenticate` for an error; undefined for an error that needs none. */
+export function challengeOf(error: unknown): string | undefined {
+  const code = errorCode(error);
+  if (code !== 'unauthenticated' && code !== 'forbidden') return undefined;
+  const challenge = memberOf(error, 'challenge');
+  return typeof challenge === 'string' ? challenge : undefined;
+}

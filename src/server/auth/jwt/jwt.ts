@@ -1,0 +1,90 @@
+import { decodeJwt, decodeProtectedHeader, errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey, type JWTVerifyOptions } from 'jose';
+import { checkJson } from '../../../core/json-schema/check-json-schema.ts';
+import { PRINCIPAL_SCHEMA } from '../../../core/wire-schemas/principal-schema.ts';
+import { bearerCredentials } from '../bearer-credentials.ts';
+import type { Authenticate, Caller } from '../caller.ts';
+import { claimedRights } from './claimed-rights.ts';
+import { issuerKeys } from './issuer-keys.ts';
+import { checkJwtOptions, JWT_ALGORITHMS, type JwtOptions } from './jwt-options.ts';
+
+/** The kinds of tokens that stand for a caller. An issuer signs others with the same keys, such as those about a log-out. */
+const TYPES = new Set([undefined, 'jwt', 'at+jwt', 'application/jwt', 'application/at+jwt']);
+
+/** A longer token is refused before it is read. */
+const MAX_CHARACTERS = 16_384;
+
+/**
+ * Verifies `Authorization: Bearer <token>` by JSON Web Tokens of one issuer. A wrong token stands for no caller; if the keys of the
+ * issuer cannot be read, the verification rejects with `authorization_failed`. Throws a UsageError for options that verify too little.
+ */
+export function jwt(options: JwtOptions): Authenticate {
+  checkJwtOptions(options);
+  const { issuer, audience, algorithms = JWT_ALGORITHMS, clockTolerance = 5, rights = claimedRights } = options;
+  const keys = issuerKeys(options);
+  const checks: JWTVerifyOptions = {
+    issuer,
+    audience: typeof audience === 'string' ? audience : [...audience],
+    algorithms: [...algorithms],
+    clockTolerance,
+    requiredClaims: ['exp'],
+  };
+  return async (request): Promise<Caller | undefined> => {
+    const token = bearerCredentials(request);
+    if (token === undefined || !isFrom(issuer, token)) return undefined;
+    const claims = await verifiedClaims(token, keys, checks);
+    return claims && callerOf(claims, rights(claims));
+  };
+}
+
+/** True for a token that says to be of the issuer. It is looked at first, so that no other token makes the server ask for keys. */
+function isFrom(issuer: string, token: string): boolean {
+  if (token.length > MAX_CHARACTERS) return false;
+  try {
+    const { typ } = decodeProtectedHeader(token);
+    return TYPES.has(typ?.toLowerCase()) && decodeJwt(token).iss === issuer;
+  } catch {
+    return false;
+  }
+}
+
+/** Returns the claims of a token; undefined if it is wrong. */
+async function verifiedClaims(token: string, keys: JWTVerifyGetKey, checks: JWTVerifyOptions): Promise<JWTPayload | undefined> {
+  try {
+    return (await jwtVerify(token, keys, checks)).payload;
+  } catch (error) {
+    if (error instanceof errors.JWKSMultipleMatchingKeys) return claimsByAnyKey(token, error, checks);
+    if (error instanceof errors.JOSEError) return undefined;
+    throw error;
+  }
+}
+
+/** Returns the claims of a token that does not name its key, if one of those that come into question has signed it. */
+async function claimsByAnyKey(
+  token: string,
+  candidates: errors.JWKSMultipleMatchingKeys,
+  checks: JWTVerifyOptions,
+): Promise<JWTPayload | undefined> {
+  for await (const key of candidates) {
+    try {
+      return (await jwtVerify(token, key, checks)).payload;
+    } catch (error) {
+      if (!(error instanceof errors.JOSEError)) throw error;
+    }
+  }
+  return undefined;
+}
+
+function callerOf({ sub, exp }: JWTPayload, rights: ReturnType<NonNullable<JwtOptions['rights']>>): Caller | undefined {
+  const id = rights?.id ?? sub;
+  if (rights === undefined || id === undefined || exp === undefined) return undefined;
+  // A subject that is longer than a principal can have is of no user of this service.
+  if (rights.principal !== undefined && checkJson(PRINCIPAL_SCHEMA, rights.principal).length > 0) return undefined;
+  const { principal, scopes, agents } = rights;
+  return {
+    id,
+    scopes,
+    ...(principal === undefined ? {} : { principal }),
+    ...(agents === undefined ? {} : { agents }),
+    expiresAt: exp * 1000,
+  };
+}

@@ -1,0 +1,71 @@
+import type { Caller } from '../auth/caller.ts';
+import type { Admission } from './admission.ts';
+import { type CallerLimitOptions, checkedCallerLimits } from './caller-limit-options.ts';
+import { RateLimit } from './rate-limit.ts';
+
+/** The seconds after which a caller with too many streams may try again: nothing tells when it closes one. */
+const STREAM_RETRY_SECONDS = 5;
+
+/** A place among the open streams of a caller. */
+export interface StreamPlace {
+  /** Gives the place back. Further calls do nothing. */
+  close(): void;
+}
+
+/** The limits of the callers of one server: it counts by itself, so several servers allow as many times as much. */
+export class CallerLimits {
+  readonly #requests: RateLimit | undefined;
+  readonly #starts: RateLimit | undefined;
+  readonly #maxStreams: number;
+  readonly #streams = new Map<string, number>();
+
+  /** Throws a UsageError for a limit that is none. `now` is a clock in milliseconds. */
+  constructor(options: CallerLimitOptions = {}, now: () => number = () => performance.now()) {
+    const { requests, starts, streams, callers } = checkedCallerLimits(options);
+    this.#requests = requests && new RateLimit(requests, callers, now);
+    this.#starts = starts && new RateLimit(starts, callers, now);
+    this.#maxStreams = streams;
+  }
+
+  /** Counts a request. */
+  request(caller: Caller): Admission {
+    return admission('requests', this.#requests?.take(keyOf(caller)) ?? 0);
+  }
+
+  /** Counts a start. */
+  start(caller: Caller): Admission {
+    return admission('starts', this.#starts?.take(keyOf(caller)) ?? 0);
+  }
+
+  /** Takes a place for a stream, which is held until it is closed. */
+  stream(caller: Caller): (Extract<Admission, { allowed: true }> & StreamPlace) | Extract<Admission, { allowed: false }> {
+    const key = keyOf(caller);
+    const open = this.#streams.get(key) ?? 0;
+    if (open >= this.#maxStreams) return { allowed: false, limit: 'streams', retryAfter: STREAM_RETRY_SECONDS };
+    this.#streams.set(key, open + 1);
+    let isOpen = true;
+    return {
+      allowed: true,
+      close: () => {
+        if (isOpen) this.#closed(key);
+        isOpen = false;
+      },
+    };
+  }
+
+  /** Callers without open streams are not kept: there are never more entries than streams. */
+  #closed(key: string): void {
+    const left = (this.#streams.get(key) ?? 0) - 1;
+    if (left > 0) this.#streams.set(key, left);
+    else this.#streams.delete(key);
+  }
+}
+
+/** Returns the name by which a caller is counted. The tokens of a caller for its runs count as the caller. */
+function keyOf({ id, principal }: Caller): string {
+  return JSON.stringify([id, principal?.tenant ?? null, principal?.user ?? null]);
+}
+
+function admission(limit: string, waitMs: number): Admission {
+  return waitMs <= 0 ? { allowed: true } : { allowed: false, limit, retryAfter: Math.max(1, Math.ceil(waitMs / 1000)) };
+}

@@ -1,0 +1,54 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { exportJWK, generateKeyPair, type JSONWebKeySet, type JWTPayload, SignJWT } from 'jose';
+
+/** An issuer of tokens, with one pair of keys. */
+export interface FakeIssuer {
+  keys: JSONWebKeySet;
+  /** Signs claims as a token of an hour for the audience `longhaul`. `header` and `claims` replace what it would write; undefined leaves out. */
+  token(claims?: Record<string, unknown>, header?: { typ?: string; kid?: string }): Promise<string>;
+}
+
+/** Makes an issuer with its name. With `named: false`, neither its key nor its tokens have the name of the key. */
+export async function fakeIssuer(issuer: string, { named = true } = {}): Promise<FakeIssuer> {
+  const alg = 'ES256';
+  const { publicKey, privateKey } = await generateKeyPair(alg);
+  const names = named ? { kid: 'k1' } : {};
+  return {
+    keys: { keys: [{ ...(await exportJWK(publicKey)), ...names, alg }] },
+    token: (claims = {}, header = {}) => {
+      const now = Math.floor(Date.now() / 1000);
+      const all = { iss: issuer, aud: 'longhaul', sub: 'ada', iat: now, exp: now + 3_600, ...claims };
+      return new SignJWT(JSON.parse(JSON.stringify(all)) as JWTPayload).setProtectedHeader({ alg, ...names, ...header }).sign(privateKey);
+    },
+  };
+}
+
+/** A server of documents by their paths, with the number of requests for each. A path without a document is 404. */
+export interface FakeSite {
+  url: string;
+  documents: Record<string, unknown>;
+  requests: Record<string, number>;
+  close(): Promise<void>;
+}
+
+export async function fakeSite(): Promise<FakeSite> {
+  const site: Pick<FakeSite, 'documents' | 'requests'> = { documents: {}, requests: {} };
+  const server = createServer((request, response) => {
+    const path = request.url ?? '';
+    site.requests[path] = (site.requests[path] ?? 0) + 1;
+    const document = site.documents[path];
+    response.writeHead(document === undefined ? 404 : 200, { 'content-type': 'application/json' });
+    response.end(typeof document === 'string' ? document : JSON.stringify(document));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    ...site,
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}

@@ -1,0 +1,127 @@
+import { SignJWT, UnsecuredJWT } from 'jose';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { UsageError } from '../../../src/core/domain/errors/error.ts';
+import type { Caller } from '../../../src/server/auth/caller.ts';
+import { jwt } from '../../../src/server/auth/jwt/jwt.ts';
+import type { JwtOptions } from '../../../src/server/auth/jwt/jwt-options.ts';
+import { bearing } from './bearer.ts';
+import { type FakeIssuer, fakeIssuer } from './fake-issuer.ts';
+
+const ISSUER = 'https://issuer.example/';
+
+let issuer: FakeIssuer;
+beforeAll(async () => (issuer = await fakeIssuer(ISSUER)));
+
+async function callerOf(token: string, options: Partial<JwtOptions> = {}): Promise<Caller | undefined> {
+  return jwt({ issuer: ISSUER, audience: 'longhaul', keys: issuer.keys, ...options })(bearing(token));
+}
+
+function inSeconds(seconds: number): number {
+  return Math.floor(Date.now() / 1000) + seconds;
+}
+
+describe('a JSON Web Token', () => {
+  it('stands for a caller by its usual claims, until it expires', async () => {
+    const exp = inSeconds(60);
+    expect(
+      await callerOf(await issuer.token({ exp, tenant: 'acme', scope: 'openid runs:read runs:read runs:write', agents: ['clerk'] })),
+    ).toEqual({
+      id: 'ada',
+      principal: { tenant: 'acme', user: 'ada' },
+      scopes: ['runs:read', 'runs:write'],
+      agents: ['clerk'],
+      expiresAt: exp * 1000,
+    });
+    expect(await callerOf(await issuer.token({ org_id: 'org1' }, { typ: 'at+jwt' }))).toMatchObject({
+      principal: { tenant: 'org1', user: 'ada' },
+      scopes: [],
+    });
+    expect((await callerOf(await issuer.token({ aud: ['other', 'longhaul'] })))?.principal).toEqual({ user: 'ada' });
+  });
+
+  it.each<[string, Record<string, unknown>, { typ?: string; kid?: string }?]>([
+    ['of another issuer', { iss: 'https://issuer.example' }],
+    ['for another audience', { aud: 'other' }],
+    ['without an audience', { aud: undefined }],
+    ['that has expired', { exp: inSeconds(-60) }],
+    ['that does not expire', { exp: undefined }],
+    ['that is not valid yet', { nbf: inSeconds(60) }],
+    ['without a subject', { sub: undefined }],
+    ['with an empty subject', { sub: '' }],
+    ['with a subject that no principal can have', { sub: 'u'.repeat(201) }],
+    ['with a tenant that is no text', { tenant: ['acme'] }],
+    ['with scopes that are no text', { scope: ['admin'] }],
+    ['with agents that are no list', { agents: 'clerk' }],
+    ['about a log-out', {}, { typ: 'logout+jwt' }],
+    ['by an unknown key', {}, { kid: 'k2' }],
+  ])('%s is refused', async (_, claims, header) => {
+    expect(await callerOf(await issuer.token(claims, header))).toBeUndefined();
+  });
+
+  it('is refused without a signature, with one by a public key as a secret, and with one by another key of the same name', async () => {
+    const claims = { iss: ISSUER, aud: 'longhaul', sub: 'ada', exp: inSeconds(60) };
+    const publicKey = new TextEncoder().encode(JSON.stringify(issuer.keys.keys[0]));
+    const header = { alg: 'HS256', kid: 'k1' };
+    expect(await callerOf(new UnsecuredJWT(claims).encode())).toBeUndefined();
+    expect(await callerOf(await new SignJWT(claims).setProtectedHeader(header).sign(publicKey))).toBeUndefined();
+    expect(await callerOf(await (await fakeIssuer(ISSUER)).token())).toBeUndefined();
+    const token = await issuer.token({ scope: 'runs:read' });
+    const [head, , signature] = token.split('.');
+    const payload = Buffer.from(JSON.stringify({ ...claims, scope: 'admin' })).toString('base64url');
+    expect(await callerOf(`${head}.${payload}.${signature}`)).toBeUndefined();
+    expect(await callerOf(await issuer.token(), { algorithms: ['RS256'] })).toBeUndefined();
+    for (const text of ['', 'a.b.c', 'lh_a_b', `${token}.x`, 'x'.repeat(20_000)]) expect(await callerOf(text)).toBeUndefined();
+  });
+
+  it('may be late by a little', async () => {
+    expect(await callerOf(await issuer.token({ exp: inSeconds(-3) }))).toBeDefined();
+    expect(await callerOf(await issuer.token({ exp: inSeconds(-3) }), { clockTolerance: 0 })).toBeUndefined();
+  });
+
+  it('without the name of its key is verified by each key that fits', async () => {
+    const [one, two] = await Promise.all([fakeIssuer(ISSUER, { named: false }), fakeIssuer(ISSUER, { named: false })]);
+    const keys = { keys: [...one.keys.keys, ...two.keys.keys] };
+    for (const from of [one, two]) expect(await callerOf(await from.token(), { keys })).toMatchObject({ id: 'ada' });
+    expect(await callerOf(await (await fakeIssuer(ISSUER, { named: false })).token(), { keys })).toBeUndefined();
+  });
+
+  it('has the rights that a function of the operator returns', async () => {
+    const options: Partial<JwtOptions> = {
+      rights: ({ role, sub }) => (role === 'ops' ? { id: `ops:${sub}`, scopes: ['admin'], agents: ['clerk'] } : undefined),
+    };
+    const token = await issuer.token({ role: 'ops' });
+    expect(await callerOf(token, options)).toMatchObject({ id: 'ops:ada', scopes: ['admin'], agents: ['clerk'] });
+    expect(await callerOf(token, options)).not.toHaveProperty('principal');
+    expect(await callerOf(await issuer.token(), options)).toBeUndefined();
+  });
+});
+
+describe('the verification of tokens', () => {
+  it.each<[string, Partial<JwtOptions>]>([
+    ['issuer', { issuer: '' }],
+    ['audience', { audience: '' }],
+    ['audience', { audience: [] }],
+    ['audience', { audience: [''] }],
+    ['jwksUrl', { jwksUrl: 'https://issuer.example/keys' }],
+    ['HS256', { algorithms: ['HS256' as 'RS256'] }],
+    ['none', { algorithms: ['none' as 'RS256'] }],
+    ['algorithms', { algorithms: [] }],
+    ['clockTolerance', { clockTolerance: 61 }],
+    ['clockTolerance', { clockTolerance: Number.NaN }],
+    ['keys', { keys: { keys: [{ kty: 'oct', k: 'c2VjcmV0' }] } }],
+    ['keys', { keys: { keys: [{ kty: 'OKP', d: 'x' }] } }],
+  ])('refuses options that verify too little: %s', (named, options) => {
+    const all = { issuer: ISSUER, audience: 'longhaul', keys: issuer.keys, ...options };
+    expect(() => jwt(all)).toThrow(UsageError);
+    expect(() => jwt(all)).toThrow(named);
+  });
+
+  it('takes keys over https, or from this machine', () => {
+    for (const url of ['http://issuer.example', 'file:///keys', 'issuer.example']) {
+      expect(() => jwt({ issuer: url, audience: 'longhaul' })).toThrow('https');
+      expect(() => jwt({ issuer: ISSUER, audience: 'longhaul', jwksUrl: url })).toThrow('https');
+    }
+    for (const url of ['https://issuer.example', 'http://localhost:9000'])
+      expect(() => jwt({ issuer: url, audience: 'longhaul' })).not.toThrow();
+  });
+});
