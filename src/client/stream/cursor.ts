@@ -14,7 +14,7 @@ export interface SeenOutput {
   attempt: number;
 }
 
-/** The place of a reader in the stream of a run. Two readers that have read the same have the same place, whatever carried the deltas. */
+/** The place of a reader in the stream of a run. Two readers that have read the same have the same place. */
 export interface StreamPlace {
   /** Offset of the next event. */
   offset: number;

@@ -14,7 +14,7 @@ const deltas = fc.integer({ min: 0, max: 6 });
 /** An announcement that gets lost. */
 const isSilent = fc.boolean();
 
-/** What happens in a run, in order. */
+/** The acts of a run, in order. */
 export const acts: fc.Arbitrary<Act[]> = fc.array(
   fc.oneof(
     {

@@ -15,7 +15,7 @@ const cuts = fc.array(fc.record({ items: fc.integer({ min: 1, max: 7 }), samePro
 
 const pause = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** What one reader has got over all its streams. */
+/** The items that one reader has got over all its streams. */
 interface Reading {
   view: StreamView;
   items: StreamItem[];

@@ -1,0 +1,91 @@
+/** One message of an event stream. */
+export interface StreamMessage {
+  /** The position of the message: a client that comes back sends that of the last one it has got. */
+  id?: string;
+  /** The type by which clients listen. */
+  event?: string;
+  /** The text: JSON, or a word of the protocol. */
+  data: string;
+}
+
+/** The pause after which a comment keeps the connection open. */
+const COMMENT_MS = 15_000;
+
+/** The milliseconds after which a client that was cut off comes back. */
+const RETRY_MS = 1_000;
+
+/**
+ * The headers of an event stream. Proxies must pass on each message at once.
+ */
+const HEADERS = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store', 'x-accel-buffering': 'no' };
+
+/** The options of an event stream. */
+export interface EventStreamOptions {
+  /** Called once the stream is over, however it ends. */
+  closed?: () => void;
+  headers?: Record<string, string>;
+  /** The milliseconds between two comments. */
+  commentMs?: number;
+}
+
+/**
+ * Returns a response that sends messages as server-sent events. A message is asked for when the client has room for it, so a client that
+ * does not read holds back one message, and the source decides what it misses. If the source fails, the connection is cut without an end.
+ */
+export function eventStream(messages: AsyncGenerator<StreamMessage>, options: EventStreamOptions = {}): Response {
+  const { closed = () => undefined, headers = {}, commentMs = COMMENT_MS } = options;
+  const encoder = new TextEncoder();
+  let next: Promise<IteratorResult<StreamMessage>> | undefined;
+  let isFirst = true;
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        if (isFirst) {
+          isFirst = false;
+          return controller.enqueue(encoder.encode(`retry: ${RETRY_MS}\n\n`));
+        }
+        next ??= messages.next();
+        try {
+          const got = await inTime(next, commentMs);
+          if (got === undefined) return controller.enqueue(encoder.encode(': the stream goes on\n\n'));
+          next = undefined;
+          if (!got.done) return controller.enqueue(encoder.encode(textOf(got.value)));
+        } catch {
+          // The client comes back with the id of the last message it has got.
+        }
+        closed();
+        controller.close();
+      },
+      async cancel() {
+        closed();
+        // The message that is waited for comes to nobody.
+        next?.catch(() => undefined);
+        await messages.return(undefined);
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  return new Response(body, { status: 200, headers: { ...HEADERS, ...headers } });
+}
+
+/** Returns the value, or undefined if it is not there in time. */
+async function inTime<Value>(value: Promise<Value>, ms: number): Promise<Value | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), ms);
+  });
+  try {
+    return await Promise.race([value, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function textOf({ id, event, data }: StreamMessage): string {
+  const lines = [
+    ...(id === undefined ? [] : [`id: ${id}`]),
+    ...(event === undefined ? [] : [`event: ${event}`]),
+    ...data.split(/\r\n|\r|\n/).map((line) => `data: ${line}`),
+  ];
+  return `${lines.join('\n')}\n\n`;
+}

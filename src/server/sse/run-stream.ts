@@ -1,0 +1,68 @@
+import { errorCode } from '../../core/domain/errors/error.ts';
+import type { StreamItem } from '../../client/stream/stream-item.ts';
+import { problemOf } from '../problems/problem-of.ts';
+import { eventStream, type StreamMessage } from './event-stream.ts';
+
+/** The time within which the first item may tell that the request is wrong. A run that is idle has none to tell. */
+const FIRST_ITEM_MS = 250;
+
+/** Opens the stream of a run behind a cursor, until the signal is aborted. */
+export type OpenStream = (cursor: string | undefined, signal: AbortSignal) => AsyncGenerator<StreamItem>;
+
+/** The options of the response. */
+interface RunStreamOptions {
+  /** The cursor of the request. */
+  cursor: string | undefined;
+  /** Aborted when the stream has to be cut: the caller has gone, its credentials have expired, or the service ends. */
+  signal: AbortSignal;
+  /** Called once the stream is over. */
+  closed: () => void;
+}
+
+/**
+ * Returns the response with the stream of a run. The id of a message is the cursor of its item. Rejects for a run that cannot be streamed.
+ * Without anything behind the cursor of the end, the response is empty (204), so that an `EventSource` stops to come back.
+ */
+export async function runStreamResponse(open: OpenStream, { cursor, signal, closed }: RunStreamOptions): Promise<Response> {
+  const reading = new AbortController();
+  const stop = (): void => reading.abort();
+  if (signal.aborted) stop();
+  signal.addEventListener('abort', stop, { once: true });
+  const over = (): void => {
+    signal.removeEventListener('abort', stop);
+    stop();
+    closed();
+  };
+  const items = open(cursor, reading.signal);
+  const first = items.next();
+  try {
+    const got = await Promise.race([first, new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), FIRST_ITEM_MS))]);
+    if (got?.done) {
+      over();
+      return new Response(null, { status: 204 });
+    }
+  } catch (error) {
+    over();
+    throw error;
+  }
+  return eventStream(messagesOf(first, items, reading.signal), { closed: over });
+}
+
+async function* messagesOf(
+  first: Promise<IteratorResult<StreamItem>>,
+  items: AsyncGenerator<StreamItem>,
+  signal: AbortSignal,
+): AsyncGenerator<StreamMessage> {
+  try {
+    for (let next = await first; !next.done; next = await items.next()) yield messageOf(next.value);
+  } catch (error) {
+    // A cut says nothing. An error for good is told, since the client would come back for ever.
+    if (signal.aborted || errorCode(error) === 'server_unreachable') throw error;
+    const { problem } = problemOf(error, { method: 'GET', path: 'stream' }, () => undefined);
+    yield { event: 'problem', data: JSON.stringify(problem) };
+  }
+}
+
+function messageOf({ cursor, ...item }: StreamItem): StreamMessage {
+  return { id: cursor, event: item.type, data: JSON.stringify(item) };
+}
