@@ -70,3 +70,14 @@ export type {
   RunInput,
   StatusView,
 } from '../core/protocol.ts';
+export { memoryStreams, type MemoryStreamsOptions } from '../streams/memory/memory-streams.ts';
+export type {
+  PublishingActivity,
+  ReadStreamOptions,
+  StreamChannel,
+  StreamRead,
+  StreamSink,
+  StreamSinkContext,
+} from '../streams/stream-sink.ts';
+export type { StreamedAttempt, StreamEntry } from '../core/domain/stream/stream-entry.ts';
+export type { Delta, ModelDelta } from '../core/domain/stream/delta.ts';

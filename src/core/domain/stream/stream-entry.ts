@@ -6,7 +6,7 @@ export interface StreamedAttempt {
   /** The Temporal run id of the execution that made the call. */
   executionId: string;
   /**
-   * Of a model call: the id of the event that will hold the answer of this attempt. Of a tool: the id of the event with the call; the
+   * The id of the event that will hold the answer of this attempt of a model call. Of a tool: the id of the event with the call; the
    * event with the result of `callId` replaces what it has emitted.
    */
   eventId: string;
