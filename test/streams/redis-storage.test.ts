@@ -93,7 +93,7 @@ describe.skipIf(redisProgram === undefined)(`the streams of redisStreams()${REDI
     await Promise.all([...runs.map(({ reading }) => reading.until(1)), late.until(1)]);
     // One of the worker, and two of the client. Those of earlier tests may close late.
     const connections = (): Promise<number> =>
-      server.use(async (redis) => String(await redis.sendCommand(['CLIENT', 'LIST'])).split('name=longhaul-streams').length - 1);
+      server.use(async (redis) => JSON.stringify(await redis.sendCommand(['CLIENT', 'LIST'])).split('name=longhaul-streams').length - 1);
     await vi.waitUntil(async () => (await connections()) === 3, { timeout: 5_000 });
     for (const { reading } of runs) expect(reading.shown).toEqual([0, 1]);
   });
