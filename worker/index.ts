@@ -43,3 +43,15 @@ export { Replayer, type ReplayerOptions, type ReplayVerdict } from './replayer.t
 export type { Divergence } from './replay-divergence.ts';
 export type { Versioning, VersioningBehavior } from './versioning.ts';
 export type { LogFormat, LogLevel, LogOptions } from '../src/log/log-choice.ts';
+export { memoryStreams, type MemoryStreamsOptions } from '../src/streams/memory/memory-streams.ts';
+export { redisStreams, type RedisStreamsOptions } from '../src/streams/redis/redis-streams.ts';
+export type {
+  PublishingActivity,
+  ReadStreamOptions,
+  StreamChannel,
+  StreamRead,
+  StreamSink,
+  StreamSinkContext,
+} from '../src/streams/stream-sink.ts';
+export type { StreamedAttempt, StreamEntry } from '../src/core/domain/stream/stream-entry.ts';
+export type { Delta, ModelDelta } from '../src/core/domain/stream/delta.ts';

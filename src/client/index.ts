@@ -31,7 +31,6 @@ export { TurnResult } from './sessions/turn-result.ts';
 export type { StreamItem, StreamItemContent, StreamedResult } from './stream/stream-item.ts';
 export type { StreamOptions } from './stream/stream-run.ts';
 export { fold, type LiveOutput, newView, type StreamView } from './stream/fold.ts';
-export type { Delta, ModelDelta } from '../core/domain/stream/delta.ts';
 export type { UpdateOptions } from './updates/update.ts';
 export type { SendOptions } from './updates/send-message.ts';
 export type { StartCircumstances } from './start/start-circumstances.ts';
@@ -75,3 +74,15 @@ export type {
   RunInput,
   StatusView,
 } from '../core/protocol.ts';
+export { memoryStreams, type MemoryStreamsOptions } from '../streams/memory/memory-streams.ts';
+export { redisStreams, type RedisStreamsOptions } from '../streams/redis/redis-streams.ts';
+export type {
+  PublishingActivity,
+  ReadStreamOptions,
+  StreamChannel,
+  StreamRead,
+  StreamSink,
+  StreamSinkContext,
+} from '../streams/stream-sink.ts';
+export type { StreamedAttempt, StreamEntry } from '../core/domain/stream/stream-entry.ts';
+export type { Delta, ModelDelta } from '../core/domain/stream/delta.ts';

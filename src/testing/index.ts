@@ -28,3 +28,5 @@ export { withoutIdsAndTimes, type ComparableRun } from './comparable.ts';
 export { forbidRealModels, type ForbidOptions } from '../model/real-models.ts';
 export { memoryStoreConformance } from '../memory/conformance/memory-store-conformance.ts';
 export type { ConformanceCase } from '../memory/conformance/conformance-case.ts';
+export { streamSinkConformance } from '../streams/conformance/stream-sink-conformance.ts';
+export type { StreamSinkCase, TestedSink } from '../streams/conformance/sink-case.ts';

@@ -73,6 +73,14 @@ const ZONES: readonly Zone[] = [
     packagesLazily: ['redis'],
   },
   { files: 'src/log/', may: ['src/core/'], packages: ['node:*'] },
+  {
+    files: 'src/streams/',
+    may: ['src/core/', 'src/codec/payload-bytes.ts', 'src/define/options/option-checks.ts', 'src/temporal/'],
+    packages: ['node:*', '@temporalio/common'],
+    packageTypes: ['@temporalio/client', 'redis'],
+    // Most processes have no Redis: its client is loaded when the sink is opened.
+    packagesLazily: ['redis'],
+  },
   { files: 'src/dev-server/', may: ['src/core/'], packages: ['node:*', 'env-paths', '@temporalio/client', '@temporalio/testing'] },
 
   // Calls to the server, the reading of histories, and the client on top of both.
@@ -185,7 +193,7 @@ const ZONES: readonly Zone[] = [
   },
   {
     files: 'src/testing/',
-    may: ['src/core/', 'src/memory/conformance/', 'src/require-node.ts', 'src/model/real-models.ts'],
+    may: ['src/core/', 'src/memory/conformance/', 'src/streams/conformance/', 'src/require-node.ts', 'src/model/real-models.ts'],
     mayTypes: ['src/', 'worker/'],
     mayLazily: ['src/dev-server/'],
     packages: ['node:*'],
@@ -216,7 +224,7 @@ const CLOSURES: readonly { entries: string; mustNotLoad: readonly string[] }[] =
   // Only the thread of an executor has an engine.
   { entries: 'activities/executors/quickjs/quickjs-executor.ts', mustNotLoad: ['quickjs-wasi'] },
   // Most workers have no MCP servers.
-  { entries: 'worker/index.ts', mustNotLoad: ['@modelcontextprotocol/client'] },
+  { entries: 'worker/index.ts', mustNotLoad: ['@modelcontextprotocol/client', 'redis'] },
   { entries: 'src/client/index.ts', mustNotLoad: ['openai', '@temporalio/worker', '@temporalio/activity', '@temporalio/testing'] },
 ];
 

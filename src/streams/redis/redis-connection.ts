@@ -1,0 +1,146 @@
+import type { RedisClientType } from 'redis';
+import { errorMessage, UsageError } from '../../core/domain/errors/error.ts';
+import { memberOf } from '../../core/domain/errors/thrown.ts';
+import { Bell } from '../bell.ts';
+
+/** An argument of a command. */
+export type Argument = string | Buffer;
+
+/** The use of a connection. */
+export interface RedisTarget {
+  url: string;
+  /** Called when the connection is lost or cannot be made, with the reason. */
+  onAway: (reason: string) => void;
+  /** Called when the connection can be used. */
+  onReady: () => void;
+}
+
+const CONNECT_MS = 5_000;
+/** The time in which a server that accepts a connection has to answer its first commands. */
+const GREETING_MS = 15_000;
+const SLOWEST_RETRY_MS = 1_000;
+
+/** A connection to Redis, which is made again whenever it is lost. */
+export class RedisConnection {
+  readonly #target: RedisTarget;
+  readonly #changed = new Bell();
+  #client: RedisClientType | undefined;
+  #epoch = 0;
+  #isClosed = false;
+  #problem: Error = new Error('It has not been connected yet');
+
+  constructor(target: RedisTarget) {
+    this.#target = target;
+    void this.#open();
+  }
+
+  get isReady(): boolean {
+    return this.#client?.isReady === true;
+  }
+
+  /** Increases each time that the connection is made: what was true of the server before may not be true any more. */
+  get epoch(): number {
+    return this.#epoch;
+  }
+
+  /** The reason for which it is not ready. */
+  get problem(): Error {
+    return this.#problem;
+  }
+
+  /** Resolves when the connection can be used, or the signal is aborted. */
+  async ready(signal: AbortSignal): Promise<void> {
+    while (!this.isReady && !signal.aborted) await this.#changed.next(signal);
+  }
+
+  /** Sends one command. Rejects if the connection is lost before the answer. Texts of the answer are bytes. */
+  async send(args: readonly Argument[]): Promise<unknown> {
+    if (this.#client?.isReady !== true) throw this.#problem;
+    return this.#client.sendCommand([...args]);
+  }
+
+  /** Sends commands that take effect together or not at all. Rejects with a MultiErrorReply if some of them are refused. */
+  async transaction(commands: readonly (readonly Argument[])[]): Promise<void> {
+    if (this.#client?.isReady !== true) throw this.#problem;
+    const multi = this.#client.multi();
+    for (const command of commands) multi.sendCommand(command);
+    await multi.exec();
+  }
+
+  /** Gives up a connection over which no answer comes, and makes another. */
+  restart(reason: string): void {
+    if (this.#isClosed) return;
+    this.#discard();
+    this.#away(new Error(reason));
+    void this.#open();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#discard();
+    this.#changed.ring();
+  }
+
+  async #open(): Promise<void> {
+    try {
+      const { createClient, RESP_TYPES } = await import('redis');
+      if (this.#isClosed) return;
+      const client: unknown = createClient({
+        url: this.#target.url,
+        name: 'longhaul-streams',
+        // The answers of both versions differ in form.
+        RESP: 2,
+        maintNotifications: 'disabled',
+        // Entries wait in a queue of their own, which is bounded.
+        disableOfflineQueue: true,
+        commandOptions: { timeout: 0, typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } },
+        socket: { connectTimeout: CONNECT_MS, reconnectStrategy: (retries) => Math.min(50 * 2 ** Math.min(retries, 5), SLOWEST_RETRY_MS) },
+      });
+      this.#watch(client as RedisClientType);
+    } catch (error) {
+      this.#away(memberOf(error, 'code') === 'ERR_MODULE_NOT_FOUND' ? missingPackage(error) : error);
+    }
+  }
+
+  #watch(client: RedisClientType): void {
+    this.#client = client;
+    let greeting: NodeJS.Timeout | undefined;
+    // A client that is destroyed while it connects goes on to connect.
+    client.on('connect', () => {
+      if (this.#client !== client) return client.destroy();
+      greeting = setTimeout(() => {
+        if (this.#client === client) this.restart('It accepts connections, and does not answer');
+      }, GREETING_MS).unref();
+    });
+    client.on('ready', () => {
+      clearTimeout(greeting);
+      if (this.#client !== client) return client.destroy();
+      this.#epoch += 1;
+      this.#target.onReady();
+      this.#changed.ring();
+    });
+    client.on('error', (error: unknown) => {
+      clearTimeout(greeting);
+      if (this.#client === client) this.#away(error);
+    });
+    client.connect().catch((error: unknown) => {
+      if (this.#client === client) this.#away(error);
+    });
+  }
+
+  #away(error: unknown): void {
+    const isNamed = errorMessage(error) !== '';
+    // A refused connection to several addresses has a code and no message.
+    this.#problem = isNamed && error instanceof Error ? error : new Error(String(memberOf(error, 'code') ?? error), { cause: error });
+    this.#target.onAway(this.#problem.message);
+  }
+
+  #discard(): void {
+    this.#client?.destroy();
+    this.#client = undefined;
+  }
+}
+
+function missingPackage(cause: unknown): UsageError {
+  return new UsageError('redisStreams needs the package "redis", which is not installed: run "npm install redis"', { cause });
+}
