@@ -48,6 +48,7 @@ export const PLUGIN_OPTIONS: Record<keyof LonghaulPluginOptions, true> = {
   resources: true,
   secrets: true,
   payloadStore: true,
+  streams: true,
   archive: true,
   archiveTimeout: true,
   hooks: true,
@@ -142,14 +143,15 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
     const opening = this.openResources();
     // If nothing has to be opened, the worker polls at once: only a polling worker reacts to a shutdown.
     if (!this.#runtime.resourcePool.isOpen) await opening;
-    const { mcp, namespaces } = this.#runtime;
+    const { mcp, namespaces, streams } = this.#runtime;
     mcp.start();
     const unwatch = watchUnhandledRejections();
     try {
+      streams?.open(worker.options.namespace, worker.options.loadedDataConverter);
       await super.runWorker(worker, next);
     } finally {
       unwatch();
-      await Promise.all([this.closeResources(), mcp.close(), namespaces.close()]);
+      await Promise.all([this.closeResources(), mcp.close(), namespaces.close(), streams?.close()]);
     }
   }
 

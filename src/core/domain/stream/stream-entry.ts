@@ -6,13 +6,16 @@ export interface StreamedAttempt {
   /** The Temporal run id of the execution that made the call. */
   executionId: string;
   /**
-   * Of a model call: the id of the event that will hold the answer of this attempt. Of a tool: the id of the event with the call; the
+   * For a model call, the id of the event that will hold the answer of this attempt. For a tool, the id of the event with the call; the
    * event with the result of `callId` replaces what it has emitted.
    */
   eventId: string;
   /** The tool call. Absent for a model call. */
   callId?: string;
-  /** The number of events that the run had recorded when the call was scheduled. */
+  /**
+   * The number of events that the run had recorded when the call was scheduled. 0 for a step of a program, which does not know it: other
+   * steps may run beside it.
+   */
   through: number;
   /** 1-based. */
   attempt: number;
