@@ -221,7 +221,7 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
   }
 
   #sinks(): InjectedSinks<LonghaulSinks> {
-    const { aborts, transcripts } = this.#runtime;
+    const { aborts, streams, transcripts } = this.#runtime;
     return {
       longhaul: {
         cancelRequested: {
@@ -234,6 +234,10 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
         },
         conversationGrew: {
           fn: ({ namespace, workflowId, runId }, key, news) => transcripts.addNews(keyOfRun({ namespace, workflowId, runId, key }), news),
+          callDuringReplay: false,
+        },
+        recorded: {
+          fn: ({ workflowId, runId }, totals) => streams?.publish(workflowId, { type: 'recorded', executionId: runId, ...totals }),
           callDuringReplay: false,
         },
       },
