@@ -131,8 +131,7 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
       activities: { ...options.activities, ...longhaulActivities },
       sinks: { ...options.sinks, ...this.#sinks() },
       ...(this.#versioning === undefined ? {} : { workerDeploymentOptions: deploymentOptions(this.#versioning, options) }),
-      // Otherwise the SDK would delay a heartbeat for up to 0.8 of the heartbeat timeout.
-      maxHeartbeatThrottleInterval: options.maxHeartbeatThrottleInterval ?? this.#runtime.heartbeatMs,
+      maxHeartbeatThrottleInterval: options.maxHeartbeatThrottleInterval ?? this.#heartbeatThrottle(),
     };
   }
 
@@ -218,6 +217,12 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
   /** Returns a path so that the bundler hook runs at all; the hook, which also runs for a worker, does the rest. */
   #workflows(options: { workflowsPath?: string }): { workflowsPath: string } {
     return { workflowsPath: options.workflowsPath ?? combinedWorkflows(undefined) };
+  }
+
+  /** Without it, the SDK would delay a heartbeat for up to 0.8 of the heartbeat timeout. */
+  #heartbeatThrottle(): number {
+    const { heartbeatMs, streams } = this.#runtime;
+    return Math.min(heartbeatMs, streams?.heartbeatMs ?? Infinity);
   }
 
   #sinks(): InjectedSinks<LonghaulSinks> {

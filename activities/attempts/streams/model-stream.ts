@@ -1,13 +1,14 @@
 import { activityInfo } from '@temporalio/activity';
 import type { AgentSnapshot } from '../../../src/core/domain/agent/agent-snapshot.ts';
 import type { OfRun } from '../../../src/core/protocol.ts';
+import type { ActivityRuntime } from '../../runtime.ts';
 import type { Attempt } from '../attempt.ts';
 import { attemptNumber } from '../worker-wait.ts';
-import type { ActivityRuntime } from '../../runtime.ts';
 import { CallStream } from './call-stream.ts';
+import { streamingActivity } from './streaming-activity.ts';
 
-/** Begins the stream of an attempt. */
-export type BeginStream = (attempt: Pick<Attempt, 'stream'>) => CallStream;
+/** Begins the stream of an attempt; undefined if the run is not streamed. */
+export type BeginStream = (attempt: Pick<Attempt, 'stream'>) => CallStream | undefined;
 
 /** The model call whose answer is streamed. */
 export interface StreamedModelCall {
@@ -19,18 +20,13 @@ export interface StreamedModelCall {
   through: number;
 }
 
-/**
- * Returns the function that begins the stream of an attempt; undefined if the worker has no sink. Runs inside a workflow of the user
- * are not streamed: their record cannot be read by a handle.
- */
-export function modelStream({ streams }: ActivityRuntime, { run, snapshot, eventId, through }: StreamedModelCall): BeginStream | undefined {
-  const { workflowExecution } = activityInfo();
-  if (streams === undefined || run.run !== undefined || workflowExecution === undefined) return undefined;
-  const { workflowId, runId: executionId } = workflowExecution;
-  const of = { executionId, eventId, through, attempt: attemptNumber() };
+/** Returns the function that begins the stream of an attempt of a model call, and announces the attempt. */
+export function modelStream(runtime: ActivityRuntime, { run, snapshot, eventId, through }: StreamedModelCall): BeginStream {
   return (attempt) => {
-    const activity = { live: snapshot.live === true, heartbeat: (details: unknown) => attempt.stream(details) };
-    const stream = new CallStream(of, (entry) => streams.publish(workflowId, entry, activity));
+    const activity = streamingActivity(runtime, run, attempt, snapshot);
+    if (activity === undefined) return undefined;
+    const executionId = activityInfo().workflowExecution?.runId ?? '';
+    const stream = new CallStream({ executionId, eventId, through, attempt: attemptNumber() }, (entry) => activity.publish(entry));
     stream.begin();
     return stream;
   };

@@ -1,4 +1,5 @@
 import type { LoadedDataConverter } from '@temporalio/common';
+import { LRUCache } from 'lru-cache';
 import { errorMessage, UsageError } from '../../../src/core/domain/errors/error.ts';
 import type { StreamEntry } from '../../../src/core/domain/stream/stream-entry.ts';
 import type { PublishingActivity, StreamChannel, StreamSink } from '../../../src/streams/stream-sink.ts';
@@ -9,6 +10,8 @@ const CLOSE_MS = 10_000;
 
 /** The streams of a worker: its sink, which is open while at least one Temporal Worker runs. */
 export class WorkerStreams {
+  /** The executions of runs, and if they were started with `live: true`. */
+  readonly live = new LRUCache<string, boolean>({ max: 10_000 });
   readonly #sink: StreamSink;
   readonly #log: (line: string) => void;
   #channel: StreamChannel | undefined;
@@ -22,6 +25,15 @@ export class WorkerStreams {
     }
     this.#sink = sink;
     this.#log = log;
+  }
+
+  /** Milliseconds between two heartbeats that the sink sends for a live call; undefined if it sends none. */
+  get heartbeatMs(): number | undefined {
+    return this.#sink.heartbeatMs;
+  }
+
+  get usesHeartbeats(): boolean {
+    return this.heartbeatMs !== undefined;
   }
 
   /** Opens the sink, unless it is open. Call `close` afterwards, also if this throws. */
