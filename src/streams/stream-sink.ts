@@ -9,6 +9,11 @@ import type { StreamEntry } from '../core/domain/stream/stream-entry.ts';
 export interface StreamSink {
   /** A short name, for logs and cursors. */
   readonly name: string;
+  /**
+   * Milliseconds between two heartbeats of a live call, for a sink that sends them: the worker lets them through at that pace. Absent: it
+   * sends none.
+   */
+  readonly heartbeatMs?: number;
   /** Opens the sink for a worker or a client. Must not wait for a connection. Throws a UsageError for options that cannot work. */
   open(context: StreamSinkContext): StreamChannel;
 }

@@ -65,6 +65,7 @@ const ZONES: readonly Zone[] = [
   { files: 'src/codec/', may: ['src/core/'], packages: ['node:*', '@temporalio/common', '@temporalio/proto'] },
   { files: 'src/payload-store/', may: ['src/core/'], packages: ['node:*', '@temporalio/common'] },
   { files: 'src/archive/', may: ['src/core/', 'src/payload-store/'], packages: ['node:*'] },
+  { files: 'src/streams/', may: ['src/core/'], packages: ['node:*', '@temporalio/client', '@temporalio/common'] },
   { files: 'src/secrets/', may: ['src/core/'], packages: ['node:*'] },
   {
     files: 'src/streams/',
@@ -159,6 +160,7 @@ const ZONES: readonly Zone[] = [
       'src/payload-store/',
       'src/archive/',
       'src/secrets/',
+      'src/streams/',
       'src/temporal/',
       'src/history/',
     ],
