@@ -50,7 +50,7 @@ test('an attempt announces itself, and streams its answer under the id of its ev
   const output = await callModel();
   const eventId = eventIdOf(output) ?? '';
   const [first, ...rest] = sink.entries('run-1');
-  expect(first).toEqual({ type: 'attempt', of: { executionId: 'execution-1', eventId, through: 1, attempt: 1 } });
+  expect(first).toEqual({ type: 'attempt', of: { executionId: 'execution-1', eventId, through: 1, activity: 0, attempt: 1 } });
   expect(folded(rest)).toEqual({
     [eventId]: [
       { type: 'reasoning', text: 'hm' },
