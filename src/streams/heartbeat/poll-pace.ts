@@ -13,7 +13,8 @@ export class PollPace {
   constructor(everyMs: number, idleMs: number) {
     this.#everyMs = everyMs;
     this.#idleMs = Math.max(everyMs, idleMs);
-    this.#waitMs = everyMs;
+    // The first pause is a short one.
+    this.#waitMs = everyMs / 2;
   }
 
   /** Returns the time until the next question. `calls`: the answer to the last one; undefined if there was none. */
