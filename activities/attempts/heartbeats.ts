@@ -1,6 +1,6 @@
 import { Context } from '@temporalio/activity';
 import { withUncountedAttempts } from '../../src/core/domain/errors/worker-wait.ts';
-import { withStreamDetails } from '../../src/core/domain/stream/stream-details.ts';
+import { withStreamedOutput } from '../../src/core/domain/stream/streamed-output.ts';
 import { heartbeatDetails } from './heartbeat-details.ts';
 import { skippedAttempts } from './worker-wait.ts';
 
@@ -39,7 +39,7 @@ export class Heartbeats {
 
   /** Must not throw: an error in the timer's callback would end the process. */
   #send(): void {
-    const details = withStreamDetails(
+    const details = withStreamedOutput(
       this.#stream,
       detailsOf(() => this.#details()),
     );

@@ -75,6 +75,7 @@ export type {
   StatusView,
 } from '../core/protocol.ts';
 export { memoryStreams, type MemoryStreamsOptions } from '../streams/memory/memory-streams.ts';
+export { heartbeatStreams, type HeartbeatStreamsOptions } from '../streams/heartbeat/heartbeat-streams.ts';
 export { redisStreams, type RedisStreamsOptions } from '../streams/redis/redis-streams.ts';
 export type {
   PublishingActivity,

@@ -29,7 +29,7 @@ export class WorkerStreams {
 
   /** Milliseconds between two heartbeats that the sink sends for a live call; undefined if it sends none. */
   get heartbeatMs(): number | undefined {
-    return this.#sink.heartbeatMs;
+    return this.#sink.heartbeatEveryMs;
   }
 
   get usesHeartbeats(): boolean {

@@ -33,7 +33,7 @@ function calling(execute: Execute, { heartbeatMs, ...options }: EnvironmentOptio
       return 'done';
     },
   });
-  const sink = { ...fakeSink(), ...(heartbeatMs === undefined ? {} : { heartbeatMs }) };
+  const sink = { ...fakeSink(), ...(heartbeatMs === undefined ? {} : { heartbeatEveryMs: heartbeatMs }) };
   const streams = new WorkerStreams(sink, () => undefined);
   streams.open('default', PLAIN);
   const agent = defineAgent({ name: 'clerk', model: 'scripted/m', tools: [tool] });

@@ -1,5 +1,5 @@
 import { type JsonValue, isJsonObject } from '../json/json.ts';
-import { withoutStreamDetails, streamDetailsIn } from '../stream/stream-details.ts';
+import { withoutStreamedOutput } from '../stream/streamed-output.ts';
 
 /**
  * Instructions for an activity that is scheduled again because its worker lacked a definition: one worker after the other tries
@@ -34,16 +34,12 @@ export function uncountedAttemptsIn(details: unknown): number {
   return typeof uncounted === 'number' ? uncounted : 0;
 }
 
-/** Returns the details that the activity passed to its heartbeat, without the added number of attempts, and without those about its stream. */
-export function activityDetails(details: unknown): unknown {
-  return withoutStreamDetails(counted(details));
-}
-
-/** Returns the details about the stream of a call, from those of the heartbeat of its activity; undefined if they have none. */
-export function streamOfHeartbeat(details: unknown): unknown {
-  return streamDetailsIn(counted(details));
-}
-
-function counted(details: unknown): unknown {
+/** Returns the details of a heartbeat without the added number of attempts. */
+export function withoutUncountedAttempts(details: unknown): unknown {
   return uncountedAttemptsIn(details) > 0 && isJsonObject(details) ? details['details'] : details;
+}
+
+/** Returns the details that the activity passed to its heartbeat, without the added number of attempts and the output of the attempt. */
+export function activityDetails(details: unknown): unknown {
+  return withoutStreamedOutput(withoutUncountedAttempts(details));
 }
