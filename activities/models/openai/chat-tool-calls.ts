@@ -31,7 +31,8 @@ export class ChatToolCalls {
   addWhole(entry: unknown): ModelDelta | undefined {
     if (!isJsonObject(entry)) return undefined;
     const call = this.#open(undefined);
-    this.addDelta({ function: functionOf(entry), ...(entry['id'] === undefined ? {} : { id: entry['id'] }) });
+    const { name, arguments: text } = functionOf(entry);
+    Object.assign(call, { id: entry['id'] ?? undefined, name, arguments: text });
     return inputDelta(call, writtenText(call.arguments));
   }
 

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { callModelActivity } from '../../../activities/model-calls/call-model.ts';
@@ -7,7 +8,7 @@ import { defineAgent, defineTool, quickjs } from '../../../src/index.ts';
 import type { AnyAgent } from '../../../src/define/agent-definition.ts';
 import type { ModelCallContext, ModelClient } from '../../../src/core/domain/model/model.ts';
 import type { CallModelInput, CallModelOutput } from '../../../src/core/protocol.ts';
-import { callTool, failWith, hang, say, scriptedModel, together } from '../../../src/testing/index.ts';
+import { callTool, failWith, hang, malformed, say, scriptedModel, together } from '../../../src/testing/index.ts';
 import { type FakeSink, fakeSink, folded, PLAIN, type Published } from '../../fakes/fake-sink.ts';
 import { snapshotOf } from '../../fakes/snapshot.ts';
 import { activityEnvironment, EXECUTION, type ActivityEnvironment, type EnvironmentOptions } from '../activity-environment.ts';
@@ -80,6 +81,19 @@ describe('the recorded event has the id that was streamed', () => {
       const eventId = eventIdOf(await callModel(final ? { final } : {}));
       expect(Object.keys(folded(sink.entries()))).toEqual([eventId]);
     }
+  });
+
+  test('whatever the model answers, in every format', async () => {
+    const calls = fc.array(fc.record({ id: fc.option(fc.string()), name: fc.string(), arguments: fc.anything() }), { maxLength: 3 });
+    const answers = fc.record({ content: fc.anything(), toolCalls: calls, structured: fc.anything(), refusal: fc.anything() });
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(plain, json, code), answers, fc.boolean(), async (agent, answer, final) => {
+        const { sink, callModel } = streaming(scriptedModel([malformed(answer)]), { agent });
+        const eventId = eventIdOf(await callModel(final ? { final } : {}));
+        expect(sink.entries()).toMatchObject([{ type: 'attempt', of: { eventId } }]);
+      }),
+      { numRuns: 200 },
+    );
   });
 
   test('of the part of an answer that was interrupted', async () => {

@@ -4,8 +4,10 @@ import type { Event } from '../../../src/core/domain/record/event.ts';
 import type { StreamEntry } from '../../../src/core/domain/stream/stream-entry.ts';
 import type { HistoryEvent } from '../../../src/history/history-events.ts';
 import { ask, unit } from '../../../src/define/program/index.ts';
-import { defineAgent, defineProgram, defineTool } from '../../../src/index.ts';
-import { callTool, failWith, hang, say, scriptedModel, structured, together } from '../../../src/testing/index.ts';
+import { agentTool, defineAgent, defineProgram, defineTool } from '../../../src/index.ts';
+import { streamOfHeartbeat } from '../../../src/core/domain/errors/worker-wait.ts';
+import type { ModelClient } from '../../../src/core/domain/model/model.ts';
+import { callTool, failWith, hang, say, type ScriptEntry, scriptedModel, structured, together } from '../../../src/testing/index.ts';
 import { type FakeSink, fakeSink, folded } from '../../fakes/fake-sink.ts';
 import { historyOf, Testbed } from '../testbed/testbed.ts';
 
@@ -208,4 +210,81 @@ test('the answers of the steps of a program have the ids that were streamed', as
   const { events } = await handle.context();
   expectSameTexts(sink, handle.runId, events);
   expect(announced(sink, handle.runId).at(-1)).toMatchObject({ events: events.length, status: 'completed' });
+});
+
+test('a run that was started live says so to its sink, with the runs below it and after a handoff, and no other run does', async () => {
+  await using testbed = await Testbed.open();
+  const sink = { ...fakeSink(), heartbeatMs: 500 };
+  const emitting = defineTool({
+    name: 'emitting',
+    description: 'Emits',
+    parameters: z.object({}),
+    execute: (_, { emit }) => emit('rows', 1),
+  });
+  const child = defineAgent({ name: 'child', model: 'child/m', tools: [emitting] });
+  const last = defineAgent({ name: 'last', description: 'Ends', model: 'last/m' });
+  const parent = defineAgent({
+    name: 'parent',
+    model: 'parent/m',
+    tools: [agentTool(child, { description: 'Asks' })],
+    handoffs: [last],
+  });
+  const scripts = {
+    parent: [callTool('child', { request: 'Q' }), callTool('transfer_to_agent', { agent: 'last' })],
+    child: [callTool('emitting'), say('c')],
+    last: [say('l')],
+  };
+  const model = (entries: ScriptEntry[]): ModelClient => scriptedModel([...entries, ...entries]);
+  const providers = { parent: model(scripts.parent), child: model(scripts.child), last: model(scripts.last) };
+  await testbed.work({ agents: [parent, child, last], providers, streams: sink });
+  const lives = async (options: { live?: boolean }): Promise<Set<boolean | undefined>> => {
+    sink.published.length = 0;
+    const { status } = await testbed.client.run(parent, { input: 'Q', taskQueue: testbed.taskQueue, ...options });
+    expect(status).toBe('completed');
+    const ofCalls = sink.published.filter(({ entry }) => entry.type !== 'recorded');
+    expect(new Set(ofCalls.map(({ runId }) => runId)).size).toBe(2);
+    expect(ofCalls.some(({ entry }) => entry.type === 'delta' && entry.delta.type === 'data')).toBe(true);
+    return new Set(ofCalls.map(({ activity }) => activity?.live));
+  };
+  expect(await lives({ live: true })).toEqual(new Set([true]));
+  expect(await lives({})).toEqual(new Set([false]));
+});
+
+test('the details of the stream of a live call are shown by the server beside its progress, at the pace of the sink', async () => {
+  await using testbed = await Testbed.open();
+  const beats: number[] = [];
+  const sink: FakeSink = {
+    ...fakeSink({
+      publish: ({ entry, activity }) => {
+        if (entry.type === 'delta' && entry.delta.type === 'data' && activity?.live) activity.heartbeat({ sent: beats.push(entry.index) });
+      },
+    }),
+    heartbeatMs: 50,
+  };
+  const gate = Promise.withResolvers<void>();
+  const slow = defineTool({
+    name: 'slow',
+    description: 'Emits',
+    parameters: z.object({}),
+    execute: async (_, { emit, heartbeat }) => {
+      heartbeat({ row: 1 });
+      emit('rows', 1);
+      emit('rows', 2);
+      await gate.promise;
+    },
+  });
+  const slowAgent = defineAgent({ name: 'slow_agent', model: 'scripted/m', tools: [slow] });
+  await testbed.work({ agents: [slowAgent], providers: { scripted: scriptedModel([callTool('slow'), say('done')]) }, streams: sink });
+  const handle = await testbed.client.start(slowAgent, { input: 'Q', live: true, taskQueue: testbed.taskQueue });
+  const workflow = testbed.client.temporal.workflow.getHandle(handle.runId);
+  const details = async (): Promise<unknown> => {
+    const { raw } = await workflow.describe();
+    const [data] = raw.pendingActivities?.[0]?.heartbeatDetails?.payloads ?? [];
+    return data?.data ? (JSON.parse(Buffer.from(data.data).toString()) as unknown) : undefined;
+  };
+  await expect.poll(async () => streamOfHeartbeat(await details()), POLL).toEqual({ sent: 2 });
+  const { running = [] } = await handle.status();
+  expect(running).toMatchObject([{ progress: { row: 1 } }]);
+  gate.resolve();
+  expect(await handle.result()).toMatchObject({ status: 'completed' });
 });
