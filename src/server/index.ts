@@ -6,3 +6,5 @@ export type { ReadinessCheck } from './server-settings.ts';
 export type { Problem, ReportError } from './problems/problem-of.ts';
 export { RequestError, type RefusalParts, type RequestProblem } from './problems/request-error.ts';
 export { type Authenticate, type Caller, type Scope, SCOPES } from './auth/caller.ts';
+export type { ChatSessionOptions, ChatSessions } from './ai-sdk/chat-options.ts';
+export type { ChatMetadata } from './ai-sdk/encoder/chat-metadata.ts';

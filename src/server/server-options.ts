@@ -2,6 +2,7 @@ import type { AnyAgent } from '../define/agent-definition.ts';
 import { requireKnown } from '../define/options/option-checks.ts';
 import type { AnyProgram } from '../define/program/program-definition.ts';
 import { UsageError } from '../core/domain/errors/error.ts';
+import type { ChatSessions } from './ai-sdk/chat-options.ts';
 import type { Authenticate } from './auth/caller.ts';
 import type { ReportError } from './problems/problem-of.ts';
 import type { ReadinessCheck, ServerSettings } from './server-settings.ts';
@@ -17,6 +18,11 @@ export interface HandlerOptions {
   agents?: readonly AnyAgent[];
   /** The programs that the service lists. It starts others as well. */
   programs?: readonly AnyProgram[];
+  /**
+   * Returns the options of the session that the first message of a chat of the AI SDK starts: limits, deps and so on. Default: those of
+   * `client.session`, which end a chat after 10 turns.
+   */
+  chats?: ChatSessions;
   /** The path before every route, such as `/api`. Default: none. */
   prefix?: string;
   /** Further parts that the service needs to be ready, by their names in `/readyz`. */
@@ -32,6 +38,7 @@ const OPTIONS: Record<keyof HandlerOptions, true> = {
   authenticate: true,
   agents: true,
   programs: true,
+  chats: true,
   prefix: true,
   checks: true,
   closing: true,
@@ -41,10 +48,10 @@ const OPTIONS: Record<keyof HandlerOptions, true> = {
 /** Returns the settings of the routes. Throws a UsageError for unknown options, and for a prefix that is no path. */
 export function settingsOf(options: HandlerOptions): ServerSettings {
   requireKnown('the handler', options, Object.keys(OPTIONS));
-  const { prefix = '', agents = [], programs = [], checks = {}, closing = new AbortController().signal } = options;
+  const { prefix = '', agents = [], programs = [], chats, checks = {}, closing = new AbortController().signal } = options;
   const path = prefix.replace(/\/+$/, '');
   if (path !== '' && !/^(?:\/[\w.~-]+)+$/.test(path)) {
     throw new UsageError(`the handler: "prefix" is ${JSON.stringify(prefix)}: write a path, such as "/api"`);
   }
-  return { prefix: path, agents, programs, checks, closing };
+  return { prefix: path, agents, programs, ...(chats === undefined ? {} : { chats }), checks, closing };
 }

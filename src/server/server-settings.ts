@@ -1,5 +1,6 @@
 import type { AnyAgent } from '../define/agent-definition.ts';
 import type { AnyProgram } from '../define/program/program-definition.ts';
+import type { ChatSessions } from './ai-sdk/chat-options.ts';
 
 /** A check of a part that the service needs, such as a sink of streams. Rejects if the part is not usable. */
 export type ReadinessCheck = () => Promise<void> | void;
@@ -10,6 +11,8 @@ export interface ServerSettings {
   prefix: string;
   agents: readonly AnyAgent[];
   programs: readonly AnyProgram[];
+  /** Returns the options of the session of a chat. */
+  chats?: ChatSessions;
   /** Further parts that the service needs to be ready, by their names. */
   checks: Readonly<Record<string, ReadinessCheck>>;
   /** Aborted once the service is about to end: it is not ready any more, and waits end early. */

@@ -1,3 +1,4 @@
+import { CHAT_ROUTES } from '../ai-sdk/chat-routes.ts';
 import type { Route } from '../routing/route.ts';
 import { CHANGE_RUN_ROUTES } from './runs/change-run.ts';
 import { READ_RUN_ROUTES } from './runs/read-run.ts';
@@ -14,4 +15,5 @@ export const ROUTES: readonly Route[] = [
   ...CHANGE_RUN_ROUTES,
   ...STREAM_ROUTES,
   ...RUN_APPROVAL_ROUTES,
+  ...CHAT_ROUTES,
 ];
