@@ -3,7 +3,8 @@ import type { CodecOptions } from '../codec/codec-options.ts';
 import { withCodec } from '../codec/with-codec.ts';
 import { nonEmpty, requireKnown } from '../define/options/option-checks.ts';
 import { LonghaulError, errorMessage } from '../core/domain/errors/error.ts';
-import { CLIENT_OPTIONS, LonghaulClient, type LonghaulClientOptions } from './longhaul-client.ts';
+import { CLIENT_OPTIONS, type LonghaulClientOptions } from './client-options.ts';
+import { LonghaulClient } from './longhaul-client.ts';
 import { resolveServer, type ServerAddress } from '../temporal/server-address.ts';
 import { UPDATE_RETRY } from '../temporal/update-retry.ts';
 

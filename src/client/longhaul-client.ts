@@ -1,5 +1,4 @@
 import { type Client, Connection } from '@temporalio/client';
-import type { ArchiveSink } from '../archive/archive-sink.ts';
 import type { AnyAgent, GivenDepsOf, ResultOf } from '../define/agent-definition.ts';
 import { nonEmpty, requireKnown } from '../define/options/option-checks.ts';
 import type { SpilledContent } from '../core/domain/content/content.ts';
@@ -7,13 +6,13 @@ import { LonghaulError, UsageError } from '../core/domain/errors/error.ts';
 import type { JsonValue } from '../core/domain/json/json.ts';
 import type { ProgramResult } from '../core/domain/run/program-result.ts';
 import type { DefaultOutput } from '../core/domain/run/result.ts';
-import type { MemoryStore } from '../memory/memory-store.ts';
-import type { PayloadStore } from '../payload-store/payload-store.ts';
 import type { SavedContext } from '../core/saved/saved-context.ts';
 import { readSpilled } from '../payload-store/spill.ts';
-import { type ApprovalFilter, listApprovals, type RunApproval } from './listing/list-approvals.ts';
-import { listRuns, type ListFilter, type RunListEntry } from './listing/list-runs.ts';
-import { listSessions, type SessionFilter, type SessionListEntry } from './listing/list-sessions.ts';
+import { CLIENT_OPTIONS, type LonghaulClientOptions } from './client-options.ts';
+import { type ApprovalFilter, approvalsPage, listApprovals, type RunApproval } from './listing/list-approvals.ts';
+import type { ListPage, PageOptions } from './listing/list-page.ts';
+import { listRuns, type ListFilter, type RunListEntry, runsPage } from './listing/list-runs.ts';
+import { listSessions, type SessionFilter, type SessionListEntry, sessionsPage } from './listing/list-sessions.ts';
 import { type SessionOf, SessionHandle } from './sessions/session-handle.ts';
 import { principalOf, type SessionOptions } from './sessions/session-options.ts';
 import { requireSdk } from '../temporal/require-sdk.ts';
@@ -37,41 +36,6 @@ import { RunAccess } from './principals/run-access.ts';
 import { forget } from './removal/forget.ts';
 import { type Forgotten, type ForgetOptions, forgottenUser } from './removal/forget-options.ts';
 import { watchForWorker } from './start/worker-watch.ts';
-
-/** The options of a client. */
-export interface LonghaulClientOptions {
-  /** The task queue of runs that do not name one. Default `longhaul`. */
-  taskQueue?: string;
-  /** The agents that exist, if the caller knows them: a start of any other name is refused before it is sent. */
-  agents?: readonly AnyAgent[];
-  /** The store of results that are too large for the conversation: the same as that of the workers. */
-  payloadStore?: PayloadStore;
-  /** The archive to which workers write the records of runs. */
-  archive?: ArchiveSink;
-  /** The memory of the workers: `forget` removes the entries of the user from it. */
-  memory?: MemoryStore;
-  /**
-   * The key by which users are hashed (HMAC-SHA-256) in the search attribute `LonghaulUser`, which is in clear text otherwise: the same
-   * for all clients of the namespace.
-   */
-  userKey?: string;
-  /** Whom the client acts for: it reaches the runs of that principal alone. Default: all runs. See `as`. */
-  principal?: Principal;
-  /** Receives notices for the person who waits, for example that no worker polls. Default: a process warning. */
-  onNotice?: (line: string) => void;
-}
-
-/** All options by name: the compiler reports one that is added to the type and missing here. */
-export const CLIENT_OPTIONS: Record<keyof LonghaulClientOptions, true> = {
-  taskQueue: true,
-  agents: true,
-  payloadStore: true,
-  archive: true,
-  memory: true,
-  userKey: true,
-  principal: true,
-  onNotice: true,
-};
 
 /** Starts runs and finds them again. Made by `connect()`, or from an existing Temporal Client: `new LonghaulClient(client)`. */
 export class LonghaulClient {
@@ -213,6 +177,11 @@ export class LonghaulClient {
     return failEachIfUnreachable(this.temporal, listRuns(this.temporal, this.#ofPrincipal(filter)));
   }
 
+  /** Returns a page of the runs that `list` yields. A page may be empty although there is a next one. */
+  async listPage(filter: ListFilter, page: PageOptions): Promise<ListPage<RunListEntry>> {
+    return failIfUnreachable(this.temporal, () => runsPage(this.temporal, this.#ofPrincipal(filter), page));
+  }
+
   /**
    * Yields the sessions of the namespace, newest first, each with its title. Needs the search attributes of the namespace: a session that
    * was started without them is not listed.
@@ -221,12 +190,22 @@ export class LonghaulClient {
     return failEachIfUnreachable(this.temporal, listSessions(this.temporal, this.#ofPrincipal(filter)));
   }
 
+  /** Returns a page of the sessions that `sessions` yields. */
+  async sessionsPage(filter: SessionFilter, page: PageOptions): Promise<ListPage<SessionListEntry>> {
+    return failIfUnreachable(this.temporal, () => sessionsPage(this.temporal, this.#ofPrincipal(filter), page));
+  }
+
   /**
    * Yields the pending approvals of all runs of the namespace; with `follow`, also later ones as they begin to wait, until the
    * signal is aborted. Needs the search attributes of the namespace.
    */
   approvals(filter: ApprovalFilter = {}): AsyncGenerator<RunApproval> {
     return failEachIfUnreachable(this.temporal, listApprovals(this.temporal, this.#ofPrincipal(filter)));
+  }
+
+  /** Returns the pending approvals of a page of the runs that wait: the size of the page is a number of runs. */
+  async approvalsPage(filter: Omit<ApprovalFilter, 'limit' | 'follow'>, page: PageOptions): Promise<ListPage<RunApproval>> {
+    return failIfUnreachable(this.temporal, () => approvalsPage(this.temporal, this.#ofPrincipal(filter), page));
   }
 
   /**

@@ -1,4 +1,5 @@
-import { LonghaulClient, type LonghaulClientOptions } from '../../../client/longhaul-client.ts';
+import type { LonghaulClientOptions } from '../../../client/client-options.ts';
+import { LonghaulClient } from '../../../client/longhaul-client.ts';
 import { type Forgotten, type MissingStore, unnamedStores, USER_STORES } from '../../../client/removal/forget-options.ts';
 import { type ForgetPreview, previewForget } from '../../../client/removal/forget-preview.ts';
 import { nameOfUser } from '../../../client/removal/nothing-found.ts';

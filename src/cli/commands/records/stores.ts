@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { fileArchive } from '../../../archive/file-archive.ts';
-import type { LonghaulClientOptions } from '../../../client/longhaul-client.ts';
+import type { LonghaulClientOptions } from '../../../client/client-options.ts';
 import { UsageError } from '../../../core/domain/errors/error.ts';
 import { fileStore } from '../../../payload-store/file-store.ts';
 import type { Output } from '../../output.ts';

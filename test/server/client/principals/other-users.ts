@@ -41,6 +41,7 @@ export const SESSION_CALLS: Record<Method<SessionHandle>, (session: SessionHandl
   open: (session) => session.open(),
   send: (session) => session.send('Hello'),
   ask: (session) => session.ask('Hello'),
+  answer: (session) => session.answer({ id: 'm', turn: 1 }),
   turn: (session) => session.turn(1),
   interrupt: (session) => session.interrupt(),
   refresh: (session) => session.refresh(),
