@@ -35,6 +35,7 @@ const MATRICES = {
     'test/server/client/decisions-from-history.test.ts',
     'test/server/client/principals/many-users.test.ts',
     'test/server/cli/saved-sessions.test.ts',
+    'test/server/cli/serve.test.ts',
     'test/server/client/removal/delete-tree.test.ts',
     'test/server/client/removal/forget-finds.test.ts',
     'test/server/client/removal/forget.test.ts',

@@ -87,7 +87,12 @@ const ZONES: readonly Zone[] = [
     packages: ['zod', 'node:*', 'lru-cache', '@temporalio/client', '@temporalio/common', '@temporalio/envconfig'],
     packageTypes: ['@temporalio/proto'],
   },
-  // Only the protocols of others in folders of their own load packages of these.
+  // Only the service on a port of its own loads a server.
+  {
+    files: 'src/server/node/',
+    may: ['src/core/', 'src/server/'],
+    packages: ['node:*', '@hono/node-server'],
+  },
   {
     files: 'src/server/',
     may: ['src/core/', 'src/define/', 'src/temporal/', 'src/client/', 'src/require-node.ts'],

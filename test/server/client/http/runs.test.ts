@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { LonghaulClient } from '../../../src/client/index.ts';
-import { callTool, hang, say } from '../../../src/testing/index.ts';
-import { checkedHandler } from '../../server-http/checked-handler.ts';
-import { answer } from '../../server-http/requests.ts';
+import { LonghaulClient } from '../../../../src/client/index.ts';
+import { callTool, hang, say } from '../../../../src/testing/index.ts';
+import { checkedHandler } from '../../../server-http/checked-handler.ts';
+import { answer } from '../../../server-http/requests.ts';
 import { type Json, service, serviceOf, started } from './http-testbed.ts';
-import { Testbed, until } from '../testbed/testbed.ts';
+import { Testbed, until } from '../../testbed/testbed.ts';
 
 test('a run is started, waited for and read over HTTP', async () => {
   await using testbed = await Testbed.open();

@@ -1,13 +1,13 @@
 import { expect } from 'vitest';
-import { LonghaulClient } from '../../../src/client/index.ts';
-import type { AnyProgram } from '../../../src/define/program/program-definition.ts';
-import type { Caller, Handler } from '../../../src/server/index.ts';
-import { scriptedModel, type ScriptEntry } from '../../../src/testing/index.ts';
-import { checkedHandler } from '../../server-http/checked-handler.ts';
-import { answer } from '../../server-http/requests.ts';
-import { clerk } from '../approvals/decision-agents.ts';
-import { assistant } from '../testbed/agents.ts';
-import type { Testbed } from '../testbed/testbed.ts';
+import { LonghaulClient } from '../../../../src/client/index.ts';
+import type { AnyProgram } from '../../../../src/define/program/program-definition.ts';
+import type { Caller, Handler } from '../../../../src/server/index.ts';
+import { scriptedModel, type ScriptEntry } from '../../../../src/testing/index.ts';
+import { checkedHandler } from '../../../server-http/checked-handler.ts';
+import { answer } from '../../../server-http/requests.ts';
+import { clerk } from '../../approvals/decision-agents.ts';
+import { assistant } from '../../testbed/agents.ts';
+import type { Testbed } from '../../testbed/testbed.ts';
 
 /** The body of a response. */
 export type Json = Record<string, unknown>;

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { ask, defineProgram, unit } from '../../../src/define/program/index.ts';
-import { callTool, hang, say } from '../../../src/testing/index.ts';
-import { answer } from '../../server-http/requests.ts';
-import { Testbed, until } from '../testbed/testbed.ts';
+import { ask, defineProgram, unit } from '../../../../src/define/program/index.ts';
+import { callTool, hang, say } from '../../../../src/testing/index.ts';
+import { answer } from '../../../server-http/requests.ts';
+import { Testbed, until } from '../../testbed/testbed.ts';
 import { type Json, service, serviceOf, started } from './http-testbed.ts';
 
 interface Page {

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { hang, say } from '../../../src/testing/index.ts';
-import { answer } from '../../server-http/requests.ts';
-import { Testbed, until } from '../testbed/testbed.ts';
+import { hang, say } from '../../../../src/testing/index.ts';
+import { answer } from '../../../server-http/requests.ts';
+import { Testbed, until } from '../../testbed/testbed.ts';
 import { type Json, service, serviceOf } from './http-testbed.ts';
 
 test('a session is opened, asked, read by its turns, raised, reset, saved and closed', async () => {
