@@ -13,7 +13,7 @@ import { checkNamespace } from '../check-namespace.ts';
 import { installQuietRuntime } from '../quiet-runtime.ts';
 import { serveAgents } from '../serve-agents.ts';
 import { workflowsFile } from '../workflows-file.ts';
-import { serviceAuthentication } from './service-authentication.ts';
+import { serviceAuthentication } from './caller-verification.ts';
 
 /** The options of `longhaul serve`. */
 export interface ServeFlags extends ServerFlags, LogFlags {
