@@ -19,6 +19,7 @@ const MATRICES = {
     'test/core/program/mutants/ten-thousand-mutants.test.ts',
     'test/core/sessions/continued-sessions.test.ts',
     'test/memory/postgres/postgres-memory.test.ts',
+    'test/server-http/generated/generated-client.test.ts',
   ],
   server: [
     'test/server/approvals/approved-without-the-tool.test.ts',
