@@ -102,6 +102,12 @@ const ZONES: readonly Zone[] = [
     packages: ['zod', 'node:*', 'lru-cache', '@temporalio/client', '@temporalio/common', '@temporalio/envconfig'],
     packageTypes: ['@temporalio/proto'],
   },
+  // Only the service on a port of its own loads a server.
+  {
+    files: 'src/server/node/',
+    may: ['src/core/', 'src/server/'],
+    packages: ['node:*', '@hono/node-server'],
+  },
   // The HTTP service. Who calls, and how often, is decided without it.
   {
     files: 'src/server/auth/',
