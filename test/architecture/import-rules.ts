@@ -65,14 +65,7 @@ const ZONES: readonly Zone[] = [
   { files: 'src/codec/', may: ['src/core/'], packages: ['node:*', '@temporalio/common', '@temporalio/proto'] },
   { files: 'src/payload-store/', may: ['src/core/'], packages: ['node:*', '@temporalio/common'] },
   { files: 'src/archive/', may: ['src/core/', 'src/payload-store/'], packages: ['node:*'] },
-  { files: 'src/streams/', may: ['src/core/'], packages: ['node:*', '@temporalio/client', '@temporalio/common'] },
   { files: 'src/secrets/', may: ['src/core/'], packages: ['node:*'] },
-  {
-    files: 'src/streams/',
-    may: ['src/core/', 'src/temporal/'],
-    packages: ['node:*', '@temporalio/client', '@temporalio/common'],
-    packagesLazily: ['redis'],
-  },
   { files: 'src/log/', may: ['src/core/'], packages: ['node:*'] },
   {
     files: 'src/streams/',
