@@ -23,8 +23,8 @@ it('the message that the AI SDK builds is the one of the record, whatever was ta
   );
 }, 60_000);
 
-it('text is sent once: the pieces of all texts that are not taken back are the texts of the record', async () => {
-  await fc.assert(
+it('text is sent once: the pieces of all texts that are not taken back are the texts of the record', () => {
+  fc.assert(
     fc.property(steps, streamings, (all, ways) => {
       const texts: string[] = [];
       let open = '';

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { LonghaulError } from '../../../src/core/domain/errors/error.ts';
-import type { Caller, Handler, Problem } from '../../../src/server/index.ts';
+import type { Caller, ChatSessions, Handler, Problem } from '../../../src/server/index.ts';
 import { approvalIdOf } from '../../../src/server/ai-sdk/encoder/approval-id.ts';
 import { fetchFrom, pageOf, serviceOf, textOf } from './chat-page.ts';
 import { FakeChat } from './fake-chat.ts';
@@ -175,7 +175,8 @@ test('the same chat id is another session for another tenant, and the same for t
       session.publish(asks(0, 'Hi'), ended(1));
     };
     await (await posted(serviceOf(session, principal === undefined ? {} : { principal }), { id: 'c1', messages: [hello] })).text();
-    ids.push((session.calls[0]?.[2] as { id: string }).id);
+    const [sent] = session.calls;
+    ids.push((sent?.[2] as { id: string } | undefined)?.id);
   }
   expect(new Set(ids).size).toBe(4);
   expect(ids[0]).toBe(ids[3]);
@@ -188,7 +189,7 @@ test('the service chooses the limits of chats, and no client does', async () => 
     session.beginTurn();
     session.publish(asks(0, 'Hi'), ended(1));
   };
-  const chats = vi.fn(() => ({ limits: { turns: null } }));
+  const chats = vi.fn<ChatSessions>(() => ({ limits: { turns: null } }));
   const service = serviceOf(session, {}, { chats });
   await (await posted(service, { id: 'c1', messages: [hello], limits: { turns: 9 } })).text();
   expect(session.calls[0]?.[2]).toEqual({ id: 'c1', limits: { turns: null } });

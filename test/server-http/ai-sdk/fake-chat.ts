@@ -138,9 +138,9 @@ export class FakeChat {
           continue;
         }
         const ended = Promise.withResolvers<void>();
-        const fail = (): void => (this.#failure === undefined ? ended.resolve() : ended.reject(this.#failure as Error));
+        const fail = (): void => (this.#failure === undefined ? ended.resolve() : ended.reject(this.#failure));
         this.#readers.add(fail);
-        signal.addEventListener('abort', () => ended.reject(signal.reason as Error), { once: true });
+        signal.addEventListener('abort', () => ended.reject(signal.reason), { once: true });
         await ended.promise;
       }
     } finally {

@@ -75,7 +75,7 @@ export async function built(
   const errors: string[] = [];
   const stream = new ReadableStream<UIMessageChunk>({
     start(controller) {
-      for (const chunk of chunks) controller.enqueue(structuredClone(chunk) as UIMessageChunk);
+      for (const chunk of chunks) controller.enqueue(structuredClone(chunk));
       controller.close();
     },
   });
