@@ -7,6 +7,7 @@ import { READ_RUN_ROUTES } from './runs/read-run.ts';
 import { RUN_APPROVAL_ROUTES } from './runs/run-approvals.ts';
 import { RUN_RECORD_ROUTES } from './runs/run-records.ts';
 import { STREAM_ROUTES } from './stream-routes.ts';
+import { tokenRoute } from './tokens.ts';
 import { startRunRoute } from './runs/start-run.ts';
 import { CHANGE_SESSION_ROUTES } from './sessions/change-session.ts';
 import { openSessionRoute } from './sessions/open-session.ts';
@@ -26,4 +27,5 @@ export const ROUTES: readonly Route[] = [
   ...CHANGE_SESSION_ROUTES,
   ...PROGRAM_ROUTES,
   ...AGENT_ROUTES,
+  tokenRoute,
 ];

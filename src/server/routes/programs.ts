@@ -2,7 +2,8 @@ import { z } from 'zod';
 import type { ProgramOptions } from '../../client/start/start-program.ts';
 import type { AnyProgram } from '../../define/program/program-definition.ts';
 import { requestDigest, runIdOfKey } from '../requests/idempotency-key.ts';
-import { requireScope, requireStartable } from '../routing/check-access.ts';
+import { requireStart } from '../auth/access/reach.ts';
+import { requireScope } from '../auth/access/scopes.ts';
 import { defineRoute, type Route } from '../routing/route.ts';
 import { component } from '../schemas/component.ts';
 import { jsonObject } from '../schemas/json.ts';
@@ -45,6 +46,7 @@ const start = defineRoute(
     summary: 'Start a program',
     description: 'Its run is at `/v1/runs`, as that of an agent.',
     scope: 'runs:write',
+    counts: 'starts',
     body: startProgramBody,
     idempotencyKey: 'The same key with the same body is the same run: 201 at first, 200 for each repetition. With another body: 422.',
     responses: started(runStarted),
@@ -52,7 +54,7 @@ const start = defineRoute(
   },
   async ({ body, caller, client, idempotencyKey, settings }) => {
     const { program, runId: given, ifExists = 'fail', memo, searchAttributes, ...rest } = body;
-    requireStartable(caller, typeof program === 'string' ? program : program.name);
+    requireStart(caller, typeof program === 'string' ? program : undefined);
     // A document calls any tool that the workers have.
     if (typeof program !== 'string') requireScope(caller, 'admin');
     requireOwnFields(caller, body);

@@ -33,6 +33,8 @@ export interface RouteDefinition<Params extends Parameters, Query extends Parame
   description?: string;
   /** The right that a caller needs. `public`: none, and no credentials either. */
   scope: Scope | 'public';
+  /** The limit of the caller that a request counts for, beside that of requests. */
+  counts?: 'starts';
   params?: Params;
   query?: Query;
   body?: Body;

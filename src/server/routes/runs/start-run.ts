@@ -1,6 +1,6 @@
 import type { StartOptions } from '../../../client/start/start-run.ts';
 import { requestDigest, runIdOfKey } from '../../requests/idempotency-key.ts';
-import { requireStartable } from '../../routing/check-access.ts';
+import { requireStart } from '../../auth/access/reach.ts';
 import { defineRoute } from '../../routing/route.ts';
 import { runStarted, startRunBody } from '../../schemas/start-requests.ts';
 import { startOnce } from '../../starting/start-once.ts';
@@ -18,13 +18,14 @@ export const startRunRoute = defineRoute(
     tag: 'runs',
     summary: 'Start a run of an agent',
     scope: 'runs:write',
+    counts: 'starts',
     body: startRunBody,
     idempotencyKey: 'The same key with the same body is the same run: 201 at first, 200 for each repetition. With another body: 422.',
     responses: started(runStarted),
     problems: START_PROBLEMS,
   },
   async ({ body, caller, client, idempotencyKey, settings }) => {
-    requireStartable(caller, body.agent);
+    requireStart(caller, body.agent);
     requireOwnFields(caller, body);
     const { agent, runId: given, ifExists = 'fail', memo, searchAttributes, ...rest } = body;
     const runId = given ?? (idempotencyKey === undefined ? undefined : runIdOfKey(caller.principal, idempotencyKey));
