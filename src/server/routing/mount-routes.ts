@@ -15,12 +15,10 @@ export function mountRoutes(app: Hono<ServerEnv>, routes: readonly Route[], sett
 
 async function answerTo(route: Route, context: Context<ServerEnv>, settings: ServerSettings): Promise<Reply> {
   const { scope } = route.definition;
-  const params = readParams(route, context);
   const { caller, client } = context.var;
-  if (scope !== 'public') {
-    requireScope(caller, scope);
-    requireRunOfCaller(caller, params);
-  }
+  if (scope !== 'public') requireScope(caller, scope);
+  const params = readParams(route, context);
+  if (scope !== 'public') requireRunOfCaller(caller, params);
   const read = await readRequest(route, context);
   const { raw } = context.req;
   return route.answer({
