@@ -126,7 +126,7 @@ test('an error of the verification is no refusal of the caller', async () => {
 test('a caller for one run reaches that run alone', async () => {
   const { handler, calls } = await recorded(['pause'], { runId: 'mine' }, { pause: { version: 1, paused: true } });
   expect((await answer(handler, 'POST', '/v1/runs/mine/pause')).status).toBe(200);
-  expect((await answer(handler, 'POST', '/v1/runs/other/pause')).body).toMatchObject({ status: 403, code: 'forbidden' });
+  expect((await answer(handler, 'POST', '/v1/runs/other/pause')).body).toMatchObject({ status: 404, code: 'run_not_found' });
   expect((await answer(handler, 'POST', '/v1/runs', { body: { agent: 'a', input: 'Q' } })).status).toBe(403);
   expect(calls).toEqual([['pause']]);
 });

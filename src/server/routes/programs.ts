@@ -1,16 +1,13 @@
 import { z } from 'zod';
-import type { ProgramOptions } from '../../client/start/start-program.ts';
 import type { AnyProgram } from '../../define/program/program-definition.ts';
-import { requestDigest, runIdOfKey } from '../requests/idempotency-key.ts';
 import { requireStart } from '../auth/access/reach.ts';
 import { requireScope } from '../auth/access/scopes.ts';
 import { defineRoute, type Route } from '../routing/route.ts';
 import { component } from '../schemas/component.ts';
 import { jsonObject } from '../schemas/json.ts';
 import { runStarted, startProgramBody } from '../schemas/start-requests.ts';
-import { startOnce } from '../starting/start-once.ts';
-import { memoWith, requireOwnFields, searchAttributePairs } from '../starting/start-options.ts';
-import { START_PROBLEMS, started, startReply } from '../starting/start-reply.ts';
+import { START_PROBLEMS, started } from '../starting/start-reply.ts';
+import { startRequested } from '../starting/start-requested.ts';
 import { ok } from './route-parts.ts';
 
 const ID = 'startProgram';
@@ -52,34 +49,13 @@ const start = defineRoute(
     responses: started(runStarted),
     problems: [...START_PROBLEMS, 'invalid_program'],
   },
-  async ({ body, caller, client, idempotencyKey, settings }) => {
-    const { program, runId: given, ifExists = 'fail', memo, searchAttributes, ...rest } = body;
+  async (request) => {
+    const { body, caller, client } = request;
+    const { program } = body;
     requireStart(caller, typeof program === 'string' ? program : undefined);
     // A document calls any tool that the workers have.
     if (typeof program !== 'string') requireScope(caller, 'admin');
-    requireOwnFields(caller, body);
-    const runId = given ?? (idempotencyKey === undefined ? undefined : runIdOfKey(caller.principal, idempotencyKey));
-    const digest = idempotencyKey === undefined ? undefined : requestDigest(ID, idempotencyKey, body);
-    const options = {
-      ...rest,
-      ...memoWith(memo, digest),
-      ...searchAttributePairs(searchAttributes),
-      ...(runId === undefined ? {} : { runId }),
-    } as ProgramOptions;
-    const startAs = async (choice: 'fail' | 'return' | 'restartFailed'): Promise<string> => {
-      const { runId: id } = await client.startProgram(program, { ...options, ifExists: choice });
-      return id;
-    };
-    const again = ifExists === 'fail' ? (digest === undefined ? undefined : 'return') : ifExists;
-    const outcome = await startOnce({
-      client: client.temporal,
-      runId,
-      isOfKey: given === undefined,
-      digest,
-      start: () => startAs('fail'),
-      existing: again === undefined ? undefined : () => startAs(again),
-    });
-    return startReply(outcome, `${settings.prefix}/v1/runs/`);
+    return startRequested(request, ID, ({ program: _, ...options }) => client.startProgram(program, options));
   },
 );
 

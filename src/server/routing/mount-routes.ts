@@ -17,13 +17,11 @@ export function mountRoutes(app: Hono<ServerEnv>, routes: readonly Route[], sett
 
 async function answerTo(route: Route, context: Context<ServerEnv>, settings: ServerSettings): Promise<Reply> {
   const { scope, counts } = route.definition;
-  const params = readParams(route, context);
   const { caller, client } = context.var;
-  if (scope !== 'public') {
-    requireScope(caller, scope);
-    requireRun(caller, runIn(params));
-    if (counts === 'starts' && settings.limits !== undefined) requireAdmission(settings.limits.start(caller));
-  }
+  if (scope !== 'public') requireScope(caller, scope);
+  const params = readParams(route, context);
+  if (scope !== 'public') requireRun(caller, runIn(params));
+  if (counts === 'starts' && settings.limits !== undefined) requireAdmission(settings.limits.start(caller));
   const read = await readRequest(route, context);
   const { raw } = context.req;
   return route.answer({

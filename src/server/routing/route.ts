@@ -48,7 +48,7 @@ export interface RouteDefinition<Params extends Parameters, Query extends Parame
 }
 
 /** The groups of routes in the document. */
-export type RouteTag = 'runs' | 'approvals' | 'sessions' | 'programs' | 'agents' | 'server';
+export type RouteTag = 'runs' | 'approvals' | 'sessions' | 'programs' | 'agents' | 'users' | 'server';
 
 /** A request that fits its route. */
 export interface RouteRequest<Params, Query, Body> {
