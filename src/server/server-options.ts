@@ -3,6 +3,7 @@ import { requireKnown } from '../define/options/option-checks.ts';
 import type { AnyProgram } from '../define/program/program-definition.ts';
 import { UsageError } from '../core/domain/errors/error.ts';
 import type { Authenticate } from './auth/caller.ts';
+import { type McpOptions, mcpSettings } from './mcp/mcp-options.ts';
 import type { ReportError } from './problems/problem-of.ts';
 import type { ReadinessCheck, ServerSettings } from './server-settings.ts';
 
@@ -23,6 +24,8 @@ export interface HandlerOptions {
   checks?: Readonly<Record<string, ReadinessCheck>>;
   /** Aborted once the service is about to end: `/readyz` says so, and requests that wait are answered. */
   closing?: AbortSignal;
+  /** The MCP server at `/mcp`, whose tools are `agents`. */
+  mcp?: McpOptions;
   /** Receives the errors that callers are not told, with the id under which they are told that there was one. Default: standard error. */
   onError?: ReportError;
 }
@@ -35,16 +38,17 @@ const OPTIONS: Record<keyof HandlerOptions, true> = {
   prefix: true,
   checks: true,
   closing: true,
+  mcp: true,
   onError: true,
 };
 
 /** Returns the settings of the routes. Throws a UsageError for unknown options, and for a prefix that is no path. */
 export function settingsOf(options: HandlerOptions): ServerSettings {
   requireKnown('the handler', options, Object.keys(OPTIONS));
-  const { prefix = '', agents = [], programs = [], checks = {}, closing = new AbortController().signal } = options;
+  const { prefix = '', agents = [], programs = [], checks = {}, closing = new AbortController().signal, mcp = {} } = options;
   const path = prefix.replace(/\/+$/, '');
   if (path !== '' && !/^(?:\/[\w.~-]+)+$/.test(path)) {
     throw new UsageError(`the handler: "prefix" is ${JSON.stringify(prefix)}: write a path, such as "/api"`);
   }
-  return { prefix: path, agents, programs, checks, closing };
+  return { prefix: path, agents, programs, checks, closing, mcp: mcpSettings(mcp) };
 }

@@ -1,5 +1,6 @@
 import type { AnyAgent } from '../define/agent-definition.ts';
 import type { AnyProgram } from '../define/program/program-definition.ts';
+import type { McpSettings } from './mcp/mcp-options.ts';
 
 /** A check of a part that the service needs, such as a sink of streams. Rejects if the part is not usable. */
 export type ReadinessCheck = () => Promise<void> | void;
@@ -14,4 +15,6 @@ export interface ServerSettings {
   checks: Readonly<Record<string, ReadinessCheck>>;
   /** Aborted once the service is about to end: it is not ready any more, and waits end early. */
   closing: AbortSignal;
+  /** The bounds of the MCP server. */
+  mcp: McpSettings;
 }
