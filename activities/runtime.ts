@@ -21,6 +21,7 @@ import type { ToolSemaphore } from './tool-calls/tool-semaphore.ts';
 import type { TranscriptCache } from './run-queries/transcript.ts';
 import type { MissingNames } from './attempts/missing-names.ts';
 import type { WorkerSkills } from './skills/worker-skills.ts';
+import type { WorkerStreams } from './attempts/streams/worker-streams.ts';
 
 /** The state that the activities of one worker share. */
 export interface ActivityRuntime {
@@ -41,6 +42,8 @@ export interface ActivityRuntime {
   archive: ArchiveSink | undefined;
   /** Milliseconds that a failing archive may delay a run. */
   archiveTimeoutMs: number;
+  /** Carries the live output of runs to readers. */
+  streams?: WorkerStreams | undefined;
   /** Checks the author of each decision. */
   authorize: AuthorizeDecision | undefined;
   /** Called when a call waits for a decision. */

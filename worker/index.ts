@@ -44,6 +44,7 @@ export type { Divergence } from './replay-divergence.ts';
 export type { Versioning, VersioningBehavior } from './versioning.ts';
 export type { LogFormat, LogLevel, LogOptions } from '../src/log/log-choice.ts';
 export { memoryStreams, type MemoryStreamsOptions } from '../src/streams/memory/memory-streams.ts';
+export { heartbeatStreams, type HeartbeatStreamsOptions } from '../src/streams/heartbeat/heartbeat-streams.ts';
 export { redisStreams, type RedisStreamsOptions } from '../src/streams/redis/redis-streams.ts';
 export type {
   PublishingActivity,

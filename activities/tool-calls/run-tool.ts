@@ -29,6 +29,7 @@ import { retryDelay } from '../failures/retry-delay.ts';
 import { keptChanges } from './tool-changes.ts';
 import { toolContext } from './tool-context.ts';
 import { attemptFailure, logToolError, type ErrorSource } from './tool-errors.ts';
+import { ToolStream } from './tool-stream.ts';
 import { startTimeLimit, ToolTimeout } from './tool-timeout.ts';
 import { attemptNumber, attemptsAllowed, lastDetails } from '../attempts/worker-wait.ts';
 
@@ -78,6 +79,7 @@ async function runAttempt(runtime: ActivityRuntime, call: Call, current: Attempt
   const releaseSlot = concurrency === undefined ? undefined : await runtime.toolSemaphore.take(name, concurrency, current.signal);
   const limit = startTimeLimit(name, input.timeoutMs ?? activityInfo().startToCloseTimeoutMs, (reason) => current.abort(reason));
   const changes = new Map<string, JsonValue>();
+  const stream = new ToolStream(runtime, input, current);
   let hasBegun = false;
   try {
     const context = toolContext(runtime, input, {
@@ -85,6 +87,7 @@ async function runAttempt(runtime: ActivityRuntime, call: Call, current: Attempt
       deps: runtime.registry.deps(input, call.deps),
       changes,
       attempt: current,
+      stream,
     });
     current.throwIfAborted();
     hasBegun = true;
@@ -95,6 +98,7 @@ async function runAttempt(runtime: ActivityRuntime, call: Call, current: Attempt
     if (executed.thrown !== undefined) logToolError(runtime, errorSource(call), executed.thrown.error, 'error');
     if (executed.modelError !== undefined) logToolError(runtime, errorSource(call), executed.modelError.error, 'debug');
     // The tool has acted: its time is over, and that of its hooks begins.
+    stream.end();
     limit.clear();
     const hooked = await hookedResult(runtime, call, executed, current.signal);
     return await toolOutput(runtime, call, { ...executed, ...hooked }, Object.fromEntries(changes));
@@ -102,6 +106,7 @@ async function runAttempt(runtime: ActivityRuntime, call: Call, current: Attempt
     if (!hasBegun) throw error;
     return endOfAttempt(runtime, call, current, error);
   } finally {
+    stream.end();
     limit.clear();
     releaseSlot?.();
   }

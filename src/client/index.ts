@@ -13,6 +13,7 @@ export type { ApprovalFilter, RunApproval } from './listing/list-approvals.ts';
 export type { IfExists } from './start/if-exists.ts';
 export type { ListFilter, RunListEntry } from './listing/list-runs.ts';
 export type { SessionFilter, SessionListEntry } from './listing/list-sessions.ts';
+export type { ListPage, PageOptions } from './listing/list-page.ts';
 export { LonghaulClient } from './longhaul-client.ts';
 export type { LonghaulClientOptions } from './client-options.ts';
 export type { RaiseOptions } from './updates/raise-limits.ts';
@@ -75,6 +76,7 @@ export type {
   StatusView,
 } from '../core/protocol.ts';
 export { memoryStreams, type MemoryStreamsOptions } from '../streams/memory/memory-streams.ts';
+export { heartbeatStreams, type HeartbeatStreamsOptions } from '../streams/heartbeat/heartbeat-streams.ts';
 export { redisStreams, type RedisStreamsOptions } from '../streams/redis/redis-streams.ts';
 export type {
   PublishingActivity,

@@ -66,12 +66,6 @@ const ZONES: readonly Zone[] = [
   { files: 'src/payload-store/', may: ['src/core/'], packages: ['node:*', '@temporalio/common'] },
   { files: 'src/archive/', may: ['src/core/', 'src/payload-store/'], packages: ['node:*'] },
   { files: 'src/secrets/', may: ['src/core/'], packages: ['node:*'] },
-  {
-    files: 'src/streams/',
-    may: ['src/core/', 'src/temporal/'],
-    packages: ['node:*', '@temporalio/client', '@temporalio/common'],
-    packagesLazily: ['redis'],
-  },
   { files: 'src/log/', may: ['src/core/'], packages: ['node:*'] },
   {
     files: 'src/streams/',
@@ -100,6 +94,12 @@ const ZONES: readonly Zone[] = [
     may: ['src/'],
     packages: ['zod', 'node:*', 'lru-cache', '@temporalio/client', '@temporalio/common', '@temporalio/envconfig'],
     packageTypes: ['@temporalio/proto'],
+  },
+  // Only the service on a port of its own loads a server.
+  {
+    files: 'src/server/node/',
+    may: ['src/core/', 'src/server/'],
+    packages: ['node:*', '@hono/node-server'],
   },
   // The HTTP service. Who calls, and how often, is decided without it.
   {
@@ -164,6 +164,7 @@ const ZONES: readonly Zone[] = [
       'src/payload-store/',
       'src/archive/',
       'src/secrets/',
+      'src/streams/',
       'src/temporal/',
       'src/history/',
     ],

@@ -10,7 +10,7 @@ type Json = Record<string, unknown>;
 /** The refusals of every route that has a caller, and of every route that reads a body. */
 const OF_ALL: readonly ErrorCode[] = ['unauthenticated', 'forbidden', 'rate_limited', 'internal', 'server_unreachable'];
 const OF_BODIES: readonly ErrorCode[] = ['malformed_request', 'body_too_large', 'unsupported_media_type', 'invalid_request'];
-const OF_PUBLIC: readonly ErrorCode[] = ['internal'];
+const OF_PUBLIC: readonly ErrorCode[] = ['malformed_request', 'internal'];
 const OF_PARAMETERS: readonly ErrorCode[] = ['invalid_request'];
 
 const TAGS: Record<RouteTag, string> = {

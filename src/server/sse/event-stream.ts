@@ -58,7 +58,7 @@ export function eventStream(messages: AsyncGenerator<StreamMessage>, options: Ev
       },
       async cancel() {
         closed();
-        // The message that is waited for comes to nobody.
+        // The client does not get the message that is waited for.
         next?.catch(() => undefined);
         await messages.return(undefined);
       },

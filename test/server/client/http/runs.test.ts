@@ -1,33 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { LonghaulClient } from '../../../src/client/index.ts';
-import type { Caller, Handler } from '../../../src/server/index.ts';
-import { callTool, hang, say, scriptedModel, type ScriptEntry } from '../../../src/testing/index.ts';
-import { checkedHandler } from '../../server-http/checked-handler.ts';
-import { answer } from '../../server-http/requests.ts';
-import { clerk } from '../approvals/decision-agents.ts';
-import { assistant } from '../testbed/agents.ts';
-import { Testbed, until } from '../testbed/testbed.ts';
-
-type Json = Record<string, unknown>;
-
-/** A service on a worker with a scripted model. */
-async function service(testbed: Testbed, entries: ScriptEntry[], caller?: Partial<Caller>): Promise<Handler> {
-  await testbed.work({ agents: [assistant, clerk], providers: { scripted: scriptedModel(entries) } });
-  return serviceOf(testbed, caller);
-}
-
-function serviceOf(testbed: Testbed, caller?: Partial<Caller>): Promise<Handler> {
-  const client = new LonghaulClient(testbed.client.temporal, { taskQueue: testbed.taskQueue });
-  const whole: Caller = { id: 'ops', scopes: ['admin'], ...caller };
-  return checkedHandler(client, { agents: [assistant], ...(caller === undefined ? {} : { authenticate: () => whole }) });
-}
-
-async function started(handler: Handler, body: object, headers: Record<string, string> = {}): Promise<string> {
-  const { status, body: begun } = await answer<{ runId: string }>(handler, 'POST', '/v1/runs', { body, headers });
-  expect(status).toBe(201);
-  return `/v1/runs/${encodeURIComponent(begun.runId)}`;
-}
+import { LonghaulClient } from '../../../../src/client/index.ts';
+import { callTool, hang, say } from '../../../../src/testing/index.ts';
+import { checkedHandler } from '../../../server-http/checked-handler.ts';
+import { answer } from '../../../server-http/requests.ts';
+import { type Json, service, serviceOf, started } from './http-testbed.ts';
+import { Testbed, until } from '../../testbed/testbed.ts';
 
 test('a run is started, waited for and read over HTTP', async () => {
   await using testbed = await Testbed.open();
@@ -57,7 +35,7 @@ test('a run is started, waited for and read over HTTP', async () => {
 
 test('a call is listed, approved by its digest, and not decided otherwise afterwards', async () => {
   await using testbed = await Testbed.open();
-  const handler = await service(testbed, [callTool('refund', { amount: 5 }), say('Paid')], { id: 'key-7' });
+  const handler = await service(testbed, [callTool('refund', { amount: 5 }), say('Paid')], { caller: { id: 'key-7' } });
   const run = await started(handler, { agent: 'clerk', input: 'Refund me' });
   const pending = async (): Promise<Json[]> => (await answer<{ pending: Json[] }>(handler, 'GET', `${run}/approvals`)).body.pending;
   await until(async () => (await pending()).length === 1, 'the call waits');
@@ -135,7 +113,7 @@ test('a run id of the caller is refused if it is taken, or returns that run, as 
 
 test('the run of another principal is unknown in every route, and so is an id that does not exist', async () => {
   await using testbed = await Testbed.open();
-  const acme = await service(testbed, [say('secret')], { principal: { tenant: 'acme', user: 'ada' } });
+  const acme = await service(testbed, [say('secret')], { caller: { principal: { tenant: 'acme', user: 'ada' } } });
   const run = await started(acme, { agent: 'assistant', input: 'Q' });
   expect(await answer(acme, 'GET', `${run}/result?wait=30s`)).toMatchObject({ status: 200 });
   const others = [

@@ -1,7 +1,7 @@
-import { type Duration, milliseconds } from '../core/domain/run/duration.ts';
-import type { ErrorCode } from '../core/domain/errors/error.ts';
-import type { JsonValue } from '../core/domain/json/json.ts';
-import type { UsageStats } from '../core/domain/model/usage.ts';
+import { type Duration, milliseconds } from '../../core/domain/run/duration.ts';
+import { type ErrorCode, UsageError } from '../../core/domain/errors/error.ts';
+import type { JsonValue } from '../../core/domain/json/json.ts';
+import type { UsageStats } from '../../core/domain/model/usage.ts';
 
 /** A tool call in a script. The scripted model gives it an id if it has none. */
 export interface ScriptedCall {
@@ -19,16 +19,29 @@ export interface ScriptedDetails {
   finishReason?: string;
   /** The text with which the model refuses. */
   refusal?: string;
+  /** The number of pieces in which the text, and the arguments of each call, are streamed. Default 4, or one for each character if there are fewer. */
+  chunks?: number;
+  /** The time between two pieces: milliseconds, or a text such as `20ms`. Default none. */
+  every?: Duration;
+  /** The reasoning that is streamed before the text. It is not recorded. */
+  reasoning?: string;
+}
+
+/** The pieces in which a scripted answer is streamed. */
+export interface ScriptedPace {
+  chunks: number;
+  everyMs: number;
 }
 
 /** An answer of text and tool calls. */
-export interface ScriptedReply {
+export interface ScriptedReply extends ScriptedPace {
   type: 'reply';
   text: string;
   calls: ScriptedCall[];
   usage: UsageStats | null;
   finishReason?: string | undefined;
   refusal?: string | undefined;
+  reasoning: string;
 }
 
 /** One entry of a script: the answer to one call. */
@@ -39,12 +52,18 @@ export type ScriptEntry =
   | { type: 'hang'; text: string }
   | { type: 'malformed'; response: unknown };
 
+/** The number of pieces of a text whose script says nothing about them. */
+export const DEFAULT_CHUNKS = 4;
+
 const USAGE: UsageStats = { promptTokens: 10, completionTokens: 5, totalTokens: 15 };
 
-/** Answers with text. */
+/** Answers with text, streamed in several pieces. */
 export function say(text: string, details: ScriptedDetails = {}): ScriptedReply {
-  const { usage = USAGE, finishReason, refusal } = details;
-  return { type: 'reply', text, calls: [], usage, finishReason, refusal };
+  const { usage = USAGE, finishReason, refusal, chunks = DEFAULT_CHUNKS, every, reasoning = '' } = details;
+  if (!Number.isSafeInteger(chunks) || chunks < 1)
+    throw new UsageError(`say: "chunks" is ${String(chunks)}: write a whole number of at least 1`);
+  const everyMs = every === undefined ? 0 : milliseconds(every, 'say: "every"');
+  return { type: 'reply', text, calls: [], usage, finishReason, refusal, reasoning, chunks, everyMs };
 }
 
 /** Calls a tool. `args` may be the raw text of the arguments, valid JSON or not. */
@@ -52,7 +71,7 @@ export function callTool(name: string, args: unknown = {}, id?: string): Scripte
   return { ...say(''), calls: [{ id, name, arguments: args }] };
 }
 
-/** Combines several answers into one: texts joined, all calls in order, as a model sends parallel tool calls. */
+/** Combines several answers into one: texts joined, all calls in order, as a model sends parallel tool calls. It has the pace of the first. */
 export function together(first: ScriptedReply, ...others: ScriptedReply[]): ScriptedReply {
   const replies = [first, ...others];
   const text = replies.map((reply) => reply.text).join('');

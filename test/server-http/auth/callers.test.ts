@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { errorCode, LonghaulError } from '../../../src/core/domain/errors/error.ts';
-import { challengeOf } from '../../../src/server/auth/access/access-error.ts';
 import { anyOf } from '../../../src/server/auth/any-of.ts';
 import { bearerCredentials } from '../../../src/server/auth/bearer-credentials.ts';
 import type { Authenticate, Caller } from '../../../src/server/auth/caller.ts';
 import { requireCaller } from '../../../src/server/auth/require-caller.ts';
 import { bearing } from './bearer.ts';
+import { challengeOf } from './challenge-of.ts';
 
 const ADA: Caller = { id: 'ada', scopes: ['runs:read'] };
 const NONE: Authenticate = () => undefined;

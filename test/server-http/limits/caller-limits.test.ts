@@ -109,7 +109,7 @@ describe('a refusal by a limit', () => {
     const refuse = (): void => requireAdmission({ allowed: false, limit: 'starts', retryAfter: 7 });
     expect(refuse).toThrow('its limit of "starts": try again after 7 seconds');
     expect(errorCode(new TooManyRequestsError('starts', 7))).toBe('too_many_requests');
-    expect(new TooManyRequestsError('starts', 7).retryAfter).toBe(7);
+    expect(new TooManyRequestsError('starts', 7).parts).toEqual({ retryAfterSeconds: 7 });
   });
 });
 

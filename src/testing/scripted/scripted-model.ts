@@ -1,7 +1,9 @@
-import { ModelCallError } from '../core/domain/errors/error.ts';
-import type { ModelCallContext, ModelCapabilities, ModelClient, ModelRequest, ModelResponse } from '../core/domain/model/model.ts';
-import { FINAL_ANSWER } from '../core/domain/content/tool-text.ts';
-import type { ScriptEntry } from './script-entry.ts';
+import { ModelCallError } from '../../core/domain/errors/error.ts';
+import type { ModelCallContext, ModelCapabilities, ModelClient, ModelRequest, ModelResponse } from '../../core/domain/model/model.ts';
+import { FINAL_ANSWER } from '../../core/domain/content/tool-text.ts';
+import type { ModelDelta } from '../../core/domain/stream/delta.ts';
+import { DEFAULT_CHUNKS, type ScriptedPace, type ScriptEntry } from './script-entry.ts';
+import { stream } from './deltas.ts';
 
 /** The options of a scripted model. */
 export interface ScriptedModelOptions {
@@ -55,14 +57,13 @@ async function answer(entry: ScriptEntry, request: ModelRequest, context: ModelC
   context.signal.throwIfAborted();
   switch (entry.type) {
     case 'reply':
-      if (entry.text !== '') context.onText?.(entry.text);
-      return response(entry, identified(entry.calls, position));
+      return streamed(response(entry, identified(entry.calls, position)), entry, context);
     case 'structured':
       return structuredResponse(entry, request, context, position);
     case 'failure':
       throw new ModelCallError(entry.code, entry.message, { retryAfterMs: entry.retryAfterMs });
     case 'hang':
-      if (entry.text !== '') context.onText?.(entry.text);
+      await stream([{ type: 'text', text: entry.text }], AT_ONCE, context);
       return rejectedOnAbort(context.signal);
     case 'malformed':
       // The cast is wrong on purpose: the entry stands for a model client that returns something else.
@@ -76,12 +77,33 @@ function structuredResponse(
   request: ModelRequest,
   context: ModelCallContext,
   position: number,
-): ModelResponse {
+): Promise<ModelResponse> {
   const asCall = request.tools.some((tool) => tool.name === FINAL_ANSWER);
-  if (asCall) return response({ ...entry, text: '' }, identified([{ name: FINAL_ANSWER, arguments: { output: entry.value } }], position));
-  const text = JSON.stringify(entry.value);
-  context.onText?.(text);
-  return response({ ...entry, text }, []);
+  const calls = asCall ? identified([{ name: FINAL_ANSWER, arguments: { output: entry.value } }], position) : [];
+  return streamed(response({ ...entry, text: asCall ? '' : JSON.stringify(entry.value) }, calls), { ...AT_ONCE, reasoning: '' }, context);
+}
+
+/** The pace of entries that set none. */
+const AT_ONCE = { chunks: DEFAULT_CHUNKS, everyMs: 0 };
+
+/** Streams an answer, and returns it. */
+async function streamed(
+  answered: ModelResponse,
+  { reasoning, ...pace }: ScriptedPace & { reasoning: string },
+  context: ModelCallContext,
+): Promise<ModelResponse> {
+  const { content, refusal = '', toolCalls } = answered;
+  const calls = toolCalls.map(({ id, name, arguments: args }): ModelDelta => {
+    const text = typeof args === 'string' ? args : JSON.stringify(args);
+    return { type: 'tool_input', callId: String(id), toolName: String(name), text: text ?? '' };
+  });
+  const texts: ModelDelta[] = [
+    { type: 'reasoning', text: reasoning },
+    { type: 'text', text: content },
+    { type: 'text', text: refusal },
+  ];
+  await stream([...texts, ...calls], pace, context);
+  return answered;
 }
 
 interface ReplyFields {
