@@ -2,6 +2,7 @@ import { type Context, Hono } from 'hono';
 import type { LonghaulClient } from '../client/longhaul-client.ts';
 import { corsAnswer } from './cors/cors.ts';
 import { identifyCaller } from './identify-caller.ts';
+import { mcpRoute } from './mcp/mcp-route.ts';
 import { problemOf, type ReportError } from './problems/problem-of.ts';
 import { RequestError } from './problems/request-error.ts';
 import { ROUTES } from './routes/all-routes.ts';
@@ -44,7 +45,7 @@ export function createHandler(client: LonghaulClient, options: HandlerOptions = 
   const open = stateRoutes(client);
   mountRoutes(api, [...open, openapiRoute([...ROUTES, ...open])], settings);
   api.use('*', identifyCaller(client, settings));
-  mountRoutes(api, ROUTES, settings);
+  mountRoutes(api, [...ROUTES, mcpRoute(settings.agents, onError)], settings);
   return async (request) => {
     try {
       return await app.fetch(request);

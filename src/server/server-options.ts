@@ -9,6 +9,7 @@ import { RunTokens } from './auth/run-tokens/run-tokens.ts';
 import { checkCorsOptions, type CorsOptions } from './cors/cors.ts';
 import type { CallerLimitOptions } from './limits/caller-limit-options.ts';
 import { CallerLimits } from './limits/caller-limits.ts';
+import { type McpOptions, mcpSettings } from './mcp/mcp-options.ts';
 import type { ReportError } from './problems/problem-of.ts';
 import type { ReadinessCheck, ServerSettings } from './server-settings.ts';
 
@@ -35,6 +36,8 @@ export interface HandlerOptions {
   checks?: Readonly<Record<string, ReadinessCheck>>;
   /** Aborted once the service is about to end: `/readyz` says so, and requests that wait are answered. */
   closing?: AbortSignal;
+  /** The MCP server at `/mcp`, whose tools are `agents`. */
+  mcp?: McpOptions;
   /** Receives the errors that callers are not told, with the id under which they are told that there was one. Default: standard error. */
   onError?: ReportError;
 }
@@ -50,6 +53,7 @@ const OPTIONS: Record<keyof HandlerOptions, true> = {
   prefix: true,
   checks: true,
   closing: true,
+  mcp: true,
   onError: true,
 };
 
@@ -68,7 +72,7 @@ function authenticateAll(given: Authenticate | undefined, tokens: RunTokens | un
 /** Returns the settings of the routes. Throws a UsageError for unknown options, and for a prefix that is no path. */
 export function settingsOf(options: HandlerOptions): ServerSettings {
   requireKnown('the handler', options, Object.keys(OPTIONS));
-  const { prefix = '', agents = [], programs = [], checks = {}, closing = new AbortController().signal } = options;
+  const { prefix = '', agents = [], programs = [], checks = {}, closing = new AbortController().signal, mcp = {} } = options;
   const path = prefix.replace(/\/+$/, '');
   if (path !== '' && !/^(?:\/[\w.~-]+)+$/.test(path)) {
     throw new UsageError(`the handler: "prefix" is ${JSON.stringify(prefix)}: write a path, such as "/api"`);
@@ -83,6 +87,7 @@ export function settingsOf(options: HandlerOptions): ServerSettings {
     checks,
     closing,
     tokens,
+    mcp: mcpSettings(mcp),
     limits: limits === false ? undefined : new CallerLimits(limits),
     authenticate: authenticateAll(authenticate, tokens, cors),
   };

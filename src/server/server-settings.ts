@@ -3,6 +3,7 @@ import type { Authenticate } from './auth/caller.ts';
 import type { RunTokens } from './auth/run-tokens/run-tokens.ts';
 import type { CallerLimits } from './limits/caller-limits.ts';
 import type { AnyProgram } from '../define/program/program-definition.ts';
+import type { McpSettings } from './mcp/mcp-options.ts';
 
 /** A check of a part that the service needs, such as a sink of streams. Rejects if the part is not usable. */
 export type ReadinessCheck = () => Promise<void> | void;
@@ -23,4 +24,6 @@ export interface ServerSettings {
   tokens: RunTokens | undefined;
   /** Aborted once the service is about to end: it is not ready any more, and waits end early. */
   closing: AbortSignal;
+  /** The bounds of the MCP server. */
+  mcp: McpSettings;
 }
