@@ -18,3 +18,5 @@ export { RunTokens } from './auth/run-tokens/run-tokens.ts';
 export { withoutToken } from './auth/run-tokens/without-token.ts';
 export type { CallerLimitOptions, Rate } from './limits/caller-limit-options.ts';
 export type { CorsOptions } from './cors/cors.ts';
+export type { ChatSessionOptions, ChatSessions } from './ai-sdk/chat-options.ts';
+export type { ChatMetadata } from './ai-sdk/encoder/chat-metadata.ts';
