@@ -1,6 +1,7 @@
 import { errorCode } from '../../core/domain/errors/error.ts';
 import { type Problem, problemOf } from '../problems/problem-of.ts';
 import { eventStream, type StreamMessage } from '../sse/event-stream.ts';
+import type { OpenStream } from '../sse/open-stream.ts';
 import type { UiChunk } from './encoder/ui-chunk.ts';
 import { type FollowedTurn, followTurn } from './followed-turn.ts';
 
@@ -11,10 +12,14 @@ const HEADERS = { 'x-vercel-ai-ui-message-stream': 'v1' };
  * Returns the response with the chunks of a turn. A client that goes ends nothing. If the signal is aborted, the connection breaks, so
  * that the client does not take the part that it has for the whole, and resumes the stream.
  */
-export function chatResponse(turn: FollowedTurn, signal: AbortSignal): Response {
+export function chatResponse(turn: FollowedTurn, { signal, closed }: OpenStream): Response {
   const left = new AbortController();
   const reading = AbortSignal.any([signal, left.signal]);
-  return eventStream(messagesOf(turn, reading), { headers: HEADERS, breaksIfCut: true, closed: () => left.abort() });
+  const over = (): void => {
+    left.abort();
+    closed();
+  };
+  return eventStream(messagesOf(turn, reading), { headers: HEADERS, breaksIfCut: true, closed: over });
 }
 
 async function* messagesOf(turn: FollowedTurn, signal: AbortSignal): AsyncGenerator<StreamMessage> {

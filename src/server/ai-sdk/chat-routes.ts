@@ -5,12 +5,13 @@ import type { StatusView } from '../../core/protocol.ts';
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
 import type { SessionHandle } from '../../client/sessions/session-handle.ts';
 import type { Caller } from '../auth/caller.ts';
-import { untilExpiry } from '../auth/until-expiry.ts';
 import { requestId } from '../requests/idempotency-key.ts';
-import { requireScope, requireStartable } from '../routing/check-access.ts';
+import { requireStart } from '../auth/access/reach.ts';
+import { requireScope } from '../auth/access/scopes.ts';
 import { defineRoute, type Route } from '../routing/route.ts';
 import { REQUEST_PROBLEMS } from '../routes/route-parts.ts';
 import { emptyBody } from '../schemas/run-requests.ts';
+import { openStream } from '../sse/open-stream.ts';
 import type { ServerSettings } from '../server-settings.ts';
 import { answerApprovals, readSubjects } from './answer-approvals.ts';
 import { chatResponse } from './chat-response.ts';
@@ -41,6 +42,7 @@ const post = defineRoute(
       'A chat is a session, which the first message starts. A message is accepted once for its id: sent again, it is answered with the ' +
       'recorded answer. Answers to approvals need the scope `approvals:decide`. A client that goes ends nothing.',
     scope: 'runs:write',
+    counts: 'starts',
     params: z.object({ agent }),
     body: chatBody,
     responses: { 200: ANSWER },
@@ -58,12 +60,12 @@ const post = defineRoute(
       'history_removed',
     ],
   },
-  async ({ params, body, caller, client, settings, signal }) => {
-    requireStartable(caller, params.agent);
+  async ({ params, body, caller, client, settings, signal, raw }) => {
+    requireStart(caller, params.agent);
     const posted = readPostedChat(body);
     const session = chatSession({ agent: params.agent, id: body.id, caller, client, settings });
     const turn = await accepted(session, posted, { caller, signal });
-    return chatResponse(turn, untilExpiry(caller, signal));
+    return chatResponse(turn, openStream({ caller, raw, signal, settings }));
   },
 );
 
@@ -80,13 +82,13 @@ const stream = defineRoute(
     responses: { 200: ANSWER, 204: { description: 'The chat gives no answer at the moment, or there is none of that id.' } },
     problems: ['history_removed'],
   },
-  async ({ params, caller, client, settings, signal }) => {
+  async ({ params, caller, client, settings, signal, raw }) => {
     const session = chatSession({ ...params, caller, client, settings });
     const status = await statusIfKnown(session);
     const turn = status === undefined ? undefined : runningTurn(status);
     if (status === undefined || turn === undefined) return { status: 204 };
     const place = await placeOfTurn(session.run, turn, status.events);
-    return chatResponse({ run: session.run, turn, place }, untilExpiry(caller, signal));
+    return chatResponse({ run: session.run, turn, place }, openStream({ caller, raw, signal, settings }));
   },
 );
 
