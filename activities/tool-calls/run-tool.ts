@@ -61,7 +61,9 @@ async function runTool(runtime: ActivityRuntime, input: RunToolInput): Promise<R
   const tool = findTool(runtime, input, name);
   if (tool === undefined) throw runtime.registry.missingTool(input, name, input.mcp?.server);
   requireHooks(runtime, input.hooks ?? []);
-  const output = await attempt(runtime.aborts, { heartbeatMs: runtime.heartbeatMs, details: lastDetails }, async (current) => {
+  const { aborts, heartbeatMs, streams } = runtime;
+  const options = { heartbeatMs, details: lastDetails, isPaced: streams?.usesHeartbeats === true };
+  const output = await attempt(aborts, options, async (current) => {
     // Heartbeats continue meanwhile: a slow answer of the run, or reopening a resource, may take longer than the
     // heartbeat timeout, and a call that the server has timed out must not begin.
     const args = await argumentsOf(runtime, input);

@@ -1,4 +1,7 @@
 import type { AnyAgent } from '../define/agent-definition.ts';
+import type { Authenticate } from './auth/caller.ts';
+import type { RunTokens } from './auth/run-tokens/run-tokens.ts';
+import type { CallerLimits } from './limits/caller-limits.ts';
 import type { AnyProgram } from '../define/program/program-definition.ts';
 import type { McpSettings } from './mcp/mcp-options.ts';
 
@@ -13,6 +16,12 @@ export interface ServerSettings {
   programs: readonly AnyProgram[];
   /** Further parts that the service needs to be ready, by their names. */
   checks: Readonly<Record<string, ReadinessCheck>>;
+  /** Verifies a request. */
+  authenticate: Authenticate;
+  /** The limits of callers. Undefined: there are none. */
+  limits: CallerLimits | undefined;
+  /** Makes tokens for one run. Undefined: the operator has given no secret for them. */
+  tokens: RunTokens | undefined;
   /** Aborted once the service is about to end: it is not ready any more, and waits end early. */
   closing: AbortSignal;
   /** The bounds of the MCP server. */

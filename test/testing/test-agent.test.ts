@@ -243,3 +243,21 @@ describe('a run in memory', () => {
 function toolOptions(name: string): { name: string; description: string; parameters: z.ZodObject; execute: () => string } {
   return { name, description: 'd', parameters: z.object({}), execute: () => 'done' };
 }
+
+test('a tool may emit data for readers, which a test does not have', async () => {
+  const emitting = defineTool({
+    name: 'emitting',
+    description: 'Emits',
+    parameters: z.object({ rows: z.number() }),
+    execute: ({ rows }, { emit }) => {
+      emit('rows', 'x'.repeat(rows));
+      return 'emitted';
+    },
+  });
+  const model = scriptedModel([together(callTool('emitting', { rows: 1 }), callTool('emitting', { rows: 40_000 })), say('done')]);
+  const { steps } = await testAgent(agentWith([emitting]), { input: 'Go', model });
+  expect(steps[0]?.toolCalls.map(({ isError, result }) => [isError, result])).toEqual([
+    [false, 'emitted'],
+    [true, expect.stringContaining('emit: the data "rows" is 40002 bytes of JSON, over 32000: emit a part of it')],
+  ]);
+});

@@ -1,8 +1,9 @@
 import type { CallToolResult, ServerContext } from '@modelcontextprotocol/server';
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
 import type { JsonObject } from '../../core/domain/json/json.ts';
-import { untilExpiry } from '../auth/until-expiry.ts';
+import { untilRefused } from '../auth/until-refused.ts';
 import type { Caller } from '../auth/caller.ts';
+import { requireAdmission } from '../limits/admission.ts';
 import { problemOf, type ReportError } from '../problems/problem-of.ts';
 import { requestDigest } from '../requests/idempotency-key.ts';
 import type { ServerSettings } from '../server-settings.ts';
@@ -42,7 +43,16 @@ export async function callAgent(
   request: McpRequest,
 ): Promise<CallToolResult> {
   try {
-    return await answeredCall(tool, args, context, request);
+    const { limits } = request.settings;
+    if (limits !== undefined) requireAdmission(limits.start(request.caller));
+    // A call is open for as long as it waits, as a stream is.
+    const place = limits?.stream(request.caller) ?? { allowed: true, close: () => undefined };
+    requireAdmission(place);
+    try {
+      return await answeredCall(tool, args, context, request);
+    } finally {
+      if (place.allowed) place.close();
+    }
   } catch (error) {
     const { problem } = problemOf(error, { method: 'tools/call', path: tool.name }, request.report);
     return errorResult(`The call failed (${problem.code}): ${problem.detail}`);
@@ -55,16 +65,17 @@ async function answeredCall(
   context: ServerContext,
   request: McpRequest,
 ): Promise<CallToolResult> {
-  const { client, settings, caller, signal } = request;
-  const { _meta: meta } = context.mcpReq;
+  const { client, settings, caller, raw } = request;
+  const { _meta: meta, signal: asked } = context.mcpReq;
   const { runId, repeated } = await startedRun(agent, args, context, request);
   const progress = progressOf(context, runId);
   progress(`The run "${runId}" ${repeated ? 'had begun before' : 'has begun'}`);
   const ended = new AbortController();
+  const signal = AbortSignal.any([request.signal, asked, ended.signal]);
   try {
     const followed = await followRun(client.handle(runId), {
       settings: settings.mcp,
-      signal: untilExpiry(caller, AbortSignal.any([signal, context.mcpReq.signal, ended.signal])),
+      signal: untilRefused({ request: raw, authenticate: settings.authenticate, caller, signal, scope: 'runs:write' }),
       progress,
     });
     const path = `${settings.prefix}/v1/runs/${encodeURIComponent(runId)}/result`;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
-import { untilExpiry } from '../auth/until-expiry.ts';
+import { untilRefused } from '../auth/until-refused.ts';
+import { requireAdmission } from '../limits/admission.ts';
 import { defineRoute, type Route } from '../routing/route.ts';
 import { streamItem } from '../schemas/stream-items.ts';
 import { runStreamResponse } from '../sse/run-stream.ts';
@@ -62,17 +63,25 @@ const streamSession = defineRoute(
   ({ params: { sessionId }, ...request }) => followed(sessionId, request),
 );
 
-type StreamRequest = Pick<Parameters<Route['answer']>[0], 'caller' | 'signal' | 'raw'> & {
+type StreamRequest = Pick<Parameters<Route['answer']>[0], 'caller' | 'signal' | 'raw' | 'settings'> & {
   query: z.output<typeof query>;
   client: LonghaulClient;
 };
 
-function followed(runId: string, { query: { cursor }, client, caller, signal, raw }: StreamRequest): Promise<Response> {
+/** Opens the stream of a run for as long as the caller may read it. */
+async function followed(runId: string, { query: { cursor }, client, caller, signal, raw, settings }: StreamRequest): Promise<Response> {
+  const place = settings.limits?.stream(caller) ?? { allowed: true, close: () => undefined };
+  requireAdmission(place);
   const ended = new AbortController();
-  const cut = untilExpiry(caller, AbortSignal.any([signal, ended.signal]));
+  const { authenticate } = settings;
+  const cut = untilRefused({ request: raw, authenticate, caller, signal: AbortSignal.any([signal, ended.signal]) });
+  const closed = (): void => {
+    ended.abort();
+    if (place.allowed) place.close();
+  };
   return runStreamResponse(
     (from, reading) => client.handle(runId).stream({ signal: reading, ...(from === undefined ? {} : { cursor: from }) }),
-    { cursor: raw.headers.get('last-event-id') ?? cursor, signal: cut, closed: () => ended.abort() },
+    { cursor: raw.headers.get('last-event-id') ?? cursor, signal: cut, closed },
   );
 }
 
