@@ -9,8 +9,8 @@ import { RunTokens } from './auth/run-tokens/run-tokens.ts';
 import { checkCorsOptions, type CorsOptions } from './cors/cors.ts';
 import type { CallerLimitOptions } from './limits/caller-limit-options.ts';
 import { CallerLimits } from './limits/caller-limits.ts';
-import { type McpOptions, mcpSettings } from './mcp/mcp-options.ts';
-import type { ChatSessions } from './ai-sdk/chat-options.ts';
+import { type McpOptions, mcpSettings } from './protocols/mcp/mcp-options.ts';
+import type { ChatSessions } from './protocols/ai-sdk/chat-options.ts';
 import type { ReportError } from './problems/problem-of.ts';
 import type { ReadinessCheck, ServerSettings } from './server-settings.ts';
 
@@ -94,8 +94,8 @@ export function settingsOf(options: HandlerOptions): ServerSettings {
     ...(chats === undefined ? {} : { chats }),
     checks,
     closing,
-    tokens,
     mcp: mcpSettings(mcp),
+    tokens,
     limits: limits === false ? undefined : new CallerLimits(limits),
     authenticate: authenticateAll(authenticate, tokens, cors),
   };

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { ROUTES } from '../../src/server/routes/all-routes.ts';
+import { mcpRoute } from '../../src/server/protocols/mcp/mcp-route.ts';
+import { ROUTES as OWN_ROUTES } from '../../src/server/routes/all-routes.ts';
 import { type Caller, createHandler, SCOPES } from '../../src/server/index.ts';
 import { answer, clientWithRun } from './requests.ts';
 
@@ -11,6 +12,9 @@ const untouched = new Proxy(clientWithRun({}), {
     throw new Error(`the client was asked for "${String(name)}"`);
   },
 });
+
+/** The routes of the service, and those of the protocols of others. */
+const ROUTES = [...OWN_ROUTES, mcpRoute([], () => undefined)];
 
 /** The path of a route, with parameters that it accepts. */
 function pathOf(template: string): string {

@@ -1,4 +1,4 @@
-import { CHAT_ROUTES } from '../ai-sdk/chat-routes.ts';
+import { CHAT_ROUTES } from '../protocols/ai-sdk/chat-routes.ts';
 import type { Route } from '../routing/route.ts';
 import { AGENT_ROUTES } from './agents.ts';
 import { LIST_ROUTES } from './lists.ts';

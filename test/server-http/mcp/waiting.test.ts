@@ -134,3 +134,23 @@ test('a client that goes away leaves its run alone', async () => {
   await vi.waitFor(() => expect(runs.only.readers).toBe(0));
   expect(runs.only.cancelled).toEqual([]);
 });
+
+test('each call counts as a start, and as a stream while it waits', async () => {
+  const { runs, handler } = served((run) => run.ends({}), { limits: { starts: { count: 2, per: '1h' }, streams: 1 } });
+  await using client = await mcpClient(handler, 'auto');
+  expect((await client.callTool(call)).isError).toBeUndefined();
+  expect((await client.callTool(call)).isError).toBeUndefined();
+  const refused = await client.callTool(call);
+  expect(refused).toMatchObject({ isError: true, content: [{ text: expect.stringContaining('too_many_requests') as string }] });
+  expect(runs.started).toHaveLength(2);
+});
+
+test('a call that waits leaves no place for another if the caller may have one', async () => {
+  const { runs, handler } = served(() => undefined, { limits: { streams: 1 } });
+  await using client = await mcpClient(handler, 'auto');
+  const waiting = client.callTool(call);
+  await vi.waitFor(() => expect(runs.only.readers).toBe(1));
+  expect((await client.callTool(call)).isError).toBe(true);
+  runs.only.ends({});
+  expect((await waiting).isError).toBeUndefined();
+});
