@@ -84,6 +84,26 @@ test('a client of 2025 that cancels a call cancels its run', async () => {
   await vi.waitFor(() => expect(runs.only.cancelled).toEqual([['cancelled over MCP: the user has pressed stop', { by: 'ops' }]]));
 });
 
+test('a run that begins after its call was cancelled is cancelled', async () => {
+  const { runs, handler } = served(() => undefined);
+  const [sent, arrives] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  // The call is slow on its way.
+  await using client = await mcpClient(async (request) => {
+    if ((await request.clone().text()).includes('tools/call')) {
+      sent.resolve();
+      await arrives.promise;
+    }
+    return handler(request);
+  }, 'legacy');
+  const user = new AbortController();
+  const calling = client.callTool(call, { signal: user.signal });
+  await sent.promise;
+  user.abort('stop');
+  await expect(calling).rejects.toThrow('stop');
+  arrives.resolve();
+  await vi.waitFor(() => expect(runs.only.cancelled).toHaveLength(1));
+});
+
 test.each(GENERATIONS)('the time-out of a client %s leaves the run alone', async (_, generation) => {
   const { runs, handler } = served(() => undefined);
   const seen: Request[] = [];

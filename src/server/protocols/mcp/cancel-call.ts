@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { errorCode } from '../../../core/domain/errors/error.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../core/domain/json/json.ts';
 import type { McpRequest } from './call-agent.ts';
@@ -5,6 +6,9 @@ import { META, nameOfCall, runIdOfCall, SESSION_HEADER } from './call-names.ts';
 
 /** The longest reason that is kept in a run. */
 const LONGEST_REASON = 500;
+
+/** The pauses after which a run is looked for again: its call may have been sent just before, and be on its way to another instance. */
+const PAUSES_MS = [100, 400];
 
 /** Words of clients in the reason of a cancellation that their own time limit has caused. */
 const TIME_OUT = /time(?:d)?[\s-]?out|deadline exceeded/i;
@@ -24,13 +28,24 @@ async function cancelCall(message: JsonValue, request: McpRequest): Promise<void
   const reason = typeof params['reason'] === 'string' ? params['reason'].toWellFormed().slice(0, LONGEST_REASON) : '';
   const runId = runOf(params, request);
   if (runId === undefined || TIME_OUT.test(reason)) return;
-  const { client, caller } = request;
+  const why = reason === '' ? 'cancelled over MCP' : `cancelled over MCP: ${reason}`;
+  if (await isCancelled(runId, why, request)) return;
+  for (const pause of PAUSES_MS) {
+    await sleep(pause);
+    if (await isCancelled(runId, why, request)) return;
+  }
+}
+
+/** Cancels a run. False if there is none. */
+async function isCancelled(runId: string, why: string, { client, caller }: McpRequest): Promise<boolean> {
   try {
-    const why = reason === '' ? 'cancelled over MCP' : `cancelled over MCP: ${reason}`;
     await client.handle(runId).cancel(why, { by: caller.id });
+    return true;
   } catch (error) {
     const code = errorCode(error);
-    if (code !== 'run_not_found' && code !== 'not_a_run') throw error;
+    if (code === 'not_a_run') return true;
+    if (code === 'run_not_found') return false;
+    throw error;
   }
 }
 
