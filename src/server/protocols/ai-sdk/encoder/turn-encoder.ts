@@ -39,9 +39,12 @@ export class TurnEncoder {
   #isCutByLength = false;
   #cursor: string | undefined;
   #isOver = false;
+  /** True until the response that the client has: what streams before it is known. */
+  #isKnown: boolean;
 
   constructor(turn: EncodedTurn) {
     this.#turn = turn;
+    this.#isKnown = turn.after !== undefined;
     this.#calls = new TurnCalls(turn);
   }
 
@@ -67,9 +70,9 @@ export class TurnEncoder {
         this.#isCutByLength = item.step.finishReason === 'length';
         return;
       case 'delta':
-        return yield* this.#delta(item);
+        return this.#isKnown ? undefined : yield* this.#delta(item);
       case 'reset':
-        return yield* this.#reset(item);
+        return this.#isKnown && item.offset === undefined ? undefined : yield* this.#reset(item);
       case 'gap':
         this.#hasGap = true;
         return;
@@ -91,6 +94,7 @@ export class TurnEncoder {
   *#event(offset: number, event: Event): Generator<UiChunk> {
     this.#hasGap = false;
     const { after = -1 } = this.#turn;
+    this.#isKnown = offset < after;
     // The client has what came before, and the text of the response itself.
     if (offset < after) {
       for (const _ of this.#chunksOf(offset, event)) continue;
