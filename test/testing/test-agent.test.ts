@@ -20,6 +20,8 @@ import {
   testAgent,
   together,
 } from '../../src/testing/index.ts';
+import { memoryStreams } from '../../src/streams/memory/memory-streams.ts';
+import { sinkContext } from '../streams/sink-context.ts';
 import { act, agentWith, toolThat } from './scenarios/scenario.ts';
 
 const refund = defineTool({
@@ -214,6 +216,20 @@ describe('a run in memory', () => {
     const { requests } = await testAgent(warm, { input: 'Q', model, settings: { temperature: 0 }, tags: ['acme'], deadline: '1h' });
     expect(requests[0]?.settings).toMatchObject({ temperature: 0, maxOutputTokens: 50 });
     expect(tags).toEqual([['acme']]);
+  });
+
+  test('a sink carries the pieces of answers, as on a worker', async () => {
+    const streams = memoryStreams();
+    const channel = streams.open(sinkContext('client'));
+    await testAgent(agent, { runId: 'streamed', input: 'Q', model: scriptedModel([say('hi', { chunks: 1 })]), streams });
+    const seen: unknown[] = [];
+    const enough = new AbortController();
+    for await (const read of channel.read('streamed', { signal: enough.signal })) {
+      if (read.type === 'entry') seen.push(read.entry);
+      if (seen.length === 2) enough.abort();
+    }
+    expect(seen).toMatchObject([{ type: 'attempt' }, { type: 'delta', index: 0, delta: { type: 'text', text: 'hi' } }]);
+    await channel.close();
   });
 
   test('runs beside others', async () => {

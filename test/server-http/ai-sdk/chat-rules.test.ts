@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { LonghaulError } from '../../../src/core/domain/errors/error.ts';
 import type { Caller, ChatSessions, Handler, Problem } from '../../../src/server/index.ts';
-import { approvalIdOf } from '../../../src/server/ai-sdk/encoder/approval-id.ts';
+import { approvalIdOf } from '../../../src/server/protocols/ai-sdk/encoder/approval-id.ts';
 import { fetchFrom, pageOf, serviceOf, textOf } from './chat-page.ts';
 import { FakeChat } from './fake-chat.ts';
 import { asks, ended, item, says, textPiece } from './recorded-turn.ts';

@@ -6,8 +6,8 @@ import type { JsonObject, JsonValue } from '../../../src/core/domain/json/json.t
 import { type Event, newEvent } from '../../../src/core/domain/record/event.ts';
 import type { ModelDelta } from '../../../src/core/domain/stream/delta.ts';
 import type { StreamItem, StreamItemContent } from '../../../src/client/index.ts';
-import { type EncodedTurn, TurnEncoder } from '../../../src/server/ai-sdk/encoder/turn-encoder.ts';
-import type { UiChunk } from '../../../src/server/ai-sdk/encoder/ui-chunk.ts';
+import { type EncodedTurn, TurnEncoder } from '../../../src/server/protocols/ai-sdk/encoder/turn-encoder.ts';
+import type { UiChunk } from '../../../src/server/protocols/ai-sdk/encoder/ui-chunk.ts';
 
 /** Makes an item of a stream; its cursor says which one it is. */
 export function item(content: StreamItemContent, cursor = 'c'): StreamItem {
