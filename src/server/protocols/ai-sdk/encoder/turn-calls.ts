@@ -28,6 +28,13 @@ export class TurnCalls {
     for (const item of content) if (isToolCall(item)) this.#offsets.set(item.toolCallId, this.#newest);
   }
 
+  /** True unless a call of the session waits that no event has named so far. */
+  hasAll(pending: readonly ApprovalView[]): boolean {
+    return pending.every(({ kind, runId = this.#sessionId, callId }) => {
+      return runId !== this.#sessionId || kind === 'limit' || this.#offsets.has(callId);
+    });
+  }
+
   /** Yields the requests for decisions. A call of a run below, and a limit, get a part of their own. */
   *ask(pending: readonly ApprovalView[]): Generator<UiChunk> {
     for (const waiting of pending) {

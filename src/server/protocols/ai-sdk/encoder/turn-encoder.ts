@@ -83,9 +83,12 @@ export class TurnEncoder {
     }
   }
 
-  /** Asks for decisions, and ends the stream: the client goes on with its answers. */
+  /**
+   * Asks for decisions, and ends the stream: the client goes on with its answers. Yields nothing if the response with a call that waits
+   * has not come yet.
+   */
   *ask(pending: readonly ApprovalView[]): Generator<UiChunk> {
-    if (this.#isOver || pending.length === 0) return;
+    if (this.#isOver || pending.length === 0 || !this.#calls.hasAll(pending)) return;
     yield* this.#discardLive();
     yield* this.#calls.ask(pending);
     yield* this.#finish('tool-calls');
