@@ -111,6 +111,12 @@ const ZONES: readonly Zone[] = [
   { files: 'src/server/cors/', may: ['src/core/'] },
   // Only the protocols of others in folders of their own load packages of these.
   {
+    files: 'src/server/openai/',
+    may: ['src/core/', 'src/define/', 'src/client/', 'src/server/'],
+    packages: ['zod', 'node:*', '@temporalio/client'],
+    packageTypes: ['openai'],
+  },
+  {
     files: 'src/server/',
     may: ['src/core/', 'src/define/', 'src/temporal/', 'src/client/', 'src/server/', 'src/streams/', 'src/require-node.ts'],
     packages: ['node:*', 'zod', 'hono', 'lru-cache', '@temporalio/client', '@temporalio/common'],
