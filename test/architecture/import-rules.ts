@@ -116,6 +116,12 @@ const ZONES: readonly Zone[] = [
     packages: ['node:*', '@modelcontextprotocol/server'],
   },
   {
+    files: 'src/server/protocols/openai/',
+    may: ['src/core/', 'src/define/', 'src/client/', 'src/server/'],
+    packages: ['zod', 'node:*', '@temporalio/client'],
+    packageTypes: ['openai'],
+  },
+  {
     files: 'src/server/',
     may: ['src/core/', 'src/define/', 'src/temporal/', 'src/client/', 'src/server/', 'src/streams/', 'src/node-version/require-node.ts'],
     packages: ['node:*', 'zod', 'hono', 'lru-cache', '@temporalio/client', '@temporalio/common'],
