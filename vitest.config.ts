@@ -19,6 +19,7 @@ const MATRICES = {
     'test/core/program/mutants/ten-thousand-mutants.test.ts',
     'test/core/sessions/continued-sessions.test.ts',
     'test/memory/postgres/postgres-memory.test.ts',
+    'test/server-http/generated/generated-client.test.ts',
   ],
   server: [
     'test/server/approvals/approved-without-the-tool.test.ts',
@@ -35,6 +36,7 @@ const MATRICES = {
     'test/server/client/decisions-from-history.test.ts',
     'test/server/client/principals/many-users.test.ts',
     'test/server/cli/saved-sessions.test.ts',
+    'test/server/cli/serve.test.ts',
     'test/server/client/removal/delete-tree.test.ts',
     'test/server/client/removal/forget-finds.test.ts',
     'test/server/client/removal/forget.test.ts',

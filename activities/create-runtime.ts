@@ -1,6 +1,6 @@
 import type { AnyHook } from '../src/define/hooks/hook-definition.ts';
 import { hostname } from 'node:os';
-import type { ArchiveSink } from '../src/archive/archive-sink.ts';
+import type { ArchiveSink } from '../src/stores/archive/archive-sink.ts';
 import type { Anchor } from '../src/anchors/anchor.ts';
 import type { AnyAgent } from '../src/define/agent-definition.ts';
 import type { AnyProgram } from '../src/define/program/program-definition.ts';
@@ -18,8 +18,9 @@ import { DEFAULT_MISSING_TIMEOUT_MS } from '../src/core/domain/errors/missing.ts
 import { DEFAULT_CHILD_CHECK_MS } from '../src/core/domain/run/parent-run.ts';
 import type { ModelClient } from '../src/core/domain/model/model.ts';
 import type { ModelPrice } from '../src/core/domain/model/price.ts';
-import type { PayloadStore } from '../src/payload-store/payload-store.ts';
+import type { PayloadStore } from '../src/stores/payload-store/payload-store.ts';
 import type { SecretSource } from '../src/secrets/secret-source.ts';
+import type { StreamSink } from '../src/streams/stream-sink.ts';
 import { AbortRegistry } from './attempts/abort-registry.ts';
 import { AgentRegistry } from './agents/agent-registry.ts';
 import { checkedAgents } from './agents/check-sub-agents.ts';
@@ -41,6 +42,7 @@ import { TranscriptCache } from './run-queries/transcript.ts';
 import { MissingNames } from './attempts/missing-names.ts';
 import { workerResources } from './resources/worker-resources.ts';
 import { WorkerSkills } from './skills/worker-skills.ts';
+import { WorkerStreams } from './attempts/streams/worker-streams.ts';
 
 /** Options of the activities of a worker. */
 export interface RuntimeOptions {
@@ -85,6 +87,11 @@ export interface RuntimeOptions {
    * on and records what is not in the archive. Default 5 minutes.
    */
   archiveTimeout?: Duration;
+  /**
+   * Carries the live output of runs to readers: pieces of answers, and data that tools emit. Give the clients the same sink. Without it,
+   * readers get events and steps alone. A sink that is slow or down never delays a call.
+   */
+  streams?: StreamSink;
   /** The hooks of the runs of all agents. An agent may have hooks of its own, too. */
   hooks?: readonly AnyHook[];
   /**
@@ -167,6 +174,7 @@ export function createRuntime(options: RuntimeOptions, context: RuntimeContext):
     otherActivities: new Set(),
     payloadStore: options.payloadStore,
     archive: options.archive,
+    ...(options.streams === undefined ? {} : { streams: new WorkerStreams(options.streams, log) }),
     archiveTimeoutMs: timerMilliseconds(options.archiveTimeout ?? '5m', 'the worker: "archiveTimeout"'),
     authorize: hook('authorize', options.authorize),
     notify: hook('notify', options.notify),

@@ -1,9 +1,9 @@
 import type { ContinueAsNewThresholds } from '../src/core/domain/run/continue-as-new.ts';
 import type { AuthorizeDecision, NotifyWaiting } from '../src/define/decision-hooks.ts';
 import type { NotifyEnded } from '../src/define/ended-hook.ts';
-import type { ArchiveSink } from '../src/archive/archive-sink.ts';
+import type { ArchiveSink } from '../src/stores/archive/archive-sink.ts';
 import type { PriceTable } from '../src/model/prices.ts';
-import type { PayloadStore } from '../src/payload-store/payload-store.ts';
+import type { PayloadStore } from '../src/stores/payload-store/payload-store.ts';
 import type { AbortRegistry } from './attempts/abort-registry.ts';
 import type { AgentRegistry } from './agents/agent-registry.ts';
 import type { NamespaceCache } from './code/namespace-cache.ts';
@@ -21,6 +21,7 @@ import type { ToolSemaphore } from './tool-calls/tool-semaphore.ts';
 import type { TranscriptCache } from './run-queries/transcript.ts';
 import type { MissingNames } from './attempts/missing-names.ts';
 import type { WorkerSkills } from './skills/worker-skills.ts';
+import type { WorkerStreams } from './attempts/streams/worker-streams.ts';
 
 /** The state that the activities of one worker share. */
 export interface ActivityRuntime {
@@ -41,6 +42,8 @@ export interface ActivityRuntime {
   archive: ArchiveSink | undefined;
   /** Milliseconds that a failing archive may delay a run. */
   archiveTimeoutMs: number;
+  /** Carries the live output of runs to readers. */
+  streams?: WorkerStreams | undefined;
   /** Checks the author of each decision. */
   authorize: AuthorizeDecision | undefined;
   /** Called when a call waits for a decision. */

@@ -114,10 +114,11 @@ export type {
 } from './core/domain/content/content.ts';
 export type { Event } from './core/domain/record/event.ts';
 export type { CodeLanguage, CodeSnapshot, ExecutorKind, ExecutorSnapshot } from './core/domain/code/code-snapshot.ts';
-export type { PruneStrategy } from './core/domain/conversation/prune-steps.ts';
+export type { PruneStrategy } from './core/domain/content/conversation/prune-steps.ts';
 export type { ExecutionLimits } from './core/execution/execution-limits.ts';
 export type { ExecutionContext } from './core/domain/record/execution-context.ts';
 export type { LimitChanges, LimitRaise, RunLimits } from './core/domain/agent/limits.ts';
+export type { ModelDelta } from './core/domain/stream/delta.ts';
 export type { ModelPrice } from './core/domain/model/price.ts';
 export type { ApprovalRequirement, Decision, PendingApproval, RememberedDecision } from './core/domain/approvals/approval.ts';
 export type { MessageMode } from './core/domain/record/queued-message.ts';

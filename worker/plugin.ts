@@ -48,6 +48,7 @@ export const PLUGIN_OPTIONS: Record<keyof LonghaulPluginOptions, true> = {
   resources: true,
   secrets: true,
   payloadStore: true,
+  streams: true,
   archive: true,
   archiveTimeout: true,
   hooks: true,
@@ -130,8 +131,7 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
       activities: { ...options.activities, ...longhaulActivities },
       sinks: { ...options.sinks, ...this.#sinks() },
       ...(this.#versioning === undefined ? {} : { workerDeploymentOptions: deploymentOptions(this.#versioning, options) }),
-      // Otherwise the SDK would delay a heartbeat for up to 0.8 of the heartbeat timeout.
-      maxHeartbeatThrottleInterval: options.maxHeartbeatThrottleInterval ?? this.#runtime.heartbeatMs,
+      maxHeartbeatThrottleInterval: options.maxHeartbeatThrottleInterval ?? this.#heartbeatThrottle(),
     };
   }
 
@@ -142,14 +142,15 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
     const opening = this.openResources();
     // If nothing has to be opened, the worker polls at once: only a polling worker reacts to a shutdown.
     if (!this.#runtime.resourcePool.isOpen) await opening;
-    const { mcp, namespaces } = this.#runtime;
+    const { mcp, namespaces, streams } = this.#runtime;
     mcp.start();
     const unwatch = watchUnhandledRejections();
     try {
+      streams?.open(worker.options.namespace, worker.options.loadedDataConverter);
       await super.runWorker(worker, next);
     } finally {
       unwatch();
-      await Promise.all([this.closeResources(), mcp.close(), namespaces.close()]);
+      await Promise.all([this.closeResources(), mcp.close(), namespaces.close(), streams?.close()]);
     }
   }
 
@@ -218,8 +219,14 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
     return { workflowsPath: options.workflowsPath ?? combinedWorkflows(undefined) };
   }
 
+  /** Without it, the SDK would delay a heartbeat for up to 0.8 of the heartbeat timeout. */
+  #heartbeatThrottle(): number {
+    const { heartbeatMs, streams } = this.#runtime;
+    return Math.min(heartbeatMs, streams?.heartbeatMs ?? Infinity);
+  }
+
   #sinks(): InjectedSinks<LonghaulSinks> {
-    const { aborts, transcripts } = this.#runtime;
+    const { aborts, streams, transcripts } = this.#runtime;
     return {
       longhaul: {
         cancelRequested: {
@@ -232,6 +239,10 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
         },
         conversationGrew: {
           fn: ({ namespace, workflowId, runId }, key, news) => transcripts.addNews(keyOfRun({ namespace, workflowId, runId, key }), news),
+          callDuringReplay: false,
+        },
+        recorded: {
+          fn: ({ workflowId, runId }, totals) => streams?.publish(workflowId, { type: 'recorded', executionId: runId, ...totals }),
           callDuringReplay: false,
         },
       },

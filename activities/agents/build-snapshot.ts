@@ -35,6 +35,8 @@ export interface CommonInputs {
   waitingForAttribute?: boolean;
   /** The tags that the run was started with. */
   tags?: readonly string[] | undefined;
+  /** The run was started with `live: true`. */
+  live?: true | undefined;
   /** True if the namespace has the search attribute for tags. */
   tagAttribute?: boolean;
   /** Thresholds for continue-as-new, if the worker sets its own. */
@@ -145,6 +147,7 @@ type CommonFields = Pick<
   | 'waitingForAttribute'
   | 'tags'
   | 'tagAttribute'
+  | 'live'
 >;
 
 /** Returns the fields of a snapshot that pin facts about the worker. */
@@ -160,6 +163,7 @@ export function commonFields(inputs: CommonInputs): CommonFields {
     searchAttributes,
     ...(inputs.waitingForAttribute ? { waitingForAttribute: true as const } : {}),
     ...tagFields(inputs),
+    ...(inputs.live ? { live: true as const } : {}),
   };
 }
 

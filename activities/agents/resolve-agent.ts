@@ -25,6 +25,7 @@ import { openSession } from '../hooks/session-hooks.ts';
 import { listMcpTools } from '../mcp/list-tools.ts';
 import { pinSkills } from '../skills/skill-fields.ts';
 import { openingOfCall } from '../run-queries/opening-of-call.ts';
+import { workerFacts } from './worker-facts.ts';
 import { queryRun } from '../run-queries/access.ts';
 import { dataFor } from '../run-queries/data.ts';
 import type { ActivityRuntime } from '../runtime.ts';
@@ -65,11 +66,12 @@ async function resolveAgent(runtime: ActivityRuntime, input: ResolveAgentInput, 
     instructions: opened.instructions,
     ...(document === undefined ? {} : { checks: rulesOf(document) }),
     capabilities: runtime.registry.provider(agent.model).capabilities,
-    heartbeatMs: runtime.heartbeatMs,
+    ...workerFacts(runtime),
     childCheckMs: runtime.childCheckMs,
     searchAttributes: searchAttributes.agentAndStatus,
     waitingForAttribute: searchAttributes.waitingFor,
     tags: input.tags,
+    live: input.live,
     tagAttribute: searchAttributes.tag ?? false,
     maxIterations: input.maxIterations,
     ...(input.limits === undefined ? {} : { limits: input.limits }),
@@ -78,17 +80,10 @@ async function resolveAgent(runtime: ActivityRuntime, input: ResolveAgentInput, 
     ...(input.permissions === undefined ? {} : { permissions: input.permissions }),
     hooks,
     hookRecords: opened.records,
-    authorize: runtime.authorize !== undefined,
-    notify: runtime.notify !== undefined,
-    notifyEnded: runtime.notifyEnded !== undefined,
-    prices: runtime.prices,
     mcpTools,
     skills,
     handoffs: transferTargets(runtime.registry, agent),
     flow: known.flow,
-    continueAsNew: runtime.continueAsNew,
-    archive: runtime.archive !== undefined,
-    upgradeOnContinueAsNew: runtime.upgradeOnContinueAsNew,
   });
   checkSnapshotSize(snapshot);
   runtime.snapshots.add(snapshot);

@@ -1,10 +1,8 @@
-import { activityInfo, cancellationDetails, cancellationSignal, heartbeat } from '@temporalio/activity';
+import { activityInfo, cancellationDetails, cancellationSignal } from '@temporalio/activity';
 import { MISSED_HEARTBEATS } from '../../src/core/domain/agent/tool-policy.ts';
 import type { AbortRegistry } from './abort-registry.ts';
-import { heartbeatDetails } from './heartbeat-details.ts';
-import { withUncountedAttempts } from '../../src/core/domain/errors/worker-wait.ts';
+import { Heartbeats } from './heartbeats.ts';
 import { executionKey } from '../run-queries/access.ts';
-import { skippedAttempts } from './worker-wait.ts';
 
 /** The controls of one attempt of an activity. */
 export interface Attempt {
@@ -18,6 +16,11 @@ export interface Attempt {
   isCancelled(): boolean;
   /** Sends a heartbeat now. Every later heartbeat of this attempt repeats its details. */
   heartbeat(details: unknown): void;
+  /**
+   * Sends a heartbeat with details about the stream of the call, beside those that it would have. Every later heartbeat of this attempt
+   * repeats them. May be called outside of the activity; does nothing once the attempt has ended.
+   */
+  stream(details: unknown): void;
 }
 
 /** Options for the heartbeats and interruptions of an attempt. */
@@ -27,6 +30,8 @@ export interface AttemptOptions {
   interruptibleBy?: string;
   /** The details of periodic heartbeats until `beat` sets others. */
   details?: () => unknown;
+  /** True if heartbeats must not be sent more often than that, because the worker would let them through. */
+  isPaced?: boolean;
 }
 
 /**
@@ -36,7 +41,7 @@ export interface AttemptOptions {
  */
 export async function attempt<Result>(
   aborts: AbortRegistry,
-  { heartbeatMs, interruptibleBy, details = () => undefined }: AttemptOptions,
+  { heartbeatMs, interruptibleBy, details = () => undefined, isPaced = false }: AttemptOptions,
   work: (attempt: Attempt) => Promise<Result>,
 ): Promise<Result> {
   const { isLocal, heartbeatTimeoutMs } = activityInfo();
@@ -47,43 +52,25 @@ export async function attempt<Result>(
   const forwardAbort = (): void => controller.abort(serverSignal.reason);
   if (serverSignal.aborted) forwardAbort();
   else serverSignal.addEventListener('abort', forwardAbort, { once: true });
-  let current = details;
   // A tool may need heartbeats more often than the worker's default.
   const everyMs = Math.max(1, Math.min(heartbeatMs, (heartbeatTimeoutMs ?? Infinity) / MISSED_HEARTBEATS));
-  // An error in the timer's callback would end the process.
-  const skipped = skippedAttempts();
-  const sendHeartbeat = (): void =>
-    heartbeat(
-      withUncountedAttempts(
-        skipped,
-        detailsOf(() => current()),
-      ),
-    );
-  const timer = setInterval(sendHeartbeat, everyMs);
+  const heartbeats = new Heartbeats({ everyMs, details, isPaced });
+  let hasFailed = true;
   try {
-    return await work({
+    const result = await work({
       signal,
       throwIfAborted: () => signal.throwIfAborted(),
       abort: (reason) => controller.abort(reason),
       isCancelled: () => isCancelled() || cancellationDetails()?.cancelRequested === true,
-      heartbeat: (newDetails) => {
-        current = () => newDetails;
-        sendHeartbeat();
-      },
+      heartbeat: (newDetails) => heartbeats.send(newDetails),
+      stream: (newDetails) => heartbeats.sendStream(newDetails),
     });
+    hasFailed = false;
+    return result;
   } finally {
-    clearInterval(timer);
+    heartbeats.stop(hasFailed);
     serverSignal.removeEventListener('abort', forwardAbort);
     release();
-  }
-}
-
-/** Returns details that can be sent: for others the SDK would cancel the activity. */
-function detailsOf(read: () => unknown): unknown {
-  try {
-    return heartbeatDetails(read());
-  } catch {
-    return '[The details of this heartbeat cannot be read]';
   }
 }
 
@@ -115,6 +102,10 @@ class LocalAttempt implements Attempt {
 
   heartbeat(): void {
     // A local call ends before a heartbeat would be due.
+  }
+
+  stream(): void {
+    // As above.
   }
 
   #reason(): unknown {

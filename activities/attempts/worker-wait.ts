@@ -29,8 +29,7 @@ export function attemptsAllowed(): number | undefined {
 export function lastDetails(): unknown {
   const wait = workerWaits.getStore();
   const details: unknown = activityInfo().heartbeatDetails;
-  if (wait === undefined) return details;
-  return activityDetails(details) ?? wait.details;
+  return activityDetails(details) ?? wait?.details;
 }
 
 /**

@@ -37,7 +37,7 @@ export class GuardrailModels {
     const attempt = new SpentAttempts(request, undefined);
     try {
       signal.throwIfAborted();
-      const answer = await client.call(request, { ...providerContext(this.#runtime, this.#snapshot), signal, ...attempt.listener });
+      const answer = await client.call(request, { ...providerContext(this.#runtime, this.#snapshot), signal, ...attempt.listener() });
       attempt.answered(answer);
       return schema === undefined ? answer.content : parsed(model, answer.content, schema);
     } finally {

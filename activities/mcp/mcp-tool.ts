@@ -66,7 +66,11 @@ interface Destination {
 async function callMcpTool({ pool, server, pinned }: Destination, args: JsonObject, context: RunContext): Promise<ToolOutput> {
   const { tool, once } = pinned;
   const { idempotencyKey, signal } = context;
-  const onProgress = (progress: McpProgress): void => context.heartbeat(progressDetails(progress));
+  const onProgress = (reported: McpProgress): void => {
+    const progress = progressDetails(reported);
+    context.heartbeat(progress);
+    context.emit('progress', progress);
+  };
   const request = { tool, args, idempotencyKey, signal, onProgress };
   const outcome = await pool.call(server, request, (tools) => problemOf(tools, { tool, args, server: server.name }));
   switch (outcome.type) {

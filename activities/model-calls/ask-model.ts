@@ -1,5 +1,4 @@
 import { ApplicationFailure } from '@temporalio/common';
-import { randomUUID } from 'node:crypto';
 import type { ModelCallContext, ModelClient, ModelRequest, ModelResponse } from '../../src/core/domain/model/model.ts';
 import type { RecordedResponse } from '../../src/core/domain/model/recorded-response.ts';
 import { spentIn, type SpentDetails } from '../../src/core/domain/model/spent.ts';
@@ -10,6 +9,7 @@ import { failingAs, toFailure } from '../failures/failure.ts';
 import { limitPartialText } from './limit-response-size.ts';
 import { thrownCode } from '../models/errors/thrown-code.ts';
 import { NO_CHANGE, withStack } from '../failures/serializable-failure.ts';
+import type { BeginStream } from '../attempts/streams/model-stream.ts';
 import { SpentAttempts } from './spent-attempts.ts';
 import { lastDetails } from '../attempts/worker-wait.ts';
 
@@ -38,6 +38,10 @@ export interface ModelCallOptions
   extends Pick<AttemptOptions, 'heartbeatMs' | 'interruptibleBy'>, Pick<ModelCallContext, 'tags' | 'secret'> {
   client: ModelClient;
   request: ModelRequest;
+  /** The id of the event that will hold the answer, or the part of it that has arrived. Another one in each attempt. */
+  eventId: string;
+  /** Streams the answer. */
+  beginStream?: BeginStream | undefined;
   /** Returns the request that is sent instead. If it rejects, nothing is sent. */
   prepare?: (request: ModelRequest, signal: AbortSignal) => Promise<ModelRequest>;
 }
@@ -55,7 +59,7 @@ export type AttemptOutcome<Result> =
  */
 export async function askModel<Result>(
   aborts: AbortRegistry,
-  { client, request, prepare, tags, secret, ...options }: ModelCallOptions,
+  { client, request, eventId, beginStream, prepare, tags, secret, ...options }: ModelCallOptions,
   read: (answer: ModelResponse, signal: AbortSignal) => Result | Promise<Result>,
 ): Promise<AttemptOutcome<Result>> {
   const known = { ...(tags === undefined ? {} : { tags }), ...(secret === undefined ? {} : { secret }) };
@@ -64,25 +68,29 @@ export async function askModel<Result>(
     const { signal } = current;
     let isSent = false;
     let isAnswered = false;
+    const stream = beginStream?.(current);
     try {
       signal.throwIfAborted();
       const sent = (await prepare?.(request, signal)) ?? request;
       signal.throwIfAborted();
       isSent = true;
-      const answer = await client.call(sent, { ...known, signal, ...spent.listener });
+      const answer = await client.call(sent, { ...known, signal, ...spent.listener((delta) => stream?.add(delta)) });
       isAnswered = true;
+      stream?.end();
       spent.answered(answer);
       return { type: 'answered', result: await read(answer, signal), ...failedAttempts(spent) };
     } catch (error) {
       // An abort by the run's own cancellation is an outcome, not an error: as an error it would race with the
       // server's cancel and be recorded as a failure.
-      if (signal.aborted && current.isCancelled()) return { type: 'aborted', ...partial(spent, isSent) };
+      if (signal.aborted && current.isCancelled()) return { type: 'aborted', ...partial(spent, isSent, eventId) };
       // The server knows the cost of earlier attempts. New cost reaches it with the failure: this heartbeat needs no
       // call of its own.
       if (spent.current !== undefined) current.heartbeat(spent.details);
       if (signal.aborted) throw signal.reason;
       // An answer that cannot be interpreted is not paid for again.
       throw toFailure(error, isAnswered ? 'model_error' : thrownCode(error), { details: spent.details });
+    } finally {
+      stream?.end();
     }
   });
 }
@@ -92,10 +100,10 @@ function failedAttempts({ before }: SpentAttempts): { failedAttempts?: Spent } {
 }
 
 /** Returns the part of an aborted answer that had arrived. It counts if any attempt has sent a request. */
-function partial(spent: SpentAttempts, isSent: boolean): { partial?: RecordedResponse } {
+function partial(spent: SpentAttempts, isSent: boolean, id: string): { partial?: RecordedResponse } {
   if (!isSent && spent.before === undefined) return {};
   const text = limitPartialText(spent.text);
   const content = text === '' ? [] : [{ type: 'message' as const, role: 'assistant' as const, content: text }];
   const usage = isSent ? spent.usage : { promptTokens: 0, completionTokens: 0, totalTokens: 0 };
-  return { partial: { id: randomUUID(), content, finishReason: 'interrupted', usage, ...failedAttempts(spent) } };
+  return { partial: { id, content, finishReason: 'interrupted', usage, ...failedAttempts(spent) } };
 }

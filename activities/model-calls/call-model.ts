@@ -20,6 +20,7 @@ import { providerContext } from './provider-context.ts';
 import { limitResponseSize } from './limit-response-size.ts';
 import { queryRun, runKey } from '../run-queries/access.ts';
 import type { ActivityRuntime } from '../runtime.ts';
+import { modelStream } from '../attempts/streams/model-stream.ts';
 import type { FetchTranscript } from '../run-queries/transcript.ts';
 
 /**
@@ -45,7 +46,10 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput): Promi
   const prepared = new PreparedRequest(runtime, { run: input, snapshot: hooked, events: window.events });
   const { request } = prepared;
   const prepare = (_: ModelRequest, signal: AbortSignal): Promise<ModelRequest> => prepared.prepare(signal);
-  const options = { client, request, prepare, heartbeatMs, interruptibleBy: input.run ?? '', ...providerContext(runtime, snapshot) };
+  const eventId = randomUUID();
+  const beginStream = modelStream(runtime, { run: input, snapshot, eventId, through: input.through });
+  const streamed = { client, request, prepare, eventId, beginStream };
+  const options = { ...streamed, heartbeatMs, interruptibleBy: input.run ?? '', ...providerContext(runtime, snapshot) };
   const outcome = await askModel(runtime.aborts, options, async (answer, signal) => {
     const known = {
       snapshot,
@@ -53,6 +57,7 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput): Promi
       knownCallIds: callIds(window),
       // The same in every attempt, and no other answer of the run has it.
       replyId: `call_${input.through}`,
+      eventId,
       uuid: randomUUID,
     };
     const scope = { runtime, run: input, snapshot: hooked, signal };

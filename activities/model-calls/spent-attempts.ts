@@ -4,6 +4,8 @@ import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
 import { addSpent, spentIn, type SpentDetails } from '../../src/core/domain/model/spent.ts';
 import { utf8Length } from '../../src/core/domain/content/text.ts';
 import type { EstimatedUsage, Spent, UsageStats } from '../../src/core/domain/model/usage.ts';
+import type { ModelDelta } from '../../src/core/domain/stream/delta.ts';
+import { checkedDelta } from '../attempts/streams/checked-delta.ts';
 
 /** Text and JSON have about four bytes to a token. */
 const BYTES_PER_TOKEN = 4;
@@ -26,6 +28,7 @@ export class SpentAttempts {
   text = '';
   readonly #request: ModelRequest;
   #bytesBeside = 0;
+  #lastCallId: string | undefined;
   #usage: UsageStats | null = null;
   #isAnswered = false;
 
@@ -35,13 +38,29 @@ export class SpentAttempts {
     this.before = spentIn(details);
   }
 
-  /** The callbacks that receive the answer while it arrives. */
-  get listener(): Required<Pick<ModelCallContext, 'onText' | 'onOutput' | 'onUsage'>> {
+  /** Returns the callbacks that receive the answer while it arrives. `pass` gets each piece of it that is one, until the call has ended. */
+  listener(pass: (delta: ModelDelta) => void = () => undefined): Required<Pick<ModelCallContext, 'onDelta' | 'onUsage'>> {
     return {
-      onText: (delta) => (this.text += delta),
-      onOutput: (delta) => (this.#bytesBeside += utf8Length(delta)),
+      onDelta: (given) => {
+        const delta = this.#isAnswered ? undefined : checkedDelta(given);
+        if (delta === undefined) return;
+        this.#receive(delta);
+        pass(delta);
+      },
       onUsage: (usage) => this.#report(usage),
     };
+  }
+
+  /** The name of a tool counts once for each call. */
+  #receive(delta: ModelDelta): void {
+    if (delta.type === 'text') {
+      this.text += delta.text;
+      return;
+    }
+    this.#bytesBeside += utf8Length(delta.text);
+    if (delta.type !== 'tool_input' || delta.callId === this.#lastCallId) return;
+    this.#lastCallId = delta.callId;
+    this.#bytesBeside += utf8Length(delta.toolName);
   }
 
   /** The usage that the provider has reported for this attempt. */

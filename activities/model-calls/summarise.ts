@@ -39,13 +39,14 @@ async function summarise(runtime: ActivityRuntime, input: SummariseInput): Promi
     return hooked.request;
   };
   const { heartbeatMs } = snapshot.timing;
+  const eventId = randomUUID();
   const outcome = await askModel(
     runtime.aborts,
-    { client, request, prepare, heartbeatMs, ...providerContext(runtime, snapshot) },
+    { client, request, prepare, eventId, heartbeatMs, ...providerContext(runtime, snapshot) },
     ({ content, usage }): Summary => {
       if (content.trim() === '') throw new LonghaulError('model_bad_response', `Model "${model}" gave an empty summary`);
       const text = cutText(content.toWellFormed(), input.maxBytes);
-      return { id: randomUUID(), text, usage, ...(hooks.length === 0 ? {} : { hooks }) };
+      return { id: eventId, text, usage, ...(hooks.length === 0 ? {} : { hooks }) };
     },
   );
   // A partial summary must not enter the conversation.

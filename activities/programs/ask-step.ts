@@ -12,6 +12,7 @@ import { buildRequest } from '../model-calls/build-request.ts';
 import { providerContext } from '../model-calls/provider-context.ts';
 import { limitResponseSize } from '../model-calls/limit-response-size.ts';
 import type { ActivityRuntime } from '../runtime.ts';
+import { modelStream } from '../attempts/streams/model-stream.ts';
 import { shortId } from '../tool-calls/short-id.ts';
 import { asGiven } from './as-given.ts';
 import { askSnapshot } from './ask-snapshot.ts';
@@ -54,11 +55,13 @@ async function askStep(runtime: ActivityRuntime, input: AskStepInput): Promise<A
   }));
   const request = buildRequest(own, conversation, false);
   const { heartbeatMs } = snapshot.timing;
+  const eventId = shortId();
+  const beginStream = modelStream(runtime, { run: input, snapshot, eventId, callId: input.step });
   const outcome = await askModel(
     runtime.aborts,
-    { client, request, heartbeatMs, ...providerContext(runtime, snapshot) },
+    { client, request, eventId, beginStream, heartbeatMs, ...providerContext(runtime, snapshot) },
     async (answer) => {
-      const interpreted = interpretResponse(answer, { snapshot: own, knownCallIds: new Set(), uuid: shortId });
+      const interpreted = interpretResponse(answer, { snapshot: own, knownCallIds: new Set(), eventId, uuid: shortId });
       const response = limitResponseSize(lenient ? asGiven(interpreted, answer) : interpreted, own.model);
       const checks = { ask: step.ask ?? { prompt: '' }, anchors, lenient, step: address.step };
       return { response, verdict: await verdictOn(response, checks, context) };

@@ -10,6 +10,7 @@ import { attempt } from '../attempts/attempt.ts';
 import { checkSnapshotSize } from '../agents/check-snapshot-size.ts';
 import { failingAs } from '../failures/failure.ts';
 import { queryRun } from '../run-queries/access.ts';
+import { workerFacts } from '../agents/worker-facts.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 import { programSnapshot } from './program-snapshot.ts';
 
@@ -36,18 +37,12 @@ async function resolveProgram(runtime: ActivityRuntime, input: ResolveProgramInp
     limits: input.limits,
     left: input.left,
     childCheckMs: runtime.childCheckMs ?? DEFAULT_CHILD_CHECK_MS,
-    heartbeatMs: runtime.heartbeatMs,
+    ...workerFacts(runtime),
     searchAttributes: known.agentAndStatus,
     waitingForAttribute: known.waitingFor,
     tags: input.tags,
+    live: input.live,
     tagAttribute: known.tag ?? false,
-    authorize: runtime.authorize !== undefined,
-    notify: runtime.notify !== undefined,
-    notifyEnded: runtime.notifyEnded !== undefined,
-    prices: runtime.prices,
-    continueAsNew: runtime.continueAsNew,
-    archive: runtime.archive !== undefined,
-    upgradeOnContinueAsNew: runtime.upgradeOnContinueAsNew,
   });
   checkSnapshotSize(snapshot);
   runtime.snapshots.add(snapshot);

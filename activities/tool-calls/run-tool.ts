@@ -11,7 +11,7 @@ import type { Principal } from '../../src/core/domain/run/principal.ts';
 import { isInstance, memberOf } from '../../src/core/domain/errors/thrown.ts';
 import { MAX_LOCAL_TIMEOUT_MS } from '../../src/core/domain/agent/tool-policy.ts';
 import { attemptsText, resultText } from '../../src/core/domain/content/tool-text.ts';
-import { spill } from '../../src/payload-store/spill.ts';
+import { spill } from '../../src/stores/payload-store/spill.ts';
 import { type CallArgumentsQuestion, QUERIES, type RunToolInput, type RunToolOutput } from '../../src/core/protocol.ts';
 import { attempt, type Attempt } from '../attempts/attempt.ts';
 import { callArguments } from './call-arguments.ts';
@@ -29,6 +29,7 @@ import { retryDelay } from '../failures/retry-delay.ts';
 import { keptChanges } from './tool-changes.ts';
 import { toolContext } from './tool-context.ts';
 import { attemptFailure, logToolError, type ErrorSource } from './tool-errors.ts';
+import { ToolStream } from './tool-stream.ts';
 import { startTimeLimit, ToolTimeout } from './tool-timeout.ts';
 import { attemptNumber, attemptsAllowed, lastDetails } from '../attempts/worker-wait.ts';
 
@@ -60,7 +61,9 @@ async function runTool(runtime: ActivityRuntime, input: RunToolInput): Promise<R
   const tool = findTool(runtime, input, name);
   if (tool === undefined) throw runtime.registry.missingTool(input, name, input.mcp?.server);
   requireHooks(runtime, input.hooks ?? []);
-  const output = await attempt(runtime.aborts, { heartbeatMs: runtime.heartbeatMs, details: lastDetails }, async (current) => {
+  const { aborts, heartbeatMs, streams } = runtime;
+  const options = { heartbeatMs, details: lastDetails, isPaced: streams?.usesHeartbeats === true };
+  const output = await attempt(aborts, options, async (current) => {
     // Heartbeats continue meanwhile: a slow answer of the run, or reopening a resource, may take longer than the
     // heartbeat timeout, and a call that the server has timed out must not begin.
     const args = await argumentsOf(runtime, input);
@@ -78,6 +81,7 @@ async function runAttempt(runtime: ActivityRuntime, call: Call, current: Attempt
   const releaseSlot = concurrency === undefined ? undefined : await runtime.toolSemaphore.take(name, concurrency, current.signal);
   const limit = startTimeLimit(name, input.timeoutMs ?? activityInfo().startToCloseTimeoutMs, (reason) => current.abort(reason));
   const changes = new Map<string, JsonValue>();
+  const stream = new ToolStream(runtime, input, current);
   let hasBegun = false;
   try {
     const context = toolContext(runtime, input, {
@@ -85,6 +89,7 @@ async function runAttempt(runtime: ActivityRuntime, call: Call, current: Attempt
       deps: runtime.registry.deps(input, call.deps),
       changes,
       attempt: current,
+      stream,
     });
     current.throwIfAborted();
     hasBegun = true;
@@ -95,6 +100,7 @@ async function runAttempt(runtime: ActivityRuntime, call: Call, current: Attempt
     if (executed.thrown !== undefined) logToolError(runtime, errorSource(call), executed.thrown.error, 'error');
     if (executed.modelError !== undefined) logToolError(runtime, errorSource(call), executed.modelError.error, 'debug');
     // The tool has acted: its time is over, and that of its hooks begins.
+    stream.end();
     limit.clear();
     const hooked = await hookedResult(runtime, call, executed, current.signal);
     return await toolOutput(runtime, call, { ...executed, ...hooked }, Object.fromEntries(changes));
@@ -102,6 +108,7 @@ async function runAttempt(runtime: ActivityRuntime, call: Call, current: Attempt
     if (!hasBegun) throw error;
     return endOfAttempt(runtime, call, current, error);
   } finally {
+    stream.end();
     limit.clear();
     releaseSlot?.();
   }

@@ -10,6 +10,7 @@ import { heartbeatDetails } from '../attempts/heartbeat-details.ts';
 import { redactedLog } from '../secrets/redact-log.ts';
 import { runIdOf } from '../run-queries/access.ts';
 import type { ActivityRuntime } from '../runtime.ts';
+import type { ToolStream } from './tool-stream.ts';
 import { attemptNumber, lastDetails } from '../attempts/worker-wait.ts';
 
 /** Parts of the context of one attempt, besides its input. */
@@ -22,6 +23,7 @@ export interface AttemptParts {
   /** Receives the keys that the tool sets. */
   changes: Map<string, JsonValue>;
   attempt: Pick<Attempt, 'signal' | 'heartbeat'>;
+  stream: Pick<ToolStream, 'emit'>;
 }
 
 /** Creates the context that a tool receives besides its arguments. */
@@ -29,7 +31,7 @@ export function toolContext(runtime: ActivityRuntime, input: RunToolInput, parts
   const { isLocal } = activityInfo();
   const lastHeartbeat = lastDetails();
   const { secrets } = runtime;
-  const { deps, state, principal = {}, resources, changes, attempt } = parts;
+  const { deps, state, principal = {}, resources, changes, attempt, stream } = parts;
   const { agentName, step, callId } = input;
   const runId = runIdOf(input);
   const context: RunContext = {
@@ -57,6 +59,7 @@ export function toolContext(runtime: ActivityRuntime, input: RunToolInput, parts
         throw new TypeError(`setState: the value of "${key}" is not JSON, or nested deeper than ${MAX_JSON_DEPTH} levels`);
       changes.set(key, plain);
     },
+    emit: (name, data) => stream.emit(name, data),
     // A local call has no heartbeats: it ends before one would be due.
     heartbeat: (details) => (isLocal ? undefined : attempt.heartbeat(redacted(runtime, heartbeatDetails(details)))),
   };

@@ -11,6 +11,7 @@ import { dataFor } from '../run-queries/data.ts';
 import { hookedResult, toolOutput } from './run-tool.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 import { toolContext } from './tool-context.ts';
+import { ToolStream } from './tool-stream.ts';
 import { startTimeLimit } from './tool-timeout.ts';
 
 /** Creates the activity that asks a tool what happened to a call whose answer was lost. An error of the tool is retried. */
@@ -49,7 +50,8 @@ async function askVerifier(
   const { tool: name } = input;
   const { deps, state, principal } = await dataFor(runtime, input);
   const resources = await runtime.resourcePool.use(tool.resources);
-  const parts = { deps: runtime.registry.deps(input, deps), state, principal, resources, changes: new Map(), attempt: current };
+  const stream = new ToolStream(runtime, input, current);
+  const parts = { deps: runtime.registry.deps(input, deps), state, principal, resources, changes: new Map(), attempt: current, stream };
   const context = toolContext(runtime, input, parts);
   current.throwIfAborted();
   const found = requireClearAnswer(name, await verify(context.idempotencyKey, context as never));

@@ -4,7 +4,7 @@ import { type ConversationEvent, ModelCallError, type ModelClient, type ModelRes
 export function ollama(baseURL = 'http://localhost:11434'): ModelClient {
   return {
     capabilities: { structuredOutput: false },
-    async call({ model, instructions, conversation, tools, settings }, { signal, onText }) {
+    async call({ model, instructions, conversation, tools, settings }, { signal, onDelta }) {
       const messages = [...instructions.map((content) => ({ role: 'system', content })), ...conversation.flatMap(toMessages)];
       const functions = tools.map(({ name, description, parameters }) => ({ name, description, parameters }));
       const options = { temperature: settings.temperature, num_predict: settings.maxOutputTokens, ...settings.extra };
@@ -17,7 +17,7 @@ export function ollama(baseURL = 'http://localhost:11434'): ModelClient {
         const { error, message, done_reason: reason, ...counts } = JSON.parse(line) as Chunk;
         if (error !== undefined) throw new ModelCallError('model_server_error', `Ollama stopped in the middle of its answer: ${error}`);
         const { content = '', tool_calls: calls = [] } = message ?? {};
-        if (content !== '') onText?.(content);
+        if (content !== '') onDelta?.({ type: 'text', text: content });
         response.content += content;
         response.toolCalls.push(...calls.map((call) => call.function));
         if (reason === undefined) continue;

@@ -7,11 +7,12 @@ import type { JsonValue } from '../core/domain/json/json.ts';
 import type { ProgramResult } from '../core/domain/run/program-result.ts';
 import type { DefaultOutput } from '../core/domain/run/result.ts';
 import type { SavedContext } from '../core/saved/saved-context.ts';
-import { readSpilled } from '../payload-store/spill.ts';
-import { type ApprovalFilter, listApprovals, type RunApproval } from './listing/list-approvals.ts';
+import { readSpilled } from '../stores/payload-store/spill.ts';
 import { CLIENT_OPTIONS, type LonghaulClientOptions } from './client-options.ts';
-import { listRuns, type ListFilter, type RunListEntry } from './listing/list-runs.ts';
-import { listSessions, type SessionFilter, type SessionListEntry } from './listing/list-sessions.ts';
+import { type ApprovalFilter, approvalsPage, listApprovals, type RunApproval } from './listing/list-approvals.ts';
+import type { ListPage, PageOptions } from './listing/list-page.ts';
+import { listRuns, type ListFilter, type RunListEntry, runsPage } from './listing/list-runs.ts';
+import { listSessions, type SessionFilter, type SessionListEntry, sessionsPage } from './listing/list-sessions.ts';
 import { type SessionOf, SessionHandle } from './sessions/session-handle.ts';
 import { principalOf, type SessionOptions } from './sessions/session-options.ts';
 import { requireSdk } from '../temporal/require-sdk.ts';
@@ -180,6 +181,11 @@ export class LonghaulClient {
     return failEachIfUnreachable(this.temporal, listRuns(this.temporal, this.#ofPrincipal(filter)));
   }
 
+  /** Returns a page of the runs that `list` yields. A page may be empty although there is a next one. */
+  async listPage(filter: ListFilter, page: PageOptions): Promise<ListPage<RunListEntry>> {
+    return failIfUnreachable(this.temporal, () => runsPage(this.temporal, this.#ofPrincipal(filter), page));
+  }
+
   /**
    * Yields the sessions of the namespace, newest first, each with its title. Needs the search attributes of the namespace: a session that
    * was started without them is not listed.
@@ -188,12 +194,22 @@ export class LonghaulClient {
     return failEachIfUnreachable(this.temporal, listSessions(this.temporal, this.#ofPrincipal(filter)));
   }
 
+  /** Returns a page of the sessions that `sessions` yields. */
+  async sessionsPage(filter: SessionFilter, page: PageOptions): Promise<ListPage<SessionListEntry>> {
+    return failIfUnreachable(this.temporal, () => sessionsPage(this.temporal, this.#ofPrincipal(filter), page));
+  }
+
   /**
    * Yields the pending approvals of all runs of the namespace; with `follow`, also later ones as they begin to wait, until the
    * signal is aborted. Needs the search attributes of the namespace.
    */
   approvals(filter: ApprovalFilter = {}): AsyncGenerator<RunApproval> {
     return failEachIfUnreachable(this.temporal, listApprovals(this.temporal, this.#ofPrincipal(filter)));
+  }
+
+  /** Returns the pending approvals of a page of the runs that wait: the size of the page is a number of runs. */
+  async approvalsPage(filter: Omit<ApprovalFilter, 'limit' | 'follow'>, page: PageOptions): Promise<ListPage<RunApproval>> {
+    return failIfUnreachable(this.temporal, () => approvalsPage(this.temporal, this.#ofPrincipal(filter), page));
   }
 
   /**

@@ -24,6 +24,9 @@ export interface InterpretOptions {
   knownCallIds: ReadonlySet<string>;
   /** The id of the call that an answer of text alone stands for. Default: a new one. */
   replyId?: string;
+  /** The id of the event that records the response. */
+  eventId: string;
+  /** Creates the ids of calls that have none. */
   uuid: () => string;
 }
 
@@ -57,7 +60,7 @@ export function interpretResponse(response: ModelResponse, options: InterpretOpt
     .map(cleanJson)
     .filter((item) => item !== undefined);
   return {
-    id: options.uuid(),
+    id: options.eventId,
     content: [...message, ...calls.map(({ call }) => call)],
     finishReason: cleanFinishReason(fields.finishReason, calls.length > 0),
     usage: cleanUsage(fields.usage),

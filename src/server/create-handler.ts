@@ -1,8 +1,10 @@
 import { type Context, Hono } from 'hono';
 import type { LonghaulClient } from '../client/longhaul-client.ts';
+import { corsAnswer } from './cors/cors.ts';
 import { identifyCaller } from './identify-caller.ts';
-import { openaiErrorResponse } from './openai/errors/error-body.ts';
-import { isOpenaiPath, OPENAI_ROUTES } from './openai/openai-routes.ts';
+import { openaiErrorResponse } from './protocols/openai/errors/error-body.ts';
+import { isOpenaiPath, OPENAI_ROUTES } from './protocols/openai/openai-routes.ts';
+import { mcpRoute } from './protocols/mcp/mcp-route.ts';
 import { problemOf, type ReportError } from './problems/problem-of.ts';
 import { RequestError } from './problems/request-error.ts';
 import { ROUTES } from './routes/all-routes.ts';
@@ -26,13 +28,17 @@ export type Handler = (request: Request) => Promise<Response>;
  */
 export function createHandler(client: LonghaulClient, options: HandlerOptions = {}): Handler {
   const settings = settingsOf(options);
-  const { authenticate, onError = printError } = options;
+  const { cors = {}, onError = printError } = options;
   const app = new Hono<ServerEnv>();
   // Also for a request that no route takes.
   app.use('*', async (context, next) => {
+    const { headers, isPreflight } = corsAnswer(context.req.raw, cors);
+    if (isPreflight) return new Response(null, { status: 204, headers });
     await next();
+    for (const [name, value] of Object.entries(headers)) context.res.headers.set(name, value);
     context.res.headers.set('cache-control', 'no-store');
     context.res.headers.set('x-content-type-options', 'nosniff');
+    return undefined;
   });
   const refuse = (error: unknown, { req: { method, path } }: Refused): Response =>
     isOpenaiPath(path.slice(settings.prefix.length))
@@ -44,8 +50,8 @@ export function createHandler(client: LonghaulClient, options: HandlerOptions = 
   // The only routes without credentials. Everything below this line has a caller.
   const open = stateRoutes(client);
   mountRoutes(api, [...open, openapiRoute([...ROUTES, ...open])], settings);
-  api.use('*', identifyCaller(client, authenticate));
-  mountRoutes(api, [...ROUTES, ...OPENAI_ROUTES], settings);
+  api.use('*', identifyCaller(client, settings));
+  mountRoutes(api, [...ROUTES, ...OPENAI_ROUTES, mcpRoute(settings.agents, onError)], settings);
   return async (request) => {
     try {
       return await app.fetch(request);

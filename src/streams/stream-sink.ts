@@ -9,6 +9,8 @@ import type { StreamEntry } from '../core/domain/stream/stream-entry.ts';
 export interface StreamSink {
   /** A short name, for logs and cursors. */
   readonly name: string;
+  /** The shortest time between two heartbeats of an activity, of a sink that sends them: workers let them through at this pace. */
+  readonly heartbeatEveryMs?: number;
   /** Opens the sink for a worker or a client. Must not wait for a connection. Throws a UsageError for options that cannot work. */
   open(context: StreamSinkContext): StreamChannel;
 }
@@ -28,7 +30,10 @@ export interface StreamSinkContext {
 export interface PublishingActivity {
   /** True if the run was started with `live: true`. */
   live: boolean;
-  /** Sends a heartbeat of the activity, with these details about its stream. Each one is a call to the server. */
+  /**
+   * Sends a heartbeat of the activity, with these details about its stream beside its own (`withStreamedOutput`). Later heartbeats repeat them.
+   * Each one is a call to the server.
+   */
   heartbeat(details: unknown): void;
 }
 
@@ -36,7 +41,7 @@ export interface PublishingActivity {
 export interface StreamChannel {
   /**
    * True if the entry `recorded` reaches the readers of all processes: they then ask a run only after such an entry. Otherwise they wait
-   * for news at the server.
+   * for news at the server. It may change while the channel is open: ask each time. When it becomes false, readers get `lost`.
    */
   readonly announces: boolean;
   /**
@@ -47,7 +52,7 @@ export interface StreamChannel {
   /**
    * Yields the entries of a run in the order of their publication: those behind `after`, or all that are kept, and then new ones until the
    * signal is aborted. Never throws for a sink that is down: it goes on when the sink is there again. Yields `lost` where entries may be
-   * missing: `after` is unknown here, entries were removed, or the sink was away.
+   * missing: `after` is unknown here, entries were removed, or the sink was away. Entries that were read before may follow `lost` again.
    */
   read(runId: string, options: ReadStreamOptions): AsyncIterable<StreamRead>;
   /** Resolves if entries can be carried at this moment, and rejects with the reason otherwise: for readiness probes. */

@@ -3,6 +3,7 @@ import { isGrpcServiceError } from '@temporalio/client';
 /** The gRPC status codes that this package handles. */
 export const GRPC = {
   cancelled: 1,
+  unknown: 2,
   invalidArgument: 3,
   deadlineExceeded: 4,
   notFound: 5,

@@ -1,10 +1,10 @@
 /** `longhaul/testing`: agents in tests, in memory and on a server. Importing it does nothing. */
 // oxlint-disable-next-line import/no-unassigned-import -- it comes first, and throws if Node is too old.
-import '../require-node.ts';
-export { callTool, failWith, hang, malformed, say, structured, together } from './script-entry.ts';
-export type { ScriptedCall, ScriptedDetails, ScriptedReply, ScriptEntry } from './script-entry.ts';
-export { scriptedModel } from './scripted-model.ts';
-export type { ScriptedModel, ScriptedModelOptions } from './scripted-model.ts';
+import '../node-version/require-node.ts';
+export { callTool, failWith, hang, malformed, say, structured, together } from './scripted/script-entry.ts';
+export type { ScriptedCall, ScriptedDetails, ScriptedReply, ScriptEntry } from './scripted/script-entry.ts';
+export { scriptedModel } from './scripted/scripted-model.ts';
+export type { ScriptedModel, ScriptedModelOptions } from './scripted/scripted-model.ts';
 export { durableTest, startTestServer } from './durable-test.ts';
 export type { TestServer } from './durable-test.ts';
 export type { DurableTestOptions, ServerOptions } from './durable-test-options.ts';

@@ -2,6 +2,7 @@ import type { Client } from '@temporalio/client';
 import { ServiceError } from '@temporalio/client';
 import { defineSearchAttributeKey } from '@temporalio/common';
 import { describe, expect, test, vi } from 'vitest';
+import { startProgram } from '../../src/client/start/start-program.ts';
 import { startRun, type StartOptions } from '../../src/client/start/start-run.ts';
 import { UsageError } from '../../src/core/domain/errors/error.ts';
 import { defineAgent } from '../../src/index.ts';
@@ -45,6 +46,24 @@ test('model, settings, tags and deadline are in the input of the run, and all ot
     priority: { priorityKey: 1, fairnessKey: 'acme' },
   });
   expect(options?.typedSearchAttributes).toEqual([{ key: tenant, value: 'acme' }]);
+});
+
+test('a live run is marked in its input, and another one is not', async () => {
+  const { client, start } = quietClient();
+  await startRun(client, assistant, { input: 'Q', live: true });
+  await startRun(client, assistant, { input: 'Q', live: false });
+  await startProgram(client, 'sorting', { live: true });
+  await startProgram(client, 'sorting', { live: false });
+  expect(start.mock.calls.map(([, options]) => options.args)).toEqual([
+    [{ agent: 'assistant', input: 'Q', live: true }],
+    [{ agent: 'assistant', input: 'Q' }],
+    [{ program: 'sorting', live: true }],
+    [{ program: 'sorting' }],
+  ]);
+  await expect(startRun(client, assistant, { input: 'Q', live: 'yes' as never })).rejects.toMatchObject({
+    code: 'invalid_input',
+    message: 'The run cannot start: live: expected true, got "yes"',
+  });
 });
 
 test('a start without options is sent as before', async () => {

@@ -87,7 +87,10 @@ test('the provider of the guide passes on its text as it arrives', async () => {
   const { url } = await server(says);
   const pieces: string[] = [];
   const request = { model: 'llama3', instructions: [], conversation: [], tools: [], settings: {} };
-  await ollama(url).call(request, { signal: new AbortController().signal, onText: (delta) => pieces.push(delta) });
+  await ollama(url).call(request, {
+    signal: new AbortController().signal,
+    onDelta: ({ type, text }) => type === 'text' && pieces.push(text),
+  });
   expect(pieces).toEqual(['Here ', 'it is']);
 });
 
@@ -117,7 +120,7 @@ test('an aborted call closes its request', async () => {
   });
   const controller = new AbortController();
   const request = { model: 'llama3', instructions: [], conversation: [], tools: [], settings: {} };
-  const call = ollama(url).call(request, { signal: controller.signal, onText: () => controller.abort(new Error('enough')) });
+  const call = ollama(url).call(request, { signal: controller.signal, onDelta: () => controller.abort(new Error('enough')) });
   await expect(call).rejects.toThrow('enough');
   await closed.promise;
 });

@@ -22,6 +22,7 @@ export function fakeContext(changes: Partial<RunContext> = {}): RunContext {
     log: { debug: ignore, info: ignore, warn: ignore, error: ignore },
     setState: ignore,
     heartbeat: ignore,
+    emit: ignore,
     ...changes,
   };
 }

@@ -26,7 +26,13 @@ interface Extra {
 function interpret(response: Partial<ModelResponse>, { snapshot = WITH_ADD, outputZod, known = [] }: Extra = {}): RecordedResponse {
   let ids = 0;
   const whole = { content: '', toolCalls: [], usage: null, finishReason: 'stop', ...response };
-  return interpretResponse(whole, { snapshot, outputZod, knownCallIds: new Set(known), uuid: () => `uuid-${(ids += 1)}` });
+  return interpretResponse(whole, {
+    snapshot,
+    outputZod,
+    knownCallIds: new Set(known),
+    eventId: 'event',
+    uuid: () => `uuid-${(ids += 1)}`,
+  });
 }
 
 function answer(output: z.ZodType, response: Partial<ModelResponse>, outputMode: 'schema' | 'final_answer' = 'schema'): RecordedResponse {
@@ -46,7 +52,7 @@ test('text and calls become one message and the calls in order', () => {
     usage: { promptTokens: 3, completionTokens: 4, totalTokens: 7 },
   });
   expect(recorded).toEqual({
-    id: 'uuid-1',
+    id: 'event',
     content: [
       { type: 'message', role: 'assistant', content: 'Let me add.' },
       { type: 'tool_call', toolCallId: 'c1', name: 'add', arguments: { a: 1, b: 2 } },
@@ -194,7 +200,7 @@ test('refusal, confidence and provider items are passed on, and invalid ones dro
   expect(recorded).toMatchObject({ refusal: 'No\ufffd', confidence: 0.5, providerItems: [{ type: 'reasoning' }, '\ufffd'] });
   const garbage = { refusal: 7, confidence: 12, providerItems: 'none', toolCalls: null, content: null, usage: 'free', finishReason: null };
   expect(interpret(garbage as never)).toEqual({
-    id: 'uuid-1',
+    id: 'event',
     content: [{ type: 'message', role: 'assistant', content: '' }],
     finishReason: 'stop',
     usage: null,
@@ -224,8 +230,18 @@ test('invalid token counts are not added up', () => {
 });
 
 test.each([undefined, null, 'text', 7, []])('a response that is %j is an empty answer', (response) => {
-  const recorded = interpretResponse(response as never, { snapshot: WITH_ADD, knownCallIds: new Set(), uuid: () => 'id' });
-  expect(recorded).toEqual({ id: 'id', content: [{ type: 'message', role: 'assistant', content: '' }], finishReason: 'stop', usage: null });
+  const recorded = interpretResponse(response as never, {
+    snapshot: WITH_ADD,
+    knownCallIds: new Set(),
+    eventId: 'event',
+    uuid: () => 'id',
+  });
+  expect(recorded).toEqual({
+    id: 'event',
+    content: [{ type: 'message', role: 'assistant', content: '' }],
+    finishReason: 'stop',
+    usage: null,
+  });
 });
 
 test('an answer, structured or as text, and arguments that are nested deeper than 64 levels are problems', () => {

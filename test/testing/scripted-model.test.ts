@@ -1,14 +1,25 @@
 import { describe, expect, it } from 'vitest';
 import type { ModelCallContext, ModelRequest } from '../../src/core/domain/model/model.ts';
+import type { ModelDelta } from '../../src/core/domain/stream/delta.ts';
 import { FINAL_ANSWER } from '../../src/core/domain/content/tool-text.ts';
-import { callTool, failWith, hang, malformed, say, scriptedModel, structured, together } from '../../src/testing/index.ts';
+import {
+  callTool,
+  failWith,
+  hang,
+  malformed,
+  say,
+  type ScriptEntry,
+  scriptedModel,
+  structured,
+  together,
+} from '../../src/testing/index.ts';
 
 const request: ModelRequest = { model: 'm', instructions: [], conversation: [], tools: [], settings: {} };
 
-function listening(): ModelCallContext & { heard: string[]; abort: (reason: Error) => void } {
+function listening(): ModelCallContext & { heard: ModelDelta[]; abort: (reason: Error) => void } {
   const controller = new AbortController();
-  const heard: string[] = [];
-  return { signal: controller.signal, onText: (delta) => heard.push(delta), heard, abort: (reason) => controller.abort(reason) };
+  const heard: ModelDelta[] = [];
+  return { signal: controller.signal, onDelta: (delta) => heard.push(delta), heard, abort: (reason) => controller.abort(reason) };
 }
 
 describe('a scripted model', () => {
@@ -49,6 +60,38 @@ describe('a scripted model', () => {
     const model = scriptedModel([callTool('t')], { repeatLast: true });
     const [first, second] = [await model.call(request, listening()), await model.call(request, listening())];
     expect([first, second].map(({ toolCalls }) => toolCalls[0]?.id)).toEqual(['call_1_1', 'call_2_1']);
+  });
+
+  it('streams each part of its answer in pieces', async () => {
+    const heard = async (entry: ScriptEntry): Promise<[string, string][]> => {
+      const context = listening();
+      await scriptedModel([entry]).call(request, context);
+      return context.heard.map(({ type, text }) => [type, text]);
+    };
+    expect(await heard(say('Good day', { reasoning: 'hm' }))).toEqual([
+      ['reasoning', 'h'],
+      ['reasoning', 'm'],
+      ['text', 'Go'],
+      ['text', 'od'],
+      ['text', ' d'],
+      ['text', 'ay'],
+    ]);
+    expect(await heard(say('🌕🌖🌗', { chunks: 2, every: 1 }))).toEqual([
+      ['text', '🌕🌖'],
+      ['text', '🌗'],
+    ]);
+    expect(await heard(together(say('', { chunks: 1 }), callTool('t', { a: 1 })))).toEqual([['tool_input', '{"a":1}']]);
+    expect(() => say('x', { chunks: 0 })).toThrow('"chunks" is 0: write a whole number of at least 1');
+  });
+
+  it('stops between two pieces if the call is aborted', async () => {
+    const context = listening();
+    const reason = new Error('enough');
+    const answer = scriptedModel([say('Good day', { every: '1h' })]).call(request, context);
+    await expect.poll(() => context.heard.length).toBe(1);
+    context.abort(reason);
+    await expect(answer).rejects.toBe(reason);
+    expect(context.heard).toHaveLength(1);
   });
 
   it('reports if its script was used up', async () => {
@@ -100,7 +143,7 @@ describe('a scripted model', () => {
     const reason = new Error('cancelled');
     context.abort(reason);
     await expect(answer).rejects.toBe(reason);
-    expect(context.heard).toEqual(['half an ans']);
+    expect(context.heard.map(({ text }) => text).join('')).toBe('half an ans');
   });
 
   it('does not begin a call whose signal is already aborted', async () => {

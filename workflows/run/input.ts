@@ -36,6 +36,8 @@ export interface StartedRun {
   settings?: ModelSettings;
   /** Up to 20 tags of up to 100 characters by which the run can be found, and a provider may choose its key. */
   tags?: readonly string[];
+  /** The stream of the run and its children may travel in heartbeats, for a worker and a client with `heartbeatStreams()`. Each heartbeat is a call to the server. */
+  live?: boolean;
 }
 
 /**
@@ -43,7 +45,7 @@ export interface StartedRun {
  * invalid limit or deadline.
  */
 export function runInputOf(agent: string, input: RunAgentInput, options: RunInputOptions): RunInput {
-  const { deps, flow, principal, model, settings, tags } = options;
+  const { deps, flow, principal, model, settings, tags, live } = options;
   const { maxIterations, ...limits } = plain(agent, options);
   return {
     agent,
@@ -57,6 +59,7 @@ export function runInputOf(agent: string, input: RunAgentInput, options: RunInpu
       ...(model === undefined ? {} : { model }),
       ...(settings === undefined ? {} : { settings }),
       ...(tags === undefined ? {} : { tags: [...tags] }),
+      ...(live === true ? { live } : {}),
     }),
   };
 }

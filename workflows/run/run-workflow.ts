@@ -17,6 +17,7 @@ import type { LonghaulSinks } from '../interceptors/worker-sinks.ts';
 import { reportEnd, tellsWaiting, watchParent } from '../children/parent-link.ts';
 import { parentOfStart } from '../../src/core/first-start.ts';
 import { pauseChildren } from '../children/pause-children.ts';
+import { Announcer } from './announcer.ts';
 import { close } from './closing.ts';
 import { currentDetails } from '../visibility/current-details.ts';
 import { executeRun, failedResult, type RunObserver, type RunStart } from './execute-run.ts';
@@ -43,9 +44,11 @@ export async function runWorkflow(rawInput: unknown, readInput: ReadInput): Prom
   registerMessages(run);
   abortOnCancel();
   cancelOnSignal(run);
+  const announcer = new Announcer(run);
   if (!checked.ok) {
     const refused = failedResult(run, checked.code, checked.problem);
     await reportEnd(run);
+    announcer.announce(refused.status);
     return close(refused);
   }
   const { start } = checked;
@@ -54,10 +57,11 @@ export async function runWorkflow(rawInput: unknown, readInput: ReadInput): Prom
   const searchAttributes = isAsleep(start)
     ? new SearchAttributePublisher(false, 'idle')
     : new SearchAttributePublisher(wasWaiting(start) || hasStaleStatus(start));
-  const end = await executeRun(run, start, observer(run, searchAttributes));
+  const end = await executeRun(run, start, observer(run, searchAttributes, announcer));
   if (end.type === 'continue') return continueAsNew(end.carry);
   if (run.snapshot !== undefined) searchAttributes.publishStatus(run.snapshot, end.result.agentName, end.result.status);
   await reportEnd(run);
+  announcer.announce(end.result.status);
   return close(end.result, run.inbox.cancelReason);
 }
 
@@ -82,8 +86,11 @@ function hasStaleStatus({ type }: RunStart): boolean {
   return type === 'carry' && (publishedStatus() ?? 'running') !== 'running' && patched('shown-status');
 }
 
-/** Makes the run visible in the Temporal UI: search attributes when they change, current details with every record. */
-function observer(run: LiveRun, searchAttributes: SearchAttributePublisher): RunObserver {
+/**
+ * Makes the run visible in the Temporal UI: search attributes when they change, current details with every record. Announces the record
+ * to readers.
+ */
+function observer(run: LiveRun, searchAttributes: SearchAttributePublisher, announcer: Announcer): RunObserver {
   const tellParent = tellsWaiting(run);
   const details = (state: RunState | undefined): void => setCurrentDetails(currentDetails(state, run));
   return {
@@ -93,8 +100,12 @@ function observer(run: LiveRun, searchAttributes: SearchAttributePublisher): Run
       publishTitle(state);
       if (!isTerminal(state.status)) searchAttributes.publishChanges(state, run.inbox.waitingChildren);
       tellParent(state);
+      announcer.announce();
     },
-    noted: details,
+    noted: (state) => {
+      details(state);
+      announcer.announce();
+    },
     missing: ({ state }) => details(state),
   };
 }

@@ -1,4 +1,4 @@
 import type { ModelCallContext } from '../../../src/core/domain/model/model.ts';
 
 /** The callbacks that receive an answer while it arrives. */
-export type AnswerListener = Pick<ModelCallContext, 'onText' | 'onOutput' | 'onUsage'>;
+export type AnswerListener = Pick<ModelCallContext, 'onDelta' | 'onUsage'>;

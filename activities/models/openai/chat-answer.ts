@@ -1,8 +1,9 @@
 import { isJsonObject } from '../../../src/core/domain/json/json.ts';
 import type { ModelResponse } from '../../../src/core/domain/model/model.ts';
 import type { UsageStats } from '../../../src/core/domain/model/usage.ts';
+import type { ModelDelta } from '../../../src/core/domain/stream/delta.ts';
 import { AnswerFault, isReportedError, ReportedFault } from '../errors/answer-fault.ts';
-import { argumentsText, ChatToolCalls } from './chat-tool-calls.ts';
+import { ChatToolCalls } from './chat-tool-calls.ts';
 import type { AnswerListener } from './answer-listener.ts';
 import type { AnswerPiece } from './exchange.ts';
 import { normalFinishReason } from './finish-reason.ts';
@@ -76,27 +77,29 @@ export class ChatAnswer {
     if (typeof finishReason === 'string' && finishReason !== '') this.#finishReason = finishReason;
   }
 
-  #takeMessage(message: Record<string, unknown>, addCall: (call: unknown) => void): void {
+  #takeMessage(message: Record<string, unknown>, addCall: (call: unknown) => ModelDelta | undefined): void {
+    this.#report('reasoning', REASONING.map((field) => textOf(message[field])).find((text) => text !== '') ?? '');
     const text = textOf(message['content']);
-    if (text !== '') this.#listener.onText?.(text);
     this.#text += text;
-    if (typeof message['refusal'] === 'string') this.#refusal += message['refusal'];
+    this.#report('text', text);
+    const refusal = textOf(message['refusal']);
+    this.#refusal += refusal;
+    this.#report('text', refusal);
     const calls: unknown = message['tool_calls'];
-    if (Array.isArray(calls)) for (const call of calls) addCall(call);
-    const beside = besideText(message, calls);
-    if (beside !== '') this.#listener.onOutput?.(beside);
+    if (!Array.isArray(calls)) return;
+    for (const call of calls) {
+      const delta = addCall(call);
+      if (delta !== undefined) this.#listener.onDelta?.(delta);
+    }
+  }
+
+  #report(type: 'text' | 'reasoning', text: string): void {
+    if (text !== '') this.#listener.onDelta?.({ type, text });
   }
 }
 
-/**
- * Returns the output of the model besides its text. Reasoning is not part of the API, and the servers that send it use
- * two names.
- */
-function besideText(message: Record<string, unknown>, calls: unknown): string {
-  const written = Array.isArray(calls) ? calls.map(argumentsText) : [];
-  const fields = ['refusal', 'reasoning_content', 'reasoning'].map((field) => message[field]);
-  return [...fields, ...written].filter((one) => typeof one === 'string').join('');
-}
+/** The fields of reasoning. It is not part of the API, and the servers that send it use one of two names, or both. */
+const REASONING = ['reasoning_content', 'reasoning'] as const;
 
 /** Returns the index of a choice; 0 if it has none. */
 function indexOf(choice: Record<string, unknown>): unknown {

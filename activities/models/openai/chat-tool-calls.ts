@@ -1,5 +1,6 @@
 import { isJsonObject } from '../../../src/core/domain/json/json.ts';
 import type { RawToolCall } from '../../../src/core/domain/model/model.ts';
+import type { ModelDelta } from '../../../src/core/domain/stream/delta.ts';
 
 interface CallInProgress extends RawToolCall {
   index: number | undefined;
@@ -12,22 +13,27 @@ interface CallInProgress extends RawToolCall {
 export class ChatToolCalls {
   readonly #calls: CallInProgress[] = [];
 
-  /** Adds a chunk of a call. */
-  addDelta(delta: unknown): void {
-    if (!isJsonObject(delta)) return;
+  /** Adds a chunk of a call. Returns the part of its arguments that is new; undefined for a chunk that adds nothing. */
+  addDelta(delta: unknown): ModelDelta | undefined {
+    if (!isJsonObject(delta)) return undefined;
+    const known = this.#calls.length;
     const call = this.#callOf(delta);
     const { name, arguments: text } = functionOf(delta);
     call.id = pick(call.id, delta['id']);
     call.name = pick(call.name, name);
     if (typeof call.arguments === 'string' && typeof text === 'string') call.arguments += text;
     else call.arguments = pick(call.arguments, text);
+    const written = writtenText(text);
+    return written === '' && this.#calls.length === known ? undefined : inputDelta(call, written);
   }
 
-  /** Adds a whole call, from an answer that is not streamed. */
-  addWhole(entry: unknown): void {
-    if (!isJsonObject(entry)) return;
-    this.#open(undefined);
-    this.addDelta({ function: functionOf(entry), ...(entry['id'] === undefined ? {} : { id: entry['id'] }) });
+  /** Adds a whole call, from an answer that is not streamed. Returns its arguments. */
+  addWhole(entry: unknown): ModelDelta | undefined {
+    if (!isJsonObject(entry)) return undefined;
+    const call = this.#open(undefined);
+    const { name, arguments: text } = functionOf(entry);
+    Object.assign(call, { id: entry['id'] ?? undefined, name, arguments: text });
+    return inputDelta(call, writtenText(call.arguments));
   }
 
   /** The calls so far, in the order of their first chunk. */
@@ -58,11 +64,15 @@ export class ChatToolCalls {
   }
 }
 
-/** Returns the name and the arguments in a chunk of a call. */
-export function argumentsText(call: unknown): string {
-  if (!isJsonObject(call)) return '';
-  const { name, arguments: text } = functionOf(call);
-  return [name, text].filter((one) => typeof one === 'string').join('');
+/** Returns a piece of the arguments of a call. Servers that send no id give none here. */
+function inputDelta({ id, name }: CallInProgress, text: string): ModelDelta {
+  return { type: 'tool_input', callId: typeof id === 'string' ? id : '', toolName: typeof name === 'string' ? name : '', text };
+}
+
+/** Returns arguments as JSON text. */
+function writtenText(given: unknown): string {
+  if (typeof given === 'string') return given;
+  return isJsonObject(given) ? JSON.stringify(given) : '';
 }
 
 function functionOf(call: Record<string, unknown>): Record<string, unknown> & { name?: unknown; arguments?: unknown } {

@@ -10,6 +10,8 @@ import { tokenUsage } from './token-usage.ts';
 export class ResponsesAnswer {
   readonly #listener: AnswerListener;
   readonly #items: unknown[] = [];
+  /** The calls by the id of their item. */
+  readonly #calls = new Map<unknown, Record<string, unknown>>();
   #streamedText = '';
   #response: Record<string, unknown> | undefined;
 
@@ -30,11 +32,18 @@ export class ResponsesAnswer {
       case 'response.output_text.delta':
         if (typeof event['delta'] === 'string') this.#takeText(event['delta']);
         break;
-      case 'response.function_call_arguments.delta':
+      case 'response.refusal.delta':
+        this.#report('text', event['delta']);
+        break;
       case 'response.reasoning_summary_text.delta':
       case 'response.reasoning_text.delta':
-      case 'response.refusal.delta':
-        if (typeof event['delta'] === 'string' && event['delta'] !== '') this.#listener.onOutput?.(event['delta']);
+        this.#report('reasoning', event['delta']);
+        break;
+      case 'response.output_item.added':
+        this.#begin(event['item']);
+        break;
+      case 'response.function_call_arguments.delta':
+        this.#reportInput(this.#calls.get(event['item_id']), event['delta']);
         break;
       case 'response.output_item.done':
         this.#items.push(event['item']);
@@ -72,7 +81,25 @@ export class ResponsesAnswer {
 
   #takeText(delta: string): void {
     this.#streamedText += delta;
-    if (delta !== '') this.#listener.onText?.(delta);
+    this.#report('text', delta);
+  }
+
+  #report(type: 'text' | 'reasoning', text: unknown): void {
+    if (typeof text === 'string' && text !== '') this.#listener.onDelta?.({ type, text });
+  }
+
+  /** Reports the beginning of a call. The pieces of its arguments name only its item. */
+  #begin(item: unknown): void {
+    if (!isJsonObject(item) || item['type'] !== 'function_call') return;
+    this.#calls.set(item['id'], item);
+    this.#reportInput(item, '');
+  }
+
+  #reportInput(item: Record<string, unknown> | undefined, text: unknown): void {
+    const { call_id: id, name } = item ?? {};
+    if (typeof text !== 'string') return;
+    const call = { callId: typeof id === 'string' ? id : '', toolName: typeof name === 'string' ? name : '' };
+    this.#listener.onDelta?.({ type: 'tool_input', ...call, text });
   }
 
   /** Processes a response that is not streamed, or an error in an undocumented shape. */
@@ -80,12 +107,10 @@ export class ResponsesAnswer {
     if (!Array.isArray(body['output']) && isReportedError(body)) throw new ReportedFault(body);
     if (!Array.isArray(body['output'])) return;
     this.#close(body);
-    const text = messageText(
-      body['output'].filter((item) => isJsonObject(item)),
-      'output_text',
-      'text',
-    );
-    if (text !== '') this.#listener.onText?.(text);
+    const items = body['output'].filter((item) => isJsonObject(item));
+    this.#report('text', messageText(items, 'output_text', 'text'));
+    this.#report('text', messageText(items, 'refusal', 'refusal'));
+    for (const item of items) if (item['type'] === 'function_call') this.#reportInput(item, item['arguments']);
   }
 
   #close(response: Record<string, unknown>): void {

@@ -4,6 +4,7 @@ import type { RunCommand } from './command.ts';
 import type { CodecServerFlags } from '../serve/codec-server.ts';
 import type { DevFlags } from '../serve/dev.ts';
 import { addLogFlags } from './log-flags.ts';
+import type { ServeFlags } from '../serve/http/serve.ts';
 import { VERSIONING_CHOICES } from './versioning-choice.ts';
 import type { WorkerFlags } from '../serve/worker.ts';
 
@@ -33,7 +34,31 @@ export function addServeCommands(program: Command, run: RunCommand): void {
       await run(async () => (await import('../serve/dev.ts')).dev, command.optsWithGlobals<DevFlags>());
     });
   addWorker(program, run);
+  addServe(program, run);
   addCodecServer(program, run);
+}
+
+function addServe(program: Command, run: RunCommand): void {
+  addLogFlags(program.command('serve'))
+    .summary('serve runs over HTTP')
+    .description(
+      'Answers HTTP requests about runs, sessions, programs and approvals (docs/http.md). With --agents, a worker runs inside.\n' +
+        'SIGTERM: /readyz says that it is not ready, requests finish within the grace time, and the worker drains.',
+    )
+    .option('-a, --agents <module>', 'the module of your agents; without it, other workers run what is started')
+    .option('-w, --workflows <module>', 'the module of your own workflows, which the worker runs too')
+    .option('--host <address>', 'the address to listen on (default: 127.0.0.1)')
+    .option('--port <port>', 'the port to listen on (default: 8787)', port)
+    .option('--keys <file>', 'the file of the API keys (default: LONGHAUL_KEYS_FILE, or ./longhaul-keys.json if there is one)')
+    .option('--jwt-issuer <url>', 'the issuer of the JSON Web Tokens of callers')
+    .option('--jwt-audience <text>', 'the audience of those tokens')
+    .option('--prefix <path>', 'the path before every route, such as /api')
+    .option('--drain <seconds>', 'how long it still takes requests after SIGTERM, while it is not ready (default: 5)', seconds)
+    .option('--grace <seconds>', 'how long requests, and then calls in flight, may go on (default: 30)', seconds)
+    .addHelpText('after', AGENTS_HELP)
+    .action(async (_options: unknown, command: Command) => {
+      await run(async () => (await import('../serve/http/serve.ts')).serve, command.optsWithGlobals<ServeFlags>());
+    });
 }
 
 function addWorker(program: Command, run: RunCommand): void {

@@ -2,7 +2,8 @@ import type { Client } from '@temporalio/client';
 import type { ApprovalView } from '../../core/domain/approvals/approval.ts';
 import { errorCode } from '../../core/domain/errors/error.ts';
 import type { PrincipalFilter } from '../principals/principal-conditions.ts';
-import { type ExecutionFilter, listRuns } from './list-runs.ts';
+import type { ListPage, PageOptions } from './list-page.ts';
+import { type ExecutionFilter, listRuns, runsPage } from './list-runs.ts';
 import { RunReader } from '../read/reader.ts';
 import { inBatches } from '../../temporal/in-batches.ts';
 import { sleep } from '../../temporal/waiting.ts';
@@ -89,16 +90,31 @@ async function* waitingNow(client: Client, filter: ConditionedApprovals): AsyncG
   }
 }
 
+/** Returns the pending approvals of a page of the runs that wait. */
+export async function approvalsPage(client: Client, filter: ConditionedApprovals, page: PageOptions): Promise<ListPage<RunApproval>> {
+  const { tool } = filter;
+  const { items: runs, ...next } = await runsPage(client, waitingFilter(filter), page);
+  const items: RunApproval[] = [];
+  for await (const waiting of inBatches(runs, ASKED_AT_ONCE, ({ runId }) => approvalsOf(client, runId))) {
+    items.push(...waiting.filter(({ toolName }) => tool === undefined || toolName === tool));
+  }
+  return { items, ...next };
+}
+
 /** Yields the ids of the runs that wait for a decision. */
-async function* waitingRuns(client: Client, { agent, tool, signal, principalConditions }: ConditionedApprovals): AsyncGenerator<string> {
-  for await (const { runId } of listRuns(client, {
+async function* waitingRuns(client: Client, filter: ConditionedApprovals): AsyncGenerator<string> {
+  for await (const { runId } of listRuns(client, waitingFilter(filter))) {
+    filter.signal?.throwIfAborted();
+    yield runId;
+  }
+}
+
+function waitingFilter({ agent, tool, principalConditions }: ConditionedApprovals): ExecutionFilter {
+  return {
     ...(agent === undefined ? {} : { agent }),
     ...(principalConditions === undefined ? {} : { principalConditions }),
     waitingFor: tool ?? true,
-  })) {
-    signal?.throwIfAborted();
-    yield runId;
-  }
+  };
 }
 
 /** Returns the pending approvals of a run; none if it was deleted after it was listed. */

@@ -5,6 +5,7 @@ import type { RunStatus } from '../../core/domain/run/status.ts';
 import { PROGRAM_RUN, SEARCH_ATTRIBUTES } from '../../core/protocol.ts';
 import { statusOf } from '../read/views.ts';
 import type { PrincipalFilter } from '../principals/principal-conditions.ts';
+import { executionsPage, type ListPage, type PageOptions } from './list-page.ts';
 import { quoted } from './quoted.ts';
 import { IS_RUN } from './run-types.ts';
 import { withoutMemos } from '../../temporal/without-memos.ts';
@@ -18,6 +19,10 @@ export interface ListFilter extends PrincipalFilter {
   tag?: string;
   /** Only runs with a call of this tool that waits for a decision; `true`: with any call that waits, or at a limit. */
   waitingFor?: string | true;
+  /** Only runs that were started at that time or later. ISO 8601. */
+  startedAfter?: string;
+  /** Only runs that were started before that time. ISO 8601. */
+  startedBefore?: string;
   /** A further condition in Temporal's list filter language. */
   query?: string;
   /** The largest number of runs. Default: all. */
@@ -60,16 +65,43 @@ export interface ExecutionFilter extends ListFilter {
 /** Yields the newest execution of each such run, as Temporal lists it. */
 export async function* listExecutions(client: Client, filter: ExecutionFilter = {}): AsyncGenerator<WorkflowExecutionInfo> {
   let left = filter.limit ?? Infinity;
+  const query = visibilityQuery(filter);
   try {
-    for await (const info of withoutMemos(client).workflow.list({ query: visibilityQuery(filter) })) {
+    for await (const info of withoutMemos(client).workflow.list({ query })) {
       if (left <= 0) return;
-      if (filter.tag !== undefined && !tagsOf(info).includes(filter.tag)) continue;
+      if (!hasTag(info, filter)) continue;
       left -= 1;
       yield info;
     }
   } catch (error) {
     throw grpcCode(error) === GRPC.invalidArgument ? badQuery(client, filter, error) : error;
   }
+}
+
+/** Returns a page of those executions. */
+export async function filteredPage(client: Client, filter: ExecutionFilter, page: PageOptions): Promise<ListPage<WorkflowExecutionInfo>> {
+  const query = visibilityQuery(filter);
+  try {
+    const { items, ...next } = await executionsPage(client, query, page);
+    return { items: items.filter((info) => hasTag(info, filter)), ...next };
+  } catch (error) {
+    // The server says no more about a position that it cannot read.
+    if (page.after !== undefined && grpcCode(error) === GRPC.unknown) {
+      throw new LonghaulError('invalid_input', 'The list has no such page: pass the "next" of the page before', { cause: error });
+    }
+    throw grpcCode(error) === GRPC.invalidArgument ? badQuery(client, filter, error) : error;
+  }
+}
+
+/** Returns a page of the runs of the namespace. */
+export async function runsPage(client: Client, filter: ExecutionFilter, page: PageOptions): Promise<ListPage<RunListEntry>> {
+  const { items, ...next } = await filteredPage(client, filter, page);
+  return { items: items.map(runEntry), ...next };
+}
+
+/** The visibility store of a dev server matches single words in lists, so that `acme` also finds `acme-eu`. */
+function hasTag(info: WorkflowExecutionInfo, { tag }: ListFilter): boolean {
+  return tag === undefined || tagsOf(info).includes(tag);
 }
 
 function visibilityQuery({ agent, status, waitingFor, tag, query, workflowType, sessionOf, ...filter }: ExecutionFilter): string {
@@ -82,9 +114,24 @@ function visibilityQuery({ agent, status, waitingFor, tag, query, workflowType, 
   if (tag !== undefined) conditions.push(`${SEARCH_ATTRIBUTES.tag} = ${quoted(tag)}`);
   if (sessionOf !== undefined)
     conditions.push(`${SEARCH_ATTRIBUTES.session} ${sessionOf === true ? 'IS NOT NULL' : `= ${quoted(sessionOf)}`}`);
+  conditions.push(...startConditions(filter));
   if (query !== undefined) conditions.push(`(${query})`);
   conditions.push(...(filter.principalConditions ?? []));
   return conditions.join(' AND ');
+}
+
+/** Returns the conditions for the time of the start. Throws `invalid_input` for a text that is no time. */
+function startConditions({ startedAfter, startedBefore }: ListFilter): string[] {
+  return [
+    ...(startedAfter === undefined ? [] : [`StartTime >= ${quoted(timeOf('startedAfter', startedAfter))}`]),
+    ...(startedBefore === undefined ? [] : [`StartTime < ${quoted(timeOf('startedBefore', startedBefore))}`]),
+  ];
+}
+
+function timeOf(name: string, text: string): string {
+  const time = new Date(text);
+  if (!Number.isNaN(time.getTime())) return time.toISOString();
+  throw new LonghaulError('invalid_input', `The list cannot be filtered: "${name}" is "${text}": write a time as ISO 8601 has it`);
 }
 
 /** Returns the condition for a status. A run that was ended from outside did not publish it, so Temporal's own status is used if it says as much. */
@@ -131,7 +178,7 @@ export function runEntry(info: WorkflowExecutionInfo): RunListEntry {
   };
 }
 
-/** Returns the tags of a run. The visibility store of a dev server matches single words in lists, so that `acme` also finds `acme-eu`. */
+/** Returns the tags of a run. */
 function tagsOf({ typedSearchAttributes }: WorkflowExecutionInfo): string[] {
   const found = typedSearchAttributes.getAll().find(({ key }) => key.name === SEARCH_ATTRIBUTES.tag)?.value;
   return Array.isArray(found) ? found.map(String) : [];

@@ -3,7 +3,8 @@ import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-wor
 import type { RunStatus } from '../../core/domain/run/status.ts';
 import { SEARCH_ATTRIBUTES, TITLE_MEMO } from '../../core/protocol.ts';
 import type { PrincipalFilter } from '../principals/principal-conditions.ts';
-import { type ExecutionFilter, listExecutions, type RunListEntry, runEntry } from './list-runs.ts';
+import type { ListPage, PageOptions } from './list-page.ts';
+import { type ExecutionFilter, filteredPage, listExecutions, type RunListEntry, runEntry } from './list-runs.ts';
 
 /** The sessions to list. */
 export interface SessionFilter extends PrincipalFilter {
@@ -13,6 +14,10 @@ export interface SessionFilter extends PrincipalFilter {
   status?: RunStatus;
   /** Only sessions that were started with this tag, possibly among others. */
   tag?: string;
+  /** Only sessions that were started at that time or later. ISO 8601. */
+  startedAfter?: string;
+  /** Only sessions that were started before that time. ISO 8601. */
+  startedBefore?: string;
   /** A further condition in Temporal's list filter language. */
   query?: string;
   /** The largest number of sessions. Default: all. */
@@ -33,6 +38,16 @@ export async function* listSessions(
   { agent, ...filter }: SessionFilter & Pick<ExecutionFilter, 'principalConditions'> = {},
 ): AsyncGenerator<SessionListEntry> {
   for await (const info of listExecutions(client, { ...filter, sessionOf: agent ?? true })) yield await sessionEntry(client, info);
+}
+
+/** Returns a page of the sessions of the namespace. */
+export async function sessionsPage(
+  client: Client,
+  { agent, ...filter }: SessionFilter & Pick<ExecutionFilter, 'principalConditions'>,
+  page: PageOptions,
+): Promise<ListPage<SessionListEntry>> {
+  const { items, ...next } = await filteredPage(client, { ...filter, sessionOf: agent ?? true }, page);
+  return { items: await Promise.all(items.map((info) => sessionEntry(client, info))), ...next };
 }
 
 async function sessionEntry(client: Client, info: WorkflowExecutionInfo): Promise<SessionListEntry> {

@@ -152,7 +152,22 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
     const { signal: _, ...sending } = options;
     // Its time begins now.
     const signal = waitSignal(options);
-    const receipt = await this.send(content, sending);
+    return this.#answer(await this.send(content, sending), options, signal);
+  }
+
+  /**
+   * Waits for the end of the turn that answers a message, given by its receipt. Throws `wait_timeout`, `invalid_input` for the receipt of a
+   * run that is no session, and the reason of the signal.
+   */
+  async answer(receipt: Pick<MessageReceipt, 'id' | 'turn'>, options: WaitOptions = {}): Promise<TurnResult<Output, Unfinished>> {
+    return this.#answer(receipt, options, waitSignal(options));
+  }
+
+  async #answer(
+    receipt: Pick<MessageReceipt, 'id' | 'turn'>,
+    options: WaitOptions,
+    signal: AbortSignal | undefined,
+  ): Promise<TurnResult<Output, Unfinished>> {
     for (let turn = answeringTurn(this.id, receipt); ; turn += 1) {
       const result = await this.#allowed.for(() => this.#wait(turn, options, signal));
       // A turn that was interrupted, for instance, may end before the model reads the message.

@@ -44,6 +44,8 @@ export interface SessionSettings extends Omit<WorkflowOptions, 'runId' | 'ifExis
   model?: ModelName;
   settings?: ModelSettings;
   tags?: readonly string[];
+  /** The stream of the run and its children may travel in heartbeats, for a worker and a client with `heartbeatStreams()`. Each heartbeat is a call to the server. */
+  live?: boolean;
 }
 
 /** The options of a session. */
@@ -66,6 +68,7 @@ export const SESSION_OPTIONS: Record<keyof SessionSettings | 'deps', true> = {
   model: true,
   settings: true,
   tags: true,
+  live: true,
   taskQueue: true,
   searchAttributes: true,
   memo: true,

@@ -27,6 +27,7 @@ export type RunInputOptions = Partial<RunOpening> & {
   model?: ModelName;
   settings?: ModelSettings;
   tags?: readonly string[];
+  live?: boolean;
 };
 
 /**
@@ -34,7 +35,7 @@ export type RunInputOptions = Partial<RunOpening> & {
  * a UsageError for messages that end with an answer, without an input after them.
  */
 export function runInput(agent: AnyAgent | string, options: RunInputOptions): RunInput {
-  const { input, messages, deps, principal, session, model, settings, tags } = options;
+  const { input, messages, deps, principal, session, model, settings, tags, live } = options;
   const withDeadline = limitsWithDeadline('the run cannot start', options);
   const { maxIterations, ...limits } = plainLimits('the run cannot start', withDeadline ?? {});
   // Without deps, the agent's schema is checked against none: it may require some.
@@ -42,7 +43,7 @@ export function runInput(agent: AnyAgent | string, options: RunInputOptions): Ru
   const inClaims = claimsProblem(principal);
   if (inClaims !== undefined) throw new LonghaulError('invalid_input', `The run cannot start: ${inClaims}`);
   // Converted to JSON and back, as they are sent.
-  const overrides = JSON.parse(JSON.stringify({ model, settings, tags })) as RunOverrides;
+  const overrides = JSON.parse(JSON.stringify({ model, settings, tags, live: liveOf(live) })) as RunOverrides;
   requireUsable(agent, overrides);
   const checked = checkRunInput(
     stripUndefined({
@@ -80,6 +81,11 @@ function plainDeps(agent: AnyAgent | string, deps: unknown): JsonObject {
   const plain: unknown = JSON.parse(JSON.stringify(deps) ?? 'null');
   if (isJsonObject(plain)) return plain;
   throw new LonghaulError('invalid_input', 'deps: expected an object of JSON values');
+}
+
+/** Returns a flag as it is sent: only if it is set. */
+export function liveOf(live: boolean | undefined): boolean | undefined {
+  return live === false ? undefined : live;
 }
 
 function stripUndefined(value: Record<string, unknown>): Record<string, unknown> {

@@ -14,6 +14,7 @@ import { checkProgramInput } from '../../core/wire-schemas/program-input-schema.
 import { requireKnown } from '../../define/options/option-checks.ts';
 import { parseProgramInput } from '../../define/program/parse-input.ts';
 import type { AnyProgram, GivenInputOf, ProgramOutputOf } from '../../define/program/program-definition.ts';
+import { liveOf } from './input.ts';
 import { type ClientSettings, startWorkflow, type WorkflowOptions } from './start-workflow.ts';
 
 /** A program to start: its definition, its document, or the name under which a worker has it. */
@@ -45,6 +46,8 @@ export interface ProgramOptions<Input = JsonObject> extends WorkflowOptions {
   resume?: { run: string; from?: string };
   /** Up to 20 words of up to 100 characters by which runs are found. They are always in clear text. */
   tags?: readonly string[];
+  /** The stream of the run and its children may travel in heartbeats, for a worker and a client with `heartbeatStreams()`. Each heartbeat is a call to the server. */
+  live?: boolean;
 }
 
 const OPTIONS: Record<keyof ProgramOptions, true> = {
@@ -54,6 +57,7 @@ const OPTIONS: Record<keyof ProgramOptions, true> = {
   limits: true,
   deadline: true,
   tags: true,
+  live: true,
   resume: true,
   runId: true,
   ifExists: true,
@@ -90,7 +94,7 @@ export async function startProgram(
 export function programInput(program: StartedProgram, options: ProgramOptions): ProgramInput {
   const owner = `program "${nameOf(program)}" cannot start`;
   const limits = plainLimits(owner, limitsWithDeadline(owner, options) ?? {});
-  const { deps, principal, tags, resume } = options;
+  const { deps, principal, tags, live, resume } = options;
   const problem = (deps === undefined ? undefined : depsProblem(deps)) ?? claimsProblem(principal);
   if (problem !== undefined) throw new LonghaulError('invalid_input', `The run cannot start: ${problem}`);
   if (typeof program !== 'string') requireChecked(program);
@@ -104,6 +108,7 @@ export function programInput(program: StartedProgram, options: ProgramOptions): 
       ...(principal === undefined ? {} : { principal }),
       ...(Object.keys(limits).length === 0 ? {} : { limits }),
       ...(tags === undefined ? {} : { tags: [...tags] }),
+      live: liveOf(live),
       ...(resume === undefined ? {} : { resume }),
     }),
   );

@@ -37,6 +37,8 @@ export interface StartSettings extends WorkflowOptions {
   settings?: ModelSettings;
   /** Up to 20 words of up to 100 characters. Runs are found by them (`list({tag})`), and a provider may choose its key by them. They are always in clear text. */
   tags?: readonly string[];
+  /** The stream of the run and its children may travel in heartbeats, for a worker and a client with `heartbeatStreams()`. Each heartbeat is a call to the server. */
+  live?: boolean;
 }
 
 /** All options by name: the compiler reports one that is added to the type and missing here. */
@@ -54,6 +56,7 @@ const START_OPTIONS: Record<keyof RunOptions | 'saved' | 'previousRunId' | 'deps
   model: true,
   settings: true,
   tags: true,
+  live: true,
   taskQueue: true,
   searchAttributes: true,
   memo: true,

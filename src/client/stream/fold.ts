@@ -77,8 +77,7 @@ function folded(view: StreamView, item: StreamItem): StreamView {
 
 /** True if the event holds the answer of the call, or the result of the tool. */
 function isReplaced({ eventId, callId }: LiveOutput, { id, content }: Event): boolean {
-  if (callId === undefined) return id === eventId;
-  return content.some((item) => item.type === 'tool_result' && item.toolCallId === callId);
+  return id === eventId || content.some((item) => item.type === 'tool_result' && item.toolCallId === callId);
 }
 
 function sentBack({ result: _, ...view }: StreamView, offset: number, step: number): StreamView {

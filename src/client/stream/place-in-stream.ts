@@ -43,7 +43,7 @@ export class PlaceInStream {
         yield this.#item({ type: 'step', step: entry.step });
         return;
       case 'attempt':
-        if (!this.#isPast(replacedAt)) yield* this.#attempt(entry);
+        yield* this.#attempt(entry, this.#isPast(replacedAt));
         return;
       case 'delta':
         if (!this.#isPast(replacedAt)) yield* this.#delta(entry);
@@ -98,11 +98,13 @@ export class PlaceInStream {
     return this.#item({ type: 'event', offset, event });
   }
 
-  *#attempt({ of, step }: FeedEntry & { type: 'attempt' }): Generator<StreamItem> {
+  *#attempt({ of, step }: FeedEntry & { type: 'attempt' }, isPast: boolean): Generator<StreamItem> {
     if (this.#at.live.has(tagOfAttempt(of)) || this.#isOlder(of)) return;
+    // The answer of this attempt has been read. The one before it is over, too, unless it belongs to a later execution.
+    if (isPast && ![...this.#at.live.values()].some(({ execution }) => execution === tagOf(of.executionId))) return;
     const replaces = this.#forgetCall(callOf(of));
-    this.#see(of, 0);
-    if (replaces || of.attempt > 1) yield this.#reset(of, step);
+    if (!isPast) this.#see(of, 0);
+    if (replaces || (of.attempt > 1 && !isPast)) yield this.#reset(of, step);
   }
 
   *#delta({ of, step, index, delta }: FeedEntry & { type: 'delta' }): Generator<StreamItem> {
@@ -158,8 +160,8 @@ export function isResponse({ usage, failed, compaction, title }: Event): boolean
 }
 
 /** Returns the tag of an attempt: for a model call that of the event that will hold its answer. */
-function tagOfAttempt({ eventId, callId, attempt }: StreamedAttempt): string {
-  return callId === undefined ? tagOf(eventId) : tagOf(eventId, callId, `${attempt}`);
+function tagOfAttempt({ eventId, callId, through, attempt }: StreamedAttempt): string {
+  return callId === undefined || through === undefined ? tagOf(eventId) : tagOf(eventId, callId, `${attempt}`);
 }
 
 /** Returns the tag of a call; empty for the model call of an agent, of which there is one at a time. */

@@ -82,7 +82,9 @@ export class RecordPages {
     const { executionId } = await this.#chain.newest();
     const read = await readExecution(this.#client, this.#runId, executionId);
     if (read === undefined) return { offset: 0, step: 0 };
-    return { offset: read.firstOffset + read.events.length, step: read.firstStep + read.steps.length };
+    // A program counts its model calls, and has no steps of an agent.
+    const step = read.run.state?.program === undefined ? read.firstStep + read.steps.length : 0;
+    return { offset: read.firstOffset + read.events.length, step };
   }
 
   async #query({ offset, step }: RecordPlace): Promise<RecordPage | undefined> {

@@ -8,32 +8,35 @@ const MOST_KNOWN = 2_000;
 export class ReplacedOutput {
   /** Offsets of the ends of model calls, in ascending order. */
   #modelCalls: number[] = [];
-  /** Offsets of the results of calls, by the ids of the calls. */
+  /** Offsets of the results of calls, by the ids of the calls, and of the answers of steps of programs, by the ids of their events. */
   readonly #results = new Map<string, number>();
+  readonly #answers = new Map<string, number>();
   readonly #newest = new Map<string, StreamedAttempt>();
 
   /** Notes an event of the record. */
-  recorded(offset: number, event: Pick<Event, 'content' | 'usage' | 'compaction' | 'title'>): void {
-    const { usage, compaction, title } = event;
+  recorded(offset: number, { id, content, usage, compaction, title, step }: Event): void {
     const endsModelCall = usage !== undefined && compaction === undefined && title === undefined;
     if (endsModelCall) this.#modelCalls = [...this.#modelCalls, offset].toSorted((one, other) => one - other).slice(-MOST_KNOWN);
-    for (const item of event.content) if (item.type === 'tool_result') put(this.#results, item.toolCallId, offset);
+    if (step !== undefined) put(this.#answers, id, offset);
+    for (const item of content) if (item.type === 'tool_result') put(this.#results, item.toolCallId, offset);
   }
 
   /** Returns the offset of the event that has replaced the output of an attempt; undefined if there is none so far. */
-  offsetOf({ callId, through }: StreamedAttempt): number | undefined {
-    // An agent makes one model call at a time: the first one that ends is that one, whichever attempt has answered.
+  offsetOf({ callId, eventId, through }: StreamedAttempt): number | undefined {
+    if (through === undefined) return this.#answers.get(eventId);
+    // An agent makes one model call at a time: the first one that ends is that one, and any of its attempts may have answered.
     return callId === undefined ? this.#modelCalls.find((offset) => offset >= through) : this.#results.get(callId);
   }
 
   /** Notes output of an attempt. True if it is that of the newest attempt of its call, and the record has not replaced it. */
   isLive(of: StreamedAttempt): boolean {
-    if (this.offsetOf(of) !== undefined) return false;
     const call = of.callId ?? '';
     const newest = this.#newest.get(call);
     if (newest !== undefined && newest.executionId === of.executionId && isBefore(of, newest)) return false;
+    // An attempt that has answered takes back what the one before it has shown.
+    const takesBack = newest !== undefined && newest.eventId !== of.eventId && this.offsetOf(newest) === undefined;
     put(this.#newest, call, of);
-    return true;
+    return takesBack || this.offsetOf(of) === undefined;
   }
 }
 

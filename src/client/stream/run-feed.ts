@@ -45,7 +45,7 @@ export function feedSources(client: Client, runId: string, channel: StreamChanne
 const NOT_YET_MS = 30;
 
 /** The most recorded events before the beginning of the feed that are read, to know which live output they have replaced. */
-const LOOKED_BACK = 50;
+const LOOKED_BACK = 200;
 
 /** Reads one run for all its readers in this process: its sink once, and its record when there is something new. */
 export class RunFeed {
@@ -174,9 +174,10 @@ export class RunFeed {
   async #takeOutput(entry: StreamEntry & { type: 'attempt' | 'delta' }): Promise<void> {
     const { of } = entry;
     if (!(await this.#isNewest(of.executionId))) return;
-    if (of.through > this.#place.offset) await this.#catchUp();
-    if (of.through < this.#knownFrom) await this.#lookBack(of.through);
-    if (of.through < this.#knownFrom || !this.replaced.isLive(of)) return;
+    const { through = Math.max(0, this.#began.offset - LOOKED_BACK) } = of;
+    if (through > this.#place.offset) await this.#catchUp();
+    if (through < this.#knownFrom) await this.#lookBack(through);
+    if (through < this.#knownFrom || !this.replaced.isLive(of)) return;
     this.log.push({ ...entry, step: this.#place.step + 1 });
   }
 
@@ -193,9 +194,14 @@ export class RunFeed {
   /** Learns which live output the record had replaced before the feed began. */
   async #lookBack(offset: number): Promise<void> {
     if (this.#knownFrom - offset > LOOKED_BACK) return;
-    const { events } = await this.pages.shared({ offset, step: this.#began.step });
-    for (const [index, event] of events.entries()) this.replaced.recorded(offset + index, event);
-    if (offset + events.length >= this.#knownFrom) this.#knownFrom = offset;
+    let next = offset;
+    while (next < this.#knownFrom) {
+      const { events } = await this.pages.shared({ offset: next, step: this.#began.step });
+      if (events.length === 0) return;
+      for (const [index, event] of events.entries()) this.replaced.recorded(next + index, event);
+      next += events.length;
+    }
+    this.#knownFrom = offset;
   }
 
   /** Reads what the record has beyond the log. */

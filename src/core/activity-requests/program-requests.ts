@@ -32,7 +32,7 @@ export function programPorts(run: RequestingRun, perform: ScheduleActivity): Pic
 /** Asks a worker to check a program and to pin it for the whole run. */
 export function resolveProgramRequest(
   run: { key?: string },
-  { program, limits, tags, parent }: ProgramInput,
+  { program, limits, tags, live, parent }: ProgramInput,
 ): ActivityRequest<ResolveProgramInput, AgentSnapshot, Resolved> {
   const name = typeof program === 'string' ? program : program.name;
   return {
@@ -45,6 +45,7 @@ export function resolveProgramRequest(
       ...(limits === undefined ? {} : { limits }),
       ...(parent?.left === undefined ? {} : { left: parent.left }),
       ...(tags === undefined ? {} : { tags }),
+      ...(live === undefined ? {} : { live }),
     },
     returned: (snapshot) => ({ type: 'resolved', snapshot: withDocument(snapshot, program) }),
     failed: (error) => unresolved(`Program "${name}"`, error),

@@ -68,7 +68,7 @@ function pricedBy(session: SessionInput | undefined): Pick<ResolveAgentInput, 'p
   return costUsd === undefined || costUsd === null ? {} : { priced: true };
 }
 
-/** Asks a worker for an agent that takes over from the one that acts. It gets the tags of the run, and no other overrides of its start. */
+/** Asks a worker for an agent that takes over from the one that acts. It gets the tags of the run, is live like it, and gets no other overrides of its start. */
 export function handoffRequest(run: RequestingRun, agent: string): ActivityRequest<ResolveAgentInput, AgentSnapshot, Resolved> {
   const { costUsd } = run.state?.limits ?? {};
   // The limit in dollars holds for the whole run: the prices of the models must be known.
@@ -93,7 +93,7 @@ function laterRequest(
   run: RequestingRun,
   { agent, summary, terms }: LaterAgent,
 ): ActivityRequest<ResolveAgentInput, AgentSnapshot, Resolved> {
-  const { name: from, tags } = run.snapshot;
+  const { name: from, tags, live } = run.snapshot;
   const { deps = {}, parent, principal, session } = run.state ?? {};
   return {
     name: ACTIVITIES.resolveAgent,
@@ -104,6 +104,7 @@ function laterRequest(
       agent,
       from,
       ...(tags === undefined ? {} : { tags }),
+      ...(live === undefined ? {} : { live }),
       ...terms,
       ...pricedBy(session),
       ...(parent?.permissions === undefined ? {} : { permissions: parent.permissions }),

@@ -16,7 +16,9 @@ const ANSWER_BYTES = 1_800_000;
 
 /** Answers the `record` query with events and steps of this execution. A page that would begin before them begins with the first. */
 export function recordPage({ state }: QueriedRun, question: RecordQuestion): RecordPage {
-  const { events = [], currentStep = 0 } = state?.context ?? {};
+  const { events = [], currentStep: counted = 0 } = state?.context ?? {};
+  // A program counts its model calls, and has no steps of an agent.
+  const currentStep = state?.program === undefined ? counted : 0;
   const { steps = [], firstOffset = 0, status = 'running' } = state ?? {};
   const firstStep = currentStep - steps.length;
   const paged = page(events, index(question.from) - firstOffset);

@@ -25,7 +25,7 @@ const SETTINGS_SCHEMA: JsonObject = {
 };
 
 /** The JSON Schemas of the overrides of one run, by the name of the field in its input. */
-export const OVERRIDES: JsonObject = {
+export const OVERRIDES = {
   model: { type: 'string', pattern: '^[^/]+/.', maxLength: 1_000, description: 'Instead of the model of the agent: provider/model.' },
   settings: { ...SETTINGS_SCHEMA, description: 'Each instead of the setting of the agent.' },
   tags: {
@@ -34,4 +34,5 @@ export const OVERRIDES: JsonObject = {
     items: { type: 'string', minLength: 1, maxLength: MAX_TAG_LENGTH },
     description: 'Words that the run is found by.',
   },
-};
+  live: { const: true, description: 'Heartbeats may carry the live output of the run.' },
+} satisfies JsonObject;

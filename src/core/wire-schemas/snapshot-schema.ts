@@ -177,6 +177,7 @@ export const SNAPSHOT_SCHEMA: JsonObject = {
     waitingForAttribute: { const: true },
     tags: TEXTS,
     tagAttribute: { const: true },
+    live: { const: true },
     program: PINNED_PROGRAM_SCHEMA,
     childLimits: {
       type: 'object',

@@ -61,4 +61,10 @@ export interface RunContext<Deps = JsonObject, Needed = Resources> {
    * sent on a timer in any case. Details over 64,000 bytes of JSON are left out. A local call ignores it.
    */
   heartbeat(details?: JsonValue): void;
+  /**
+   * Sends data to the readers of the run at once. It is provisional: the result of the call replaces it, and it never enters history.
+   * Secrets are redacted. Throws a TypeError for a name that is not a text of 1 to 100 characters, and for data that is not JSON or has
+   * more than 32,000 bytes of it. Does nothing if the worker has no `streams`.
+   */
+  emit(name: string, data: JsonValue): void;
 }

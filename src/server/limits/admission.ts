@@ -6,12 +6,12 @@ export type Admission = { allowed: true } | { allowed: false; limit: string; ret
 /** A request that a limit of its caller refuses. */
 export class TooManyRequestsError extends LonghaulError {
   override readonly name = 'TooManyRequestsError';
-  /** The seconds to wait: the value of the header `Retry-After`. */
-  readonly retryAfter: number;
+  /** The seconds to wait, for the header `Retry-After`. */
+  readonly parts: { retryAfterSeconds: number };
 
   constructor(limit: string, retryAfter: number) {
     super('too_many_requests', `The caller has reached its limit of "${limit}": try again after ${retryAfter} seconds`);
-    this.retryAfter = retryAfter;
+    this.parts = { retryAfterSeconds: retryAfter };
   }
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { SavedContext } from '../../core/saved/saved-context.ts';
 import { component } from './component.ts';
 import { jsonObject, jsonValue } from './json.ts';
 
@@ -54,5 +55,8 @@ export const contentItem = component(
 /** A saved context: see docs/saved-contexts.md. The client checks it. */
 export const savedContext = component(
   'SavedContext',
-  z.looseObject({ version: z.literal(1), messages: z.array(z.unknown()) }).describe('The context of a run as a document.'),
+  z
+    .looseObject({ version: z.literal(1), messages: z.array(z.unknown()) })
+    .transform((value: object) => value as SavedContext)
+    .describe('The context of a run as a document.'),
 );

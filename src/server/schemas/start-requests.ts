@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { ProgramDocument } from '../../core/domain/program/document.ts';
 import { component } from './component.ts';
 import { contentItem, inputContent, savedContext } from './content.ts';
 import { duration, jsonObject } from './json.ts';
@@ -101,12 +102,17 @@ export const startRunBody = component(
   }),
 );
 
+/** A program as a document. The client checks it, and lists all of its problems. */
+const programDocument = z
+  .looseObject({ version: z.literal(1), name: z.string().min(1) })
+  .transform((value: object) => value as ProgramDocument);
+
 /** The body of a start of a program. */
 export const startProgramBody = component(
   'StartProgram',
   z.strictObject({
     program: z
-      .union([z.string().min(1), z.looseObject({ version: z.literal(1), name: z.string() })])
+      .union([z.string().min(1), programDocument])
       .describe('The name of a program of the worker; or a document, which needs the scope `admin`.'),
     input: jsonObject.exactOptional(),
     limits: limitOptions.exactOptional(),

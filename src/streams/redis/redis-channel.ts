@@ -1,7 +1,7 @@
 import { UsageError } from '../../core/domain/errors/error.ts';
 import type { StreamEntry } from '../../core/domain/stream/stream-entry.ts';
 import type { ReadStreamOptions, StreamChannel, StreamRead, StreamSinkContext } from '../stream-sink.ts';
-import { within } from './bounded-wait.ts';
+import { within } from '../bounded-wait.ts';
 import { readRun } from './read-run.ts';
 import { PublishQueue, type QueueBounds } from './publish-queue.ts';
 import { RedisConnection } from './redis-connection.ts';

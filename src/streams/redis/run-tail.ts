@@ -38,8 +38,8 @@ export class RunTail {
   /** Returns the entries behind an id; undefined if only Redis knows them. */
   behind(id: string): readonly ReadItem[] | undefined {
     if (this.#from === undefined || compareIds(id, this.#from) < 0 || compareIds(id, this.#last) > 0) return undefined;
-    const index = this.#items.findIndex((one) => compareIds(one.id, id) > 0);
-    return index === -1 ? [] : this.#items.slice(index);
+    // From the end: most readers have read all but the newest entries.
+    return this.#items.slice(this.#items.findLastIndex((one) => compareIds(one.id, id) <= 0) + 1);
   }
 
   /** Begins to follow the stream behind an id. */

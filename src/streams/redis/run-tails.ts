@@ -1,5 +1,5 @@
 import { Bell } from '../bell.ts';
-import { pause, within } from './bounded-wait.ts';
+import { pause, within } from '../bounded-wait.ts';
 import type { EntryConverter } from './entry-codec.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import { RunTail } from './run-tail.ts';

@@ -1,5 +1,5 @@
 import { errorMessage } from '../../core/domain/errors/error.ts';
-import { pause, unlessAborted } from './bounded-wait.ts';
+import { pause, unlessAborted } from '../bounded-wait.ts';
 import type { EntryConverter } from './entry-codec.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import { fieldOf, idsOf, type ReadItem, readItems, textOf } from './stream-commands.ts';

@@ -72,6 +72,12 @@ test('the limits of the start replace those of the agent in the snapshot', async
   expect(snapshot.limits).toEqual({ maxIterations: 3, finalAttempt: false, totalTokens: 1_000, toolCalls: 2, deadlineMs: 60_000 });
 });
 
+test('the snapshot of a live run says so', async () => {
+  const resolve = resolving(runtime());
+  expect(await resolve({ agent: 'clerk', live: true })).toMatchObject({ live: true });
+  expect(await resolve({ agent: 'clerk' })).not.toHaveProperty('live');
+});
+
 test('model, settings and tags of the start replace those of the agent in the snapshot', async () => {
   const warm = defineAgent({ name: 'warm', model: 'p/m', settings: { temperature: 1, maxOutputTokens: 50 } });
   const registry = new AgentRegistry([warm], {

@@ -44,13 +44,16 @@ test("a call goes to the tool under the server's name for it, with the key and t
   expect(requests).toMatchObject([{ tool: 'deals/get', args: { id: 1 }, idempotencyKey: context.idempotencyKey, signal: context.signal }]);
 });
 
-test('progress becomes a heartbeat of bounded length', async () => {
+test('progress becomes a heartbeat of bounded length, and data for readers', async () => {
   const { pool, requests } = poolOf(DONE);
   const heartbeats: unknown[] = [];
-  const context = { ...fakeContext(), heartbeat: (details: unknown) => heartbeats.push(details) };
+  const emitted: unknown[] = [];
+  const emit = (...given: unknown[]): void => void emitted.push(given);
+  const context = { ...fakeContext(), emit, heartbeat: (details: unknown) => heartbeats.push(details) };
   await mcpToolDefinition(pool, server, pinned).execute({ id: 1 } as never, context as never);
   requests[0]?.onProgress({ progress: 1, total: 4, message: 'x'.repeat(1_000) });
   expect(heartbeats).toEqual([{ progress: 1, total: 4, message: 'x'.repeat(500) }]);
+  expect(emitted).toEqual([['progress', heartbeats[0]]]);
 });
 
 test('a refusal of the server is a failure that is not tried again', async () => {

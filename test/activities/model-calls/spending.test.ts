@@ -61,10 +61,10 @@ test('an attempt that failed reports its usage by one heartbeat and in its failu
 
 test('without reported usage, text, arguments of calls and reasoning are estimated, and so is the request', async () => {
   const environment = environmentOf(
-    modelThat(({ onText, onOutput }) => {
-      onText?.('Zürich');
-      onOutput?.('{"a":');
-      onOutput?.('1}');
+    modelThat(({ onDelta }) => {
+      onDelta?.({ type: 'text', text: 'Zürich' });
+      onDelta?.({ type: 'reasoning', text: '{"a":' });
+      onDelta?.({ type: 'tool_input', callId: '', toolName: '', text: '1}' });
     }),
   );
   const [details] = (await detailsOf(callModel(environment))) as { spent: { estimated: typeof REPORTED } }[];

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import { CHAT_USAGE, chatChunk } from '../../fakes/openai-answers.ts';
+import { CHAT_USAGE, chatChunk, chatStream } from '../../fakes/openai-answers.ts';
 import type { Handler } from '../../fakes/openai-server.ts';
+import type { ModelDelta } from '../../../src/core/domain/stream/delta.ts';
 import type { UsageStats } from '../../../src/core/domain/model/usage.ts';
 import { fakeProvider } from './fake-provider.ts';
 
@@ -8,16 +9,16 @@ const { ask, askForError } = fakeProvider();
 
 /** The parts of an answer that the listener received. */
 interface Heard {
-  output: string;
+  deltas: ModelDelta[];
   usage: UsageStats[];
-  context: { onOutput: (delta: string) => void; onUsage: (usage: UsageStats) => void };
+  context: { onDelta: (delta: ModelDelta) => void; onUsage: (usage: UsageStats) => void };
 }
 
 function listener(): Heard {
   const heard: Heard = {
-    output: '',
+    deltas: [],
     usage: [],
-    context: { onOutput: (delta) => (heard.output += delta), onUsage: (usage) => heard.usage.push(usage) },
+    context: { onDelta: (delta) => heard.deltas.push(delta), onUsage: (usage) => heard.usage.push(usage) },
   };
   return heard;
 }
@@ -43,7 +44,12 @@ test('the listener gets arguments, reasoning, refusal and usage of a Chat Comple
   );
   const { code } = await askForError(broken, { options: { api: 'chat' }, context: heard.context });
   expect(code).toBe('model_unreachable');
-  expect(heard.output).toBe('hm f{"a":1} no');
+  expect(heard.deltas).toEqual([
+    { type: 'reasoning', text: 'hm ' },
+    { type: 'tool_input', callId: 'c1', toolName: 'f', text: '{"a"' },
+    { type: 'tool_input', callId: 'c1', toolName: 'f', text: ':1}' },
+    { type: 'text', text: ' no' },
+  ]);
   expect(heard.usage).toEqual([REPORTED]);
 });
 
@@ -59,7 +65,8 @@ test('the listener gets usage and all output beside text of a Responses answer t
   const failing: Handler = (reply) => {
     reply.events(
       { type: 'response.reasoning_summary_text.delta', delta: 'hm ' },
-      { type: 'response.function_call_arguments.delta', delta: '{"a":1}' },
+      { type: 'response.output_item.added', item: { type: 'function_call', id: 'i1', call_id: 'c1', name: 'f', arguments: '' } },
+      { type: 'response.function_call_arguments.delta', item_id: 'i1', delta: '{"a":1}' },
       { type: 'response.refusal.delta', delta: ' no' },
       { type: 'response.failed', response: { status: 'failed', error: { code: 'server_error', message: 'sorry' }, usage } },
     );
@@ -67,8 +74,51 @@ test('the listener gets usage and all output beside text of a Responses answer t
   };
   const { code } = await askForError(failing, { options: { api: 'responses' }, context: heard.context });
   expect(code).toBe('model_server_error');
-  expect(heard.output).toBe('hm {"a":1} no');
+  expect(heard.deltas).toEqual([
+    { type: 'reasoning', text: 'hm ' },
+    { type: 'tool_input', callId: 'c1', toolName: 'f', text: '' },
+    { type: 'tool_input', callId: 'c1', toolName: 'f', text: '{"a":1}' },
+    { type: 'text', text: ' no' },
+  ]);
   expect(heard.usage).toEqual([REPORTED]);
+});
+
+test('reasoning that a server sends under both names is reported once', async () => {
+  const heard = listener();
+  const call = { index: 0, function: { name: 'f', arguments: { a: 1 } } };
+  await ask(chatStream([{ reasoning_content: 'hm', reasoning: 'hm' }, { content: 'A' }, { tool_calls: [call] }]), {
+    context: heard.context,
+  });
+  expect(heard.deltas).toEqual([
+    { type: 'reasoning', text: 'hm' },
+    { type: 'text', text: 'A' },
+    // The server has sent no id.
+    { type: 'tool_input', callId: '', toolName: 'f', text: '{"a":1}' },
+  ]);
+});
+
+test('the listener gets all parts of an answer that is not streamed', async () => {
+  const heard = listener();
+  const message = { content: 'A', tool_calls: [{ id: 'c1', function: { name: 'f', arguments: '{}' } }], reasoning: 'hm' };
+  await ask((reply) => reply.json(200, { choices: [{ message, finish_reason: 'tool_calls' }] }), {
+    options: { api: 'chat' },
+    context: heard.context,
+  });
+  const output = [
+    { type: 'message', content: [{ type: 'refusal', refusal: 'A' }] },
+    { type: 'function_call', call_id: 'c2', name: 'f', arguments: '{}' },
+  ];
+  await ask((reply) => reply.json(200, { object: 'response', status: 'completed', error: null, output }), {
+    options: { api: 'responses' },
+    context: heard.context,
+  });
+  expect(heard.deltas).toEqual([
+    { type: 'reasoning', text: 'hm' },
+    { type: 'text', text: 'A' },
+    { type: 'tool_input', callId: 'c1', toolName: 'f', text: '{}' },
+    { type: 'text', text: 'A' },
+    { type: 'tool_input', callId: 'c2', toolName: 'f', text: '{}' },
+  ]);
 });
 
 test('the listener gets the usage of an invalid answer, if the provider reports it', async () => {
@@ -81,7 +131,7 @@ test('the listener gets the usage of an invalid answer, if the provider reports 
 test('the listener gets nothing of an error of the provider', async () => {
   const heard = listener();
   await askForError((reply) => reply.json(429, { error: { message: 'later' } }), { context: heard.context });
-  expect(heard).toMatchObject({ output: '', usage: [] });
+  expect(heard).toMatchObject({ deltas: [], usage: [] });
   await ask((reply) => reply.json(200, { choices: [{ message: { content: 'A' }, finish_reason: 'stop' }] }), { context: heard.context });
-  expect(heard).toMatchObject({ output: '', usage: [] });
+  expect(heard).toMatchObject({ deltas: [{ type: 'text', text: 'A' }], usage: [] });
 });

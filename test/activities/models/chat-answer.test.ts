@@ -11,7 +11,7 @@ describe('a Chat Completions answer', () => {
     const answer = await ask(
       chatStream([{ role: 'assistant', content: null }, { content: '384' }, { content: '' }, { content: ',400 km 🌕' }]),
       {
-        context: { onText: (delta) => pieces.push(delta) },
+        context: { onDelta: ({ type, text }) => type === 'text' && pieces.push(text) },
       },
     );
     expect(pieces).toEqual(['384', ',400 km 🌕']);
@@ -92,11 +92,13 @@ describe('a Chat Completions answer', () => {
   });
 
   test('is accepted without streaming too, and calls with the same id stay apart', async () => {
-    const calls = [1, 2].map(() => ({ id: 'same', type: 'function', function: fn('f', '{}') }));
+    const calls = [1, 2].map((n) => ({ id: 'same', type: 'function', function: fn('f', `{"n":${n}}`) }));
     const pieces: string[] = [];
-    const answer = await ask(chatCompletion({ content: 'hm', tool_calls: calls }), { context: { onText: (delta) => pieces.push(delta) } });
+    const answer = await ask(chatCompletion({ content: 'hm', tool_calls: calls }), {
+      context: { onDelta: ({ type, text }) => type === 'text' && pieces.push(text) },
+    });
     expect(answer).toMatchObject({ content: 'hm', usage: { totalTokens: CHAT_USAGE.total_tokens }, finishReason: 'tool_calls' });
-    expect(answer.toolCalls).toHaveLength(2);
+    expect(answer.toolCalls.map(({ arguments: text }) => text)).toEqual(['{"n":1}', '{"n":2}']);
     expect(pieces).toEqual(['hm']);
   });
 

@@ -58,7 +58,7 @@ describe.each(APIS)('a connection that fails, over %s', (api) => {
         reply.raw('data: {"choices":[{"del');
         reply.end();
       },
-      { options: { api }, context: { onText: (delta) => pieces.push(delta) } },
+      { options: { api }, context: { onDelta: (delta) => pieces.push(delta.text) } },
     );
     expect(failure.code).toBe('model_unreachable');
     expect(pieces).toEqual(['The Moon is']);
@@ -114,7 +114,7 @@ describe.each(APIS)('a connection that fails, over %s', (api) => {
     const abort = new AbortController();
     const call = ask((reply) => reply.events(text('The Moon')), {
       options: { api },
-      context: { signal: abort.signal, onText: () => abort.abort('enough') },
+      context: { signal: abort.signal, onDelta: () => abort.abort('enough') },
     });
     await expect(call).rejects.toBe('enough');
     await server().requests[0]?.closed;

@@ -64,7 +64,7 @@ describe('the Responses API', () => {
     const pieces: string[] = [];
     const answer = await ask(
       responsesStream([REASONING, outputMessage('Let me see.'), CALL]),
-      over({ context: { onText: (delta) => pieces.push(delta) } }),
+      over({ context: { onDelta: ({ type, text }) => type === 'text' && pieces.push(text) } }),
     );
     expect(answer).toEqual({
       content: 'Let me see.',
@@ -162,7 +162,7 @@ describe('the Responses API', () => {
     const pieces: string[] = [];
     const answer = await ask(
       (reply) => reply.json(200, { object: 'response', status: 'completed', error: null, output: [outputMessage('whole'), CALL] }),
-      over({ context: { onText: (delta) => pieces.push(delta) } }),
+      over({ context: { onDelta: ({ type, text }) => type === 'text' && pieces.push(text) } }),
     );
     expect(answer).toMatchObject({ content: 'whole', toolCalls: [{ id: 'c1' }], usage: null });
     expect(pieces).toEqual(['whole']);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { apiKeys } from '../../../src/server/auth/api-keys/api-keys.ts';
 import { fileApiKeys } from '../../../src/server/auth/api-keys/file-api-keys.ts';
-import { bearing } from '../../http/auth/bearer.ts';
+import { bearing } from '../../server-http/auth/bearer.ts';
 import { callCli, type CliOutcome } from '../call-cli.ts';
 
 const DAY_MS = 24 * 3_600_000;

@@ -8,6 +8,7 @@ test('help goes to stdout, names every command, and has the exit codes', async (
   for (const command of [
     'dev',
     'worker',
+    'serve',
     'start',
     'check',
     'run',

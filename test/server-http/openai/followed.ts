@@ -1,7 +1,7 @@
-import type { ResponseFacts } from '../../../src/server/openai/responses/response-body.ts';
-import { ResponseEvents, type ResponseEventOptions } from '../../../src/server/openai/responses/response-events.ts';
-import { placeOf } from '../../../src/server/openai/responses/sequence.ts';
-import type { WireEvent } from '../../../src/server/openai/responses/wire-event.ts';
+import type { ResponseFacts } from '../../../src/server/protocols/openai/responses/response-body.ts';
+import { ResponseEvents, type ResponseEventOptions } from '../../../src/server/protocols/openai/responses/response-events.ts';
+import { placeOf } from '../../../src/server/protocols/openai/responses/sequence.ts';
+import type { WireEvent } from '../../../src/server/protocols/openai/responses/wire-event.ts';
 import type { StreamItem } from '../../../src/client/stream/stream-item.ts';
 
 const FACTS: ResponseFacts = { runId: 'run-1', agent: 'clerk', createdAt: 1, parameters: {} };

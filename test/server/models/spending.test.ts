@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { openai } from '../../../activities/models/index.ts';
 import type { LonghaulPluginOptions } from '../../../worker/index.ts';
+import type { ModelDelta } from '../../../src/core/domain/stream/delta.ts';
 import type { ModelClient } from '../../../src/core/domain/model/model.ts';
 import { defineAgent, type Event } from '../../../src/index.ts';
 import { chatChunk, says } from '../../fakes/openai-answers.ts';
@@ -44,11 +45,11 @@ async function provider(...handlers: Handler[]): Promise<Provider> {
   const listening: ModelClient = {
     capabilities: client.capabilities,
     call: (request, context) => {
-      const onText = (delta: string): void => {
-        context.onText?.(delta);
-        heard += 1;
+      const onDelta = (delta: ModelDelta): void => {
+        context.onDelta?.(delta);
+        if (delta.type === 'text') heard += 1;
       };
-      return client.call(request, { ...context, onText });
+      return client.call(request, { ...context, onDelta });
     },
   };
   // A heartbeat by the timer comes too late for all of these tests, unless the worker is told otherwise.

@@ -172,6 +172,8 @@ export interface AgentSnapshot {
   continueAsNew?: ContinueAsNewThresholds;
   /** The worker is pinned to a build: the run moves to the current build when it continues as new. */
   upgradeOnContinueAsNew?: true;
+  /** The run was started with `live: true`: its stream may travel in heartbeats. */
+  live?: true;
   /** The worker has an archive: the events of an execution are written to it before the execution ends. */
   archive?: boolean;
   /** The namespace has the search attributes. Upserting a missing one would block the run. */

@@ -211,6 +211,7 @@ export const ERROR_CODES = {
   malformed_request: { retryable: false, httpStatus: 400, description: 'The request cannot be read: it is no JSON, or no valid HTTP.' },
   invalid_cursor: { retryable: false, httpStatus: 400, description: 'The cursor is none of the service, or that of another list.' },
   unauthenticated: { retryable: false, httpStatus: 401, description: 'The request has no credentials, or wrong or expired ones.' },
+  tokens_off: { retryable: false, httpStatus: 409, description: 'The service has no secret for tokens of runs.' },
   too_many_requests: {
     retryable: true,
     httpStatus: 429,
@@ -218,12 +219,12 @@ export const ERROR_CODES = {
   },
   forbidden: { retryable: false, httpStatus: 403, description: 'The credentials of the request do not allow it.' },
   route_not_found: { retryable: false, httpStatus: 404, description: 'The service has nothing at that path.' },
+  agent_not_found: { retryable: false, httpStatus: 404, description: 'The service knows no agent of that name.' },
   method_not_allowed: { retryable: false, httpStatus: 405, description: 'The service does not take that method at that path.' },
   body_too_large: { retryable: false, httpStatus: 413, description: 'The body of the request is larger than the service takes.' },
   unsupported_media_type: { retryable: false, httpStatus: 415, description: 'The service does not read bodies of that type.' },
   invalid_request: { retryable: false, httpStatus: 422, description: 'The request does not have the shape that its route takes.' },
   key_reused: { retryable: false, httpStatus: 422, description: 'The idempotency key was used for another request.' },
-  rate_limited: { retryable: true, httpStatus: 429, description: 'The caller has made too many requests.' },
   shutting_down: { retryable: true, httpStatus: 503, description: 'The process of the service is about to end.' },
 } as const satisfies Record<string, ErrorRow>;
 

@@ -1,4 +1,5 @@
 import { type JsonValue, isJsonObject } from '../json/json.ts';
+import { withoutStreamedOutput } from '../stream/streamed-output.ts';
 
 /**
  * Instructions for an activity that is scheduled again because its worker lacked a definition: one worker after the other tries
@@ -33,7 +34,12 @@ export function uncountedAttemptsIn(details: unknown): number {
   return typeof uncounted === 'number' ? uncounted : 0;
 }
 
-/** Returns the details that the activity passed to its heartbeat, without the added number of attempts. */
-export function activityDetails(details: unknown): unknown {
+/** Returns the details of a heartbeat without the added number of attempts. */
+export function withoutUncountedAttempts(details: unknown): unknown {
   return uncountedAttemptsIn(details) > 0 && isJsonObject(details) ? details['details'] : details;
+}
+
+/** Returns the details that the activity passed to its heartbeat, without the added number of attempts and the output of the attempt. */
+export function activityDetails(details: unknown): unknown {
+  return withoutStreamedOutput(withoutUncountedAttempts(details));
 }

@@ -3,6 +3,7 @@ import type { ContentItem } from '../content/content.ts';
 import type { JsonObject, JsonValue } from '../json/json.ts';
 import type { SecretReference } from '../agent/secret-reference.ts';
 import type { FinishReason } from '../record/step.ts';
+import type { ModelDelta } from '../stream/delta.ts';
 import type { UsageStats } from './usage.ts';
 
 /** One entry of the conversation as a model sees it: the content of one event. */
@@ -58,10 +59,11 @@ export interface ModelResponse {
 export interface ModelCallContext {
   /** Aborts the request to the provider. */
   signal: AbortSignal;
-  /** Called with each piece of text as it arrives. */
-  onText?: (delta: string) => void;
-  /** Called with each piece of output that is not text, as it arrives: arguments of calls, reasoning, a refusal. */
-  onOutput?: (delta: string) => void;
+  /**
+   * Called with each piece of the answer as it arrives: text (also that of a refusal), reasoning, and arguments of calls. Each piece is
+   * new, not everything so far. Anything else than a `ModelDelta` is ignored, and so is a piece that comes after the call has ended.
+   */
+  onDelta?: (delta: ModelDelta) => void;
   /** The tags that the run was started with. Absent: none. */
   tags?: readonly string[];
   /**

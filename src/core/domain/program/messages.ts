@@ -13,7 +13,7 @@ import type { ProgramDocument } from './document.ts';
 /** The contract between the run of a program, its activities and clients. Plain JSON; see `src/core/protocol.ts`. */
 
 /** The input of the run of a program, the same from every client. */
-export interface ProgramInput extends Pick<RunOverrides, 'tags'> {
+export interface ProgramInput extends Pick<RunOverrides, 'tags' | 'live'> {
   /** The name of a program of the worker, or a program as a document. */
   program: string | ProgramDocument;
   input?: JsonObject;
@@ -43,7 +43,7 @@ export interface ReadProgramInput extends OfRun {
 }
 
 /** Input of `resolveProgram`. A document is in the history already: the activity queries it from the run. */
-export interface ResolveProgramInput extends OfRun, Pick<RunOverrides, 'tags'> {
+export interface ResolveProgramInput extends OfRun, Pick<RunOverrides, 'tags' | 'live'> {
   /** The name of the program; absent for a document. */
   program?: string;
   limits?: LimitChanges;

@@ -8,13 +8,16 @@ export interface RunOverrides {
   settings?: ModelSettings;
   /** Words by which runs are found, and by which providers may tell runs apart. */
   tags?: string[];
+  /** The stream of the run may travel in the heartbeats of its calls, each of which is a call to the server. */
+  live?: true;
 }
 
 /** Returns the overrides that are set, for the input of an activity. */
-export function overridesIn({ model, settings, tags }: RunOverrides): RunOverrides {
+export function overridesIn({ model, settings, tags, live }: RunOverrides): RunOverrides {
   return {
     ...(model === undefined ? {} : { model }),
     ...(settings === undefined ? {} : { settings }),
     ...(tags === undefined ? {} : { tags }),
+    ...(live === undefined ? {} : { live }),
   };
 }

@@ -10,10 +10,10 @@ export interface StreamedAttempt {
    * event with the result of `callId` replaces what it has emitted.
    */
   eventId: string;
-  /** The tool call. Absent for a model call. */
+  /** The id of the tool call, or the address of the step of a program. Absent for the model call of an agent, which makes one at a time. */
   callId?: string;
-  /** The number of events that the run had recorded when the call was scheduled. */
-  through: number;
+  /** The number of events that the run had recorded when the call was scheduled. Absent for a step of a program: others may run beside it. */
+  through?: number;
   /** The sequence number of the activity in its execution: it orders the attempts of a call that is scheduled again. */
   activity: number;
   /** The attempt of that activity, 1-based. */

@@ -56,7 +56,7 @@ function startOf(state: RunState, { call }: ToolInvocation, agent: AgentOfTool, 
   const { maxIterations, ...limits } = agent.limits ?? {};
   const deps = sharedDeps(agent, state.deps);
   const { principal } = state;
-  const { tags = [] } = state.snapshot;
+  const { tags = [], live } = state.snapshot;
   return {
     kind: 'agent',
     input: {
@@ -66,6 +66,7 @@ function startOf(state: RunState, { call }: ToolInvocation, agent: AgentOfTool, 
       ...(maxIterations === undefined ? {} : { maxIterations }),
       ...(Object.keys(limits).length === 0 ? {} : { limits }),
       ...(tags.length === 0 ? {} : { tags: [...tags] }),
+      ...(live === undefined ? {} : { live }),
       ...(principal === undefined ? {} : { principal }),
       parent,
     },

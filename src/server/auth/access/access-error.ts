@@ -1,15 +1,14 @@
-import { errorCode, type ErrorCode, LonghaulError } from '../../../core/domain/errors/error.ts';
-import { memberOf } from '../../../core/domain/errors/thrown.ts';
+import { type ErrorCode, LonghaulError } from '../../../core/domain/errors/error.ts';
 import type { Scope } from '../caller.ts';
 
-/** A refusal for which the caller is the reason. `challenge` is the value of the header `WWW-Authenticate` of the response. */
+/** A refusal for which the caller is the reason, with the header that the response needs. */
 export class AccessError extends LonghaulError {
   override readonly name = 'AccessError';
-  readonly challenge: string;
+  readonly parts: { headers: { 'www-authenticate': string } };
 
   constructor(code: Extract<ErrorCode, 'unauthenticated' | 'forbidden'>, message: string, challenge: string) {
     super(code, message);
-    this.challenge = challenge;
+    this.parts = { headers: { 'www-authenticate': challenge } };
   }
 }
 
@@ -34,12 +33,4 @@ export function wrongCredentials(): AccessError {
 export function forbidden(message: string, scope?: Scope): AccessError {
   const missing = scope === undefined ? '' : `, error="insufficient_scope", scope="${scope}"`;
   return new AccessError('forbidden', message, `${REALM}${missing}`);
-}
-
-/** Returns the value of the header `WWW-Authenticate` for an error; undefined for an error that needs none. */
-export function challengeOf(error: unknown): string | undefined {
-  const code = errorCode(error);
-  if (code !== 'unauthenticated' && code !== 'forbidden') return undefined;
-  const challenge = memberOf(error, 'challenge');
-  return typeof challenge === 'string' ? challenge : undefined;
 }

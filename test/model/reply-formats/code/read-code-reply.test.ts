@@ -7,7 +7,11 @@ import { codeAgent } from './code-agent.ts';
 function read(response: Partial<ModelResponse>, { snapshot = codeAgent(), final = false } = {}): RecordedResponse {
   let ids = 0;
   const whole = { content: '', toolCalls: [], usage: null, finishReason: 'stop', ...response };
-  return interpretReply(whole, { snapshot, outputZod: undefined, knownCallIds: new Set(), uuid: () => `u${(ids += 1)}` }, final);
+  return interpretReply(
+    whole,
+    { snapshot, outputZod: undefined, knownCallIds: new Set(), eventId: 'event', uuid: () => `u${(ids += 1)}` },
+    final,
+  );
 }
 
 const message = (content: string) => ({ type: 'message', role: 'assistant', content });

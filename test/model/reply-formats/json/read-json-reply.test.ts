@@ -25,7 +25,11 @@ function read(response: Partial<ModelResponse> | string, snapshot = WITH_ADD): R
   let ids = 0;
   const given = typeof response === 'string' ? { content: response } : response;
   const whole = { content: '', toolCalls: [], usage: null, finishReason: 'stop', ...given };
-  return interpretReply(whole, { snapshot, outputZod: undefined, knownCallIds: new Set(), uuid: () => `u${(ids += 1)}` }, false);
+  return interpretReply(
+    whole,
+    { snapshot, outputZod: undefined, knownCallIds: new Set(), eventId: 'event', uuid: () => `u${(ids += 1)}` },
+    false,
+  );
 }
 
 const message = (content: string) => ({ type: 'message', role: 'assistant', content });
@@ -113,7 +117,7 @@ test('a call has the id of the answer, unless another call of the run has it', (
   const ids = (known: string[]): unknown[] =>
     interpretReply(
       { content: '{"tool":"add","arguments":{"a":1,"b":2}}', toolCalls: [], usage: null, finishReason: 'stop' },
-      { snapshot: WITH_ADD, knownCallIds: new Set(known), replyId: 'call_3', uuid: () => 'u' },
+      { snapshot: WITH_ADD, knownCallIds: new Set(known), replyId: 'call_3', eventId: 'event', uuid: () => 'u' },
       false,
     ).content.map((item) => item.type === 'tool_call' && item.toolCallId);
   expect(ids([])).toEqual(['call_3']);

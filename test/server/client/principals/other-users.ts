@@ -43,6 +43,7 @@ export const SESSION_CALLS: Record<Method<SessionHandle>, (session: SessionHandl
   send: (session) => session.send('Hello'),
   ask: (session) => session.ask('Hello'),
   stream: (session) => drained(session.stream()),
+  answer: (session) => session.answer({ id: 'm', turn: 1 }),
   turn: (session) => session.turn(1),
   interrupt: (session) => session.interrupt(),
   refresh: (session) => session.refresh(),

@@ -102,12 +102,13 @@ function common<Limits extends LimitChanges>(
   { state }: ProgramRun,
   limits: Limits,
   parent: ParentInput,
-): { limits?: Limits; tags?: string[]; principal?: Principal; parent: ParentInput } {
+): { limits?: Limits; tags?: string[]; live?: true; principal?: Principal; parent: ParentInput } {
   const { principal, snapshot } = state;
-  const { tags = [] } = snapshot;
+  const { tags = [], live } = snapshot;
   return {
     ...(Object.keys(limits).length === 0 ? {} : { limits }),
     ...(tags.length === 0 ? {} : { tags: [...tags] }),
+    ...(live === undefined ? {} : { live }),
     ...(principal === undefined ? {} : { principal }),
     parent,
   };

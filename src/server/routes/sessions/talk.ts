@@ -1,0 +1,137 @@
+import { z } from 'zod';
+import { answeringTurn } from '../../../client/sessions/answering-turn.ts';
+import type { LonghaulClient } from '../../../client/longhaul-client.ts';
+import type { SessionHandle } from '../../../client/sessions/session-handle.ts';
+import type { MessageReceipt } from '../../../core/protocol.ts';
+import { waitMs, waitParameter, withinWait } from '../../requests/bounded-wait.ts';
+import { requestId } from '../../requests/idempotency-key.ts';
+import { requireStart } from '../../auth/access/reach.ts';
+import { defineRoute, type Route, type RouteRequest } from '../../routing/route.ts';
+import { messageReceipt } from '../../schemas/run-requests.ts';
+import { turnResult } from '../../schemas/run-views.ts';
+import { sessionMessageBody, turnRunning } from '../../schemas/session-requests.ts';
+import { ok, REQUEST_PROBLEMS, sessionParams } from '../route-parts.ts';
+import { knownSession } from './known-session.ts';
+
+const MESSAGE_PROBLEMS = [
+  ...REQUEST_PROBLEMS,
+  'session_limit',
+  'queue_full',
+  'payload_too_large',
+  'invalid_input',
+  'unknown_agent',
+] as const;
+
+const MESSAGE_KEY = 'Becomes the id of the message, unless the body has one: the session accepts it once.';
+
+/** The wait for an answer that names none, in milliseconds. */
+const DEFAULT_ASK_MS = 30_000;
+
+type MessageRequest = RouteRequest<z.output<typeof sessionParams>, unknown, z.output<typeof sessionMessageBody>>;
+
+const send = defineRoute(
+  {
+    method: 'POST',
+    path: '/v1/sessions/{sessionId}/messages',
+    id: 'sendToSession',
+    tag: 'sessions',
+    summary: 'Send a message to a session, and do not wait for the answer',
+    scope: 'runs:write',
+    counts: 'starts',
+    params: sessionParams,
+    body: sessionMessageBody,
+    idempotencyKey: MESSAGE_KEY,
+    responses: ok(messageReceipt, 'The session has accepted the message: the receipt names the turn that answers it.'),
+    problems: MESSAGE_PROBLEMS,
+  },
+  async (request) => ({ status: 200, body: await sendMessage(request) }),
+);
+
+const ask = defineRoute(
+  {
+    method: 'POST',
+    path: '/v1/sessions/{sessionId}/ask',
+    id: 'askSession',
+    tag: 'sessions',
+    summary: 'Send a message to a session, and wait for the answer',
+    description: 'A caller that stops to wait, or waits for less time than the turn takes, ends nothing: the turn goes on.',
+    scope: 'runs:write',
+    counts: 'starts',
+    params: sessionParams,
+    query: z.strictObject({ wait: waitParameter.exactOptional().describe('The longest time to wait. Default, if it is left out, `30s`.') }),
+    body: sessionMessageBody,
+    idempotencyKey: MESSAGE_KEY,
+    responses: {
+      200: { description: 'The result of the turn that answers.', schema: turnResult },
+      202: { description: 'The turn goes on: ask for it by its number.', schema: turnRunning },
+    },
+    problems: MESSAGE_PROBLEMS,
+  },
+  async (request) => {
+    const { params, query, client, signal } = request;
+    const { sessionId } = params;
+    const receipt = await sendMessage(request);
+    const turn = answeringTurn(sessionId, receipt);
+    const session = await knownSession(client, sessionId);
+    const ms = query.wait === undefined ? DEFAULT_ASK_MS : waitMs(query.wait);
+    const result = await withinWait(ms, signal, (options) => session.answer(receipt, options));
+    return result === undefined ? { status: 202, body: { sessionId, turn, receipt } } : { status: 200, body: result };
+  },
+);
+
+const turn = defineRoute(
+  {
+    method: 'GET',
+    path: '/v1/sessions/{sessionId}/turns/{turn}',
+    id: 'getTurn',
+    tag: 'sessions',
+    summary: 'Read the result of a turn, or wait for it',
+    scope: 'runs:read',
+    params: sessionParams.extend({
+      turn: z.union([z.literal('newest'), z.coerce.number().int().min(1)]).describe('The number of the turn, or `newest`.'),
+    }),
+    query: z.strictObject({ wait: waitParameter.exactOptional() }),
+    responses: {
+      200: { description: 'The result of the turn.', schema: turnResult },
+      202: { description: 'The turn goes on, or has not begun.', schema: turnRunning },
+    },
+    problems: ['run_not_found', 'run_ended', 'run_terminated', 'invalid_input', 'history_removed'],
+  },
+  async ({ params, query, client, signal }) => {
+    const { sessionId } = params;
+    const view = await client.handle(sessionId).status();
+    const begun = view.session?.turns ?? 0;
+    const number = params.turn === 'newest' ? Math.max(1, begun) : params.turn;
+    const session: SessionHandle = client.session(view.agentName, { id: sessionId });
+    const isOver = number < begun || (number === begun && view.session?.turn !== number);
+    // A turn that has ended is read without a wait.
+    const result = isOver
+      ? await session.turn(number)
+      : await withinWait(waitMs(query.wait), signal, (options) => session.answer({ id: '', turn: number }, options));
+    return result === undefined ? { status: 202, body: { sessionId, turn: number, session: view } } : { status: 200, body: result };
+  },
+);
+
+/** Sends a message. With the name of an agent it starts the session, if there is none. */
+async function sendMessage({
+  params: { sessionId },
+  body,
+  caller,
+  client,
+  idempotencyKey,
+  settings,
+}: MessageRequest): Promise<MessageReceipt> {
+  const { content, id, agent, ...mode } = body;
+  const options = { ...mode, ...requestId(id, idempotencyKey) };
+  if (agent === undefined) return client.handle(sessionId).send(content, options);
+  requireStart(caller, agent);
+  return sessionToStart(client, settings.agents.find(({ name }) => name === agent) ?? agent, sessionId).send(content, options);
+}
+
+function sessionToStart(client: LonghaulClient, agent: Parameters<LonghaulClient['session']>[0], id: string): SessionHandle {
+  const session: unknown = client.session(agent, { id });
+  return session as SessionHandle;
+}
+
+/** The routes by which a caller talks to a session. */
+export const TALK_ROUTES: readonly Route[] = [send, ask, turn];

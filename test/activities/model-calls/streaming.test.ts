@@ -1,0 +1,181 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { callModelActivity } from '../../../activities/model-calls/call-model.ts';
+import { summariseActivity } from '../../../activities/model-calls/summarise.ts';
+import { WorkerStreams } from '../../../activities/attempts/streams/worker-streams.ts';
+import { defineAgent, defineTool, quickjs } from '../../../src/index.ts';
+import type { AnyAgent } from '../../../src/define/agent-definition.ts';
+import type { ModelCallContext, ModelClient } from '../../../src/core/domain/model/model.ts';
+import type { CallModelInput, CallModelOutput } from '../../../src/core/protocol.ts';
+import { callTool, failWith, hang, malformed, say, scriptedModel, together } from '../../../src/testing/index.ts';
+import { type FakeSink, fakeSink, folded, PLAIN, type Published } from '../../fakes/fake-sink.ts';
+import { snapshotOf } from '../../fakes/snapshot.ts';
+import { activityEnvironment, EXECUTION, type ActivityEnvironment, type EnvironmentOptions } from '../activity-environment.ts';
+
+const plain = defineAgent({ name: 'bot', model: 'scripted/m' });
+
+interface Streaming {
+  environment: ActivityEnvironment;
+  sink: FakeSink;
+  callModel: (input?: Partial<CallModelInput>) => Promise<CallModelOutput>;
+}
+
+interface StreamingOptions extends EnvironmentOptions {
+  agent?: AnyAgent;
+  publish?: (published: Published) => void;
+}
+
+function streaming(model: ModelClient, { agent = plain, publish, ...options }: StreamingOptions = {}): Streaming {
+  const sink = fakeSink(publish === undefined ? {} : { publish });
+  const streams = new WorkerStreams(sink, () => undefined);
+  streams.open('default', PLAIN);
+  const environment = activityEnvironment({ agents: [agent], model, streams, ...options });
+  const snapshot = snapshotOf(agent);
+  environment.runtime.snapshots.add(snapshot);
+  const asked = { agent: snapshot.digest, through: 1, lastEventId: 'e0' };
+  const callModel = (input = {}): Promise<CallModelOutput> =>
+    environment.run(callModelActivity(environment.runtime), { ...asked, ...input });
+  return { environment, sink, callModel };
+}
+
+/** The id of the event that records an output. */
+function eventIdOf(output: CallModelOutput): string | undefined {
+  return output.type === 'response' ? output.response.id : output.partial?.id;
+}
+
+test('an attempt announces itself, and streams its answer under the id of its event', async () => {
+  const { sink, callModel } = streaming(
+    scriptedModel([together(say('I look', { reasoning: 'hm' }), callTool('search', { q: 'moon' }, 'c1'))]),
+  );
+  const output = await callModel();
+  const eventId = eventIdOf(output) ?? '';
+  const [first, ...rest] = sink.entries('run-1');
+  expect(first).toEqual({ type: 'attempt', of: { executionId: 'execution-1', eventId, through: 1, activity: 0, attempt: 1 } });
+  expect(folded(rest)).toEqual({
+    [eventId]: [
+      { type: 'reasoning', text: 'hm' },
+      { type: 'text', text: 'I look' },
+      { type: 'tool_input', callId: 'c1', toolName: 'search', text: '{"q":"moon"}' },
+    ],
+  });
+  expect(sink.published.every(({ runId, activity }) => runId === 'run-1' && activity?.live === false)).toBe(true);
+});
+
+describe('the recorded event has the id that was streamed', () => {
+  const tool = defineTool({ name: 'f', description: 'Does nothing', parameters: z.object({}), execute: () => null });
+  const json = defineAgent({ name: 'bot', model: 'scripted/m', replyFormat: 'json', tools: [tool] });
+  const code = defineAgent({ name: 'bot', model: 'scripted/m', replyFormat: 'code', tools: [tool], code: { executor: quickjs() } });
+
+  test.each([
+    ['text', plain, 'A'],
+    ['a call in JSON', json, '{"tool":"f","arguments":{}}'],
+    ['an answer in JSON', json, '{"answer":1}'],
+    ['notes in JSON', json, '{"scratchpad":"x"}'],
+    ['no JSON', json, 'oops'],
+    ['code', code, '```js\n1\n```'],
+    ['no code', code, 'oops'],
+  ])('of %s', async (_, agent, text) => {
+    for (const final of [false, true]) {
+      const { sink, callModel } = streaming(scriptedModel([say(text)]), { agent });
+      const eventId = eventIdOf(await callModel(final ? { final } : {}));
+      expect(Object.keys(folded(sink.entries()))).toEqual([eventId]);
+    }
+  });
+
+  test('whatever the model answers, in every format', async () => {
+    const calls = fc.array(fc.record({ id: fc.option(fc.string()), name: fc.string(), arguments: fc.anything() }), { maxLength: 3 });
+    const answers = fc.record({ content: fc.anything(), toolCalls: calls, structured: fc.anything(), refusal: fc.anything() });
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(plain, json, code), answers, fc.boolean(), async (agent, answer, final) => {
+        const { sink, callModel } = streaming(scriptedModel([malformed(answer)]), { agent });
+        const eventId = eventIdOf(await callModel(final ? { final } : {}));
+        expect(sink.entries()).toMatchObject([{ type: 'attempt', of: { eventId } }]);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test('of the part of an answer that was interrupted', async () => {
+    const model = scriptedModel([hang('half')]);
+    const { environment, sink, callModel } = streaming(model);
+    const output = callModel();
+    await expect.poll(() => model.requests.length).toBe(1);
+    environment.runtime.aborts.interrupt(EXECUTION, '');
+    const eventId = eventIdOf(await output) ?? '';
+    expect(folded(sink.entries())).toEqual({ [eventId]: [{ type: 'text', text: 'half' }] });
+  });
+
+  test('of a cancelled call whose earlier attempt was paid for, and which was not sent again', async () => {
+    const spent = { estimated: { promptTokens: 4, completionTokens: 1, totalTokens: 5 } };
+    const { environment, sink, callModel } = streaming(scriptedModel([]), { heartbeatDetails: { spent } });
+    environment.cancel();
+    const eventId = eventIdOf(await callModel());
+    expect(eventId).toBeDefined();
+    expect(sink.entries()).toMatchObject([{ type: 'attempt', of: { eventId } }]);
+  });
+});
+
+test('every attempt has an id of its own, and its number', async () => {
+  const first = streaming(scriptedModel([failWith('model_server_error')]), { info: { attempt: 1 } });
+  await expect(first.callModel()).rejects.toMatchObject({ type: 'model_server_error' });
+  const second = streaming(scriptedModel([say('A')]), { info: { attempt: 2 } });
+  const eventId = eventIdOf(await second.callModel());
+  expect(second.sink.entries()[0]).toMatchObject({ type: 'attempt', of: { eventId, attempt: 2 } });
+  const [one] = first.sink.entries();
+  expect(one).toMatchObject({ type: 'attempt', of: { attempt: 1 } });
+  expect(one).not.toMatchObject({ of: { eventId } });
+});
+
+test('a run inside a workflow of the user is not streamed, and neither is a summary', async () => {
+  const answers = { 'key.transcript': { type: 'window', through: 1, lastEventId: 'e0', from: 0, total: 0, events: [] } };
+  const inline = streaming(scriptedModel([say('A')]), { answers });
+  await inline.callModel({ run: 'key' });
+  expect(inline.sink.published).toEqual([]);
+  const { environment, sink } = streaming(scriptedModel([say('summed up')]));
+  const input = { agent: snapshotOf(plain).digest, through: 1, lastEventId: 'e0', head: -1, tail: null, maxBytes: 1_000 };
+  await environment.run(summariseActivity(environment.runtime), input);
+  expect(sink.published).toEqual([]);
+});
+
+test('whatever a model client reports, its call succeeds', async () => {
+  let late: ModelCallContext['onDelta'];
+  const hostile: ModelClient = {
+    capabilities: { structuredOutput: true },
+    call: async (_, { onDelta }) => {
+      const report = onDelta as (...given: unknown[]) => void;
+      late = onDelta;
+      for (const given of [undefined, null, 7, 'x', [], {}, { type: 'text', text: 7 }, { type: 'image', text: 'x' }]) report(given);
+      report();
+      report({ type: 'text', text: 'A'.repeat(1_000_000) });
+      report({ type: 'tool_input', callId: {}, toolName: [], text: '{' });
+      report({ type: 'text', text: 'B' });
+      return { content: 'B', toolCalls: [], usage: null, finishReason: 'stop' };
+    },
+  };
+  const { sink, callModel } = streaming(hostile);
+  const eventId = eventIdOf(await callModel()) ?? '';
+  late?.({ type: 'text', text: 'late' });
+  expect(folded(sink.entries())).toEqual({ [eventId]: [{ type: 'text', text: 'B' }] });
+});
+
+test('the details of the stream of a call are sent beside its cost, until it ends, and the next attempt reads the cost', async () => {
+  const reported = { promptTokens: 7, completionTokens: 2, totalTokens: 9 };
+  const model: ModelClient = {
+    capabilities: { structuredOutput: true },
+    call: async (_, { onDelta, onUsage }) => {
+      onUsage?.(reported);
+      onDelta?.({ type: 'text', text: 'A' });
+      throw Object.assign(new Error('broken'), { status: 503 });
+    },
+  };
+  const { environment, sink, callModel } = streaming(model, { publish: ({ entry, activity }) => activity?.heartbeat({ of: entry.type }) });
+  await expect(callModel()).rejects.toMatchObject({ details: [{ spent: { reported } }] });
+  const sent = (type: string): object => ({ 'longhaul:stream': { of: type }, details: { spent: { reported } } });
+  expect(environment.heartbeats).toEqual([{ 'longhaul:stream': { of: 'attempt' } }, sent('delta'), sent('delta')]);
+  sink.published[0]?.activity?.heartbeat({ of: 'late' });
+  expect(environment.heartbeats).toHaveLength(3);
+
+  const next = streaming(scriptedModel([say('A')]), { heartbeatDetails: environment.heartbeats.at(-1) });
+  expect(await next.callModel()).toHaveProperty('response.failedAttempts', { reported });
+});

@@ -1,0 +1,69 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { errorCode } from '../../../src/core/domain/errors/error.ts';
+import type { Authenticate, Caller } from '../../../src/server/auth/caller.ts';
+import { untilRefused } from '../../../src/server/auth/until-refused.ts';
+import { bearing } from './bearer.ts';
+
+const ADA: Caller = { id: 'k1', principal: { tenant: 'acme' }, scopes: ['runs:read'] };
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+/** A stream of Ada's, whose credentials stand for `answer` when they are verified again. */
+function streamOf(answer: Authenticate, caller = ADA): { signal: AbortSignal; reader: AbortController; verified: () => number } {
+  const reader = new AbortController();
+  const authenticate = vi.fn<Authenticate>(answer);
+  const signal = untilRefused({ request: bearing('x'), authenticate, caller, signal: reader.signal });
+  return { signal, reader, verified: () => authenticate.mock.calls.length };
+}
+
+describe('the signal of an open stream', () => {
+  it('goes on as long as the credentials are accepted, also if they cannot be verified for a time', async () => {
+    let calls = 0;
+    const { signal, reader, verified } = streamOf(() => {
+      calls += 1;
+      if (calls % 2 === 0) throw new Error('the issuer is down');
+      return ADA;
+    });
+    await vi.advanceTimersByTimeAsync(300_000);
+    expect([signal.aborted, verified()]).toEqual([false, 10]);
+    reader.abort('gone');
+    expect([signal.reason, vi.getTimerCount()]).toEqual(['gone', 0]);
+    await vi.advanceTimersByTimeAsync(300_000);
+    expect(verified()).toBe(10);
+  });
+
+  it.each<[string, Caller | undefined]>([
+    ['are revoked', undefined],
+    ['are those of another caller', { ...ADA, id: 'k2' }],
+    ['are those of another tenant', { ...ADA, principal: { tenant: 'umbrella' } }],
+    ['may not read any more', { ...ADA, scopes: ['runs:write'] }],
+  ])('is aborted within half a minute if the credentials %s', async (_, caller) => {
+    const { signal } = streamOf(() => caller);
+    await vi.advanceTimersByTimeAsync(29_999);
+    expect(signal.aborted).toBe(false);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(errorCode(signal.reason)).toBe('unauthenticated');
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('asks for the right of its route', async () => {
+    const writer: Caller = { ...ADA, scopes: ['runs:write'] };
+    const reader = new AbortController();
+    const open = { request: bearing('x'), authenticate: () => writer, caller: writer, signal: reader.signal };
+    const signal = untilRefused({ ...open, scope: 'runs:write' });
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(signal.aborted).toBe(false);
+    reader.abort();
+  });
+
+  it('is aborted when the credentials expire, and verifies them no more', async () => {
+    const { signal, verified } = streamOf(() => ADA, { ...ADA, expiresAt: Date.now() + 5_000 });
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(errorCode(signal.reason)).toBe('unauthenticated');
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect([verified(), vi.getTimerCount()]).toEqual([0, 0]);
+    expect(streamOf(() => ADA, { ...ADA, expiresAt: 0 }).signal.aborted).toBe(true);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});

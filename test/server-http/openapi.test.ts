@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest';
+import { createHandler } from '../../src/server/index.ts';
+import { documentOf, type OpenapiDocument } from './checked-handler.ts';
+import { clientWithRun } from './requests.ts';
+
+const document: OpenapiDocument = await documentOf(createHandler(clientWithRun({})));
+
+/** All values of the key, at any depth. */
+function valuesOf(key: string, value: unknown): unknown[] {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, member]) => (name === key ? [member] : valuesOf(key, member)));
+}
+
+test('every reference of the document leads to a schema, and every schema is referred to', () => {
+  const names = Object.keys(document.components.schemas);
+  const referred = new Set(valuesOf('$ref', document).map((one) => String(one).replace('#/components/schemas/', '')));
+  expect([...referred].filter((name) => !names.includes(name))).toEqual([]);
+  expect(names.filter((name) => !referred.has(name))).toEqual([]);
+});
+
+test('operations have ids of their own, and say which scope they need', () => {
+  const operations = Object.values(document.paths).flatMap((path) => Object.values(path)) as object[];
+  const ids = operations.map((operation) => ('operationId' in operation ? operation.operationId : undefined));
+  expect(new Set(ids).size).toBe(operations.length);
+  const secured = operations.filter((operation) => !('security' in operation));
+  const described = secured.filter((operation) => 'description' in operation && /Needs the scope `/.test(String(operation.description)));
+  expect(described).toHaveLength(secured.length);
+  expect(operations.length - secured.length).toBe(3);
+});
+
+test('the document has every route below the prefix', async () => {
+  const handler = createHandler(clientWithRun({}), { prefix: '/api' });
+  const { paths } = await documentOf(handler, '/api');
+  expect(Object.keys(paths)).toEqual(Object.keys(document.paths));
+  const whole = (await (await handler(new Request('http://localhost/api/v1/openapi.json'))).json()) as { servers: object[] };
+  expect(whole.servers).toEqual([{ url: '/api' }]);
+});

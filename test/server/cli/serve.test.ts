@@ -1,0 +1,87 @@
+import { fileURLToPath } from 'node:url';
+import { expect, inject, test } from 'vitest';
+import { freePorts } from '../../../src/dev-server/free-port.ts';
+import { callCli } from '../../cli/call-cli.ts';
+import { type CliProcess, startCli, untilSaid } from '../../cli/cli-process.ts';
+import { Testbed, until } from '../testbed/testbed.ts';
+
+function fixture(name: string): string {
+  return fileURLToPath(new URL(`../../cli/fixtures/${name}.ts`, import.meta.url));
+}
+
+/** Starts `serve`, and returns the process with its address once it says that it listens. */
+async function serving(args: string[], taskQueue: string): Promise<CliProcess & { url: string }> {
+  const where = ['--address', inject('temporalAddress'), '--namespace', inject('temporalNamespace'), '--task-queue', taskQueue];
+  const [port] = await freePorts([undefined]);
+  const cli = startCli(['serve', '--port', String(port), '--json', ...args, ...where]);
+  await untilSaid(cli, () => cli.stdout().includes('\n'), 'the line that says that it listens');
+  return { ...cli, url: (JSON.parse(cli.stdout()) as { url: string }).url };
+}
+
+async function started(url: string, body: object): Promise<string> {
+  const headers = { 'content-type': 'application/json' };
+  const response = await fetch(`${url}/v1/runs`, { method: 'POST', headers, body: JSON.stringify(body) });
+  expect(response.status).toBe(201);
+  return `${url}${response.headers.get('location')}`;
+}
+
+async function statusOf(url: string): Promise<number | string> {
+  return fetch(url).then(
+    (response) => response.status,
+    (error: unknown) => ((error as Error).cause as { code?: string } | undefined)?.code ?? String(error),
+  );
+}
+
+test('serve answers requests with a worker inside; SIGTERM: not ready, then requests end, the worker drains, exit code 0', async () => {
+  await using testbed = await Testbed.open();
+  const service = await serving(['--agents', fixture('scripted-agents'), '--drain', '2'], testbed.taskQueue);
+  try {
+    expect(await statusOf(`${service.url}/readyz`)).toBe(200);
+    const run = await started(service.url, { agent: 'clerk', input: 'Where is order 42?' });
+    const result = await fetch(`${run}/result?wait=30s`);
+    expect([result.status, await result.json()]).toMatchObject([200, { output: 'It is shipped.' }]);
+
+    const paused = await started(service.url, { agent: 'clerk', input: 'Where is order 43?' });
+    await fetch(`${paused}/pause`, { method: 'POST' });
+    const waiting = statusOf(`${paused}/result?wait=60s`);
+    service.child.kill('SIGTERM');
+    await until(async () => (await statusOf(`${service.url}/readyz`)) === 503, 'the service says that it is not ready');
+    // It still takes requests for a moment, and a wait ends early.
+    expect(await statusOf(`${service.url}/livez`)).toBe(200);
+    expect([200, 202]).toContain(await waiting);
+    expect(await service.ended).toBe(0);
+    expect(await statusOf(`${service.url}/livez`)).toBe('ECONNREFUSED');
+    expect(service.stderr()).toContain('Drained.');
+    expect(service.stderr()).not.toContain('    at ');
+  } finally {
+    service.child.kill('SIGKILL');
+  }
+});
+
+test('serve without agents starts what other workers run, and ends with Ctrl-C', async () => {
+  await using testbed = await Testbed.open();
+  const service = await serving(['--prefix', '/api'], testbed.taskQueue);
+  try {
+    expect(service.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/api$/);
+    expect(await statusOf(`${service.url}/readyz`)).toBe(200);
+    expect(await statusOf(service.url.replace('/api', '/readyz'))).toBe(404);
+    service.child.kill('SIGINT');
+    expect(await service.ended).toBe(0);
+  } finally {
+    service.child.kill('SIGKILL');
+  }
+});
+
+test('serve refuses an address that other machines reach, and a port that is taken', async () => {
+  const open = await callCli(['serve', '--host', '0.0.0.0']);
+  expect([open.exitCode, open.stderr]).toEqual([2, expect.stringContaining('would do what everyone who reaches it asks') as string]);
+  await using testbed = await Testbed.open();
+  const service = await serving([], testbed.taskQueue);
+  try {
+    const where = ['--address', inject('temporalAddress'), '--namespace', inject('temporalNamespace')];
+    const taken = await callCli(['serve', '--port', new URL(service.url).port, ...where]);
+    expect([taken.exitCode, taken.stderr]).toEqual([2, expect.stringContaining('Choose another --port') as string]);
+  } finally {
+    service.child.kill('SIGKILL');
+  }
+});

@@ -1,0 +1,108 @@
+import { randomUUID } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { hang, say } from '../../../../src/testing/index.ts';
+import { answer } from '../../../server-http/requests.ts';
+import { Testbed, until } from '../../testbed/testbed.ts';
+import { type Json, service, serviceOf } from './http-testbed.ts';
+
+test('a session is opened, asked, read by its turns, raised, reset, saved and closed', async () => {
+  await using testbed = await Testbed.open();
+  const handler = await service(testbed, [say('Hello Ada'), say('Still here'), say('Who?')]);
+  const id = `chat/${randomUUID()}`;
+  const opened = await answer<Json>(handler, 'POST', '/v1/sessions', { body: { agent: 'assistant', id, title: 'A chat' } });
+  const path = `/v1/sessions/${encodeURIComponent(id)}`;
+  expect(opened).toMatchObject({ status: 201, body: { sessionId: id, repeated: false } });
+  expect(opened.headers.get('location')).toBe(path);
+  expect(await answer(handler, 'GET', `${path}/turns/newest`)).toMatchObject({ status: 202, body: { turn: 1 } });
+  const post = (route: string, body?: object, headers: Record<string, string> = {}) =>
+    answer<Json>(handler, 'POST', `${path}${route}`, { headers, ...(body === undefined ? {} : { body }) });
+  const key = { 'idempotency-key': 'm1' };
+  expect(await post('/ask?wait=30s', { content: 'I am Ada' }, key)).toMatchObject({ status: 200, body: { turn: 1, output: 'Hello Ada' } });
+  // The same message again is answered by the same turn.
+  expect(await post('/ask?wait=30s', { content: 'I am Ada' }, key)).toMatchObject({ status: 200, body: { turn: 1, output: 'Hello Ada' } });
+  expect(await post('/messages', { content: 'Are you there?' })).toMatchObject({ status: 200, body: { turn: 2 } });
+  expect(await answer(handler, 'GET', `${path}/turns/2?wait=30s`)).toMatchObject({ status: 200, body: { output: 'Still here' } });
+  expect(await answer(handler, 'GET', `${path}/turns/1`)).toMatchObject({ status: 200, body: { output: 'Hello Ada' } });
+  expect(await answer(handler, 'GET', `${path}/turns/0`)).toMatchObject({ status: 422 });
+  expect(await post('/limits', { limits: { turns: 50, totalTokens: null } })).toMatchObject({ status: 200, body: { status: 'raised' } });
+  expect(await post('/refresh')).toMatchObject({ status: 200, body: { beforeTurn: 3 } });
+  expect(await post('/reset', {})).toMatchObject({ status: 200, body: { beforeTurn: 3 } });
+  expect(await answer(handler, 'GET', path)).toMatchObject({ status: 200, body: { session: { title: 'A chat', limits: { turns: 50 } } } });
+  expect(await post('/interrupt', { reason: 'stop' })).toMatchObject({ status: 200, body: { interrupted: false } });
+  const saved = await answer<Json>(handler, 'GET', `${path}/save`);
+  expect(saved).toMatchObject({ status: 200, body: { version: 1 } });
+  expect(await post('/close')).toMatchObject({ status: 200 });
+  await until(async () => (await answer<Json>(handler, 'GET', path)).body['status'] === 'completed', 'the session closes');
+  expect(await post('/messages', { content: 'One more' })).toMatchObject({ status: 409, body: { code: 'run_ended' } });
+  const body = { agent: 'assistant', id: `${id}-2`, saved: saved.body };
+  expect(await answer(handler, 'POST', '/v1/sessions', { body })).toMatchObject({ status: 201 });
+});
+
+test('a question whose answer takes longer than the wait goes on, and a turn is interrupted by its caller', async () => {
+  await using testbed = await Testbed.open();
+  const handler = await service(testbed, [hang()], { caller: { id: 'key-9' } });
+  const path = `/v1/sessions/${randomUUID()}`;
+  const body = { content: 'Think', agent: 'assistant' };
+  expect(await answer(handler, 'POST', `${path}/ask?wait=20ms`, { body })).toMatchObject({ status: 202, body: { turn: 1 } });
+  expect(await answer(handler, 'GET', `${path}/turns/1?wait=20ms`)).toMatchObject({ status: 202, body: { turn: 1 } });
+  const interrupted = await answer(handler, 'POST', `${path}/interrupt`, { body: { by: 'another', reason: 'too slow' } });
+  expect(interrupted).toMatchObject({ status: 200, body: { interrupted: true, turn: 1 } });
+  const { body: ended } = await answer<Json>(handler, 'GET', `${path}/turns/1?wait=30s`);
+  expect(ended).toMatchObject({ status: 'cancelled', cancelReason: 'too slow (key-9)' });
+});
+
+test('a message to a session that has not begun is refused, unless it names the agent', async () => {
+  await using testbed = await Testbed.open();
+  const handler = await service(testbed, [say('Hello')]);
+  const path = `/v1/sessions/${randomUUID()}`;
+  for (const route of ['/messages', '/ask']) {
+    expect(await answer(handler, 'POST', `${path}${route}`, { body: { content: 'Hi' } })).toMatchObject({ status: 404 });
+  }
+  expect(await answer(handler, 'POST', `${path}/messages`, { body: { content: 'Hi', agent: 'assistant' } })).toMatchObject({ status: 200 });
+  const limited = await serviceOf(testbed, { agents: ['other'] });
+  expect(await answer(limited, 'POST', `${path}/messages`, { body: { content: 'Hi', agent: 'assistant' } })).toMatchObject({ status: 403 });
+});
+
+test('the same key opens one session, and another body with it is refused', async () => {
+  await using testbed = await Testbed.open();
+  const handler = await service(testbed, []);
+  const headers = { 'idempotency-key': randomUUID() };
+  const open = (body: object) => answer<Json>(handler, 'POST', '/v1/sessions', { body, headers });
+  const first = await open({ agent: 'assistant', title: 'One' });
+  expect(first.status).toBe(201);
+  expect(await open({ title: 'One', agent: 'assistant' })).toMatchObject({ status: 200, body: { sessionId: first.body['sessionId'] } });
+  expect(await open({ agent: 'assistant', title: 'Two' })).toMatchObject({ status: 422, body: { code: 'key_reused' } });
+  // The key of a session is not that of a run.
+  const run = await answer(handler, 'POST', '/v1/runs', { body: { agent: 'assistant', input: 'Q' }, headers });
+  expect(run).toMatchObject({ status: 422, body: { code: 'key_reused' } });
+});
+
+test('the session of another principal is unknown in every route', async () => {
+  await using testbed = await Testbed.open();
+  const ada = await service(testbed, [], { caller: { principal: { tenant: 'acme', user: 'ada' } } });
+  const id = randomUUID();
+  expect(await answer(ada, 'POST', '/v1/sessions', { body: { agent: 'assistant', id } })).toMatchObject({ status: 201 });
+  const bob = await serviceOf(testbed, { principal: { tenant: 'acme', user: 'bob' } });
+  expect(await answer(bob, 'POST', '/v1/sessions', { body: { agent: 'assistant', id } })).toMatchObject({ status: 409 });
+  const headers = { 'idempotency-key': 'k' };
+  expect(await answer(bob, 'POST', '/v1/sessions', { body: { agent: 'assistant', id }, headers })).toMatchObject({ status: 409 });
+  const requests: [string, string, object?][] = [
+    ['GET', ''],
+    ['GET', '/save'],
+    ['GET', '/turns/1'],
+    ['GET', '/turns/newest'],
+    ['POST', '/messages', { content: 'x' }],
+    ['POST', '/messages', { content: 'x', agent: 'assistant' }],
+    ['POST', '/ask', { content: 'x' }],
+    ['POST', '/ask', { content: 'x', agent: 'assistant' }],
+    ['POST', '/interrupt'],
+    ['POST', '/reset'],
+    ['POST', '/refresh'],
+    ['POST', '/close'],
+    ['POST', '/limits', { limits: { turns: 50 } }],
+  ];
+  for (const [method, route, body] of requests) {
+    const { status, body: problem } = await answer(bob, method, `/v1/sessions/${id}${route}`, body === undefined ? {} : { body });
+    expect([method, route, status, problem.code]).toEqual([method, route, 404, 'run_not_found']);
+  }
+});
