@@ -1,9 +1,10 @@
 import type { StreamItem } from '../../../../client/stream/stream-item.ts';
-import { untilExpiry } from '../../../auth/until-expiry.ts';
 import { RequestError } from '../../../problems/request-error.ts';
 import type { RouteRequest } from '../../../routing/route.ts';
 import { eventStream, type StreamMessage } from '../../../sse/event-stream.ts';
+import { openStream } from '../../../sse/open-stream.ts';
 import { type OpenaiError, openaiErrorOf } from '../errors/error-body.ts';
+import { runHeaders } from './run-headers.ts';
 
 /** Turns the stream of a run into the messages of a protocol. */
 export interface StreamEncoder {
@@ -17,17 +18,23 @@ export interface StreamEncoder {
 
 type StreamedRequest = Pick<RouteRequest<unknown, unknown, unknown>, 'client' | 'caller' | 'signal' | 'settings' | 'raw'>;
 
-/** Returns the response with the stream of a run, from its beginning. A reader that goes ends nothing. */
-export function streamedResponse(
-  runId: string,
+/**
+ * Returns the response with the stream of a run, from its beginning. A reader that goes ends nothing. `prepare` finds the run, once the
+ * caller may have a stream: a start that no one can read would be repeated.
+ */
+export async function streamedResponse(
   request: StreamedRequest,
-  encoder: StreamEncoder,
-  headers: Record<string, string>,
-): Response {
-  const ended = new AbortController();
-  const signal = untilExpiry(request.caller, AbortSignal.any([request.signal, ended.signal]));
-  const items = request.client.handle(runId).stream({ signal });
-  return eventStream(messagesOf(items, encoder, request), { closed: () => ended.abort(), headers });
+  prepare: () => Promise<{ runId: string; encoder: StreamEncoder }>,
+): Promise<Response> {
+  const { signal, closed } = openStream(request);
+  try {
+    const { runId, encoder } = await prepare();
+    const items = request.client.handle(runId).stream({ signal });
+    return eventStream(messagesOf(items, encoder, request), { closed, headers: runHeaders(runId), breaksIfCut: true });
+  } catch (error) {
+    closed();
+    throw error;
+  }
 }
 
 async function* messagesOf(
@@ -42,7 +49,7 @@ async function* messagesOf(
   } catch (error) {
     const told = settings.closing.aborted ? shuttingDown() : error;
     const path = new URL(raw.url).pathname;
-    yield* encoder.fail(openaiErrorOf(told, { method: raw.method, path }, report).error);
+    yield* encoder.fail(openaiErrorOf(told, { method: raw.method, path }, notReported).error);
   }
 }
 
@@ -50,6 +57,7 @@ function shuttingDown(): RequestError {
   return new RequestError('shutting_down', 'The process of the service is about to end, and the run goes on: send the request again');
 }
 
-function report(): void {
-  // The occurrence is told to the caller by its id; streams that break are part of the day.
+/** A stream that breaks is told to its reader alone, who comes back. */
+function notReported(): void {
+  // As said above.
 }

@@ -11,7 +11,7 @@ import { agentOfModel, holdsAnswers } from '../starting/model-agent.ts';
 import { startAgent } from '../starting/start-agent.ts';
 import { chatFormat, chatSettings, readChatBody } from './chat-body.ts';
 import { chatEncoder } from './chat-encoder.ts';
-import { completionOf } from './completion.ts';
+import { type CompletionFacts, completionOf } from './completion.ts';
 
 const ID = 'createChatCompletion';
 
@@ -24,6 +24,7 @@ export const chatRoute = defineRoute(
     tag: 'agents',
     summary: 'Answer a conversation with an agent',
     scope: 'runs:write',
+    counts: 'starts',
     body: jsonObject,
     idempotencyKey: 'The same key with the same body is the same run.',
     responses: { 200: { description: 'The completion, or its chunks.', schema: jsonObject } },
@@ -34,24 +35,29 @@ export const chatRoute = defineRoute(
     const agent = agentOfModel(request.settings, request.caller, body.model);
     const format = chatFormat(body);
     requireFormat(agent, format, 'response_format');
-    const { runId, createdAt } = await startAgent(request, {
-      route: ID,
-      body: given,
-      agent,
-      opening: conversationOf(itemsOfMessages(body.messages)),
-      settings: chatSettings(body),
-      parameters: { metadata: body.metadata },
-    });
-    const facts = { runId, agent: body.model, createdAt };
-    const headers = runHeaders(runId);
+    const start = async (): Promise<CompletionFacts> => {
+      const { runId, createdAt } = await startAgent(request, {
+        route: ID,
+        body: given,
+        agent,
+        opening: conversationOf(itemsOfMessages(body.messages)),
+        settings: chatSettings(body),
+        parameters: { metadata: body.metadata },
+      });
+      return { runId, agent: body.model, createdAt };
+    };
     if (body.stream) {
       const answerAlone = format.type !== 'text' || holdsAnswers(agent);
-      const includeUsage = body.stream_options.include_usage ?? false;
-      return streamedResponse(runId, request, chatEncoder(facts, { includeUsage, answerAlone }), headers);
+      const options = { includeUsage: body.stream_options.include_usage ?? false, answerAlone };
+      return streamedResponse(request, async () => {
+        const facts = await start();
+        return { runId: facts.runId, encoder: chatEncoder(facts, options) };
+      });
     }
-    const handle = request.client.handle(runId);
+    const facts = await start();
+    const handle = request.client.handle(facts.runId);
     const result = await awaitResult(handle, { ...request, steps: true });
     if (result === undefined) throw await stillGoing(handle, request);
-    return { status: 200, headers, body: completionOf(facts, result, result.steps?.at(-1)?.finishReason) };
+    return { status: 200, headers: runHeaders(facts.runId), body: completionOf(facts, result, result.steps?.at(-1)?.finishReason) };
   },
 );

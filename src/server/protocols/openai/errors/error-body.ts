@@ -19,16 +19,12 @@ export interface OpenaiErrorResponse {
 }
 
 /** The codes of the protocol for errors that it knows under another name. */
-const CODES: Partial<Record<ErrorCode, string>> = {
-  unauthenticated: 'invalid_api_key',
-  too_many_requests: 'rate_limit_exceeded',
-  too_many_requests: 'rate_limit_exceeded',
-};
+const CODES: Partial<Record<ErrorCode, string>> = { unauthenticated: 'invalid_api_key', too_many_requests: 'rate_limit_exceeded' };
 
 /** Refusals with a status by which the package would send the request again, and would be refused again. */
 const STATUS_OF_CONFLICT = 409;
 
-/** Returns the error of the protocol for any thrown value. Whatever is not for the caller is reported to the operator. */
+/** Returns the error of the protocol for any thrown value. One that is not for the caller is reported to the operator. */
 export function openaiErrorOf(error: unknown, request: { method: string; path: string }, report: ReportError): OpenaiErrorResponse {
   const { problem, headers } = problemOf(error, request, report);
   const openai: OpenaiParts = error instanceof OpenaiRefusal ? error.openai : {};

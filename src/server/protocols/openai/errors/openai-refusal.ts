@@ -34,7 +34,7 @@ export function invalidValue(param: string, why: string): OpenaiRefusal {
 /** Refuses a model that the service does not have. */
 export function modelNotFound(model: string): OpenaiRefusal {
   const message = `The model "${model}" does not exist: "GET /v1/models" lists the agents of the service`;
-  return new OpenaiRefusal('unknown_agent', message, { param: 'model', code: 'model_not_found', status: 404 });
+  return new OpenaiRefusal('agent_not_found', message, { param: 'model', code: 'model_not_found' });
 }
 
 /** The header by which a client is told that it must not send the request again by itself. */

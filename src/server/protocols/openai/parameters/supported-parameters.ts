@@ -4,11 +4,11 @@ import { OpenaiRefusal, unsupported } from '../errors/openai-refusal.ts';
 
 /** The parameters of a route. `null` counts as absent everywhere. */
 export interface ParameterTable {
-  /** Those that the service reads. */
+  /** Read by the service. */
   own: readonly string[];
-  /** Those that change nothing here, such as hints for caches. */
+  /** Accepted, and without effect here, such as hints for caches. */
   withoutEffect: readonly string[];
-  /** Those that the service does not support: they may have the value that they have anyway. Without one they are always refused. */
+  /** Not supported: each may have one of the values that it has anyway. Without any, it is always refused. */
   others: Readonly<Record<string, readonly JsonValue[]>>;
 }
 

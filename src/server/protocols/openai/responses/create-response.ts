@@ -11,7 +11,7 @@ import { requireFormat } from '../parameters/answer-format.ts';
 import { agentOfModel, holdsAnswers } from '../starting/model-agent.ts';
 import { type AgentStart, startAgent } from '../starting/start-agent.ts';
 import { readResponse } from './read-response.ts';
-import { responseBody } from './response-body.ts';
+import { responseBody, type ResponseFacts } from './response-body.ts';
 import { responseEncoder } from './response-encoder.ts';
 import { readResponseRequest, repeatedParameters, responseFormat, type ResponseRequest, responseSettings } from './response-request.ts';
 
@@ -26,6 +26,7 @@ export const createResponseRoute = defineRoute(
     tag: 'agents',
     summary: 'Answer with an agent',
     scope: 'runs:write',
+    counts: 'starts',
     body: jsonObject,
     idempotencyKey: 'The same key with the same body is the same run.',
     responses: { 200: { description: 'The response, or its events.', schema: jsonObject } },
@@ -35,22 +36,31 @@ export const createResponseRoute = defineRoute(
     const body = readResponseRequest(given);
     const agent = agentOfModel(request.settings, request.caller, body.model);
     requireFormat(agent, responseFormat(body), 'text.format');
-    const { runId, createdAt, parameters } = await started(body, () =>
-      startAgent(request, {
-        route: ID,
-        body: given,
-        agent,
-        opening: openingOf(body),
-        settings: responseSettings(body),
-        maxToolCalls: body.max_tool_calls,
-        parameters: repeatedParameters(body),
-      }),
-    );
-    const facts = { runId, agent: body.model, createdAt, parameters };
-    const headers = runHeaders(runId);
-    if (body.stream) return streamedResponse(runId, request, responseEncoder(facts, { holdsAnswers: holdsAnswers(agent) }), headers);
+    const opening = openingOf(body);
+    const start = async (): Promise<ResponseFacts> => {
+      const { runId, createdAt, parameters } = await started(body, () =>
+        startAgent(request, {
+          route: ID,
+          body: given,
+          agent,
+          opening,
+          settings: responseSettings(body),
+          maxToolCalls: body.max_tool_calls,
+          parameters: repeatedParameters(body),
+        }),
+      );
+      return { runId, agent: body.model, createdAt, parameters };
+    };
+    if (body.stream) {
+      return streamedResponse(request, async () => {
+        const facts = await start();
+        return { runId: facts.runId, encoder: responseEncoder(facts, { holdsAnswers: holdsAnswers(agent) }) };
+      });
+    }
+    const facts = await start();
+    const headers = runHeaders(facts.runId);
     if (body.background) return { status: 200, headers, body: responseBody(facts, []) };
-    const handle = request.client.handle(runId);
+    const handle = request.client.handle(facts.runId);
     const result = await awaitResult(handle, request);
     return { status: 200, headers, body: await readResponse(handle, facts, result) };
   },
@@ -74,8 +84,8 @@ async function started<Outcome>({ previous_response_id: previous }: ResponseRequ
   } catch (error) {
     const code = errorCode(error);
     if (previous === undefined || (code !== 'run_not_found' && code !== 'run_open')) throw error;
-    const why = code === 'run_open' ? 'it is still in progress' : 'there is none of that id for this caller';
+    const why = code === 'run_open' ? 'it is still in progress' : 'this caller has none of that id';
     const openai = { param: 'previous_response_id', code: code === 'run_open' ? 'response_in_progress' : 'previous_response_not_found' };
-    throw new OpenaiRefusal(code, `The response "${previous}" cannot be gone on with: ${why}`, openai, { cause: error });
+    throw new OpenaiRefusal(code, `The earlier response cannot be gone on with: ${why}`, openai, { cause: error });
   }
 }

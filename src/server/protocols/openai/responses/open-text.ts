@@ -61,7 +61,7 @@ export class OpenText {
     ];
   }
 
-  /** Adds text that has arrived before its event. Whatever is too long to be numbered waits for the event. */
+  /** Adds text that has arrived before its event. Text that is too long to be numbered waits for the event. */
   addLive(text: string): Piece[] {
     return this.add(text.slice(0, Math.max(0, MOST_TEXT_UNITS - this.#text.length)));
   }

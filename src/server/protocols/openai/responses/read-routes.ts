@@ -36,15 +36,17 @@ const retrieve = defineRoute(
   async ({ params: { runId }, query: { stream = false, starting_after: after }, ...request }) => {
     if (!stream && after !== undefined) throw unsupported('starting_after', 'it needs "stream"');
     const place = placeAfter(after);
-    const { hasEnded, ...facts } = await readResponseFacts(request.client, runId);
-    const agent = request.settings.agents.find(({ name }) => name === facts.agent) ?? facts.agent;
-    const headers = runHeaders(runId);
     if (stream) {
-      return streamedResponse(runId, request, responseEncoder(facts, { after: place, holdsAnswers: holdsAnswers(agent) }), headers);
+      return streamedResponse(request, async () => {
+        const { hasEnded: _, ...facts } = await readResponseFacts(request.client, runId);
+        const agent = request.settings.agents.find(({ name }) => name === facts.agent) ?? facts.agent;
+        return { runId, encoder: responseEncoder(facts, { after: place, holdsAnswers: holdsAnswers(agent) }) };
+      });
     }
+    const { hasEnded, ...facts } = await readResponseFacts(request.client, runId);
     const handle = request.client.handle(runId);
     const result = hasEnded ? await handle.result() : undefined;
-    return { status: 200, headers, body: await readResponse(handle, facts, result) };
+    return { status: 200, headers: runHeaders(runId), body: await readResponse(handle, facts, result) };
   },
 );
 

@@ -18,7 +18,7 @@ export function responseEncoder(facts: ResponseFacts, options: ResponseEventOpti
     begin: () => messages(events.begin()),
     take: (item) => messages(events.take(item)),
     end: () => [],
-    // It has the number of the event before: whoever comes back misses nothing.
+    // It has the number of the event before: a reader that comes back misses nothing.
     fail: ({ code, message, param }) => [
       { event: 'error', data: JSON.stringify({ type: 'error', code, message, param, sequence_number: last }) },
     ],

@@ -92,7 +92,7 @@ export class ResponseEvents {
   }
 
   *#delta(eventId: string, delta: (StreamItem & { type: 'delta' })['delta']): Generator<WireEvent> {
-    // The event brings whatever is missing.
+    // The event brings what is missing.
     if (this.#hasGap || (delta.type !== 'text' && delta.type !== 'reasoning')) return;
     yield* this.#resolve('commentary');
     const kind = delta.type === 'text' ? 'message' : 'reasoning';
@@ -176,7 +176,7 @@ export class ResponseEvents {
     return item;
   }
 
-  /** Returns the message of an event: the one that the reader had begun, or one behind whatever it had begun in its place. */
+  /** Returns the message of an event: the one that the reader had begun, or one behind the item that it had begun in its place. */
   #openedInOrder(eventId: string, text: string): OpenText {
     const { here } = this.#numbering;
     if (here === undefined) return this.#opened('message', eventId);

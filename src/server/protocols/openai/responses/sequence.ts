@@ -21,7 +21,7 @@ const PROVISIONAL = 2 ** 9;
 const GROUPS = 2 ** 14;
 const UNITS = 2 ** 16;
 
-/** The most units of a text. Whatever is beyond them is one piece. */
+/** The most units of a text. The rest of a longer one is one piece. */
 export const MOST_TEXT_UNITS = UNITS - 16;
 
 /** The first unit of a part. Those before are of the response itself. */
