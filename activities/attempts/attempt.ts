@@ -30,6 +30,8 @@ export interface AttemptOptions {
   interruptibleBy?: string;
   /** The details of periodic heartbeats until `beat` sets others. */
   details?: () => unknown;
+  /** True if heartbeats must not be sent more often than that, because the worker would let them through. */
+  isPaced?: boolean;
 }
 
 /**
@@ -39,7 +41,7 @@ export interface AttemptOptions {
  */
 export async function attempt<Result>(
   aborts: AbortRegistry,
-  { heartbeatMs, interruptibleBy, details = () => undefined }: AttemptOptions,
+  { heartbeatMs, interruptibleBy, details = () => undefined, isPaced = false }: AttemptOptions,
   work: (attempt: Attempt) => Promise<Result>,
 ): Promise<Result> {
   const { isLocal, heartbeatTimeoutMs } = activityInfo();
@@ -52,9 +54,10 @@ export async function attempt<Result>(
   else serverSignal.addEventListener('abort', forwardAbort, { once: true });
   // A tool may need heartbeats more often than the worker's default.
   const everyMs = Math.max(1, Math.min(heartbeatMs, (heartbeatTimeoutMs ?? Infinity) / MISSED_HEARTBEATS));
-  const heartbeats = new Heartbeats(everyMs, details);
+  const heartbeats = new Heartbeats({ everyMs, details, isPaced });
+  let hasFailed = true;
   try {
-    return await work({
+    const result = await work({
       signal,
       throwIfAborted: () => signal.throwIfAborted(),
       abort: (reason) => controller.abort(reason),
@@ -62,8 +65,10 @@ export async function attempt<Result>(
       heartbeat: (newDetails) => heartbeats.send(newDetails),
       stream: (newDetails) => heartbeats.sendStream(newDetails),
     });
+    hasFailed = false;
+    return result;
   } finally {
-    heartbeats.stop();
+    heartbeats.stop(hasFailed);
     serverSignal.removeEventListener('abort', forwardAbort);
     release();
   }

@@ -11,7 +11,7 @@ import type { Principal } from '../../src/core/domain/run/principal.ts';
 import { isInstance, memberOf } from '../../src/core/domain/errors/thrown.ts';
 import { MAX_LOCAL_TIMEOUT_MS } from '../../src/core/domain/agent/tool-policy.ts';
 import { attemptsText, resultText } from '../../src/core/domain/content/tool-text.ts';
-import { spill } from '../../src/payload-store/spill.ts';
+import { spill } from '../../src/stores/payload-store/spill.ts';
 import { type CallArgumentsQuestion, QUERIES, type RunToolInput, type RunToolOutput } from '../../src/core/protocol.ts';
 import { attempt, type Attempt } from '../attempts/attempt.ts';
 import { callArguments } from './call-arguments.ts';
@@ -61,7 +61,9 @@ async function runTool(runtime: ActivityRuntime, input: RunToolInput): Promise<R
   const tool = findTool(runtime, input, name);
   if (tool === undefined) throw runtime.registry.missingTool(input, name, input.mcp?.server);
   requireHooks(runtime, input.hooks ?? []);
-  const output = await attempt(runtime.aborts, { heartbeatMs: runtime.heartbeatMs, details: lastDetails }, async (current) => {
+  const { aborts, heartbeatMs, streams } = runtime;
+  const options = { heartbeatMs, details: lastDetails, isPaced: streams?.usesHeartbeats === true };
+  const output = await attempt(aborts, options, async (current) => {
     // Heartbeats continue meanwhile: a slow answer of the run, or reopening a resource, may take longer than the
     // heartbeat timeout, and a call that the server has timed out must not begin.
     const args = await argumentsOf(runtime, input);

@@ -1,6 +1,8 @@
 import { type Context, Hono } from 'hono';
 import type { LonghaulClient } from '../client/longhaul-client.ts';
+import { corsAnswer } from './cors/cors.ts';
 import { identifyCaller } from './identify-caller.ts';
+import { mcpRoute } from './protocols/mcp/mcp-route.ts';
 import { problemOf, type ReportError } from './problems/problem-of.ts';
 import { RequestError } from './problems/request-error.ts';
 import { ROUTES } from './routes/all-routes.ts';
@@ -24,13 +26,17 @@ export type Handler = (request: Request) => Promise<Response>;
  */
 export function createHandler(client: LonghaulClient, options: HandlerOptions = {}): Handler {
   const settings = settingsOf(options);
-  const { authenticate, onError = printError } = options;
+  const { cors = {}, onError = printError } = options;
   const app = new Hono<ServerEnv>();
   // Also for a request that no route takes.
   app.use('*', async (context, next) => {
+    const { headers, isPreflight } = corsAnswer(context.req.raw, cors);
+    if (isPreflight) return new Response(null, { status: 204, headers });
     await next();
+    for (const [name, value] of Object.entries(headers)) context.res.headers.set(name, value);
     context.res.headers.set('cache-control', 'no-store');
     context.res.headers.set('x-content-type-options', 'nosniff');
+    return undefined;
   });
   app.onError((error, context) => responseOf(error, context, onError));
   app.notFound((context) => responseOf(notFound(app, context), context, onError));
@@ -38,8 +44,8 @@ export function createHandler(client: LonghaulClient, options: HandlerOptions = 
   // The only routes without credentials. Everything below this line has a caller.
   const open = stateRoutes(client);
   mountRoutes(api, [...open, openapiRoute([...ROUTES, ...open])], settings);
-  api.use('*', identifyCaller(client, authenticate));
-  mountRoutes(api, ROUTES, settings);
+  api.use('*', identifyCaller(client, settings));
+  mountRoutes(api, [...ROUTES, mcpRoute(settings.agents, onError)], settings);
   return async (request) => {
     try {
       return await app.fetch(request);

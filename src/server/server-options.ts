@@ -2,27 +2,48 @@ import type { AnyAgent } from '../define/agent-definition.ts';
 import { requireKnown } from '../define/options/option-checks.ts';
 import type { AnyProgram } from '../define/program/program-definition.ts';
 import { UsageError } from '../core/domain/errors/error.ts';
-import type { Authenticate } from './auth/caller.ts';
+import { anyOf } from './auth/any-of.ts';
+import { type Authenticate, type Caller, SCOPES } from './auth/caller.ts';
+import { refuseForeignPages } from './auth/loopback.ts';
+import { RunTokens } from './auth/run-tokens/run-tokens.ts';
+import { checkCorsOptions, type CorsOptions } from './cors/cors.ts';
+import type { CallerLimitOptions } from './limits/caller-limit-options.ts';
+import { CallerLimits } from './limits/caller-limits.ts';
+import { type McpOptions, mcpSettings } from './protocols/mcp/mcp-options.ts';
+import type { ChatSessions } from './protocols/ai-sdk/chat-options.ts';
 import type { ReportError } from './problems/problem-of.ts';
 import type { ReadinessCheck, ServerSettings } from './server-settings.ts';
 
 /** The options of the HTTP service. */
 export interface HandlerOptions {
   /**
-   * Verifies each request. Without it every request is that of an operator, who may do everything: only for a service that nothing but
-   * this machine reaches.
+   * Verifies each request: `apiKeys(…)`, `jwt(…)`, several of them by `anyOf(…)`, or a function of yours. Without it every request is that
+   * of an operator, who may do everything, and requests of this machine alone are answered.
    */
   authenticate?: Authenticate;
+  /** The secrets of tokens for one run, of at least 32 bytes: the first one signs, all verify. Default: the service makes no tokens. */
+  tokenSecrets?: readonly string[];
+  /** The limits of each caller. Default: those of `CallerLimitOptions`. `false`: none. */
+  limits?: CallerLimitOptions | false;
+  /** The pages of other origins that may call the service. Default: none. */
+  cors?: CorsOptions;
   /** The agents that the service lists. It starts others as well, by their names, if workers have them. */
   agents?: readonly AnyAgent[];
   /** The programs that the service lists. It starts others as well. */
   programs?: readonly AnyProgram[];
+  /**
+   * Returns the options of the session that the first message of a chat of the AI SDK starts: limits, deps and so on. Default: those of
+   * `client.session`, which end a chat after 10 turns.
+   */
+  chats?: ChatSessions;
   /** The path before every route, such as `/api`. Default: none. */
   prefix?: string;
   /** Further parts that the service needs to be ready, by their names in `/readyz`. */
   checks?: Readonly<Record<string, ReadinessCheck>>;
   /** Aborted once the service is about to end: `/readyz` says so, and requests that wait are answered. */
   closing?: AbortSignal;
+  /** The MCP server at `/mcp`, whose tools are `agents`. */
+  mcp?: McpOptions;
   /** Receives the errors that callers are not told, with the id under which they are told that there was one. Default: standard error. */
   onError?: ReportError;
 }
@@ -30,21 +51,52 @@ export interface HandlerOptions {
 /** All options by name: the compiler reports one that is added to the type and missing here. */
 const OPTIONS: Record<keyof HandlerOptions, true> = {
   authenticate: true,
+  tokenSecrets: true,
+  limits: true,
+  cors: true,
   agents: true,
   programs: true,
+  chats: true,
   prefix: true,
   checks: true,
   closing: true,
+  mcp: true,
   onError: true,
 };
+
+/** The caller of a service that asks for no credentials. */
+const OPERATOR: Caller = { id: 'operator', scopes: SCOPES };
+
+/** Returns the verification of requests. Without one of the operator's, pages of other sites are refused, which a browser may let call this machine. */
+function authenticateAll(given: Authenticate | undefined, tokens: RunTokens | undefined, { origins = [] }: CorsOptions): Authenticate {
+  if (given !== undefined) return tokens === undefined ? given : anyOf(tokens.authenticate, given);
+  return async (request) => {
+    refuseForeignPages(request, origins);
+    return (await tokens?.authenticate(request)) ?? OPERATOR;
+  };
+}
 
 /** Returns the settings of the routes. Throws a UsageError for unknown options, and for a prefix that is no path. */
 export function settingsOf(options: HandlerOptions): ServerSettings {
   requireKnown('the handler', options, Object.keys(OPTIONS));
-  const { prefix = '', agents = [], programs = [], checks = {}, closing = new AbortController().signal } = options;
+  const { prefix = '', agents = [], programs = [], chats, checks = {}, closing = new AbortController().signal, mcp = {} } = options;
   const path = prefix.replace(/\/+$/, '');
   if (path !== '' && !/^(?:\/[\w.~-]+)+$/.test(path)) {
     throw new UsageError(`the handler: "prefix" is ${JSON.stringify(prefix)}: write a path, such as "/api"`);
   }
-  return { prefix: path, agents, programs, checks, closing };
+  const { authenticate, tokenSecrets, limits = {}, cors = {} } = options;
+  checkCorsOptions(cors);
+  const tokens = tokenSecrets === undefined ? undefined : new RunTokens({ secrets: tokenSecrets });
+  return {
+    prefix: path,
+    agents,
+    programs,
+    ...(chats === undefined ? {} : { chats }),
+    checks,
+    closing,
+    mcp: mcpSettings(mcp),
+    tokens,
+    limits: limits === false ? undefined : new CallerLimits(limits),
+    authenticate: authenticateAll(authenticate, tokens, cors),
+  };
 }

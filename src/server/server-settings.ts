@@ -1,5 +1,10 @@
 import type { AnyAgent } from '../define/agent-definition.ts';
+import type { Authenticate } from './auth/caller.ts';
+import type { RunTokens } from './auth/run-tokens/run-tokens.ts';
+import type { CallerLimits } from './limits/caller-limits.ts';
 import type { AnyProgram } from '../define/program/program-definition.ts';
+import type { McpSettings } from './protocols/mcp/mcp-options.ts';
+import type { ChatSessions } from './protocols/ai-sdk/chat-options.ts';
 
 /** A check of a part that the service needs, such as a sink of streams. Rejects if the part is not usable. */
 export type ReadinessCheck = () => Promise<void> | void;
@@ -10,8 +15,18 @@ export interface ServerSettings {
   prefix: string;
   agents: readonly AnyAgent[];
   programs: readonly AnyProgram[];
+  /** Returns the options of the session of a chat. */
+  chats?: ChatSessions;
   /** Further parts that the service needs to be ready, by their names. */
   checks: Readonly<Record<string, ReadinessCheck>>;
+  /** Verifies a request. */
+  authenticate: Authenticate;
+  /** The limits of callers. Undefined: there are none. */
+  limits: CallerLimits | undefined;
+  /** Makes tokens for one run. Undefined: the operator has given no secret for them. */
+  tokens: RunTokens | undefined;
   /** Aborted once the service is about to end: it is not ready any more, and waits end early. */
   closing: AbortSignal;
+  /** The bounds of the MCP server. */
+  mcp: McpSettings;
 }

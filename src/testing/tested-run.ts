@@ -14,8 +14,9 @@ import type { DefaultOutput, RunResult } from '../core/domain/run/result.ts';
 import type { RunOpening } from '../core/domain/run/opening.ts';
 import type { StepResult } from '../core/domain/record/step.ts';
 import type { MemoryStore } from '../memory/memory-store.ts';
-import type { PayloadStore } from '../payload-store/payload-store.ts';
+import type { PayloadStore } from '../stores/payload-store/payload-store.ts';
 import type { SecretSource } from '../secrets/secret-source.ts';
+import type { StreamSink } from '../streams/stream-sink.ts';
 import type { Decide } from './decisions.ts';
 import type { EffectsLedger } from './effects-ledger.ts';
 import type { Principal } from '../core/domain/run/principal.ts';
@@ -54,6 +55,8 @@ export interface TestCircumstances {
   notify?: NotifyWaiting;
   /** Receives a notice when the run has ended, as on a worker. */
   notifyEnded?: NotifyEnded;
+  /** Carries the live output of the run, as on a worker. */
+  streams?: StreamSink;
   /** Whom the run acts for. */
   principal?: Principal;
   /** Overrides limits of the agent. */

@@ -105,7 +105,7 @@ test('a request that is not verified is refused before anything is told about th
   const handler = await checkedHandler(clientWithRun({}), { authenticate: () => undefined });
   for (const path of ['/v1/runs/r', '/v1/runs', '/v1/nothing']) {
     const { status, body, headers } = await answer(handler, 'GET', path);
-    expect([status, body.code, headers.get('www-authenticate')]).toEqual([401, 'unauthenticated', 'Bearer']);
+    expect([status, body.code, headers.get('www-authenticate')]).toEqual([401, 'unauthenticated', 'Bearer realm="longhaul"']);
   }
   expect((await answer(handler, 'GET', '/livez')).status).toBe(200);
 });
@@ -120,7 +120,7 @@ test('an error of the verification is no refusal of the caller', async () => {
     throw new Error('the key store is down');
   };
   const handler = await checkedHandler(clientWithRun({}), { authenticate, onError: () => undefined });
-  expect((await answer(handler, 'GET', '/v1/runs/r')).status).toBe(500);
+  expect((await answer(handler, 'GET', '/v1/runs/r')).status).toBe(503);
 });
 
 test('a caller for one run reaches that run alone', async () => {

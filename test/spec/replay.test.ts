@@ -150,7 +150,7 @@ describe('an unknown key', () => {
 describe('a suite', () => {
   it('is found by its exact name', () => {
     expect(findSuite('execution_context')).toBeDefined();
-    expect(findSuite('nous.runtime')?.withoutCounterpart).toHaveProperty(['stream.complete']);
+    expect(findSuite('nous.runtime')?.operations).toHaveProperty(['stream.complete']);
     for (const name of ['nous.something_new', 'nous.', 'axon.exceutor', 'Execution_context', 'constructor', '']) {
       expect(findSuite(name)).toBeUndefined();
     }

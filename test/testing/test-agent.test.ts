@@ -20,6 +20,8 @@ import {
   testAgent,
   together,
 } from '../../src/testing/index.ts';
+import { memoryStreams } from '../../src/streams/memory/memory-streams.ts';
+import { sinkContext } from '../streams/sink-context.ts';
 import { act, agentWith, toolThat } from './scenarios/scenario.ts';
 
 const refund = defineTool({
@@ -216,6 +218,20 @@ describe('a run in memory', () => {
     expect(tags).toEqual([['acme']]);
   });
 
+  test('a sink carries the pieces of answers, as on a worker', async () => {
+    const streams = memoryStreams();
+    const channel = streams.open(sinkContext('client'));
+    await testAgent(agent, { runId: 'streamed', input: 'Q', model: scriptedModel([say('hi', { chunks: 1 })]), streams });
+    const seen: unknown[] = [];
+    const enough = new AbortController();
+    for await (const read of channel.read('streamed', { signal: enough.signal })) {
+      if (read.type === 'entry') seen.push(read.entry);
+      if (seen.length === 2) enough.abort();
+    }
+    expect(seen).toMatchObject([{ type: 'attempt' }, { type: 'delta', index: 0, delta: { type: 'text', text: 'hi' } }]);
+    await channel.close();
+  });
+
   test('runs beside others', async () => {
     const runs = Array.from({ length: 20 }, (_, index) =>
       testAgent(agent, { input: `${index}`, model: scriptedModel([callTool('look'), say(`${index}`)]) }),
@@ -227,3 +243,21 @@ describe('a run in memory', () => {
 function toolOptions(name: string): { name: string; description: string; parameters: z.ZodObject; execute: () => string } {
   return { name, description: 'd', parameters: z.object({}), execute: () => 'done' };
 }
+
+test('a tool may emit data for readers, which a test does not have', async () => {
+  const emitting = defineTool({
+    name: 'emitting',
+    description: 'Emits',
+    parameters: z.object({ rows: z.number() }),
+    execute: ({ rows }, { emit }) => {
+      emit('rows', 'x'.repeat(rows));
+      return 'emitted';
+    },
+  });
+  const model = scriptedModel([together(callTool('emitting', { rows: 1 }), callTool('emitting', { rows: 40_000 })), say('done')]);
+  const { steps } = await testAgent(agentWith([emitting]), { input: 'Go', model });
+  expect(steps[0]?.toolCalls.map(({ isError, result }) => [isError, result])).toEqual([
+    [false, 'emitted'],
+    [true, expect.stringContaining('emit: the data "rows" is 40002 bytes of JSON, over 32000: emit a part of it')],
+  ]);
+});

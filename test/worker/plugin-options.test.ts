@@ -4,6 +4,7 @@ import { UsageError } from '../../src/core/domain/errors/error.ts';
 import { defineAgent, defineTool } from '../../src/index.ts';
 import { scriptedModel } from '../../src/testing/index.ts';
 import { connect, LonghaulClient } from '../../src/client/index.ts';
+import { fakeSink } from '../fakes/fake-sink.ts';
 import { createWorker, inMemory, LonghaulPlugin, type LonghaulPluginOptions } from '../../worker/index.ts';
 
 function pluginWith(options: object): LonghaulPlugin {
@@ -35,6 +36,20 @@ test('"embed" has to be a function, and needs a memory', () => {
   expect(() => pluginWith({ embed: [], memory: inMemory() })).toThrow('the worker: "embed" is []: write a function');
   expect(() => pluginWith({ embed: async () => [[1]] })).toThrow('the worker has "embed" but no "memory"');
   expect(pluginWith({ embed: async () => [[1]], memory: inMemory() })).toBeInstanceOf(LonghaulPlugin);
+});
+
+test('"streams" has to be a sink', () => {
+  for (const bad of ['redis', {}, { name: 'mine' }]) expect(() => pluginWith({ streams: bad })).toThrow('the worker: "streams" is no sink');
+  expect(pluginWith({ streams: fakeSink() })).toBeInstanceOf(LonghaulPlugin);
+});
+
+test('heartbeats reach the server at the pace of the worker, or at that of its sink if that is faster', () => {
+  const throttle = (options: object): unknown =>
+    pluginWith({ heartbeatEvery: '5s', ...options }).configureWorker({ taskQueue: 't' }).maxHeartbeatThrottleInterval;
+  expect(throttle({})).toBe(5_000);
+  expect(throttle({ streams: fakeSink() })).toBe(5_000);
+  expect(throttle({ streams: { ...fakeSink(), heartbeatEveryMs: 500 } })).toBe(500);
+  expect(throttle({ streams: { ...fakeSink(), heartbeatEveryMs: 60_000 } })).toBe(5_000);
 });
 
 test.each(['archiveTimeout', 'heartbeatEvery'])('"%s" has to be a duration that a timer can hold', (name) => {

@@ -24,7 +24,7 @@ export interface AgentsModule extends ProgramParts {
   more: MoreOptions;
 }
 
-const MORE = ['secrets', 'authorize', 'notify', 'notifyEnded', 'prices'] as const;
+const MORE = ['secrets', 'authorize', 'notify', 'notifyEnded', 'prices', 'streams'] as const;
 
 /** Worker options that a module may export under their own names. */
 export type MoreOptions = Pick<CreateWorkerOptions, (typeof MORE)[number]>;

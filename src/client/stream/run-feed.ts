@@ -90,6 +90,11 @@ export class RunFeed {
     return this.#began;
   }
 
+  /** The place of the record at which the log begins. */
+  get began(): RecordPlace {
+    return this.#began;
+  }
+
   /** True once the log has its last entry. */
   get isOver(): boolean {
     return this.#isOver;

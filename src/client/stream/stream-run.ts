@@ -6,6 +6,7 @@ import type { FeedEntry } from './feed-log.ts';
 import { isResponse, PlaceInStream } from './place-in-stream.ts';
 import { recordEntries } from './record-entries.ts';
 import type { RecordPlace } from './record-pages.ts';
+import { ReplacedOutput } from './replaced-output.ts';
 import type { RunFeed } from './run-feed.ts';
 import type { RunFeeds } from './run-feeds.ts';
 import type { StreamItem } from './stream-item.ts';
@@ -41,6 +42,8 @@ class StreamReader {
   readonly #feed: RunFeed;
   readonly #from: StreamPlace;
   readonly #place: PlaceInStream;
+  /** Knows the events that this reader has read before the feed: a page may hold more than there was when the feed began. */
+  readonly #ahead = new ReplacedOutput();
 
   constructor(runId: string, feed: RunFeed, from: StreamPlace) {
     this.#runId = runId;
@@ -75,7 +78,7 @@ class StreamReader {
       position += 1;
       yield* this.#upTo(entry);
       if (entry.type === 'end' && this.#from.ended === tagOf(entry.executionId)) return;
-      yield* this.#place.take(entry, hasOutput(entry) ? replaced.offsetOf(entry.of) : undefined);
+      yield* this.#place.take(entry, hasOutput(entry) ? (replaced.offsetOf(entry.of) ?? this.#ahead.offsetOf(entry.of)) : undefined);
       if (entry.type === 'end') return;
     }
   }
@@ -95,7 +98,10 @@ class StreamReader {
       const at = { offset: this.#place.offset, step: this.#place.step };
       const stretch = await this.#feed.pages.shared(at);
       const entries = recordEntries(at, stretch);
-      for (const entry of entries) yield* this.#place.take(entry);
+      for (const entry of entries) {
+        if (entry.type === 'event' && entry.offset >= this.#feed.began.offset) this.#ahead.recorded(entry.offset, entry.event);
+        yield* this.#place.take(entry);
+      }
       if (entries.length === 0) return;
     }
   }

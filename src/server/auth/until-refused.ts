@@ -1,7 +1,7 @@
 import { isSame } from '../../core/domain/run/principal.ts';
 import { wrongCredentials } from './access/access-error.ts';
 import { hasScope } from './access/scopes.ts';
-import type { Authenticate, Caller } from './caller.ts';
+import type { Authenticate, Caller, Scope } from './caller.ts';
 import { untilExpiry } from './until-expiry.ts';
 
 /** The time after which the credentials of a stream are verified again. */
@@ -15,6 +15,8 @@ export interface OpenStream {
   caller: Caller;
   /** Aborted when the reader has gone, or the stream ends. */
   signal: AbortSignal;
+  /** The right that the caller needs. Default `runs:read`. */
+  scope?: Scope;
 }
 
 /**
@@ -22,14 +24,14 @@ export interface OpenStream {
  * accepted any more: they are verified again every 30 seconds, so that a revoked key reads no further. A verification that fails is no
  * refusal. The timers go on until `signal` is aborted: abort it when the stream ends. They do not keep the process alive.
  */
-export function untilRefused({ request, authenticate, caller, signal }: OpenStream): AbortSignal {
+export function untilRefused({ request, authenticate, caller, signal, scope = 'runs:read' }: OpenStream): AbortSignal {
   const refusal = new AbortController();
   const ended = AbortSignal.any([untilExpiry(caller, signal), refusal.signal]);
   if (ended.aborted) return ended;
   let timer: NodeJS.Timeout;
   const wait = (): void => void (timer = setTimeout(() => void verify(), AGAIN_MS).unref());
   const verify = async (): Promise<void> => {
-    if (!(await isStillAccepted(request, authenticate, caller))) refusal.abort(wrongCredentials());
+    if (!(await isStillAccepted(request, authenticate, caller, scope))) refusal.abort(wrongCredentials());
     else if (!ended.aborted) wait();
   };
   wait();
@@ -37,10 +39,10 @@ export function untilRefused({ request, authenticate, caller, signal }: OpenStre
   return ended;
 }
 
-async function isStillAccepted(request: Request, authenticate: Authenticate, before: Caller): Promise<boolean> {
+async function isStillAccepted(request: Request, authenticate: Authenticate, before: Caller, scope: Scope): Promise<boolean> {
   try {
     const now = await authenticate(request);
-    return now !== undefined && now.id === before.id && isSame(now.principal ?? {}, before.principal ?? {}) && hasScope(now, 'runs:read');
+    return now !== undefined && now.id === before.id && isSame(now.principal ?? {}, before.principal ?? {}) && hasScope(now, scope);
   } catch {
     return true;
   }

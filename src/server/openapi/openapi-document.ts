@@ -8,7 +8,7 @@ import { problem } from '../schemas/problem.ts';
 type Json = Record<string, unknown>;
 
 /** The refusals of every route that has a caller, and of every route that reads a body. */
-const OF_ALL: readonly ErrorCode[] = ['unauthenticated', 'forbidden', 'rate_limited', 'internal', 'server_unreachable'];
+const OF_ALL: readonly ErrorCode[] = ['unauthenticated', 'forbidden', 'too_many_requests', 'internal', 'server_unreachable'];
 const OF_BODIES: readonly ErrorCode[] = ['malformed_request', 'body_too_large', 'unsupported_media_type', 'invalid_request'];
 const OF_PUBLIC: readonly ErrorCode[] = ['malformed_request', 'internal'];
 const OF_PARAMETERS: readonly ErrorCode[] = ['invalid_request'];
@@ -19,6 +19,7 @@ const TAGS: Record<RouteTag, string> = {
   sessions: 'Conversations that stay open between answers.',
   programs: 'Programs: pipelines of steps, each run by a workflow.',
   agents: 'The agents that the service knows.',
+  users: 'The users whom runs act for.',
   server: 'The service itself.',
 };
 

@@ -35,7 +35,7 @@ export function httpStatusOf(code: ErrorCode): number {
 const TOLD = new Set<ErrorCode>(['busy', 'wait_timeout', 'shutting_down']);
 
 /** The seconds after which a caller may try again, by the code; otherwise `RETRY_AFTER_SECONDS`. */
-const SHORT_WAITS: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['busy', 'queue_full', 'rate_limited', 'shutting_down']);
+const SHORT_WAITS: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['busy', 'queue_full', 'too_many_requests', 'shutting_down']);
 const RETRY_AFTER_SECONDS = { short: 1, usual: 5 };
 
 /**
@@ -75,9 +75,12 @@ function detailOf(code: ErrorCode, error: unknown): string {
   return grpcCode(error) === undefined ? errorMessage(error) : ERROR_CODES[code].description;
 }
 
+/** The errors of the service that say what their response needs. Those of others may have `parts` of another kind. */
+const REFUSALS: ReadonlySet<unknown> = new Set(['RequestError', 'AccessError', 'TooManyRequestsError']);
+
 function partsOf(error: unknown): RefusalParts {
   const parts = memberOf(error, 'parts');
-  return typeof parts === 'object' && parts !== null && memberOf(error, 'name') === 'RequestError' ? parts : {};
+  return typeof parts === 'object' && parts !== null && REFUSALS.has(memberOf(error, 'name')) ? parts : {};
 }
 
 function retryAfter(code: ErrorCode, status: number, { retryAfterSeconds }: RefusalParts): Record<string, string> {

@@ -1,15 +1,13 @@
 import { z } from 'zod';
-import type { ProgramOptions } from '../../client/start/start-program.ts';
 import type { AnyProgram } from '../../define/program/program-definition.ts';
-import { requestDigest, runIdOfKey } from '../requests/idempotency-key.ts';
-import { requireScope, requireStartable } from '../routing/check-access.ts';
+import { requireStart } from '../auth/access/reach.ts';
+import { requireScope } from '../auth/access/scopes.ts';
 import { defineRoute, type Route } from '../routing/route.ts';
 import { component } from '../schemas/component.ts';
 import { jsonObject } from '../schemas/json.ts';
 import { runStarted, startProgramBody } from '../schemas/start-requests.ts';
-import { startOnce } from '../starting/start-once.ts';
-import { memoWith, requireOwnFields, searchAttributePairs } from '../starting/start-options.ts';
-import { START_PROBLEMS, started, startReply } from '../starting/start-reply.ts';
+import { START_PROBLEMS, started } from '../starting/start-reply.ts';
+import { startRequested } from '../starting/start-requested.ts';
 import { ok } from './route-parts.ts';
 
 const ID = 'startProgram';
@@ -45,39 +43,19 @@ const start = defineRoute(
     summary: 'Start a program',
     description: 'Its run is at `/v1/runs`, as that of an agent.',
     scope: 'runs:write',
+    counts: 'starts',
     body: startProgramBody,
     idempotencyKey: 'The same key with the same body is the same run: 201 at first, 200 for each repetition. With another body: 422.',
     responses: started(runStarted),
     problems: [...START_PROBLEMS, 'invalid_program'],
   },
-  async ({ body, caller, client, idempotencyKey, settings }) => {
-    const { program, runId: given, ifExists = 'fail', memo, searchAttributes, ...rest } = body;
-    requireStartable(caller, typeof program === 'string' ? program : program.name);
+  async (request) => {
+    const { body, caller, client } = request;
+    const { program } = body;
+    requireStart(caller, typeof program === 'string' ? program : undefined);
     // A document calls any tool that the workers have.
     if (typeof program !== 'string') requireScope(caller, 'admin');
-    requireOwnFields(caller, body);
-    const runId = given ?? (idempotencyKey === undefined ? undefined : runIdOfKey(caller.principal, idempotencyKey));
-    const digest = idempotencyKey === undefined ? undefined : requestDigest(ID, idempotencyKey, body);
-    const options = {
-      ...rest,
-      ...memoWith(memo, digest),
-      ...searchAttributePairs(searchAttributes),
-      ...(runId === undefined ? {} : { runId }),
-    } as ProgramOptions;
-    const startAs = async (choice: 'fail' | 'return' | 'restartFailed'): Promise<string> => {
-      const { runId: id } = await client.startProgram(program, { ...options, ifExists: choice });
-      return id;
-    };
-    const again = ifExists === 'fail' ? (digest === undefined ? undefined : 'return') : ifExists;
-    const outcome = await startOnce({
-      client: client.temporal,
-      runId,
-      isOfKey: given === undefined,
-      digest,
-      start: () => startAs('fail'),
-      existing: again === undefined ? undefined : () => startAs(again),
-    });
-    return startReply(outcome, `${settings.prefix}/v1/runs/`);
+    return startRequested(request, ID, ({ program: _, ...options }) => client.startProgram(program, options));
   },
 );
 

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
-import { untilExpiry } from '../auth/until-expiry.ts';
 import { defineRoute, type Route } from '../routing/route.ts';
 import { streamItem } from '../schemas/stream-items.ts';
+import { openStream } from '../sse/open-stream.ts';
 import { runStreamResponse } from '../sse/run-stream.ts';
 import { READ_PROBLEMS, runParams, sessionParams } from './route-parts.ts';
 
@@ -62,18 +62,17 @@ const streamSession = defineRoute(
   ({ params: { sessionId }, ...request }) => followed(sessionId, request),
 );
 
-type StreamRequest = Pick<Parameters<Route['answer']>[0], 'caller' | 'signal' | 'raw'> & {
+type StreamRequest = Pick<Parameters<Route['answer']>[0], 'caller' | 'signal' | 'raw' | 'settings'> & {
   query: z.output<typeof query>;
   client: LonghaulClient;
 };
 
-function followed(runId: string, { query: { cursor }, client, caller, signal, raw }: StreamRequest): Promise<Response> {
-  const ended = new AbortController();
-  const cut = untilExpiry(caller, AbortSignal.any([signal, ended.signal]));
-  return runStreamResponse(
-    (from, reading) => client.handle(runId).stream({ signal: reading, ...(from === undefined ? {} : { cursor: from }) }),
-    { cursor: raw.headers.get('last-event-id') ?? cursor, signal: cut, closed: () => ended.abort() },
-  );
+/** Opens the stream of a run for as long as the caller may read it. */
+async function followed(runId: string, { query: { cursor }, client, ...request }: StreamRequest): Promise<Response> {
+  return runStreamResponse((from, signal) => client.handle(runId).stream({ signal, ...(from === undefined ? {} : { cursor: from }) }), {
+    cursor: request.raw.headers.get('last-event-id') ?? cursor,
+    ...openStream(request),
+  });
 }
 
 /** The routes of streams. */

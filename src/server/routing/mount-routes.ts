@@ -1,7 +1,9 @@
 import type { Context, Hono } from 'hono';
 import type { ServerEnv } from '../server-env.ts';
 import type { ServerSettings } from '../server-settings.ts';
-import { requireRunOfCaller, requireScope } from './check-access.ts';
+import { requireRun } from '../auth/access/reach.ts';
+import { requireScope } from '../auth/access/scopes.ts';
+import { requireAdmission } from '../limits/admission.ts';
 import { readParams, readRequest } from './check-request.ts';
 import type { Reply, Route } from './route.ts';
 
@@ -14,13 +16,12 @@ export function mountRoutes(app: Hono<ServerEnv>, routes: readonly Route[], sett
 }
 
 async function answerTo(route: Route, context: Context<ServerEnv>, settings: ServerSettings): Promise<Reply> {
-  const { scope } = route.definition;
-  const params = readParams(route, context);
+  const { scope, counts } = route.definition;
   const { caller, client } = context.var;
-  if (scope !== 'public') {
-    requireScope(caller, scope);
-    requireRunOfCaller(caller, params);
-  }
+  if (scope !== 'public') requireScope(caller, scope);
+  const params = readParams(route, context);
+  if (scope !== 'public') requireRun(caller, runIn(params));
+  if (counts === 'starts' && settings.limits !== undefined) requireAdmission(settings.limits.start(caller));
   const read = await readRequest(route, context);
   const { raw } = context.req;
   return route.answer({
@@ -35,6 +36,14 @@ async function answerTo(route: Route, context: Context<ServerEnv>, settings: Ser
       return AbortSignal.any([raw.signal, settings.closing]);
     },
   });
+}
+
+/** Returns the id of the run that a request is about. A session is a run, too. Undefined for a request about more than one run. */
+function runIn(params: unknown): string | undefined {
+  if (typeof params !== 'object' || params === null) return undefined;
+  const { runId, sessionId } = params as Partial<Record<string, unknown>>;
+  const id = runId ?? sessionId;
+  return typeof id === 'string' ? id : undefined;
 }
 
 function responseTo(reply: Reply): Response {

@@ -33,6 +33,8 @@ export interface RouteDefinition<Params extends Parameters, Query extends Parame
   description?: string;
   /** The right that a caller needs. `public`: none, and no credentials either. */
   scope: Scope | 'public';
+  /** The limit of the caller that a request counts for, beside that of requests. */
+  counts?: 'starts';
   params?: Params;
   query?: Query;
   body?: Body;
@@ -46,7 +48,7 @@ export interface RouteDefinition<Params extends Parameters, Query extends Parame
 }
 
 /** The groups of routes in the document. */
-export type RouteTag = 'runs' | 'approvals' | 'sessions' | 'programs' | 'agents' | 'server';
+export type RouteTag = 'runs' | 'approvals' | 'sessions' | 'programs' | 'agents' | 'users' | 'server';
 
 /** A request that fits its route. */
 export interface RouteRequest<Params, Query, Body> {

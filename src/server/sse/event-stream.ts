@@ -28,6 +28,8 @@ export interface EventStreamOptions {
   headers?: Record<string, string>;
   /** The milliseconds between two comments. */
   commentMs?: number;
+  /** True: a client of this protocol takes a connection that is closed for the end, and one that breaks for a cut. */
+  breaksIfCut?: boolean;
 }
 
 /**
@@ -35,7 +37,7 @@ export interface EventStreamOptions {
  * does not read holds back one message, and the source decides what it misses. If the source fails, the connection is cut without an end.
  */
 export function eventStream(messages: AsyncGenerator<StreamMessage>, options: EventStreamOptions = {}): Response {
-  const { closed = () => undefined, headers = {}, commentMs = COMMENT_MS } = options;
+  const { closed = () => undefined, headers = {}, commentMs = COMMENT_MS, breaksIfCut = false } = options;
   const encoder = new TextEncoder();
   const next = new NextValue(messages);
   const cancelled = new AbortController();
@@ -52,8 +54,12 @@ export function eventStream(messages: AsyncGenerator<StreamMessage>, options: Ev
           if (got === undefined && cancelled.signal.aborted) return;
           if (got === undefined) return controller.enqueue(encoder.encode(': the stream goes on\n\n'));
           if (!got.done) return controller.enqueue(encoder.encode(textOf(got.value)));
-        } catch {
+        } catch (error) {
           // The client comes back with the id of the last message it has got.
+          if (breaksIfCut) {
+            closed();
+            return controller.error(error);
+          }
         }
         if (cancelled.signal.aborted) return;
         closed();

@@ -5,7 +5,7 @@ import type { Caller } from '../auth/caller.ts';
 import { RequestError } from '../problems/request-error.ts';
 
 /** The fields of a start that not every caller may set. */
-interface GuardedFields {
+export interface GuardedFields {
   principal?: Principal;
   taskQueue?: string;
   priority?: number;

@@ -13,7 +13,7 @@ import type { Harness } from './harness.ts';
 import { harnessAgent } from './harness-agent.ts';
 import { harnessModel } from './harness-model.ts';
 
-type Passed = Pick<TestOptions, 'memory' | 'payloadStore' | 'prices' | 'hooks' | 'authorize' | 'notify' | 'notifyEnded'>;
+type Passed = Pick<TestOptions, 'memory' | 'payloadStore' | 'prices' | 'hooks' | 'authorize' | 'notify' | 'notifyEnded' | 'streams'>;
 
 /** The parts of a test's worker, in memory and on a server. */
 export interface WorkerParts extends Passed {
@@ -48,7 +48,7 @@ export function commonParts(
   options: Passed & Pick<TestOptions, 'model' | 'resources' | 'secrets'>,
   ledger: EffectsLedger,
 ): Omit<WorkerParts, 'agents'> {
-  const { model, resources, secrets, memory, payloadStore, prices, hooks, authorize, notify, notifyEnded } = options;
+  const { model, resources, secrets, memory, payloadStore, prices, hooks, authorize, notify, notifyEnded, streams } = options;
   if (typeof model?.call !== 'function') throw new UsageError(`the test of ${what} has no "model": write scriptedModel([…])`);
   const client = harnessModel(harness, model);
   const names = models.map((name) => name.slice(0, Math.max(0, name.indexOf('/'))));
@@ -63,6 +63,7 @@ export function commonParts(
     ...(authorize === undefined ? {} : { authorize }),
     ...(notify === undefined ? {} : { notify }),
     ...(notifyEnded === undefined ? {} : { notifyEnded }),
+    ...(streams === undefined ? {} : { streams }),
   };
 }
 

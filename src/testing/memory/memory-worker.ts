@@ -1,7 +1,11 @@
+import { defaultFailureConverter, defaultPayloadConverter } from '@temporalio/common';
 import { type Activities, createActivities, DEFAULT } from '../../../activities/index.ts';
 import { checkExecutors } from '../../../activities/executors/check-executors.ts';
 import { createRuntime, type RuntimeOptions } from '../../../activities/create-runtime.ts';
 import type { ActivityRuntime } from '../../../activities/runtime.ts';
+
+/** The converter of a run in memory, whose values are not encoded. */
+const CONVERTER = { payloadConverter: defaultPayloadConverter, failureConverter: defaultFailureConverter, payloadCodecs: [] };
 
 /** An activity with any input and output. */
 export type AnyActivity = (input: unknown) => Promise<unknown>;
@@ -27,6 +31,7 @@ export class MemoryWorker {
     await checkExecutors(runtime.registry.agents);
     await runtime.resourcePool.open();
     runtime.mcp.start();
+    runtime.streams?.open('default', CONVERTER);
     return worker;
   }
 
@@ -38,7 +43,7 @@ export class MemoryWorker {
   }
 
   async close(): Promise<void> {
-    const { resourcePool, mcp, namespaces } = this.runtime;
-    await Promise.all([resourcePool.close(), mcp.close(), namespaces.close()]);
+    const { resourcePool, mcp, namespaces, streams } = this.runtime;
+    await Promise.all([resourcePool.close(), mcp.close(), namespaces.close(), streams?.close()]);
   }
 }

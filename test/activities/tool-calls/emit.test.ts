@@ -19,7 +19,7 @@ interface Running {
   run: (input?: Partial<RunToolInput>) => Promise<RunToolOutput>;
 }
 
-type Execute = (context: Pick<RunContext, 'emit' | 'heartbeat' | 'lastHeartbeat' | 'secret'>) => Promise<void> | void;
+type Execute = (context: Pick<RunContext, 'emit' | 'heartbeat' | 'lastHeartbeat' | 'secret' | 'signal'>) => Promise<void> | void;
 
 /** One call of a tool, on a worker with a sink. */
 function calling(execute: Execute, { heartbeatMs, ...options }: EnvironmentOptions & { heartbeatMs?: number } = {}): Running {
@@ -151,6 +151,28 @@ test('only a sink that sends heartbeats needs to know if the run is live, and th
     [0, true],
     [1, true],
   ]);
+});
+
+test("with a sink that sends heartbeats, a tool's own ones are no more frequent than without, and a failure sends the last", async () => {
+  const busy: Execute = ({ heartbeat }) => {
+    for (const row of [1, 2, 3]) heartbeat({ row });
+  };
+  const ending = calling(busy, { heartbeatMs: 500 });
+  await ending.run();
+  expect(ending.environment.heartbeats).toEqual([{ row: 1 }]);
+  const failing = calling(
+    (context) => {
+      void busy(context);
+      failing.environment.shutDown();
+      throw context.signal.reason;
+    },
+    { heartbeatMs: 500 },
+  );
+  await expect(failing.run()).rejects.toMatchObject({ message: 'WORKER_SHUTDOWN' });
+  expect(failing.environment.heartbeats).toEqual([{ row: 1 }, { row: 3 }]);
+  const plain = calling(busy);
+  await plain.run();
+  expect(plain.environment.heartbeats).toEqual([{ row: 1 }, { row: 2 }, { row: 3 }]);
 });
 
 test("a heartbeat for the stream keeps the tool's own progress, which the next attempt gets alone", async () => {

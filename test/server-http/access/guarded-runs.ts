@@ -1,3 +1,4 @@
+import { errorCode } from '../../../src/core/domain/errors/error.ts';
 import { AccessError } from '../../../src/server/auth/access/access-error.ts';
 import { requireRun } from '../../../src/server/auth/access/reach.ts';
 import { requireScope } from '../../../src/server/auth/access/scopes.ts';
@@ -94,6 +95,7 @@ async function answered(
     return mistake === 'tenant' ? Response.json({ runId }) : refusal(mistake === 'status' ? 403 : 404);
   } catch (error) {
     if (error instanceof AccessError) return refusal(error.code === 'unauthenticated' ? 401 : 403, error.parts.headers);
+    if (errorCode(error) === 'run_not_found') return refusal(404);
     throw error;
   }
 }

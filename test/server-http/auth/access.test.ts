@@ -52,7 +52,7 @@ describe('a caller', () => {
     expect(mayReachRun(bound, 'r1')).toBe(true);
     for (const other of ['r2', 'r1/child', '', undefined]) {
       expect(mayReachRun(bound, other)).toBe(false);
-      expect(errorCode(thrownBy(() => requireRun(bound, other)))).toBe('forbidden');
+      expect(errorCode(thrownBy(() => requireRun(bound, other)))).toBe(other === undefined ? 'forbidden' : 'run_not_found');
     }
     expect(mayStart(bound, 'clerk')).toBe(false);
     expect(String(thrownBy(() => requireStart(bound, 'clerk')))).toContain('starts nothing');
@@ -76,7 +76,7 @@ describe('narrowed rights', () => {
   it('are refused for a scope that the caller lacks, and for another run than its own', () => {
     const more = { runId: 'r1', scopes: ['approvals:decide' as const], expiresAt: 9 };
     expect(errorCode(thrownBy(() => narrowTo(CALLER, more)))).toBe('forbidden');
-    expect(errorCode(thrownBy(() => narrowTo({ ...CALLER, runId: 'r2' }, { ...more, scopes: [] })))).toBe('forbidden');
+    expect(errorCode(thrownBy(() => narrowTo({ ...CALLER, runId: 'r2' }, { ...more, scopes: [] })))).toBe('run_not_found');
     expect(narrowTo({ ...CALLER, scopes: ['admin'] }, more).scopes).toEqual(['approvals:decide']);
   });
 });

@@ -47,6 +47,16 @@ describe('the signal of an open stream', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  it('asks for the right of its route', async () => {
+    const writer: Caller = { ...ADA, scopes: ['runs:write'] };
+    const reader = new AbortController();
+    const open = { request: bearing('x'), authenticate: () => writer, caller: writer, signal: reader.signal };
+    const signal = untilRefused({ ...open, scope: 'runs:write' });
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(signal.aborted).toBe(false);
+    reader.abort();
+  });
+
   it('is aborted when the credentials expire, and verifies them no more', async () => {
     const { signal, verified } = streamOf(() => ADA, { ...ADA, expiresAt: Date.now() + 5_000 });
     await vi.advanceTimersByTimeAsync(5_000);

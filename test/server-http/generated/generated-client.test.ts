@@ -17,6 +17,7 @@ const run = promisify(execFile);
 const TOOLS = ['@redocly/cli@2.77.0', 'openapi-typescript@7.13.0', 'openapi-fetch@0.17.0', 'typescript@5.9.3', '@types/node@24.19.2'];
 
 const INSTALL_TIMEOUT_MS = 300_000;
+const TOOL_TIMEOUT_MS = 120_000;
 
 const project = await mkdtemp(join(tmpdir(), 'longhaul-openapi-'));
 const unreachable = await installed();
@@ -42,7 +43,7 @@ function tool(name: string, args: string[]): Promise<{ stdout: string; stderr: s
   return run(join(project, 'node_modules/.bin', name), args, { cwd: project, env: { ...process.env, REDOCLY_TELEMETRY: 'off' } });
 }
 
-test('the document has no problems and no warnings for the linter', async ({ skip }) => {
+test('the document has no problems and no warnings for the linter', { timeout: TOOL_TIMEOUT_MS }, async ({ skip }) => {
   skip(unreachable !== undefined, unreachable);
   const { stdout } = await tool('redocly', ['lint', '--format', 'json', '--max-problems', '50', 'openapi.json']);
   const report = JSON.parse(stdout.slice(stdout.indexOf('{'))) as { totals: object; problems: { message: string }[] };
@@ -50,24 +51,28 @@ test('the document has no problems and no warnings for the linter', async ({ ski
   expect(report.totals).toMatchObject({ errors: 0, warnings: 0 });
 });
 
-test('a client with generated types compiles, calls the service, and a wrong call does not compile', async ({ skip }) => {
-  skip(unreachable !== undefined, unreachable);
-  await tool('openapi-typescript', ['openapi.json', '--output', 'schema.d.ts']);
-  await cp(fileURLToPath(new URL('client.ts', import.meta.url)), join(project, 'client.ts'));
-  const strict = ['--strict', '--exactOptionalPropertyTypes', '--noEmit', '--allowImportingTsExtensions', '--skipLibCheck'];
-  const { stdout } = await tool('tsc', [...strict, '--module', 'nodenext', '--target', 'es2024', '--types', 'node', 'client.ts']);
-  expect(stdout).toBe('');
+test(
+  'a client with generated types compiles, calls the service, and a wrong call does not compile',
+  { timeout: TOOL_TIMEOUT_MS },
+  async ({ skip }) => {
+    skip(unreachable !== undefined, unreachable);
+    await tool('openapi-typescript', ['openapi.json', '--output', 'schema.d.ts']);
+    await cp(fileURLToPath(new URL('client.ts.txt', import.meta.url)), join(project, 'client.ts'));
+    const strict = ['--strict', '--exactOptionalPropertyTypes', '--noEmit', '--allowImportingTsExtensions', '--skipLibCheck'];
+    const { stdout } = await tool('tsc', [...strict, '--module', 'nodenext', '--target', 'es2024', '--types', 'node', 'client.ts']);
+    expect(stdout).toBe('');
 
-  const approve = async (): Promise<never> => {
-    throw new LonghaulError('already_decided', 'Call "c/1" was rejected');
-  };
-  const result = { output: 'Hi', status: 'completed' };
-  const handler = createHandler(clientWithRun({ approve, result: async () => result }, { start: async () => ({ runId: 'r/1' }) }));
-  const server = await listen(handler, { host: '127.0.0.1', port: 0 });
-  try {
-    const { stdout: said } = await run(process.execPath, ['client.ts', server.url], { cwd: project });
-    expect(JSON.parse(said)).toEqual({ status: 201, runId: 'r/1', output: 'Hi', code: 'already_decided', refused: 409 });
-  } finally {
-    await server.close(0);
-  }
-});
+    const approve = async (): Promise<never> => {
+      throw new LonghaulError('already_decided', 'Call "c/1" was rejected');
+    };
+    const result = { output: 'Hi', status: 'completed' };
+    const handler = createHandler(clientWithRun({ approve, result: async () => result }, { start: async () => ({ runId: 'r/1' }) }));
+    const server = await listen(handler, { host: '127.0.0.1', port: 0 });
+    try {
+      const { stdout: said } = await run(process.execPath, ['client.ts', server.url], { cwd: project });
+      expect(JSON.parse(said)).toEqual({ status: 201, runId: 'r/1', output: 'Hi', code: 'already_decided', refused: 409 });
+    } finally {
+      await server.close(0);
+    }
+  },
+);

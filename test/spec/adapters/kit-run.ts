@@ -2,9 +2,10 @@ import type { AnyAgent } from '../../../src/define/agent-definition.ts';
 import type { Event } from '../../../src/core/domain/record/event.ts';
 import { isToolCall } from '../../../src/core/domain/content/content.ts';
 import type { JsonObject } from '../../../src/core/domain/json/json.ts';
-import type { ModelClient, ModelResponse } from '../../../src/core/domain/model/model.ts';
+import type { ModelCallContext, ModelClient, ModelResponse } from '../../../src/core/domain/model/model.ts';
 import type { Duration } from '../../../src/core/domain/run/duration.ts';
 import type { RunResult } from '../../../src/core/domain/run/result.ts';
+import type { StreamSink } from '../../../src/streams/stream-sink.ts';
 import {
   type Decide,
   isUndecidedRun,
@@ -31,6 +32,10 @@ export interface KitRun {
   timeout?: Duration;
   /** Called with each answer of the model before the run gets it. */
   answering?: (conversationLength: number) => void;
+  /** Carries what the model reports before its answer. */
+  streams?: StreamSink;
+  /** Reports the pieces of an answer, before the run gets it. */
+  report?: (answer: ModelResponse, onDelta: NonNullable<ModelCallContext['onDelta']>) => Promise<void> | void;
 }
 
 /** A run of a case after `testAgent`. */
@@ -42,7 +47,7 @@ export interface PlayedRun extends TestedRecord {
 }
 
 /** Runs an agent with `testAgent`. */
-export async function runWithKit({ agent, script, answering, steps, timeout = '9s', ...options }: KitRun): Promise<PlayedRun> {
+export async function runWithKit({ agent, script, answering, report, steps, timeout = '9s', ...options }: KitRun): Promise<PlayedRun> {
   const scripted = scriptedModel(script, { repeatLast: true });
   const answers: ModelResponse[] = [];
   const model: ModelClient = {
@@ -51,6 +56,7 @@ export async function runWithKit({ agent, script, answering, steps, timeout = '9
       const answer = await scripted.call(request, context);
       answers.push(answer);
       answering?.(request.conversation.length);
+      await report?.(answer, context.onDelta ?? (() => undefined));
       return answer;
     },
   };

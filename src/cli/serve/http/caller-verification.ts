@@ -1,21 +1,48 @@
+import { existsSync } from 'node:fs';
 import { UsageError } from '../../../core/domain/errors/error.ts';
+import { anyOf } from '../../../server/auth/any-of.ts';
+import { apiKeys } from '../../../server/auth/api-keys/api-keys.ts';
+import { fileApiKeys } from '../../../server/auth/api-keys/file-api-keys.ts';
 import type { Authenticate } from '../../../server/auth/caller.ts';
-
-/** Addresses that no other machine reaches. */
-const LOOPBACK = ['127.0.0.1', '::1', 'localhost'];
+import { jwt } from '../../../server/auth/jwt/jwt.ts';
+import { requireLoopback } from '../../../server/auth/loopback.ts';
+import { environmentTokenSecrets } from '../../../server/auth/run-tokens/token-secrets.ts';
+import { keysFile } from '../../commands/keys/keys-file.ts';
 
 /** The flags that decide who may call the service. */
 export interface AuthenticationFlags {
   host: string;
+  /** The file of the API keys. */
+  keys?: string;
+  jwtIssuer?: string;
+  jwtAudience?: string;
+}
+
+/** The way in which the service verifies its callers. Without `authenticate`, every caller is an operator. */
+export interface CallerVerification {
+  authenticate?: Authenticate;
+  tokenSecrets?: readonly string[];
 }
 
 /**
- * Returns the way in which the service verifies its callers; undefined if every caller is an operator. Throws a UsageError for an
- * address that other machines reach, if callers are not verified.
+ * Returns the way in which the service verifies its callers: by API keys if there is a file of them, and by tokens of an issuer. Throws a
+ * UsageError for an address that other machines reach, if callers are not verified.
  */
-export function serviceAuthentication({ host }: AuthenticationFlags): Authenticate | undefined {
-  if (LOOPBACK.includes(host)) return undefined;
-  throw new UsageError(
-    `A service at "${host}" would do what everyone who reaches it asks: leave out --host, or embed createHandler from "longhaul/server" with "authenticate"`,
-  );
+export function callerVerification(flags: AuthenticationFlags, env: NodeJS.ProcessEnv): CallerVerification {
+  const file = keysFile(flags.keys === undefined ? {} : { file: flags.keys }, env);
+  const isNamed = flags.keys !== undefined || Boolean(env['LONGHAUL_KEYS_FILE']);
+  if (isNamed && !existsSync(file)) throw new UsageError(`There is no file "${file}" with API keys: make one by "longhaul keys create"`);
+  const ways = [...(existsSync(file) ? [apiKeys(fileApiKeys({ file }))] : []), ...issuerOf(flags)];
+  if (ways.length === 0) requireLoopback(flags.host);
+  const secrets = environmentTokenSecrets(env);
+  return {
+    ...(ways.length === 0 ? {} : { authenticate: anyOf(...ways) }),
+    ...(secrets === undefined ? {} : { tokenSecrets: secrets }),
+  };
+}
+
+function issuerOf({ jwtIssuer: issuer, jwtAudience: audience }: AuthenticationFlags): Authenticate[] {
+  if (issuer === undefined && audience === undefined) return [];
+  if (issuer === undefined || audience === undefined) throw new UsageError('--jwt-issuer and --jwt-audience belong together: write both');
+  return [jwt({ issuer, audience })];
 }

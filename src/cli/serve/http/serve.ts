@@ -1,6 +1,7 @@
 import { LonghaulClient } from '../../../client/longhaul-client.ts';
 import { createHandler } from '../../../server/index.ts';
 import { type HttpServer, listen } from '../../../server/node/listen.ts';
+import { memoryStreams } from '../../../streams/memory/memory-streams.ts';
 import { sleep } from '../../../temporal/waiting.ts';
 import { EXIT_CODES } from '../../exit-codes.ts';
 import { Interruption } from '../../interruption.ts';
@@ -13,15 +14,14 @@ import { checkNamespace } from '../check-namespace.ts';
 import { installQuietRuntime } from '../quiet-runtime.ts';
 import { serveAgents } from '../serve-agents.ts';
 import { workflowsFile } from '../workflows-file.ts';
-import { serviceAuthentication } from './caller-verification.ts';
+import { type AuthenticationFlags, callerVerification } from './caller-verification.ts';
 
 /** The options of `longhaul serve`. */
-export interface ServeFlags extends ServerFlags, LogFlags {
+export interface ServeFlags extends ServerFlags, LogFlags, Partial<AuthenticationFlags> {
   /** The module of the agents of a worker inside. */
   agents?: string;
   /** The module of the user's own workflows. */
   workflows?: string;
-  host?: string;
   port?: number;
   /** The path before every route. */
   prefix?: string;
@@ -38,9 +38,9 @@ const DEFAULT_GRACE_MS = 30_000;
 
 /** Serves runs over HTTP until SIGTERM or Ctrl-C, with a worker inside if there are agents. */
 export async function serve(io: CommandIo, flags: ServeFlags): Promise<number> {
-  const authenticate = serviceAuthentication({ host: flags.host ?? DEFAULT_HOST });
+  const verification = callerVerification({ ...flags, host: flags.host ?? DEFAULT_HOST }, io.terminal.env);
   const log = flaggedLog(flags, io.terminal.env);
-  const agentsModule = flags.agents === undefined ? undefined : await loadAgentsModule(flags.agents);
+  const agentsModule = flags.agents === undefined ? undefined : await loadedAgents(flags.agents);
   await checkNamespace(io, flags);
   // Only a worker needs it.
   if (agentsModule !== undefined) await installQuietRuntime(io.output, log);
@@ -48,8 +48,9 @@ export async function serve(io: CommandIo, flags: ServeFlags): Promise<number> {
   const staying = { ...io, terminal: { ...io.terminal, signal: new AbortController().signal } };
   return withClient(staying, flags, async (connected) => {
     const closing = new AbortController();
-    const handler = createHandler(serviceClient(connected, agentsModule, io, flags), {
-      ...(authenticate === undefined ? {} : { authenticate }),
+    const client = serviceClient(connected, agentsModule, io, flags);
+    const handler = createHandler(client, {
+      ...verification,
       ...(flags.prefix === undefined ? {} : { prefix: flags.prefix }),
       agents: agentsModule?.agents ?? [],
       programs: agentsModule?.programs ?? [],
@@ -70,6 +71,12 @@ export async function serve(io: CommandIo, flags: ServeFlags): Promise<number> {
   });
 }
 
+/** Loads the agents. Without a sink of their own, the worker inside shows live output to the readers of this process. */
+async function loadedAgents(path: string): Promise<AgentsModule> {
+  const loaded = await loadAgentsModule(path);
+  return { ...loaded, more: { streams: memoryStreams(), ...loaded.more } };
+}
+
 interface Service {
   server: HttpServer;
   connected: ConnectedClient;
@@ -83,7 +90,7 @@ function serviceClient(
   { terminal, output }: CommandIo,
   flags: ServeFlags,
 ): LonghaulClient {
-  const { payloadStore, archive, memory } = agentsModule ?? {};
+  const { payloadStore, archive, memory, more: { streams } = {} } = agentsModule ?? {};
   const principal = actingPrincipal(flags, terminal.env);
   const userKey = userKeyOf(terminal.env);
   return new LonghaulClient(client.temporal, {
@@ -91,6 +98,7 @@ function serviceClient(
     ...(payloadStore === undefined ? {} : { payloadStore }),
     ...(archive === undefined ? {} : { archive }),
     ...(memory === undefined ? {} : { memory }),
+    ...(streams === undefined ? {} : { streams }),
     ...(principal === undefined ? {} : { principal }),
     ...(userKey === undefined ? {} : { userKey }),
     onNotice: (line) => output.note(line),

@@ -13,7 +13,7 @@ function isPart(value: unknown): value is ContentPart {
 }
 
 /** Returns the parts of an output or of a message's content; an empty list for text and for objects. */
-function partsOf(output: unknown): ContentPart[] {
+export function outputParts(output: unknown): ContentPart[] {
   return Array.isArray(output) && output.length > 0 && output.every(isPart) ? output : [];
 }
 
@@ -37,7 +37,7 @@ export function partText(part: ContentPart): string {
 export function outputText(output: unknown): string {
   if (typeof output === 'string') return output;
   if (output === null || output === undefined) return '';
-  const parts = partsOf(output);
+  const parts = outputParts(output);
   return parts.length > 0 ? parts.map(partText).join(' ') : JSON.stringify(output);
 }
 
@@ -47,5 +47,5 @@ export function outputText(output: unknown): string {
  */
 export function mediaTypes(output: unknown): string[] {
   if (typeof output === 'string') return output === '' ? [] : ['text'];
-  return [...new Set(partsOf(output).map((part) => part.type))].toSorted();
+  return [...new Set(outputParts(output).map((part) => part.type))].toSorted();
 }

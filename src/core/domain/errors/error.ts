@@ -211,6 +211,7 @@ export const ERROR_CODES = {
   malformed_request: { retryable: false, httpStatus: 400, description: 'The request cannot be read: it is no JSON, or no valid HTTP.' },
   invalid_cursor: { retryable: false, httpStatus: 400, description: 'The cursor is none of the service, or that of another list.' },
   unauthenticated: { retryable: false, httpStatus: 401, description: 'The request has no credentials, or wrong or expired ones.' },
+  tokens_off: { retryable: false, httpStatus: 409, description: 'The service has no secret for tokens of runs.' },
   too_many_requests: {
     retryable: true,
     httpStatus: 429,
@@ -224,7 +225,6 @@ export const ERROR_CODES = {
   unsupported_media_type: { retryable: false, httpStatus: 415, description: 'The service does not read bodies of that type.' },
   invalid_request: { retryable: false, httpStatus: 422, description: 'The request does not have the shape that its route takes.' },
   key_reused: { retryable: false, httpStatus: 422, description: 'The idempotency key was used for another request.' },
-  rate_limited: { retryable: true, httpStatus: 429, description: 'The caller has made too many requests.' },
   shutting_down: { retryable: true, httpStatus: 503, description: 'The process of the service is about to end.' },
 } as const satisfies Record<string, ErrorRow>;
 

@@ -1,3 +1,4 @@
+import { LonghaulError } from '../../../core/domain/errors/error.ts';
 import type { Caller } from '../caller.ts';
 import { forbidden } from './access-error.ts';
 
@@ -26,8 +27,12 @@ export function mayReachRun({ runId: own }: Pick<Caller, 'runId'>, runId: string
   return own === undefined || own === runId;
 }
 
-/** Throws `forbidden` if the caller is bound to another run: it is not told if that run exists. */
+/**
+ * Throws `run_not_found` if the caller is bound to another run: it is not told if that one exists. Throws `forbidden` for a request that is
+ * about no single run.
+ */
 export function requireRun(caller: Pick<Caller, 'runId'>, runId: string | undefined): void {
   if (mayReachRun(caller, runId)) return;
+  if (runId !== undefined) throw new LonghaulError('run_not_found', 'The token is for another run: use other credentials');
   throw forbidden(`The token is for the run "${caller.runId}" alone: use other credentials`);
 }

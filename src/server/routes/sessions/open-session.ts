@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { errorCode, LonghaulError } from '../../../core/domain/errors/error.ts';
 import type { SessionOptions } from '../../../client/sessions/session-options.ts';
 import { requestDigest, runIdOfKey } from '../../requests/idempotency-key.ts';
-import { requireStartable } from '../../routing/check-access.ts';
+import { requireStart } from '../../auth/access/reach.ts';
 import { defineRoute, type Reply } from '../../routing/route.ts';
 import { openSessionBody, sessionOpened } from '../../schemas/start-requests.ts';
 import { startOnce } from '../../starting/start-once.ts';
@@ -20,13 +20,14 @@ export const openSessionRoute = defineRoute(
     tag: 'sessions',
     summary: 'Open a session: it waits for its first message',
     scope: 'runs:write',
+    counts: 'starts',
     body: openSessionBody,
     idempotencyKey: 'The same key with the same body is the same session: 201 at first, 200 for each repetition. With another body: 422.',
     responses: started(sessionOpened),
     problems: START_PROBLEMS,
   },
   async ({ body, caller, client, idempotencyKey, settings }): Promise<Reply> => {
-    requireStartable(caller, body.agent);
+    requireStart(caller, body.agent);
     requireOwnFields(caller, body);
     const { agent, id: given, memo, searchAttributes, ...rest } = body;
     const id = given ?? (idempotencyKey === undefined ? `${agent}-${randomUUID()}` : runIdOfKey(caller.principal, idempotencyKey));

@@ -5,7 +5,7 @@ import type { SessionHandle } from '../../../client/sessions/session-handle.ts';
 import type { MessageReceipt } from '../../../core/protocol.ts';
 import { waitMs, waitParameter, withinWait } from '../../requests/bounded-wait.ts';
 import { requestId } from '../../requests/idempotency-key.ts';
-import { requireStartable } from '../../routing/check-access.ts';
+import { requireStart } from '../../auth/access/reach.ts';
 import { defineRoute, type Route, type RouteRequest } from '../../routing/route.ts';
 import { messageReceipt } from '../../schemas/run-requests.ts';
 import { turnResult } from '../../schemas/run-views.ts';
@@ -37,6 +37,7 @@ const send = defineRoute(
     tag: 'sessions',
     summary: 'Send a message to a session, and do not wait for the answer',
     scope: 'runs:write',
+    counts: 'starts',
     params: sessionParams,
     body: sessionMessageBody,
     idempotencyKey: MESSAGE_KEY,
@@ -55,6 +56,7 @@ const ask = defineRoute(
     summary: 'Send a message to a session, and wait for the answer',
     description: 'A caller that stops to wait, or waits for less time than the turn takes, ends nothing: the turn goes on.',
     scope: 'runs:write',
+    counts: 'starts',
     params: sessionParams,
     query: z.strictObject({ wait: waitParameter.exactOptional().describe('The longest time to wait. Default, if it is left out, `30s`.') }),
     body: sessionMessageBody,
@@ -122,7 +124,7 @@ async function sendMessage({
   const { content, id, agent, ...mode } = body;
   const options = { ...mode, ...requestId(id, idempotencyKey) };
   if (agent === undefined) return client.handle(sessionId).send(content, options);
-  requireStartable(caller, agent);
+  requireStart(caller, agent);
   return sessionToStart(client, settings.agents.find(({ name }) => name === agent) ?? agent, sessionId).send(content, options);
 }
 

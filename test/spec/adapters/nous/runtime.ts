@@ -12,6 +12,7 @@ import { newContext } from './saved-context.ts';
 import { sessionLimitOperations } from './session-limits.ts';
 import { changeSkills, matchSkills, parseSkillFile, promptOfSkills } from './skills.ts';
 import { hooksRun } from './hooks.ts';
+import { streamComplete } from './stream.ts';
 import { addUsages } from './usage.ts';
 import { executeTool } from './tool.ts';
 import { validateArguments } from './validation.ts';
@@ -34,6 +35,7 @@ export const nousRuntimeOperations: Readonly<Record<string, Operation>> = {
   'skill.match': matchSkills,
   'skill.registry': changeSkills,
   'skill.system_prompt': promptOfSkills,
+  'stream.complete': streamComplete,
 };
 
 function mergeDeps({ deps, patch }: JsonObject): JsonObject {

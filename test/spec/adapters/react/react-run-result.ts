@@ -6,6 +6,7 @@ import type { SuiteAdapter } from '../adapter.ts';
 import { list } from '../fields.ts';
 import { reactRun, RESULT_KEYS } from './react-run.ts';
 import { reactStateOperations } from './react-state.ts';
+import { reactStream } from './react-stream.ts';
 import { RESULT_FIELDS, toOurResult, toOurStep, toOurUsage, toTheirResult, toTheirStep, toTheirTotals } from '../result-notation.ts';
 import { keptWording, mapTexts } from '../wording.ts';
 
@@ -16,6 +17,7 @@ const STEP = Object.keys(toTheirStep(toOurStep(1)));
 export const reactRunResultSuite: Omit<SuiteAdapter, 'withoutCounterpart'> = {
   operations: {
     'react.run': reactRun,
+    'react.stream': reactStream,
     ...reactStateOperations,
     'react.parse_tool_call': { input: ['shape'], expect: ['call_id', 'name', 'arguments', 'error'], perform: parseCall },
     'result.summary': { input: RESULT_FIELDS, expect: [], perform: (input) => toOurResult(input).summary() },

@@ -10,7 +10,7 @@ import type { ModelRequest } from '../../../../src/core/domain/model/model.ts';
 import { newRunResult } from '../../../core/domain/run/new-run-result.ts';
 import type { Operation } from '../adapter.ts';
 import { CaseProblem, list, number, object, text } from '../fields.ts';
-import { endOf, type PlayedRun, runWithKit } from '../kit-run.ts';
+import { endOf, type KitRun, type PlayedRun, runWithKit } from '../kit-run.ts';
 import { toTheirResult } from '../result-notation.ts';
 import { toAnswer } from '../scripted-answers.ts';
 
@@ -56,7 +56,12 @@ export const reactRun: Operation = {
 };
 
 /** Runs the agent "agent" once. */
-export async function playReact({ model, tools, max_iterations }: JsonObject): Promise<PlayedRun> {
+export function playReact(input: JsonObject): Promise<PlayedRun> {
+  return runWithKit(reactKitRun(input));
+}
+
+/** Returns the run of the agent "agent" of a case. */
+export function reactKitRun({ model, tools, max_iterations }: JsonObject): KitRun {
   const defined = list(tools).map((name) => toolNamed(text(name)));
   const agent = defineAgent({
     name: 'agent',
@@ -66,14 +71,14 @@ export async function playReact({ model, tools, max_iterations }: JsonObject): P
     // The seed runs the calls of a response one after the other.
     parallel: false,
   });
-  return runWithKit({
+  return {
     agent,
     // The ids of the seed's runs are UUIDs; the product leaves them to the caller.
     runId: randomUUID(),
     script: list(model).map(toAnswer),
     input: 'Q',
     steps: number(max_iterations, 10),
-  });
+  };
 }
 
 async function runReactCase(input: JsonObject, expect: JsonValue): Promise<JsonObject> {

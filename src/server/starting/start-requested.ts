@@ -1,0 +1,52 @@
+import type { SearchAttributePair } from '@temporalio/common';
+import type { JsonObject } from '../../core/domain/json/json.ts';
+import type { IfExists } from '../../client/start/if-exists.ts';
+import { requestDigest, runIdOfKey } from '../requests/idempotency-key.ts';
+import type { Reply, RouteRequest } from '../routing/route.ts';
+import { startOnce } from './start-once.ts';
+import { type GuardedFields, memoWith, requireOwnFields, searchAttributePairs } from './start-options.ts';
+import { startReply } from './start-reply.ts';
+
+/** The fields of the body of a start that are the same for agents and programs. */
+interface StartBody extends GuardedFields {
+  runId?: string;
+  ifExists?: IfExists;
+  memo?: JsonObject;
+}
+
+/** The options of a start as the client takes them: those of the body, and those that the service adds. */
+type ClientOptions<Body> = Omit<Body, 'runId' | 'ifExists' | 'memo' | 'searchAttributes'> & {
+  runId?: string;
+  memo?: JsonObject;
+  searchAttributes?: SearchAttributePair[];
+  ifExists: IfExists;
+};
+
+/**
+ * Starts a run as a request says, once for its idempotency key, and answers it. `route` keeps apart the requests of several routes with
+ * the same key.
+ */
+export async function startRequested<Body extends StartBody>(
+  { body, caller, client, idempotencyKey: key, settings }: RouteRequest<unknown, unknown, Body>,
+  route: string,
+  start: (options: ClientOptions<Body>) => Promise<{ runId: string }>,
+): Promise<Reply> {
+  requireOwnFields(caller, body);
+  const { runId: given, ifExists = 'fail', memo, searchAttributes, ...options } = body;
+  const runId = given ?? (key === undefined ? undefined : runIdOfKey(caller.principal, key));
+  const digest = key === undefined ? undefined : requestDigest(route, key, body);
+  const startAs = async (choice: IfExists): Promise<string> => {
+    const added = { ...memoWith(memo, digest), ...searchAttributePairs(searchAttributes), ...(runId === undefined ? {} : { runId }) };
+    return (await start({ ...options, ...added, ifExists: choice })).runId;
+  };
+  const again = ifExists === 'fail' && digest !== undefined ? 'return' : ifExists;
+  const outcome = await startOnce({
+    client: client.temporal,
+    runId,
+    isOfKey: given === undefined,
+    digest,
+    start: () => startAs('fail'),
+    existing: again === 'fail' ? undefined : () => startAs(again),
+  });
+  return startReply(outcome, `${settings.prefix}/v1/runs/`);
+}

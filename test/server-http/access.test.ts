@@ -1,0 +1,50 @@
+import { describe, expect, test } from 'vitest';
+import { mcpRoute } from '../../src/server/protocols/mcp/mcp-route.ts';
+import { ROUTES as OWN_ROUTES } from '../../src/server/routes/all-routes.ts';
+import { type Caller, createHandler, SCOPES } from '../../src/server/index.ts';
+import { answer, clientWithRun } from './requests.ts';
+
+/** A client that fails the test if it is asked anything. */
+const untouched = new Proxy(clientWithRun({}), {
+  get: (target, name) => {
+    if (name === 'as') return () => untouched;
+    if (name === 'handle' || name === 'temporal') return Reflect.get(target, name) as unknown;
+    throw new Error(`the client was asked for "${String(name)}"`);
+  },
+});
+
+/** The routes of the service, and those of the protocols of others. */
+const ROUTES = [...OWN_ROUTES, mcpRoute([], () => undefined)];
+
+/** The path of a route, with parameters that it accepts. */
+function pathOf(template: string): string {
+  return template
+    .replace('{sha256}', 'a'.repeat(64))
+    .replace('{turn}', '1')
+    .replaceAll(/\{\w+\}/g, 'x');
+}
+
+function statusFor(caller: Caller | undefined, method: string, path: string): Promise<{ status: number; body: { code: string } }> {
+  return answer(createHandler(untouched, { authenticate: () => caller, onError: () => undefined }), method, path);
+}
+
+describe.each(ROUTES.map(({ definition }) => definition).map((one) => [`${one.method} ${one.path}`, one] as const))('%s', (_, route) => {
+  const { method, path, scope } = route;
+
+  test('refuses a caller that is not verified, or has expired', async () => {
+    expect(await statusFor(undefined, method, pathOf(path))).toMatchObject({ status: 401, body: { code: 'unauthenticated' } });
+    const expired: Caller = { id: 'c', scopes: SCOPES, expiresAt: Date.now() - 1 };
+    expect(await statusFor(expired, method, pathOf(path))).toMatchObject({ status: 401, body: { code: 'unauthenticated' } });
+  });
+
+  test('refuses a caller with every scope but its own', async () => {
+    expect(SCOPES).toContain(scope);
+    const others = SCOPES.filter((one) => one !== scope && one !== 'admin');
+    expect(await statusFor({ id: 'c', scopes: others }, method, pathOf(path))).toMatchObject({ status: 403, body: { code: 'forbidden' } });
+  });
+
+  test('refuses a caller for one run that is another one', async () => {
+    const { status, body } = await statusFor({ id: 'c', scopes: SCOPES, runId: 'mine' }, method, pathOf(path));
+    expect([status, body.code]).toEqual(/\{(?:runId|sessionId)\}/.test(path) ? [404, 'run_not_found'] : [403, 'forbidden']);
+  });
+});

@@ -1,0 +1,53 @@
+import { expect, test, vi } from 'vitest';
+import type { LonghaulClient } from '../../src/client/index.ts';
+import { UsageError } from '../../src/core/domain/errors/error.ts';
+import { checkedHandler } from './checked-handler.ts';
+import { answer, clientWithRun } from './requests.ts';
+
+const DIGEST = 'a'.repeat(64);
+const SPILLED = { store: 'file', claim: { key: 'k' }, bytes: 9, sha256: DIGEST };
+
+const events = async function* () {
+  yield { content: [{ type: 'message', role: 'user', content: 'Q' }] };
+  yield { content: [{ type: 'tool_result', content: ['preview'], spilled: SPILLED }] };
+};
+
+test('the content of a spilled result is read by its digest, if the run has it', async () => {
+  const readSpilled = vi.fn<LonghaulClient['readSpilled']>(async () => ['whole']);
+  const handler = await checkedHandler(clientWithRun({ events: () => events() }, { readSpilled }));
+  expect(await answer(handler, 'GET', `/v1/runs/r/spilled/${DIGEST}`)).toMatchObject({ status: 200, body: { content: ['whole'] } });
+  expect(readSpilled.mock.calls).toEqual([[SPILLED]]);
+  expect(await answer(handler, 'GET', `/v1/runs/r/spilled/${'b'.repeat(64)}`)).toMatchObject({ status: 410 });
+  expect(await answer(handler, 'GET', '/v1/runs/r/spilled/k')).toMatchObject({ status: 422 });
+  expect(readSpilled).toHaveBeenCalledOnce();
+});
+
+test('a service without a payload store says that the content is not available', async () => {
+  const readSpilled = async (): Promise<never> => {
+    throw new UsageError('the client has no "payloadStore"');
+  };
+  const handler = await checkedHandler(clientWithRun({ events: () => events() }, { readSpilled }));
+  const { status, body } = await answer(handler, 'GET', `/v1/runs/r/spilled/${DIGEST}`);
+  expect([status, body.code]).toEqual([410, 'spilled_unavailable']);
+});
+
+test('a user is forgotten by an admin alone, with the stores that no worker has', async () => {
+  const forget = vi.fn<LonghaulClient['forget']>(async () => ({
+    runs: [],
+    executions: 0,
+    memoryEntries: 0,
+    kept: [],
+    without: ['memory'],
+  }));
+  const client = clientWithRun({}, { forget });
+  const handler = await checkedHandler(client);
+  const path = '/v1/users/ada%2Fl?tenant=acme&without=memory';
+  expect((await answer(handler, 'DELETE', path)).status).toBe(200);
+  expect((await answer(handler, 'DELETE', `${path}&without=archive`)).status).toBe(200);
+  expect(forget.mock.calls).toMatchObject([
+    [{ user: 'ada/l', tenant: 'acme', without: ['memory'] }],
+    [{ user: 'ada/l', tenant: 'acme', without: ['memory', 'archive'] }],
+  ]);
+  const caller = { id: 'x', scopes: ['runs:write'] } as const;
+  expect((await answer(await checkedHandler(client, { authenticate: () => caller }), 'DELETE', path)).status).toBe(403);
+});
