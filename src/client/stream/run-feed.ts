@@ -44,6 +44,9 @@ export function feedSources(client: Client, runId: string, channel: StreamChanne
 /** The pause before a run is asked again whose answer lacks what was announced. */
 const NOT_YET_MS = 30;
 
+/** The number of questions for something announced that the record does not come to have: the worker that announced it was killed. */
+const MOST_QUESTIONS = 6;
+
 /** The most recorded events before the beginning of the feed that are read, to know which live output they have replaced. */
 const LOOKED_BACK = 200;
 
@@ -67,6 +70,8 @@ export class RunFeed {
   /** True once a worker has announced the end: the workflow closes soon. */
   #isEnding = false;
   #isOver = false;
+  /** The number of questions for what was announced since the record came to have it. */
+  #questions = 0;
   /** The time at which the run is asked for what was announced. */
   #askAt: number | undefined;
   #started: Promise<void> | undefined;
@@ -143,7 +148,7 @@ export class RunFeed {
   /** Returns the milliseconds for which only what the sink yields matters. */
   #pauseMs(): number {
     if (this.#askAt !== undefined) return Math.max(0, this.#askAt - performance.now());
-    if (this.#announced > this.#place.offset) return NOT_YET_MS;
+    if (this.#announced > this.#place.offset) return NOT_YET_MS * 2 ** this.#questions;
     return this.#sources.news.pauseMs(this.#sources.announced() && !this.#isEnding);
   }
 
@@ -152,6 +157,9 @@ export class RunFeed {
     const { closed, isNew } = await this.#sources.news.look();
     if (closed) return true;
     if (isNew || this.#announced > this.#place.offset) await this.#catchUp();
+    this.#questions = this.#announced > this.#place.offset ? this.#questions + 1 : 0;
+    // The next announcement is that of the record as it is.
+    if (this.#questions > MOST_QUESTIONS) this.#announced = this.#place.offset;
     return false;
   }
 
