@@ -3,10 +3,10 @@ import type { UIMessage } from 'ai';
 import { randomUUID } from 'node:crypto';
 import { expect, test, vi } from 'vitest';
 import { LonghaulClient } from '../../../../src/client/index.ts';
-import { type Caller, createHandler, type Handler } from '../../../../src/server/index.ts';
+import { type Caller, type ChatMetadata, createHandler, type Handler } from '../../../../src/server/index.ts';
 import { memoryStreams } from '../../../../src/streams/memory/memory-streams.ts';
 import { callTool, hang, say, scriptedModel, type ScriptEntry } from '../../../../src/testing/index.ts';
-import { fetchFrom, pageOf, textOf } from '../../../server-http/ai-sdk/chat-page.ts';
+import { approvalIn, fetchFrom, pageOf, textOf } from '../../../server-http/ai-sdk/chat-page.ts';
 import { clerk } from '../../approvals/decision-agents.ts';
 import { Testbed } from '../../testbed/testbed.ts';
 
@@ -33,8 +33,7 @@ test('a chat streams, asks for an approval, goes on in the same message, and has
   const page = pageOf(handler, { id });
   await page.sendMessage({ text: 'Refund me' });
   expect(parts(page).at(-1)).toMatchObject({ type: 'tool-refund', state: 'approval-requested', input: { amount: 5 } });
-  const { approval } = parts(page).at(-1) as { approval: { id: string } };
-  await page.addToolApprovalResponse({ id: approval.id, approved: true });
+  await page.addToolApprovalResponse({ id: approvalIn(page.messages.at(-1)), approved: true });
   await vi.waitFor(() => expect(page.events).toEqual(['finished: tool-calls', 'finished: stop']), WAIT);
   expect(parts(page)).toMatchObject([
     { type: 'step-start' },
@@ -43,7 +42,7 @@ test('a chat streams, asks for an approval, goes on in the same message, and has
     { type: 'text', text: 'Paid.' },
   ]);
   const first = page.messages.at(-1);
-  const { runId } = first?.metadata as { runId: string };
+  const runId = (first?.metadata as ChatMetadata | undefined)?.runId ?? '';
   const events = [];
   for await (const event of testbed.client.handle(runId).events()) events.push(event);
   expect(events.find(({ decision }) => decision !== undefined)?.decision).toMatchObject({ by: 'ada', type: 'approve' });
@@ -107,8 +106,7 @@ test('a message in the middle of a turn belongs to that turn, and is accepted on
   await page.sendMessage({ text: 'Refund me' });
   await page.sendMessage({ text: 'And then?' });
   expect(page.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'user']);
-  const { approval } = page.messages[1]?.parts.at(-1) as { approval: { id: string } };
-  await page.addToolApprovalResponse({ id: approval.id, approved: true });
+  await page.addToolApprovalResponse({ id: approvalIn(page.messages[1]), approved: true });
   await page.sendMessage();
   expect(page.messages[1]?.parts.at(-1)).toMatchObject({ type: 'text', text: 'Paid, and more.' });
   await page.regenerate({ messageId: page.messages[2]?.id ?? '' });

@@ -9,7 +9,7 @@ import type { ChatMetadata } from './chat-metadata.ts';
 import { finishReasonOf } from './finish-reason.ts';
 import { LiveResponse } from './live-response.ts';
 import { callChunk, recordedParts } from './recorded-parts.ts';
-import { TurnCalls } from './turn-calls.ts';
+import { type AnsweredCall, TurnCalls } from './turn-calls.ts';
 import type { UiChunk, UiFinishReason } from './ui-chunk.ts';
 
 /** The turn of a session that is encoded. */
@@ -59,6 +59,14 @@ export class TurnEncoder {
     return { type: 'start', messageId: `${sessionId}-turn-${turn}`, messageMetadata: { runId: sessionId, turn } };
   }
 
+  /**
+   * Shows the answers of a client to calls of runs below, which the record of the session does not have: the client would send an answer
+   * again that nothing ends.
+   */
+  *answered(answers: readonly AnsweredCall[]): Generator<UiChunk> {
+    for (const answer of answers) yield* this.#calls.answered(answer);
+  }
+
   /** Takes the next item, and yields its chunks. */
   *take(item: StreamItem): Generator<UiChunk> {
     if (this.#isOver) return;
@@ -85,10 +93,12 @@ export class TurnEncoder {
 
   /**
    * Asks for decisions, and ends the stream: the client goes on with its answers. Yields nothing if the response with a call that waits
-   * has not come yet.
+   * has not come yet, or, unless it is late, while other calls of the response run: a page sends its answers by itself only once these
+   * have their results.
    */
-  *ask(pending: readonly ApprovalView[]): Generator<UiChunk> {
+  *ask(pending: readonly ApprovalView[], { isLate = false }: { isLate?: boolean } = {}): Generator<UiChunk> {
     if (this.#isOver || pending.length === 0 || !this.#calls.hasAll(pending)) return;
+    if (!isLate && this.#calls.areRunning(pending)) return;
     yield* this.#discardLive();
     yield* this.#calls.ask(pending);
     yield* this.#finish('tool-calls');
