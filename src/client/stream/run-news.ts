@@ -1,4 +1,6 @@
-import type { Client } from '@temporalio/client';
+import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
+import { WorkflowNotFoundError } from '@temporalio/common';
+import { runNotFound } from '../../temporal/run-outcome.ts';
 import { hasEndedAs } from '../../temporal/run-state.ts';
 import { withoutMemos } from '../../temporal/without-memos.ts';
 
@@ -39,13 +41,22 @@ export class NewsOfRun {
     return announced ? ANNOUNCED_PAUSE_MS : this.#pauseMs;
   }
 
-  /** Looks at once. Throws if the server does not answer. */
+  /** Looks at once. Throws `run_not_found`, and if the server does not answer. */
   async look(): Promise<RunNews> {
-    const { historyLength, runId, status } = await withoutMemos(this.#client).workflow.getHandle(this.#runId).describe();
+    const { historyLength, runId, status } = await this.#describe();
     const seen = `${runId}/${historyLength}`;
     const isNew = seen !== this.#seen;
     this.#seen = seen;
     this.#pauseMs = isNew ? SHORTEST_PAUSE_MS : Math.min(this.#pauseMs * 1.5, LONGEST_PAUSE_MS);
     return { executionId: runId, closed: hasEndedAs(status.name), isNew };
+  }
+
+  async #describe(): Promise<WorkflowExecutionDescription> {
+    try {
+      return await withoutMemos(this.#client).workflow.getHandle(this.#runId).describe();
+    } catch (error) {
+      if (error instanceof WorkflowNotFoundError) throw runNotFound(this.#client, this.#runId);
+      throw error;
+    }
   }
 }
