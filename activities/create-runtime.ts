@@ -1,6 +1,6 @@
 import type { AnyHook } from '../src/define/hooks/hook-definition.ts';
 import { hostname } from 'node:os';
-import type { ArchiveSink } from '../src/archive/archive-sink.ts';
+import type { ArchiveSink } from '../src/stores/archive/archive-sink.ts';
 import type { Anchor } from '../src/anchors/anchor.ts';
 import type { AnyAgent } from '../src/define/agent-definition.ts';
 import type { AnyProgram } from '../src/define/program/program-definition.ts';
@@ -18,7 +18,7 @@ import { DEFAULT_MISSING_TIMEOUT_MS } from '../src/core/domain/errors/missing.ts
 import { DEFAULT_CHILD_CHECK_MS } from '../src/core/domain/run/parent-run.ts';
 import type { ModelClient } from '../src/core/domain/model/model.ts';
 import type { ModelPrice } from '../src/core/domain/model/price.ts';
-import type { PayloadStore } from '../src/payload-store/payload-store.ts';
+import type { PayloadStore } from '../src/stores/payload-store/payload-store.ts';
 import type { SecretSource } from '../src/secrets/secret-source.ts';
 import type { StreamSink } from '../src/streams/stream-sink.ts';
 import { AbortRegistry } from './attempts/abort-registry.ts';

@@ -1,9 +1,9 @@
 import type { ContinueAsNewThresholds } from '../src/core/domain/run/continue-as-new.ts';
 import type { AuthorizeDecision, NotifyWaiting } from '../src/define/decision-hooks.ts';
 import type { NotifyEnded } from '../src/define/ended-hook.ts';
-import type { ArchiveSink } from '../src/archive/archive-sink.ts';
+import type { ArchiveSink } from '../src/stores/archive/archive-sink.ts';
 import type { PriceTable } from '../src/model/prices.ts';
-import type { PayloadStore } from '../src/payload-store/payload-store.ts';
+import type { PayloadStore } from '../src/stores/payload-store/payload-store.ts';
 import type { AbortRegistry } from './attempts/abort-registry.ts';
 import type { AgentRegistry } from './agents/agent-registry.ts';
 import type { NamespaceCache } from './code/namespace-cache.ts';

@@ -114,7 +114,7 @@ export type {
 } from './core/domain/content/content.ts';
 export type { Event } from './core/domain/record/event.ts';
 export type { CodeLanguage, CodeSnapshot, ExecutorKind, ExecutorSnapshot } from './core/domain/code/code-snapshot.ts';
-export type { PruneStrategy } from './core/domain/conversation/prune-steps.ts';
+export type { PruneStrategy } from './core/domain/content/conversation/prune-steps.ts';
 export type { ExecutionLimits } from './core/execution/execution-limits.ts';
 export type { ExecutionContext } from './core/domain/record/execution-context.ts';
 export type { LimitChanges, LimitRaise, RunLimits } from './core/domain/agent/limits.ts';

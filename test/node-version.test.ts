@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { NEEDED_NODE, nodeProblem } from '../src/node-version.ts';
+import { NEEDED_NODE, nodeProblem } from '../src/node-version/node-version.ts';
 
 const read = (path: string): string => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');
 
@@ -29,7 +29,7 @@ test('the package, its lock file, the README and the docs name the same versions
 
 test('an older Node that imports an entry prints the required version', async () => {
   const old = `Object.defineProperty(process, 'versions', { value: { node: '20.20.2' } });`;
-  const entry = new URL('../src/require-node.ts', import.meta.url);
+  const entry = new URL('../src/node-version/require-node.ts', import.meta.url);
   const code = `${old} await import('${entry.href}').catch((error) => console.log(error.name + ': ' + error.message));`;
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', code]);
   expect(stdout).toContain('UsageError: longhaul cannot run here: Node 22.18, or 24 and newer, is needed, and this is 20.20.2');

@@ -1,5 +1,5 @@
 // oxlint-disable-next-line import/no-unassigned-import -- it comes first, and throws if Node is too old.
-import '../src/require-node.ts';
+import '../src/node-version/require-node.ts';
 export type { CodecOptions, CompressionOptions, EncryptionKey, EncryptionKeys, EncryptionOptions } from '../src/codec/codec-options.ts';
 export {
   type ApiKey,
@@ -11,8 +11,8 @@ export {
 } from '../activities/models/index.ts';
 export { createWorker, type CreateWorkerOptions, type LonghaulWorker, type WorkerHealth } from './create-worker.ts';
 export type { ResourceHealth } from '../activities/resources/live-resource.ts';
-export { fileStore, type FileStoreOptions } from '../src/payload-store/file-store.ts';
-export type { PayloadStore, StoredRun } from '../src/payload-store/payload-store.ts';
+export { fileStore, type FileStoreOptions } from '../src/stores/payload-store/file-store.ts';
+export type { PayloadStore, StoredRun } from '../src/stores/payload-store/payload-store.ts';
 export { LonghaulPlugin, type LonghaulPluginOptions } from './plugin.ts';
 export { fileMemory, type FileMemoryOptions } from '../src/memory/file-memory.ts';
 export { sqliteMemory, type SqliteMemoryOptions } from '../src/memory/sqlite/sqlite-memory.ts';
@@ -22,8 +22,8 @@ export { type Embed, type EmbeddingOptions, withEmbedding } from '../src/memory/
 export { memoryNamespace, memoryOwner, type MemoryOwner } from '../src/memory/memory-namespace.ts';
 export { inMemory } from '../src/memory/in-memory.ts';
 export type { FoundEntry, MemoryEntry, MemoryPage, MemorySource, MemoryStore, NewEntry, RecallQuery } from '../src/memory/memory-store.ts';
-export { fileArchive, type FileArchiveOptions } from '../src/archive/file-archive.ts';
-export type { ArchiveBatch, ArchivedPrincipal, ArchiveSink } from '../src/archive/archive-sink.ts';
+export { fileArchive, type FileArchiveOptions } from '../src/stores/archive/file-archive.ts';
+export type { ArchiveBatch, ArchivedPrincipal, ArchiveSink } from '../src/stores/archive/archive-sink.ts';
 export type {
   AuthorizeAnswer,
   AuthorizeContext,

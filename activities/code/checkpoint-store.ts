@@ -2,8 +2,8 @@ import { activityInfo, getClient } from '@temporalio/activity';
 import type { SpilledContent } from '../../src/core/domain/content/content.ts';
 import { LonghaulError } from '../../src/core/domain/errors/error.ts';
 import { isJsonObject } from '../../src/core/domain/json/json.ts';
-import type { PayloadStore } from '../../src/payload-store/payload-store.ts';
-import { readSpilled, spill } from '../../src/payload-store/spill.ts';
+import type { PayloadStore } from '../../src/stores/payload-store/payload-store.ts';
+import { readSpilled, spill } from '../../src/stores/payload-store/spill.ts';
 import { withTimeout } from '../attempts/with-timeout.ts';
 
 /** Bytes that a checkpoint may have: it is in memory several times while it is stored. */

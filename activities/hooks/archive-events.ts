@@ -1,5 +1,5 @@
 import { activityInfo, getClient } from '@temporalio/activity';
-import type { ArchiveBatch, ArchiveSink } from '../../src/archive/archive-sink.ts';
+import type { ArchiveBatch, ArchiveSink } from '../../src/stores/archive/archive-sink.ts';
 import { readExecution, type ReadExecution } from '../../src/history/read-run.ts';
 import { LonghaulError } from '../../src/core/domain/errors/error.ts';
 import type { Event } from '../../src/core/domain/record/event.ts';

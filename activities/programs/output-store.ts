@@ -3,8 +3,8 @@ import type { SpilledContent } from '../../src/core/domain/content/content.ts';
 import { errorCode, errorMessage, LonghaulError } from '../../src/core/domain/errors/error.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
 import type { StoredOutput } from '../../src/core/domain/program/messages.ts';
-import type { PayloadStore, StoredRun } from '../../src/payload-store/payload-store.ts';
-import { readSpilled, spill } from '../../src/payload-store/spill.ts';
+import type { PayloadStore, StoredRun } from '../../src/stores/payload-store/payload-store.ts';
+import { readSpilled, spill } from '../../src/stores/payload-store/spill.ts';
 import { withTimeout } from '../attempts/with-timeout.ts';
 
 /** The longest time of one call of the store, in milliseconds. */

@@ -1,7 +1,7 @@
 import { activityInfo, getClient } from '@temporalio/activity';
-import type { ArchiveSink } from '../../src/archive/archive-sink.ts';
+import type { ArchiveSink } from '../../src/stores/archive/archive-sink.ts';
 import type { MemoryStore } from '../../src/memory/memory-store.ts';
-import type { PayloadStore } from '../../src/payload-store/payload-store.ts';
+import type { PayloadStore } from '../../src/stores/payload-store/payload-store.ts';
 import { runState } from '../../src/temporal/run-state.ts';
 import { type Guarded, guardedMemory } from './guarded-memory.ts';
 import { guardedWrite, type RunWrite, type WritingRun } from './late-writes.ts';

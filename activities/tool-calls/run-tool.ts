@@ -11,7 +11,7 @@ import type { Principal } from '../../src/core/domain/run/principal.ts';
 import { isInstance, memberOf } from '../../src/core/domain/errors/thrown.ts';
 import { MAX_LOCAL_TIMEOUT_MS } from '../../src/core/domain/agent/tool-policy.ts';
 import { attemptsText, resultText } from '../../src/core/domain/content/tool-text.ts';
-import { spill } from '../../src/payload-store/spill.ts';
+import { spill } from '../../src/stores/payload-store/spill.ts';
 import { type CallArgumentsQuestion, QUERIES, type RunToolInput, type RunToolOutput } from '../../src/core/protocol.ts';
 import { attempt, type Attempt } from '../attempts/attempt.ts';
 import { callArguments } from './call-arguments.ts';

@@ -1,5 +1,5 @@
 // oxlint-disable-next-line import/no-unassigned-import -- it comes first, and throws if Node is too old.
-import '../require-node.ts';
+import '../node-version/require-node.ts';
 export { connect, type ConnectOptions } from './connect.ts';
 export type { CodecOptions, CompressionOptions, EncryptionKey, EncryptionKeys, EncryptionOptions } from '../codec/codec-options.ts';
 export type { ApproveOptions, DecisionOptions, RejectOptions } from './updates/decide-call.ts';
@@ -39,10 +39,10 @@ export type { EarlierOpening } from './earlier/begin-from.ts';
 export type { RunOptions, StartOptions, StartSettings } from './start/start-run.ts';
 export type { ProgramOptions, StartedProgram } from './start/start-program.ts';
 export type { WaitOptions } from '../temporal/waiting.ts';
-export type { ArchiveBatch, ArchivedPrincipal, ArchiveSink } from '../archive/archive-sink.ts';
-export { fileArchive, type FileArchiveOptions } from '../archive/file-archive.ts';
-export { fileStore, type FileStoreOptions } from '../payload-store/file-store.ts';
-export type { PayloadStore, StoredRun } from '../payload-store/payload-store.ts';
+export type { ArchiveBatch, ArchivedPrincipal, ArchiveSink } from '../stores/archive/archive-sink.ts';
+export { fileArchive, type FileArchiveOptions } from '../stores/archive/file-archive.ts';
+export { fileStore, type FileStoreOptions } from '../stores/payload-store/file-store.ts';
+export type { PayloadStore, StoredRun } from '../stores/payload-store/payload-store.ts';
 export type { SpilledContent } from '../core/domain/content/content.ts';
 export { type CompletedRun, RunResult, type RunResultFields, type UnfinishedRun } from '../core/domain/run/result.ts';
 export { ProgramResult } from '../core/domain/run/program-result.ts';

@@ -7,7 +7,7 @@ import type { JsonValue } from '../core/domain/json/json.ts';
 import type { ProgramResult } from '../core/domain/run/program-result.ts';
 import type { DefaultOutput } from '../core/domain/run/result.ts';
 import type { SavedContext } from '../core/saved/saved-context.ts';
-import { readSpilled } from '../payload-store/spill.ts';
+import { readSpilled } from '../stores/payload-store/spill.ts';
 import { CLIENT_OPTIONS, type LonghaulClientOptions } from './client-options.ts';
 import { type ApprovalFilter, approvalsPage, listApprovals, type RunApproval } from './listing/list-approvals.ts';
 import type { ListPage, PageOptions } from './listing/list-page.ts';

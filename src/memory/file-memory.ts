@@ -1,7 +1,7 @@
 import { mkdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { LonghaulError, UsageError } from '../core/domain/errors/error.ts';
-import { removeDrafts, writeWhole } from '../payload-store/run-folder.ts';
+import { removeDrafts, writeWhole } from '../stores/payload-store/run-folder.ts';
 import { findEntries, type ListedEntry, listedEntry, listEntries, withEntry, withoutEntries, withoutNamespaces } from './entries.ts';
 import { type LockOptions, withFileLock } from './file-lock.ts';
 import type { MemoryStore } from './memory-store.ts';

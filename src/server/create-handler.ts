@@ -2,7 +2,7 @@ import { type Context, Hono } from 'hono';
 import type { LonghaulClient } from '../client/longhaul-client.ts';
 import { corsAnswer } from './cors/cors.ts';
 import { identifyCaller } from './identify-caller.ts';
-import { mcpRoute } from './mcp/mcp-route.ts';
+import { mcpRoute } from './protocols/mcp/mcp-route.ts';
 import { problemOf, type ReportError } from './problems/problem-of.ts';
 import { RequestError } from './problems/request-error.ts';
 import { ROUTES } from './routes/all-routes.ts';

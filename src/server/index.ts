@@ -1,9 +1,9 @@
 // oxlint-disable-next-line import/no-unassigned-import -- it comes first, and throws if Node is too old.
-import '../require-node.ts';
+import '../node-version/require-node.ts';
 export { createHandler, type Handler } from './create-handler.ts';
 export { type NodeListener, nodeListener } from './node/node-listener.ts';
 export type { HandlerOptions } from './server-options.ts';
-export type { McpOptions } from './mcp/mcp-options.ts';
+export type { McpOptions } from './protocols/mcp/mcp-options.ts';
 export type { ReadinessCheck } from './server-settings.ts';
 export type { Problem, ReportError } from './problems/problem-of.ts';
 export { RequestError, type RefusalParts, type RequestProblem } from './problems/request-error.ts';
@@ -18,3 +18,5 @@ export { RunTokens } from './auth/run-tokens/run-tokens.ts';
 export { withoutToken } from './auth/run-tokens/without-token.ts';
 export type { CallerLimitOptions, Rate } from './limits/caller-limit-options.ts';
 export type { CorsOptions } from './cors/cors.ts';
+export type { ChatSessionOptions, ChatSessions } from './protocols/ai-sdk/chat-options.ts';
+export type { ChatMetadata } from './protocols/ai-sdk/encoder/chat-metadata.ts';

@@ -9,7 +9,8 @@ import { RunTokens } from './auth/run-tokens/run-tokens.ts';
 import { checkCorsOptions, type CorsOptions } from './cors/cors.ts';
 import type { CallerLimitOptions } from './limits/caller-limit-options.ts';
 import { CallerLimits } from './limits/caller-limits.ts';
-import { type McpOptions, mcpSettings } from './mcp/mcp-options.ts';
+import { type McpOptions, mcpSettings } from './protocols/mcp/mcp-options.ts';
+import type { ChatSessions } from './protocols/ai-sdk/chat-options.ts';
 import type { ReportError } from './problems/problem-of.ts';
 import type { ReadinessCheck, ServerSettings } from './server-settings.ts';
 
@@ -30,6 +31,11 @@ export interface HandlerOptions {
   agents?: readonly AnyAgent[];
   /** The programs that the service lists. It starts others as well. */
   programs?: readonly AnyProgram[];
+  /**
+   * Returns the options of the session that the first message of a chat of the AI SDK starts: limits, deps and so on. Default: those of
+   * `client.session`, which end a chat after 10 turns.
+   */
+  chats?: ChatSessions;
   /** The path before every route, such as `/api`. Default: none. */
   prefix?: string;
   /** Further parts that the service needs to be ready, by their names in `/readyz`. */
@@ -50,6 +56,7 @@ const OPTIONS: Record<keyof HandlerOptions, true> = {
   cors: true,
   agents: true,
   programs: true,
+  chats: true,
   prefix: true,
   checks: true,
   closing: true,
@@ -72,7 +79,7 @@ function authenticateAll(given: Authenticate | undefined, tokens: RunTokens | un
 /** Returns the settings of the routes. Throws a UsageError for unknown options, and for a prefix that is no path. */
 export function settingsOf(options: HandlerOptions): ServerSettings {
   requireKnown('the handler', options, Object.keys(OPTIONS));
-  const { prefix = '', agents = [], programs = [], checks = {}, closing = new AbortController().signal, mcp = {} } = options;
+  const { prefix = '', agents = [], programs = [], chats, checks = {}, closing = new AbortController().signal, mcp = {} } = options;
   const path = prefix.replace(/\/+$/, '');
   if (path !== '' && !/^(?:\/[\w.~-]+)+$/.test(path)) {
     throw new UsageError(`the handler: "prefix" is ${JSON.stringify(prefix)}: write a path, such as "/api"`);
@@ -84,6 +91,7 @@ export function settingsOf(options: HandlerOptions): ServerSettings {
     prefix: path,
     agents,
     programs,
+    ...(chats === undefined ? {} : { chats }),
     checks,
     closing,
     mcp: mcpSettings(mcp),

@@ -3,7 +3,8 @@ import type { Authenticate } from './auth/caller.ts';
 import type { RunTokens } from './auth/run-tokens/run-tokens.ts';
 import type { CallerLimits } from './limits/caller-limits.ts';
 import type { AnyProgram } from '../define/program/program-definition.ts';
-import type { McpSettings } from './mcp/mcp-options.ts';
+import type { McpSettings } from './protocols/mcp/mcp-options.ts';
+import type { ChatSessions } from './protocols/ai-sdk/chat-options.ts';
 
 /** A check of a part that the service needs, such as a sink of streams. Rejects if the part is not usable. */
 export type ReadinessCheck = () => Promise<void> | void;
@@ -14,6 +15,8 @@ export interface ServerSettings {
   prefix: string;
   agents: readonly AnyAgent[];
   programs: readonly AnyProgram[];
+  /** Returns the options of the session of a chat. */
+  chats?: ChatSessions;
   /** Further parts that the service needs to be ready, by their names. */
   checks: Readonly<Record<string, ReadinessCheck>>;
   /** Verifies a request. */

@@ -1,6 +1,6 @@
 /** `longhaul/testing`: agents in tests, in memory and on a server. Importing it does nothing. */
 // oxlint-disable-next-line import/no-unassigned-import -- it comes first, and throws if Node is too old.
-import '../require-node.ts';
+import '../node-version/require-node.ts';
 export { callTool, failWith, hang, malformed, say, structured, together } from './scripted/script-entry.ts';
 export type { ScriptedCall, ScriptedDetails, ScriptedReply, ScriptEntry } from './scripted/script-entry.ts';
 export { scriptedModel } from './scripted/scripted-model.ts';

@@ -14,7 +14,7 @@ import type { DefaultOutput, RunResult } from '../core/domain/run/result.ts';
 import type { RunOpening } from '../core/domain/run/opening.ts';
 import type { StepResult } from '../core/domain/record/step.ts';
 import type { MemoryStore } from '../memory/memory-store.ts';
-import type { PayloadStore } from '../payload-store/payload-store.ts';
+import type { PayloadStore } from '../stores/payload-store/payload-store.ts';
 import type { SecretSource } from '../secrets/secret-source.ts';
 import type { StreamSink } from '../streams/stream-sink.ts';
 import type { Decide } from './decisions.ts';

@@ -52,19 +52,19 @@ const ZONES: readonly Zone[] = [
   { files: 'src/core/', may: ['src/core/'], packages: ['@temporalio/common'] },
 
   // Checks the version of Node before anything else is loaded.
-  { files: 'src/node-version.ts' },
-  { files: 'src/require-node.ts', may: ['src/core/', 'src/node-version.ts'] },
+  { files: 'src/node-version/node-version.ts' },
+  { files: 'src/node-version/require-node.ts', may: ['src/core/', 'src/node-version/node-version.ts'] },
 
   // The parts of the product, each on the core.
   { files: 'src/schema/', may: ['src/core/'], packages: ['zod'] },
   { files: 'src/anchors/', may: ['src/core/'] },
-  { files: 'src/memory/', may: ['src/core/', 'src/payload-store/'], packages: ['node:*'] },
+  { files: 'src/memory/', may: ['src/core/', 'src/stores/payload-store/'], packages: ['node:*'] },
   { files: 'src/define/', may: ['src/core/', 'src/schema/', 'src/anchors/'], packages: ['zod'] },
   { files: 'src/index.ts', may: ['src/core/', 'src/define/', 'src/schema/', 'src/anchors/'] },
   { files: 'src/model/', may: ['src/core/', 'src/schema/'], packages: ['node:*', 'zod', 'jsonrepair'] },
   { files: 'src/codec/', may: ['src/core/'], packages: ['node:*', '@temporalio/common', '@temporalio/proto'] },
-  { files: 'src/payload-store/', may: ['src/core/'], packages: ['node:*', '@temporalio/common'] },
-  { files: 'src/archive/', may: ['src/core/', 'src/payload-store/'], packages: ['node:*'] },
+  { files: 'src/stores/payload-store/', may: ['src/core/'], packages: ['node:*', '@temporalio/common'] },
+  { files: 'src/stores/archive/', may: ['src/core/', 'src/stores/payload-store/'], packages: ['node:*'] },
   { files: 'src/secrets/', may: ['src/core/'], packages: ['node:*'] },
   { files: 'src/log/', may: ['src/core/'], packages: ['node:*'] },
   {
@@ -85,7 +85,7 @@ const ZONES: readonly Zone[] = [
   },
   {
     files: 'src/history/',
-    may: ['src/core/', 'src/temporal/', 'src/codec/', 'src/payload-store/'],
+    may: ['src/core/', 'src/temporal/', 'src/codec/', 'src/stores/payload-store/'],
     packages: ['node:*', '@temporalio/client', '@temporalio/common'],
     packageTypes: ['@temporalio/proto'],
   },
@@ -104,20 +104,20 @@ const ZONES: readonly Zone[] = [
   // The HTTP service. Who calls, and how often, is decided without it.
   {
     files: 'src/server/auth/',
-    may: ['src/core/', 'src/payload-store/run-folder.ts', 'src/memory/file-lock.ts'],
+    may: ['src/core/', 'src/stores/payload-store/run-folder.ts', 'src/memory/file-lock.ts'],
     packages: ['node:*', 'zod', 'jose'],
   },
   { files: 'src/server/limits/', may: ['src/core/', 'src/server/auth/'], packages: ['lru-cache'] },
   { files: 'src/server/cors/', may: ['src/core/'] },
   // Only the protocols of others in folders of their own load packages of these.
   {
-    files: 'src/server/mcp/',
+    files: 'src/server/protocols/mcp/',
     may: ['src/core/', 'src/define/', 'src/schema/', 'src/client/', 'src/server/'],
     packages: ['node:*', '@modelcontextprotocol/server'],
   },
   {
     files: 'src/server/',
-    may: ['src/core/', 'src/define/', 'src/temporal/', 'src/client/', 'src/server/', 'src/streams/', 'src/require-node.ts'],
+    may: ['src/core/', 'src/define/', 'src/temporal/', 'src/client/', 'src/server/', 'src/streams/', 'src/node-version/require-node.ts'],
     packages: ['node:*', 'zod', 'hono', 'lru-cache', '@temporalio/client', '@temporalio/common'],
   },
   {
@@ -146,7 +146,7 @@ const ZONES: readonly Zone[] = [
   // Only the parser of skills reads YAML.
   {
     files: 'activities/skills/',
-    may: ['src/core/', 'src/define/', 'src/payload-store/', 'activities/'],
+    may: ['src/core/', 'src/define/', 'src/stores/payload-store/', 'activities/'],
     packages: ['node:*', 'zod', 'yaml'],
   },
   // Only the thread of an executor loads an engine.
@@ -161,8 +161,8 @@ const ZONES: readonly Zone[] = [
       'src/define/',
       'src/schema/',
       'src/model/',
-      'src/payload-store/',
-      'src/archive/',
+      'src/stores/payload-store/',
+      'src/stores/archive/',
       'src/secrets/',
       'src/streams/',
       'src/temporal/',
@@ -199,7 +199,13 @@ const ZONES: readonly Zone[] = [
   },
   {
     files: 'src/testing/',
-    may: ['src/core/', 'src/memory/conformance/', 'src/streams/conformance/', 'src/require-node.ts', 'src/model/real-models.ts'],
+    may: [
+      'src/core/',
+      'src/memory/conformance/',
+      'src/streams/conformance/',
+      'src/node-version/require-node.ts',
+      'src/model/real-models.ts',
+    ],
     mayTypes: ['src/', 'worker/'],
     mayLazily: ['src/dev-server/'],
     packages: ['node:*'],

@@ -2,13 +2,13 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { ArchiveBatch, ArchiveSink } from '../../src/archive/archive-sink.ts';
-import { fileArchive } from '../../src/archive/file-archive.ts';
+import type { ArchiveBatch, ArchiveSink } from '../../src/stores/archive/archive-sink.ts';
+import { fileArchive } from '../../src/stores/archive/file-archive.ts';
 import { UsageError } from '../../src/core/domain/errors/error.ts';
 import { newEvent } from '../../src/core/domain/record/event.ts';
 import type { RunRecord } from '../../src/core/domain/record/run-record.ts';
 import { newStep } from '../../src/core/domain/record/step.ts';
-import type { StoredRun } from '../../src/payload-store/payload-store.ts';
+import type { StoredRun } from '../../src/stores/payload-store/payload-store.ts';
 
 const run: StoredRun = { namespace: 'default', runId: 'clerk-1' };
 

@@ -1,7 +1,7 @@
 import { defaultPayloadConverter } from '@temporalio/common';
 import { expect, test } from 'vitest';
-import type { PayloadStore } from '../../src/payload-store/payload-store.ts';
-import { spill } from '../../src/payload-store/spill.ts';
+import type { PayloadStore } from '../../src/stores/payload-store/payload-store.ts';
+import { spill } from '../../src/stores/payload-store/spill.ts';
 
 const CONVERTER = { payloadConverter: defaultPayloadConverter, payloadCodecs: [] };
 const RUN = { namespace: 'default', runId: 'r1' };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { mcpRoute } from '../../src/server/mcp/mcp-route.ts';
+import { mcpRoute } from '../../src/server/protocols/mcp/mcp-route.ts';
 import { ROUTES as OWN_ROUTES } from '../../src/server/routes/all-routes.ts';
 import { type Caller, createHandler, SCOPES } from '../../src/server/index.ts';
 import { answer, clientWithRun } from './requests.ts';

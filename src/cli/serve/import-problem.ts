@@ -1,5 +1,5 @@
 import { errorMessage } from '../../core/domain/errors/error.ts';
-import { NEEDED_NODE } from '../../node-version.ts';
+import { NEEDED_NODE } from '../../node-version/node-version.ts';
 import { importedKindProblem } from './module-kind.ts';
 
 const TYPESCRIPT = ['.ts', '.mts', '.cts', '.tsx'];

@@ -1,8 +1,8 @@
 import type { Client } from '@temporalio/client';
-import type { ArchiveSink } from '../../archive/archive-sink.ts';
+import type { ArchiveSink } from '../../stores/archive/archive-sink.ts';
 import { errorCode, errorMessage } from '../../core/domain/errors/error.ts';
 import { type RunRecord, recordsInOrder } from '../../core/domain/record/run-record.ts';
-import type { StoredRun } from '../../payload-store/payload-store.ts';
+import type { StoredRun } from '../../stores/payload-store/payload-store.ts';
 import type { ExportedRun, ExportLine, ExportSummary } from './export-line.ts';
 import { Numbering } from './numbering.ts';
 import { type ReadExecution, readRun } from '../../history/read-run.ts';

@@ -1,8 +1,8 @@
 import type { Client } from '@temporalio/client';
-import type { ArchiveSink } from '../../archive/archive-sink.ts';
+import type { ArchiveSink } from '../../stores/archive/archive-sink.ts';
 import { errorCode, LonghaulError } from '../../core/domain/errors/error.ts';
 import { type Duration, milliseconds } from '../../core/domain/run/duration.ts';
-import type { PayloadStore } from '../../payload-store/payload-store.ts';
+import type { PayloadStore } from '../../stores/payload-store/payload-store.ts';
 import { runState } from '../../temporal/run-state.ts';
 import { sleep } from '../../temporal/waiting.ts';
 import { RunChain } from '../read/chain.ts';

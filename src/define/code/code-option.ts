@@ -1,7 +1,7 @@
 import { mayCall } from '../../core/code/callers.ts';
 import { spellingProblem } from '../../core/code/language-names.ts';
 import type { ReplyFormat } from '../../core/domain/agent/agent-snapshot.ts';
-import type { PruneStrategy } from '../../core/domain/conversation/prune-steps.ts';
+import type { PruneStrategy } from '../../core/domain/content/conversation/prune-steps.ts';
 import { UsageError } from '../../core/domain/errors/error.ts';
 import { requireKnown } from '../options/option-checks.ts';
 import type { AnyTool } from '../tools/tool-definition.ts';

@@ -1,4 +1,4 @@
-import type { PruneStrategy } from '../../core/domain/conversation/prune-steps.ts';
+import type { PruneStrategy } from '../../core/domain/content/conversation/prune-steps.ts';
 import type { ExecutorSnapshot } from '../../core/domain/code/code-snapshot.ts';
 
 /** An executor as `quickjs`, `python` or `custom` returns it: data alone. The worker starts it with the first cell. */

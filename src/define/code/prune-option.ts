@@ -1,4 +1,4 @@
-import type { PruneStrategy } from '../../core/domain/conversation/prune-steps.ts';
+import type { PruneStrategy } from '../../core/domain/content/conversation/prune-steps.ts';
 import { UsageError } from '../../core/domain/errors/error.ts';
 import { requireKnown } from '../options/option-checks.ts';
 

@@ -1,4 +1,4 @@
-import type { ConversationStep } from '../../core/domain/conversation/conversation-step.ts';
+import type { ConversationStep } from '../../core/domain/content/conversation/conversation-step.ts';
 import { type ContentItem, type ContentPart, isToolCall, type ToolCall, type ToolResult } from '../../core/domain/content/content.ts';
 import { outputText } from '../../core/domain/content/output-text.ts';
 import type { JsonValue } from '../../core/domain/json/json.ts';

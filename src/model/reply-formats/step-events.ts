@@ -1,5 +1,5 @@
 import type { Message } from '../../core/domain/content/content.ts';
-import { stepMessages } from '../../core/domain/conversation/step-messages.ts';
+import { stepMessages } from '../../core/domain/content/conversation/step-messages.ts';
 import type { ConversationEvent } from '../../core/domain/model/model.ts';
 import type { ReplyStep } from './reply-steps.ts';
 

@@ -1,3 +1,4 @@
+import { CHAT_ROUTES } from '../protocols/ai-sdk/chat-routes.ts';
 import type { Route } from '../routing/route.ts';
 import { AGENT_ROUTES } from './agents.ts';
 import { LIST_ROUTES } from './lists.ts';
@@ -32,4 +33,5 @@ export const ROUTES: readonly Route[] = [
   ...AGENT_ROUTES,
   tokenRoute,
   ...USER_ROUTES,
+  ...CHAT_ROUTES,
 ];

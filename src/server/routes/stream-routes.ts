@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
-import { untilRefused } from '../auth/until-refused.ts';
-import { requireAdmission } from '../limits/admission.ts';
 import { defineRoute, type Route } from '../routing/route.ts';
 import { streamItem } from '../schemas/stream-items.ts';
+import { openStream } from '../sse/open-stream.ts';
 import { runStreamResponse } from '../sse/run-stream.ts';
 import { READ_PROBLEMS, runParams, sessionParams } from './route-parts.ts';
 
@@ -69,20 +68,11 @@ type StreamRequest = Pick<Parameters<Route['answer']>[0], 'caller' | 'signal' | 
 };
 
 /** Opens the stream of a run for as long as the caller may read it. */
-async function followed(runId: string, { query: { cursor }, client, caller, signal, raw, settings }: StreamRequest): Promise<Response> {
-  const place = settings.limits?.stream(caller) ?? { allowed: true, close: () => undefined };
-  requireAdmission(place);
-  const ended = new AbortController();
-  const { authenticate } = settings;
-  const cut = untilRefused({ request: raw, authenticate, caller, signal: AbortSignal.any([signal, ended.signal]) });
-  const closed = (): void => {
-    ended.abort();
-    if (place.allowed) place.close();
-  };
-  return runStreamResponse(
-    (from, reading) => client.handle(runId).stream({ signal: reading, ...(from === undefined ? {} : { cursor: from }) }),
-    { cursor: raw.headers.get('last-event-id') ?? cursor, signal: cut, closed },
-  );
+async function followed(runId: string, { query: { cursor }, client, ...request }: StreamRequest): Promise<Response> {
+  return runStreamResponse((from, signal) => client.handle(runId).stream({ signal, ...(from === undefined ? {} : { cursor: from }) }), {
+    cursor: request.raw.headers.get('last-event-id') ?? cursor,
+    ...openStream(request),
+  });
 }
 
 /** The routes of streams. */

@@ -26,6 +26,8 @@ export interface EventStreamOptions {
   headers?: Record<string, string>;
   /** The milliseconds between two comments. */
   commentMs?: number;
+  /** True: a client of this protocol takes a connection that is closed for the end, and one that breaks for a cut. */
+  breaksIfCut?: boolean;
 }
 
 /**
@@ -33,7 +35,7 @@ export interface EventStreamOptions {
  * does not read holds back one message, and the source decides what it misses. If the source fails, the connection is cut without an end.
  */
 export function eventStream(messages: AsyncGenerator<StreamMessage>, options: EventStreamOptions = {}): Response {
-  const { closed = () => undefined, headers = {}, commentMs = COMMENT_MS } = options;
+  const { closed = () => undefined, headers = {}, commentMs = COMMENT_MS, breaksIfCut = false } = options;
   const encoder = new TextEncoder();
   let next: Promise<IteratorResult<StreamMessage>> | undefined;
   let isFirst = true;
@@ -50,8 +52,12 @@ export function eventStream(messages: AsyncGenerator<StreamMessage>, options: Ev
           if (got === undefined) return controller.enqueue(encoder.encode(': the stream goes on\n\n'));
           next = undefined;
           if (!got.done) return controller.enqueue(encoder.encode(textOf(got.value)));
-        } catch {
+        } catch (error) {
           // The client comes back with the id of the last message it has got.
+          if (breaksIfCut) {
+            closed();
+            return controller.error(error);
+          }
         }
         closed();
         controller.close();

@@ -5,7 +5,7 @@ import { createExecutor } from '../../../activities/executors/create-executor.ts
 import type { RunSegmentOutput } from '../../../src/core/domain/code/segment-messages.ts';
 import type { Executor } from '../../../src/core/execution/executor.ts';
 import { quickjs } from '../../../src/index.ts';
-import type { PayloadStore } from '../../../src/payload-store/payload-store.ts';
+import type { PayloadStore } from '../../../src/stores/payload-store/payload-store.ts';
 import { CodeRun, type CodeRunOptions, desk, found } from './code-run.ts';
 
 const runs: CodeRun[] = [];

@@ -59,7 +59,7 @@ describe('a run token', () => {
       refusalOf(tokens.make(caller, { runId: 'r1', minutes, scopes: scopes as ['runs:read'] }));
     expect(await make(ADA, ['runs:read', 'approvals:decide'])).toBe('forbidden');
     expect(await make({ ...ADA, scopes: ['admin'] }, ['runs:read', 'approvals:decide'])).toBeUndefined();
-    expect(await make({ ...ADA, runId: 'r2' }, ['runs:read'])).toBe('forbidden');
+    expect(await make({ ...ADA, runId: 'r2' }, ['runs:read'])).toBe('run_not_found');
     for (const scope of ['runs:write', 'admin'] as const) expect(await make({ ...ADA, scopes: ['admin'] }, [scope])).toBe('invalid_input');
     for (const minutes of [0, -1, 61, Number.NaN, Infinity]) expect(await make(ADA, ['runs:read'], minutes)).toBe('invalid_input');
   });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { fileArchive } from '../../../src/archive/file-archive.ts';
+import { fileArchive } from '../../../src/stores/archive/file-archive.ts';
 import { RunChain } from '../../../src/client/read/chain.ts';
 import { defineAgent, defineTool } from '../../../src/index.ts';
 import { callTool, hang, say, scriptedModel } from '../../../src/testing/index.ts';

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { fileArchive } from '../../../src/archive/file-archive.ts';
+import { fileArchive } from '../../../src/stores/archive/file-archive.ts';
 import type { ExportLine } from '../../../src/client/export/export-line.ts';
 import type { RunHandle } from '../../../src/client/index.ts';
 import { RunChain } from '../../../src/client/read/chain.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
-import { fileArchive } from '../../../archive/file-archive.ts';
+import { fileArchive } from '../../../stores/archive/file-archive.ts';
 import type { ExportLine, ExportSummary, MissingRange } from '../../../client/export/export-line.ts';
 import { UsageError, errorMessage } from '../../../core/domain/errors/error.ts';
 import type { CommandIo, ServerFlags } from '../../program/command.ts';

@@ -1,5 +1,5 @@
 import type { ExecutionLimits } from '../../execution/execution-limits.ts';
-import type { PruneStrategy } from '../conversation/prune-steps.ts';
+import type { PruneStrategy } from '../content/conversation/prune-steps.ts';
 
 /** The kinds of executors. */
 export type ExecutorKind = 'quickjs' | 'python' | 'custom';

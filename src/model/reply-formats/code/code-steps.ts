@@ -1,6 +1,6 @@
 import type { CodeLanguage } from '../../../core/domain/code/code-snapshot.ts';
 import type { AgentSnapshot } from '../../../core/domain/agent/agent-snapshot.ts';
-import { type PruneStrategy, pruneSteps } from '../../../core/domain/conversation/prune-steps.ts';
+import { type PruneStrategy, pruneSteps } from '../../../core/domain/content/conversation/prune-steps.ts';
 import { RUN_CODE } from '../../../core/domain/content/tool-text.ts';
 import type { ToolCall, ToolResult } from '../../../core/domain/content/content.ts';
 import type { ConversationEvent } from '../../../core/domain/model/model.ts';

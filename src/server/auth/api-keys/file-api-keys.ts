@@ -2,7 +2,7 @@ import { mkdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { LonghaulError, UsageError } from '../../../core/domain/errors/error.ts';
 import { withFileLock } from '../../../memory/file-lock.ts';
-import { removeDrafts, writeWhole } from '../../../payload-store/run-folder.ts';
+import { removeDrafts, writeWhole } from '../../../stores/payload-store/run-folder.ts';
 import type { ApiKey } from './api-key.ts';
 import type { ApiKeyStore } from './api-key-store.ts';
 import { keysText, parseKeys } from './stored-keys.ts';

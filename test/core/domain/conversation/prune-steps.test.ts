@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { ConversationStep } from '../../../../src/core/domain/conversation/conversation-step.ts';
-import { pruneSteps, type PruneStrategy } from '../../../../src/core/domain/conversation/prune-steps.ts';
+import type { ConversationStep } from '../../../../src/core/domain/content/conversation/conversation-step.ts';
+import { pruneSteps, type PruneStrategy } from '../../../../src/core/domain/content/conversation/prune-steps.ts';
 
 const SYSTEM: ConversationStep = { type: 'system', text: 'S' };
 const TASK: ConversationStep = { type: 'task', content: 'T' };

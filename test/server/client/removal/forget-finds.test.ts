@@ -4,7 +4,7 @@ import { LonghaulClient } from '../../../../src/client/index.ts';
 import { defineAgent } from '../../../../src/index.ts';
 import { inMemory } from '../../../../src/memory/in-memory.ts';
 import { memoryNamespace } from '../../../../src/memory/memory-namespace.ts';
-import type { PayloadStore } from '../../../../src/payload-store/payload-store.ts';
+import type { PayloadStore } from '../../../../src/stores/payload-store/payload-store.ts';
 import { scriptedModel } from '../../../../src/testing/index.ts';
 import { callCli } from '../../../cli/call-cli.ts';
 import { Testbed, until } from '../../testbed/testbed.ts';

@@ -6,7 +6,7 @@ import { defineAgent, defineTool } from '../../../../src/index.ts';
 import type { MemoryStore } from '../../../../src/memory/memory-store.ts';
 import { inMemory } from '../../../../src/memory/in-memory.ts';
 import { memoryNamespace } from '../../../../src/memory/memory-namespace.ts';
-import type { PayloadStore } from '../../../../src/payload-store/payload-store.ts';
+import type { PayloadStore } from '../../../../src/stores/payload-store/payload-store.ts';
 import { callTool, say, scriptedModel, together } from '../../../../src/testing/index.ts';
 import { Testbed, until } from '../../testbed/testbed.ts';
 

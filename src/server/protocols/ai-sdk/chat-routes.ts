@@ -1,0 +1,180 @@
+import { z } from 'zod';
+import { errorCode } from '../../../core/domain/errors/error.ts';
+import { isTerminal } from '../../../core/domain/run/status.ts';
+import type { StatusView } from '../../../core/protocol.ts';
+import type { LonghaulClient } from '../../../client/longhaul-client.ts';
+import type { SessionHandle } from '../../../client/sessions/session-handle.ts';
+import type { Caller } from '../../auth/caller.ts';
+import { requestId } from '../../requests/idempotency-key.ts';
+import { requireStart } from '../../auth/access/reach.ts';
+import { requireScope } from '../../auth/access/scopes.ts';
+import { defineRoute, type Route } from '../../routing/route.ts';
+import { REQUEST_PROBLEMS } from '../../routes/route-parts.ts';
+import { emptyBody } from '../../schemas/run-requests.ts';
+import { openStream } from '../../sse/open-stream.ts';
+import type { ServerSettings } from '../../server-settings.ts';
+import { answerApprovals, readSubjects } from './answer-approvals.ts';
+import { chatResponse } from './chat-response.ts';
+import { sessionIdOf } from './chat-session-id.ts';
+import { chatChunk, interruptReceipt } from './chat-schemas.ts';
+import type { FollowedTurn } from './followed-turn.ts';
+import { chatBody, chatIdText, type PostedChat, readPostedChat } from './posted-chat.ts';
+import { placeOfTurn } from './turn-place.ts';
+
+const agent = z.string().min(1).describe('The name of the agent.');
+const chatParams = z.object({ agent, id: chatIdText.describe('The id of the chat.') });
+
+const ANSWER = {
+  description: 'The answer as a UI message stream of the AI SDK, version 1, in server-sent events.',
+  schema: chatChunk,
+  contentType: 'text/event-stream',
+  headers: { 'x-vercel-ai-ui-message-stream': 'The version of the protocol: `v1`.' },
+};
+
+const post = defineRoute(
+  {
+    method: 'POST',
+    path: '/v1/agents/{agent}/chat',
+    id: 'postChat',
+    tag: 'sessions',
+    summary: 'Send a message to a chat of the AI SDK, or answers to its approvals, and follow the answer',
+    description:
+      'A chat is a session, which the first message starts. A message is accepted once for its id: sent again, it is answered with the ' +
+      'recorded answer. Answers to approvals need the scope `approvals:decide`. A client that goes ends nothing.',
+    scope: 'runs:write',
+    counts: 'starts',
+    params: z.object({ agent }),
+    body: chatBody,
+    responses: { 200: ANSWER },
+    problems: [
+      ...REQUEST_PROBLEMS,
+      'unknown_agent',
+      'queue_full',
+      'payload_too_large',
+      'invalid_input',
+      'session_limit',
+      'unknown_call',
+      'digest_mismatch',
+      'not_authorized',
+      'budget_exceeded',
+      'history_removed',
+    ],
+  },
+  async ({ params, body, caller, client, settings, signal, raw }) => {
+    requireStart(caller, params.agent);
+    const posted = readPostedChat(body);
+    const session = chatSession({ agent: params.agent, id: body.id, caller, client, settings });
+    const turn = await accepted(session, posted, { caller, signal });
+    return chatResponse(turn, openStream({ caller, raw, signal, settings }));
+  },
+);
+
+const stream = defineRoute(
+  {
+    method: 'GET',
+    path: '/v1/agents/{agent}/chat/{id}/stream',
+    id: 'resumeChat',
+    tag: 'sessions',
+    summary: 'Follow the answer that a chat of the AI SDK is giving, from its beginning',
+    description: 'For a page that was loaded again, or was offline.',
+    scope: 'runs:read',
+    params: chatParams,
+    responses: { 200: ANSWER, 204: { description: 'The chat gives no answer at the moment, or there is none of that id.' } },
+    problems: ['history_removed'],
+  },
+  async ({ params, caller, client, settings, signal, raw }) => {
+    const session = chatSession({ ...params, caller, client, settings });
+    const status = await statusIfKnown(session);
+    const turn = status === undefined ? undefined : runningTurn(status);
+    if (status === undefined || turn === undefined) return { status: 204 };
+    const place = await placeOfTurn(session.run, turn, status.events);
+    return chatResponse({ run: session.run, turn, place }, openStream({ caller, raw, signal, settings }));
+  },
+);
+
+const stop = defineRoute(
+  {
+    method: 'POST',
+    path: '/v1/agents/{agent}/chat/{id}/stop',
+    id: 'stopChat',
+    tag: 'sessions',
+    summary: 'Interrupt the answer that a chat of the AI SDK is giving',
+    description: 'The answer ends as interrupted, with what has arrived. The chat takes the next message.',
+    scope: 'runs:write',
+    params: chatParams,
+    body: emptyBody,
+    bodyIsOptional: true,
+    responses: { 200: { description: 'The answer is interrupted, or there was none.', schema: interruptReceipt } },
+    problems: REQUEST_PROBLEMS,
+  },
+  async ({ params, caller, client, settings }) => {
+    const session = chatSession({ ...params, caller, client, settings });
+    return { status: 200, body: await session.interrupt({ by: caller.id, reason: 'stopped in the chat' }) };
+  },
+);
+
+interface ChatOf {
+  agent: string;
+  id: string;
+  caller: Caller;
+  client: LonghaulClient;
+  settings: ServerSettings;
+}
+
+function chatSession({ agent: name, id, caller, client, settings }: ChatOf): SessionHandle {
+  const known = settings.agents.find((one) => one.name === name) ?? name;
+  const options = settings.chats?.({ agent: name, caller }) ?? {};
+  return client.session<string>(known as string, { ...options, id: sessionIdOf(caller.principal, id) });
+}
+
+/** Applies what a client has posted, and returns the turn that answers it. */
+async function accepted(
+  session: SessionHandle,
+  { message, answers, goesOn }: PostedChat,
+  { caller, signal }: { caller: Caller; signal: AbortSignal },
+): Promise<FollowedTurn> {
+  const { run } = session;
+  const decided = readSubjects(answers);
+  if (decided.length > 0) {
+    requireScope(caller, 'approvals:decide');
+    await answerApprovals(run, decided, { by: caller.id, signal });
+  }
+  const receipt = message && (await session.send(message.content, { ...requestId(undefined, message.id) }));
+  if (goesOn && decided.length > 0) {
+    const turn = Math.max(...decided.map(({ subject }) => subject.turn));
+    const after = Math.min(...decided.filter(({ subject }) => subject.turn === turn).map(({ subject }) => subject.offset));
+    return { run, turn, after, place: await placeOfTurn(run, turn, after) };
+  }
+  const { id, queued, beforeStep, offset = Number.MAX_SAFE_INTEGER, turn = await newestTurn(session) } = receipt ?? {};
+  const place = await placeOfTurn(run, turn, offset);
+  // A session that has just been started counts its first message before it has recorded it.
+  const from = turn === 1 && beforeStep === 1 ? 0 : offset;
+  const isNew = receipt?.offset !== undefined && id !== undefined && queued !== undefined;
+  return { run, turn, place, ...(isNew ? { message: { id, offset: from, queued } } : {}) };
+}
+
+/** Returns the number of the newest turn. */
+async function newestTurn(session: SessionHandle): Promise<number> {
+  return Math.max(1, (await session.status()).session?.turns ?? 1);
+}
+
+async function statusIfKnown(session: SessionHandle): Promise<StatusView | undefined> {
+  try {
+    return await session.status();
+  } catch (error) {
+    // A page asks before its first message: that is no mistake.
+    if (errorCode(error) === 'run_not_found' || errorCode(error) === 'not_a_run') return undefined;
+    throw error;
+  }
+}
+
+/** Returns the number of the turn that goes on, or of the one that an accepted message is about to begin; undefined for an idle session. */
+function runningTurn({ status, session, queued, limits }: StatusView): number | undefined {
+  if (isTerminal(status) || (status === 'idle' && queued === 0)) return undefined;
+  // Before its agent is resolved, a run does not show if it is a session.
+  if (session === undefined) return limits === undefined ? 1 : undefined;
+  return session.turn ?? session.turns + 1;
+}
+
+/** The routes that the hooks of the AI SDK call. */
+export const CHAT_ROUTES: readonly Route[] = [post, stream, stop];

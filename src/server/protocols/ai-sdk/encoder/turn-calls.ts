@@ -1,0 +1,100 @@
+import type { ApprovalView, Decision } from '../../../../core/domain/approvals/approval.ts';
+import { isToolCall, type ToolResult } from '../../../../core/domain/content/content.ts';
+import { resultText } from '../../../../core/domain/content/tool-text.ts';
+import type { JsonObject } from '../../../../core/domain/json/json.ts';
+import type { Event } from '../../../../core/domain/record/event.ts';
+import { approvalIdOf } from './approval-id.ts';
+import type { UiChunk } from './ui-chunk.ts';
+
+/** The calls of a turn: their approvals, decisions and results. */
+export class TurnCalls {
+  readonly #sessionId: string;
+  readonly #turn: number;
+  /** The offset of the response with each call. */
+  readonly #offsets = new Map<string, number>();
+  readonly #rejected = new Set<string>();
+  /** The offset of the newest response: an approval about no call of the session belongs to it. */
+  #newest = 0;
+
+  constructor({ sessionId, turn }: { sessionId: string; turn: number }) {
+    this.#sessionId = sessionId;
+    this.#turn = turn;
+  }
+
+  /** Notes the calls of an event. */
+  made(offset: number, { content, caller }: Event): void {
+    // Calls of code belong to the response that runs the code.
+    if (caller !== 'code') this.#newest = offset;
+    for (const item of content) if (isToolCall(item)) this.#offsets.set(item.toolCallId, this.#newest);
+  }
+
+  /** Yields the requests for decisions. A call of a run below, and a limit, get a part of their own. */
+  *ask(pending: readonly ApprovalView[]): Generator<UiChunk> {
+    for (const waiting of pending) {
+      const { callId, digest, runId = this.#sessionId, toolName, arguments: input, reason } = waiting;
+      const isOwn = runId === this.#sessionId;
+      const toolCallId = partOf(this.#sessionId, { runId, callId });
+      if (!isOwn || !this.#offsets.has(callId)) yield { type: 'tool-input-available', toolCallId, toolName, input };
+      yield {
+        type: 'tool-approval-request',
+        approvalId: this.#approvalId({ runId, callId, digest }),
+        toolCallId,
+        approvalDescriptor: descriptorOf(waiting),
+        ...(reason === undefined ? {} : { reason }),
+      };
+    }
+  }
+
+  /** Yields the decision and the results that an event records. */
+  *settle({ decision, content }: Event): Generator<UiChunk> {
+    if (decision !== undefined) yield* this.#decided(decision);
+    for (const item of content) if (item.type === 'tool_result' && this.#offsets.has(item.toolCallId)) yield this.#resultChunk(item);
+  }
+
+  *#decided({ type, callId: toolCallId, toolName, digest, arguments: edited, reason, source }: Decision): Generator<UiChunk> {
+    const isCall = this.#offsets.has(toolCallId);
+    if (!isCall || edited !== undefined) yield { type: 'tool-input-available', toolCallId, toolName, input: edited ?? {} };
+    const approvalId = this.#approvalId({ runId: this.#sessionId, callId: toolCallId, digest });
+    const isAutomatic = source === 'deadline' || source === 'remembered';
+    yield { type: 'tool-approval-request', approvalId, toolCallId, ...(isAutomatic ? { isAutomatic } : {}) };
+    const approved = type !== 'reject';
+    yield { type: 'tool-approval-response', approvalId, approved, ...(reason === undefined ? {} : { reason }) };
+    if (approved) this.#rejected.delete(toolCallId);
+    else this.#rejected.add(toolCallId);
+    if (!isCall) yield outcomeChunk(toolCallId, { approved, output: edited ?? {} });
+  }
+
+  #resultChunk({ toolCallId, status, content }: ToolResult): UiChunk {
+    if (status === 'error' && this.#rejected.has(toolCallId)) return { type: 'tool-output-denied', toolCallId };
+    if (status === 'error') return { type: 'tool-output-error', toolCallId, errorText: resultText(content) };
+    const [first = null, ...others] = content;
+    return { type: 'tool-output-available', toolCallId, output: others.length === 0 ? first : content };
+  }
+
+  #approvalId({ runId, callId, digest }: { runId: string; callId: string; digest: string }): string {
+    const offset = (runId === this.#sessionId ? this.#offsets.get(callId) : undefined) ?? this.#newest;
+    return approvalIdOf({ runId, callId, digest, turn: this.#turn, offset });
+  }
+}
+
+/** Returns the id of the part of a message that shows a call of the session, or of a run below it. */
+export function partOf(sessionId: string, { runId, callId }: { runId: string; callId: string }): string {
+  return runId === sessionId ? callId : `${runId}:${callId}`;
+}
+
+/** Returns the last chunk about a part that no result of the record ends. */
+export function outcomeChunk(toolCallId: string, { approved, output }: { approved: boolean; output: JsonObject }): UiChunk {
+  return approved ? { type: 'tool-output-available', toolCallId, output } : { type: 'tool-output-denied', toolCallId };
+}
+
+/** Returns what a page needs to ask well: the kind of decision, its deadline, and the schema of an answer. */
+function descriptorOf({ kind, toolName, deadlineAt, onDeadline, answer, argumentsCut }: ApprovalView): JsonObject {
+  return {
+    kind,
+    toolName,
+    ...(deadlineAt === undefined ? {} : { deadlineAt }),
+    ...(onDeadline === undefined ? {} : { onDeadline }),
+    ...(answer === undefined ? {} : { answer }),
+    ...(argumentsCut === undefined ? {} : { argumentsCut }),
+  };
+}

@@ -1,0 +1,94 @@
+import type { Event } from '../../../core/domain/record/event.ts';
+import type { RunStatus } from '../../../core/domain/run/status.ts';
+import { cursorAt } from '../../../client/stream/cursor.ts';
+import type { RecordPlace } from '../../../client/stream/record-pages.ts';
+import type { RunHandle } from '../../../client/run-handle.ts';
+import type { StreamItem } from '../../../client/stream/stream-item.ts';
+import { TurnEncoder } from './encoder/turn-encoder.ts';
+import type { UiChunk } from './encoder/ui-chunk.ts';
+import { NextItem } from './next-item.ts';
+
+/** A message of the user whose answer is sent: once the model has read it. */
+export interface UnreadMessage {
+  id: string;
+  /** The number of recorded events when the session accepted it. */
+  offset: number;
+  /** The number of messages in the queue of the session then, with this one. */
+  queued: number;
+}
+
+/** A turn of a session that a client follows. */
+export interface FollowedTurn {
+  run: Pick<RunHandle, 'runId' | 'stream' | 'approvals'>;
+  /** 1-based. */
+  turn: number;
+  /** The place in the record at which the turn begins. */
+  place: RecordPlace;
+  /** The offset of the response that the client has shown and goes on behind. */
+  after?: number;
+  message?: UnreadMessage;
+}
+
+/** The pauses between two looks at approvals of runs below, which no item of the stream tells. */
+const SHORTEST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 15_000;
+
+/**
+ * Yields the chunks of a turn until it ends or waits for decisions. A message that arrives during a turn belongs to that turn, unless the
+ * turn ends before the model has read it: nothing is sent before that is known. Throws the errors of the stream of a run.
+ */
+export async function* followTurn({ run, turn, place, after, message }: FollowedTurn, signal: AbortSignal): AsyncGenerator<UiChunk> {
+  let number = turn;
+  let encoder = new TurnEncoder({ sessionId: run.runId, turn, ...(after === undefined ? {} : { after }) });
+  let held: UiChunk[] | undefined = message === undefined ? undefined : [];
+  let unread = message?.queued ?? 0;
+  let status: RunStatus | undefined;
+  let pauseMs = SHORTEST_PAUSE_MS;
+  const cursor = cursorAt(run.runId, { ...place, live: new Map() });
+  const items = new NextItem((reading) => run.stream({ cursor, signal: reading }), signal);
+  const pass = function* (chunks: Iterable<UiChunk>): Generator<UiChunk> {
+    if (held === undefined) yield* chunks;
+    else held.push(...chunks);
+  };
+  try {
+    yield* pass([encoder.begin()]);
+    while (!encoder.isOver) {
+      const item = await items.next(status === 'pending_confirmation' ? pauseMs : undefined);
+      if (item === 'over') break;
+      if (item === 'late') pauseMs = Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS);
+      else {
+        const event = item.type === 'event' ? item : undefined;
+        if (message !== undefined && event?.event.turn?.unanswered?.includes(message.id) && held !== undefined) {
+          number += 1;
+          encoder = new TurnEncoder({ sessionId: run.runId, turn: number });
+          held = [encoder.begin()];
+          unread = 0;
+          continue;
+        }
+        yield* pass(encoder.take(item));
+        if (event !== undefined && message !== undefined && event.offset >= message.offset && isOfUser(event.event)) unread -= 1;
+        if (item.type === 'status') status = item.status;
+      }
+      if (status === 'pending_confirmation' && tellsOfApprovals(item)) yield* pass(encoder.ask((await run.approvals()).pending));
+      if (held !== undefined && (unread <= 0 || encoder.isOver)) {
+        const release = held;
+        held = undefined;
+        yield* release;
+      }
+    }
+  } finally {
+    items.stop();
+  }
+}
+
+/** True if the approvals may be others than before. */
+function tellsOfApprovals(item: StreamItem | 'late'): boolean {
+  if (item === 'late' || item.type === 'status') return true;
+  if (item.type !== 'event') return false;
+  const { decision, refused, content } = item.event;
+  return decision !== undefined || refused !== undefined || content.some(({ type }) => type === 'tool_call');
+}
+
+function isOfUser({ author, content, given }: Event): boolean {
+  return author === 'user' && !given && content.some((item) => item.type === 'message' && item.role === 'user');
+}

@@ -1,0 +1,30 @@
+import { untilRefused } from '../auth/until-refused.ts';
+import { requireAdmission } from '../limits/admission.ts';
+import type { RouteRequest } from '../routing/route.ts';
+
+/** A stream that a caller may read. */
+export interface OpenStream {
+  /** Aborted when the stream has to be cut: the caller has gone, its credentials are over, or the service ends. */
+  signal: AbortSignal;
+  /** To be called once the stream is over. */
+  closed: () => void;
+}
+
+/** Opens a stream for the caller of a request. Throws `too_many_requests` if the caller has as many as it may. */
+export function openStream({
+  caller,
+  raw,
+  signal,
+  settings: { limits, authenticate },
+}: Pick<RouteRequest<unknown, unknown, unknown>, 'caller' | 'raw' | 'signal' | 'settings'>): OpenStream {
+  const place = limits?.stream(caller) ?? { allowed: true, close: () => undefined };
+  requireAdmission(place);
+  const ended = new AbortController();
+  return {
+    signal: untilRefused({ request: raw, authenticate, caller, signal: AbortSignal.any([signal, ended.signal]) }),
+    closed: () => {
+      ended.abort();
+      if (place.allowed) place.close();
+    },
+  };
+}

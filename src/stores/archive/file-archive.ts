@@ -1,0 +1,84 @@
+import { createReadStream } from 'node:fs';
+import { mkdir, readdir, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { UsageError } from '../../core/domain/errors/error.ts';
+import type { RunRecord } from '../../core/domain/record/run-record.ts';
+import { namespaceFolder, runFolder, writeWhole } from '../payload-store/run-folder.ts';
+import type { ArchiveBatch, ArchivedPrincipal, ArchiveSink } from './archive-sink.ts';
+import { isSame } from '../../core/domain/run/principal.ts';
+import { noteOwner, ownerOf } from './run-owner.ts';
+
+/** The options of a file archive. */
+export interface FileArchiveOptions {
+  /** The folder of the archive, created when needed. Every worker writes to the same one. */
+  directory: string;
+}
+
+/** The number of digits of the offset in a file name, so that the order of the names is the order of the events. */
+const OFFSET_DIGITS = 12;
+const FILE_NAME = /^\d+\.jsonl$/;
+
+/**
+ * Creates an archive in the file system: a folder for each run, and in it a file of JSON Lines for each execution,
+ * named by the offset of its first event. All files of a run in the order of their names form its record. A file
+ * appears completely or not at all. One more file says whom the run acts for. Throws a UsageError without a directory.
+ */
+export function fileArchive(options: FileArchiveOptions): ArchiveSink {
+  if (typeof options.directory !== 'string' || options.directory === '') {
+    throw new UsageError('fileArchive: "directory" is missing: write the path of a folder that every worker sees');
+  }
+  const root = path.resolve(options.directory);
+  return {
+    append: (batch) => append(root, batch),
+    read: (run) => read(runFolder(root, run)),
+    runsOf: (whom) => runsOf(namespaceFolder(root, whom.namespace), whom),
+    deleteRun: (run) => rm(runFolder(root, run), { recursive: true, force: true }),
+  };
+}
+
+async function append(root: string, { run, principal, from, records }: ArchiveBatch): Promise<void> {
+  const folder = runFolder(root, run);
+  await mkdir(folder, { recursive: true });
+  // Before the records: a crash in between must not leave records that are found for no principal.
+  await noteOwner(folder, { ...principal, runId: run.runId });
+  const name = `${String(from).padStart(OFFSET_DIGITS, '0')}.jsonl`;
+  await writeWhole(
+    path.join(folder, name),
+    records.map((record) => `${JSON.stringify(record)}\n`),
+  );
+}
+
+async function runsOf(folder: string, whom: ArchivedPrincipal): Promise<string[]> {
+  const runs: string[] = [];
+  for (const name of await namesIn(folder)) {
+    const owner = await ownerOf(path.join(folder, name));
+    if (owner !== undefined && isSame(owner, whom)) runs.push(owner.runId);
+  }
+  return runs;
+}
+
+/** Reads the files of a run. They overlap if the run was reset: records that an earlier file contained are skipped. */
+async function* read(folder: string): AsyncGenerator<RunRecord> {
+  let offset = 0;
+  let index = 0;
+  for (const name of (await namesIn(folder)).filter((one) => FILE_NAME.test(one))) {
+    for await (const line of createInterface({ input: createReadStream(path.join(folder, name)), crlfDelay: Infinity })) {
+      const record = JSON.parse(line) as RunRecord;
+      if (record.type === 'event' ? record.offset < offset : record.index < index) continue;
+      if (record.type === 'event') offset = record.offset + 1;
+      else index = record.index + 1;
+      yield record;
+    }
+  }
+}
+
+/** Returns the names in a folder, in their order; none if there is no folder. */
+async function namesIn(folder: string): Promise<string[]> {
+  try {
+    return (await readdir(folder)).toSorted();
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
+    throw error;
+  }
+}

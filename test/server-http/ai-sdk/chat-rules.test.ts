@@ -1,0 +1,197 @@
+import { expect, test, vi } from 'vitest';
+import { LonghaulError } from '../../../src/core/domain/errors/error.ts';
+import type { Caller, ChatSessions, Handler, Problem } from '../../../src/server/index.ts';
+import { approvalIdOf } from '../../../src/server/protocols/ai-sdk/encoder/approval-id.ts';
+import { fetchFrom, pageOf, serviceOf, textOf } from './chat-page.ts';
+import { FakeChat } from './fake-chat.ts';
+import { asks, ended, item, says, textPiece } from './recorded-turn.ts';
+
+const PATH = '/v1/agents/clerk/chat';
+const hello = { id: 'm1', role: 'user', parts: [{ type: 'text', text: 'Hi' }] };
+const approvalId = approvalIdOf({ runId: 'c1', callId: 'p1', digest: 'x', turn: 1, offset: 1 });
+const approved = {
+  id: 'a1',
+  role: 'assistant',
+  parts: [{ type: 'tool-refund', toolCallId: 'p1', state: 'approval-responded', approval: { id: approvalId, approved: true } }],
+};
+
+async function posted(handler: Handler, body: object): Promise<Response> {
+  return fetchFrom(handler)(PATH, { method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json' } });
+}
+
+async function refused(handler: Handler, body: object): Promise<[number, string, unknown]> {
+  const response = await posted(handler, body);
+  const problem = (await response.json()) as Problem;
+  return [response.status, problem.code, problem.errors?.[0]?.pointer];
+}
+
+test('the stream has the headers of the protocol, data alone, and its last word', async () => {
+  const session = new FakeChat();
+  session.onRequest = () => {
+    session.beginTurn();
+    session.publish(asks(0, 'Hi'), says(1, 'e1', 'Hello'), ended(2));
+  };
+  const response = await posted(serviceOf(session), { id: 'c1', messages: [hello] });
+  expect(Object.fromEntries(response.headers)).toMatchObject({
+    'content-type': 'text/event-stream; charset=utf-8',
+    'x-vercel-ai-ui-message-stream': 'v1',
+    'x-accel-buffering': 'no',
+    'cache-control': 'no-store',
+  });
+  const lines = (await response.text()).split('\n').filter((line) => line !== '' && !line.startsWith('retry:'));
+  expect(lines.every((line) => line.startsWith('data: '))).toBe(true);
+  expect(lines.at(-1)).toBe('data: [DONE]');
+});
+
+test('a message in the middle of a turn waits until the model has read it, and then shows that turn', async () => {
+  const session = new FakeChat();
+  const page = pageOf(serviceOf(session));
+  session.onRequest = () => {
+    if (session.turn !== undefined) return;
+    session.beginTurn();
+    session.publish(asks(0, 'Hi'), textPiece('e1', 'Hel'));
+  };
+  const first = page.sendMessage({ text: 'Hi' });
+  await vi.waitFor(() => expect(textOf(page)).toBe('Hel'));
+  const second = page.sendMessage({ text: 'And more' });
+  await vi.waitFor(() => expect(session.calls).toHaveLength(2));
+  session.publish(says(1, 'e1', 'Hello'), asks(2, 'And more'), says(3, 'e2', 'More'), ended(4));
+  await Promise.all([first, second]);
+  expect(page.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'user']);
+  expect(page.messages[1]?.parts.filter(({ type }) => type === 'text')).toMatchObject([{ text: 'Hello' }, { text: 'More' }]);
+});
+
+test('a message that a turn ends without reading is answered by the next turn, in a message of its own', async () => {
+  const session = new FakeChat();
+  session.beginTurn();
+  session.isNew = false;
+  session.publish(asks(0, 'Hi'), textPiece('e1', 'Hel'));
+  const page = pageOf(serviceOf(session));
+  session.onRequest = () => {
+    const [, , , , id] = session.calls[0] ?? [];
+    session.publish(ended(1, 1, { status: 'cancelled', stopReason: 'cancelled', unanswered: [id as string] }));
+    session.beginTurn();
+    session.publish(asks(2, 'Instead'), says(3, 'e2', 'All right'), ended(4, 2));
+  };
+  await page.sendMessage({ text: 'Instead' });
+  expect(page.messages.at(-1)).toMatchObject({ id: 'c1-turn-2', role: 'assistant' });
+  expect(textOf(page)).toBe('All right');
+});
+
+test('a call that waits ends the stream of a message that is not read yet, so that the page can decide', async () => {
+  const session = new FakeChat();
+  session.beginTurn();
+  session.isNew = false;
+  session.publish(asks(0, 'Hi'), says(1, 'e1', 'One moment', { type: 'tool_call', toolCallId: 'p1', name: 'refund', arguments: {} }));
+  session.wait({ kind: 'tool', callId: 'p1', toolName: 'refund', digest: 'x', key: 'k', step: 1, requestedAt: 0, arguments: {} });
+  const page = pageOf(serviceOf(session));
+  await page.sendMessage({ text: 'Hurry' });
+  expect(page).toMatchObject({ status: 'ready', events: ['finished: tool-calls'] });
+});
+
+test('a message that is sent again is answered with the recorded answer', async () => {
+  const session = new FakeChat();
+  session.isNew = false;
+  session.beginTurn();
+  session.publish(asks(0, 'Hi'), says(1, 'e1', 'Hello'), ended(2));
+  session.receipt = { id: 'm1', status: 'duplicate', queued: 0, turn: 1 };
+  for (const trigger of ['submit-message', 'regenerate-message']) {
+    const page = await posted(serviceOf(session), { id: 'c1', messages: [hello], trigger });
+    expect(await page.text()).toContain('"Hello"');
+  }
+});
+
+test('approvals that come while others wait are asked for as well', async () => {
+  const session = new FakeChat();
+  const pending = { kind: 'tool' as const, toolName: 'mail', digest: 'y', key: 'k', step: 1, requestedAt: 0, arguments: {} };
+  session.onRequest = () => {
+    session.beginTurn();
+    session.publish(asks(0, 'Hi'), item({ type: 'status', status: 'pending_confirmation' }));
+    session.pending = [{ ...pending, callId: 'p9', runId: 'c1/0' }];
+  };
+  const page = pageOf(serviceOf(session));
+  await page.sendMessage({ text: 'Hi' });
+  expect(page.messages.at(-1)?.parts).toMatchObject([{ type: 'tool-mail', toolCallId: 'c1/0:p9', state: 'approval-requested' }]);
+});
+
+test.each<[string, Partial<Caller>, object, string[]]>([
+  ['a message needs runs:write', { scopes: ['runs:read', 'approvals:decide'] }, { id: 'c1', messages: [hello] }, []],
+  ['an answer to an approval needs approvals:decide', { scopes: ['runs:write'] }, { id: 'c1', messages: [approved] }, []],
+  ['a chat of an agent needs the right to start it', { agents: ['other'] }, { id: 'c1', messages: [hello] }, []],
+])('%s', async (_, caller, body, calls) => {
+  const session = new FakeChat();
+  expect((await refused(serviceOf(session, caller), body)).slice(0, 2)).toEqual([403, 'forbidden']);
+  expect(session.calls).toEqual(calls);
+});
+
+test('the stream of a chat needs runs:read, and stopping it runs:write', async () => {
+  const service = serviceOf(new FakeChat(), { scopes: ['approvals:decide'] });
+  const statuses = [`${PATH}/c1/stream`, `${PATH}/c1/stop`].map(
+    async (path) => (await fetchFrom(service)(path, { method: path.endsWith('stop') ? 'POST' : 'GET' })).status,
+  );
+  expect(await Promise.all(statuses)).toEqual([403, 403]);
+});
+
+test('requests that the service cannot follow are refused with what is wrong', async () => {
+  const service = serviceOf(new FakeChat());
+  const cases: [object, string | undefined][] = [
+    [{ id: 'c1', messages: [] }, '#/messages'],
+    [{ messages: [hello] }, '#/id'],
+    [{ id: 'c1', messages: [{ ...hello, parts: [] }] }, '#/messages/0/parts'],
+    [{ id: 'c1', messages: [{ ...hello, parts: [{ type: 'file', url: 'x' }] }] }, '#/messages/0/parts/0'],
+    [{ id: 'c1', messages: [{ id: 'a', role: 'assistant', parts: [] }] }, '#/messages'],
+    [{ id: 'c1', messages: [hello], messageId: 'm1', trigger: 'submit-message' }, '#/messageId'],
+    [{ id: 'c1', messages: [{ ...approved, parts: [{ ...approved.parts[0], approval: { id: 'forged', approved: true } }] }] }, undefined],
+  ];
+  for (const [body, pointer] of cases) expect(await refused(service, body)).toEqual([422, 'invalid_request', pointer]);
+});
+
+test('an answer on other arguments than the call has is refused', async () => {
+  const session = new FakeChat();
+  session.isNew = false;
+  session.onRequest = () => {
+    throw new LonghaulError('digest_mismatch', 'The decision was made on other arguments');
+  };
+  expect((await refused(serviceOf(session), { id: 'c1', messages: [approved] })).slice(0, 2)).toEqual([409, 'digest_mismatch']);
+});
+
+test('a call that was decided before shows the recorded decision', async () => {
+  const session = new FakeChat();
+  session.isNew = false;
+  session.beginTurn();
+  session.publish(asks(0, 'Hi'), says(1, 'e1', 'Well'), ended(2));
+  session.onRequest = () => {
+    throw new LonghaulError('already_decided', 'Call "p1" was rejected');
+  };
+  expect((await posted(serviceOf(session), { id: 'c1', messages: [approved] })).status).toBe(200);
+});
+
+test('the same chat id is another session for another tenant, and the same for the users of one', async () => {
+  const ids: unknown[] = [];
+  for (const principal of [{ tenant: 'a' }, { tenant: 'b' }, { user: 'a' }, { tenant: 'a', user: 'u' }, undefined]) {
+    const session = new FakeChat();
+    session.onRequest = () => {
+      session.beginTurn();
+      session.publish(asks(0, 'Hi'), ended(1));
+    };
+    await (await posted(serviceOf(session, principal === undefined ? {} : { principal }), { id: 'c1', messages: [hello] })).text();
+    const [sent] = session.calls;
+    ids.push((sent?.[2] as { id: string } | undefined)?.id);
+  }
+  expect(new Set(ids).size).toBe(4);
+  expect(ids[0]).toBe(ids[3]);
+  expect(ids[4]).toBe('c1');
+});
+
+test('the service chooses the limits of chats, and no client does', async () => {
+  const session = new FakeChat();
+  session.onRequest = () => {
+    session.beginTurn();
+    session.publish(asks(0, 'Hi'), ended(1));
+  };
+  const chats = vi.fn<ChatSessions>(() => ({ limits: { turns: null } }));
+  const service = serviceOf(session, {}, { chats });
+  await (await posted(service, { id: 'c1', messages: [hello], limits: { turns: 9 } })).text();
+  expect(session.calls[0]?.[2]).toEqual({ id: 'c1', limits: { turns: null } });
+  expect(chats).toHaveBeenCalledWith({ agent: 'clerk', caller: expect.objectContaining({ id: 'ada' }) as Caller });
+});

@@ -1,0 +1,156 @@
+import type { ApprovalView } from '../../../src/core/domain/approvals/approval.ts';
+import { LonghaulError } from '../../../src/core/domain/errors/error.ts';
+import type { LonghaulClient, StreamItem } from '../../../src/client/index.ts';
+import { placeOf } from '../../../src/client/stream/cursor.ts';
+import { item } from './recorded-turn.ts';
+
+/** A session in memory, as the client of the service sees it, and the requests that it has got. */
+export class FakeChat {
+  readonly calls: unknown[][] = [];
+  readonly items: StreamItem[] = [];
+  pending: ApprovalView[] = [];
+  turn: number | undefined;
+  turns = 0;
+  status = 'idle';
+  /** True until the first message. */
+  isNew = true;
+  /** The receipt of the next message, in place of the usual one. */
+  receipt: object | undefined;
+  /** The number of streams that are open. */
+  open = 0;
+  /** Called for each message and decision, to let the session act. */
+  onRequest: (name: string) => void = () => undefined;
+  readonly #readers = new Set<() => void>();
+  #failure: unknown;
+
+  /** Publishes items to all readers. */
+  publish(...items: readonly StreamItem[]): void {
+    for (const one of items) {
+      this.items.push(one);
+      if (one.type === 'status') this.status = one.status;
+      if (one.type === 'event' && one.event.turn !== undefined) this.endTurn();
+    }
+    this.#wake();
+  }
+
+  beginTurn(): void {
+    this.turns += 1;
+    this.turn = this.turns;
+    this.status = 'running';
+  }
+
+  endTurn(): void {
+    this.turn = undefined;
+    this.status = 'idle';
+  }
+
+  /** Lets the calls wait, and tells the readers. */
+  wait(...pending: ApprovalView[]): void {
+    this.pending = pending;
+    this.publish(item({ type: 'status', status: 'pending_confirmation' }));
+  }
+
+  /** Lets all streams fail. */
+  fail(error: unknown): void {
+    this.#failure = error;
+    this.#wake();
+    this.#failure = undefined;
+  }
+
+  /** The client of a service whose only session this is. */
+  client(): LonghaulClient {
+    const client: object = {
+      session: (agent: string, options: { id: string }) => this.#session(agent, options),
+      as: () => client,
+      temporal: { options: { namespace: 'default' } },
+    };
+    return client as LonghaulClient;
+  }
+
+  #session(agent: string, options: { id: string }): object {
+    const decide =
+      (name: string) =>
+      async (about: { callId: string }, ...rest: unknown[]) => {
+        this.calls.push([name, about, ...rest]);
+        this.pending = this.pending.filter(({ callId }) => callId !== about.callId);
+        this.onRequest(name);
+      };
+    const run = {
+      runId: options.id,
+      stream: ({ cursor, signal }: { cursor: string; signal: AbortSignal }) => this.#stream(options.id, cursor, signal),
+      context: async ({ from }: { from: number }) => this.#context(from),
+      approvals: async () => ({ pending: this.pending }),
+      approve: decide('approve'),
+      reject: decide('reject'),
+      respond: decide('respond'),
+    };
+    return {
+      id: options.id,
+      run,
+      send: async (content: unknown, { id }: { id: string }) => {
+        this.calls.push(['send', agent, options, content, id]);
+        const offset = this.#events().length;
+        this.isNew = false;
+        const beforeStep = this.turn === undefined ? 1 : 2;
+        const receipt = this.receipt ?? { id, status: 'queued', queued: 1, offset, beforeStep, turn: this.turn ?? this.turns + 1 };
+        this.onRequest('send');
+        return { version: 1, ...receipt };
+      },
+      status: async () => {
+        if (this.isNew) throw new LonghaulError('run_not_found', 'No run');
+        const { status, turns, turn } = this;
+        return {
+          status,
+          queued: 0,
+          events: this.#events().length,
+          limits: {},
+          session: { turns, ...(turn === undefined ? {} : { turn }) },
+        };
+      },
+      interrupt: async (input: unknown) => {
+        this.calls.push(['interrupt', input]);
+        this.onRequest('interrupt');
+        return { version: 1, interrupted: true, turn: this.turns };
+      },
+    };
+  }
+
+  #events(): (StreamItem & { type: 'event' })[] {
+    return this.items.filter((one) => one.type === 'event');
+  }
+
+  #context(from: number): object {
+    const all = this.#events().map(({ event }) => event);
+    return { from, events: all.slice(from), total: all.length, currentStep: 0 };
+  }
+
+  async *#stream(id: string, cursor: string, signal: AbortSignal): AsyncGenerator<StreamItem> {
+    const { offset } = placeOf(id, cursor);
+    this.open += 1;
+    try {
+      let next = offset === 0 ? 0 : this.items.findIndex((one) => one.type === 'event' && one.offset === offset - 1) + 1;
+      for (;;) {
+        signal.throwIfAborted();
+        const one = this.items[next];
+        if (one !== undefined) {
+          next += 1;
+          yield one;
+          continue;
+        }
+        const ended = Promise.withResolvers<void>();
+        const fail = (): void => (this.#failure === undefined ? ended.resolve() : ended.reject(this.#failure));
+        this.#readers.add(fail);
+        signal.addEventListener('abort', () => ended.reject(signal.reason), { once: true });
+        await ended.promise;
+      }
+    } finally {
+      this.open -= 1;
+    }
+  }
+
+  #wake(): void {
+    const readers = [...this.#readers];
+    this.#readers.clear();
+    for (const wake of readers) wake();
+  }
+}
