@@ -9,6 +9,9 @@ const LONGEST_PAUSE_MS = 1_000;
 /** The pause while workers announce what they record: only announcements that got lost are found by looking. */
 const ANNOUNCED_PAUSE_MS = 30_000;
 
+/** The pause between an announcement and the question for what is new: the result of a quick tool is asked for together with its call. */
+const GATHER_MS = 15;
+
 /** The state of a run as the server has it. */
 export interface RunNews {
   executionId: string;
@@ -19,6 +22,8 @@ export interface RunNews {
 
 /** Looks at the server for news of a run. That costs no worker anything. */
 export class NewsOfRun {
+  /** Milliseconds from an announcement to the question for what is new. */
+  readonly gatherMs: number = GATHER_MS;
   readonly #client: Client;
   readonly #runId: string;
   #seen = '';

@@ -4,13 +4,14 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { connect, LonghaulClient } from 'longhaul/client';
+import { connect, LonghaulClient, memoryStreams } from 'longhaul/client';
 import { expect, test, vi } from 'vitest';
 import { decideRefunds, desk } from '../../../examples/approvals/refunds.ts';
 import { agents } from '../../../examples/first-agent/agents.ts';
 import { clerk, type Shop } from '../../../examples/tools/shop.ts';
 import { triage } from '../../../examples/options/agents.ts';
 import { createService } from '../../../examples/service/service.ts';
+import { watch } from '../../../examples/streaming/watch.ts';
 import { shopkeeper, talk } from '../../../examples/conversations/conversation.ts';
 import { narrow } from '../../../examples/steering/steer.ts';
 import { productionWorker } from '../../../examples/worker/worker.ts';
@@ -155,4 +156,21 @@ test('the worker of the README encrypts its payloads and archives its events', a
   await client.close();
   vi.unstubAllEnvs();
   await rm(directory, { recursive: true });
+});
+
+test('a page shows an answer as it is written, and another process goes on where it was', async () => {
+  await using testbed = await Testbed.open();
+  const streams = memoryStreams();
+  const client = new LonghaulClient(testbed.client.temporal, { taskQueue: testbed.taskQueue, streams });
+  const { runId } = await client.start(shopkeeper, { input: 'Where is order 42?' });
+  const seen = { text: '', cursors: [] as string[] };
+  const watching = watch(client, runId, { write: (text) => (seen.text += text), keep: (cursor) => seen.cursors.push(cursor) });
+  // The page is there before the answer: of an answer that is recorded, no pieces are shown.
+  await testbed.work({ agents: [shopkeeper], streams, providers: { openai: scriptedModel([say('It is on its way.')]) } });
+  await watching;
+  expect([seen.text, seen.cursors.length]).toEqual(['It is on its way.', 2]);
+  const again = { text: '', cursors: 0 };
+  const options = { write: (text: string) => (again.text += text), keep: () => (again.cursors += 1) };
+  await watch(client, runId, { ...options, ...(seen.cursors[0] === undefined ? {} : { cursor: seen.cursors[0] }) });
+  expect(again).toEqual({ text: '', cursors: 1 });
 });
