@@ -2,6 +2,8 @@ import { type Context, Hono } from 'hono';
 import type { LonghaulClient } from '../client/longhaul-client.ts';
 import { corsAnswer } from './cors/cors.ts';
 import { identifyCaller } from './identify-caller.ts';
+import { openaiErrorResponse } from './protocols/openai/errors/error-body.ts';
+import { isOpenaiPath, OPENAI_ROUTES } from './protocols/openai/openai-routes.ts';
 import { mcpRoute } from './protocols/mcp/mcp-route.ts';
 import { problemOf, type ReportError } from './problems/problem-of.ts';
 import { RequestError } from './problems/request-error.ts';
@@ -38,20 +40,24 @@ export function createHandler(client: LonghaulClient, options: HandlerOptions = 
     context.res.headers.set('x-content-type-options', 'nosniff');
     return undefined;
   });
-  app.onError((error, context) => responseOf(error, context, onError));
-  app.notFound((context) => responseOf(notFound(app, context), context, onError));
+  const refuse = (error: unknown, { req: { method, path } }: Refused): Response =>
+    isOpenaiPath(path.slice(settings.prefix.length))
+      ? openaiErrorResponse(error, { method, path }, onError)
+      : responseOf(error, { method, path }, onError);
+  app.onError(refuse);
+  app.notFound((context) => refuse(notFound(app, context), context));
   const api = settings.prefix === '' ? app : app.basePath(settings.prefix);
   // The only routes without credentials. Everything below this line has a caller.
   const open = stateRoutes(client);
   mountRoutes(api, [...open, openapiRoute([...ROUTES, ...open])], settings);
   api.use('*', identifyCaller(client, settings));
-  mountRoutes(api, [...ROUTES, mcpRoute(settings.agents, onError)], settings);
+  mountRoutes(api, [...ROUTES, ...OPENAI_ROUTES, mcpRoute(settings.agents, onError)], settings);
   return async (request) => {
     try {
       return await app.fetch(request);
     } catch (error) {
       // The router hands over instances of Error alone.
-      return responseOf(error, { req: { method: request.method, path: new URL(request.url).pathname } }, onError);
+      return refuse(error, { req: { method: request.method, path: new URL(request.url).pathname } });
     }
   };
 }
@@ -64,8 +70,13 @@ function notFound(app: Hono<ServerEnv>, { req }: Context<ServerEnv>): RequestErr
   return new RequestError('method_not_allowed', `The path does not take "${req.method}": it takes ${allow}`, { headers: { allow } });
 }
 
-function responseOf(error: unknown, { req }: { req: { method: string; path: string } }, report: ReportError): Response {
-  const { problem, headers } = problemOf(error, { method: req.method, path: req.path }, report);
+/** A request that is refused. */
+interface Refused {
+  req: { method: string; path: string };
+}
+
+function responseOf(error: unknown, request: { method: string; path: string }, report: ReportError): Response {
+  const { problem, headers } = problemOf(error, request, report);
   return new Response(JSON.stringify(problem), {
     status: problem.status,
     headers: { 'content-type': 'application/problem+json', ...headers },

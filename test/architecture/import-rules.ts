@@ -111,6 +111,12 @@ const ZONES: readonly Zone[] = [
   { files: 'src/server/cors/', may: ['src/core/'] },
   // Only the protocols of others in folders of their own load packages of these.
   {
+    files: 'src/server/protocols/openai/',
+    may: ['src/core/', 'src/define/', 'src/client/', 'src/server/'],
+    packages: ['zod', 'node:*', '@temporalio/client'],
+    packageTypes: ['openai'],
+  },
+  {
     files: 'src/server/protocols/mcp/',
     may: ['src/core/', 'src/define/', 'src/schema/', 'src/client/', 'src/server/'],
     packages: ['node:*', '@modelcontextprotocol/server'],

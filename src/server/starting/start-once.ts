@@ -1,9 +1,7 @@
 import type { Client } from '@temporalio/client';
-import { WorkflowNotFoundError } from '@temporalio/common';
-import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { errorCode } from '../../core/domain/errors/error.ts';
-import { withoutMemos } from '../../temporal/without-memos.ts';
 import { RequestError } from '../problems/request-error.ts';
+import { readMemo } from './read-memo.ts';
 import { REQUEST_MEMO } from './start-options.ts';
 
 /** A start that may have been made before. */
@@ -37,24 +35,11 @@ export async function startOnce({ client, runId, isOfKey, digest, start, existin
   } catch (error) {
     if (errorCode(error) !== 'run_exists' || existing === undefined || runId === undefined) throw error;
     const found = await existing();
-    if (digest === undefined || (await digestOf(client, found)) === digest) return { runId: found, repeated: true };
+    if (digest === undefined || (await readMemo(client, found, REQUEST_MEMO)) === digest) return { runId: found, repeated: true };
     if (!isOfKey) throw error;
     throw new RequestError('key_reused', 'The idempotency key was used for another request: use a new key for each request', {
       errors: [{ parameter: 'Idempotency-Key', detail: 'used for another request' }],
       cause: error,
     });
-  }
-}
-
-/** Returns the digest in the memo of a run; undefined if it has none. */
-async function digestOf(client: Client, runId: string): Promise<string | undefined> {
-  try {
-    const { raw } = await withoutMemos(client).workflow.getHandle(runId).describe();
-    const payload = raw.workflowExecutionInfo?.memo?.fields?.[REQUEST_MEMO];
-    const [digest] = payload === undefined ? [] : await decodeArrayFromPayloads(client.options.loadedDataConverter, [payload]);
-    return typeof digest === 'string' ? digest : undefined;
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return undefined;
-    throw error;
   }
 }

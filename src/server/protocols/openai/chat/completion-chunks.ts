@@ -1,0 +1,140 @@
+import type { ChatCompletionChunk } from 'openai/resources/chat/completions';
+import type { StreamItem } from '../../../../client/stream/stream-item.ts';
+import { isResponse } from '../../../../client/stream/place-in-stream.ts';
+import type { EndedRun } from '../answering/ended-run.ts';
+import { outputText } from '../../../../core/domain/content/output-text.ts';
+import type { Event } from '../../../../core/domain/record/event.ts';
+import { streamSuperseded, runFailed } from '../errors/run-failed.ts';
+import { entriesOf, isOutput } from '../responses/output-entries.ts';
+import type { CompletionFacts } from './completion.ts';
+import { completionUsage } from './completion-usage.ts';
+import { finishReason } from './finish-reason.ts';
+
+/** The options of the chunks of a completion. */
+export interface ChunkOptions {
+  includeUsage: boolean;
+  /** True to send the answer alone, once the run has ended with it: it is JSON, or guardrails have to pass it. */
+  answerAlone: boolean;
+}
+
+/** A piece of text, or of the reasoning before it, which the API does not have and other servers add under this name. */
+type ChunkDelta = ChatCompletionChunk.Choice.Delta & { reasoning_content?: string };
+
+/** The line between the texts of two answers of the model. */
+const BETWEEN = '\n\n';
+
+/**
+ * Turns the stream of a run, from its beginning, into the chunks of a completion. Text is sent as it arrives, and cannot be taken back:
+ * throws `stream_superseded` once what was sent is not what the run has recorded.
+ */
+export class CompletionChunks {
+  readonly #facts: CompletionFacts;
+  readonly #options: ChunkOptions;
+  /** The text of the call in flight that was sent. */
+  #live: { eventId: string; text: string } | undefined;
+  #hasSent = false;
+  #hasGap = false;
+  #lastText: string | undefined;
+  #lastFinish: string | undefined;
+
+  constructor(facts: CompletionFacts, options: ChunkOptions) {
+    this.#facts = facts;
+    this.#options = options;
+  }
+
+  /** Begins the stream. */
+  *begin(): Generator<ChatCompletionChunk> {
+    yield this.#chunk({ role: 'assistant', content: '' });
+  }
+
+  /** Makes the chunks for an item of the run's stream. */
+  *take(item: StreamItem): Generator<ChatCompletionChunk> {
+    switch (item.type) {
+      case 'delta':
+        if (item.callId === undefined && !this.#hasGap) yield* this.#delta(item.eventId, item.delta);
+        return;
+      case 'reset':
+        if (item.callId !== undefined) return;
+        this.#hasGap = false;
+        this.#requireLive(undefined, '');
+        return;
+      case 'gap':
+        this.#hasGap = true;
+        return;
+      case 'event':
+        this.#hasGap = false;
+        yield* this.#event(item.event);
+        return;
+      case 'step':
+        this.#lastFinish = item.step.finishReason;
+        return;
+      case 'end':
+        yield* this.#end(item.result);
+        return;
+      case 'status':
+        return;
+    }
+  }
+
+  *#delta(eventId: string, delta: (StreamItem & { type: 'delta' })['delta']): Generator<ChatCompletionChunk> {
+    if (delta.type === 'reasoning') yield this.#chunk({ reasoning_content: delta.text });
+    if (delta.type !== 'text' || this.#options.answerAlone) return;
+    if (this.#live?.eventId !== eventId) this.#requireLive(undefined, '');
+    const { text } = (this.#live ??= { eventId, text: '' });
+    yield* this.#text(text === '' && this.#hasSent ? `${BETWEEN}${delta.text}` : delta.text);
+    this.#live = { eventId, text: text + delta.text };
+  }
+
+  *#event(event: Event): Generator<ChatCompletionChunk> {
+    const messages = entriesOf(event).filter((entry) => entry.type === 'message');
+    for (const { eventId, text, mayBeAnswer } of messages) {
+      this.#lastText = mayBeAnswer ? text : undefined;
+      if (this.#options.answerAlone) continue;
+      const sent = this.#requireLive(eventId, text);
+      const rest = text.slice(sent.length);
+      if (rest !== '') yield* this.#text(sent === '' && this.#hasSent ? `${BETWEEN}${rest}` : rest);
+    }
+    if (isResponse(event) && messages.length === 0) this.#requireLive(undefined, '');
+  }
+
+  /** Forgets the text in flight, and returns it if the event has it. Throws if some was sent that it does not begin with. */
+  #requireLive(eventId: string | undefined, text: string): string {
+    const live = this.#live;
+    this.#live = undefined;
+    if (live === undefined) return '';
+    if (live.eventId === eventId && text.startsWith(live.text)) return live.text;
+    throw streamSuperseded();
+  }
+
+  *#end(result: EndedRun): Generator<ChatCompletionChunk> {
+    this.#requireLive(undefined, '');
+    const reason = finishReason(result, this.#lastFinish);
+    if (reason === undefined) throw runFailed(result);
+    const isSent = !this.#options.answerAlone && this.#lastText !== undefined && isOutput(this.#lastText, result.output);
+    const isTold = result.status === 'completed' || result.stopReason === 'guardrail' || this.#options.answerAlone;
+    if (isTold && !isSent) {
+      const text = outputText(result.output);
+      if (text !== '') yield* this.#text(this.#hasSent ? `${BETWEEN}${text}` : text);
+    }
+    yield this.#chunk({}, reason);
+    if (!this.#options.includeUsage) return;
+    yield { ...this.#chunk({}), choices: [], usage: completionUsage(result) };
+  }
+
+  *#text(content: string): Generator<ChatCompletionChunk> {
+    this.#hasSent = true;
+    yield this.#chunk({ content });
+  }
+
+  #chunk(delta: ChunkDelta, reason: ChatCompletionChunk.Choice['finish_reason'] = null): ChatCompletionChunk {
+    const { runId, agent, createdAt } = this.#facts;
+    return {
+      id: runId,
+      object: 'chat.completion.chunk',
+      created: createdAt,
+      model: agent,
+      choices: [{ index: 0, delta, finish_reason: reason, logprobs: null }],
+      ...(this.#options.includeUsage ? { usage: null } : {}),
+    };
+  }
+}

@@ -1,0 +1,13 @@
+import type { ChatCompletion } from 'openai/resources/chat/completions';
+import type { EndedRun } from '../answering/ended-run.ts';
+import { wasWithheld } from '../responses/response-body.ts';
+
+/**
+ * Returns the reason for which a completion ends, or undefined if its run has failed or was cancelled: that is an error. `lastFinish`: the
+ * reason for which the model ended its last answer.
+ */
+export function finishReason(result: EndedRun, lastFinish: string | undefined): ChatCompletion.Choice['finish_reason'] | undefined {
+  if (wasWithheld(result)) return 'content_filter';
+  if (result.status === 'completed') return lastFinish === 'length' ? 'length' : 'stop';
+  return result.status === 'max_iterations_reached' ? 'length' : undefined;
+}

@@ -1,0 +1,82 @@
+import { z } from 'zod';
+import { withinWait } from '../../../requests/bounded-wait.ts';
+import { flag, runParams } from '../../../routes/route-parts.ts';
+import { defineRoute, type Route } from '../../../routing/route.ts';
+import { jsonObject } from '../../../schemas/json.ts';
+import { runHeaders } from '../answering/run-headers.ts';
+import { streamedResponse } from '../answering/streamed.ts';
+import { invalidValue, unsupported } from '../errors/openai-refusal.ts';
+import { holdsAnswers } from '../starting/model-agent.ts';
+import { readResponse, readResponseFacts } from './read-response.ts';
+import { responseEncoder } from './response-encoder.ts';
+import { placeOf, type SequencePlace } from './sequence.ts';
+
+const responses = { 200: { description: 'The response, or its events.', schema: jsonObject } };
+
+/** The time for which a cancellation waits for the end of the run, in milliseconds. */
+const CANCEL_WAIT_MS = 10_000;
+
+const retrieve = defineRoute(
+  {
+    method: 'GET',
+    path: '/v1/responses/{runId}',
+    id: 'getResponse',
+    tag: 'agents',
+    summary: 'Read a response, or follow it from a place on',
+    scope: 'runs:read',
+    params: runParams,
+    query: z.strictObject({
+      stream: flag.exactOptional(),
+      starting_after: z.string().exactOptional(),
+      include_obfuscation: z.string().exactOptional(),
+    }),
+    responses,
+    problems: [],
+  },
+  async ({ params: { runId }, query: { stream = false, starting_after: after }, ...request }) => {
+    if (!stream && after !== undefined) throw unsupported('starting_after', 'it needs "stream"');
+    const place = placeAfter(after);
+    if (stream) {
+      return streamedResponse(request, async () => {
+        const { hasEnded: _, ...facts } = await readResponseFacts(request.client, runId);
+        const agent = request.settings.agents.find(({ name }) => name === facts.agent) ?? facts.agent;
+        return { runId, encoder: responseEncoder(facts, { after: place, holdsAnswers: holdsAnswers(agent) }) };
+      });
+    }
+    const { hasEnded, ...facts } = await readResponseFacts(request.client, runId);
+    const handle = request.client.handle(runId);
+    const result = hasEnded ? await handle.result() : undefined;
+    return { status: 200, headers: runHeaders(runId), body: await readResponse(handle, facts, result) };
+  },
+);
+
+const cancel = defineRoute(
+  {
+    method: 'POST',
+    path: '/v1/responses/{runId}/cancel',
+    id: 'cancelResponse',
+    tag: 'agents',
+    summary: 'Cancel a response',
+    scope: 'runs:write',
+    params: runParams,
+    responses,
+    problems: [],
+  },
+  async ({ params: { runId }, caller, client, signal }) => {
+    const handle = client.handle(runId);
+    await handle.cancel('cancelled over the OpenAI protocol', { by: caller.id });
+    const result = await withinWait(CANCEL_WAIT_MS, signal, (options) => handle.result(options));
+    const { hasEnded: _, ...facts } = await readResponseFacts(client, runId);
+    return { status: 200, headers: runHeaders(runId), body: await readResponse(handle, facts, result) };
+  },
+);
+
+function placeAfter(after: string | undefined): SequencePlace | undefined {
+  if (after === undefined) return undefined;
+  const place = /^\d+$/.test(after) ? placeOf(Number(after)) : undefined;
+  if (place === undefined) throw invalidValue('starting_after', 'expected the "sequence_number" of an event of this response');
+  return place;
+}
+
+/** The routes that read and cancel responses. */
+export const RESPONSE_ROUTES: readonly Route[] = [retrieve, cancel];

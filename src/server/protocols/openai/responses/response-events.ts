@@ -1,0 +1,278 @@
+import type { ResponseOutputItem } from 'openai/resources/responses/responses';
+import type { StreamItem } from '../../../../client/stream/stream-item.ts';
+import type { EndedRun } from '../answering/ended-run.ts';
+import { outputText } from '../../../../core/domain/content/output-text.ts';
+import type { Event } from '../../../../core/domain/record/event.ts';
+import { isResponse } from '../../../../client/stream/place-in-stream.ts';
+import { callItemId, OpenCall } from './open-call.ts';
+import { type Closing, isSameText, isSameWholeText, OpenText, type Piece, textItemId } from './open-text.ts';
+import { entriesOf, isOutput, type OutputEntry } from './output-entries.ts';
+import { responseBody, type ResponseFacts } from './response-body.ts';
+import { FIRST_UNIT, Numbering, type SequencePlace } from './sequence.ts';
+import { isMarked, tagOf } from './tag.ts';
+import type { ItemEvent, LifeEvent, ResponseBody, WireEvent } from './wire-event.ts';
+
+type Message = OutputEntry & { type: 'message' };
+
+/** The options of the events of a response. */
+export interface ResponseEventOptions {
+  /** The last event that the reader has got: only those behind it are made. */
+  after?: SequencePlace | undefined;
+  /** True to show no text that may be the answer before the run has ended with it: guardrails have to pass it. */
+  holdsAnswers?: boolean;
+}
+
+/** The name by which events of the response itself are tagged. */
+const RESPONSE = 'response';
+
+/**
+ * Turns the stream of a run, from its beginning, into the events of a response. Each number follows from the record alone, and from the
+ * provisional items that the reader was shown, so that another process goes on behind any of them.
+ */
+export class ResponseEvents {
+  readonly #facts: ResponseFacts;
+  readonly #numbering: Numbering;
+  readonly #holdsAnswers: boolean;
+  /** The items that the record holds. */
+  readonly #output: ResponseOutputItem[] = [];
+  readonly #calls = new Map<string, OpenCall>();
+  /** The ids of messages that were taken back. */
+  readonly #takenBack = new Set<string>();
+  /** Text that no event holds so far. `isHidden`: the reader has got it before, or something else in its place. */
+  #live: { item: OpenText; isHidden: boolean } | undefined;
+  /** A text that is the answer if the run ends with it. Without an item it is held back. */
+  #pending: { message: Message; item?: OpenText } | undefined;
+  /** The number of recorded messages that a guardrail has blocked. They were shown, and are no part of the output. */
+  #blocked = 0;
+  #hasGap = false;
+  #result: EndedRun | undefined;
+
+  constructor(facts: ResponseFacts, { after, holdsAnswers = false }: ResponseEventOptions = {}) {
+    this.#facts = facts;
+    this.#numbering = new Numbering(after);
+    this.#holdsAnswers = holdsAnswers;
+  }
+
+  /** The response as far as the record holds it. */
+  get response(): ResponseBody {
+    return responseBody(this.#facts, [...this.#output], this.#result);
+  }
+
+  /** Begins the stream. */
+  *begin(): Generator<WireEvent> {
+    yield* this.#life('response.created', 0);
+    yield* this.#life('response.in_progress', 1);
+  }
+
+  /** Makes the events for an item of the run's stream. */
+  *take(item: StreamItem): Generator<WireEvent> {
+    switch (item.type) {
+      case 'delta':
+        if (item.callId === undefined) yield* this.#delta(item.eventId, item.delta);
+        return;
+      case 'reset':
+        if (item.callId !== undefined) return;
+        this.#hasGap = false;
+        yield* this.#takeBack();
+        return;
+      case 'gap':
+        this.#hasGap = true;
+        return;
+      case 'event':
+        this.#hasGap = false;
+        yield* this.#event(item.event);
+        return;
+      case 'end':
+        yield* this.end(item.result);
+        return;
+      case 'step':
+      case 'status':
+        return;
+    }
+  }
+
+  *#delta(eventId: string, delta: (StreamItem & { type: 'delta' })['delta']): Generator<WireEvent> {
+    // The event brings what is missing.
+    if (this.#hasGap || (delta.type !== 'text' && delta.type !== 'reasoning')) return;
+    yield* this.#resolve('commentary');
+    const kind = delta.type === 'text' ? 'message' : 'reasoning';
+    if (this.#holdsAnswers && kind === 'message') return;
+    const live = this.#live?.item;
+    // A model that reasons again in the middle of its text is rare: that part is left out.
+    if (live?.eventId === eventId && live.kind === 'message' && kind === 'reasoning') return;
+    if (live?.eventId !== eventId || live.kind !== kind) yield* this.#takeBack(eventId);
+    if (this.#live === undefined) {
+      // Of calls that are made side by side one is shown as it arrives: those of a program.
+      if (this.#numbering.isFull || this.#takenBack.has(textItemId(kind, eventId))) return;
+      this.#live = { item: this.#opened(kind, eventId), isHidden: this.#numbering.isPast || this.#numbering.here !== undefined };
+      yield* this.#liveEvents(this.#live.item.begin());
+    }
+    yield* this.#liveEvents(this.#live.item.addLive(delta.text));
+  }
+
+  /** Shows live text, unless the reader has got something else here: it waits for the event then, which tells what is left. */
+  *#liveEvents(pieces: Piece[]): Generator<WireEvent> {
+    const live = this.#live;
+    const { here } = this.#numbering;
+    if (live === undefined) return;
+    if (live.isHidden && here !== undefined && isSameText(live.item, here) === true) live.isHidden = false;
+    if (!live.isHidden) yield* this.#numbered(pieces);
+  }
+
+  /** Ends the live text, which no event of the record holds. `eventId`: what comes next is of that event. */
+  *#takeBack(eventId?: string): Generator<WireEvent> {
+    const live = this.#live;
+    if (live === undefined) return;
+    this.#live = undefined;
+    const { item } = live;
+    const { here } = this.#numbering;
+    if (live.isHidden && (here === undefined || !isSameWholeText(item, here))) return;
+    const isDone = item.kind === 'reasoning' && item.eventId === eventId;
+    yield* this.#numbered(item.end({ status: isDone ? 'completed' : 'incomplete' }));
+    this.#takenBack.add(item.id);
+    this.#numbering.countProvisional();
+  }
+
+  #opened(kind: OpenText['kind'], eventId: string, marked = this.#takenBack.has(textItemId(kind, eventId))): OpenText {
+    return new OpenText({ kind, eventId, index: this.#nextIndex(), isMarked: marked });
+  }
+
+  #nextIndex(): number {
+    return this.#output.length + this.#blocked + this.#numbering.provisional;
+  }
+
+  *#event(event: Event): Generator<WireEvent> {
+    const entries = entriesOf(event);
+    if (entries.length > 0) yield* this.#resolve('commentary');
+    if (isResponse(event) && !entries.some(({ type }) => type === 'message')) yield* this.#takeBack(event.id);
+    for (const entry of entries) {
+      if (entry.type === 'message') yield* this.#message(entry);
+      else if (entry.type === 'call') yield* this.#call(entry);
+      else if (entry.type === 'result') yield* this.#endCall(entry.callId, entry);
+    }
+  }
+
+  *#message(message: Message): Generator<WireEvent> {
+    if (this.#holdsAnswers && message.mayBeAnswer) {
+      yield* this.#takeBack(message.eventId);
+      this.#pending = { message };
+      return;
+    }
+    const item = yield* this.#recorded(message);
+    if (message.mayBeAnswer) this.#pending = { message, item };
+    else yield* this.#endMessage(item, { status: message.isInterrupted ? 'incomplete' : 'completed', phase: 'commentary' });
+  }
+
+  /** Shows the text of an event: the rest of the live text, or all of it. */
+  *#recorded({ eventId, text }: Message): Generator<WireEvent, OpenText> {
+    const live = this.#live;
+    const goesOn = live?.item.kind === 'message' && !live.isHidden && live.item.eventId === eventId && text.startsWith(live.item.text);
+    if (goesOn) this.#live = undefined;
+    else yield* this.#takeBack(eventId);
+    const item = goesOn ? live.item : this.#openedInOrder(eventId, text);
+    if (!goesOn) yield* this.#numbered(item.begin());
+    yield* this.#numbered(item.add(text.slice(item.text.length)));
+    this.#output.push(item.message({ status: 'completed' }));
+    return item;
+  }
+
+  /** Returns the message of an event: the one that the reader had begun, or one behind the item that it had begun in its place. */
+  #openedInOrder(eventId: string, text: string): OpenText {
+    const { here } = this.#numbering;
+    if (here === undefined) return this.#opened('message', eventId);
+    if (isSameWholeText({ kind: 'message', eventId, text }, here)) return this.#opened('message', eventId, isMarked(here.tag));
+    this.#numbering.countProvisional();
+    // The reader may know its id, with a text that was not recorded.
+    return this.#opened('message', eventId, true);
+  }
+
+  /** Counts the item that the reader had begun in the place of another one without text. */
+  #passOther(tag: number): void {
+    const { here } = this.#numbering;
+    if (here !== undefined && here.tag !== tag) this.#numbering.countProvisional();
+  }
+
+  *#endMessage(item: OpenText, closing: Closing): Generator<WireEvent> {
+    yield* this.#numbered(item.end(closing));
+    this.#output[this.#output.length - 1] = item.message(closing);
+    this.#numbering.countGroup();
+  }
+
+  /** Decides the phase of the text that may be the answer. */
+  *#resolve(phase: NonNullable<Closing['phase']> | 'blocked'): Generator<WireEvent> {
+    const pending = this.#pending;
+    if (pending === undefined) return;
+    this.#pending = undefined;
+    if (phase === 'blocked') {
+      if (pending.item === undefined) return;
+      yield* this.#endMessage(pending.item, { status: 'incomplete', phase: 'commentary' });
+      this.#output.pop();
+      this.#blocked += 1;
+      return;
+    }
+    const item = pending.item ?? (yield* this.#recorded(pending.message));
+    yield* this.#endMessage(item, { status: 'completed', phase });
+  }
+
+  *#call(entry: OutputEntry & { type: 'call' }): Generator<WireEvent> {
+    this.#passOther(tagOf(callItemId(entry.callId)));
+    const position = this.#output.length;
+    const call = new OpenCall(entry, { index: this.#nextIndex(), position, server: this.#facts.agent });
+    this.#calls.set(entry.callId, call);
+    this.#output.push(call.item('in_progress'));
+    yield* this.#numbered(call.begin());
+    this.#numbering.countGroup();
+  }
+
+  *#endCall(callId: string, result: (OutputEntry & { type: 'result' }) | undefined): Generator<WireEvent> {
+    const call = this.#calls.get(callId);
+    if (call === undefined) return;
+    this.#calls.delete(callId);
+    this.#passOther(tagOf(call.id));
+    const { item, pieces } = call.end(result);
+    this.#output[call.position] = item;
+    yield* this.#numbered(pieces);
+    this.#numbering.countGroup();
+  }
+
+  /** Makes the last events. */
+  *end(result: EndedRun): Generator<WireEvent> {
+    yield* this.#takeBack();
+    const isAnswer = this.#pending !== undefined && isOutput(this.#pending.message.text, result.output);
+    yield* this.#resolve(result.stopReason === 'guardrail' ? 'blocked' : isAnswer ? 'final_answer' : 'commentary');
+    for (const callId of this.#calls.keys()) yield* this.#endCall(callId, undefined);
+    const isToldApart = result.status === 'completed' ? !isAnswer : result.stopReason === 'guardrail';
+    if (isToldApart) yield* this.#outputMessage(result);
+    this.#result = result;
+    this.#passOther(tagOf(RESPONSE));
+    const { status } = this.response;
+    yield* this.#life(
+      status === 'completed' ? 'response.completed' : status === 'failed' ? 'response.failed' : 'response.incomplete',
+      FIRST_UNIT,
+    );
+  }
+
+  /** Shows an output that no text of the record is: a value that came by a call, or the words of a guardrail. */
+  *#outputMessage({ output }: EndedRun): Generator<WireEvent> {
+    const text = outputText(output);
+    if (text === '') return;
+    const message: Message = { type: 'message', eventId: this.#facts.runId, text, mayBeAnswer: true, isInterrupted: false };
+    const item = yield* this.#recorded(message);
+    yield* this.#endMessage(item, { status: 'completed', phase: 'final_answer' });
+  }
+
+  *#numbered(pieces: readonly Piece[]): Generator<WireEvent> {
+    for (const { event, text, ...place } of pieces) {
+      const number = this.#numbering.next(place);
+      if (number === undefined) continue;
+      const got = this.#numbering.here?.unit ?? 0;
+      const sent: ItemEvent = text !== undefined && got > text.from ? text.cut(got - text.from) : event;
+      yield { ...sent, sequence_number: number };
+    }
+  }
+
+  *#life(type: LifeEvent['type'], unit: number): Generator<WireEvent> {
+    const number = this.#numbering.next({ unit, tag: tagOf(RESPONSE) });
+    if (number !== undefined) yield { type, response: this.response, sequence_number: number };
+  }
+}

@@ -1,0 +1,149 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { StreamItem } from '../../../src/client/stream/stream-item.ts';
+import type { WireEvent } from '../../../src/server/protocols/openai/responses/wire-event.ts';
+import { isSameWholeText } from '../../../src/server/protocols/openai/responses/open-text.ts';
+import { placeOf, sequenceOf } from '../../../src/server/protocols/openai/responses/sequence.ts';
+import { act, acts } from '../../client/stream/acted-run.ts';
+import { FakeRun } from '../../client/stream/fake-run.ts';
+import { feedsOf } from '../../client/stream/read-stream.ts';
+import { built, eventsOf } from './followed.ts';
+import { generatedRun, shownLater } from './generated-run.ts';
+
+const isRecord = ({ type }: StreamItem): boolean => type === 'event' || type === 'end';
+
+/** The response with which a stream ends. */
+function finalOf(events: readonly WireEvent[]): Extract<WireEvent, { response: unknown }>['response'] {
+  const last = events.at(-1);
+  if (last === undefined || !('response' in last)) throw new Error('The stream has no end');
+  return last.response;
+}
+
+/** The items of the output, with the words of each. */
+function outputOf(events: readonly WireEvent[]): [string, string][] {
+  return finalOf(events).output.map((item) => [
+    item.id ?? '',
+    item.type === 'message'
+      ? item.content.map((part) => ('text' in part ? part.text : '')).join('')
+      : 'arguments' in item
+        ? String(item.arguments)
+        : '',
+  ]);
+}
+
+/** Expects that a client which has got these events has the whole output, each item once. */
+function expectWhole(events: readonly WireEvent[], recorded: readonly WireEvent[], unfinished: ReadonlySet<string> = new Set()): void {
+  const items = built(events);
+  for (const [id, text] of outputOf(events)) {
+    // Text that was rewritten before it was recorded has taken the id of the message.
+    const item = items.get(`${id}_2`) ?? items.get(id);
+    expect([id, item?.text, item?.isDone]).toEqual([id, text, true]);
+  }
+  expect(finalOf(events).status).toBe(finalOf(recorded).status);
+  expect(outputOf(events)).toEqual(outputOf(recorded));
+  for (const { id, isDone } of items.values()) if (!isDone && !unfinished.has(id)) throw new Error(`${id} has no end`);
+}
+
+/** True if another item happens to have the tag of the last event: one of eight thousand has. */
+function hasTwin(whole: readonly WireEvent[], got: readonly WireEvent[], last: number): boolean {
+  const place = placeOf(last);
+  const event = got.at(-1);
+  if (place === undefined || event === undefined) return false;
+  const own = 'item_id' in event ? event.item_id : 'item' in event ? event.item.id : undefined;
+  return [...built(whole).values()].some(({ id, text }) => {
+    const [, prefix, eventId = ''] = /^(msg|rs)_(.*?)(?:_2)?$/.exec(id) ?? [];
+    const words = { kind: prefix === 'msg' ? 'message' : 'reasoning', eventId, text } as const;
+    return prefix !== undefined && id !== own && isSameWholeText(words, place);
+  });
+}
+
+test('a stream has the output of the record, whatever was streamed before it', () => {
+  fc.assert(
+    fc.property(generatedRun, fc.boolean(), ({ items }, holdsAnswers) => {
+      expectWhole(eventsOf(items, undefined, { holdsAnswers }), eventsOf(items.filter(isRecord), undefined, { holdsAnswers }));
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('without provisional items, numbers follow from the record alone, however the text was cut into pieces', () => {
+  fc.assert(
+    fc.property(generatedRun, ({ items }) => {
+      const steady = items.filter((item) => isRecord(item) || (item.type === 'delta' && item.delta.type === 'text'));
+      const live = eventsOf(steady);
+      const recorded = eventsOf(items.filter(isRecord));
+      fc.pre(
+        !live.some((event) => event.type === 'response.output_item.done' && 'status' in event.item && event.item.status === 'incomplete'),
+      );
+      const withoutText = (events: readonly WireEvent[]): WireEvent[] => events.filter(({ type }) => !type.endsWith('.delta'));
+      expect(withoutText(live)).toEqual(withoutText(recorded));
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('a reader that comes back to another process, behind any event, gets the rest: nothing twice, nothing missing', () => {
+  fc.assert(
+    fc.property(generatedRun, fc.nat(), fc.oneof(fc.nat({ max: 60 }), fc.constant(Infinity)), ({ items }, cut, keptFrom) => {
+      const whole = eventsOf(items);
+      const got = whole.slice(0, 1 + (cut % whole.length));
+      const last = got.at(-1)?.sequence_number ?? 0;
+      fc.pre(!hasTwin(whole, got, last));
+      const rest = eventsOf(shownLater(items, keptFrom), last);
+      // An item that was taken back while the reader was away keeps no end if nothing knows its id any more.
+      const begun = new Set([...built(got).values()].filter(({ isDone }) => !isDone).map(({ id }) => id));
+      if (got.length === whole.length) expect(rest).toEqual([]);
+      else expectWhole([...got, ...rest], eventsOf(items.filter(isRecord)), begun);
+    }),
+    { numRuns: 3_000 },
+  );
+});
+
+test('a reader is cut in the middle of a piece of text, and gets exactly the rest of it', () => {
+  fc.assert(
+    fc.property(generatedRun, fc.nat(), ({ items }, cut) => {
+      const whole = eventsOf(items);
+      const number = whole[cut % whole.length]?.sequence_number ?? 0;
+      const rest = eventsOf(items.filter(isRecord), number);
+      expect(rest.every(({ sequence_number: one }) => one > number)).toBe(true);
+    }),
+  );
+});
+
+test('readers of a real stream, at any time and with any cuts, come to the output of the record', async () => {
+  await fc.assert(
+    fc.asyncProperty(acts, fc.nat({ max: 40 }), fc.nat({ max: 40 }), async (all, joinedAt, cut) => {
+      const run = new FakeRun();
+      const pause = async (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+      const acting = act(run, all, pause);
+      for (let count = 0; count < joinedAt; count += 1) await pause();
+      const items = await Array.fromAsync(feedsOf(run).stream());
+      await acting;
+      const whole = eventsOf(items);
+      const later = await Array.fromAsync(feedsOf(run).stream());
+      const recorded = eventsOf(later.filter(isRecord));
+      expectWhole(whole, recorded);
+      const got = whole.slice(0, 1 + (cut % whole.length));
+      const begun = new Set([...built(got).values()].filter(({ isDone }) => !isDone).map(({ id }) => id));
+      if (got.length < whole.length) expectWhole([...got, ...eventsOf(later, got.at(-1)?.sequence_number)], recorded, begun);
+    }),
+    { numRuns: 100 },
+  );
+});
+
+test('a number names one place', () => {
+  const place = fc.record({
+    provisional: fc.nat({ max: 2 ** 9 - 1 }),
+    group: fc.nat({ max: 2 ** 14 - 1 }),
+    unit: fc.nat({ max: 2 ** 16 - 1 }),
+    tag: fc.nat({ max: 2 ** 14 - 1 }),
+  });
+  fc.assert(
+    fc.property(place, (one) => {
+      const number = sequenceOf(one);
+      expect(Number.isSafeInteger(number)).toBe(true);
+      expect(placeOf(number)).toEqual(one);
+    }),
+  );
+  expect([placeOf(-1), placeOf(0.5), placeOf(2 ** 53)]).toEqual([undefined, undefined, undefined]);
+});

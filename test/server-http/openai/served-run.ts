@@ -1,0 +1,61 @@
+import { LonghaulError } from '../../../src/core/domain/errors/error.ts';
+import { resultFrom } from '../../../src/core/domain/run/program-result.ts';
+import { newStep } from '../../../src/core/domain/record/step.ts';
+import { defineAgent } from '../../../src/index.ts';
+import { type Caller, createHandler, type Handler, type HandlerOptions } from '../../../src/server/index.ts';
+import { clientWithRun } from '../requests.ts';
+import type { ToldRun } from './told-run.ts';
+
+/** The agent that runs are of. */
+export const clerk = defineAgent({ name: 'clerk', model: 'scripted/m' });
+
+/** A service whose only run is this one, and the starts that it was asked for. */
+export function served(
+  run: ToldRun,
+  options: HandlerOptions & { caller?: Partial<Caller> } = {},
+): { handler: Handler; calls: unknown[][] } {
+  const { caller, ...rest } = options;
+  const calls: unknown[][] = [];
+  async function* stream() {
+    yield* run.items;
+  }
+  async function* events() {
+    yield* run.events;
+  }
+  const methods = {
+    stream: ({ signal: _ }: { signal: AbortSignal }) => stream(),
+    events,
+    status: async () => ({
+      agentName: 'clerk',
+      startTime: '2026-11-25T10:00:00.000Z',
+      status: run.result?.status ?? 'pending_confirmation',
+      waitingFor: run.result === undefined ? ['refund'] : [],
+    }),
+    result: async () => {
+      if (run.result === undefined) throw new LonghaulError('wait_timeout', 'The run goes on');
+      return resultFrom({
+        ...run.result,
+        steps: [{ ...newStep(1), finishReason: run.items.findLast((one) => one.type === 'step')?.step.finishReason ?? 'stop' }],
+      });
+    },
+    cancel: async (...parameters: unknown[]) => {
+      calls.push(['cancel', ...parameters]);
+      return 'requested';
+    },
+  };
+  const others = {
+    start: async (agent: unknown, given: unknown) => {
+      calls.push(['start', agent === clerk ? 'clerk' : agent, given]);
+      return { runId: run.runId };
+    },
+    temporal: { options: { namespace: 'default' }, workflowService: { describeWorkflowExecution: async () => ({}) } },
+  };
+  const whole: Caller = { id: 'ops', scopes: ['runs:read', 'runs:write'], ...caller };
+  const handler = createHandler(clientWithRun(methods, others), {
+    agents: [clerk],
+    authenticate: () => whole,
+    onError: () => undefined,
+    ...rest,
+  });
+  return { handler, calls };
+}
