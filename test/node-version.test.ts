@@ -39,7 +39,7 @@ test.each(['worker/index.ts', 'src/client/index.ts', 'src/testing/index.ts'])(
   '%s checks the version before it loads anything else',
   (path) => {
     const [first] = read(path).match(/^(?:import|export) .*$/m) ?? [];
-    expect(first).toMatch(/^import '(\.\.\/src|\.\.)\/require-node\.ts';$/);
+    expect(first).toMatch(/^import '(\.\.\/src|\.\.)\/node-version\/require-node\.ts';$/);
   },
 );
 

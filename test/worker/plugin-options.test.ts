@@ -48,8 +48,8 @@ test('heartbeats reach the server at the pace of the worker, or at that of its s
     pluginWith({ heartbeatEvery: '5s', ...options }).configureWorker({ taskQueue: 't' }).maxHeartbeatThrottleInterval;
   expect(throttle({})).toBe(5_000);
   expect(throttle({ streams: fakeSink() })).toBe(5_000);
-  expect(throttle({ streams: { ...fakeSink(), heartbeatMs: 500 } })).toBe(500);
-  expect(throttle({ streams: { ...fakeSink(), heartbeatMs: 60_000 } })).toBe(5_000);
+  expect(throttle({ streams: { ...fakeSink(), heartbeatEveryMs: 500 } })).toBe(500);
+  expect(throttle({ streams: { ...fakeSink(), heartbeatEveryMs: 60_000 } })).toBe(5_000);
 });
 
 test.each(['archiveTimeout', 'heartbeatEvery'])('"%s" has to be a duration that a timer can hold', (name) => {

@@ -3,6 +3,7 @@ import type { StreamedAttempt } from '../../core/domain/stream/stream-entry.ts';
 import type { Event } from '../../core/domain/record/event.ts';
 import type { RunStatus } from '../../core/domain/run/status.ts';
 import type { StepResult } from '../../core/domain/record/step.ts';
+import { Bell } from '../../streams/bell.ts';
 import { jsonBytes } from '../../core/domain/json/payload-limit.ts';
 import type { StreamedResult } from './stream-item.ts';
 
@@ -25,10 +26,11 @@ const MOST_ENTRIES = 20_000;
 
 /** The newest entries of a run, numbered by their position, for any number of readers. */
 export class FeedLog {
+  /** Rings when the log has grown. */
+  readonly bell = new Bell();
   readonly #entries: { entry: FeedEntry; bytes: number }[] = [];
   #first = 0;
   #bytes = 0;
-  #grown = Promise.withResolvers<void>();
 
   /** The position of the oldest entry that is kept. */
   get first(): number {
@@ -38,11 +40,6 @@ export class FeedLog {
   /** The position of the next entry. */
   get next(): number {
     return this.#first + this.#entries.length;
-  }
-
-  /** Resolves when the log has grown. */
-  get grown(): Promise<void> {
-    return this.#grown.promise;
   }
 
   /** Returns the entry at a position, or undefined if it is not kept or has not come yet. */
@@ -59,8 +56,7 @@ export class FeedLog {
       this.#bytes -= this.#entries.shift()?.bytes ?? 0;
       this.#first += 1;
     }
-    this.#grown.resolve();
-    this.#grown = Promise.withResolvers();
+    this.bell.ring();
   }
 }
 

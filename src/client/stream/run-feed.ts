@@ -2,8 +2,8 @@ import type { Client } from '@temporalio/client';
 import { isTerminal, type RunStatus } from '../../core/domain/run/status.ts';
 import type { RunResultFields } from '../../core/domain/run/result.ts';
 import type { StreamEntry } from '../../core/domain/stream/stream-entry.ts';
+import { NextValue } from '../../streams/next-value.ts';
 import type { StreamChannel, StreamRead } from '../../streams/stream-sink.ts';
-import { sleep } from '../../temporal/waiting.ts';
 import { AwaitedResult } from '../read/awaited-result.ts';
 import { RunReader } from '../read/reader.ts';
 import { FeedLog } from './feed-log.ts';
@@ -15,7 +15,7 @@ import { NewsOfRun } from './run-news.ts';
 /** The sources of a feed. */
 export interface FeedSources {
   pages: Pick<RecordPages, 'read' | 'shared' | 'end'>;
-  news: Pick<NewsOfRun, 'look' | 'pauseMs'>;
+  news: Pick<NewsOfRun, 'look' | 'pauseMs' | 'gatherMs'>;
   /** Returns the newest execution. Rejects with `run_not_found` and `not_a_run`. */
   newest(): Promise<{ executionId: string; closed: boolean }>;
   /** Waits until the run has closed and returns its whole result. */
@@ -44,6 +44,9 @@ export function feedSources(client: Client, runId: string, channel: StreamChanne
 /** The pause before a run is asked again whose answer lacks what was announced. */
 const NOT_YET_MS = 30;
 
+/** The number of questions for something announced that the record does not come to have: the worker that announced it was killed. */
+const MOST_QUESTIONS = 6;
+
 /** The most recorded events before the beginning of the feed that are read, to know which live output they have replaced. */
 const LOOKED_BACK = 200;
 
@@ -67,7 +70,10 @@ export class RunFeed {
   /** True once a worker has announced the end: the workflow closes soon. */
   #isEnding = false;
   #isOver = false;
-  #pausing: AbortController | undefined;
+  /** The number of questions for what was announced since the record came to have it. */
+  #questions = 0;
+  /** The time at which the run is asked for what was announced. */
+  #askAt: number | undefined;
   #started: Promise<void> | undefined;
 
   constructor(sources: FeedSources) {
@@ -89,6 +95,11 @@ export class RunFeed {
     return this.#began;
   }
 
+  /** The place of the record at which the log begins. */
+  get began(): RecordPlace {
+    return this.#began;
+  }
+
   /** True once the log has its last entry. */
   get isOver(): boolean {
     return this.#isOver;
@@ -103,7 +114,6 @@ export class RunFeed {
   stop(): void {
     this.#isOver = true;
     this.#stopped.abort();
-    this.#pausing?.abort();
   }
 
   async #start(): Promise<void> {
@@ -124,25 +134,22 @@ export class RunFeed {
   async #follow(closed: boolean): Promise<void> {
     const { signal } = this.#stopped;
     if (closed) return this.#finish();
-    const reads = this.#sources.live?.(signal)[Symbol.asyncIterator]();
-    let read = reads?.next();
+    let reads = new NextValue(this.#sources.live?.(signal)[Symbol.asyncIterator]());
     while (!signal.aborted) {
-      const pauseMs =
-        this.#announced > this.#place.offset ? NOT_YET_MS : this.#sources.news.pauseMs(this.#sources.announced() && !this.#isEnding);
-      this.#pausing = new AbortController();
-      const pause = sleep(pauseMs, this.#pausing.signal).catch(() => undefined);
-      const got = await Promise.race([pause, ...(read === undefined ? [] : [read])]);
-      this.#pausing.abort();
-      if (got === undefined) {
-        if (signal.aborted || (await this.#look())) break;
-      } else if (got.done) {
-        read = undefined;
-      } else {
-        await this.#take(got.value);
-        read = reads?.next();
-      }
+      const read = await reads.within(this.#pauseMs(), signal);
+      if (read?.done) reads = new NextValue();
+      else if (read !== undefined) await this.#take(read.value);
+      else if (signal.aborted) return;
+      else if (this.#askAt !== undefined) await this.#catchUp();
+      else if (await this.#look()) return this.#finish();
     }
-    if (!signal.aborted) await this.#finish();
+  }
+
+  /** Returns the milliseconds for which only what the sink yields matters. */
+  #pauseMs(): number {
+    if (this.#askAt !== undefined) return Math.max(0, this.#askAt - performance.now());
+    if (this.#announced > this.#place.offset) return NOT_YET_MS * 2 ** this.#questions;
+    return this.#sources.news.pauseMs(this.#sources.announced() && !this.#isEnding);
   }
 
   /** Looks at the server. True if the run has ended. */
@@ -150,6 +157,9 @@ export class RunFeed {
     const { closed, isNew } = await this.#sources.news.look();
     if (closed) return true;
     if (isNew || this.#announced > this.#place.offset) await this.#catchUp();
+    this.#questions = this.#announced > this.#place.offset ? this.#questions + 1 : 0;
+    // The next announcement is that of the record as it is.
+    if (this.#questions > MOST_QUESTIONS) this.#announced = this.#place.offset;
     return false;
   }
 
@@ -158,16 +168,21 @@ export class RunFeed {
       this.log.push({ type: 'gap', offset: this.#place.offset });
       return this.#catchUp();
     }
-    return read.entry.type === 'recorded' ? this.#takeRecorded(read.entry) : this.#takeOutput(read.entry);
+    if (read.entry.type === 'recorded') this.#takeRecorded(read.entry);
+    else await this.#takeOutput(read.entry);
   }
 
-  async #takeRecorded({ events, steps, status }: StreamEntry & { type: 'recorded' }): Promise<void> {
+  #takeRecorded({ events, steps, status }: StreamEntry & { type: 'recorded' }): void {
     // An announcement of the time before the feed began, or of what a query has answered already.
     if (events < this.#place.offset || steps < this.#place.step) return;
     this.#announced = Math.max(this.#announced, events);
     if (isTerminal(status)) this.#isEnding = true;
     // The sink may hold older statuses: the run itself says which one it has.
-    if (events > this.#place.offset || steps > this.#place.step || status !== this.#status) await this.#catchUp();
+    if (events > this.#place.offset || steps > this.#place.step || status !== this.#status) this.#askSoon();
+  }
+
+  #askSoon(): void {
+    this.#askAt ??= performance.now() + this.#sources.news.gatherMs;
   }
 
   /** Puts live output into the log, behind the events that came before it. */
@@ -206,6 +221,7 @@ export class RunFeed {
 
   /** Reads what the record has beyond the log. */
   async #catchUp(): Promise<void> {
+    this.#askAt = undefined;
     for (;;) {
       const stretch = await this.pages.read(this.#place);
       const entries = recordEntries(this.#place, stretch);

@@ -1,10 +1,12 @@
 import { errorCode, LonghaulError } from '../../core/domain/errors/error.ts';
+import { unlessAborted } from '../../streams/bounded-wait.ts';
 import { requireKnown } from '../../define/options/option-checks.ts';
 import { beginning, placeOf, type StreamPlace, tagOf } from './cursor.ts';
 import type { FeedEntry } from './feed-log.ts';
 import { isResponse, PlaceInStream } from './place-in-stream.ts';
 import { recordEntries } from './record-entries.ts';
 import type { RecordPlace } from './record-pages.ts';
+import { ReplacedOutput } from './replaced-output.ts';
 import type { RunFeed } from './run-feed.ts';
 import type { RunFeeds } from './run-feeds.ts';
 import type { StreamItem } from './stream-item.ts';
@@ -20,21 +22,16 @@ export interface StreamOptions {
 /** Yields the items of a run's stream, from a cursor on until the run has ended. Throws `invalid_cursor` and the errors of reading. */
 export async function* streamRun(feeds: Pick<RunFeeds, 'follow'>, runId: string, options: StreamOptions): AsyncGenerator<StreamItem> {
   requireKnown('"stream"', options, ['cursor', 'signal']);
-  const { cursor, signal } = options;
+  const { cursor, signal = new AbortController().signal } = options;
   const from = cursor === undefined ? beginning() : placeOf(runId, cursor);
-  signal?.throwIfAborted();
+  signal.throwIfAborted();
   const { feed, release } = feeds.follow(runId);
-  const aborted = Promise.withResolvers<never>();
-  aborted.promise.catch(() => undefined);
-  const abort = (): void => aborted.reject(signal?.reason);
-  signal?.addEventListener('abort', abort, { once: true });
   try {
-    for await (const item of new StreamReader(runId, feed, from).items(aborted.promise)) {
-      signal?.throwIfAborted();
+    for await (const item of new StreamReader(runId, feed, from).items(signal)) {
+      signal.throwIfAborted();
       yield item;
     }
   } finally {
-    signal?.removeEventListener('abort', abort);
     release();
   }
 }
@@ -45,6 +42,8 @@ class StreamReader {
   readonly #feed: RunFeed;
   readonly #from: StreamPlace;
   readonly #place: PlaceInStream;
+  /** Knows the events that this reader has read before the feed: a page may hold more than there was when the feed began. */
+  readonly #ahead = new ReplacedOutput();
 
   constructor(runId: string, feed: RunFeed, from: StreamPlace) {
     this.#runId = runId;
@@ -53,9 +52,10 @@ class StreamReader {
     this.#place = new PlaceInStream(runId, { ...from, live: new Map(from.live) });
   }
 
-  /** Yields the items. `aborted` rejects to end the wait for the next one. */
-  async *items(aborted: Promise<never>): AsyncGenerator<StreamItem> {
-    const begun = await Promise.race([this.#feed.start(), aborted]);
+  /** Yields the items. Throws the reason of the signal, which ends the wait for the next one. */
+  async *items(signal: AbortSignal): AsyncGenerator<StreamItem> {
+    const begun = await unlessAborted(this.#feed.start(), signal);
+    if (begun === undefined) throw signal.reason;
     const { log, replaced } = this.#feed;
     if (await this.#wasSentBack()) yield this.#place.sentBack();
     let position = log.first;
@@ -68,16 +68,17 @@ class StreamReader {
         yield this.#place.gap();
       }
       if (position === joinedAt && this.#feed.status !== undefined) yield* this.#place.status(this.#feed.status);
-      const { grown } = log;
       const entry = log.at(position);
       if (entry === undefined) {
-        await Promise.race([grown, aborted]);
+        // A promise that stays open for as long as the reader would keep every wait in memory.
+        await log.bell.next(signal);
+        signal.throwIfAborted();
         continue;
       }
       position += 1;
       yield* this.#upTo(entry);
       if (entry.type === 'end' && this.#from.ended === tagOf(entry.executionId)) return;
-      yield* this.#place.take(entry, hasOutput(entry) ? replaced.offsetOf(entry.of) : undefined);
+      yield* this.#place.take(entry, hasOutput(entry) ? (replaced.offsetOf(entry.of) ?? this.#ahead.offsetOf(entry.of)) : undefined);
       if (entry.type === 'end') return;
     }
   }
@@ -97,7 +98,10 @@ class StreamReader {
       const at = { offset: this.#place.offset, step: this.#place.step };
       const stretch = await this.#feed.pages.shared(at);
       const entries = recordEntries(at, stretch);
-      for (const entry of entries) yield* this.#place.take(entry);
+      for (const entry of entries) {
+        if (entry.type === 'event' && entry.offset >= this.#feed.began.offset) this.#ahead.recorded(entry.offset, entry.event);
+        yield* this.#place.take(entry);
+      }
       if (entries.length === 0) return;
     }
   }

@@ -1,3 +1,5 @@
+import { NextValue } from '../../streams/next-value.ts';
+
 /** One message of an event stream. */
 export interface StreamMessage {
   /** The position of the message: a client that comes back sends that of the last one it has got. */
@@ -37,7 +39,8 @@ export interface EventStreamOptions {
 export function eventStream(messages: AsyncGenerator<StreamMessage>, options: EventStreamOptions = {}): Response {
   const { closed = () => undefined, headers = {}, commentMs = COMMENT_MS, breaksIfCut = false } = options;
   const encoder = new TextEncoder();
-  let next: Promise<IteratorResult<StreamMessage>> | undefined;
+  const next = new NextValue(messages);
+  const cancelled = new AbortController();
   let isFirst = true;
   const body = new ReadableStream<Uint8Array>(
     {
@@ -46,11 +49,10 @@ export function eventStream(messages: AsyncGenerator<StreamMessage>, options: Ev
           isFirst = false;
           return controller.enqueue(encoder.encode(`retry: ${RETRY_MS}\n\n`));
         }
-        next ??= messages.next();
         try {
-          const got = await inTime(next, commentMs);
+          const got = await next.within(commentMs, cancelled.signal);
+          if (got === undefined && cancelled.signal.aborted) return;
           if (got === undefined) return controller.enqueue(encoder.encode(': the stream goes on\n\n'));
-          next = undefined;
           if (!got.done) return controller.enqueue(encoder.encode(textOf(got.value)));
         } catch (error) {
           // The client comes back with the id of the last message it has got.
@@ -59,32 +61,19 @@ export function eventStream(messages: AsyncGenerator<StreamMessage>, options: Ev
             return controller.error(error);
           }
         }
+        if (cancelled.signal.aborted) return;
         closed();
         controller.close();
       },
       async cancel() {
+        cancelled.abort();
         closed();
-        // The client does not get the message that is waited for.
-        next?.catch(() => undefined);
         await messages.return(undefined);
       },
     },
     { highWaterMark: 0 },
   );
   return new Response(body, { status: 200, headers: { ...HEADERS, ...headers } });
-}
-
-/** Returns the value, or undefined if it is not there in time. */
-async function inTime<Value>(value: Promise<Value>, ms: number): Promise<Value | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), ms);
-  });
-  try {
-    return await Promise.race([value, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 function textOf({ id, event, data }: StreamMessage): string {

@@ -5,6 +5,7 @@ import type { RunResultFields } from '../../../src/core/domain/run/result.ts';
 import type { RunStatus } from '../../../src/core/domain/run/status.ts';
 import type { StreamEntry } from '../../../src/core/domain/stream/stream-entry.ts';
 import type { FeedSources } from '../../../src/client/stream/run-feed.ts';
+import { Bell } from '../../../src/streams/bell.ts';
 import type { StreamRead } from '../../../src/streams/stream-sink.ts';
 
 /** A page holds few events, so that readers come to its end. */
@@ -20,7 +21,13 @@ export class FakeRun {
   /** The number of pages that were read. */
   reads = 0;
   readonly #published: StreamRead[] = [];
-  readonly #waiting = new Set<() => void>();
+  readonly #bell = new Bell();
+  readonly #gatherMs: number;
+
+  /** `gatherMs`: milliseconds from an announcement to the question for what is new. */
+  constructor({ gatherMs = 0 }: { gatherMs?: number } = {}) {
+    this.#gatherMs = gatherMs;
+  }
 
   /** Publishes an entry to the readers of all processes. */
   publish(entry: StreamEntry): void {
@@ -62,7 +69,7 @@ export class FakeRun {
       error: null,
       maxIterations: 10,
     };
-    for (const wake of this.#waiting) wake();
+    this.#bell.ring();
   }
 
   /** Returns what one process reads the run by. */
@@ -75,6 +82,7 @@ export class FakeRun {
       },
       news: {
         pauseMs: () => 1,
+        gatherMs: this.#gatherMs,
         look: async () => ({ executionId: this.executionId, closed: this.result !== undefined, isNew: true }),
       },
       newest: async () => ({ executionId: this.executionId, closed: this.result !== undefined }),
@@ -96,11 +104,10 @@ export class FakeRun {
   }
 
   async *#live(signal: AbortSignal): AsyncGenerator<StreamRead> {
-    const stopped = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
     for (let next = 0; !signal.aborted;) {
       const read = this.#published[next];
       if (read === undefined) {
-        await Promise.race([stopped, new Promise<void>((resolve) => this.#waiting.add(resolve))]);
+        await this.#bell.next(signal);
         continue;
       }
       next += 1;
@@ -110,7 +117,6 @@ export class FakeRun {
 
   #push(read: StreamRead): void {
     this.#published.push(read);
-    for (const wake of this.#waiting) wake();
-    this.#waiting.clear();
+    this.#bell.ring();
   }
 }

@@ -41,7 +41,7 @@ it('text is sent once: the pieces of all texts that are not taken back are the t
 
 it('a client that was asked for decisions goes on with its message to the same end', async () => {
   await fc.assert(
-    fc.asyncProperty(steps, streamings, fc.nat(), async (all, ways, pick) => {
+    fc.asyncProperty(steps, streamings, fc.nat(), fc.boolean(), async (all, ways, pick, again) => {
       const items = itemsOf(all, ways);
       const asking = items.filter((one) => one.type === 'event' && one.event.content.some(({ type }) => type === 'tool_call'));
       const response = asking[pick % Math.max(1, asking.length)];
@@ -52,7 +52,7 @@ it('a client that was asked for decisions goes on with its message to the same e
       const pending = { kind: 'tool', callId: first?.toolCallId ?? '', toolName: 'search', digest: 'x', key: 'k', step: 1 } as const;
       const request = encoder.ask([{ ...pending, requestedAt: 0, arguments: {} }]);
       const shown = await built([encoder.begin(), ...before, ...request]);
-      const continued = await built(encoded(eventsOf(all), { after: response.offset }), shown.message);
+      const continued = await built(encoded(again ? items : eventsOf(all), { after: response.offset }), shown.message);
       expect(continued.errors).toEqual([]);
       const whole = withoutReasoning(partsOf(continued.message));
       expect(whole.map(withoutDescriptor)).toEqual(expectedParts(all).map(withoutDescriptor));

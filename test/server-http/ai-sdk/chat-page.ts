@@ -40,3 +40,9 @@ export function pageOf(
 export function textOf({ messages }: { messages: UIMessage[] }): string {
   return (messages.at(-1)?.parts ?? []).map((part) => (part.type === 'text' ? part.text : '')).join('');
 }
+
+/** The id of the approval that the last part of a message asks for. */
+export function approvalIn(message: UIMessage | undefined): string {
+  const part = message?.parts.at(-1);
+  return part !== undefined && 'approval' in part ? (part.approval?.id ?? '') : '';
+}

@@ -2,9 +2,9 @@ import { expect, test, vi } from 'vitest';
 import { LonghaulError } from '../../../src/core/domain/errors/error.ts';
 import type { Caller, ChatSessions, Handler, Problem } from '../../../src/server/index.ts';
 import { approvalIdOf } from '../../../src/server/protocols/ai-sdk/encoder/approval-id.ts';
-import { fetchFrom, pageOf, serviceOf, textOf } from './chat-page.ts';
+import { approvalIn, fetchFrom, pageOf, serviceOf, textOf } from './chat-page.ts';
 import { FakeChat } from './fake-chat.ts';
-import { asks, ended, item, says, textPiece } from './recorded-turn.ts';
+import { asks, call, ended, item, recorded, result, says, textPiece } from './recorded-turn.ts';
 
 const PATH = '/v1/agents/clerk/chat';
 const hello = { id: 'm1', role: 'user', parts: [{ type: 'text', text: 'Hi' }] };
@@ -112,6 +112,42 @@ test('approvals that come while others wait are asked for as well', async () => 
   const page = pageOf(serviceOf(session));
   await page.sendMessage({ text: 'Hi' });
   expect(page.messages.at(-1)?.parts).toMatchObject([{ type: 'tool-mail', toolCallId: 'c1/0:p9', state: 'approval-requested' }]);
+});
+
+test('a call that waits is asked for once the other calls of the response have their results', async () => {
+  const session = new FakeChat();
+  const pending = { kind: 'tool' as const, toolName: 'mail', digest: 'y', key: 'k', step: 1, requestedAt: 0, arguments: {} };
+  session.onRequest = () => {
+    session.beginTurn();
+    session.publish(asks(0, 'Hi'), says(1, 'e1', '', call('c1'), call('c2', {}, 'mail')));
+    session.wait({ ...pending, callId: 'c2' });
+    setTimeout(() => session.publish(recorded(2, 'r', [result('c1', ['found'])], { partial: true })), 20);
+  };
+  const page = pageOf(serviceOf(session));
+  await page.sendMessage({ text: 'Hi' });
+  expect(page.messages.at(-1)?.parts).toMatchObject([
+    { type: 'step-start' },
+    { type: 'tool-search', state: 'output-available' },
+    { type: 'tool-mail', state: 'approval-requested' },
+  ]);
+});
+
+test('an answer to a call of a run below is shown as given, and sent once', async () => {
+  const session = new FakeChat();
+  const pending = { kind: 'tool' as const, toolName: 'mail', digest: 'y', key: 'k', step: 1, requestedAt: 0, arguments: {} };
+  session.onRequest = (name) => {
+    if (name !== 'send') return session.publish(ended(2));
+    session.beginTurn();
+    session.publish(asks(0, 'Hi'), says(1, 'e1', '', { type: 'tool_call', toolCallId: 'a1', name: 'writer', arguments: {} }));
+    return session.wait({ ...pending, callId: 'p9', runId: 'c1/0' });
+  };
+  const page = pageOf(serviceOf(session));
+  await page.sendMessage({ text: 'Hi' });
+  // The call of the session itself has no result: the page decides on its own when to go on.
+  await page.addToolApprovalResponse({ id: approvalIn(page.messages.at(-1)), approved: true });
+  await page.sendMessage();
+  expect(session.calls.map(([name]) => name)).toEqual(['send', 'approve']);
+  expect(page.messages.at(-1)?.parts.at(-1)).toMatchObject({ state: 'output-available', approval: { approved: true } });
 });
 
 test.each<[string, Partial<Caller>, object, string[]]>([

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { FakeChat } from './fake-chat.ts';
-import { fetchFrom, pageOf, serviceOf, textOf } from './chat-page.ts';
+import { approvalIn, fetchFrom, pageOf, serviceOf, textOf } from './chat-page.ts';
 import { asks, call, decided, ended, item, recorded, result, says, textPiece } from './recorded-turn.ts';
 
 const refund = { callId: 'p1', toolName: 'refund', digest: 'x', key: 'k', step: 1, requestedAt: 0, arguments: { amount: 5 } };
@@ -63,8 +63,7 @@ test('an approval is asked for, answered by the page as the caller, and the answ
   await page.sendMessage({ text: 'Refund me' });
   const asked = page.messages.at(-1)?.parts.at(-1);
   expect(asked).toMatchObject({ type: 'tool-refund', state: 'approval-requested', input: { amount: 5 } });
-  const { approval } = asked as { approval: { id: string } };
-  await page.addToolApprovalResponse({ id: approval.id, approved: true });
+  await page.addToolApprovalResponse({ id: approvalIn(page.messages.at(-1)), approved: true });
   await vi.waitFor(() => expect(page.events).toEqual(['finished: tool-calls', 'finished: stop']));
   expect(session.calls.map(([name]) => name)).toEqual(['send', 'approve']);
   const [, about, options] = session.calls[1] ?? [];

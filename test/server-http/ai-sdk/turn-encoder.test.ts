@@ -167,6 +167,13 @@ describe('approvals in a turn', () => {
     expect(partsOf(message)[2]).toMatchObject({ type: 'tool-refund', state: 'approval-requested', approval: { id } });
   });
 
+  it('are asked for once the response with the call has come', () => {
+    const encoder = new TurnEncoder({ sessionId: 'chat-1', turn: 1 });
+    expect([...encoder.ask([waiting])]).toEqual([]);
+    for (const one of before) for (const _ of encoder.take(one)) continue;
+    expect([...encoder.ask([waiting])]).toContainEqual(expect.objectContaining({ type: 'tool-approval-request', approvalId: id }));
+  });
+
   it('go on behind the request with the decision and the result, in the message that the client has', async () => {
     const { message } = await built(asked().chunks);
     const after = [

@@ -214,7 +214,7 @@ test('the answers of the steps of a program have the ids that were streamed', as
 
 test('a run that was started live says so to its sink, with the runs below it and after a handoff, and no other run does', async () => {
   await using testbed = await Testbed.open();
-  const sink = { ...fakeSink(), heartbeatMs: 500 };
+  const sink = { ...fakeSink(), heartbeatEveryMs: 500 };
   const emitting = defineTool({
     name: 'emitting',
     description: 'Emits',

@@ -143,7 +143,7 @@ async function accepted(
   if (goesOn && decided.length > 0) {
     const turn = Math.max(...decided.map(({ subject }) => subject.turn));
     const after = Math.min(...decided.filter(({ subject }) => subject.turn === turn).map(({ subject }) => subject.offset));
-    return { run, turn, after, place: await placeOfTurn(run, turn, after) };
+    return { run, turn, after, answers: decided, place: await placeOfTurn(run, turn, after) };
   }
   const { id, queued, beforeStep, offset = Number.MAX_SAFE_INTEGER, turn = await newestTurn(session) } = receipt ?? {};
   const place = await placeOfTurn(run, turn, offset);

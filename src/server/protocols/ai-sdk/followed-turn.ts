@@ -4,6 +4,7 @@ import { cursorAt } from '../../../client/stream/cursor.ts';
 import type { RecordPlace } from '../../../client/stream/record-pages.ts';
 import type { RunHandle } from '../../../client/run-handle.ts';
 import type { StreamItem } from '../../../client/stream/stream-item.ts';
+import type { AnsweredCall } from './encoder/turn-calls.ts';
 import { TurnEncoder } from './encoder/turn-encoder.ts';
 import type { UiChunk } from './encoder/ui-chunk.ts';
 import { NextItem } from './next-item.ts';
@@ -26,6 +27,8 @@ export interface FollowedTurn {
   place: RecordPlace;
   /** The offset of the response that the client has shown and goes on behind. */
   after?: number;
+  /** The answers of the client that goes on. */
+  answers?: readonly AnsweredCall[];
   message?: UnreadMessage;
 }
 
@@ -37,7 +40,8 @@ const LONGEST_PAUSE_MS = 15_000;
  * Yields the chunks of a turn until it ends or waits for decisions. A message that arrives during a turn belongs to that turn, unless the
  * turn ends before the model has read it: nothing is sent before that is known. Throws the errors of the stream of a run.
  */
-export async function* followTurn({ run, turn, place, after, message }: FollowedTurn, signal: AbortSignal): AsyncGenerator<UiChunk> {
+export async function* followTurn(followed: FollowedTurn, signal: AbortSignal): AsyncGenerator<UiChunk> {
+  const { run, turn, place, after, answers = [], message } = followed;
   let number = turn;
   let encoder = new TurnEncoder({ sessionId: run.runId, turn, ...(after === undefined ? {} : { after }) });
   let held: UiChunk[] | undefined = message === undefined ? undefined : [];
@@ -51,7 +55,7 @@ export async function* followTurn({ run, turn, place, after, message }: Followed
     else held.push(...chunks);
   };
   try {
-    yield* pass([encoder.begin()]);
+    yield* pass([encoder.begin(), ...encoder.answered(answers)]);
     while (!encoder.isOver) {
       const item = await items.next(status === 'pending_confirmation' ? pauseMs : undefined);
       if (item === 'over') break;
@@ -69,7 +73,8 @@ export async function* followTurn({ run, turn, place, after, message }: Followed
         if (event !== undefined && message !== undefined && event.offset >= message.offset && isOfUser(event.event)) unread -= 1;
         if (item.type === 'status') status = item.status;
       }
-      if (status === 'pending_confirmation' && tellsOfApprovals(item)) yield* pass(encoder.ask((await run.approvals()).pending));
+      if (status === 'pending_confirmation' && tellsOfApprovals(item))
+        yield* pass(encoder.ask((await run.approvals()).pending, { isLate: item === 'late' }));
       if (held !== undefined && (unread <= 0 || encoder.isOver)) {
         const release = held;
         held = undefined;
@@ -86,7 +91,7 @@ function tellsOfApprovals(item: StreamItem | 'late'): boolean {
   if (item === 'late' || item.type === 'status') return true;
   if (item.type !== 'event') return false;
   const { decision, refused, content } = item.event;
-  return decision !== undefined || refused !== undefined || content.some(({ type }) => type === 'tool_call');
+  return decision !== undefined || refused !== undefined || content.some(({ type }) => type !== 'message');
 }
 
 function isOfUser({ author, content, given }: Event): boolean {

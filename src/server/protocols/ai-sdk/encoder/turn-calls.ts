@@ -6,6 +6,14 @@ import type { Event } from '../../../../core/domain/record/event.ts';
 import { approvalIdOf } from './approval-id.ts';
 import type { UiChunk } from './ui-chunk.ts';
 
+/** The answer of a client to a call that waited. */
+export interface AnsweredCall {
+  approvalId: string;
+  approved: boolean;
+  reason?: string;
+  subject: { runId: string; callId: string };
+}
+
 /** The calls of a turn: their approvals, decisions and results. */
 export class TurnCalls {
   readonly #sessionId: string;
@@ -13,6 +21,8 @@ export class TurnCalls {
   /** The offset of the response with each call. */
   readonly #offsets = new Map<string, number>();
   readonly #rejected = new Set<string>();
+  /** The calls with a result. */
+  readonly #ended = new Set<string>();
   /** The offset of the newest response: an approval about no call of the session belongs to it. */
   #newest = 0;
 
@@ -26,6 +36,20 @@ export class TurnCalls {
     // Calls of code belong to the response that runs the code.
     if (caller !== 'code') this.#newest = offset;
     for (const item of content) if (isToolCall(item)) this.#offsets.set(item.toolCallId, this.#newest);
+  }
+
+  /** True unless a call of the session waits that no event has named so far. */
+  hasAll(pending: readonly ApprovalView[]): boolean {
+    return pending.every(({ kind, runId = this.#sessionId, callId }) => {
+      return runId !== this.#sessionId || kind === 'limit' || this.#offsets.has(callId);
+    });
+  }
+
+  /** True while calls of the newest response run beside those that wait. The call of an agent that waits below runs until then. */
+  areRunning(pending: readonly ApprovalView[]): boolean {
+    if (!pending.every(({ callId }) => this.#offsets.has(callId))) return false;
+    const waiting = new Set(pending.map(({ callId }) => callId));
+    return [...this.#offsets].some(([callId, offset]) => offset === this.#newest && !this.#ended.has(callId) && !waiting.has(callId));
   }
 
   /** Yields the requests for decisions. A call of a run below, and a limit, get a part of their own. */
@@ -45,10 +69,21 @@ export class TurnCalls {
     }
   }
 
+  /** Yields the end of a part that shows a call of a run below. */
+  *answered({ approvalId, approved, reason, subject }: AnsweredCall): Generator<UiChunk> {
+    if (subject.runId === this.#sessionId) return;
+    yield { type: 'tool-approval-response', approvalId, approved, ...(reason === undefined ? {} : { reason }) };
+    yield outcomeChunk(partOf(this.#sessionId, subject), { approved, output: {} });
+  }
+
   /** Yields the decision and the results that an event records. */
   *settle({ decision, content }: Event): Generator<UiChunk> {
     if (decision !== undefined) yield* this.#decided(decision);
-    for (const item of content) if (item.type === 'tool_result' && this.#offsets.has(item.toolCallId)) yield this.#resultChunk(item);
+    for (const item of content) {
+      if (item.type !== 'tool_result' || !this.#offsets.has(item.toolCallId)) continue;
+      this.#ended.add(item.toolCallId);
+      yield this.#resultChunk(item);
+    }
   }
 
   *#decided({ type, callId: toolCallId, toolName, digest, arguments: edited, reason, source }: Decision): Generator<UiChunk> {
@@ -78,12 +113,12 @@ export class TurnCalls {
 }
 
 /** Returns the id of the part of a message that shows a call of the session, or of a run below it. */
-export function partOf(sessionId: string, { runId, callId }: { runId: string; callId: string }): string {
+function partOf(sessionId: string, { runId, callId }: { runId: string; callId: string }): string {
   return runId === sessionId ? callId : `${runId}:${callId}`;
 }
 
 /** Returns the last chunk about a part that no result of the record ends. */
-export function outcomeChunk(toolCallId: string, { approved, output }: { approved: boolean; output: JsonObject }): UiChunk {
+function outcomeChunk(toolCallId: string, { approved, output }: { approved: boolean; output: JsonObject }): UiChunk {
   return approved ? { type: 'tool-output-available', toolCallId, output } : { type: 'tool-output-denied', toolCallId };
 }
 

@@ -9,7 +9,7 @@ import type { ChatMetadata } from './chat-metadata.ts';
 import { finishReasonOf } from './finish-reason.ts';
 import { LiveResponse } from './live-response.ts';
 import { callChunk, recordedParts } from './recorded-parts.ts';
-import { TurnCalls } from './turn-calls.ts';
+import { type AnsweredCall, TurnCalls } from './turn-calls.ts';
 import type { UiChunk, UiFinishReason } from './ui-chunk.ts';
 
 /** The turn of a session that is encoded. */
@@ -39,9 +39,12 @@ export class TurnEncoder {
   #isCutByLength = false;
   #cursor: string | undefined;
   #isOver = false;
+  /** True until the response that the client has: what streams before it is known. */
+  #isKnown: boolean;
 
   constructor(turn: EncodedTurn) {
     this.#turn = turn;
+    this.#isKnown = turn.after !== undefined;
     this.#calls = new TurnCalls(turn);
   }
 
@@ -56,6 +59,14 @@ export class TurnEncoder {
     return { type: 'start', messageId: `${sessionId}-turn-${turn}`, messageMetadata: { runId: sessionId, turn } };
   }
 
+  /**
+   * Shows the answers of a client to calls of runs below, which the record of the session does not have: the client would send an answer
+   * again that nothing ends.
+   */
+  *answered(answers: readonly AnsweredCall[]): Generator<UiChunk> {
+    for (const answer of answers) yield* this.#calls.answered(answer);
+  }
+
   /** Takes the next item, and yields its chunks. */
   *take(item: StreamItem): Generator<UiChunk> {
     if (this.#isOver) return;
@@ -67,9 +78,9 @@ export class TurnEncoder {
         this.#isCutByLength = item.step.finishReason === 'length';
         return;
       case 'delta':
-        return yield* this.#delta(item);
+        return this.#isKnown ? undefined : yield* this.#delta(item);
       case 'reset':
-        return yield* this.#reset(item);
+        return this.#isKnown && item.offset === undefined ? undefined : yield* this.#reset(item);
       case 'gap':
         this.#hasGap = true;
         return;
@@ -80,9 +91,14 @@ export class TurnEncoder {
     }
   }
 
-  /** Asks for decisions, and ends the stream: the client goes on with its answers. */
-  *ask(pending: readonly ApprovalView[]): Generator<UiChunk> {
-    if (this.#isOver || pending.length === 0) return;
+  /**
+   * Asks for decisions, and ends the stream: the client goes on with its answers. Yields nothing if the response with a call that waits
+   * has not come yet, or, unless it is late, while other calls of the response run: a page sends its answers by itself only once these
+   * have their results.
+   */
+  *ask(pending: readonly ApprovalView[], { isLate = false }: { isLate?: boolean } = {}): Generator<UiChunk> {
+    if (this.#isOver || pending.length === 0 || !this.#calls.hasAll(pending)) return;
+    if (!isLate && this.#calls.areRunning(pending)) return;
     yield* this.#discardLive();
     yield* this.#calls.ask(pending);
     yield* this.#finish('tool-calls');
@@ -91,6 +107,7 @@ export class TurnEncoder {
   *#event(offset: number, event: Event): Generator<UiChunk> {
     this.#hasGap = false;
     const { after = -1 } = this.#turn;
+    this.#isKnown = offset < after;
     // The client has what came before, and the text of the response itself.
     if (offset < after) {
       for (const _ of this.#chunksOf(offset, event)) continue;
