@@ -1,3 +1,4 @@
+import type { Scope } from '../auth/caller.ts';
 import { untilRefused } from '../auth/until-refused.ts';
 import { requireAdmission } from '../limits/admission.ts';
 import type { RouteRequest } from '../routing/route.ts';
@@ -10,18 +11,20 @@ export interface OpenStream {
   closed: () => void;
 }
 
-/** Opens a stream for the caller of a request. Throws `too_many_requests` if the caller has as many as it may. */
-export function openStream({
-  caller,
-  raw,
-  signal,
-  settings: { limits, authenticate },
-}: Pick<RouteRequest<unknown, unknown, unknown>, 'caller' | 'raw' | 'signal' | 'settings'>): OpenStream {
+/**
+ * Opens a stream for the caller of a request. `scope` is the right by which its route lets it read. Throws `too_many_requests` if the caller
+ * has as many as it may.
+ */
+export function openStream(
+  { caller, raw, signal, settings }: Pick<RouteRequest<unknown, unknown, unknown>, 'caller' | 'raw' | 'signal' | 'settings'>,
+  scope: Scope = 'runs:read',
+): OpenStream {
+  const { limits, authenticate } = settings;
   const place = limits?.stream(caller) ?? { allowed: true, close: () => undefined };
   requireAdmission(place);
   const ended = new AbortController();
   return {
-    signal: untilRefused({ request: raw, authenticate, caller, signal: AbortSignal.any([signal, ended.signal]) }),
+    signal: untilRefused({ request: raw, authenticate, caller, signal: AbortSignal.any([signal, ended.signal]), scope }),
     closed: () => {
       ended.abort();
       if (place.allowed) place.close();

@@ -44,7 +44,7 @@ export function built(events: readonly WireEvent[]): Map<string, BuiltItem> {
     if (item.isDone) throw new Error(`${event.type} is about ${item.id}, which is done`);
     if ('item_id' in event && event.item_id !== item.id)
       throw new Error(`${event.type} at ${event.output_index} is about ${event.item_id}`);
-    if ('delta' in event) item.text += event.delta;
+    if ('delta' in event && typeof event.delta === 'string') item.text += event.delta;
     if (event.type === 'response.output_text.done' && event.text !== item.text) throw new Error(`"${item.text}" ends as "${event.text}"`);
     if (event.type !== 'response.output_item.done') continue;
     item.isDone = true;

@@ -1,6 +1,7 @@
 import OpenAI from 'openai';
 import type { ResponseInputItem, ResponseStreamEvent } from 'openai/resources/responses/responses';
 import { expect, test } from 'vitest';
+import { contentFilter, defineAgent } from '../../../src/index.ts';
 import { openaiFor } from './openai-client.ts';
 import { served } from './served-run.ts';
 import { ToldRun } from './told-run.ts';
@@ -159,6 +160,17 @@ test('text that a guardrail has blocked is no part of the output', async () => {
   expect(JSON.stringify((await openai.responses.stream({ response_id: 'run-1' }).finalResponse()).output)).not.toContain('The secret');
 });
 
+test('an answer that guardrails have not passed is no part of a response in progress', async () => {
+  const guarded = defineAgent({
+    name: 'clerk',
+    model: 'scripted/m',
+    guardrails: [contentFilter({ type: 'output', keywords: ['secret'] })],
+  });
+  const run = new ToldRun().answer('e1', 'The secret is 7');
+  const { handler } = served(run, { agents: [guarded] });
+  expect(await openaiFor(handler).responses.retrieve('run-1')).toMatchObject({ status: 'in_progress', output: [] });
+});
+
 test('a run that goes on is a response in progress, at once with "background"', async () => {
   const run = new ToldRun().answer('e1', '', { id: 'c1', name: 'refund', arguments: {} });
   const openai = openaiFor(served(run).handler);
@@ -226,14 +238,20 @@ test('the output of an earlier response can be sent as the input of the next', a
     model: 'clerk',
     input: [{ role: 'user', content: 'Q' }, ...(output as ResponseInputItem[]), { role: 'user', content: 'And y?' }],
   });
-  const { messages } = calls[1]?.[2] as { messages: { type: string }[] };
-  expect(messages.map(({ type }) => type)).toEqual(['message', 'message', 'tool_call', 'tool_result', 'message']);
+  const started = calls.map((call) => call[2] as { messages?: { type: string }[] });
+  expect(started[1]?.messages?.map(({ type }) => type)).toEqual(['message', 'message', 'tool_call', 'tool_result', 'message']);
 });
 
 test('a cancellation is that of the caller, and returns the response', async () => {
   const { handler, calls } = served(new ToldRun().end('', { status: 'cancelled', stopReason: 'cancelled' }));
   expect((await openaiFor(handler).responses.cancel('run-1')).status).toBe('cancelled');
   expect(calls).toEqual([['cancel', 'cancelled over the OpenAI protocol', { by: 'ops' }]]);
+});
+
+test('a caller that may only write cancels a response, and reads nothing of it', async () => {
+  const run = new ToldRun().answer('e1', 'Secret').end('Secret', { status: 'cancelled', stopReason: 'cancelled' });
+  const openai = openaiFor(served(run, { caller: { scopes: ['runs:write'] } }).handler);
+  expect(await openai.responses.cancel('run-1')).toMatchObject({ status: 'cancelled', output: [] });
 });
 
 test('a stream that cannot go on ends with an error', async () => {

@@ -1,4 +1,5 @@
 import type { StreamItem } from '../../../../client/stream/stream-item.ts';
+import type { Scope } from '../../../auth/caller.ts';
 import { RequestError } from '../../../problems/request-error.ts';
 import type { RouteRequest } from '../../../routing/route.ts';
 import { eventStream, type StreamMessage } from '../../../sse/event-stream.ts';
@@ -20,13 +21,13 @@ type StreamedRequest = Pick<RouteRequest<unknown, unknown, unknown>, 'client' | 
 
 /**
  * Returns the response with the stream of a run, from its beginning. A reader that goes ends nothing. `prepare` finds the run, once the
- * caller may have a stream: a start that no one can read would be repeated.
+ * caller may have a stream: a start that no one can read would be repeated. `scope` is the right of the route.
  */
 export async function streamedResponse(
-  request: StreamedRequest,
+  request: StreamedRequest & { scope: Scope },
   prepare: () => Promise<{ runId: string; encoder: StreamEncoder }>,
 ): Promise<Response> {
-  const { signal, closed } = openStream(request);
+  const { signal, closed } = openStream(request, request.scope);
   try {
     const { runId, encoder } = await prepare();
     const items = request.client.handle(runId).stream({ signal });

@@ -49,7 +49,7 @@ export const chatRoute = defineRoute(
     if (body.stream) {
       const answerAlone = format.type !== 'text' || holdsAnswers(agent);
       const options = { includeUsage: body.stream_options.include_usage ?? false, answerAlone };
-      return streamedResponse(request, async () => {
+      return streamedResponse({ ...request, scope: 'runs:write' }, async () => {
         const facts = await start();
         return { runId: facts.runId, encoder: chatEncoder(facts, options) };
       });

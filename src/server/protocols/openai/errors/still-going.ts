@@ -9,17 +9,15 @@ export async function stillGoing(
   { settings, idempotencyKey }: { settings: Pick<ServerSettings, 'closing'>; idempotencyKey: string | undefined },
 ): Promise<Error> {
   // Without a key, the same request would start another run.
-  const headers = idempotencyKey === undefined ? NO_RETRY : {};
+  const parts = { headers: idempotencyKey === undefined ? NO_RETRY : {}, retryAfterSeconds: 1 };
   const again =
     idempotencyKey === undefined
       ? `read its result from "/v1/runs/${encodeURIComponent(runId)}/result", and send an "Idempotency-Key" with the next request`
       : 'send the request again with the same "Idempotency-Key"';
   if (settings.closing.aborted) {
-    return new RequestError('shutting_down', `The process of the service is about to end, and run "${runId}" goes on: ${again}`, {
-      headers,
-    });
+    return new RequestError('shutting_down', `The process of the service is about to end, and run "${runId}" goes on: ${again}`, parts);
   }
   const { waitingFor } = await status();
   const waits = waitingFor.length === 0 ? 'goes on' : `waits for a decision about ${waitingFor.map((name) => `"${name}"`).join(', ')}`;
-  return new OpenaiRefusal('wait_timeout', `Run "${runId}" ${waits}: ${again}`, {}, { headers });
+  return new OpenaiRefusal('wait_timeout', `Run "${runId}" ${waits}: ${again}`, {}, parts);
 }

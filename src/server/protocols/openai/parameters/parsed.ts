@@ -4,9 +4,10 @@ import { OpenaiRefusal } from '../errors/openai-refusal.ts';
 
 /** Returns a value as a schema reads it. Throws with the first parameter that does not fit. */
 export function parsed<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
-  const read = schema.safeParse(value);
+  const read = schema.safeParse(value, { reportInput: true });
   if (read.success) return read.data;
-  const isMissing = read.error.issues[0]?.code === 'invalid_type' && read.error.issues[0].input === undefined;
+  const [first] = read.error.issues;
+  const isMissing = first?.code === 'invalid_type' && first.input === undefined;
   throw new OpenaiRefusal(
     'invalid_request',
     'The request does not fit',

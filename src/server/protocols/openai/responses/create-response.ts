@@ -52,7 +52,7 @@ export const createResponseRoute = defineRoute(
       return { runId, agent: body.model, createdAt, parameters };
     };
     if (body.stream) {
-      return streamedResponse(request, async () => {
+      return streamedResponse({ ...request, scope: 'runs:write' }, async () => {
         const facts = await start();
         return { runId: facts.runId, encoder: responseEncoder(facts, { holdsAnswers: holdsAnswers(agent) }) };
       });
@@ -62,7 +62,7 @@ export const createResponseRoute = defineRoute(
     if (body.background) return { status: 200, headers, body: responseBody(facts, []) };
     const handle = request.client.handle(facts.runId);
     const result = await awaitResult(handle, request);
-    return { status: 200, headers, body: await readResponse(handle, facts, result) };
+    return { status: 200, headers, body: await readResponse(handle, facts, { agent, result }) };
   },
 );
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { hasScope } from '../../../auth/access/scopes.ts';
 import { withinWait } from '../../../requests/bounded-wait.ts';
 import { flag, runParams } from '../../../routes/route-parts.ts';
 import { defineRoute, type Route } from '../../../routing/route.ts';
@@ -6,8 +7,9 @@ import { jsonObject } from '../../../schemas/json.ts';
 import { runHeaders } from '../answering/run-headers.ts';
 import { streamedResponse } from '../answering/streamed.ts';
 import { invalidValue, unsupported } from '../errors/openai-refusal.ts';
-import { holdsAnswers } from '../starting/model-agent.ts';
+import { holdsAnswers, knownAgent } from '../starting/model-agent.ts';
 import { readResponse, readResponseFacts } from './read-response.ts';
+import { responseBody } from './response-body.ts';
 import { responseEncoder } from './response-encoder.ts';
 import { placeOf, type SequencePlace } from './sequence.ts';
 
@@ -33,20 +35,24 @@ const retrieve = defineRoute(
     responses,
     problems: [],
   },
-  async ({ params: { runId }, query: { stream = false, starting_after: after }, ...request }) => {
+  async ({ params: { runId }, query: { stream = false, starting_after: after }, settings, ...request }) => {
     if (!stream && after !== undefined) throw unsupported('starting_after', 'it needs "stream"');
     const place = placeAfter(after);
     if (stream) {
-      return streamedResponse(request, async () => {
+      return streamedResponse({ ...request, settings, scope: 'runs:read' }, async () => {
         const { hasEnded: _, ...facts } = await readResponseFacts(request.client, runId);
-        const agent = request.settings.agents.find(({ name }) => name === facts.agent) ?? facts.agent;
-        return { runId, encoder: responseEncoder(facts, { after: place, holdsAnswers: holdsAnswers(agent) }) };
+        const isHeld = holdsAnswers(knownAgent(settings, facts.agent));
+        return { runId, encoder: responseEncoder(facts, { after: place, holdsAnswers: isHeld }) };
       });
     }
     const { hasEnded, ...facts } = await readResponseFacts(request.client, runId);
     const handle = request.client.handle(runId);
     const result = hasEnded ? await handle.result() : undefined;
-    return { status: 200, headers: runHeaders(runId), body: await readResponse(handle, facts, result) };
+    return {
+      status: 200,
+      headers: runHeaders(runId),
+      body: await readResponse(handle, facts, { agent: knownAgent(settings, facts.agent), result }),
+    };
   },
 );
 
@@ -62,12 +68,15 @@ const cancel = defineRoute(
     responses,
     problems: [],
   },
-  async ({ params: { runId }, caller, client, signal }) => {
+  async ({ params: { runId }, caller, client, signal, settings }) => {
     const handle = client.handle(runId);
     await handle.cancel('cancelled over the OpenAI protocol', { by: caller.id });
     const result = await withinWait(CANCEL_WAIT_MS, signal, (options) => handle.result(options));
     const { hasEnded: _, ...facts } = await readResponseFacts(client, runId);
-    return { status: 200, headers: runHeaders(runId), body: await readResponse(handle, facts, result) };
+    const headers = runHeaders(runId);
+    // The right to cancel is not that to read what was said.
+    if (!hasScope(caller, 'runs:read')) return { status: 200, headers, body: responseBody(facts, [], result) };
+    return { status: 200, headers, body: await readResponse(handle, facts, { agent: knownAgent(settings, facts.agent), result }) };
   },
 );
 

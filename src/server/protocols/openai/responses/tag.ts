@@ -12,9 +12,9 @@ export class Tag {
   readonly #isMarked: boolean;
 
   /** `id`: without the mark. */
-  constructor(id: string, isMarked = false) {
+  constructor(id: string, hasMark = false) {
     this.#hash = createHash('sha256').update(`${id}\n`);
-    this.#isMarked = isMarked;
+    this.#isMarked = hasMark;
   }
 
   /** The tag of the text so far. */

@@ -10,12 +10,17 @@ import { modelNotFound } from '../errors/openai-refusal.ts';
  */
 export function agentOfModel({ agents }: Pick<ServerSettings, 'agents'>, caller: Caller, model: string): AnyAgent | string {
   requireStart(caller, model);
-  const known = agents.find(({ name }) => name === model);
-  if (known === undefined && agents.length > 0) throw modelNotFound(model);
-  return known ?? model;
+  const known = knownAgent({ agents }, model);
+  if (typeof known === 'string' && agents.length > 0) throw modelNotFound(model);
+  return known;
 }
 
 /** True if no text of the agent may be shown before its guardrails have passed the whole answer. */
 export function holdsAnswers(agent: AnyAgent | string): boolean {
   return typeof agent !== 'string' && (agent.guardrails ?? []).some(({ type }) => type === 'output');
+}
+
+/** Returns the agent of that name, or the name if the service does not list it. */
+export function knownAgent({ agents }: Pick<ServerSettings, 'agents'>, name: string): AnyAgent | string {
+  return agents.find((agent) => agent.name === name) ?? name;
 }
