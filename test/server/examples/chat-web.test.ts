@@ -7,8 +7,10 @@ const REASON = MISSING.length === 0 ? '' : ` (skipped: ${MISSING.join(' and ')} 
 
 const answer = 'article.assistant >> nth=-1';
 const textOf = (page: Page): Promise<string> => page.locator(answer).innerText();
-const shows = (page: Page, text: string): Promise<void> =>
-  expect.poll(async () => (await page.locator('body').innerText()).includes(text), { timeout: 40_000, interval: 50 }).toBe(true);
+async function shows(page: Page, text: string): Promise<void> {
+  await expect.poll(async () => (await page.locator('body').innerText()).includes(text), { timeout: 40_000, interval: 50 }).toBe(true);
+}
+
 const isReady = (page: Page): Promise<void> => page.locator('[data-status=ready]').waitFor({ state: 'attached', timeout: 40_000 });
 
 async function say(page: Page, text: string): Promise<void> {
