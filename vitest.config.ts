@@ -48,6 +48,7 @@ const MATRICES = {
     'test/server/deploys/deploy.test.ts',
     'test/server/deploys/rolling-deploy.test.ts',
     'test/server/deploys/versioning.test.ts',
+    'test/server/examples/chat-web.test.ts',
     'test/server/examples/demo-interrupted.test.ts',
     'test/server/examples/desk-demo.test.ts',
     'test/server/examples/testing-example.test.ts',

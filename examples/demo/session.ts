@@ -24,7 +24,7 @@ const GRACE_MS = 2_000;
 const DRAIN_MS = 5_000;
 
 /** The options of the worker of a demo. */
-export type DemoWorker = Pick<CreateWorkerOptions, 'agents' | 'providers' | 'programs' | 'anchors' | 'tools' | 'memory'>;
+export type DemoWorker = Pick<CreateWorkerOptions, 'agents' | 'providers' | 'programs' | 'anchors' | 'tools' | 'memory' | 'streams'>;
 
 /** The parts of a demo that it has started so far. */
 export class DemoSession {
@@ -47,7 +47,7 @@ export class DemoSession {
     const server = (this.#server = await startDevServer({ say, env, signal, ui: true, searchAttributes: SEARCH_ATTRIBUTES }));
     output.print(`The Temporal server is at ${server.address}; starting a worker`);
     this.#worker = await untilInterrupted(signal, this.#startWorker(options, server));
-    const client = (this.#client = await untilInterrupted(signal, this.#connect(server)));
+    const client = (this.#client = await untilInterrupted(signal, this.#connect(server, options)));
     signal.throwIfAborted();
     return client;
   }
@@ -101,11 +101,11 @@ export class DemoSession {
     return { failed, drain };
   }
 
-  async #connect(server: DevServer): Promise<LonghaulClient> {
-    const taskQueue = this.#taskQueue;
-    if (!startedHere(server)) return connect({ taskQueue });
+  async #connect(server: DevServer, { streams }: DemoWorker): Promise<LonghaulClient> {
+    const options = { taskQueue: this.#taskQueue, ...(streams === undefined ? {} : { streams }) };
+    if (!startedHere(server)) return connect(options);
     const connection = await Connection.connect({ address: server.address });
-    return new LonghaulClient(new Client({ connection, namespace: server.namespace }), { taskQueue });
+    return new LonghaulClient(new Client({ connection, namespace: server.namespace }), options);
   }
 }
 

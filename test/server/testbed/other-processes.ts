@@ -58,9 +58,11 @@ export async function startToolServer(
   };
 }
 
-/** Starts `worker-process.ts` and waits until the worker polls. */
-export async function startWorkerProcess(environment: Record<string, string>): Promise<ChildProcess> {
-  const script = fileURLToPath(new URL('./worker-process.ts', import.meta.url));
+/** Starts a worker in a process of its own, by default `worker-process.ts`, and waits until it polls. */
+export async function startWorkerProcess(
+  environment: Record<string, string>,
+  script = fileURLToPath(new URL('./worker-process.ts', import.meta.url)),
+): Promise<ChildProcess> {
   const child = spawn(process.execPath, [script], { env: { ...process.env, ...environment }, stdio: ['ignore', 'pipe', 'inherit'] });
   await once(child.stdout, 'data');
   return child;
