@@ -12,6 +12,7 @@ test.each([
   ['docs/programs.md', 'examples/programs/renewals.ts'],
   ['docs/testing.md', 'examples/testing/shop.test.ts'],
   ['docs/workflows.md', 'examples/workflow/report.ts'],
+  ['docs/openai.md', 'examples/openai/follow.ts'],
 ])('%s shows %s as it is executed', (page, path) => {
   expect(read(page)).toContain(`<!-- ${path} -->\n\`\`\`ts\n${read(path)}\`\`\``);
 });

@@ -241,3 +241,25 @@ test('a stream has the texts of the record, each once, or says that it was super
     { numRuns: 500 },
   );
 });
+
+test('a client that makes a key for each call repeats a request that broke as the same run', async () => {
+  class Client extends OpenAI {
+    protected override idempotencyHeader = 'Idempotency-Key';
+  }
+  const { handler, calls } = served(lookedUp());
+  let count = 0;
+  const openai = new Client({
+    baseURL: 'http://localhost/v1',
+    apiKey: 'key',
+    maxRetries: 1,
+    fetch: async (url, init) => {
+      const response = await handler(new Request(url, init));
+      count += 1;
+      if (count === 1) throw new TypeError('terminated');
+      return response;
+    },
+  });
+  await openai.chat.completions.create(ASKED);
+  const ids = calls.map((call) => (call[2] as { runId?: string }).runId);
+  expect([ids.length, new Set(ids).size, ids[0]]).toEqual([2, 1, expect.stringMatching(/^run-/)]);
+});

@@ -166,11 +166,11 @@ export class ResponseEvents {
   /** Shows the text of an event: the rest of the live text, or all of it. */
   *#recorded({ eventId, text }: Message): Generator<WireEvent, OpenText> {
     const live = this.#live;
-    const goesOn = live?.item.kind === 'message' && !live.isHidden && live.item.eventId === eventId && text.startsWith(live.item.text);
-    if (goesOn) this.#live = undefined;
+    const isOwn = live?.item.kind === 'message' && live.item.eventId === eventId && text.startsWith(live.item.text);
+    if (isOwn) this.#live = undefined;
     else yield* this.#takeBack(eventId);
-    const item = goesOn ? live.item : this.#openedInOrder(eventId, text);
-    if (!goesOn) yield* this.#numbered(item.begin());
+    const item = isOwn && !live.isHidden ? live.item : this.#openedInOrder(eventId, text);
+    if (item !== live?.item) yield* this.#numbered(item.begin());
     yield* this.#numbered(item.add(text.slice(item.text.length)));
     this.#output.push(item.message({ status: 'completed' }));
     return item;
