@@ -35,6 +35,8 @@ export async function runStreamResponse(open: OpenStream, { cursor, signal, clos
   };
   const items = open(cursor, reading.signal);
   const first = items.next();
+  // A client may go before it has read anything: then nothing else takes the error.
+  first.catch(() => undefined);
   try {
     const got = await Promise.race([first, new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), FIRST_ITEM_MS))]);
     if (got?.done) {

@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest';
+import { runStreamResponse } from '../../../src/server/sse/run-stream.ts';
+import type { StreamItem } from '../../../src/client/index.ts';
+import { LonghaulError } from '../../../src/core/domain/errors/error.ts';
+
+const STATUS: StreamItem = { type: 'status', status: 'running', cursor: 'c1' };
+
+/** A run of which nothing comes until its reader has gone. */
+async function* silent(_cursor: string | undefined, signal: AbortSignal): AsyncGenerator<StreamItem> {
+  await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+  throw new Error('the reader has gone');
+}
+
+async function* failing(error: unknown, ...items: StreamItem[]): AsyncGenerator<StreamItem> {
+  yield* items;
+  throw error;
+}
+
+const open = { cursor: undefined, signal: new AbortController().signal };
+
+test('a client that goes before anything has come leaves no error behind, and gives its place back', async () => {
+  const unhandled: unknown[] = [];
+  const note = (error: unknown): void => void unhandled.push(error);
+  process.on('unhandledRejection', note);
+  let closed = 0;
+  const { body } = await runStreamResponse(silent, { ...open, closed: () => (closed += 1) });
+  await body?.cancel();
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  process.off('unhandledRejection', note);
+  expect([unhandled, closed]).toEqual([[], 1]);
+});
+
+test('a stream that cannot begin is refused, and one that has nothing behind the end is empty', async () => {
+  const refusal = new LonghaulError('invalid_cursor', 'no cursor');
+  await expect(runStreamResponse(() => failing(refusal), { ...open, closed: () => undefined })).rejects.toBe(refusal);
+  async function* nothing(): AsyncGenerator<StreamItem> {}
+  expect((await runStreamResponse(nothing, { ...open, closed: () => undefined })).status).toBe(204);
+});
+
+test('a run that cannot be followed any more ends its stream with a problem, and an outage only cuts it', async () => {
+  const over = new LonghaulError('run_terminated', 'Run "r" was terminated');
+  const text = await (await runStreamResponse(() => failing(over, STATUS), { ...open, closed: () => undefined })).text();
+  expect(text).toContain('id: c1\nevent: status\ndata: {"type":"status","status":"running"}\n\n');
+  expect(text).toContain('event: problem\ndata: {');
+  const down = new LonghaulError('server_unreachable', 'away');
+  expect(await (await runStreamResponse(() => failing(down, STATUS), { ...open, closed: () => undefined })).text()).not.toContain(
+    'problem',
+  );
+});
