@@ -162,12 +162,12 @@ test('a page shows an answer as it is written, and another process goes on where
   await using testbed = await Testbed.open();
   const streams = memoryStreams();
   const client = new LonghaulClient(testbed.client.temporal, { taskQueue: testbed.taskQueue, streams });
+  // The page is there before the answer is recorded: of one that is, no pieces are shown.
+  const slow = say('It is on its way.', { chunks: 10, every: 200 });
+  await testbed.work({ agents: [shopkeeper], streams, providers: { openai: scriptedModel([slow]) } });
   const { runId } = await client.start(shopkeeper, { input: 'Where is order 42?' });
   const seen = { text: '', cursors: [] as string[] };
-  const watching = watch(client, runId, { write: (text) => (seen.text += text), keep: (cursor) => seen.cursors.push(cursor) });
-  // The page is there before the answer: of an answer that is recorded, no pieces are shown.
-  await testbed.work({ agents: [shopkeeper], streams, providers: { openai: scriptedModel([say('It is on its way.')]) } });
-  await watching;
+  await watch(client, runId, { write: (text) => (seen.text += text), keep: (cursor) => seen.cursors.push(cursor) });
   expect([seen.text, seen.cursors.length]).toEqual(['It is on its way.', 2]);
   const again = { text: '', cursors: 0 };
   const options = { write: (text: string) => (again.text += text), keep: () => (again.cursors += 1) };
