@@ -65,7 +65,7 @@ const post = defineRoute(
     const posted = readPostedChat(body);
     const session = chatSession({ agent: params.agent, id: body.id, caller, client, settings });
     const turn = await accepted(session, posted, { caller, signal });
-    return chatResponse(turn, openStream({ caller, raw, signal, settings }));
+    return chatResponse(turn, openStream({ caller, raw, signal, settings }, 'runs:write'));
   },
 );
 
