@@ -94,8 +94,7 @@ async function streamed(
 ): Promise<ModelResponse> {
   const { content, refusal = '', toolCalls } = answered;
   const calls = toolCalls.map(({ id, name, arguments: args }): ModelDelta => {
-    const text = typeof args === 'string' ? args : JSON.stringify(args);
-    return { type: 'tool_input', callId: String(id), toolName: String(name), text: text ?? '' };
+    return { type: 'tool_input', callId: String(id), toolName: String(name), text: argumentsText(args) };
   });
   const texts: ModelDelta[] = [
     { type: 'reasoning', text: reasoning },
@@ -104,6 +103,15 @@ async function streamed(
   ];
   await stream([...texts, ...calls], pace, context);
   return answered;
+}
+
+/** Returns arguments as a provider streams them. Those that no provider could send, such as too many levels, are not streamed. */
+function argumentsText(args: unknown): string {
+  try {
+    return typeof args === 'string' ? args : (JSON.stringify(args) ?? '');
+  } catch {
+    return '';
+  }
 }
 
 interface ReplyFields {
