@@ -236,6 +236,11 @@ export class LonghaulClient {
     return failIfUnreachable(this.temporal, () => forget(this.temporal, work, options));
   }
 
+  /** Resolves if the sink of the client's streams can carry live output at this moment, or if it has none. Rejects with the reason otherwise. */
+  async checkStreams(): Promise<void> {
+    await this.#feeds.health();
+  }
+
   /** Closes the connection to the server. A client made by `as` leaves it to the client that made it. */
   async close(): Promise<void> {
     if (this.#isShared) return;

@@ -168,6 +168,7 @@ function announce(
   );
   const [agent = 'my-agent'] = agents;
   output.print(`\n  curl ${url}/v1/runs --json '${JSON.stringify({ agent, input: '…' })}'`);
+  output.print(`  curl -N ${url}/v1/runs/<run id>/stream`);
   output.print(`  curl ${url}/v1/openapi.json`);
   output.print('\nCtrl-C ends it.');
 }
