@@ -23,7 +23,8 @@ export class Announcer {
   announce(ended?: RunStatus): void {
     const { state } = this.#run;
     const events = state === undefined ? 0 : state.firstOffset + state.context.events.length;
-    const steps = state?.context.currentStep ?? 0;
+    // The record of a program has no steps.
+    const steps = state?.program === undefined ? (state?.context.currentStep ?? 0) : 0;
     const status = ended ?? state?.status ?? 'running';
     if (events === this.#events && steps === this.#steps && status === this.#status) return;
     [this.#events, this.#steps, this.#status] = [events, steps, status];

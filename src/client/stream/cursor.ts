@@ -25,11 +25,16 @@ export interface StreamPlace {
   status?: RunStatus;
   /** Live output, by the tag of its attempt. */
   live: Map<string, SeenOutput>;
+  /** The tag of the execution that was read. Absent at the beginning. */
+  execution?: string;
   /** The tag of the execution whose end was read. */
   ended?: string;
 }
 
 const VERSION = 1;
+
+/** The most attempts of calls whose live output a cursor names. A reader that follows more at once may see a delta again, or a gap. */
+const MOST_SEEN = 32;
 const TAG_LENGTH = 10;
 
 /** Returns a short digest, by which cursors name what is long. */
@@ -43,10 +48,12 @@ export function beginning(): StreamPlace {
 }
 
 /** Returns the cursor of an item that leads to a place. No other item has the same, even one that leads to the same place. */
-export function cursorAt(runId: string, { offset, step, response, status, live, ended }: StreamPlace): string {
+export function cursorAt(runId: string, { offset, step, response, status, live, execution, ended }: StreamPlace): string {
   const unique = randomBytes(6).toString('base64url');
-  const seen = [...live].map(([tag, { next, call, execution, activity, attempt }]) => [tag, next, call, execution, activity, attempt]);
-  const known = [response === undefined ? 0 : [response.offset, response.tag], status ?? 0, seen, ended ?? 0];
+  const seen = [...live]
+    .slice(-MOST_SEEN)
+    .map(([tag, { next, call, execution, activity, attempt }]) => [tag, next, call, execution, activity, attempt]);
+  const known = [response === undefined ? 0 : [response.offset, response.tag], status ?? 0, seen, execution ?? 0, ended ?? 0];
   return Buffer.from(JSON.stringify([VERSION, tagOf(runId), offset, step, ...known, unique])).toString('base64url');
 }
 
@@ -54,7 +61,7 @@ export function cursorAt(runId: string, { offset, step, response, status, live, 
 export function placeOf(runId: string, cursor: string): StreamPlace {
   const parts = partsOf(cursor);
   if (parts === undefined) throw invalid(cursor, 'it is no cursor of a stream');
-  const [, run, offset, step, response, status, seen, ended] = parts;
+  const [, run, offset, step, response, status, seen, execution, ended] = parts;
   if (run !== tagOf(runId)) throw invalid(cursor, `it belongs to another run than "${runId}"`);
   return {
     offset,
@@ -62,6 +69,7 @@ export function placeOf(runId: string, cursor: string): StreamPlace {
     ...(response === 0 ? {} : { response: { offset: response[0], tag: response[1] } }),
     ...(status === 0 ? {} : { status }),
     live: new Map(seen.map(([tag, next, call, execution, activity, attempt]) => [tag, { next, call, execution, activity, attempt }])),
+    ...(execution === 0 ? {} : { execution }),
     ...(ended === 0 ? {} : { ended }),
   };
 }
@@ -76,6 +84,7 @@ type Parts = [
   response: 0 | [number, string],
   status: 0 | RunStatus,
   seen: SeenParts[],
+  execution: 0 | string,
   ended: 0 | string,
 ];
 
@@ -91,7 +100,7 @@ function partsOf(cursor: string): Parts | undefined {
 
 function isParts(value: unknown): value is Parts {
   if (!Array.isArray(value)) return false;
-  const [version, run, offset, step, response, status, seen, ended] = value as unknown[];
+  const [version, run, offset, step, response, status, seen, execution, ended] = value as unknown[];
   return (
     version === VERSION &&
     typeof run === 'string' &&
@@ -101,6 +110,7 @@ function isParts(value: unknown): value is Parts {
     (status === 0 || typeof status === 'string') &&
     Array.isArray(seen) &&
     seen.every(isSeen) &&
+    (execution === 0 || typeof execution === 'string') &&
     (ended === 0 || typeof ended === 'string')
   );
 }

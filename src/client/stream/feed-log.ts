@@ -17,6 +17,8 @@ export type FeedEntry =
   | { type: 'gap'; offset: number }
   | { type: 'status'; status: RunStatus; offset: number }
   | { type: 'end'; executionId: string; result: StreamedResult }
+  /** The run has been sent back to an earlier step: readers begin again from their places. */
+  | { type: 'sent_back' }
   /** The run cannot be followed any more. */
   | { type: 'failed'; error: unknown };
 

@@ -80,9 +80,15 @@ function isReplaced({ eventId, callId }: LiveOutput, { id, content }: Event): bo
   return id === eventId || content.some((item) => item.type === 'tool_result' && item.toolCallId === callId);
 }
 
-function sentBack({ result: _, ...view }: StreamView, offset: number, step: number): StreamView {
-  const events = view.events.slice(0, Math.max(0, offset - (view.firstOffset ?? 0)));
-  return { ...view, events, steps: view.steps.filter((one) => one.step < step), live: [] };
+function sentBack({ result: _, firstOffset = 0, ...view }: StreamView, offset: number, step: number): StreamView {
+  const events = view.events.slice(0, Math.max(0, offset - firstOffset));
+  return {
+    ...view,
+    ...(offset > firstOffset ? { firstOffset } : {}),
+    events,
+    steps: view.steps.filter((one) => one.step < step),
+    live: [],
+  };
 }
 
 function withDelta({ live, hasGap }: StreamView, item: StreamItem & { type: 'delta' }): LiveOutput[] {

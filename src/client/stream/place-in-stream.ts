@@ -5,13 +5,14 @@ import { cursorAt, type StreamPlace, tagOf } from './cursor.ts';
 import type { FeedEntry } from './feed-log.ts';
 import type { StreamItem, StreamItemContent } from './stream-item.ts';
 
-/** The most attempts of calls whose live output a cursor names. A reader that follows more at once may see a delta again, or a gap. */
-const MOST_LIVE = 32;
+/** The most attempts of calls whose live output a reader keeps apart. */
+const MOST_LIVE = 1_000;
 
 /** Moves the place of one reader, and makes its items: exactly those behind the place, each once. */
 export class PlaceInStream {
   readonly #runId: string;
   readonly #at: StreamPlace;
+  #executionId: string | undefined;
 
   constructor(runId: string, place: StreamPlace) {
     this.#runId = runId;
@@ -35,7 +36,7 @@ export class PlaceInStream {
   *take(entry: FeedEntry, replacedAt?: number): Generator<StreamItem> {
     switch (entry.type) {
       case 'event':
-        if (entry.offset === this.#at.offset) yield this.#event(entry);
+        if (entry.offset === this.#at.offset) yield* this.#event(entry);
         return;
       case 'step':
         if (entry.index !== this.#at.step) return;
@@ -59,6 +60,8 @@ export class PlaceInStream {
         this.#at.live.clear();
         yield this.#item({ type: 'end', result: entry.result });
         return;
+      case 'sent_back':
+        return;
       case 'failed':
         throw entry.error;
     }
@@ -71,6 +74,18 @@ export class PlaceInStream {
     delete this.#at.response;
     delete this.#at.ended;
     return this.#item({ type: 'reset', step: 1, attempt: 1, offset: 0 });
+  }
+
+  /** Returns a copy of the place: another reader goes on from there. */
+  get place(): StreamPlace {
+    return { ...this.#at, live: new Map(this.#at.live) };
+  }
+
+  /** Notes the execution that is read. */
+  within(executionId: string): void {
+    if (executionId === this.#executionId) return;
+    this.#executionId = executionId;
+    this.#at.execution = tagOf(executionId);
   }
 
   /** Notes that deltas were missed. */
@@ -90,12 +105,26 @@ export class PlaceInStream {
     return replacedAt !== undefined && replacedAt < this.#at.offset;
   }
 
-  #event({ offset, event }: FeedEntry & { type: 'event' }): StreamItem {
+  *#event({ offset, event }: FeedEntry & { type: 'event' }): Generator<StreamItem> {
+    yield* this.#takeBackOthers(event);
     this.#at.offset += 1;
     if (isResponse(event)) this.#at.response = { offset, tag: tagOf(event.id) };
     this.#at.live.delete(tagOf(event.id));
     for (const item of event.content) if (item.type === 'tool_result') this.#forgetCall(tagOf(item.toolCallId));
-    return this.#item({ type: 'event', offset, event });
+    yield this.#item({ type: 'event', offset, event });
+  }
+
+  /** Takes back the output of attempts that the event ends without holding it: another attempt has answered, of which nothing was carried. */
+  *#takeBackOthers(event: Event): Generator<StreamItem> {
+    const { id, usage, compaction, title, step: note } = event;
+    const ofAgent = note === undefined && usage !== undefined && compaction === undefined && title === undefined;
+    const callId = note !== undefined && note.type !== 'start' ? note.at : undefined;
+    if (!ofAgent && callId === undefined) return;
+    const call = callId === undefined ? '' : tagOf(callId);
+    if (this.#at.live.has(tagOf(id)) || ![...this.#at.live.values()].some((seen) => seen.call === call && seen.next > 0)) return;
+    const attempt = Math.max(...[...this.#at.live.values()].filter((seen) => seen.call === call).map((seen) => seen.attempt)) + 1;
+    this.#forgetCall(call);
+    yield this.#item({ type: 'reset', step: this.#at.step + 1, attempt, ...(callId === undefined ? {} : { callId }) });
   }
 
   *#attempt({ of, step }: FeedEntry & { type: 'attempt' }, isPast: boolean): Generator<StreamItem> {

@@ -23,6 +23,8 @@ export interface RecordStretch {
   isLast: boolean;
   /** Absent if no worker answered. */
   status?: RunStatus;
+  /** The execution that has answered. Absent if none has. */
+  executionId?: string;
 }
 
 /** The end of the record at a moment. */
@@ -32,7 +34,7 @@ export interface RecordEnd extends RecordPlace {
 }
 
 /** Pages that readers which begin at the same time share. */
-const KEPT_PAGES = { max: 8, ttl: 10_000 };
+const KEPT_PAGES = { max: 4, ttl: 10_000, ttlAutopurge: true };
 
 /** The time for which history is read without asking first, once no worker has answered: each question takes seconds then. */
 const SILENT_MS = 5_000;
@@ -69,7 +71,8 @@ export class RecordPages {
     const answer = await this.#query(place);
     if (answer === undefined || !covers(answer, place)) return this.#fromHistory(place, answer);
     const { events, steps, total, totalSteps, status } = answer;
-    return { events, steps, isLast: place.offset + events.length >= total && place.step + steps.length >= totalSteps, status };
+    const isLast = place.offset + events.length >= total && place.step + steps.length >= totalSteps;
+    return { events, steps, isLast, status, ...executionOf(answer) };
   }
 
   /** Returns the end of the record. Throws `run_not_found`. */
@@ -95,7 +98,7 @@ export class RecordPages {
   }
 
   async #fromHistory({ offset, step }: RecordPlace, answer: RecordPage | undefined): Promise<RecordStretch> {
-    const status = answer === undefined ? {} : { status: answer.status };
+    const status = answer === undefined ? {} : { status: answer.status, ...executionOf(answer) };
     for await (const read of readRun(this.#client, this.#runId, this.#chain, { fromOffset: offset, fromStep: step })) {
       if (read.firstOffset > offset) throw removed(this.#runId, offset, read.firstOffset);
       const { events, steps } = ownRecord(read);
@@ -104,6 +107,10 @@ export class RecordPages {
     }
     return { events: [], steps: [], isLast: true, ...status };
   }
+}
+
+function executionOf({ executionId }: RecordPage): { executionId?: string } {
+  return executionId === undefined ? {} : { executionId };
 }
 
 /** True if the answer holds what is at the place, or nothing is there. */

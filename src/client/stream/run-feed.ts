@@ -4,9 +4,11 @@ import type { RunResultFields } from '../../core/domain/run/result.ts';
 import type { StreamEntry } from '../../core/domain/stream/stream-entry.ts';
 import { NextValue } from '../../streams/next-value.ts';
 import type { StreamChannel, StreamRead } from '../../streams/stream-sink.ts';
+import { errorCode } from '../../core/domain/errors/error.ts';
 import { AwaitedResult } from '../read/awaited-result.ts';
 import { RunReader } from '../read/reader.ts';
 import { FeedLog } from './feed-log.ts';
+import { FollowedExecution, type KnownExecutions, SentBack } from './followed-execution.ts';
 import { recordEntries } from './record-entries.ts';
 import { type RecordPlace, RecordPages } from './record-pages.ts';
 import { ReplacedOutput } from './replaced-output.ts';
@@ -18,6 +20,8 @@ export interface FeedSources {
   news: Pick<NewsOfRun, 'look' | 'pauseMs' | 'gatherMs'>;
   /** Returns the newest execution. Rejects with `run_not_found` and `not_a_run`. */
   newest(): Promise<{ executionId: string; closed: boolean }>;
+  /** Returns the executions that the server has. */
+  executions(): Promise<KnownExecutions>;
   /** Waits until the run has closed and returns its whole result. */
   result(signal: AbortSignal): Promise<RunResultFields>;
   /** True while workers announce what they record. */
@@ -35,6 +39,10 @@ export function feedSources(client: Client, runId: string, channel: StreamChanne
     pages: new RecordPages(client, runId, chain),
     news: new NewsOfRun(client, runId),
     newest: () => chain.newest(),
+    executions: async () => {
+      const all = await chain.executions();
+      return { ids: all.map(({ executionId }) => executionId), isComplete: all[0]?.continuedFrom === undefined };
+    },
     result: (signal) => awaited.read({ signal }),
     announced: () => channel?.announces ?? false,
     ...(channel === undefined ? {} : { live: (signal) => channel.read(runId, { signal }) }),
@@ -55,6 +63,9 @@ export class RunFeed {
   readonly log = new FeedLog();
   readonly replaced = new ReplacedOutput();
   readonly #sources: FeedSources;
+  readonly #execution: FollowedExecution;
+  /** The time of the last look at the server. */
+  #lookedAt = 0;
   readonly #stopped = new AbortController();
   /** The end of the record as far as the log holds it. */
   #place: RecordPlace = { offset: 0, step: 0 };
@@ -62,9 +73,6 @@ export class RunFeed {
   /** Offset from which on events are known to have replaced live output. */
   #knownFrom = 0;
   #status: RunStatus | undefined;
-  #executionId: string | undefined;
-  /** Executions that are not the newest any more. */
-  readonly #left = new Set<string>();
   /** The number of events that a worker has announced. */
   #announced = 0;
   /** True once a worker has announced the end: the workflow closes soon. */
@@ -78,6 +86,7 @@ export class RunFeed {
 
   constructor(sources: FeedSources) {
     this.#sources = sources;
+    this.#execution = new FollowedExecution(sources);
   }
 
   /** The record of the run, page by page. */
@@ -110,8 +119,19 @@ export class RunFeed {
     return this.#status;
   }
 
-  /** Ends the reading. */
-  stop(): void {
+  /** The execution that is read. */
+  get executionId(): string {
+    return this.#execution.id ?? '';
+  }
+
+  /** Returns the executions that the server has. */
+  executions(): Promise<KnownExecutions> {
+    return this.#sources.executions();
+  }
+
+  /** Ends the reading. `error`: the reason for readers that still wait. */
+  stop(error?: Error): void {
+    if (error !== undefined && !this.#isOver) this.log.push({ type: 'failed', error });
     this.#isOver = true;
     this.#stopped.abort();
   }
@@ -119,14 +139,15 @@ export class RunFeed {
   async #start(): Promise<void> {
     const [execution, end] = await Promise.all([this.#sources.newest(), this.pages.end(), this.#sources.news.look()]);
     const { offset, step } = end;
-    this.#executionId = execution.executionId;
+    this.#execution.begin(execution.executionId);
+    this.#lookedAt = performance.now();
     this.#began = { offset, step };
     this.#place = { offset, step };
     this.#knownFrom = offset;
     if (!execution.closed) this.#show(end.status ?? 'running');
     void this.#follow(execution.closed).catch((error: unknown) => {
       if (this.#stopped.signal.aborted) return;
-      this.log.push({ type: 'failed', error });
+      this.log.push(error instanceof SentBack ? { type: 'sent_back' } : { type: 'failed', error });
       this.stop();
     });
   }
@@ -136,25 +157,28 @@ export class RunFeed {
     if (closed) return this.#finish();
     let reads = new NextValue(this.#sources.live?.(signal)[Symbol.asyncIterator]());
     while (!signal.aborted) {
-      const read = await reads.within(this.#pauseMs(), signal);
+      const read = await reads.within(Math.max(0, Math.min(this.#askAt ?? Infinity, this.#lookAt) - performance.now()), signal);
       if (read?.done) reads = new NextValue();
       else if (read !== undefined) await this.#take(read.value);
-      else if (signal.aborted) return;
-      else if (this.#askAt !== undefined) await this.#catchUp();
-      else if (await this.#look()) return this.#finish();
+      if (signal.aborted) return;
+      // Output that comes all the time must not keep the feed from looking.
+      if (performance.now() >= (this.#askAt ?? Infinity)) await this.#catchUp();
+      else if (performance.now() >= this.#lookAt && (await this.#look())) return this.#finish();
     }
   }
 
-  /** Returns the milliseconds for which only what the sink yields matters. */
-  #pauseMs(): number {
-    if (this.#askAt !== undefined) return Math.max(0, this.#askAt - performance.now());
-    if (this.#announced > this.#place.offset) return NOT_YET_MS * 2 ** this.#questions;
-    return this.#sources.news.pauseMs(this.#sources.announced() && !this.#isEnding);
+  /** The time of the next look at the server. */
+  get #lookAt(): number {
+    const isLate = this.#announced > this.#place.offset;
+    const pauseMs = isLate ? NOT_YET_MS * 2 ** this.#questions : this.#sources.news.pauseMs(this.#sources.announced() && !this.#isEnding);
+    return this.#lookedAt + pauseMs;
   }
 
   /** Looks at the server. True if the run has ended. */
   async #look(): Promise<boolean> {
-    const { closed, isNew } = await this.#sources.news.look();
+    const { executionId, closed, isNew } = await this.#sources.news.look();
+    this.#lookedAt = performance.now();
+    await this.#execution.goOn(executionId);
     if (closed) return true;
     if (isNew || this.#announced > this.#place.offset) await this.#catchUp();
     this.#questions = this.#announced > this.#place.offset ? this.#questions + 1 : 0;
@@ -168,13 +192,14 @@ export class RunFeed {
       this.log.push({ type: 'gap', offset: this.#place.offset });
       return this.#catchUp();
     }
-    if (read.entry.type === 'recorded') this.#takeRecorded(read.entry);
-    else await this.#takeOutput(read.entry);
+    return read.entry.type === 'recorded' ? this.#takeRecorded(read.entry) : this.#takeOutput(read.entry);
   }
 
-  #takeRecorded({ events, steps, status }: StreamEntry & { type: 'recorded' }): void {
+  async #takeRecorded({ executionId, events, steps, status }: StreamEntry & { type: 'recorded' }): Promise<void> {
     // An announcement of the time before the feed began, or of what a query has answered already.
     if (events < this.#place.offset || steps < this.#place.step) return;
+    // The sink may still hold the end of a run that was sent back.
+    if (!(await this.#execution.isNewest(executionId))) return;
     this.#announced = Math.max(this.#announced, events);
     if (isTerminal(status)) this.#isEnding = true;
     // The sink may hold older statuses: the run itself says which one it has.
@@ -188,7 +213,7 @@ export class RunFeed {
   /** Puts live output into the log, behind the events that came before it. */
   async #takeOutput(entry: StreamEntry & { type: 'attempt' | 'delta' }): Promise<void> {
     const { of } = entry;
-    if (!(await this.#isNewest(of.executionId))) return;
+    if (!(await this.#execution.isNewest(of.executionId))) return;
     const { through = Math.max(0, this.#began.offset - LOOKED_BACK) } = of;
     if (through > this.#place.offset) await this.#catchUp();
     if (through < this.#knownFrom) await this.#lookBack(through);
@@ -196,27 +221,20 @@ export class RunFeed {
     this.log.push({ ...entry, step: this.#place.step + 1 });
   }
 
-  /** True for the newest execution: no call goes on from one execution to the next. */
-  async #isNewest(executionId: string): Promise<boolean> {
-    if (executionId !== this.#executionId && !this.#left.has(executionId)) {
-      if (this.#executionId !== undefined) this.#left.add(this.#executionId);
-      ({ executionId: this.#executionId } = await this.#sources.newest());
-      if (executionId !== this.#executionId) this.#left.add(executionId);
-    }
-    return executionId === this.#executionId;
-  }
-
-  /** Learns which live output the record had replaced before the feed began. */
+  /** Learns which live output the record had replaced before the feed began, as far as the server has the events. */
   async #lookBack(offset: number): Promise<void> {
     if (this.#knownFrom - offset > LOOKED_BACK) return;
-    let next = offset;
-    while (next < this.#knownFrom) {
-      const { events } = await this.pages.shared({ offset: next, step: this.#began.step });
-      if (events.length === 0) return;
-      for (const [index, event] of events.entries()) this.replaced.recorded(next + index, event);
-      next += events.length;
+    try {
+      for (let next = offset; next < this.#knownFrom;) {
+        const { events } = await this.pages.shared({ offset: next, step: this.#began.step });
+        if (events.length === 0) return;
+        for (const [index, event] of events.entries()) this.replaced.recorded(next + index, event);
+        next += events.length;
+      }
+      this.#knownFrom = offset;
+    } catch (error) {
+      if (errorCode(error) !== 'history_removed') throw error;
     }
-    this.#knownFrom = offset;
   }
 
   /** Reads what the record has beyond the log. */
@@ -224,6 +242,7 @@ export class RunFeed {
     this.#askAt = undefined;
     for (;;) {
       const stretch = await this.pages.read(this.#place);
+      if (stretch.executionId !== undefined) await this.#execution.goOn(stretch.executionId);
       const entries = recordEntries(this.#place, stretch);
       for (const entry of entries) {
         this.log.push(entry);
@@ -239,9 +258,12 @@ export class RunFeed {
   }
 
   async #finish(): Promise<void> {
-    const { steps: _, ...result } = await this.#sources.result(this.#stopped.signal);
+    // Also the run of which an operator makes an end has recorded something before.
     await this.#catchUp();
+    const { steps: _, ...result } = await this.#sources.result(this.#stopped.signal);
     const { executionId } = await this.#sources.newest();
+    await this.#execution.goOn(executionId);
+    await this.#catchUp();
     this.#show(result.status);
     this.log.push({ type: 'end', executionId, result });
     this.stop();

@@ -1,5 +1,6 @@
 import type { Client } from '@temporalio/client';
 import type { StreamChannel, StreamSink } from '../../streams/stream-sink.ts';
+import { UsageError } from '../../core/domain/errors/error.ts';
 import { feedSources, RunFeed } from './run-feed.ts';
 
 /** The time for which a feed without readers goes on: a reader whose connection was cut is back soon. */
@@ -43,7 +44,7 @@ export class RunFeeds {
 
   /** Ends all feeds, and closes the sink. */
   async close(): Promise<void> {
-    for (const { feed } of this.#feeds.values()) feed.stop();
+    for (const { feed } of this.#feeds.values()) feed.stop(new UsageError('The client is closed: connect() makes another one'));
     this.#feeds.clear();
     await this.#channel?.close();
     this.#channel = undefined;

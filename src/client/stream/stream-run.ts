@@ -23,16 +23,21 @@ export interface StreamOptions {
 export async function* streamRun(feeds: Pick<RunFeeds, 'follow'>, runId: string, options: StreamOptions): AsyncGenerator<StreamItem> {
   requireKnown('"stream"', options, ['cursor', 'signal']);
   const { cursor, signal = new AbortController().signal } = options;
-  const from = cursor === undefined ? beginning() : placeOf(runId, cursor);
+  let from = cursor === undefined ? beginning() : placeOf(runId, cursor);
   signal.throwIfAborted();
-  const { feed, release } = feeds.follow(runId);
-  try {
-    for await (const item of new StreamReader(runId, feed, from).items(signal)) {
-      signal.throwIfAborted();
-      yield item;
+  for (;;) {
+    const { feed, release } = feeds.follow(runId);
+    const reader = new StreamReader(runId, feed, from);
+    try {
+      for await (const item of reader.items(signal)) {
+        signal.throwIfAborted();
+        yield item;
+      }
+    } finally {
+      release();
     }
-  } finally {
-    release();
+    if (!reader.beginsAgain) return;
+    from = reader.place;
   }
 }
 
@@ -42,6 +47,8 @@ class StreamReader {
   readonly #feed: RunFeed;
   readonly #from: StreamPlace;
   readonly #place: PlaceInStream;
+  /** True if the run was sent back to an earlier step while it was read: another feed goes on. */
+  beginsAgain = false;
   /** Knows the events that this reader has read before the feed: a page may hold more than there was when the feed began. */
   readonly #ahead = new ReplacedOutput();
 
@@ -52,11 +59,17 @@ class StreamReader {
     this.#place = new PlaceInStream(runId, { ...from, live: new Map(from.live) });
   }
 
+  /** The place of the reader. */
+  get place(): StreamPlace {
+    return this.#place.place;
+  }
+
   /** Yields the items. Throws the reason of the signal, which ends the wait for the next one. */
   async *items(signal: AbortSignal): AsyncGenerator<StreamItem> {
     const begun = await unlessAborted(this.#feed.start(), signal);
     if (begun === undefined) throw signal.reason;
     const { log, replaced } = this.#feed;
+    this.#place.within(this.#feed.executionId);
     if (await this.#wasSentBack()) yield this.#place.sentBack();
     let position = log.first;
     const joinedAt = log.next;
@@ -76,6 +89,11 @@ class StreamReader {
         continue;
       }
       position += 1;
+      if (entry.type === 'sent_back') {
+        this.beginsAgain = true;
+        return;
+      }
+      this.#place.within(this.#feed.executionId);
       yield* this.#upTo(entry);
       if (entry.type === 'end' && this.#from.ended === tagOf(entry.executionId)) return;
       yield* this.#place.take(entry, hasOutput(entry) ? (replaced.offsetOf(entry.of) ?? this.#ahead.offsetOf(entry.of)) : undefined);
@@ -106,9 +124,15 @@ class StreamReader {
     }
   }
 
-  /** True if the run does not have the response any more that the cursor names: `retry` has sent it back to a step before. */
+  /** True if `retry` has sent the run back to a step before the place of the cursor, or to one beside it. */
   async #wasSentBack(): Promise<boolean> {
-    const { response, step } = this.#from;
+    const { execution, response, step } = this.#from;
+    if (execution === tagOf(this.#feed.executionId)) return false;
+    if (execution !== undefined) {
+      const { ids, isComplete } = await this.#feed.executions();
+      if (ids.some((id) => tagOf(id) === execution)) return false;
+      if (isComplete) return true;
+    }
     if (response === undefined) return false;
     try {
       const { events } = await this.#feed.pages.shared({ offset: response.offset, step });

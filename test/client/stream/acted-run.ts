@@ -56,7 +56,7 @@ async function perform(run: FakeRun, one: Act, number: number, pause: () => Prom
       run.status = run.status === 'paused' ? 'running' : 'paused';
       return run.announce();
     case 'continueAsNew':
-      run.executionId = `execution-${number + 2}`;
+      run.executions.push(`execution-${number + 2}`);
       return undefined;
     case 'lost':
       return run.lose();

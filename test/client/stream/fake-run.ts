@@ -17,7 +17,12 @@ export class FakeRun {
   readonly steps: StepResult[] = [];
   status: RunStatus = 'running';
   result: RunResultFields | undefined;
-  executionId = 'execution-1';
+  /** Its executions, the oldest first. */
+  executions = ['execution-1'];
+  get executionId(): string {
+    return this.executions.at(-1) ?? '';
+  }
+
   /** The number of pages that were read. */
   reads = 0;
   readonly #published: StreamRead[] = [];
@@ -85,6 +90,7 @@ export class FakeRun {
         gatherMs: this.#gatherMs,
         look: async () => ({ executionId: this.executionId, closed: this.result !== undefined, isNew: true }),
       },
+      executions: async () => ({ ids: this.executions, isComplete: true }),
       newest: async () => ({ executionId: this.executionId, closed: this.result !== undefined }),
       result: async () => {
         if (this.result === undefined) throw new Error('The run has not ended');

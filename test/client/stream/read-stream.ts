@@ -15,8 +15,12 @@ export function feedsOf(run: FakeRun): Readers {
   let feed = new RunFeed(run.sources());
   return {
     stream: (cursor, signal) => {
-      if (feed.isOver) feed = new RunFeed(run.sources());
-      const feeds = { follow: () => ({ feed, release: () => undefined }) };
+      const feeds = {
+        follow: () => {
+          if (feed.isOver) feed = new RunFeed(run.sources());
+          return { feed, release: () => undefined };
+        },
+      };
       return streamRun(feeds, 'run-1', { ...(cursor === undefined ? {} : { cursor }), ...(signal === undefined ? {} : { signal }) });
     },
   };

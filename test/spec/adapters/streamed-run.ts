@@ -50,6 +50,7 @@ function sourcesOf(played: PlayedRun, entries: readonly StreamEntry[]): FeedSour
   return {
     pages: { read: page, shared: page, end: async () => ({ offset: 0, step: 0, status: 'running' }) },
     news: { gatherMs: 0, pauseMs: () => 1, look: async () => ({ executionId, closed, isNew: true }) },
+    executions: async () => ({ ids: [executionId], isComplete: true }),
     newest: async () => ({ executionId, closed }),
     result: async () => ({ ...result, runId, output: result.output as never }),
     announced: () => true,

@@ -125,6 +125,8 @@ export interface StepsPage {
 /** Answer of the `record` query: what a run has recorded, from an event and a step on. */
 export interface RecordPage {
   version: 1;
+  /** Temporal's run id of the execution that answers. Absent in runs in memory. */
+  executionId?: string;
   status: RunStatus;
   /** Offset of the first event of the execution that answers. Earlier events are in earlier executions. */
   firstOffset: number;
