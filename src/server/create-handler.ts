@@ -54,12 +54,24 @@ export function createHandler(client: LonghaulClient, options: HandlerOptions = 
   mountRoutes(api, [...ROUTES, ...OPENAI_ROUTES, mcpRoute(settings.agents, onError)], settings);
   return async (request) => {
     try {
+      if (request.method === 'HEAD') return await withoutBody(await app.fetch(asGet(request)));
       return await app.fetch(request);
     } catch (error) {
       // The router hands over instances of Error alone.
       return refuse(error, { req: { method: request.method, path: new URL(request.url).pathname } });
     }
   };
+}
+
+/** Returns the request whose response has the head that is asked for. */
+function asGet({ url, headers, signal }: Request): Request {
+  return new Request(url, { headers, signal });
+}
+
+/** Returns the head of a response. A stream is told that it has no reader. */
+async function withoutBody(response: Response): Promise<Response> {
+  await response.body?.cancel();
+  return new Response(null, response);
 }
 
 /** Returns the refusal of a request that no route takes. */

@@ -99,3 +99,20 @@ test('a port that is taken is told as such', async () => {
   await expect(again).rejects.toThrow('Choose another --port');
   await server.close(0);
 });
+
+test('the head of a stream is answered without one, and leaves no reader behind', async () => {
+  let readers = 0;
+  async function* stream(): AsyncGenerator<object> {
+    readers += 1;
+    try {
+      for (;;) yield { type: 'status', status: 'running', cursor: 'c' };
+    } finally {
+      readers -= 1;
+    }
+  }
+  const server = await listen(createHandler(clientWithRun({ stream } as never)), LOCAL);
+  const { status, headers } = await fetch(`${server.url}/v1/runs/r/stream`, { method: 'HEAD' });
+  expect([status, headers.get('content-type')]).toEqual([200, 'text/event-stream; charset=utf-8']);
+  await expect.poll(() => readers).toBe(0);
+  await server.close(0);
+});

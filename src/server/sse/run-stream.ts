@@ -1,4 +1,3 @@
-import { errorCode } from '../../core/domain/errors/error.ts';
 import type { StreamItem } from '../../client/stream/stream-item.ts';
 import { problemOf } from '../problems/problem-of.ts';
 import { eventStream, type StreamMessage } from './event-stream.ts';
@@ -28,12 +27,14 @@ export async function runStreamResponse(open: OpenStream, { cursor, signal, clos
   const stop = (): void => reading.abort();
   if (signal.aborted) stop();
   signal.addEventListener('abort', stop, { once: true });
+  const items = open(cursor, reading.signal);
   const over = (): void => {
     signal.removeEventListener('abort', stop);
     stop();
     closed();
+    // A client that does not read leaves the stream at an item: it gives back what it holds only if it is told.
+    items.return(undefined).catch(() => undefined);
   };
-  const items = open(cursor, reading.signal);
   const first = items.next();
   // A client may go before it has read anything: then nothing else takes the error.
   first.catch(() => undefined);
@@ -58,9 +59,10 @@ async function* messagesOf(
   try {
     for (let next = await first; !next.done; next = await items.next()) yield messageOf(next.value);
   } catch (error) {
-    // A cut says nothing. An error for good is told, since the client would come back for ever.
-    if (signal.aborted || errorCode(error) === 'server_unreachable') throw error;
+    // A cut says nothing, and the client comes back. An error for good is told: it would come back for ever.
+    if (signal.aborted) throw error;
     const { problem } = problemOf(error, { method: 'GET', path: 'stream' }, () => undefined);
+    if (problem.status >= 500 || problem.status === 429) throw error;
     yield { event: 'problem', data: JSON.stringify(problem) };
   }
 }

@@ -47,3 +47,21 @@ test('a run that cannot be followed any more ends its stream with a problem, and
     'problem',
   );
 });
+
+test('a client that goes while an item waits for it lets go of the run', async () => {
+  let released = 0;
+  async function* endless(): AsyncGenerator<StreamItem> {
+    try {
+      for (;;) yield STATUS;
+    } finally {
+      released += 1;
+    }
+  }
+  const { body } = await runStreamResponse(endless, { ...open, closed: () => undefined });
+  const reader = body?.getReader();
+  await reader?.read();
+  await reader?.read();
+  await reader?.cancel();
+  await new Promise((resolve) => setTimeout(resolve, 10));
+  expect(released).toBe(1);
+});

@@ -74,7 +74,10 @@ test('serve without agents starts what other workers run, and ends with Ctrl-C',
 
 test('serve refuses an address that other machines reach, and a port that is taken', async () => {
   const open = await callCli(['serve', '--host', '0.0.0.0']);
-  expect([open.exitCode, open.stderr]).toEqual([2, expect.stringContaining('would do what everyone who reaches it asks') as string]);
+  expect([open.exitCode, open.stderr]).toEqual([
+    2,
+    expect.stringContaining('without authentication would let everyone who reaches it start, read and approve runs') as string,
+  ]);
   await using testbed = await Testbed.open();
   const service = await serving([], testbed.taskQueue);
   try {
