@@ -52,6 +52,9 @@ export function feedSources(client: Client, runId: string, channel: StreamChanne
 /** The pause before a run is asked again whose answer lacks what was announced. */
 const NOT_YET_MS = 30;
 
+/** The longest time until the feed sees that its sink does not announce any more. That costs no request. */
+const MOST_WAIT_MS = 2_000;
+
 /** The number of questions for something announced that the record does not come to have: the worker that announced it was killed. */
 const MOST_QUESTIONS = 6;
 
@@ -157,7 +160,8 @@ export class RunFeed {
     if (closed) return this.#finish();
     let reads = new NextValue(this.#sources.live?.(signal)[Symbol.asyncIterator]());
     while (!signal.aborted) {
-      const read = await reads.within(Math.max(0, Math.min(this.#askAt ?? Infinity, this.#lookAt) - performance.now()), signal);
+      const dueMs = Math.min(this.#askAt ?? Infinity, this.#lookAt) - performance.now();
+      const read = await reads.within(Math.max(0, Math.min(dueMs, MOST_WAIT_MS)), signal);
       if (read?.done) reads = new NextValue();
       else if (read !== undefined) await this.#take(read.value);
       if (signal.aborted) return;

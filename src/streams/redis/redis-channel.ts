@@ -26,7 +26,6 @@ const LAST_MS = 2_000;
 
 /** The channel of a worker or a client to the streams of runs in Redis. */
 export class RedisChannel implements StreamChannel {
-  readonly announces = true;
   readonly #settings: RedisSettings;
   readonly #namespace: string;
   readonly #closed = new AbortController();
@@ -53,6 +52,11 @@ export class RedisChannel implements StreamChannel {
       { blocking: () => this.#openBlocking(), commands: this.#commands, pages: this.#pages, converter },
       this.#closed.signal,
     );
+  }
+
+  /** False while Redis is away: readers then look at the server themselves. */
+  get announces(): boolean {
+    return this.#commands.isReady && (this.#blocking?.isReady ?? true);
   }
 
   publish(runId: string, entry: StreamEntry): void {
