@@ -110,7 +110,7 @@ test('the head of a stream is answered without one, and leaves no reader behind'
       readers -= 1;
     }
   }
-  const server = await listen(createHandler(clientWithRun({ stream } as never)), LOCAL);
+  const server = await listen(createHandler(clientWithRun({ stream })), LOCAL);
   const { status, headers } = await fetch(`${server.url}/v1/runs/r/stream`, { method: 'HEAD' });
   expect([status, headers.get('content-type')]).toEqual([200, 'text/event-stream; charset=utf-8']);
   await expect.poll(() => readers).toBe(0);

@@ -52,7 +52,7 @@ export function cursorAt(runId: string, { offset, step, response, status, live, 
   const unique = randomBytes(6).toString('base64url');
   const seen = [...live]
     .slice(-MOST_SEEN)
-    .map(([tag, { next, call, execution, activity, attempt }]) => [tag, next, call, execution, activity, attempt]);
+    .map(([tag, output]) => [tag, output.next, output.call, output.execution, output.activity, output.attempt]);
   const known = [response === undefined ? 0 : [response.offset, response.tag], status ?? 0, seen, execution ?? 0, ended ?? 0];
   return Buffer.from(JSON.stringify([VERSION, tagOf(runId), offset, step, ...known, unique])).toString('base64url');
 }
@@ -68,7 +68,7 @@ export function placeOf(runId: string, cursor: string): StreamPlace {
     step,
     ...(response === 0 ? {} : { response: { offset: response[0], tag: response[1] } }),
     ...(status === 0 ? {} : { status }),
-    live: new Map(seen.map(([tag, next, call, execution, activity, attempt]) => [tag, { next, call, execution, activity, attempt }])),
+    live: new Map(seen.map(([tag, next, call, ...made]) => [tag, { next, call, execution: made[0], activity: made[1], attempt: made[2] }])),
     ...(execution === 0 ? {} : { execution }),
     ...(ended === 0 ? {} : { ended }),
   };

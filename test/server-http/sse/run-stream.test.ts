@@ -8,7 +8,8 @@ const STATUS: StreamItem = { type: 'status', status: 'running', cursor: 'c1' };
 /** A run of which nothing comes until its reader has gone. */
 async function* silent(_cursor: string | undefined, signal: AbortSignal): AsyncGenerator<StreamItem> {
   await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
-  throw new Error('the reader has gone');
+  if (signal.aborted) throw new Error('the reader has gone');
+  yield STATUS;
 }
 
 async function* failing(error: unknown, ...items: StreamItem[]): AsyncGenerator<StreamItem> {
