@@ -2,14 +2,15 @@ import { measureCrowd } from './endless/crowd.ts';
 import { measureChildren } from './children/measure.ts';
 import { measureCode } from './code/measure.ts';
 import { measureEndless } from './endless/endless.ts';
-import { measureHistories } from './history.ts';
+import { measureHistories } from './latency/histories.ts';
 import { measureLatency } from './latency/latency.ts';
 import { latencyReport } from './latency/latency-report.ts';
-import { type BenchOptions, parseOptions, USAGE } from './options.ts';
+import { type BenchOptions, parseOptions, USAGE } from './options/options.ts';
 import { comparePeers } from './comparison/peers.ts';
 import { measureMemory } from './memory/measure.ts';
 import { measureIdleSessions } from './session/idle-sessions.ts';
 import { measureSession } from './session/measure.ts';
+import { measureStream } from './stream/measure.ts';
 import { measureProgram } from './program/measure.ts';
 import { measureTuning } from './tuning/tuning.ts';
 import { type Surroundings, withSurroundings } from './sides/surroundings.ts';
@@ -51,6 +52,7 @@ async function measured(asked: BenchOptions): Promise<object> {
   if (asked.command === 'memory') return measureMemory(asked, say);
   if (asked.command === 'session') return measureSession(asked, say);
   if (asked.command === 'idle-sessions') return measureIdleSessions(asked, say);
+  if (asked.command === 'stream') return measureStream(asked, say);
   if (asked.command === 'tuning') return measureTuning(asked, say);
   return withSurroundings(asked, say, (surroundings) => report(surroundings, asked));
 }

@@ -1,4 +1,4 @@
-import type { PeersOptions } from '../options.ts';
+import type { PeersOptions } from '../options/options.ts';
 import { PLUGINS, type SideName } from './peer-sides.ts';
 import type { Codec } from '../sides/side.ts';
 

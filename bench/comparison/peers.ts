@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { installPeers } from './install-peers.ts';
 import { measurePhase } from './measure-phase.ts';
-import type { PeersOptions } from '../options.ts';
+import type { PeersOptions } from '../options/options.ts';
 import { needsPlugins, type Phase, phasesOf } from './peer-phases.ts';
 import { historyPlot, latencyPlot } from './peer-plots.ts';
 import { type PeersReport, reportOf } from './peer-report.ts';

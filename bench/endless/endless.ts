@@ -7,7 +7,7 @@ import { endlessFigures } from './endless-figures.ts';
 import { EndlessWorker } from './endless-worker.ts';
 import { startFakeProvider } from '../script/fake-provider.ts';
 import { describeMachine } from '../figures/machine.ts';
-import type { EndlessOptions } from '../options.ts';
+import type { EndlessOptions } from '../options/options.ts';
 import { promptFor } from '../script/scripted-run.ts';
 import { readerAgent } from '../sides/reader-agent.ts';
 import { bundleToFile } from '../sides/workflow-bundle.ts';

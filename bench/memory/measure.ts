@@ -7,7 +7,7 @@ import { sqliteMemory } from '../../src/memory/sqlite/sqlite-memory.ts';
 import { insertEntry } from '../../src/memory/sqlite/write.ts';
 import { checkedEntry } from '../../src/memory/entry-bounds.ts';
 import { percentile, rounded } from '../figures/statistics.ts';
-import type { MemoryOptions } from '../options.ts';
+import type { MemoryOptions } from '../options/options.ts';
 import { uniqueText } from '../script/unique-text.ts';
 
 const OWN = 'own';

@@ -3,7 +3,7 @@ import { connect, type LonghaulClient, type SessionHandle } from '../../src/clie
 import { startDevServer } from '../../src/dev-server/index.ts';
 import { describeMachine } from '../figures/machine.ts';
 import { rounded, sum } from '../figures/statistics.ts';
-import type { IdleSessionsOptions } from '../options.ts';
+import type { IdleSessionsOptions } from './session-options.ts';
 import { bundleToFile } from '../sides/workflow-bundle.ts';
 import { questionText } from './question.ts';
 import { checkRecord, type CheckedRecord } from './session-record.ts';

@@ -5,7 +5,7 @@ import { connect, type LonghaulClient, type SessionHandle } from '../../src/clie
 import { startDevServer } from '../../src/dev-server/index.ts';
 import { describeMachine } from '../figures/machine.ts';
 import { rounded } from '../figures/statistics.ts';
-import type { SessionBenchOptions } from '../options.ts';
+import type { SessionBenchOptions } from './session-options.ts';
 import { bundleToFile } from '../sides/workflow-bundle.ts';
 import { askSession } from './ask-session.ts';
 import { checkRecord } from './session-record.ts';

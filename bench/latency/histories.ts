@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { type HistoryEvent, runHistory } from '../src/history/history-events.ts';
-import { edges, type EncodedHistory, measureHistory } from './figures/encoded-history.ts';
-import type { BenchOptions } from './options.ts';
-import { contentBytes } from './script/scripted-run.ts';
-import type { Side } from './sides/side.ts';
-import { median, rounded } from './figures/statistics.ts';
-import type { Surroundings } from './sides/surroundings.ts';
+import { type HistoryEvent, runHistory } from '../../src/history/history-events.ts';
+import { edges, type EncodedHistory, measureHistory } from '../figures/encoded-history.ts';
+import type { BenchOptions } from '../options/options.ts';
+import { contentBytes } from '../script/scripted-run.ts';
+import type { Side } from '../sides/side.ts';
+import { median, rounded } from '../figures/statistics.ts';
+import type { Surroundings } from '../sides/surroundings.ts';
 
 /** The size of a run's history. */
 export interface HistoryFigures {

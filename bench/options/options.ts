@@ -1,6 +1,9 @@
 import { parseArgs } from 'node:util';
-import { SIDE_NAMES, type SideName } from './comparison/peer-sides.ts';
-import { type Codec, CODECS, type Tier, TIERS } from './sides/side.ts';
+import { SIDE_NAMES, type SideName } from '../comparison/peer-sides.ts';
+import { count, oneOf } from './option-values.ts';
+import type { IdleSessionsOptions, SessionBenchOptions } from '../session/session-options.ts';
+import { type Codec, CODECS, type Tier, TIERS } from '../sides/side.ts';
+import { STREAM_FLAGS, STREAM_USAGE, type StreamOptions, streamOptions } from '../stream/stream-options.ts';
 
 /** The options of a command line, checked. */
 export type BenchOptions =
@@ -15,6 +18,7 @@ export type BenchOptions =
   | MemoryOptions
   | SessionBenchOptions
   | IdleSessionsOptions
+  | StreamOptions
   | TuningCommand;
 
 /** The options of `latency`. */
@@ -46,16 +50,6 @@ export interface CrowdOptions {
   /** Number of runs that the worker caches. */
   cached: number;
   steps: number;
-  resultChars: number;
-  quiet: boolean;
-}
-
-/** The options of `idle-sessions`. */
-export interface IdleSessionsOptions {
-  command: 'idle-sessions';
-  sessions: number;
-  /** Number of sessions that the worker caches. */
-  cached: number;
   resultChars: number;
   quiet: boolean;
 }
@@ -129,17 +123,6 @@ export interface MemoryOptions {
   quiet: boolean;
 }
 
-/** The options of `session`. */
-export interface SessionBenchOptions {
-  command: 'session';
-  messages: number;
-  /** The length of an answer in characters. */
-  resultChars: number;
-  /** The time for which the session is left idle. */
-  idleSeconds: number;
-  quiet: boolean;
-}
-
 /** The usage of the command. */
 export const USAGE = `Usage:
   npm run bench -- history [--tier remote|local] [--steps 200] [--result-chars 2000] [--rounds 3] [--json]
@@ -154,6 +137,7 @@ export const USAGE = `Usage:
   npm run bench -- memory [--entries 10000] [--other-entries 0] [--dimensions 0] [--json]
   npm run bench -- session [--messages 10000] [--result-chars 500] [--idle-seconds 60] [--json]
   npm run bench -- idle-sessions [--sessions 2000] [--cached 50] [--result-chars 500] [--json]
+${STREAM_USAGE}
   npm run bench -- tuning [--only NAME] [--rounds 3] [--json]`;
 
 /** The commands whose results are not of 2,000 characters by default. */
@@ -185,13 +169,14 @@ const FLAGS = {
   messages: { type: 'string', default: '10000' },
   'idle-seconds': { type: 'string', default: '60' },
   concurrency: { type: 'string' },
-  rounds: { type: 'string', default: String(MIN_ROUNDS) },
+  rounds: { type: 'string' },
   codec: { type: 'string', default: 'none' },
   sides: { type: 'string', default: SIDE_NAMES.join(',') },
   resume: { type: 'boolean', default: false },
   out: { type: 'string' },
   only: { type: 'string', default: '' },
   'fan-out': { type: 'string' },
+  ...STREAM_FLAGS,
   json: { type: 'boolean', default: false },
 } as const;
 
@@ -209,7 +194,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
   const quiet = values.json;
   const steps = (usual: string, least?: number): number => count('steps', values.steps ?? usual, least);
   const resultChars = count('result-chars', values['result-chars'] ?? USUAL_CHARS[command ?? ''] ?? '2000');
-  const rounds = count('rounds', values.rounds, MIN_ROUNDS);
+  const rounds = count('rounds', values.rounds ?? String(MIN_ROUNDS), MIN_ROUNDS);
   const tier = oneOf('tier', values.tier, TIERS);
   switch (command) {
     case 'history':
@@ -256,6 +241,8 @@ export function parseOptions(args: readonly string[]): BenchOptions {
     }
     case 'idle-sessions':
       return { command, sessions: count('sessions', values.sessions), cached: count('cached', values.cached), resultChars, quiet };
+    case 'stream':
+      return { ...streamOptions(values), quiet };
     case 'tuning':
       return { command, rounds, only: values.only, quiet };
     default:
@@ -285,16 +272,4 @@ function peersOptions({
     resume,
     out,
   };
-}
-
-function count(name: string, text: string, least = 1): number {
-  const value = Number(text);
-  if (/^\d+$/.test(text) && Number.isSafeInteger(value) && value >= least) return value;
-  throw new Error(`--${name} is "${text}": write a whole number of at least ${least}`);
-}
-
-function oneOf<Word extends string>(name: string, text: string, words: readonly Word[]): Word {
-  const word = words.find((one) => one === text);
-  if (word !== undefined) return word;
-  throw new Error(`--${name} has "${text}": choose of ${words.join(', ')}`);
 }

@@ -1,0 +1,20 @@
+/** The options of `session`. */
+export interface SessionBenchOptions {
+  command: 'session';
+  messages: number;
+  /** The length of an answer in characters. */
+  resultChars: number;
+  /** The time for which the session is left idle. */
+  idleSeconds: number;
+  quiet: boolean;
+}
+
+/** The options of `idle-sessions`. */
+export interface IdleSessionsOptions {
+  command: 'idle-sessions';
+  sessions: number;
+  /** Number of sessions that the worker caches. */
+  cached: number;
+  resultChars: number;
+  quiet: boolean;
+}

@@ -1,0 +1,71 @@
+import { fileURLToPath } from 'node:url';
+import { connect, type LonghaulClient, memoryStreams, redisStreams } from '../../src/client/index.ts';
+import { startDevServer } from '../../src/dev-server/index.ts';
+import { describeMachine, type Machine } from '../figures/machine.ts';
+import { startRedis } from '../sides/redis-process.ts';
+import { WorkerProcess } from '../sides/worker-process.ts';
+import { bundleToFile } from '../sides/workflow-bundle.ts';
+import { startWorkers, type WorkersSetting } from './stream-workers.ts';
+import type { Sink } from './stream-options.ts';
+
+/** The environment of a measurement of streams. */
+export interface StreamSurroundings {
+  /** Starts the runs, and reads them. */
+  client: LonghaulClient;
+  machine: Machine;
+}
+
+const PROGRAM = fileURLToPath(new URL('../processes/stream.ts', import.meta.url));
+
+/**
+ * Starts a dev server, two workers that differ in the sink alone, and a client with that sink. With Redis, the workers are in a process apart
+ * from the client. Ends everything afterwards.
+ */
+export async function withStreams<Result>(
+  sink: Sink,
+  say: (line: string) => void,
+  measure: (surroundings: StreamSurroundings) => Promise<Result>,
+): Promise<Result> {
+  const server = await startDevServer({ say, env: { ...process.env, TEMPORAL_ADDRESS: '' } });
+  const bundle = await bundleToFile();
+  const { address, namespace } = server;
+  const opened = sink === 'memory' ? inOneProcess() : inTwoProcesses();
+  try {
+    const { streams, work, stop } = await opened;
+    const client = await connect({ address, namespace, streams });
+    try {
+      const stopWorkers = await work({ address, namespace, bundlePath: bundle.path });
+      try {
+        return await measure({ client, machine: await describeMachine(client.temporal) });
+      } finally {
+        await stopWorkers();
+      }
+    } finally {
+      await client.close();
+      await stop();
+    }
+  } finally {
+    await bundle.remove();
+    await server.stop();
+  }
+}
+
+interface Opened {
+  streams: ReturnType<typeof memoryStreams>;
+  work: (setting: WorkersSetting) => Promise<() => Promise<void>>;
+  stop: () => Promise<void>;
+}
+
+async function inOneProcess(): Promise<Opened> {
+  const streams = memoryStreams();
+  return { streams, work: (setting) => startWorkers(setting, streams), stop: async () => undefined };
+}
+
+async function inTwoProcesses(): Promise<Opened> {
+  const { url, stop } = await startRedis();
+  const work = async (setting: WorkersSetting): Promise<() => Promise<void>> => {
+    const child = await WorkerProcess.start<{ type: 'stop' }, { type: 'ready' }>(PROGRAM, { ...setting, url }, []);
+    return () => child.stop({ type: 'stop' });
+  };
+  return { streams: redisStreams({ url }), work, stop };
+}

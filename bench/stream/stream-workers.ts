@@ -1,0 +1,38 @@
+import { NativeConnection } from '@temporalio/worker';
+import type { StreamSink } from '../../src/client/index.ts';
+import { createWorker } from '../../worker/index.ts';
+import { streamer } from './streamer.ts';
+import { tokenModel } from './token-model.ts';
+
+/** The task queues of the workers with a sink and without one. Their names have the same length, as they are in histories. */
+export const QUEUES = { with: 'streams-yes', without: 'streams-not' } as const;
+
+/** The settings of the workers. */
+export interface WorkersSetting {
+  address: string;
+  namespace: string;
+  bundlePath: string;
+}
+
+/** Starts two workers in this process that differ in the sink alone. Returns the function that drains them. */
+export async function startWorkers({ address, namespace, bundlePath }: WorkersSetting, streams: StreamSink): Promise<() => Promise<void>> {
+  const connection = await NativeConnection.connect({ address });
+  const make = (taskQueue: string, sink: { streams?: StreamSink }) =>
+    createWorker({
+      agents: [streamer],
+      providers: { tokens: tokenModel() },
+      connection,
+      namespace,
+      taskQueue,
+      shutdownGrace: 1_000,
+      worker: { workflowBundle: { codePath: bundlePath } },
+      ...sink,
+    });
+  const workers = [await make(QUEUES.with, { streams }), await make(QUEUES.without, {})];
+  const running = workers.map((worker) => worker.run());
+  return async () => {
+    for (const worker of workers) worker.shutdown();
+    await Promise.all(running);
+    await connection.close();
+  };
+}
