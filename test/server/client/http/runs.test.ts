@@ -156,5 +156,5 @@ test('the service is ready while Temporal answers, and says which part does not'
   const checks = { sink: async () => Promise.reject(new Error('redis://secret')), other: () => undefined };
   const broken = await checkedHandler(client, { checks });
   const { status, body } = await answer<Json>(broken, 'GET', '/readyz');
-  expect([status, body]).toEqual([503, { status: 'not_ready', checks: { temporal: 'ok', sink: 'failed', other: 'ok' } }]);
+  expect([status, body]).toEqual([503, { status: 'not_ready', checks: { temporal: 'ok', streams: 'ok', sink: 'failed', other: 'ok' } }]);
 });
