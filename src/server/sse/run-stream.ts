@@ -23,9 +23,13 @@ interface RunStreamOptions {
  * Without anything behind the cursor of the end, the response is empty (204), so that an `EventSource` stops to come back.
  */
 export async function runStreamResponse(open: OpenStream, { cursor, signal, closed }: RunStreamOptions): Promise<Response> {
+  if (signal.aborted) {
+    closed();
+    // The service is about to end: the client comes back, and finds another instance.
+    return eventStream(nothing());
+  }
   const reading = new AbortController();
   const stop = (): void => reading.abort();
-  if (signal.aborted) stop();
   signal.addEventListener('abort', stop, { once: true });
   const items = open(cursor, reading.signal);
   const over = (): void => {
@@ -49,6 +53,10 @@ export async function runStreamResponse(open: OpenStream, { cursor, signal, clos
     throw error;
   }
   return eventStream(messagesOf(first, items, reading.signal), { closed: over });
+}
+
+async function* nothing(): AsyncGenerator<StreamMessage> {
+  yield* [];
 }
 
 async function* messagesOf(

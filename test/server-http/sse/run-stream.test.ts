@@ -66,3 +66,9 @@ test('a client that goes while an item waits for it lets go of the run', async (
   await new Promise((resolve) => setTimeout(resolve, 10));
   expect(released).toBe(1);
 });
+
+test('a client that comes while the service is about to end is sent away at once, to come back', async () => {
+  let closed = 0;
+  const response = await runStreamResponse(silent, { cursor: undefined, signal: AbortSignal.abort(), closed: () => (closed += 1) });
+  expect([response.status, await response.text(), closed]).toEqual([200, 'retry: 1000\n\n', 1]);
+});

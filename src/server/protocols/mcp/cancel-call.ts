@@ -10,6 +10,9 @@ const LONGEST_REASON = 500;
 /** The pauses after which a run is looked for again: its call may have been sent just before, and be on its way to another instance. */
 const PAUSES_MS = [100, 400];
 
+/** The most messages of one request that are looked at. */
+const MOST_MESSAGES = 16;
+
 /** Words of clients in the reason of a cancellation that their own time limit has caused. */
 const TIME_OUT = /time(?:d)?[\s-]?out|deadline exceeded/i;
 
@@ -19,6 +22,8 @@ const TIME_OUT = /time(?:d)?[\s-]?out|deadline exceeded/i;
  */
 export async function cancelCalls(body: unknown, request: McpRequest): Promise<void> {
   const messages: unknown[] = Array.isArray(body) ? body : [body];
+  // A client cancels its own few calls: the request counts as one.
+  if (messages.length > MOST_MESSAGES) return;
   await Promise.all(messages.map((message) => cancelCall(message as JsonValue, request)));
 }
 

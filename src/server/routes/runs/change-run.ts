@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Duration } from '../../../core/domain/run/duration.ts';
 import { requestId } from '../../requests/idempotency-key.ts';
+import { requireStart } from '../../auth/access/reach.ts';
 import { defineRoute, type Route } from '../../routing/route.ts';
 import {
   cancelBody,
@@ -28,6 +29,7 @@ const send = defineRoute(
     ...common,
     path: '/v1/runs/{runId}/messages',
     id: 'sendMessage',
+    counts: 'starts',
     summary: 'Send a message to a run',
     body: messageBody,
     idempotencyKey: 'Becomes the id of the message, unless the body has one: the run accepts it once.',
@@ -127,13 +129,18 @@ const retry = defineRoute(
     ...common,
     path: '/v1/runs/{runId}/retry',
     id: 'retryRun',
+    counts: 'starts',
     summary: 'Let a run that has ended go on from a step',
     body: retryBody,
     bodyIsOptional: true,
     responses: ok(retryReceipt, 'The run goes on.'),
     problems: ['run_not_found', 'run_open', 'invalid_input', 'history_removed'],
   },
-  async ({ params, body, client }) => ({ status: 200, body: await client.handle(params.runId).retry(body) }),
+  async ({ params, body, caller, client }) => {
+    const run = client.handle(params.runId);
+    if (caller.agents !== undefined) requireStart(caller, (await run.status()).agentName);
+    return { status: 200, body: await run.retry(body) };
+  },
 );
 
 const remove = defineRoute(
