@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { type AddressInfo, connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { freePorts } from '../../src/dev-server/free-port.ts';
 
 /** A Redis of its own on a free port, in memory. */
 export interface RedisProcess {
@@ -17,7 +18,7 @@ const AGAIN_MS = 50;
 
 /** Starts Redis, and waits until it accepts connections. Throws if `redis-server` is not installed. */
 export async function startRedis(): Promise<RedisProcess> {
-  const port = await freePort();
+  const [port = 0] = await freePorts([undefined]);
   const folder = mkdtempSync(join(tmpdir(), 'longhaul-redis-'));
   const child = spawn(
     'redis-server',
@@ -64,13 +65,4 @@ async function accepts(port: number): Promise<boolean> {
   } finally {
     socket.destroy();
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }

@@ -1,3 +1,4 @@
+import { endsModelCall, isResponse } from '../../core/domain/record/run-record.ts';
 import type { Event } from '../../core/domain/record/event.ts';
 import type { RunStatus } from '../../core/domain/run/status.ts';
 import { isBefore, type StreamedAttempt } from '../../core/domain/stream/stream-entry.ts';
@@ -116,8 +117,8 @@ export class PlaceInStream {
 
   /** Takes back the output of attempts that the event ends without holding it: another attempt has answered, of which nothing was carried. */
   *#takeBackOthers(event: Event): Generator<StreamItem> {
-    const { id, usage, compaction, title, step: note } = event;
-    const ofAgent = note === undefined && usage !== undefined && compaction === undefined && title === undefined;
+    const { id, step: note } = event;
+    const ofAgent = note === undefined && endsModelCall(event);
     const callId = note !== undefined && note.type !== 'start' ? note.at : undefined;
     if (!ofAgent && callId === undefined) return;
     const call = callId === undefined ? '' : tagOf(callId);
@@ -181,11 +182,6 @@ export class PlaceInStream {
   #item(content: StreamItemContent): StreamItem {
     return { ...content, cursor: cursorAt(this.#runId, this.#at) };
   }
-}
-
-/** True for the answer of a model, whose id is the same however the record is read. */
-export function isResponse({ usage, failed, compaction, title }: Event): boolean {
-  return usage !== undefined && failed === undefined && compaction === undefined && title === undefined;
 }
 
 /** Returns the tag of an attempt: for a model call that of the event that will hold its answer. */

@@ -1,3 +1,4 @@
+import { endsModelCall } from '../../core/domain/record/run-record.ts';
 import type { Event } from '../../core/domain/record/event.ts';
 import { isBefore, type StreamedAttempt } from '../../core/domain/stream/stream-entry.ts';
 
@@ -14,9 +15,9 @@ export class ReplacedOutput {
   readonly #newest = new Map<string, StreamedAttempt>();
 
   /** Notes an event of the record. */
-  recorded(offset: number, { id, content, usage, compaction, title, step }: Event): void {
-    const endsModelCall = usage !== undefined && compaction === undefined && title === undefined;
-    if (endsModelCall) this.#modelCalls = [...this.#modelCalls, offset].toSorted((one, other) => one - other).slice(-MOST_KNOWN);
+  recorded(offset: number, event: Event): void {
+    const { id, content, step } = event;
+    if (endsModelCall(event)) this.#modelCalls = [...this.#modelCalls, offset].toSorted((one, other) => one - other).slice(-MOST_KNOWN);
     if (step !== undefined) put(this.#answers, id, offset);
     for (const item of content) if (item.type === 'tool_result') put(this.#results, item.toolCallId, offset);
   }

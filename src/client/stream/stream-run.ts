@@ -1,9 +1,10 @@
 import { errorCode, LonghaulError } from '../../core/domain/errors/error.ts';
 import { unlessAborted } from '../../streams/bounded-wait.ts';
+import { isResponse } from '../../core/domain/record/run-record.ts';
 import { requireKnown } from '../../define/options/option-checks.ts';
 import { beginning, placeOf, type StreamPlace, tagOf } from './cursor.ts';
 import type { FeedEntry } from './feed-log.ts';
-import { isResponse, PlaceInStream } from './place-in-stream.ts';
+import { PlaceInStream } from './place-in-stream.ts';
 import { recordEntries } from './record-entries.ts';
 import type { RecordPlace } from './record-pages.ts';
 import { ReplacedOutput } from './replaced-output.ts';

@@ -30,11 +30,21 @@ export function* recordsInOrder({ firstOffset, events, firstStep, steps }: Recor
   yield* step(steps.length);
 }
 
+/** True for the event at which a model call of an agent ends, with an answer or a part of one, or for good without. */
+export function endsModelCall({ usage, compaction, title }: Pick<Event, 'usage' | 'compaction' | 'title'>): boolean {
+  return usage !== undefined && compaction === undefined && title === undefined;
+}
+
+/** True for the event of an answer of a model, also of a part of one. Its id is the same however the record is read. */
+export function isResponse(event: Pick<Event, 'usage' | 'compaction' | 'title' | 'failed'>): boolean {
+  return endsModelCall(event) && event.failed === undefined;
+}
+
 /** True for an event that completes a step: the last results of the calls of a response, or a response without calls. */
-export function completesStep({ content, given, usage, interrupted, compaction, partial, failed, caller, title }: Event): boolean {
+export function completesStep(event: Event): boolean {
+  const { content, given, interrupted, partial, caller } = event;
   // The results of calls of code are parts of the step that runs the code.
   if (given || caller === 'code') return false;
   if (content.some(({ type }) => type === 'tool_result')) return !partial;
-  const isResponse = usage !== undefined && !interrupted && !failed && compaction === undefined && title === undefined;
-  return isResponse && !content.some(({ type }) => type === 'tool_call');
+  return isResponse(event) && !interrupted && !content.some(({ type }) => type === 'tool_call');
 }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { fold, newView, type StreamView } from '../../../../src/client/stream/fold.ts';
-import { isResponse } from '../../../../src/client/stream/place-in-stream.ts';
+import { isResponse } from '../../../../src/core/domain/record/run-record.ts';
 import type { StreamItem } from '../../../../src/client/stream/stream-item.ts';
 import { defineAgent } from '../../../../src/define/define-agent.ts';
 import type { JsonValue } from '../../../../src/core/domain/json/json.ts';

@@ -1,4 +1,4 @@
-import { isResponse } from '../../../../src/client/stream/place-in-stream.ts';
+import { isResponse } from '../../../../src/core/domain/record/run-record.ts';
 import type { StreamItem } from '../../../../src/client/stream/stream-item.ts';
 import type { JsonObject } from '../../../../src/core/domain/json/json.ts';
 import type { Operation } from '../adapter.ts';

@@ -1,7 +1,7 @@
 import type { ApprovalView } from '../../../../core/domain/approvals/approval.ts';
 import { noUsage } from '../../../../core/domain/model/usage.ts';
 import type { Event } from '../../../../core/domain/record/event.ts';
-import { completesStep } from '../../../../core/domain/record/run-record.ts';
+import { completesStep, isResponse } from '../../../../core/domain/record/run-record.ts';
 import { addUsageOfEvent } from '../../../../core/domain/record/usage-of-events.ts';
 import type { StopReason } from '../../../../core/domain/run/status.ts';
 import type { StreamItem } from '../../../../client/stream/stream-item.ts';
@@ -111,7 +111,7 @@ export class TurnEncoder {
     // The client has what came before, and the text of the response itself.
     if (offset < after) {
       for (const _ of this.#chunksOf(offset, event)) continue;
-    } else if (offset === after && isOutput(event)) {
+    } else if (offset === after && isResponse(event)) {
       this.#isInStep = true;
       this.#account(event);
       this.#calls.made(offset, event);
@@ -122,7 +122,7 @@ export class TurnEncoder {
   *#chunksOf(offset: number, event: Event): Generator<UiChunk> {
     if (event.turn !== undefined) return yield* this.#end(event.turn.stopReason, event.turn.error);
     this.#account(event);
-    if (isOutput(event)) {
+    if (isResponse(event)) {
       yield* this.#response(event);
       this.#calls.made(offset, event);
     } else if (this.#live?.eventId === event.id || event.failed !== undefined) yield* this.#discardLive();
@@ -210,9 +210,4 @@ export class TurnEncoder {
       ...(this.#cursor === undefined ? {} : { cursor: this.#cursor }),
     };
   }
-}
-
-/** True for the event of a response, whole or interrupted. */
-function isOutput({ usage, failed, compaction, title }: Event): boolean {
-  return usage !== undefined && failed === undefined && compaction === undefined && title === undefined;
 }

@@ -1,6 +1,6 @@
 import type { ChatCompletionChunk } from 'openai/resources/chat/completions';
 import type { StreamItem } from '../../../../client/stream/stream-item.ts';
-import { isResponse } from '../../../../client/stream/place-in-stream.ts';
+import { isResponse } from '../../../../core/domain/record/run-record.ts';
 import type { EndedRun } from '../answering/ended-run.ts';
 import { outputText } from '../../../../core/domain/content/output-text.ts';
 import type { Event } from '../../../../core/domain/record/event.ts';

@@ -1,4 +1,4 @@
-import { isResponse } from '../../../../client/stream/place-in-stream.ts';
+import { isResponse } from '../../../../core/domain/record/run-record.ts';
 import { canonicalJson, type JsonValue } from '../../../../core/domain/json/json.ts';
 import { outputText } from '../../../../core/domain/content/output-text.ts';
 import { FINAL_ANSWER, resultText } from '../../../../core/domain/content/tool-text.ts';

@@ -3,7 +3,7 @@ import type { StreamItem } from '../../../../client/stream/stream-item.ts';
 import type { EndedRun } from '../answering/ended-run.ts';
 import { outputText } from '../../../../core/domain/content/output-text.ts';
 import type { Event } from '../../../../core/domain/record/event.ts';
-import { isResponse } from '../../../../client/stream/place-in-stream.ts';
+import { isResponse } from '../../../../core/domain/record/run-record.ts';
 import { callItemId, OpenCall } from './open-call.ts';
 import { type Closing, isSameText, isSameWholeText, OpenText, type Piece, textItemId } from './open-text.ts';
 import { entriesOf, isOutput, type OutputEntry } from './output-entries.ts';
