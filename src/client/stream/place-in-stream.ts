@@ -129,18 +129,18 @@ export class PlaceInStream {
   }
 
   *#attempt({ of, step }: FeedEntry & { type: 'attempt' }, isPast: boolean): Generator<StreamItem> {
-    if (this.#at.live.has(tagOfAttempt(of)) || this.#isOlder(of)) return;
+    if (this.#at.live.has(tagsOf(of).own) || this.#isOlder(of)) return;
     // The answer of this attempt has been read. The one before it is over, too, unless it belongs to a later execution.
-    if (isPast && ![...this.#at.live.values()].some(({ execution }) => execution === tagOf(of.executionId))) return;
-    const replaces = this.#forgetCall(callOf(of));
+    if (isPast && ![...this.#at.live.values()].some(({ execution }) => execution === tagsOf(of).execution)) return;
+    const replaces = this.#forgetCall(tagsOf(of).call);
     if (!isPast) this.#see(of, 0);
     if (replaces || (of.attempt > 1 && !isPast)) yield this.#reset(of, step);
   }
 
   *#delta({ of, step, index, delta }: FeedEntry & { type: 'delta' }): Generator<StreamItem> {
     if (this.#isOlder(of)) return;
-    const seen = this.#at.live.get(tagOfAttempt(of));
-    if (seen === undefined && this.#forgetCall(callOf(of))) yield this.#reset(of, step);
+    const seen = this.#at.live.get(tagsOf(of).own);
+    if (seen === undefined && this.#forgetCall(tagsOf(of).call)) yield this.#reset(of, step);
     const next = seen?.next ?? 0;
     if (index < next) return;
     if (index > next) {
@@ -154,8 +154,8 @@ export class PlaceInStream {
 
   /** True if the reader has seen a later attempt of the call. */
   #isOlder(of: StreamedAttempt): boolean {
-    const call = callOf(of);
-    const execution = tagOf(of.executionId);
+    const call = tagsOf(of).call;
+    const execution = tagsOf(of).execution;
     return [...this.#at.live.values()].some((seen) => seen.call === call && seen.execution === execution && isBefore(of, seen));
   }
 
@@ -172,9 +172,9 @@ export class PlaceInStream {
 
   #see(of: StreamedAttempt, next: number): void {
     const { live } = this.#at;
-    const tag = tagOfAttempt(of);
+    const tag = tagsOf(of).own;
     live.delete(tag);
-    live.set(tag, { next, call: callOf(of), execution: tagOf(of.executionId), activity: of.activity, attempt: of.attempt });
+    live.set(tag, { next, call: tagsOf(of).call, execution: tagsOf(of).execution, activity: of.activity, attempt: of.attempt });
     const [oldest] = live.keys();
     if (live.size > MOST_LIVE && oldest !== undefined) live.delete(oldest);
   }
@@ -184,12 +184,27 @@ export class PlaceInStream {
   }
 }
 
-/** Returns the tag of an attempt: for a model call that of the event that will hold its answer. */
-function tagOfAttempt({ eventId, callId, through, attempt }: StreamedAttempt): string {
-  return callId === undefined || through === undefined ? tagOf(eventId) : tagOf(eventId, callId, `${attempt}`);
+/** The tags by which cursors name an attempt. */
+interface AttemptTags {
+  /** The tag of the attempt: for a model call, that of the event that will hold its answer. */
+  own: string;
+  /** The tag of its call; empty for the model call of an agent, of which there is one at a time. */
+  call: string;
+  execution: string;
 }
 
-/** Returns the tag of a call; empty for the model call of an agent, of which there is one at a time. */
-function callOf({ callId }: StreamedAttempt): string {
-  return callId === undefined ? '' : tagOf(callId);
+/** All readers of a process see the same attempts: each is digested once. */
+const TAGS = new WeakMap<StreamedAttempt, AttemptTags>();
+
+function tagsOf(of: StreamedAttempt): AttemptTags {
+  const known = TAGS.get(of);
+  if (known !== undefined) return known;
+  const { eventId, callId, through, attempt, executionId } = of;
+  const tags = {
+    own: callId === undefined || through === undefined ? tagOf(eventId) : tagOf(eventId, callId, `${attempt}`),
+    call: callId === undefined ? '' : tagOf(callId),
+    execution: tagOf(executionId),
+  };
+  TAGS.set(of, tags);
+  return tags;
 }
