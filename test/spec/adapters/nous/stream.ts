@@ -18,7 +18,8 @@ export const streamComplete: Operation = {
   perform: async ({ events }) => {
     const provided = list(events).map(toPiece);
     const pieces = provided.flatMap((piece) => ('delta' in piece ? [piece.delta] : []));
-    const finish = provided.flatMap((piece) => ('finish' in piece ? [piece.finish] : [])).at(-1);
+    // Providers may tell the end of an answer twice. A client of a provider takes the first one, and Nous passes on the others.
+    const [finish, ...again] = provided.flatMap((piece) => ('finish' in piece ? [piece.finish] : []));
     const items = await streamWithKit({
       agent: defineAgent({ name: 'a', model: 'scripted/model', instructions: [] }),
       script: [malformed(toResponse(pieces, finish))],
@@ -33,7 +34,7 @@ export const streamComplete: Operation = {
         }
       },
     });
-    return { events: toTheirEvents(items, finish !== undefined) };
+    return { events: [...toTheirEvents(items, finish !== undefined), ...again.map((reason) => ['finish', reason])] };
   },
 };
 
