@@ -40,7 +40,12 @@ export interface HandlerOptions {
   prefix?: string;
   /** Further parts that the service needs to be ready, by their names in `/readyz`. */
   checks?: Readonly<Record<string, ReadinessCheck>>;
-  /** Aborted once the service is about to end: `/readyz` says so, and requests that wait are answered. */
+  /** Aborted once the service is about to end: `/readyz` says so, and everything else goes on until `closing`. */
+  draining?: AbortSignal;
+  /**
+   * Aborted once the service takes no more connections: streams are cut, which go on at another instance, and requests that wait are
+   * answered. `/readyz` says that it is about to end.
+   */
   closing?: AbortSignal;
   /** The MCP server at `/mcp`, whose tools are `agents`. */
   mcp?: McpOptions;
@@ -59,6 +64,7 @@ const OPTIONS: Record<keyof HandlerOptions, true> = {
   chats: true,
   prefix: true,
   checks: true,
+  draining: true,
   closing: true,
   mcp: true,
   onError: true,
@@ -79,7 +85,8 @@ function authenticateAll(given: Authenticate | undefined, tokens: RunTokens | un
 /** Returns the settings of the routes. Throws a UsageError for unknown options, and for a prefix that is no path. */
 export function settingsOf(options: HandlerOptions): ServerSettings {
   requireKnown('the handler', options, Object.keys(OPTIONS));
-  const { prefix = '', agents = [], programs = [], chats, checks = {}, closing = new AbortController().signal, mcp = {} } = options;
+  const { prefix = '', agents = [], programs = [], chats, checks = {}, mcp = {} } = options;
+  const { draining = new AbortController().signal, closing = new AbortController().signal } = options;
   const path = prefix.replace(/\/+$/, '');
   if (path !== '' && !/^(?:\/[\w.~-]+)+$/.test(path)) {
     throw new UsageError(`the handler: "prefix" is ${JSON.stringify(prefix)}: write a path, such as "/api"`);
@@ -93,6 +100,7 @@ export function settingsOf(options: HandlerOptions): ServerSettings {
     programs,
     ...(chats === undefined ? {} : { chats }),
     checks,
+    isEnding: () => draining.aborted || closing.aborted,
     closing,
     mcp: mcpSettings(mcp),
     tokens,

@@ -25,7 +25,9 @@ export interface ServerSettings {
   limits: CallerLimits | undefined;
   /** Makes tokens for one run. Undefined: the operator has given no secret for them. */
   tokens: RunTokens | undefined;
-  /** Aborted once the service is about to end: it is not ready any more, and waits end early. */
+  /** Returns true once the service is about to end: it is not ready any more. */
+  isEnding: () => boolean;
+  /** Aborted once the service takes no more connections: streams are cut, and waits end early. */
   closing: AbortSignal;
   /** The bounds of the MCP server. */
   mcp: McpSettings;

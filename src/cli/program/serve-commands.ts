@@ -43,7 +43,8 @@ function addServe(program: Command, run: RunCommand): void {
     .summary('serve runs over HTTP')
     .description(
       'Answers HTTP requests about runs, sessions, programs and approvals (docs/http.md). With --agents, a worker runs inside.\n' +
-        'SIGTERM: /readyz says that it is not ready, requests finish within the grace time, and the worker drains.',
+        'SIGTERM: it is not ready and goes on for the drain time; then streams are cut, which go on at another instance,\n' +
+        'requests finish within the grace time, and the worker drains.',
     )
     .option('-a, --agents <module>', 'the module of your agents; without it, other workers run what is started')
     .option('-w, --workflows <module>', 'the module of your own workflows, which the worker runs too')

@@ -48,11 +48,11 @@ export function stateRoutes(client: LonghaulClient): readonly Route[] {
       },
       problems: [],
     },
-    async ({ settings: { checks, closing } }) => {
+    async ({ settings: { checks, isEnding } }) => {
       const own = { temporal: () => reachTemporal(client), streams: () => client.checkStreams() };
       const all = Object.entries<ReadinessCheck>({ ...own, ...checks });
       const states = await Promise.all(all.map(async ([name, check]) => [name, await stateOf(check)] as const));
-      const status = closing.aborted ? 'shutting_down' : states.every(([, state]) => state === 'ok') ? 'ready' : 'not_ready';
+      const status = isEnding() ? 'shutting_down' : states.every(([, state]) => state === 'ok') ? 'ready' : 'not_ready';
       return { status: status === 'ready' ? 200 : 503, body: { status, checks: Object.fromEntries(states) } };
     },
   );

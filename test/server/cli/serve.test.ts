@@ -1,3 +1,4 @@
+import { EventSource } from 'eventsource';
 import { fileURLToPath } from 'node:url';
 import { expect, inject, test } from 'vitest';
 import { freePorts } from '../../../src/dev-server/free-port.ts';
@@ -44,11 +45,21 @@ test('serve answers requests with a worker inside; SIGTERM: not ready, then requ
     const paused = await started(service.url, { agent: 'clerk', input: 'Where is order 43?' });
     await fetch(`${paused}/pause`, { method: 'POST' });
     const waiting = statusOf(`${paused}/result?wait=60s`);
+    const reader = new EventSource(`${paused}/stream`);
+    let cuts = 0;
+    reader.addEventListener('error', () => (cuts += 1));
+    await new Promise((resolve) => reader.addEventListener('status', resolve, { once: true }));
     service.child.kill('SIGTERM');
     await until(async () => (await statusOf(`${service.url}/readyz`)) === 503, 'the service says that it is not ready');
-    // It still takes requests for a moment, and a wait ends early.
+    // It still takes requests for a moment, and its streams go on. Then a wait ends early.
     expect(await statusOf(`${service.url}/livez`)).toBe(200);
+    const late = new EventSource(`${paused}/stream`);
+    await new Promise((resolve) => late.addEventListener('status', resolve, { once: true }));
+    expect(cuts).toBe(0);
+    late.close();
     expect([200, 202]).toContain(await waiting);
+    await until(() => cuts > 0, 'the stream is cut');
+    reader.close();
     expect(await service.ended).toBe(0);
     expect(await statusOf(`${service.url}/livez`)).toBe('ECONNREFUSED');
     expect(service.stderr()).toContain('Drained.');

@@ -1,8 +1,8 @@
 import { LonghaulClient } from '../../../client/longhaul-client.ts';
 import { createHandler } from '../../../server/index.ts';
 import { type HttpServer, listen } from '../../../server/node/listen.ts';
+import { type EndingService, shutDown } from '../../../server/node/shut-down.ts';
 import { memoryStreams } from '../../../streams/memory/memory-streams.ts';
-import { sleep } from '../../../temporal/waiting.ts';
 import { EXIT_CODES } from '../../exit-codes.ts';
 import { Interruption } from '../../interruption.ts';
 import { chosenCodec } from '../../program/codec-choice.ts';
@@ -47,18 +47,19 @@ export async function serve(io: CommandIo, flags: ServeFlags): Promise<number> {
   // Commands end with the terminal's signal. This one first answers the requests that it has.
   const staying = { ...io, terminal: { ...io.terminal, signal: new AbortController().signal } };
   return withClient(staying, flags, async (connected) => {
-    const closing = new AbortController();
+    const [draining, closing] = [new AbortController(), new AbortController()];
     const client = serviceClient(connected, agentsModule, io, flags);
     const handler = createHandler(client, {
       ...verification,
       ...(flags.prefix === undefined ? {} : { prefix: flags.prefix }),
       agents: agentsModule?.agents ?? [],
       programs: agentsModule?.programs ?? [],
+      draining: draining.signal,
       closing: closing.signal,
       onError: (error, { id, method, path }) => io.output.note(`${method} ${path} failed (${id}): ${stackOf(error)}`),
     });
     const server = await listen(handler, { host: flags.host ?? DEFAULT_HOST, port: flags.port ?? DEFAULT_PORT });
-    const served = answerUntilInterrupted(io, { server, closing, flags });
+    const served = answerUntilInterrupted(io, { server, draining, closing, flags });
     try {
       if (agentsModule !== undefined) return await withWorker(io, { server, connected, flags, agentsModule, served });
       announce(io, { server, connected, flags });
@@ -108,15 +109,16 @@ function serviceClient(
 /** Resolves once the terminal's signal is aborted and the requests under way are answered. */
 async function answerUntilInterrupted(
   { terminal: { signal }, output }: CommandIo,
-  { server, closing, flags }: Pick<Service, 'server' | 'flags'> & { closing: AbortController },
+  { server, draining, closing, flags }: Pick<Service, 'server' | 'flags'> & Pick<EndingService, 'draining' | 'closing'>,
 ): Promise<void> {
   if (!signal.aborted) await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
-  closing.abort();
-  const graceMs = flags.grace ?? DEFAULT_GRACE_MS;
-  output.note(`Closing: requests under way may go on for ${graceMs / 1000} s. Ctrl-C again stops at once.`);
   // A person at the keyboard has no proxy to wait for.
-  if (!(signal.reason instanceof Interruption && signal.reason.by === 'SIGINT')) await sleep(flags.drain ?? DEFAULT_DRAIN_MS);
-  await server.close(graceMs);
+  const isAlone = signal.reason instanceof Interruption && signal.reason.by === 'SIGINT';
+  const drainMs = isAlone ? 0 : (flags.drain ?? DEFAULT_DRAIN_MS);
+  const graceMs = flags.grace ?? DEFAULT_GRACE_MS;
+  const noticed = drainMs > 0 ? `in ${drainMs / 1000} s it takes no more requests, and ` : '';
+  output.note(`Closing: ${noticed}requests under way may go on for ${graceMs / 1000} s. Ctrl-C again stops at once.`);
+  await shutDown({ server, draining, closing, drainMs, graceMs });
 }
 
 /** Runs the worker until the requests are answered, and then drains it. */
