@@ -34,6 +34,7 @@ const MATRICES = {
     'test/server/client/chain.test.ts',
     'test/server/client/closing.test.ts',
     'test/server/client/client-decisions.test.ts',
+    'test/server/client/http/access/access-matrix.test.ts',
     'test/server/client/http/chat.test.ts',
     'test/server/client/http/lists.test.ts',
     'test/server/client/http/mcp.test.ts',

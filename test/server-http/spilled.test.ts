@@ -17,7 +17,10 @@ test('the content of a spilled result is read by its digest, if the run has it',
   const handler = await checkedHandler(clientWithRun({ events: () => events() }, { readSpilled }));
   expect(await answer(handler, 'GET', `/v1/runs/r/spilled/${DIGEST}`)).toMatchObject({ status: 200, body: { content: ['whole'] } });
   expect(readSpilled.mock.calls).toEqual([[SPILLED]]);
-  expect(await answer(handler, 'GET', `/v1/runs/r/spilled/${'b'.repeat(64)}`)).toMatchObject({ status: 410 });
+  expect(await answer(handler, 'GET', `/v1/runs/r/spilled/${'b'.repeat(64)}`)).toMatchObject({
+    status: 404,
+    body: { code: 'spilled_not_found' },
+  });
   expect(await answer(handler, 'GET', '/v1/runs/r/spilled/k')).toMatchObject({ status: 422 });
   expect(readSpilled).toHaveBeenCalledOnce();
 });

@@ -127,6 +127,7 @@ export const ERROR_CODES = {
     description: 'The payload store could not keep or read what a run has spilled.',
   },
   spilled_unavailable: { retryable: false, httpStatus: 410, description: 'The payload store does not have what was spilled to it.' },
+  spilled_not_found: { retryable: false, httpStatus: 404, description: 'The run has spilled no content of that digest.' },
   wait_timeout: { retryable: true, httpStatus: 503, description: 'The wait ended before the run did. The run goes on.' },
   // A payload cannot be encoded or read.
   encryption_key_missing: { retryable: true, description: 'This process has no encryption key of the id that a payload needs.' },

@@ -24,12 +24,12 @@ export const spilledRoute = defineRoute(
         .describe('The `sha256` of `spilled`, as the event or the step has it.'),
     }),
     responses: ok(component('SpilledResult', z.object({ content: z.array(jsonValue) })), 'The content.'),
-    problems: [...READ_PROBLEMS, 'spilled_unavailable', 'payload_store_failed'],
+    problems: [...READ_PROBLEMS, 'spilled_not_found', 'spilled_unavailable', 'payload_store_failed'],
   },
   async ({ params: { runId, sha256 }, client }) => {
     const spilled = await spilledIn(client.handle(runId).events(), sha256);
     if (spilled !== undefined) return { status: 200, body: { content: await contentOf(client, spilled) } };
-    throw new LonghaulError('spilled_unavailable', `Run "${runId}" has spilled no content of that digest`);
+    throw new LonghaulError('spilled_not_found', `Run "${runId}" has spilled no content of that digest`);
   },
 );
 

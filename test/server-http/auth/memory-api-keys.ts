@@ -1,0 +1,17 @@
+import type { ApiKey } from '../../../src/server/auth/api-keys/api-key.ts';
+import type { ApiKeyStore } from '../../../src/server/auth/api-keys/api-key-store.ts';
+
+/** A store of API keys in memory. */
+export function memoryApiKeys(): ApiKeyStore {
+  const keys = new Map<string, ApiKey>();
+  return {
+    get: (id) => Promise.resolve(keys.get(id)),
+    list: () => Promise.resolve([...keys.values()]),
+    put: (key) => Promise.resolve(void keys.set(key.id, key)),
+    revoke: (id, revokedAt) => {
+      const key = keys.get(id);
+      if (key !== undefined) keys.set(id, { ...key, revokedAt });
+      return Promise.resolve(key !== undefined);
+    },
+  };
+}
