@@ -1,5 +1,6 @@
 import { type Context, Hono } from 'hono';
 import type { LonghaulClient } from '../client/longhaul-client.ts';
+import { peerAddress } from './auth/peer-address.ts';
 import { corsAnswer } from './cors/cors.ts';
 import { identifyCaller } from './identify-caller.ts';
 import { openaiErrorResponse } from './protocols/openai/errors/error-body.ts';
@@ -15,8 +16,11 @@ import { mountRoutes } from './routing/mount-routes.ts';
 import type { ServerEnv } from './server-env.ts';
 import { type HandlerOptions, settingsOf } from './server-options.ts';
 
-/** Answers a request. Never rejects. */
-export type Handler = (request: Request) => Promise<Response>;
+/**
+ * Answers a request. Never rejects. `environment` is what the runtime passes beside the request: a service without authentication reads the
+ * address of the peer there (`peerAddress`).
+ */
+export type Handler = (request: Request, environment?: unknown) => Promise<Response>;
 
 /**
  * Returns a function that answers HTTP requests about the runs of a client, for any server that has the `Request` and `Response` of
@@ -52,10 +56,11 @@ export function createHandler(client: LonghaulClient, options: HandlerOptions = 
   mountRoutes(api, [...open, openapiRoute([...ROUTES, ...open])], settings);
   api.use('*', identifyCaller(client, settings));
   mountRoutes(api, [...ROUTES, ...OPENAI_ROUTES, mcpRoute(settings.agents, onError)], settings);
-  return async (request) => {
+  return async (request, environment) => {
     try {
-      if (request.method === 'HEAD') return await withoutBody(await app.fetch(asGet(request)));
-      return await app.fetch(request);
+      const bindings = { peer: peerAddress(environment) };
+      if (request.method === 'HEAD') return await withoutBody(await app.fetch(asGet(request), bindings));
+      return await app.fetch(request, bindings);
     } catch (error) {
       // The router hands over instances of Error alone.
       return refuse(error, { req: { method: request.method, path: new URL(request.url).pathname } });

@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { errorMessage, LonghaulError } from '../core/domain/errors/error.ts';
 import type { LonghaulClient } from '../client/longhaul-client.ts';
 import type { Principal } from '../core/domain/run/principal.ts';
+import { refuseOthers } from './auth/open-access.ts';
 import { requireCaller } from './auth/require-caller.ts';
 import { requireAdmission } from './limits/admission.ts';
 import type { ServerSettings } from './server-settings.ts';
@@ -13,11 +14,12 @@ const MOST_CLIENTS = 1_000;
 
 /**
  * Sets the caller of a request and the client that acts for it, and counts the request. Throws `unauthenticated` for a request that is not
- * verified, and `too_many_requests`.
+ * verified, `forbidden` for one of another machine to a service without authentication, and `too_many_requests`.
  */
-export function identifyCaller(client: LonghaulClient, { authenticate, limits }: ServerSettings): MiddlewareHandler<ServerEnv> {
+export function identifyCaller(client: LonghaulClient, { authenticate, openTo, limits }: ServerSettings): MiddlewareHandler<ServerEnv> {
   const clientFor = clientsOf(client);
   return async (context, next) => {
+    if (openTo !== undefined) refuseOthers(context.req.raw, { ...openTo, peer: context.env.peer });
     const caller = await requireCaller(context.req.raw, authenticate);
     if (limits !== undefined) requireAdmission(limits.request(caller));
     context.set('caller', caller);

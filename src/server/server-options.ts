@@ -3,8 +3,8 @@ import { requireKnown } from '../define/options/option-checks.ts';
 import type { AnyProgram } from '../define/program/program-definition.ts';
 import { UsageError } from '../core/domain/errors/error.ts';
 import { anyOf } from './auth/any-of.ts';
-import { type Authenticate, type Caller, SCOPES } from './auth/caller.ts';
-import { refuseForeignPages } from './auth/loopback.ts';
+import type { Authenticate } from './auth/caller.ts';
+import { openAuthentication } from './auth/open-access.ts';
 import { RunTokens } from './auth/run-tokens/run-tokens.ts';
 import { checkCorsOptions, type CorsOptions } from './cors/cors.ts';
 import type { CallerLimitOptions } from './limits/caller-limit-options.ts';
@@ -18,7 +18,8 @@ import type { ReadinessCheck, ServerSettings } from './server-settings.ts';
 export interface HandlerOptions {
   /**
    * Verifies each request: `apiKeys(…)`, `jwt(…)`, several of them by `anyOf(…)`, or a function of yours. Without it every request is that
-   * of an operator, who may do everything, and requests of this machine alone are answered.
+   * of an operator, who may do everything, and requests of this machine alone are answered: by the address of the socket where the runtime tells
+   * it, and by the headers.
    */
   authenticate?: Authenticate;
   /** The secrets of tokens for one run, of at least 32 bytes: the first one signs, all verify. Default: the service makes no tokens. */
@@ -70,16 +71,10 @@ const OPTIONS: Record<keyof HandlerOptions, true> = {
   onError: true,
 };
 
-/** The caller of a service that asks for no credentials. */
-const OPERATOR: Caller = { id: 'operator', scopes: SCOPES };
-
-/** Returns the verification of requests. Without one of the operator's, pages of other sites are refused, which a browser may let call this machine. */
-function authenticateAll(given: Authenticate | undefined, tokens: RunTokens | undefined, { origins = [] }: CorsOptions): Authenticate {
-  if (given !== undefined) return tokens === undefined ? given : anyOf(tokens.authenticate, given);
-  return async (request) => {
-    refuseForeignPages(request, origins);
-    return (await tokens?.authenticate(request)) ?? OPERATOR;
-  };
+/** Returns the verification of requests. Tokens for one run are tried before the operator's own way. */
+function authenticationOf(given: Authenticate | undefined, tokens: RunTokens | undefined): Authenticate {
+  if (given === undefined) return openAuthentication(tokens?.authenticate);
+  return tokens === undefined ? given : anyOf(tokens.authenticate, given);
 }
 
 /** Returns the settings of the routes. Throws a UsageError for unknown options, and for a prefix that is no path. */
@@ -105,6 +100,7 @@ export function settingsOf(options: HandlerOptions): ServerSettings {
     mcp: mcpSettings(mcp),
     tokens,
     limits: limits === false ? undefined : new CallerLimits(limits),
-    authenticate: authenticateAll(authenticate, tokens, cors),
+    authenticate: authenticationOf(authenticate, tokens),
+    openTo: authenticate === undefined ? { origins: cors.origins ?? [] } : undefined,
   };
 }

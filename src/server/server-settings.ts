@@ -21,6 +21,8 @@ export interface ServerSettings {
   checks: Readonly<Record<string, ReadinessCheck>>;
   /** Verifies a request. */
   authenticate: Authenticate;
+  /** The origins of pages that may call a service without authentication. Undefined: the service has one. */
+  openTo: { origins: readonly string[] } | undefined;
   /** The limits of callers. Undefined: there are none. */
   limits: CallerLimits | undefined;
   /** Makes tokens for one run. Undefined: the operator has given no secret for them. */

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { canonicalJson, type JsonValue } from '../../core/domain/json/json.ts';
 import { identityOf, type Principal } from '../../core/domain/run/principal.ts';
 import { RequestError } from '../problems/request-error.ts';
+import { derivedId } from './derived-id.ts';
 
 /** The name of the header. */
 export const IDEMPOTENCY_KEY = 'idempotency-key';
@@ -22,10 +23,11 @@ export function readIdempotencyKey(headers: Headers): string | undefined {
 
 /**
  * Returns the id of the run that a request with that key starts. It follows from the key and the principal alone, so that no table is
- * needed, and callers of two principals never meet.
+ * needed, and callers of two principals never meet. `tenant` is the one that a caller without a principal starts the run for: its keys are
+ * apart for each.
  */
-export function runIdOfKey(principal: Principal | undefined, key: string): string {
-  return `run-${digestOf({ ...identityOf(principal ?? {}), key }).slice(0, 40)}`;
+export function runIdOfKey(principal: Principal | undefined, key: string, tenant?: string): string {
+  return derivedId('run', { ...identityOf(principal ?? {}), key, ...(tenant === undefined ? {} : { for: tenant }) });
 }
 
 /** Returns the digest of the body of a request, which the run that it starts keeps in its memo. */

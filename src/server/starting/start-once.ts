@@ -16,6 +16,8 @@ export interface RepeatableStart {
   start: () => Promise<string>;
   /** Returns the run of that id instead. Rejects with `run_exists` if it is that of another principal. Absent: an id that is taken is refused. */
   existing?: (() => Promise<string>) | undefined;
+  /** Acts on the run that exists, once it is known that the same request has started it. */
+  again?: (() => Promise<unknown>) | undefined;
 }
 
 /** The outcome of such a start. */
@@ -29,13 +31,16 @@ export interface StartOutcome {
  * Starts a run, or finds the one that the same request has started. The run itself says what it was started with: a digest in its memo,
  * which the service has written. Throws `key_reused` if that was another request, and `run_exists`.
  */
-export async function startOnce({ client, runId, isOfKey, digest, start, existing }: RepeatableStart): Promise<StartOutcome> {
+export async function startOnce({ client, runId, isOfKey, digest, start, existing, again }: RepeatableStart): Promise<StartOutcome> {
   try {
     return { runId: await start(), repeated: false };
   } catch (error) {
     if (errorCode(error) !== 'run_exists' || existing === undefined || runId === undefined) throw error;
     const found = await existing();
-    if (digest === undefined || (await readMemo(client, found, REQUEST_MEMO)) === digest) return { runId: found, repeated: true };
+    if (digest === undefined || (await readMemo(client, found, REQUEST_MEMO)) === digest) {
+      await again?.();
+      return { runId: found, repeated: true };
+    }
     if (!isOfKey) throw error;
     throw new RequestError('key_reused', 'The idempotency key was used for another request: use a new key for each request', {
       errors: [{ parameter: 'Idempotency-Key', detail: 'used for another request' }],

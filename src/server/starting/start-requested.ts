@@ -2,6 +2,7 @@ import type { SearchAttributePair } from '@temporalio/common';
 import type { JsonObject } from '../../core/domain/json/json.ts';
 import type { IfExists } from '../../client/start/if-exists.ts';
 import { requestDigest, runIdOfKey } from '../requests/idempotency-key.ts';
+import { requireOwnId } from '../requests/derived-id.ts';
 import type { Reply, RouteRequest } from '../routing/route.ts';
 import { startOnce } from './start-once.ts';
 import { type GuardedFields, memoWith, requireOwnFields, searchAttributePairs } from './start-options.ts';
@@ -32,21 +33,22 @@ export async function startRequested<Body extends StartBody>(
   start: (options: ClientOptions<Body>) => Promise<{ runId: string }>,
 ): Promise<Reply> {
   requireOwnFields(caller, body);
+  requireOwnId(body.runId, '#/runId');
   const { runId: given, ifExists = 'fail', memo, searchAttributes, ...options } = body;
-  const runId = given ?? (key === undefined ? undefined : runIdOfKey(caller.principal, key));
+  const runId = given ?? (key === undefined ? undefined : runIdOfKey(caller.principal, key, body.principal?.tenant));
   const digest = key === undefined ? undefined : requestDigest(route, key, body);
   const startAs = async (choice: IfExists): Promise<string> => {
     const added = { ...memoWith(memo, digest), ...searchAttributePairs(searchAttributes), ...(runId === undefined ? {} : { runId }) };
     return (await start({ ...options, ...added, ifExists: choice })).runId;
   };
-  const again = ifExists === 'fail' && digest !== undefined ? 'return' : ifExists;
   const outcome = await startOnce({
     client: client.temporal,
     runId,
     isOfKey: given === undefined,
     digest,
     start: () => startAs('fail'),
-    existing: again === 'fail' ? undefined : () => startAs(again),
+    existing: ifExists === 'fail' && digest === undefined ? undefined : () => startAs('return'),
+    again: ifExists === 'restartFailed' ? () => startAs('restartFailed') : undefined,
   });
   return startReply(outcome, `${settings.prefix}/v1/runs/`);
 }

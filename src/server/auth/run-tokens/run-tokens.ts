@@ -5,6 +5,7 @@ import { identityOf } from '../../../core/domain/run/principal.ts';
 import { narrowTo } from '../access/narrow-to.ts';
 import { bearerCredentials } from '../bearer-credentials.ts';
 import type { Authenticate, Caller, Scope } from '../caller.ts';
+import { RUN_TOKEN_TYPE, tokenInUrl } from './bears-run-token.ts';
 import { tokenKeys } from './token-secrets.ts';
 
 /** The rights that a run token can have. */
@@ -38,7 +39,6 @@ export interface RunToken {
 const ISSUER = 'longhaul';
 const AUDIENCE = 'longhaul:run';
 const ALGORITHM = 'HS256';
-const TYPE = 'longhaul-run+jwt';
 
 const TEXT = z.string().min(1);
 const CLAIMS = z.looseObject({
@@ -75,7 +75,7 @@ export class RunTokens {
     const exp = Math.floor(narrowed.expiresAt / 1000);
     const claims = { run: runId, scopes: narrowed.scopes, ...identityOf(caller.principal ?? {}) };
     const token = await new SignJWT(claims)
-      .setProtectedHeader({ alg: ALGORITHM, typ: TYPE })
+      .setProtectedHeader({ alg: ALGORITHM, typ: RUN_TOKEN_TYPE })
       .setIssuer(ISSUER)
       .setAudience(AUDIENCE)
       .setSubject(caller.id)
@@ -97,14 +97,8 @@ export class RunTokens {
   };
 }
 
-/** Returns the token in the URL of a request; undefined if the request may not have one there. */
-function tokenInUrl({ method, url }: Request): string | undefined {
-  const { pathname, searchParams } = new URL(url);
-  return method === 'GET' && pathname.endsWith('/stream') ? (searchParams.get('token') ?? undefined) : undefined;
-}
-
 async function claimsBy(key: Uint8Array, token: string): Promise<JWTPayload | undefined> {
-  const checks = { issuer: ISSUER, audience: AUDIENCE, algorithms: [ALGORITHM], typ: TYPE, requiredClaims: ['exp'] };
+  const checks = { issuer: ISSUER, audience: AUDIENCE, algorithms: [ALGORITHM], typ: RUN_TOKEN_TYPE, requiredClaims: ['exp'] };
   try {
     return (await jwtVerify(token, key, checks)).payload;
   } catch (error) {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Duration } from '../../../core/domain/run/duration.ts';
 import { requestId } from '../../requests/idempotency-key.ts';
+import { requireRaise } from '../../auth/access/raise.ts';
 import { requireStart } from '../../auth/access/reach.ts';
 import { defineRoute, type Route } from '../../routing/route.ts';
 import {
@@ -93,15 +94,17 @@ const raise = defineRoute(
     path: '/v1/runs/{runId}/limits',
     id: 'raiseLimits',
     summary: 'Raise limits of a run',
+    description: 'A run that asks a person at its limits (`onLimit: "ask"`) needs the scope `approvals:decide` as well.',
     body: raiseBody,
     idempotencyKey: ID_KEY,
     responses: ok(raiseReceipt, 'The limits that hold now.'),
     problems: [...REQUEST_PROBLEMS, 'invalid_input', 'budget_exceeded'],
   },
-  async ({ params, body: { limits, id }, caller, client, idempotencyKey }) => ({
-    status: 200,
-    body: await client.handle(params.runId).raise(limits, { by: caller.id, ...requestId(id, idempotencyKey) }),
-  }),
+  async ({ params, body: { limits, id }, caller, client, idempotencyKey }) => {
+    const run = client.handle(params.runId);
+    await requireRaise(caller, { runId: run.runId, status: () => run.status() });
+    return { status: 200, body: await run.raise(limits, { by: caller.id, ...requestId(id, idempotencyKey) }) };
+  },
 );
 
 const setPermissions = defineRoute(

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { errorCode, LonghaulError } from '../../../core/domain/errors/error.ts';
 import type { SessionOptions } from '../../../client/sessions/session-options.ts';
+import { requireOwnId } from '../../requests/derived-id.ts';
 import { requestDigest, runIdOfKey } from '../../requests/idempotency-key.ts';
 import { requireStart } from '../../auth/access/reach.ts';
 import { defineRoute, type Reply } from '../../routing/route.ts';
@@ -29,8 +30,11 @@ export const openSessionRoute = defineRoute(
   async ({ body, caller, client, idempotencyKey, settings }): Promise<Reply> => {
     requireStart(caller, body.agent);
     requireOwnFields(caller, body);
+    requireOwnId(body.id, '#/id');
     const { agent, id: given, memo, searchAttributes, ...rest } = body;
-    const id = given ?? (idempotencyKey === undefined ? `${agent}-${randomUUID()}` : runIdOfKey(caller.principal, idempotencyKey));
+    const id =
+      given ??
+      (idempotencyKey === undefined ? `${agent}-${randomUUID()}` : runIdOfKey(caller.principal, idempotencyKey, body.principal?.tenant));
     const digest = idempotencyKey === undefined ? undefined : requestDigest(ID, idempotencyKey, body);
     const options = { ...rest, id, ...memoWith(memo, digest), ...searchAttributePairs(searchAttributes) } as SessionOptions;
     const known = settings.agents.find(({ name }) => name === agent) ?? agent;

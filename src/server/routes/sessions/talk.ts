@@ -3,6 +3,7 @@ import { answeringTurn } from '../../../client/sessions/answering-turn.ts';
 import type { LonghaulClient } from '../../../client/longhaul-client.ts';
 import type { SessionHandle } from '../../../client/sessions/session-handle.ts';
 import type { MessageReceipt } from '../../../core/protocol.ts';
+import { isDerivedId } from '../../requests/derived-id.ts';
 import { waitMs, waitParameter, withinWait } from '../../requests/bounded-wait.ts';
 import { requestId } from '../../requests/idempotency-key.ts';
 import { requireStart } from '../../auth/access/reach.ts';
@@ -123,8 +124,9 @@ async function sendMessage({
 }: MessageRequest): Promise<MessageReceipt> {
   const { content, id, agent, ...mode } = body;
   const options = { ...mode, ...requestId(id, idempotencyKey) };
-  if (agent === undefined) return client.handle(sessionId).send(content, options);
-  requireStart(caller, agent);
+  if (agent !== undefined) requireStart(caller, agent);
+  // A message of a caller starts no session under an id that only the service makes.
+  if (agent === undefined || isDerivedId(sessionId)) return client.handle(sessionId).send(content, options);
   return sessionToStart(client, settings.agents.find(({ name }) => name === agent) ?? agent, sessionId).send(content, options);
 }
 

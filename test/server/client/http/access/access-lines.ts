@@ -1,4 +1,4 @@
-import { type AccessLine, FORBIDDEN, NOTHING, TAKEN, type Victim } from './access-line.ts';
+import { type AccessLine, type Expected, FORBIDDEN, NOTHING, TAKEN, type Victim } from './access-line.ts';
 
 /** A list shows nothing of others, and is not asked for those of another principal. */
 const LIST: readonly AccessLine[] = [
@@ -13,6 +13,9 @@ const LIST: readonly AccessLine[] = [
 /** A request whose path alone names the run. */
 const PLAIN: readonly AccessLine[] = [{}];
 
+/** The refusal of an id that only the service makes. */
+const RESERVED: Expected = { status: 422, code: 'invalid_request' };
+
 /** Returns the lines of a start: each names something of the principal in another way. */
 function startsOf(what: object): AccessLine[] {
   const agents = FORBIDDEN;
@@ -25,6 +28,13 @@ function startsOf(what: object): AccessLine[] {
   });
   return [
     ...['fail', 'return', 'restartFailed'].map(onTaken),
+    {
+      as: 'with the id of its chat',
+      body: ({ chatRunId }) => ({ ...what, runId: chatRunId, ifExists: 'return' }),
+      foreign: RESERVED,
+      agents,
+      rightful: RESERVED,
+    },
     {
       as: 'for it',
       body: ({ tenant, user }) => ({ ...what, principal: { tenant, user } }),
