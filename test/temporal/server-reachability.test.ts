@@ -114,7 +114,7 @@ test.each([
 });
 
 describe('an impossible id', () => {
-  test.each(['', '  ', 7, null])('%j is refused before anything is sent', async (id) => {
+  test.each(['', '  ', 7, null, 'a\ud83d'])('%j is refused before anything is sent', async (id) => {
     const client = clientOf(14, 'asked');
     const runId = id as string;
     const works = [async () => client.handle(runId), () => client.start('clerk', { input: 'Hello', runId }), () => runTimes(client, runId)];

@@ -63,7 +63,7 @@ export async function startWorkflow(
   settings: ClientSettings = {},
 ): Promise<string> {
   const ifExists = checkIfExists(options.ifExists);
-  const runId = options.runId === undefined ? `${name}-${randomUUID()}` : checkRunId(options.runId);
+  const runId = checkRunId(options.runId === undefined ? `${name}-${randomUUID()}` : options.runId);
   const workflow: WorkflowStartOptions<RunWorkflow> = {
     ...workflowOptions(input, { ...options, summary }, settings.taskQueue),
     workflowId: runId,

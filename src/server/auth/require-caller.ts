@@ -1,5 +1,6 @@
 import { errorCode, LonghaulError } from '../../core/domain/errors/error.ts';
 import { checkJson, problemsText } from '../../core/json-schema/check-json-schema.ts';
+import { isWellFormed } from '../../core/domain/run/principal.ts';
 import { PRINCIPAL_SCHEMA } from '../../core/wire-schemas/principal-schema.ts';
 import { missingCredentials, wrongCredentials } from './access/access-error.ts';
 import { isScope } from './access/scopes.ts';
@@ -52,5 +53,6 @@ function principalProblem(principal: Caller['principal']): string | undefined {
   if (principal === undefined) return undefined;
   const problems = checkJson(PRINCIPAL_SCHEMA, principal);
   if (problems.length > 0) return `"principal": ${problemsText(problems)}`;
+  if (!isWellFormed(principal)) return '"principal" has half of a surrogate pair in a name';
   return principal.tenant === undefined && principal.user === undefined ? '"principal" has no tenant and no user' : undefined;
 }

@@ -3,13 +3,13 @@ import { MAX_RUN_TOKEN_MINUTES, RUN_TOKEN_SCOPES } from '../auth/run-tokens/run-
 import { RequestError } from '../problems/request-error.ts';
 import { defineRoute } from '../routing/route.ts';
 import { component } from '../schemas/component.ts';
-import { timestamp } from '../schemas/json.ts';
+import { nameText, timestamp } from '../schemas/json.ts';
 import { READ_PROBLEMS } from './route-parts.ts';
 
 const tokenBody = component(
   'TokenRequest',
   z.strictObject({
-    runId: z.string().min(1),
+    runId: nameText,
     minutes: z.number().gt(0).lte(MAX_RUN_TOKEN_MINUTES).exactOptional().describe('The life of the token. Default 15.'),
     scopes: z.array(z.enum(RUN_TOKEN_SCOPES)).min(1).exactOptional().describe('Default: `runs:read`.'),
   }),

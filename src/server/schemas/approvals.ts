@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { component } from './component.ts';
-import { ignoredBy, jsonObject, jsonValue, requestIdText, timestamp, version } from './json.ts';
+import { ignoredBy, jsonObject, jsonValue, nameText, requestIdText, timestamp, version } from './json.ts';
 import { nextCursor, runStatus } from './run-views.ts';
 
 /** A pending approval. */
@@ -59,8 +59,8 @@ export const runApprovals = component(
 export const approvalsPage = component('ApprovalsPage', z.object({ approvals: z.array(approval), next: nextCursor }));
 
 const about = {
-  digest: z.string().min(1).describe('The digest of the approval as it was listed: another call is not decided.'),
-  runId: z.string().exactOptional().describe('The run that waits, as it was listed. Default: this run, or one below it.'),
+  digest: nameText.describe('The digest of the approval as it was listed: another call is not decided.'),
+  runId: nameText.exactOptional().describe('The run that waits, as it was listed. Default: this run, or one below it.'),
   id: requestIdText.exactOptional(),
   by: ignoredBy.exactOptional(),
 };

@@ -31,6 +31,12 @@ export const duration = component(
     .describe('A time span: milliseconds, or a text such as `500ms`, `30s`, `5m`, `1.5h`, `2d`.'),
 );
 
+/** A name or an id. Half of a surrogate pair cannot be recorded: it would become another name. */
+export const nameText = z
+  .string()
+  .min(1)
+  .refine((text) => text.isWellFormed(), 'has half of a surrogate pair');
+
 /** A point in time, as ISO 8601 has it. */
 export const timestamp = z.string().describe('ISO 8601.');
 
@@ -41,11 +47,7 @@ export const timestampOrNull = z.string().nullable().describe('ISO 8601.');
 export const version = z.literal(1);
 
 /** The id of a message, a decision or a similar request, which the run accepts once. */
-export const requestIdText = z
-  .string()
-  .min(1)
-  .max(64)
-  .describe('An id of your own: the same id is accepted once. Default: the `Idempotency-Key`.');
+export const requestIdText = nameText.max(64).describe('An id of your own: the same id is accepted once. Default: the `Idempotency-Key`.');
 
 /** A member that older callers send, and that the service does not read. */
 export const ignoredBy = z.string().describe('Ignored: the service names the caller that it has verified.');

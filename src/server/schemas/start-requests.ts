@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ProgramDocument } from '../../core/domain/program/document.ts';
 import { component } from './component.ts';
 import { contentItem, inputContent, savedContext } from './content.ts';
-import { duration, jsonObject } from './json.ts';
+import { duration, jsonObject, nameText } from './json.ts';
 
 /** The name of a model. */
 const modelName = z
@@ -47,7 +47,7 @@ export const limitOptions = component(
 const principal = component(
   'Principal',
   z
-    .strictObject({ tenant: z.string().exactOptional(), user: z.string().exactOptional(), claims: jsonObject.exactOptional() })
+    .strictObject({ tenant: nameText.exactOptional(), user: nameText.exactOptional(), claims: jsonObject.exactOptional() })
     .describe('Whom the run acts for. Only a caller that acts for no principal itself may name one.'),
 );
 
@@ -66,21 +66,16 @@ const searchAttributes = z
 const common = {
   deps: jsonObject.exactOptional(),
   principal: principal.exactOptional(),
-  tags: z.array(z.string()).exactOptional().describe('Up to 20 words by which the run is found.'),
+  tags: z.array(nameText).exactOptional().describe('Up to 20 words by which the run is found.'),
   memo: jsonObject.exactOptional().describe('Data that is shown with the run.'),
-  taskQueue: z.string().min(1).exactOptional().describe('Needs the scope `admin`.'),
+  taskQueue: nameText.exactOptional().describe('Needs the scope `admin`.'),
   searchAttributes: searchAttributes.exactOptional(),
   priority: z.int().min(1).exactOptional().describe('Needs the scope `admin`.'),
-  fairnessKey: z.string().exactOptional().describe('Needs the scope `admin`.'),
+  fairnessKey: nameText.exactOptional().describe('Needs the scope `admin`.'),
 };
 
 const identified = {
-  runId: z
-    .string()
-    .min(1)
-    .max(1_000)
-    .exactOptional()
-    .describe('Identifies the run. Default: it follows from the `Idempotency-Key`, or is made.'),
+  runId: nameText.max(1_000).exactOptional().describe('Identifies the run. Default: it follows from the `Idempotency-Key`, or is made.'),
   ifExists: z.enum(['fail', 'return', 'restartFailed']).exactOptional().describe('The action if the run id is taken. Default `fail`.'),
 };
 
@@ -88,11 +83,11 @@ const identified = {
 export const startRunBody = component(
   'StartRun',
   z.strictObject({
-    agent: z.string().min(1).describe('The name of the agent.'),
+    agent: nameText.describe('The name of the agent.'),
     input: inputContent.exactOptional(),
     messages: z.array(contentItem).exactOptional().describe('The conversation before `input`.'),
     saved: savedContext.exactOptional().describe('Instead of `messages`: a saved context.'),
-    previousRunId: z.string().exactOptional().describe('Instead of `messages`: a run that has ended, whose conversation goes on.'),
+    previousRunId: nameText.exactOptional().describe('Instead of `messages`: a run that has ended, whose conversation goes on.'),
     limits: limitOptions.exactOptional(),
     deadline: duration.exactOptional(),
     model: modelName.exactOptional(),
@@ -103,21 +98,19 @@ export const startRunBody = component(
 );
 
 /** A program as a document. The client checks it, and lists all of its problems. */
-const programDocument = z
-  .looseObject({ version: z.literal(1), name: z.string().min(1) })
-  .transform((value: object) => value as ProgramDocument);
+const programDocument = z.looseObject({ version: z.literal(1), name: nameText }).transform((value: object) => value as ProgramDocument);
 
 /** The body of a start of a program. */
 export const startProgramBody = component(
   'StartProgram',
   z.strictObject({
     program: z
-      .union([z.string().min(1), programDocument])
+      .union([nameText, programDocument])
       .describe('The name of a program of the worker; or a document, which needs the scope `admin`.'),
     input: jsonObject.exactOptional(),
     limits: limitOptions.exactOptional(),
     deadline: duration.exactOptional(),
-    resume: z.strictObject({ run: z.string(), from: z.string().exactOptional() }).exactOptional(),
+    resume: z.strictObject({ run: nameText, from: nameText.exactOptional() }).exactOptional(),
     ...identified,
     ...common,
   }),
@@ -140,13 +133,8 @@ export const sessionLimits = component(
 export const openSessionBody = component(
   'OpenSession',
   z.strictObject({
-    agent: z.string().min(1).describe('The name of the agent.'),
-    id: z
-      .string()
-      .min(1)
-      .max(1_000)
-      .exactOptional()
-      .describe('Identifies the session. Default: it follows from the `Idempotency-Key`, or is made.'),
+    agent: nameText.describe('The name of the agent.'),
+    id: nameText.max(1_000).exactOptional().describe('Identifies the session. Default: it follows from the `Idempotency-Key`, or is made.'),
     title: z.string().exactOptional(),
     generateTitle: z.boolean().exactOptional(),
     limits: sessionLimits.exactOptional(),

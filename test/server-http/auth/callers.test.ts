@@ -55,6 +55,7 @@ describe('the caller of a request', () => {
       { ...ADA, principal: {} },
       { ...ADA, principal: { tenant: 7 } },
       { ...ADA, principal: { user: 'u'.repeat(201) } },
+      { ...ADA, principal: { user: 'ada\ud83d' } },
     ];
     for (const caller of callers) expect(errorCode(await refusalOf(() => caller as unknown as Caller))).toBe('internal');
   });

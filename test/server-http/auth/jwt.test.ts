@@ -50,6 +50,7 @@ describe('a JSON Web Token', () => {
     ['with an empty subject', { sub: '' }],
     ['with a subject that no principal can have', { sub: 'u'.repeat(201) }],
     ['with a tenant that is no text', { tenant: ['acme'] }],
+    ['with half of a surrogate pair in its tenant', { tenant: 'acme\ud83d' }],
     ['with scopes that are no text', { scope: ['admin'] }],
     ['with agents that are no list', { agents: 'clerk' }],
     ['about a log-out', {}, { typ: 'logout+jwt' }],
@@ -73,9 +74,12 @@ describe('a JSON Web Token', () => {
     for (const text of ['', 'a.b.c', 'lh_a_b', `${token}.x`, 'x'.repeat(20_000)]) expect(await callerOf(text)).toBeUndefined();
   });
 
-  it('may be late by a little', async () => {
-    expect(await callerOf(await issuer.token({ exp: inSeconds(-3) }))).toBeDefined();
-    expect(await callerOf(await issuer.token({ exp: inSeconds(-3) }), { clockTolerance: 0 })).toBeUndefined();
+  it('may begin a little later, and ends exactly', async () => {
+    expect(await callerOf(await issuer.token({ nbf: inSeconds(3) }))).toBeDefined();
+    expect(await callerOf(await issuer.token({ nbf: inSeconds(3) }), { clockTolerance: 0 })).toBeUndefined();
+    for (const clockTolerance of [0, 5, 60]) {
+      expect(await callerOf(await issuer.token({ exp: inSeconds(0) }), { clockTolerance })).toBeUndefined();
+    }
   });
 
   it('without the name of its key is verified by each key that fits', async () => {

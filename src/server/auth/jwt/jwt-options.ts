@@ -45,7 +45,7 @@ export interface JwtOptions {
   keys?: JSONWebKeySet;
   /** The allowed algorithms. Default: all of `JWT_ALGORITHMS`. */
   algorithms?: readonly JwtAlgorithm[];
-  /** The seconds by which the clocks of the issuer and the server may differ: 0 to 60. Default 5. */
+  /** The seconds by which the claim `nbf` may be ahead of the clock of the server: 0 to 60. Default 5. The end, `exp`, is exact. */
   clockTolerance?: number;
   /**
    * Returns the rights that the verified claims of a token stand for; undefined refuses it. Default: the claim `sub` is the user, `tenant`,

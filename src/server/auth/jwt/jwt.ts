@@ -1,5 +1,6 @@
 import { decodeJwt, decodeProtectedHeader, errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey, type JWTVerifyOptions } from 'jose';
 import { checkJson } from '../../../core/json-schema/check-json-schema.ts';
+import { isWellFormed, type Principal } from '../../../core/domain/run/principal.ts';
 import { PRINCIPAL_SCHEMA } from '../../../core/wire-schemas/principal-schema.ts';
 import { bearerCredentials } from '../bearer-credentials.ts';
 import type { Authenticate, Caller } from '../caller.ts';
@@ -74,12 +75,18 @@ async function claimsByAnyKey(
   return undefined;
 }
 
+/** False for names that no user of this service has: a subject may be longer. */
+function isPrincipal(principal: Principal): boolean {
+  return checkJson(PRINCIPAL_SCHEMA, principal).length === 0 && isWellFormed(principal);
+}
+
 function callerOf({ sub, exp }: JWTPayload, rights: ReturnType<NonNullable<JwtOptions['rights']>>): Caller | undefined {
   const id = rights?.id ?? sub;
   if (rights === undefined || id === undefined || exp === undefined) return undefined;
-  // A subject that is longer than a principal can have is of no user of this service.
-  if (rights.principal !== undefined && checkJson(PRINCIPAL_SCHEMA, rights.principal).length > 0) return undefined;
+  // The tolerance is for the beginning of a token: its end is that of streams, too.
+  if (exp * 1000 <= Date.now()) return undefined;
   const { principal, scopes, agents } = rights;
+  if (principal !== undefined && !isPrincipal(principal)) return undefined;
   return {
     id,
     scopes,

@@ -2,11 +2,12 @@ import { z } from 'zod';
 import type { ContentPart } from '../../../core/domain/content/content.ts';
 import { RequestError } from '../../problems/request-error.ts';
 import { component } from '../../schemas/component.ts';
+import { nameText } from '../../schemas/json.ts';
 
 /** The id of a chat, as the client chose it. */
-export const chatIdText = z.string().min(1).max(200);
+export const chatIdText = nameText.max(200);
 
-const posted = z.looseObject({ id: z.string().min(1), role: z.string(), parts: z.array(z.looseObject({ type: z.string() })) });
+const posted = z.looseObject({ id: nameText, role: z.string(), parts: z.array(z.looseObject({ type: z.string() })) });
 
 /** The body of a chat request, as `useChat` sends it. Members that the service does not name are those of the page. */
 export const chatBody = component(

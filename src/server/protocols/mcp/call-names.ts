@@ -48,7 +48,7 @@ export function runIdOfCall(principal: Principal | undefined, name: string): str
 /** Returns the key that a caller gave; undefined for none. Throws `invalid_request` for one that is no text of 1 to 255 characters. */
 function keyOf(meta: Meta): string | undefined {
   const key = meta?.[META.idempotencyKey];
-  if (key === undefined || (typeof key === 'string' && key !== '' && key.length <= LONGEST_KEY)) return key;
+  if (key === undefined || (typeof key === 'string' && key !== '' && key.length <= LONGEST_KEY && key.isWellFormed())) return key;
   throw new RequestError(
     'invalid_request',
     `"${META.idempotencyKey}" of "_meta" is no text of 1 to ${LONGEST_KEY} characters: write such a key`,

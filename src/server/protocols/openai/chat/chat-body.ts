@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { ModelSettings } from '../../../../core/domain/agent/agent-snapshot.ts';
+import { nameText } from '../../../schemas/json.ts';
 import { chatMessage } from '../input/chat-messages.ts';
 import type { AnswerFormat } from '../parameters/answer-format.ts';
 import { parsed } from '../parameters/parsed.ts';
@@ -7,7 +8,7 @@ import { type ParameterTable, supportedParameters } from '../parameters/supporte
 import { metadata, NO_EFFECT } from '../parameters/shared-parameters.ts';
 
 const schema = z.object({
-  model: z.string().min(1),
+  model: nameText,
   messages: z.array(chatMessage).min(1),
   stream: z.boolean().default(false),
   stream_options: z.object({ include_usage: z.boolean().nullish(), include_obfuscation: z.boolean().nullish() }).default({}),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { ModelSettings } from '../../../../core/domain/agent/agent-snapshot.ts';
+import { nameText } from '../../../schemas/json.ts';
 import { responseInput } from '../input/response-input.ts';
 import type { AnswerFormat } from '../parameters/answer-format.ts';
 import { parsed } from '../parameters/parsed.ts';
@@ -8,10 +9,10 @@ import { type ParameterTable, supportedParameters } from '../parameters/supporte
 import type { RepeatedParameters } from './response-body.ts';
 
 const schema = z.object({
-  model: z.string().min(1),
+  model: nameText,
   input: responseInput.optional(),
   instructions: z.string().optional(),
-  previous_response_id: z.string().min(1).optional(),
+  previous_response_id: nameText.optional(),
   background: z.boolean().optional(),
   stream: z.boolean().default(false),
   stream_options: z.object({ include_obfuscation: z.boolean().nullish() }).default({}),

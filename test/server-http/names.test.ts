@@ -1,0 +1,74 @@
+import { describe, expect, test } from 'vitest';
+import { UsageError } from '../../src/core/domain/errors/error.ts';
+import { createHandler } from '../../src/server/index.ts';
+import { answer, clientWithRun } from './requests.ts';
+
+/** Half of the pair that is one emoji: UTF-8 has no form for it. */
+const HALF = 'a\ud83d';
+
+/** A client that must not be asked for anything. */
+const untouched = new Proxy(clientWithRun({}), {
+  get: (target, name) => {
+    if (name === 'as' || name === 'temporal') return Reflect.get(target, name) as unknown;
+    throw new Error(`the client was asked for "${String(name)}"`);
+  },
+});
+
+const start = { agent: 'clerk', input: 'Q' };
+const part = { type: 'text', text: 'Hi' };
+const message = { id: 'm', role: 'user', parts: [part] };
+
+describe('a request with half of a surrogate pair in a name is refused before it has an effect', () => {
+  test.each<[string, string, object]>([
+    ['POST', '/v1/runs', { ...start, runId: HALF }],
+    ['POST', '/v1/runs', { ...start, agent: HALF }],
+    ['POST', '/v1/runs', { ...start, previousRunId: HALF }],
+    ['POST', '/v1/runs', { ...start, principal: { tenant: HALF } }],
+    ['POST', '/v1/runs', { ...start, principal: { user: HALF } }],
+    ['POST', '/v1/runs', { ...start, tags: [HALF] }],
+    ['POST', '/v1/programs', { program: HALF }],
+    ['POST', '/v1/programs', { program: 'note', resume: { run: HALF } }],
+    ['POST', '/v1/sessions', { agent: 'clerk', id: HALF }],
+    ['POST', '/v1/sessions/s/messages', { content: 'Hi', id: HALF }],
+    ['POST', '/v1/sessions/s/messages', { content: 'Hi', agent: HALF }],
+    ['POST', '/v1/runs/r/messages', { content: 'Hi', id: HALF }],
+    ['POST', '/v1/runs/r/approvals/c', { type: 'approve', digest: 'd', id: HALF }],
+    ['POST', '/v1/runs/r/approvals/c', { type: 'approve', digest: 'd', runId: HALF }],
+    ['POST', '/v1/tokens', { runId: HALF }],
+    ['POST', '/v1/agents/clerk/chat', { id: HALF, messages: [message] }],
+    ['POST', '/v1/agents/clerk/chat', { id: 'c', messages: [{ ...message, id: HALF }] }],
+  ])('%s %s %o', async (method, path, body) => {
+    expect(await answer(createHandler(untouched), method, path, { body })).toMatchObject({
+      status: 422,
+      body: { code: 'invalid_request' },
+    });
+  });
+
+  test.each<[string, object]>([
+    ['/v1/responses', { model: HALF, input: 'Q' }],
+    ['/v1/responses', { model: 'clerk', input: 'Q', previous_response_id: HALF }],
+    ['/v1/chat/completions', { model: HALF, messages: [{ role: 'user', content: 'Q' }] }],
+  ])('POST %s %o', async (path, body) => {
+    const { status, body: refusal } = await answer<{ error: { code: string } }>(createHandler(untouched), 'POST', path, { body });
+    expect([status, refusal.error.code]).toEqual([400, 'invalid_value']);
+  });
+});
+
+test('an id in a path that is no UTF-8 reaches the client as a text of whole characters', async () => {
+  const ids: string[] = [];
+  const handle = (runId: string): object => ({ runId, status: async () => ids.push(runId) });
+  const handler = createHandler(clientWithRun({}, { handle }));
+  for (const id of ['%ED%A0%BD', '%FF', '%', 'a%00b']) await answer(handler, 'GET', `/v1/runs/${id}`);
+  expect(ids).toHaveLength(4);
+  expect(ids.filter((id) => !id.isWellFormed())).toEqual([]);
+});
+
+test('credentials of another tenant than the service acts for are refused', async () => {
+  const as = (): never => {
+    throw new UsageError('the client acts for a principal already');
+  };
+  const client = clientWithRun({ status: async () => ({}) }, { as });
+  const caller = { id: 'c', scopes: ['admin'], principal: { tenant: 'umbrella' } } as const;
+  const handler = createHandler(client, { authenticate: () => caller });
+  expect(await answer(handler, 'GET', '/v1/runs/r')).toMatchObject({ status: 403, body: { code: 'forbidden' } });
+});
