@@ -1,20 +1,19 @@
 import { connectTo } from '../../../client/connect.ts';
 import { errorMessage } from '../../../core/domain/errors/error.ts';
 import type { Handler } from '../../../server/index.ts';
-import { type HttpServer, listen } from '../../../server/node/listen.ts';
+import type { HttpServer } from '../../../server/node/listen.ts';
 import { resolveServer } from '../../../temporal/server-address.ts';
-import { sleep } from '../../../temporal/waiting.ts';
 import { chosenCodec } from '../../program/codec-choice.ts';
 import type { CommandIo, ServerFlags } from '../../program/command.ts';
 import type { ServerLocation } from '../../with-client.ts';
 import type { AgentsModule } from '../agents-module.ts';
 import { serviceClientOptions, serviceHandler } from './agents-over-http.ts';
+import { isPortTaken, listenOnceFree } from './listen-once-free.ts';
 
 const HOST = '127.0.0.1';
 
 /** The time for which a worker waits for its port: the worker before it may take a moment to leave it. */
 const PORT_WITHIN_MS = 10_000;
-const PORT_PAUSE_MS = 50;
 
 /** The HTTP service in the process of a session's worker. */
 export interface DevHttp {
@@ -46,45 +45,27 @@ export async function serveDevHttp(io: CommandIo, { flags, location, agentsModul
   const client = await connectTo(server, options);
   const closing = new AbortController();
   const handler = serviceHandler(client, io, { agentsModule, closing: closing.signal });
-  const listening = listenOnceFree(io, handler, { port: flags.httpPort, signal: closing.signal });
+  const opened = listening(io, handler, flags.httpPort, closing.signal);
   let closed: Promise<void> | undefined;
   const close = (): Promise<void> => {
     closing.abort();
-    closed ??= listening.then((http) => http?.close(graceMs)).then(() => client.close());
+    closed ??= opened.then((http) => http?.close(graceMs)).then(() => client.close());
     return closed;
   };
   if (signal.aborted) closing.abort();
   else signal.addEventListener('abort', () => void close(), { once: true });
-  return { url: listening.then((http) => http?.url), close };
+  return { url: opened.then((http) => http?.url), close };
 }
 
-/** Listens once the port is free, or tells the user that it is not. */
-async function listenOnceFree(
-  { output }: CommandIo,
-  handler: Handler,
-  { port, signal }: { port: number; signal: AbortSignal },
-): Promise<HttpServer | undefined> {
-  const deadline = performance.now() + PORT_WITHIN_MS;
-  while (!signal.aborted) {
-    try {
-      return await listen(handler, { host: HOST, port });
-    } catch (error) {
-      if (!isTaken(error) || performance.now() > deadline) {
-        output.note(`This worker answers no HTTP requests: ${problemOf(error, port)}`);
-        return undefined;
-      }
-    }
-    await sleep(PORT_PAUSE_MS);
+/** Listens once the worker before has left the port, or tells the user that it does not. */
+async function listening({ output }: CommandIo, handler: Handler, port: number, signal: AbortSignal): Promise<HttpServer | undefined> {
+  try {
+    return await listenOnceFree(handler, { host: HOST, port, signal, withinMs: PORT_WITHIN_MS });
+  } catch (error) {
+    const problem = isPortTaken(error)
+      ? `port "${port}" is still taken, by the worker before or by another program. End that program, or choose another --http-port`
+      : errorMessage(error);
+    output.note(`This worker answers no HTTP requests: ${problem}`);
+    return undefined;
   }
-  return undefined;
-}
-
-function problemOf(error: unknown, port: number): string {
-  if (!isTaken(error)) return errorMessage(error);
-  return `port "${port}" is still taken, by the worker before or by another program. End that program, or choose another --http-port`;
-}
-
-function isTaken(error: unknown): boolean {
-  const cause = error instanceof Error ? error.cause : undefined;
-  return cause instanceof Error && 'code' in cause && cause.code === 'EADDRINUSE';
 }
