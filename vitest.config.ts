@@ -30,6 +30,7 @@ const MATRICES = {
     'test/server/archive/forgotten-history.test.ts',
     'test/server/cancel/cancel-matrix.test.ts',
     'test/server/cli/cli-processes.test.ts',
+    'test/server/cli/dev-http.test.ts',
     'test/server/cli/dev-watch.test.ts',
     'test/server/client/chain.test.ts',
     'test/server/client/closing.test.ts',

@@ -5,7 +5,7 @@ import { nonEmpty, requireKnown } from '../define/options/option-checks.ts';
 import { LonghaulError, errorMessage } from '../core/domain/errors/error.ts';
 import { CLIENT_OPTIONS, type LonghaulClientOptions } from './client-options.ts';
 import { LonghaulClient } from './longhaul-client.ts';
-import { resolveServer, type ServerAddress } from '../temporal/server-address.ts';
+import { resolveServer, type ServerAddress, type ServerConnectOptions } from '../temporal/server-address.ts';
 import { UPDATE_RETRY } from '../temporal/update-retry.ts';
 
 /** The options of `connect`. Options that are left out come from `TEMPORAL_*` variables and the Temporal CLI's TOML profile. */
@@ -34,8 +34,15 @@ export async function connect(options: ConnectOptions = {}): Promise<LonghaulCli
   for (const name of ['address', 'namespace'] as const) {
     if (options[name] !== undefined) nonEmpty(`connect: "${name}"`, options[name]);
   }
+  return await connectTo(resolveServer(options), options);
+}
+
+/** Connects to that server. Nothing comes from the environment and the profile. The options are checked. Throws like `connect`. */
+export async function connectTo(
+  { connection: server, namespace }: { connection: ServerConnectOptions; namespace: string },
+  options: Omit<ConnectOptions, 'address' | 'namespace'>,
+): Promise<LonghaulClient> {
   const dataConverter = withCodec(options.client?.dataConverter, options.codec);
-  const { connection: server, namespace } = resolveServer(options);
   let connection: Connection;
   try {
     connection = await Connection.connect({
@@ -51,7 +58,7 @@ export async function connect(options: ConnectOptions = {}): Promise<LonghaulCli
 }
 
 /** Returns the options of the client itself. */
-function clientOptions(options: ConnectOptions): LonghaulClientOptions {
+function clientOptions(options: Omit<ConnectOptions, 'address' | 'namespace'>): LonghaulClientOptions {
   return Object.fromEntries(Object.entries(options).filter(([name]) => Object.hasOwn(CLIENT_OPTIONS, name)));
 }
 

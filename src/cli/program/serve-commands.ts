@@ -19,7 +19,8 @@ export function addServeCommands(program: Command, run: RunCommand): void {
   addLogFlags(program.command('dev'))
     .summary('run a local Temporal server and a worker')
     .description(
-      'Finds or provides a local Temporal server, starts it with its UI, and starts a worker with your agents and programs.\n' +
+      'Finds or provides a local Temporal server, starts it with its UI, and starts a worker with your agents and programs,\n' +
+        'which also answers HTTP requests about their runs (docs/http.md), on this machine alone.\n' +
         'Ctrl-C drains the worker, then ends the server; a second Ctrl-C ends both at once.',
     )
     .option('-a, --agents <module>', 'the module of your agents; without it only the server runs')
@@ -28,6 +29,8 @@ export function addServeCommands(program: Command, run: RunCommand): void {
     .option('--port <port>', "the server's port (default: 7233, or a free one if that is taken)", port)
     .option('--ui-port <port>', 'the port of the Temporal UI (default: 8233, or a free one)', port)
     .option('--db <file>', 'keep runs in this file (default: in memory, gone with the server)')
+    .option('--http-port <port>', 'the port of the HTTP service of the worker (default: 8787, or a free one)', port)
+    .option('--no-http', 'no HTTP service')
     .option('--grace <seconds>', 'how long calls in flight may go on after Ctrl-C (default: 10)', seconds)
     .addHelpText('after', AGENTS_HELP)
     .action(async (_options: unknown, command: Command) => {

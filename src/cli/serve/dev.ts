@@ -2,17 +2,15 @@ import { type DevServer, startDevServer } from '../../dev-server/index.ts';
 import { freePorts } from '../../dev-server/free-port.ts';
 import { UsageError } from '../../core/domain/errors/error.ts';
 import { DEFAULT_TASK_QUEUE, SEARCH_ATTRIBUTE_TYPES } from '../../core/protocol.ts';
-import { KEYS_VARIABLE } from '../../codec/environment-keys.ts';
 import { loadAgentsModule } from './agents-module.ts';
 import { chosenCodec } from '../program/codec-choice.ts';
 import { USUAL_CODEC_PORT } from './codec-server.ts';
 import type { CommandIo, ServerFlags } from '../program/command.ts';
+import { announceSession, type Session } from './dev-announcement.ts';
 import { type DevCodecServer, startDevCodecServer } from './dev-codec.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { type DevWorkerReady, serveDevWorker } from './dev-worker.ts';
 import { flaggedLog, type LogFlags } from '../program/log-flags.ts';
-import { findUi } from '../render/ui-link.ts';
-import { resolveServerLocation } from '../with-client.ts';
 import { workflowsFile } from './workflows-file.ts';
 
 /** The options of `longhaul dev`. */
@@ -27,11 +25,17 @@ export interface DevFlags extends ServerFlags, LogFlags {
   watch?: boolean;
   /** The time that running calls may take to end at shutdown, in milliseconds. */
   grace?: number;
+  /** The port of the HTTP service. */
+  httpPort?: number;
+  /** False: the worker answers no HTTP requests. */
+  http?: boolean;
 }
 
 /** The port that clients use by default, and the usual port of the Temporal UI. */
 const USUAL_PORT = 7233;
 const USUAL_UI_PORT = 8233;
+/** The port of the HTTP service, that of `longhaul serve`. */
+const USUAL_HTTP_PORT = 8787;
 
 /** Runs a local server, and a worker if there are agents, until Ctrl-C; then drains the worker and ends the server. */
 export async function dev(io: CommandIo, flags: DevFlags): Promise<number> {
@@ -41,6 +45,7 @@ export async function dev(io: CommandIo, flags: DevFlags): Promise<number> {
   // Problems of the module are reported before a server is started. A session with --watch waits until the user fixes
   // them.
   if (agents !== undefined && !flags.watch) await loadAgentsModule(agents);
+  if (flags.httpPort !== undefined) await freePorts([flags.httpPort]);
   const codec = chosenCodec(flags, io.terminal.env);
   const codecServer = await startDevCodecServer(codec, () => usualPort(USUAL_CODEC_PORT, dimNotes(io)), dimNotes(io));
   try {
@@ -48,7 +53,7 @@ export async function dev(io: CommandIo, flags: DevFlags): Promise<number> {
     try {
       const session: Session = { server, codecServer };
       if (agents !== undefined) return await work(io, { ...session, flags: { ...flags, agents } });
-      await announce(io, { ...session, taskQueue: flags.taskQueue ?? DEFAULT_TASK_QUEUE, agents: [], programs: [] });
+      await announceSession(io, { ...session, taskQueue: flags.taskQueue ?? DEFAULT_TASK_QUEUE, agents: [], programs: [] });
       await untilAborted(io.terminal.signal);
       return EXIT_CODES.ok.code;
     } finally {
@@ -59,17 +64,14 @@ export async function dev(io: CommandIo, flags: DevFlags): Promise<number> {
   }
 }
 
-function checkWorkerFlags({ agents, workflows, watch = false }: DevFlags): void {
+function checkWorkerFlags({ agents, workflows, watch = false, httpPort, http = true }: DevFlags): void {
   workflowsFile(workflows);
+  if (httpPort !== undefined && !http)
+    throw new UsageError('--no-http means no HTTP service, and --http-port is its port: leave one of them out');
   if (agents !== undefined) return;
-  const flag = workflows === undefined ? (watch ? '--watch' : undefined) : '--workflows';
+  const flags = { '--workflows': workflows !== undefined, '--watch': watch, '--http-port': httpPort !== undefined };
+  const [flag] = Object.entries(flags).flatMap(([name, isGiven]) => (isGiven ? [name] : []));
   if (flag !== undefined) throw new UsageError(`${flag} configures a worker, and there is no worker without agents: add --agents <module>`);
-}
-
-/** The servers that a session has started or found. */
-interface Session {
-  server: DevServer;
-  codecServer: DevCodecServer;
 }
 
 function dimNotes({ output }: CommandIo): (line: string) => void {
@@ -111,52 +113,26 @@ async function usualPort(port: number, say: (line: string) => void): Promise<num
   }
 }
 
-async function work(io: CommandIo, { flags, server, codecServer }: Session & { flags: DevFlags & { agents: string } }): Promise<number> {
+/** Chooses the port of the HTTP service. Each worker of the session listens there. */
+async function chosenHttpPort(io: CommandIo, { http = true, httpPort }: DevFlags): Promise<number | undefined> {
+  if (!http) return undefined;
+  const chosen = httpPort ?? (await usualPort(USUAL_HTTP_PORT, dimNotes(io)));
+  return chosen ?? (await freePorts([undefined]))[0];
+}
+
+async function work(
+  io: CommandIo,
+  { flags: given, server, codecServer }: Session & { flags: DevFlags & { agents: string } },
+): Promise<number> {
+  const { httpPort: _, ...rest } = given;
+  const httpPort = await chosenHttpPort(io, given);
+  const flags = { ...rest, ...(httpPort === undefined ? {} : { httpPort }) };
   const { address, namespace } = server;
   const location = { address, namespace, startedHere: server.cliPath !== undefined };
-  const ready = (worker: DevWorkerReady): Promise<void> => announce(io, { server, codecServer, ...worker });
+  const ready = (worker: DevWorkerReady): Promise<void> => announceSession(io, { server, codecServer, ...worker });
   if (!flags.watch) return serveDevWorker(io, { flags, location, ready });
   const { watchWorker } = await import('./watch-worker.ts');
   return watchWorker(io, { flags, location, ready });
-}
-
-interface Ready extends Session, DevWorkerReady {}
-
-async function announce({ terminal, output }: CommandIo, { server, codecServer, taskQueue, agents, programs }: Ready): Promise<void> {
-  const { address, namespace } = server;
-  const uiUrl = server.uiUrl ?? (await findUi(server, terminal.env));
-  codecServer.allow(uiUrl);
-  const { endpoint: codecEndpoint } = codecServer;
-  const found = { ...(uiUrl === undefined ? {} : { uiUrl }), ...(codecEndpoint === undefined ? {} : { codecEndpoint }) };
-  if (output.json) return output.printJson({ address, namespace, taskQueue, ...found, agents, programs });
-  const facts = [
-    ['Temporal', `${address} (namespace "${namespace}")`],
-    ['UI', uiUrl ?? 'unknown'],
-    ...(codecEndpoint === undefined ? [] : [['Codec', `${codecEndpoint}, for the UI and temporal --codec-endpoint`] as const]),
-    ['Task queue', taskQueue],
-    ...(agents.length === 0 && programs.length > 0
-      ? []
-      : [['Agents', agents.join(', ') || `none: start a worker with ${output.program} worker --agents <module>`] as const]),
-    ...(programs.length === 0 ? [] : [['Programs', programs.join(', ')] as const]),
-  ] as const;
-  for (const [name, value] of facts) output.print(`${output.look('dim', name.padEnd(11))} ${value}`);
-  const [agent] = agents;
-  const [program] = programs;
-  const keys = terminal.env[KEYS_VARIABLE] ? `, with the same ${KEYS_VARIABLE}` : '';
-  const commands = [
-    ...(agent === undefined ? [] : [`start ${agent} "…" --wait`]),
-    ...(program === undefined ? [] : [`run ${program} --input-json '{…}'`]),
-  ];
-  const flag = await addressFlag(address);
-  if (commands.length > 0)
-    output.print(`\nIn another terminal${keys}:\n${commands.map((command) => `  ${output.program} ${command}${flag}`).join('\n')}`);
-  output.print('\nCtrl-C ends it.');
-}
-
-/** Returns the flag that another terminal needs to find this server, if any. */
-async function addressFlag(address: string): Promise<string> {
-  const usual = (await resolveServerLocation({})).address.replace(/^localhost:/, '127.0.0.1:');
-  return usual === address.replace(/^localhost:/, '127.0.0.1:') ? '' : ` --address ${address}`;
 }
 
 async function untilAborted(signal: AbortSignal): Promise<void> {

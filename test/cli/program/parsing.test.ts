@@ -103,6 +103,8 @@ test.each([
   [['revoke', 'r'], "missing required argument 'decision'"],
   [['worker'], "required option '-a, --agents <module>' not specified"],
   [['dev', '--ui-port', '70000'], 'Write a port from 1 to 65535'],
+  [['dev', '--http-port', '8787'], '--http-port configures a worker, and there is no worker without agents'],
+  [['dev', '--http-port', '8787', '--no-http'], '--no-http means no HTTP service'],
   [['check'], "missing required argument 'file'"],
   [['check', './nowhere/program.json'], 'The program "./nowhere/program.json" cannot be read'],
   [['check', './nowhere/program.ts'], 'does not exist'],

@@ -1,19 +1,18 @@
 import { LonghaulClient } from '../../../client/longhaul-client.ts';
-import { createHandler } from '../../../server/index.ts';
 import { type HttpServer, listen } from '../../../server/node/listen.ts';
 import { type EndingService, shutDown } from '../../../server/node/shut-down.ts';
-import { memoryStreams } from '../../../streams/memory/memory-streams.ts';
 import { EXIT_CODES } from '../../exit-codes.ts';
 import { Interruption } from '../../interruption.ts';
 import { chosenCodec } from '../../program/codec-choice.ts';
 import type { CommandIo, ServerFlags } from '../../program/command.ts';
 import { flaggedLog, type LogFlags } from '../../program/log-flags.ts';
-import { actingPrincipal, type ConnectedClient, userKeyOf, withClient } from '../../with-client.ts';
+import { type ConnectedClient, withClient } from '../../with-client.ts';
 import { type AgentsModule, loadAgentsModule } from '../agents-module.ts';
 import { checkNamespace } from '../check-namespace.ts';
 import { installQuietRuntime } from '../quiet-runtime.ts';
 import { serveAgents } from '../serve-agents.ts';
 import { workflowsFile } from '../workflows-file.ts';
+import { serviceClientOptions, serviceHandler, withSink } from './agents-over-http.ts';
 import { type AuthenticationFlags, callerVerification } from './caller-verification.ts';
 
 /** The options of `longhaul serve`. */
@@ -40,7 +39,7 @@ const DEFAULT_GRACE_MS = 30_000;
 export async function serve(io: CommandIo, flags: ServeFlags): Promise<number> {
   const verification = callerVerification({ ...flags, host: flags.host ?? DEFAULT_HOST }, io.terminal.env);
   const log = flaggedLog(flags, io.terminal.env);
-  const agentsModule = flags.agents === undefined ? undefined : await loadedAgents(flags.agents);
+  const agentsModule = flags.agents === undefined ? undefined : withSink(await loadAgentsModule(flags.agents));
   await checkNamespace(io, flags);
   // Only a worker needs it.
   if (agentsModule !== undefined) await installQuietRuntime(io.output, log);
@@ -48,15 +47,13 @@ export async function serve(io: CommandIo, flags: ServeFlags): Promise<number> {
   const staying = { ...io, terminal: { ...io.terminal, signal: new AbortController().signal } };
   return withClient(staying, flags, async (connected) => {
     const [draining, closing] = [new AbortController(), new AbortController()];
-    const client = serviceClient(connected, agentsModule, io, flags);
-    const handler = createHandler(client, {
+    const client = new LonghaulClient(connected.client.temporal, serviceClientOptions(io, flags, agentsModule));
+    const handler = serviceHandler(client, io, {
+      agentsModule,
       ...verification,
       ...(flags.prefix === undefined ? {} : { prefix: flags.prefix }),
-      agents: agentsModule?.agents ?? [],
-      programs: agentsModule?.programs ?? [],
       draining: draining.signal,
       closing: closing.signal,
-      onError: (error, { id, method, path }) => io.output.note(`${method} ${path} failed (${id}): ${stackOf(error)}`),
     });
     const server = await listen(handler, { host: flags.host ?? DEFAULT_HOST, port: flags.port ?? DEFAULT_PORT });
     const served = answerUntilInterrupted(io, { server, draining, closing, flags });
@@ -72,38 +69,10 @@ export async function serve(io: CommandIo, flags: ServeFlags): Promise<number> {
   });
 }
 
-/** Loads the agents. Without a sink of their own, the worker inside shows live output to the readers of this process. */
-async function loadedAgents(path: string): Promise<AgentsModule> {
-  const loaded = await loadAgentsModule(path);
-  return { ...loaded, more: { streams: memoryStreams(), ...loaded.more } };
-}
-
 interface Service {
   server: HttpServer;
   connected: ConnectedClient;
   flags: ServeFlags;
-}
-
-/** Returns the client of the service: with the stores of the agents, so that it exports and deletes whole runs. */
-function serviceClient(
-  { client }: ConnectedClient,
-  agentsModule: AgentsModule | undefined,
-  { terminal, output }: CommandIo,
-  flags: ServeFlags,
-): LonghaulClient {
-  const { payloadStore, archive, memory, more: { streams } = {} } = agentsModule ?? {};
-  const principal = actingPrincipal(flags, terminal.env);
-  const userKey = userKeyOf(terminal.env);
-  return new LonghaulClient(client.temporal, {
-    ...(flags.taskQueue === undefined ? {} : { taskQueue: flags.taskQueue }),
-    ...(payloadStore === undefined ? {} : { payloadStore }),
-    ...(archive === undefined ? {} : { archive }),
-    ...(memory === undefined ? {} : { memory }),
-    ...(streams === undefined ? {} : { streams }),
-    ...(principal === undefined ? {} : { principal }),
-    ...(userKey === undefined ? {} : { userKey }),
-    onNotice: (line) => output.note(line),
-  });
 }
 
 /** Resolves once the terminal's signal is aborted and the requests under way are answered. */
@@ -173,8 +142,4 @@ function announce(
   output.print(`  curl -N ${url}/v1/runs/<run id>/stream`);
   output.print(`  curl ${url}/v1/openapi.json`);
   output.print('\nCtrl-C ends it.');
-}
-
-function stackOf(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
