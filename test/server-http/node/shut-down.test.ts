@@ -1,9 +1,9 @@
 import { EventSource } from 'eventsource';
 import { expect, test } from 'vitest';
-import { createHandler } from '../../src/server/index.ts';
-import { type HttpServer, listen } from '../../src/server/node/listen.ts';
-import { shutDown } from '../../src/server/node/shut-down.ts';
-import { clientWithRun } from './requests.ts';
+import { createHandler } from '../../../src/server/index.ts';
+import { type HttpServer, listen } from '../../../src/server/node/listen.ts';
+import { shutDown } from '../../../src/server/node/shut-down.ts';
+import { clientWithRun } from '../requests.ts';
 
 /** A run whose stream counts on behind its cursor, until it is left. */
 async function* counting({ cursor, signal }: { cursor?: string; signal?: AbortSignal }): AsyncGenerator<object> {

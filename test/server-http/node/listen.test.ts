@@ -1,9 +1,9 @@
 import { connect } from 'node:net';
 import { once } from 'node:events';
 import { expect, test } from 'vitest';
-import { createHandler } from '../../src/server/index.ts';
-import { listen } from '../../src/server/node/listen.ts';
-import { clientWithRun } from './requests.ts';
+import { createHandler } from '../../../src/server/index.ts';
+import { listen } from '../../../src/server/node/listen.ts';
+import { clientWithRun } from '../requests.ts';
 
 const LOCAL = { host: '127.0.0.1', port: 0 };
 

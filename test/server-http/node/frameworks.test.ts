@@ -3,8 +3,8 @@ import fastify from 'fastify';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import { createHandler, nodeListener, type NodeListener } from '../../src/server/index.ts';
-import { clientWithRun } from './requests.ts';
+import { createHandler, nodeListener, type NodeListener } from '../../../src/server/index.ts';
+import { clientWithRun } from '../requests.ts';
 
 /** A server, at its address. */
 interface Served {
