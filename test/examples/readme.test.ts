@@ -26,8 +26,8 @@ test('every piece of TypeScript in the README is a part of an example that is ex
   expect(pieces.filter((piece) => !examples.some((example) => example.includes(unindented(piece))))).toEqual([]);
 });
 
-test('the README is short: at most 280 lines', () => {
-  expect(read('README.md').split('\n').length).toBeLessThanOrEqual(280);
+test('the README is short: at most 290 lines', () => {
+  expect(read('README.md').split('\n').length).toBeLessThanOrEqual(290);
 });
 
 test('the index of the docs names every page', () => {

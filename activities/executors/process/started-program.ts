@@ -66,7 +66,7 @@ export class StartedProgram {
     }
   }
 
-  /** Kills all processes of its group, and stops to read. Returns when its pipes are closed. */
+  /** Kills all processes of its group, and stops reading. Returns when its pipes are closed. */
   async kill(): Promise<void> {
     this.hasEnded = true;
     this.hold(true);

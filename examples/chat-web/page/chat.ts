@@ -24,7 +24,7 @@ export function openChat(id: string): Chat<ChatMessage> {
   });
 }
 
-/** Stops the answer for all who follow it. The `stop` of the chat would only stop to read. */
+/** Stops the answer for all who follow it. The `stop` of the chat would only stop reading. */
 export async function stopAnswer({ id }: Chat<ChatMessage>): Promise<void> {
   await fetch(`${API}/${encodeURIComponent(id)}/stop`, { method: 'POST' });
 }

@@ -23,7 +23,7 @@ const SWEEP_MS = 50;
 /** Answers HTTP requests by a handler, on a port of this machine. Throws a UsageError for an address that cannot be used. */
 export async function listen(handler: Handler, { host, port }: ListenOptions): Promise<HttpServer> {
   const server = createAdaptorServer({ fetch: handler, overrideGlobalObjects: false });
-  if (!(server instanceof Server)) throw new TypeError('the HTTP server is none of Node');
+  if (!(server instanceof Server)) throw new TypeError('the HTTP server is not one of Node');
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause) =>
       reject(new UsageError(`The service cannot listen on "${host}:${port}": ${errorMessage(cause)}. Choose another --port`, { cause })),

@@ -23,8 +23,8 @@ const responses = {
 };
 
 const description =
-  'A client that is cut off comes back with the last id it has got, in `Last-Event-ID` or `cursor`, to any instance of the service. To ' +
-  'stop to read ends nothing.';
+  'A client that is cut off comes back with the last id it has got, in `Last-Event-ID` or `cursor`, to any instance of the service. ' +
+  'Disconnecting ends nothing.';
 
 const problems = [...READ_PROBLEMS, 'invalid_cursor', 'run_terminated', 'run_timed_out'] as const;
 

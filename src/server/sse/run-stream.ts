@@ -20,7 +20,7 @@ interface RunStreamOptions {
 
 /**
  * Returns the response with the stream of a run. The id of a message is the cursor of its item. Rejects for a run that cannot be streamed.
- * Without anything behind the cursor of the end, the response is empty (204), so that an `EventSource` stops to come back.
+ * Without anything behind the cursor of the end, the response is empty (204), so that an `EventSource` stops reconnecting.
  */
 export async function runStreamResponse(open: OpenStream, { cursor, signal, closed }: RunStreamOptions): Promise<Response> {
   if (signal.aborted) {

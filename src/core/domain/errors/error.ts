@@ -210,7 +210,7 @@ export const ERROR_CODES = {
   memory_unavailable: { retryable: true, httpStatus: 503, description: 'The memory of programs could not be read or written.' },
   // The HTTP service does not do what it was asked.
   malformed_request: { retryable: false, httpStatus: 400, description: 'The request cannot be read: it is no JSON, or no valid HTTP.' },
-  invalid_cursor: { retryable: false, httpStatus: 400, description: 'The cursor is none of the service, or that of another list.' },
+  invalid_cursor: { retryable: false, httpStatus: 400, description: 'The cursor is not one of the service, or belongs to another list.' },
   unauthenticated: { retryable: false, httpStatus: 401, description: 'The request has no credentials, or wrong or expired ones.' },
   tokens_off: { retryable: false, httpStatus: 409, description: 'The service has no secret for tokens of runs.' },
   too_many_requests: {

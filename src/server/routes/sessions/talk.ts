@@ -55,7 +55,7 @@ const ask = defineRoute(
     id: 'askSession',
     tag: 'sessions',
     summary: 'Send a message to a session, and wait for the answer',
-    description: 'A caller that stops to wait, or waits for less time than the turn takes, ends nothing: the turn goes on.',
+    description: 'A caller that stops waiting, or waits for less time than the turn takes, ends nothing: the turn goes on.',
     scope: 'runs:write',
     counts: 'starts',
     params: sessionParams,

@@ -14,7 +14,7 @@ export function answerWaitMs(headers: Headers): number {
   return Number.isFinite(seconds) && seconds > 0 ? Math.min(LONGEST_MS, Math.max(1_000, seconds * 1_000 - ON_THE_WAY_MS)) : LONGEST_MS;
 }
 
-/** Waits for the result of a run within the time of a request. Undefined if the run goes on: a caller that stops to wait ends nothing. */
+/** Waits for the result of a run within the time of a request. Undefined if the run goes on: a caller that stops waiting ends nothing. */
 export function awaitResult(
   handle: Pick<RunHandle<unknown>, 'result'>,
   { raw, signal, steps = false }: { raw: Request; signal: AbortSignal; steps?: boolean },
