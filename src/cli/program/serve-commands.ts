@@ -1,9 +1,10 @@
 import { type Command, Option } from 'commander';
-import { port, seconds } from './argument-parsers.ts';
+import { oneMore, port, seconds } from './argument-parsers.ts';
 import type { RunCommand } from './command.ts';
 import type { CodecServerFlags } from '../serve/codec-server.ts';
 import type { DevFlags } from '../serve/dev.ts';
 import { addLogFlags } from './log-flags.ts';
+import { addServiceOptions } from './service-flags.ts';
 import type { ServeFlags } from '../serve/http/serve.ts';
 import { VERSIONING_CHOICES } from './versioning-choice.ts';
 import type { WorkerFlags } from '../serve/worker.ts';
@@ -42,23 +43,27 @@ export function addServeCommands(program: Command, run: RunCommand): void {
 }
 
 function addServe(program: Command, run: RunCommand): void {
-  addLogFlags(program.command('serve'))
+  const command = addLogFlags(program.command('serve'))
     .summary('serve runs over HTTP')
     .description(
-      'Answers HTTP requests about runs, sessions, programs and approvals (docs/http.md). With --agents, a worker runs inside.\n' +
+      'Answers HTTP requests about runs, sessions, programs and approvals (docs/http.md). With --agents, a worker runs inside,\n' +
+        'unless --no-worker leaves that to others: the service then has the agents, the sink of streams and the stores of the module.\n' +
         'SIGTERM: it is not ready and goes on for the drain time; then streams are cut, which go on at another instance,\n' +
         'requests finish within the grace time, and the worker drains.',
     )
     .option('-a, --agents <module>', 'the module of your agents; without it, other workers run what is started')
+    .option('--no-worker', 'no worker inside: other ones have the agents of the module')
     .option('-w, --workflows <module>', 'the module of your own workflows, which the worker runs too')
     .option('--host <address>', 'the address to listen on (default: 127.0.0.1)')
     .option('--port <port>', 'the port to listen on (default: 8787)', port)
     .option('--keys <file>', 'the file of the API keys (default: LONGHAUL_KEYS_FILE, or ./longhaul-keys.json if there is one)')
     .option('--jwt-issuer <url>', 'the issuer of the JSON Web Tokens of callers')
     .option('--jwt-audience <text>', 'the audience of those tokens')
+    .option('--jwks-url <url>', 'the public keys of the issuer (default: where its discovery document says)')
     .option('--prefix <path>', 'the path before every route, such as /api')
     .option('--drain <seconds>', 'how long it still takes requests after SIGTERM, while it is not ready (default: 5)', seconds)
-    .option('--grace <seconds>', 'how long requests, and then calls in flight, may go on (default: 30)', seconds)
+    .option('--grace <seconds>', 'how long requests, and then calls in flight, may go on (default: 30)', seconds);
+  addServiceOptions(command)
     .addHelpText('after', AGENTS_HELP)
     .action(async (_options: unknown, command: Command) => {
       await run(async () => (await import('../serve/http/serve.ts')).serve, command.optsWithGlobals<ServeFlags>());
@@ -98,13 +103,9 @@ function addCodecServer(program: Command, run: RunCommand): void {
     )
     .option('--host <address>', 'the address to listen on; one that other machines reach needs a token (default: 127.0.0.1)')
     .option('--port <port>', 'the port to listen on (default: 8234)', port)
-    .option('--allow-origin <origin>', 'the origin of the Temporal UI, such as https://temporal.example; may be repeated', several)
+    .option('--allow-origin <origin>', 'the origin of the Temporal UI, such as https://temporal.example; may be repeated', oneMore)
     .addHelpText('after', '\nWithout --allow-origin, pages of http://localhost:8233 and http://127.0.0.1:8233 may call it.')
     .action(async (_options: unknown, command: Command) => {
       await run(async () => (await import('../serve/codec-server.ts')).codecServer, command.optsWithGlobals<CodecServerFlags>());
     });
-}
-
-function several(value: string, before: string[] = []): string[] {
-  return [...before, value];
 }

@@ -68,6 +68,10 @@ const common = {
   principal: principal.exactOptional(),
   tags: z.array(nameText).exactOptional().describe('Up to 20 words by which the run is found.'),
   memo: jsonObject.exactOptional().describe('Data that is shown with the run.'),
+  live: z
+    .boolean()
+    .exactOptional()
+    .describe('True: shows output as it is written if the workers carry it in heartbeats, which costs requests to the Temporal server.'),
   taskQueue: nameText.exactOptional().describe('Needs the scope `admin`.'),
   searchAttributes: searchAttributes.exactOptional(),
   priority: z.int().min(1).exactOptional().describe('Needs the scope `admin`.'),

@@ -1,9 +1,13 @@
 import { EventSource } from 'eventsource';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, inject, test } from 'vitest';
 import { freePorts } from '../../../src/dev-server/free-port.ts';
 import { callCli } from '../../cli/call-cli.ts';
 import { type CliProcess, startCli, untilSaid } from '../../cli/cli-process.ts';
+import { REDIS_MISSING, RedisServer } from '../../streams/redis-server.ts';
 import { Testbed, until } from '../testbed/testbed.ts';
 
 function fixture(name: string): string {
@@ -11,10 +15,10 @@ function fixture(name: string): string {
 }
 
 /** Starts `serve`, and returns the process with its address once it says that it listens. */
-async function serving(args: string[], taskQueue: string): Promise<CliProcess & { url: string }> {
+async function serving(args: string[], taskQueue: string, env: Record<string, string> = {}): Promise<CliProcess & { url: string }> {
   const where = ['--address', inject('temporalAddress'), '--namespace', inject('temporalNamespace'), '--task-queue', taskQueue];
   const [port] = await freePorts([undefined]);
-  const cli = startCli(['serve', '--port', String(port), '--json', ...args, ...where]);
+  const cli = startCli(['serve', '--port', String(port), '--json', ...args, ...where], env);
   await untilSaid(cli, () => cli.stdout().includes('\n'), 'the line that says that it listens');
   return { ...cli, url: (JSON.parse(cli.stdout()) as { url: string }).url };
 }
@@ -97,5 +101,58 @@ test('serve refuses an address that other machines reach, and a port that is tak
     expect([taken.exitCode, taken.stderr]).toEqual([2, expect.stringContaining('Choose another --port') as string]);
   } finally {
     service.child.kill('SIGKILL');
+  }
+});
+
+test.skipIf(REDIS_MISSING !== '')(
+  `serve without a worker has the agents and the sink of the module, and shows what other workers stream${REDIS_MISSING}`,
+  async () => {
+    const redis = await RedisServer.start();
+    await using testbed = await Testbed.open();
+    const env = { TEST_REDIS_URL: redis.url };
+    const agents = ['--agents', fixture('shared-sink')];
+    const service = await serving([...agents, '--no-worker', '--allow-origin', 'https://app.example'], testbed.taskQueue, env);
+    const where = ['--address', testbed.address, '--namespace', inject('temporalNamespace'), '--task-queue', testbed.taskQueue];
+    try {
+      expect(JSON.parse(service.stdout())).toMatchObject({ agents: ['poet'], callers: [] });
+      expect(service.stdout()).not.toContain('taskQueue');
+      const listed = await fetch(`${service.url}/v1/agents`, { headers: { origin: 'https://app.example' } });
+      expect([listed.headers.get('access-control-allow-origin'), await listed.json()]).toMatchObject([
+        'https://app.example',
+        { agents: [{ name: 'poet' }] },
+      ]);
+      expect(await (await fetch(`${service.url}/readyz`)).json()).toMatchObject({ checks: { streams: 'ok' } });
+      const run = await started(service.url, { agent: 'poet', input: 'A line' });
+      const stream = await fetch(`${run}/stream`);
+      const worker = startCli(['worker', ...agents, ...where], env);
+      try {
+        const items = await stream.text();
+        expect(items).toContain('event: delta');
+        expect(items).toContain('event: end');
+      } finally {
+        worker.child.kill('SIGKILL');
+      }
+      service.child.kill('SIGINT');
+      expect(await service.ended).toBe(0);
+    } finally {
+      service.child.kill('SIGKILL');
+      await redis.stop();
+    }
+  },
+);
+
+test('serve says whose requests it answers', async () => {
+  await using testbed = await Testbed.open();
+  const folder = await mkdtemp(join(tmpdir(), 'longhaul-keys-'));
+  const keys = join(folder, 'keys.json');
+  await callCli(['keys', 'create', '--file', keys, '--name', 'shop', '--scope', 'runs:read']);
+  const args = ['--keys', keys, '--jwt-issuer', 'https://id.example', '--jwt-audience', 'longhaul'];
+  const service = await serving(args, testbed.taskQueue);
+  try {
+    expect(JSON.parse(service.stdout())).toMatchObject({ callers: [`API keys in ${keys}`, 'tokens of https://id.example'] });
+    expect(await statusOf(`${service.url}/v1/agents`)).toBe(401);
+  } finally {
+    service.child.kill('SIGKILL');
+    await rm(folder, { recursive: true });
   }
 });

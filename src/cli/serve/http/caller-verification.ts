@@ -16,6 +16,8 @@ export interface AuthenticationFlags {
   keys?: string;
   jwtIssuer?: string;
   jwtAudience?: string;
+  /** The URL of the issuer's public keys. Default: its discovery document names it. */
+  jwksUrl?: string;
 }
 
 /** The way in which the service verifies its callers. Without `authenticate`, every caller is an operator. */
@@ -29,7 +31,7 @@ export interface CallerVerification {
  * UsageError for an address that other machines reach, if callers are not verified.
  */
 export function callerVerification(flags: AuthenticationFlags, env: NodeJS.ProcessEnv): CallerVerification {
-  const file = keysFile(flags.keys === undefined ? {} : { file: flags.keys }, env);
+  const file = fileOf(flags, env);
   const isNamed = flags.keys !== undefined || Boolean(env['LONGHAUL_KEYS_FILE']);
   if (isNamed && !existsSync(file)) throw new UsageError(`There is no file "${file}" with API keys: make one by "longhaul keys create"`);
   const ways = [...(existsSync(file) ? [apiKeys(fileApiKeys({ file }))] : []), ...issuerOf(flags)];
@@ -41,8 +43,18 @@ export function callerVerification(flags: AuthenticationFlags, env: NodeJS.Proce
   };
 }
 
-function issuerOf({ jwtIssuer: issuer, jwtAudience: audience }: AuthenticationFlags): Authenticate[] {
-  if (issuer === undefined && audience === undefined) return [];
+/** Returns the kinds of credentials that the service takes, in words; none if every caller is an operator. */
+export function knownCredentials(flags: Pick<AuthenticationFlags, 'keys' | 'jwtIssuer'>, env: NodeJS.ProcessEnv): string[] {
+  const file = fileOf(flags, env);
+  return [...(existsSync(file) ? [`API keys in ${file}`] : []), ...(flags.jwtIssuer === undefined ? [] : [`tokens of ${flags.jwtIssuer}`])];
+}
+
+function fileOf({ keys }: Pick<AuthenticationFlags, 'keys'>, env: NodeJS.ProcessEnv): string {
+  return keysFile(keys === undefined ? {} : { file: keys }, env);
+}
+
+function issuerOf({ jwtIssuer: issuer, jwtAudience: audience, jwksUrl }: AuthenticationFlags): Authenticate[] {
+  if (issuer === undefined && audience === undefined && jwksUrl === undefined) return [];
   if (issuer === undefined || audience === undefined) throw new UsageError('--jwt-issuer and --jwt-audience belong together: write both');
-  return [jwt({ issuer, audience })];
+  return [jwt({ issuer, audience, ...(jwksUrl === undefined ? {} : { jwksUrl }) })];
 }

@@ -12,13 +12,17 @@ import { checkNamespace } from '../check-namespace.ts';
 import { installQuietRuntime } from '../quiet-runtime.ts';
 import { serveAgents } from '../serve-agents.ts';
 import { workflowsFile } from '../workflows-file.ts';
+import { handlerOptions, type ServiceFlags } from '../../program/service-flags.ts';
 import { serviceClientOptions, serviceHandler, withSink } from './agents-over-http.ts';
+import { announce, type Announced } from './announce.ts';
 import { type AuthenticationFlags, callerVerification } from './caller-verification.ts';
 
 /** The options of `longhaul serve`. */
-export interface ServeFlags extends ServerFlags, LogFlags, Partial<AuthenticationFlags> {
-  /** The module of the agents of a worker inside. */
+export interface ServeFlags extends ServerFlags, LogFlags, ServiceFlags, Partial<AuthenticationFlags> {
+  /** The module of the agents. */
   agents?: string;
+  /** False: no worker runs inside. */
+  worker?: boolean;
   /** The module of the user's own workflows. */
   workflows?: string;
   port?: number;
@@ -39,10 +43,12 @@ const DEFAULT_GRACE_MS = 30_000;
 export async function serve(io: CommandIo, flags: ServeFlags): Promise<number> {
   const verification = callerVerification({ ...flags, host: flags.host ?? DEFAULT_HOST }, io.terminal.env);
   const log = flaggedLog(flags, io.terminal.env);
-  const agentsModule = flags.agents === undefined ? undefined : withSink(await loadAgentsModule(flags.agents));
+  const hasWorker = flags.agents !== undefined && flags.worker !== false;
+  const loaded = flags.agents === undefined ? undefined : await loadAgentsModule(flags.agents);
+  const agentsModule = loaded !== undefined && hasWorker ? withSink(loaded) : loaded;
   await checkNamespace(io, flags);
   // Only a worker needs it.
-  if (agentsModule !== undefined) await installQuietRuntime(io.output, log);
+  if (hasWorker) await installQuietRuntime(io.output, log);
   // Commands end with the terminal's signal. This one first answers the requests that it has.
   const staying = { ...io, terminal: { ...io.terminal, signal: new AbortController().signal } };
   return withClient(staying, flags, async (connected) => {
@@ -51,6 +57,7 @@ export async function serve(io: CommandIo, flags: ServeFlags): Promise<number> {
     const handler = serviceHandler(client, io, {
       agentsModule,
       ...verification,
+      ...handlerOptions(flags),
       ...(flags.prefix === undefined ? {} : { prefix: flags.prefix }),
       draining: draining.signal,
       closing: closing.signal,
@@ -58,8 +65,8 @@ export async function serve(io: CommandIo, flags: ServeFlags): Promise<number> {
     const server = await listen(handler, { host: flags.host ?? DEFAULT_HOST, port: flags.port ?? DEFAULT_PORT });
     const served = answerUntilInterrupted(io, { server, draining, closing, flags });
     try {
-      if (agentsModule !== undefined) return await withWorker(io, { server, connected, flags, agentsModule, served });
-      announce(io, { server, connected, flags });
+      if (agentsModule !== undefined && hasWorker) return await withWorker(io, { server, connected, flags, agentsModule, served });
+      announce(io, { server, connected, flags }, { agentsModule });
       await served;
       return EXIT_CODES.ok.code;
     } finally {
@@ -69,7 +76,7 @@ export async function serve(io: CommandIo, flags: ServeFlags): Promise<number> {
   });
 }
 
-interface Service {
+interface Service extends Announced {
   server: HttpServer;
   connected: ConnectedClient;
   flags: ServeFlags;
@@ -111,35 +118,4 @@ async function withWorker(io: CommandIo, service: Service & { agentsModule: Agen
   );
   await end;
   return code;
-}
-
-/** Says where the service listens, and what to do next. */
-function announce(
-  { output }: CommandIo,
-  { server, connected, flags }: Service,
-  worker?: { taskQueue: string; agentsModule: AgentsModule },
-): void {
-  const url = `${server.url}${flags.prefix ?? ''}`;
-  const agents = worker?.agentsModule.agents.map(({ name }) => name) ?? [];
-  const programs = worker?.agentsModule.programs.map(({ name }) => name) ?? [];
-  if (output.json) {
-    const { address, namespace } = connected.server;
-    output.printJson({ url, address, namespace, ...(worker === undefined ? {} : { taskQueue: worker.taskQueue, agents, programs }) });
-    return;
-  }
-  const served = [
-    ...(agents.length === 0 ? [] : [`agents: ${agents.join(', ')}`]),
-    ...(programs.length === 0 ? [] : [`programs: ${programs.join(', ')}`]),
-  ];
-  output.print(`Listening at ${url} for ${connected.server.address} (namespace "${connected.server.namespace}")`);
-  output.print(
-    worker === undefined
-      ? 'Without --agents: other workers run what is started.'
-      : `A worker inside polls task queue "${worker.taskQueue}" with ${served.join('; ')}`,
-  );
-  const [agent = 'my-agent'] = agents;
-  output.print(`\n  curl ${url}/v1/runs --json '${JSON.stringify({ agent, input: '…' })}'`);
-  output.print(`  curl -N ${url}/v1/runs/<run id>/stream`);
-  output.print(`  curl ${url}/v1/openapi.json`);
-  output.print('\nCtrl-C ends it.');
 }
