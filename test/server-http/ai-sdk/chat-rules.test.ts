@@ -202,6 +202,21 @@ test('a call that was decided before shows the recorded decision', async () => {
   expect((await posted(serviceOf(session), { id: 'c1', messages: [approved] })).status).toBe(200);
 });
 
+test('a chat is reached by the route of its agent alone', async () => {
+  const session = new FakeChat();
+  session.isNew = false;
+  session.agentName = 'treasurer';
+  session.beginTurn();
+  const handler = serviceOf(session, { agents: ['clerk'] });
+  const sent = await posted(handler, { id: 'c1', messages: [hello] });
+  expect([sent.status, ((await sent.json()) as { code: string }).code]).toEqual([409, 'run_exists']);
+  const at = (path: string, method: string): Promise<Response> =>
+    handler(new Request(`http://localhost/v1/agents/clerk/chat/c1/${path}`, { method }));
+  expect((await at('stream', 'GET')).status).toBe(204);
+  expect((await at('stop', 'POST')).status).toBe(404);
+  expect([session.calls, session.open]).toEqual([[], 0]);
+});
+
 test('the same chat id is another session for another tenant, and for another user of one', async () => {
   const ids: unknown[] = [];
   for (const principal of [{ tenant: 'a' }, { tenant: 'b' }, { user: 'a' }, { tenant: 'a', user: 'u' }, undefined]) {

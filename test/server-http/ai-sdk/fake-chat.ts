@@ -12,6 +12,8 @@ export class FakeChat {
   turn: number | undefined;
   turns = 0;
   status = 'idle';
+  /** The agent that the session began with. */
+  agentName = 'clerk';
   /** True until the first message. */
   isNew = true;
   /** The receipt of the next message, in place of the usual one. */
@@ -100,6 +102,7 @@ export class FakeChat {
         if (this.isNew) throw new LonghaulError('run_not_found', 'No run');
         const { status, turns, turn } = this;
         return {
+          agentName: this.agentName,
           status,
           queued: 0,
           events: this.#events().length,

@@ -1,6 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { defineAgent } from '../../../src/index.ts';
 import { createHandler, type HandlerOptions } from '../../../src/server/index.ts';
+import { clientWithRun, send } from '../requests.ts';
 import { type FakeRun, FakeRuns } from './fake-runs.ts';
 import { type Generation, mcpClient } from './mcp-client.ts';
 
@@ -173,4 +174,18 @@ test('a call that waits leaves no place for another if the caller may have one',
   expect((await client.callTool(call)).isError).toBe(true);
   runs.only.ends({});
   expect((await waiting).isError).toBeUndefined();
+});
+
+test.each([1, 16, 17, 1_000])('a request with %i cancellations cancels at most 16 runs', async (count) => {
+  const cancelled: string[] = [];
+  const client = clientWithRun({}, { handle: (runId: string) => ({ cancel: async () => cancelled.push(runId) }) });
+  const meta = (index: number): object => ({ 'longhaul/runId': `run-${index}` });
+  const messages = Array.from({ length: count }, (_, index) => ({
+    jsonrpc: '2.0',
+    method: 'notifications/cancelled',
+    params: { requestId: index, _meta: meta(index) },
+  }));
+  const headers = { accept: 'application/json, text/event-stream' };
+  await send(createHandler(client, { agents: [clerk] }), 'POST', '/mcp', { body: messages, headers });
+  expect(cancelled).toHaveLength(count > 16 ? 0 : count);
 });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { errorCode } from '../../../core/domain/errors/error.ts';
+import { errorCode, LonghaulError } from '../../../core/domain/errors/error.ts';
 import { isTerminal } from '../../../core/domain/run/status.ts';
 import type { StatusView } from '../../../core/protocol.ts';
 import type { LonghaulClient } from '../../../client/longhaul-client.ts';
@@ -48,6 +48,7 @@ const post = defineRoute(
     responses: { 200: ANSWER },
     problems: [
       ...REQUEST_PROBLEMS,
+      'run_exists',
       'unknown_agent',
       'queue_full',
       'payload_too_large',
@@ -64,6 +65,10 @@ const post = defineRoute(
     requireStart(caller, params.agent);
     const posted = readPostedChat(body);
     const session = chatSession({ agent: params.agent, id: body.id, caller, client, settings });
+    const known = await statusIfKnown(session);
+    if (known !== undefined && known.agentName !== params.agent) {
+      throw new LonghaulError('run_exists', `Chat "${body.id}" is one with agent "${known.agentName}": use its route, or another id`);
+    }
     const turn = await accepted(session, posted, { caller, signal });
     return chatResponse(turn, openStream({ caller, raw, signal, settings }, 'runs:write'));
   },
@@ -85,7 +90,7 @@ const stream = defineRoute(
   async ({ params, caller, client, settings, signal, raw }) => {
     const session = chatSession({ ...params, caller, client, settings });
     const status = await statusIfKnown(session);
-    const turn = status === undefined ? undefined : runningTurn(status);
+    const turn = status?.agentName === params.agent ? runningTurn(status) : undefined;
     if (status === undefined || turn === undefined) return { status: 204 };
     const place = await placeOfTurn(session.run, turn, status.events);
     return chatResponse({ run: session.run, turn, place }, openStream({ caller, raw, signal, settings }));
@@ -109,6 +114,7 @@ const stop = defineRoute(
   },
   async ({ params, caller, client, settings }) => {
     const session = chatSession({ ...params, caller, client, settings });
+    if ((await session.status()).agentName !== params.agent) throw new LonghaulError('run_not_found', 'The agent has no chat of that id');
     return { status: 200, body: await session.interrupt({ by: caller.id, reason: 'stopped in the chat' }) };
   },
 );
