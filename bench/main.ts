@@ -9,6 +9,7 @@ import { type BenchOptions, parseOptions, USAGE } from './options/options.ts';
 import { comparePeers } from './comparison/peers.ts';
 import { measureMemory } from './memory/measure.ts';
 import { measureIdleSessions } from './session/idle-sessions.ts';
+import { measureServe } from './stream/served/measure.ts';
 import { measureSession } from './session/measure.ts';
 import { measureStream } from './stream/measure.ts';
 import { measureProgram } from './program/measure.ts';
@@ -53,6 +54,7 @@ async function measured(asked: BenchOptions): Promise<object> {
   if (asked.command === 'session') return measureSession(asked, say);
   if (asked.command === 'idle-sessions') return measureIdleSessions(asked, say);
   if (asked.command === 'stream') return measureStream(asked, say);
+  if (asked.command === 'serve') return measureServe(asked, say);
   if (asked.command === 'tuning') return measureTuning(asked, say);
   return withSurroundings(asked, say, (surroundings) => report(surroundings, asked));
 }

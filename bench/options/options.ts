@@ -3,6 +3,7 @@ import { SIDE_NAMES, type SideName } from '../comparison/peer-sides.ts';
 import { count, oneOf } from './option-values.ts';
 import type { IdleSessionsOptions, SessionBenchOptions } from '../session/session-options.ts';
 import { type Codec, CODECS, type Tier, TIERS } from '../sides/side.ts';
+import { SERVE_FLAGS, SERVE_USAGE, serveOptions, type ServeBenchOptions } from '../stream/served/serve-options.ts';
 import { STREAM_FLAGS, STREAM_USAGE, type StreamOptions, streamOptions } from '../stream/stream-options.ts';
 
 /** The options of a command line, checked. */
@@ -19,6 +20,7 @@ export type BenchOptions =
   | SessionBenchOptions
   | IdleSessionsOptions
   | StreamOptions
+  | ServeBenchOptions
   | TuningCommand;
 
 /** The options of `latency`. */
@@ -138,6 +140,7 @@ export const USAGE = `Usage:
   npm run bench -- session [--messages 10000] [--result-chars 500] [--idle-seconds 60] [--json]
   npm run bench -- idle-sessions [--sessions 2000] [--cached 50] [--result-chars 500] [--json]
 ${STREAM_USAGE}
+${SERVE_USAGE}
   npm run bench -- tuning [--only NAME] [--rounds 3] [--json]`;
 
 /** The commands whose results are not of 2,000 characters by default. */
@@ -177,6 +180,7 @@ const FLAGS = {
   only: { type: 'string', default: '' },
   'fan-out': { type: 'string' },
   ...STREAM_FLAGS,
+  ...SERVE_FLAGS,
   json: { type: 'boolean', default: false },
 } as const;
 
@@ -243,6 +247,8 @@ export function parseOptions(args: readonly string[]): BenchOptions {
       return { command, sessions: count('sessions', values.sessions), cached: count('cached', values.cached), resultChars, quiet };
     case 'stream':
       return { ...streamOptions(values), quiet };
+    case 'serve':
+      return { ...serveOptions(values), quiet };
     case 'tuning':
       return { command, rounds, only: values.only, quiet };
     default:

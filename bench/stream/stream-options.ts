@@ -29,15 +29,15 @@ export const STREAM_USAGE =
 
 /** The flags of the command that no other one has. */
 export const STREAM_FLAGS = {
-  sink: { type: 'string', default: 'memory' },
-  rate: { type: 'string', default: '50' },
+  sink: { type: 'string' },
+  rate: { type: 'string' },
   seconds: { type: 'string', default: '20' },
 } as const;
 
 /** The values of the command line. */
 export interface StreamValues {
-  sink: string;
-  rate: string;
+  sink?: string | undefined;
+  rate?: string | undefined;
   seconds: string;
   runs?: string | undefined;
   steps?: string | undefined;
@@ -49,8 +49,8 @@ const MIN_ROUNDS = 3;
 
 /** Reads the options of `stream`. Throws an error whose message describes the mistake. */
 export function streamOptions({
-  sink,
-  rate,
+  sink = 'memory',
+  rate = '50',
   seconds,
   runs = '20',
   steps = '10',

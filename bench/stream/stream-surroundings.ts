@@ -36,7 +36,11 @@ export async function withStreams<Result>(
     try {
       const stopWorkers = await work({ address, namespace, bundlePath: bundle.path });
       try {
-        return await measure({ client, machine: await describeMachine(client.temporal) });
+        const machine = {
+          ...(await describeMachine(client.temporal)),
+          modelClient: 'of the bench, in the process of the worker, without HTTP',
+        };
+        return await measure({ client, machine });
       } finally {
         await stopWorkers();
       }

@@ -19,7 +19,7 @@ export interface TokenScript {
 
 const USAGE = { promptTokens: 100, completionTokens: 20, totalTokens: 120 };
 
-/** A model that stamps each token with the time at which it sends it. */
+/** A model that stamps each token with the time at which it reports it. It is called in the worker's process, without HTTP. */
 export function tokenModel(): ModelClient {
   return {
     capabilities: { structuredOutput: true, contextTokens: 10_000_000 },

@@ -112,3 +112,27 @@ describe('the command line of the bench of streams', () => {
     expect(() => parseOptions(['stream', '--rounds', '2'])).toThrow('at least 3');
   });
 });
+
+describe('the command line of the bench of the service', () => {
+  it('has defaults', () => {
+    expect(parseOptions(['serve', '--json'])).toEqual({
+      command: 'serve',
+      sink: 'memory',
+      starts: 200,
+      readers: 200,
+      steps: 40,
+      rate: 10,
+      idleRuns: 100,
+      idleReaders: 1_000,
+      idleSeconds: 60,
+      quiet: true,
+    });
+    expect(parseOptions(['serve', '--sink', 'none'])).toMatchObject({ sink: 'none' });
+  });
+
+  it('reports mistakes', () => {
+    expect(() => parseOptions(['serve', '--sink', 'kafka'])).toThrow('--sink has "kafka": choose of memory, redis, none');
+    expect(() => parseOptions(['serve', '--idle-seconds', '30'])).toThrow('at least 60');
+    expect(() => parseOptions(['serve', '--idle-readers', '50'])).toThrow('--idle-readers is "50": write a whole number of at least 100');
+  });
+});

@@ -1,0 +1,73 @@
+import { count, oneOf } from '../../options/option-values.ts';
+
+/** The sinks that `serve` measures: `none` is a service that hears nothing of what the worker records. */
+export const SERVED_SINKS = ['memory', 'redis', 'none'] as const;
+
+/** One of `SERVED_SINKS`. */
+export type ServedSink = (typeof SERVED_SINKS)[number];
+
+/** The options of `serve`. */
+export interface ServeBenchOptions {
+  command: 'serve';
+  sink: ServedSink;
+  /** Pairs of starts, one over HTTP and one by the client. */
+  starts: number;
+  /** Readers of the one run that goes on. */
+  readers: number;
+  /** Steps of that run. */
+  steps: number;
+  /** Tokens of that run in a second, each of which every reader gets as well. */
+  rate: number;
+  /** Runs that wait. */
+  idleRuns: number;
+  /** Readers of all runs that wait, together. */
+  idleReaders: number;
+  /** The time for which they are watched. */
+  idleSeconds: number;
+  quiet: boolean;
+}
+
+/** The usage of the command. */
+export const SERVE_USAGE =
+  '  npm run bench -- serve [--sink memory|redis|none] [--starts 200] [--readers 200] [--steps 40] [--rate 10] [--idle-runs 100]\n' +
+  '                         [--idle-readers 1000] [--idle-seconds 60] [--json]';
+
+/** The flags of the command that no other one has. */
+export const SERVE_FLAGS = {
+  starts: { type: 'string', default: '200' },
+  readers: { type: 'string', default: '200' },
+  'idle-runs': { type: 'string', default: '100' },
+  'idle-readers': { type: 'string', default: '1000' },
+} as const;
+
+/** The values of the command line. */
+interface ServeValues {
+  sink?: string | undefined;
+  starts: string;
+  readers: string;
+  steps?: string | undefined;
+  rate?: string | undefined;
+  'idle-runs': string;
+  'idle-readers': string;
+  'idle-seconds': string;
+}
+
+/** Queries in a minute are those of a whole one. */
+const LEAST_IDLE_SECONDS = 60;
+
+/** Reads the options of `serve`. Throws an error whose message describes the mistake. */
+export function serveOptions(values: ServeValues): Omit<ServeBenchOptions, 'quiet'> {
+  const { sink = 'memory', starts, readers, steps = '40', rate = '10' } = values;
+  const idleRuns = count('idle-runs', values['idle-runs']);
+  return {
+    command: 'serve',
+    sink: oneOf('sink', sink, SERVED_SINKS),
+    starts: count('starts', starts),
+    readers: count('readers', readers),
+    steps: count('steps', steps),
+    rate: count('rate', rate),
+    idleRuns,
+    idleReaders: count('idle-readers', values['idle-readers'], idleRuns),
+    idleSeconds: count('idle-seconds', values['idle-seconds'], LEAST_IDLE_SECONDS),
+  };
+}

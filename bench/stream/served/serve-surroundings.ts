@@ -1,0 +1,50 @@
+import { fileURLToPath } from 'node:url';
+import { connect, type LonghaulClient } from '../../../src/client/index.ts';
+import { startDevServer } from '../../../src/dev-server/index.ts';
+import { describeMachine, type Machine } from '../../figures/machine.ts';
+import { startRedis } from '../../sides/redis-process.ts';
+import { WorkerProcess } from '../../sides/worker-process.ts';
+import { bundleToFile } from '../../sides/workflow-bundle.ts';
+import type { ServedSink } from './serve-options.ts';
+import type { ReadersReply, ReadersRequest, ReadersSetting, ServiceReply, ServiceRequest, ServiceSetting } from './serving-messages.ts';
+
+/** The environment of a measurement of a service. */
+export interface ServeSurroundings {
+  /** The address of the service. */
+  url: string;
+  service: WorkerProcess<ServiceRequest, ServiceReply>;
+  readers: WorkerProcess<ReadersRequest, ReadersReply>;
+  /** Starts runs beside the service, and decides. */
+  client: LonghaulClient;
+  machine: Machine;
+}
+
+const SERVICE = fileURLToPath(new URL('../../processes/serving.ts', import.meta.url));
+const READERS = fileURLToPath(new URL('../../processes/stream-readers.ts', import.meta.url));
+
+/** Starts a dev server, the service with its worker, and the readers, each in a process of its own. Ends everything afterwards. */
+export async function withService<Result>(
+  sink: ServedSink,
+  say: (line: string) => void,
+  measure: (surroundings: ServeSurroundings) => Promise<Result>,
+): Promise<Result> {
+  await using all = new AsyncDisposableStack();
+  const server = await startDevServer({ say, env: { ...process.env, TEMPORAL_ADDRESS: '' } });
+  all.defer(() => server.stop());
+  const { address, namespace } = server;
+  const bundle = await bundleToFile();
+  all.defer(() => bundle.remove());
+  const redis = sink === 'redis' ? await startRedis() : undefined;
+  all.defer(() => redis?.stop());
+  const client = await connect({ address, namespace });
+  all.defer(() => client.close());
+  const setting: ServiceSetting = { address, namespace, bundlePath: bundle.path, sink, redisUrl: redis?.url ?? '' };
+  const service = await WorkerProcess.start<ServiceRequest, ServiceReply>(SERVICE, setting, []);
+  all.defer(() => service.stop({ type: 'stop' }));
+  const { url } = await service.ask({ type: 'where' }, 'where');
+  const given: ReadersSetting = { url };
+  const readers = await WorkerProcess.start<ReadersRequest, ReadersReply>(READERS, given, []);
+  all.defer(() => readers.stop({ type: 'stop' }));
+  const { modelClient: _, ...machine } = await describeMachine(client.temporal);
+  return await measure({ url, service, readers, client, machine: { ...machine, modelClient: 'in the process of the worker' } });
+}
