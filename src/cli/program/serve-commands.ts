@@ -4,7 +4,7 @@ import type { RunCommand } from './command.ts';
 import type { CodecServerFlags } from '../serve/codec-server.ts';
 import type { DevFlags } from '../serve/dev.ts';
 import { addLogFlags } from './log-flags.ts';
-import { addServiceOptions } from './service-flags.ts';
+import { addHttpOptions } from './http-flags.ts';
 import type { ServeFlags } from '../serve/http/serve.ts';
 import { VERSIONING_CHOICES } from './versioning-choice.ts';
 import type { WorkerFlags } from '../serve/worker.ts';
@@ -40,7 +40,7 @@ export function addServeCommands(program: Command, run: RunCommand): void {
 }
 
 function addServe(program: Command, run: RunCommand): void {
-  const command = addLogFlags(program.command('serve'))
+  const served = addLogFlags(program.command('serve'))
     .summary('serve runs over HTTP')
     .description(
       'Answers HTTP requests about runs, sessions, programs and approvals (docs/http.md). With --agents, a worker runs inside,\n' +
@@ -59,7 +59,7 @@ function addServe(program: Command, run: RunCommand): void {
     .option('--prefix <path>', 'the path before every route, such as /api')
     .option('--drain <seconds>', 'how long it still takes requests after SIGTERM, while it is not ready (default: 5)', seconds)
     .option('--grace <seconds>', 'how long requests, and then calls in flight, may go on (default: 30)', seconds);
-  addServiceOptions(command)
+  addHttpOptions(served)
     .addHelpText('after', AGENTS_HELP)
     .action(async (_options: unknown, command: Command) => {
       await run(async () => (await import('../serve/http/serve.ts')).serve, command.optsWithGlobals<ServeFlags>());

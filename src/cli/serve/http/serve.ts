@@ -14,12 +14,12 @@ import { checkNamespace } from '../check-namespace.ts';
 import { installQuietRuntime } from '../quiet-runtime.ts';
 import { serveAgents } from '../serve-agents.ts';
 import { workflowsFile } from '../workflows-file.ts';
-import { handlerOptions, type ServiceFlags } from '../../program/service-flags.ts';
+import { handlerOptions, type HttpFlags } from '../../program/http-flags.ts';
 import { announce, type Announced } from './announce.ts';
 import { type AuthenticationFlags, callerVerification } from './caller-verification.ts';
 
 /** The options of `longhaul serve`. */
-export interface ServeFlags extends ServerFlags, LogFlags, ServiceFlags, Partial<AuthenticationFlags> {
+export interface ServeFlags extends ServerFlags, LogFlags, HttpFlags, Partial<AuthenticationFlags> {
   /** The module of the agents. */
   agents?: string;
   /** False: no worker runs inside. */

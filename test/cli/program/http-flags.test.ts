@@ -1,12 +1,12 @@
 import { Command } from 'commander';
 import { expect, test } from 'vitest';
-import { addServiceOptions, handlerOptions, type ServiceFlags } from '../../../src/cli/program/service-flags.ts';
+import { addHttpOptions, handlerOptions, type HttpFlags } from '../../../src/cli/program/http-flags.ts';
 import { settingsOf } from '../../../src/server/server-options.ts';
 import { callCli } from '../call-cli.ts';
 
 function optionsOf(...args: string[]): ReturnType<typeof handlerOptions> {
-  const command = addServiceOptions(new Command('serve').exitOverride().configureOutput({ writeErr: () => undefined }));
-  const options = handlerOptions(command.parse(args, { from: 'user' }).opts<ServiceFlags>());
+  const command = addHttpOptions(new Command('serve').exitOverride().configureOutput({ writeErr: () => undefined }));
+  const options = handlerOptions(command.parse(args, { from: 'user' }).opts<HttpFlags>());
   // The handler takes them.
   settingsOf(options);
   return options;

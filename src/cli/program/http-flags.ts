@@ -5,7 +5,7 @@ import { type SessionLimitFlags, sessionLimitOptions } from '../sessions/session
 import { amount, duration, oneMore, orNone, wholeNumber } from './argument-parsers.ts';
 
 /** The flags that become options of the handler of the HTTP service. `none`: no limit. */
-export interface ServiceFlags {
+export interface HttpFlags {
   /** The origins of pages that may call. */
   allowOrigin?: string[];
   /** The requests of each caller. */
@@ -21,7 +21,7 @@ export interface ServiceFlags {
 }
 
 /** Adds these options to a command. */
-export function addServiceOptions(command: Command): Command {
+export function addHttpOptions(command: Command): Command {
   const whole = orNone(wholeNumber(1));
   return command
     .option('--allow-origin <origin>', 'the origin of pages that may call, such as https://app.example; may be repeated', oneMore)
@@ -35,7 +35,7 @@ export function addServiceOptions(command: Command): Command {
 }
 
 /** Returns the options of the handler that the flags set. */
-export function handlerOptions(flags: ServiceFlags): Pick<HandlerOptions, 'cors' | 'limits' | 'chats'> {
+export function handlerOptions(flags: HttpFlags): Pick<HandlerOptions, 'cors' | 'limits' | 'chats'> {
   const { allowOrigin, requestsPerMinute: requests, startsPerMinute: starts, openStreams: streams } = flags;
   const chat = chatLimits(flags);
   return {
@@ -49,7 +49,7 @@ export function handlerOptions(flags: ServiceFlags): Pick<HandlerOptions, 'cors'
   };
 }
 
-function chatLimits({ chatTurns, chatTokens, chatCost, chatDeadline }: ServiceFlags): SessionLimitOptions {
+function chatLimits({ chatTurns, chatTokens, chatCost, chatDeadline }: HttpFlags): SessionLimitOptions {
   return sessionLimitOptions({
     ...(chatTurns === undefined ? {} : { turns: chatTurns }),
     ...(chatTokens === undefined ? {} : { tokens: chatTokens }),
