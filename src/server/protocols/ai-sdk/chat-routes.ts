@@ -65,7 +65,7 @@ const post = defineRoute(
     const posted = readPostedChat(body);
     const session = chatSession({ agent: params.agent, id: body.id, caller, client, settings });
     const turn = await accepted(session, posted, { caller, signal });
-    return chatResponse(turn, openStream({ caller, raw, signal, settings }, 'runs:write'));
+    return chatResponse(turn, openStream({ caller, raw, signal, settings }, 'runs:write'), { settings, raw });
   },
 );
 
@@ -88,7 +88,7 @@ const stream = defineRoute(
     const turn = status === undefined ? undefined : runningTurn(status);
     if (status === undefined || turn === undefined) return { status: 204 };
     const place = await placeOfTurn(session.run, turn, status.events);
-    return chatResponse({ run: session.run, turn, place }, openStream({ caller, raw, signal, settings }));
+    return chatResponse({ run: session.run, turn, place }, openStream({ caller, raw, signal, settings }), { settings, raw });
   },
 );
 
