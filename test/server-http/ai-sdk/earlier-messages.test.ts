@@ -29,7 +29,9 @@ async function read(session: FakeChat, query = ''): Promise<Messages> {
   const handler = await checkedHandler(session.client());
   const { status, body } = await answer<Messages>(handler, 'GET', `${PATH}${query}`);
   expect(status).toBe(200);
-  if (body.messages.length > 0) expect(await safeValidateUIMessages({ messages: body.messages })).toMatchObject({ success: true });
+  // The AI SDK has no messages for an empty chat.
+  const isValid = body.messages.length === 0 || (await safeValidateUIMessages({ messages: body.messages })).success;
+  expect(isValid).toBe(true);
   return body;
 }
 
@@ -41,7 +43,7 @@ it('is the message that the AI SDK builds from the stream of the turn', async ()
       const run = { runId: 'chat-1', context: async () => ({ from: 0, events, total: events.length, currentStep: 0 }) };
       const { messages } = await earlierMessages(run as never, { first: 1, last: 1, known: events.length });
       const { message } = await built(encoded(items));
-      const { cursor: _, ...metadata } = message?.metadata as { cursor?: string };
+      const { cursor: _, ...metadata } = (message?.metadata ?? {}) as { cursor?: string };
       expect(messages.at(-1)).toEqual(JSON.parse(JSON.stringify({ ...message, metadata })));
     }),
     { numRuns: 200 },

@@ -14,7 +14,7 @@ test('the run of a program is read, followed, decided, paused and waited for at 
   expect([begun.status, run]).toEqual([201, `/v1/runs/${encodeURIComponent(begun.body.runId)}`]);
   const read = async (path = ''): Promise<Json> => (await answer<Json>(handler, 'GET', `${run}${path}`)).body;
   const post = (path: string, body: object = {}) => answer<Json>(handler, 'POST', `${run}${path}`, { body });
-  const stream = await testbed.client.handle(begun.body.runId).stream();
+  const stream = testbed.client.handle(begun.body.runId).stream();
   const items: string[] = [];
   const followed = (async () => {
     for await (const { type } of stream) items.push(type);

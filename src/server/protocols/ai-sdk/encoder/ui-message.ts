@@ -77,6 +77,10 @@ export class MessageBuilder {
       case 'finish':
       case 'message-metadata':
         this.#metadata = chunk.messageMetadata;
+        return;
+      default:
+        // What streams, and the ends of parts: the record has parts as wholes.
+        return;
     }
   }
 
