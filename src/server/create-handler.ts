@@ -32,7 +32,8 @@ export type Handler = (request: Request, environment?: unknown) => Promise<Respo
  */
 export function createHandler(client: LonghaulClient, options: HandlerOptions = {}): Handler {
   const settings = settingsOf(options);
-  const { cors = {}, onError = printError } = options;
+  const { cors = {} } = options;
+  const { report } = settings;
   const app = new Hono<ServerEnv>();
   // Also for a request that no route takes.
   app.use('*', async (context, next) => {
@@ -40,14 +41,14 @@ export function createHandler(client: LonghaulClient, options: HandlerOptions = 
     if (isPreflight) return new Response(null, { status: 204, headers });
     await next();
     for (const [name, value] of Object.entries(headers)) context.res.headers.set(name, value);
-    context.res.headers.set('cache-control', 'no-store');
+    context.res.headers.set('cache-control', cacheControl(context.res.headers.get('content-type')));
     context.res.headers.set('x-content-type-options', 'nosniff');
     return undefined;
   });
   const refuse = (error: unknown, { req: { method, path } }: Refused): Response =>
     isOpenaiPath(path.slice(settings.prefix.length))
-      ? openaiErrorResponse(error, { method, path }, onError)
-      : responseOf(error, { method, path }, onError);
+      ? openaiErrorResponse(error, { method, path }, report)
+      : responseOf(error, { method, path }, report);
   app.onError(refuse);
   app.notFound((context) => refuse(notFound(app, context), context));
   const api = settings.prefix === '' ? app : app.basePath(settings.prefix);
@@ -55,7 +56,7 @@ export function createHandler(client: LonghaulClient, options: HandlerOptions = 
   const open = stateRoutes(client);
   mountRoutes(api, [...open, openapiRoute([...ROUTES, ...open])], settings);
   api.use('*', identifyCaller(client, settings));
-  mountRoutes(api, [...ROUTES, ...OPENAI_ROUTES, mcpRoute(settings.agents, onError)], settings);
+  mountRoutes(api, [...ROUTES, ...OPENAI_ROUTES, mcpRoute(settings.agents, report)], settings);
   return async (request, environment) => {
     try {
       const bindings = { peer: peerAddress(environment) };
@@ -79,6 +80,11 @@ async function withoutBody(response: Response): Promise<Response> {
   return new Response(null, response);
 }
 
+/** Returns the rule for caches. What comes piece by piece must not be compressed on its way, which would hold back the pieces. */
+function cacheControl(type: string | null): string {
+  return type !== null && /^(?:text\/event-stream|application\/x-ndjson)\b/.test(type) ? 'no-store, no-transform' : 'no-store';
+}
+
 /** Returns the refusal of a request that no route takes. */
 function notFound(app: Hono<ServerEnv>, { req }: Context<ServerEnv>): RequestError {
   const methods = allowedMethods(app, req.path);
@@ -98,8 +104,4 @@ function responseOf(error: unknown, request: { method: string; path: string }, r
     status: problem.status,
     headers: { 'content-type': 'application/problem+json', ...headers },
   });
-}
-
-function printError(error: unknown, { id, method, path }: Parameters<ReportError>[1]): void {
-  process.stderr.write(`${method} ${path} failed (${id}): ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
 }

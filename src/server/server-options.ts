@@ -12,6 +12,7 @@ import { CallerLimits } from './limits/caller-limits.ts';
 import { type McpOptions, mcpSettings } from './protocols/mcp/mcp-options.ts';
 import type { ChatSessions } from './protocols/ai-sdk/chat-options.ts';
 import type { ReportError } from './problems/problem-of.ts';
+import { printError } from './problems/print-error.ts';
 import type { ReadinessCheck, ServerSettings } from './server-settings.ts';
 
 /** The options of the HTTP service. */
@@ -97,6 +98,7 @@ export function settingsOf(options: HandlerOptions): ServerSettings {
     checks,
     isEnding: () => draining.aborted || closing.aborted,
     closing,
+    report: options.onError ?? printError,
     mcp: mcpSettings(mcp),
     tokens,
     limits: limits === false ? undefined : new CallerLimits(limits),

@@ -4,6 +4,7 @@ import type { RunTokens } from './auth/run-tokens/run-tokens.ts';
 import type { CallerLimits } from './limits/caller-limits.ts';
 import type { AnyProgram } from '../define/program/program-definition.ts';
 import type { McpSettings } from './protocols/mcp/mcp-options.ts';
+import type { ReportError } from './problems/problem-of.ts';
 import type { ChatSessions } from './protocols/ai-sdk/chat-options.ts';
 
 /** A check of a part that the service needs, such as a sink of streams. Rejects if the part is not usable. */
@@ -31,6 +32,8 @@ export interface ServerSettings {
   isEnding: () => boolean;
   /** Aborted once the service takes no more connections: streams are cut, and waits end early. */
   closing: AbortSignal;
+  /** Receives the errors that callers are not told. */
+  report: ReportError;
   /** The bounds of the MCP server. */
   mcp: McpSettings;
 }

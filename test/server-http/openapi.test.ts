@@ -22,7 +22,9 @@ test('operations have ids of their own, and say which scope they need', () => {
   const operations = Object.values(document.paths).flatMap((path) => Object.values(path)) as object[];
   const ids = operations.map((operation) => ('operationId' in operation ? operation.operationId : undefined));
   expect(new Set(ids).size).toBe(operations.length);
-  const secured = operations.filter((operation) => !('security' in operation));
+  const secured = operations.filter(
+    (operation) => !('security' in operation && Array.isArray(operation.security) && operation.security.length === 0),
+  );
   const described = secured.filter((operation) => 'description' in operation && /Needs the scope `/.test(String(operation.description)));
   expect(described).toHaveLength(secured.length);
   expect(operations.length - secured.length).toBe(3);
@@ -34,4 +36,21 @@ test('the document has every route below the prefix', async () => {
   expect(Object.keys(paths)).toEqual(Object.keys(document.paths));
   const whole = (await (await handler(new Request('http://localhost/api/v1/openapi.json'))).json()) as { servers: object[] };
   expect(whole.servers).toEqual([{ url: '/api' }]);
+});
+
+test('every refusal that says when to come back names the header for it, and streams take a token in their query', async () => {
+  const operations = Object.values(document.paths).flatMap((path) => Object.values(path)) as object[] as {
+    operationId: string;
+    security?: object[];
+    responses: Record<string, { headers?: object; content?: object }>;
+  }[];
+  for (const { operationId, responses } of operations) {
+    for (const [status, response] of Object.entries(responses)) {
+      const isRefusal = 'application/problem+json' in (response.content ?? {});
+      const comesBack = isRefusal && (status === '429' || status === '503');
+      expect([operationId, status, 'Retry-After' in (response.headers ?? {})]).toEqual([operationId, status, comesBack]);
+    }
+  }
+  const tokens = operations.filter(({ security = [] }) => security.some((one) => 'runToken' in one));
+  expect(tokens.map(({ operationId }) => operationId).toSorted()).toEqual(['streamRun', 'streamSession']);
 });

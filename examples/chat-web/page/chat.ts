@@ -8,11 +8,13 @@ export type ChatMessage = UIMessage<ChatMetadata>;
 /** The path of the agent's chats. */
 const API = '/v1/agents/clerk/chat';
 
-/** Opens the chat that the URL names, with the messages that this browser has shown. */
-export function openChat(id: string): Chat<ChatMessage> {
+/** Opens the chat that the URL names, with the messages of its earlier turns. */
+export async function openChat(id: string): Promise<Chat<ChatMessage>> {
+  const recorded = await recordedMessages(id);
+  const unsent = unsentMessage(id, recorded);
   return new Chat<ChatMessage>({
     id,
-    messages: JSON.parse(localStorage.getItem(id) ?? '[]') as ChatMessage[],
+    messages: [...recorded, ...unsent],
     transport: new DefaultChatTransport<ChatMessage>({
       api: API,
       // The service reads the newest message and the answers to approvals: the conversation stays where it is.
@@ -22,6 +24,35 @@ export function openChat(id: string): Chat<ChatMessage> {
     }),
     sendAutomaticallyWhen: ({ messages }) => isAnswered(messages.at(-1)),
   });
+}
+
+/** A message of the user, with the id of the answer before it. */
+interface Unsent {
+  message: ChatMessage;
+  behind?: string | undefined;
+}
+
+/** Keeps the newest message of the user until it is answered: a page may be loaded again before the session has recorded it. */
+export function keepUnsent({ id, messages }: Chat<ChatMessage>): void {
+  const message = messages.at(-1);
+  if (message?.role === 'user') {
+    const behind = messages.findLast(({ role }) => role === 'assistant')?.id;
+    localStorage.setItem(id, JSON.stringify({ message, behind } satisfies Unsent));
+  } else if (message?.metadata?.stopReason !== undefined) localStorage.removeItem(id);
+}
+
+/** Returns that message, unless the session has recorded it. */
+function unsentMessage(id: string, recorded: readonly ChatMessage[]): ChatMessage[] {
+  const kept = JSON.parse(localStorage.getItem(id) ?? 'null') as Unsent | null;
+  if (kept === null) return [];
+  const since = recorded.slice(recorded.findIndex((one) => one.id === kept.behind) + 1);
+  return since.some(({ role }) => role === 'user') ? [] : [kept.message];
+}
+
+/** Reads the messages of the newest turns. The service has them, so any browser shows the chat. */
+async function recordedMessages(id: string): Promise<ChatMessage[]> {
+  const response = await fetch(`${API}/${encodeURIComponent(id)}`);
+  return response.ok ? ((await response.json()) as { messages: ChatMessage[] }).messages : [];
 }
 
 /** Stops the answer for all who follow it. The `stop` of the chat would only stop reading. */
@@ -34,7 +65,10 @@ export async function catchUp(chat: Chat<ChatMessage>): Promise<void> {
   if (chat.status === 'streaming' || chat.status === 'submitted') return;
   await chat.resumeStream();
   const last = chat.messages.at(-1);
-  if (chat.status === 'ready' && last !== undefined && !isComplete(last)) await chat.regenerate();
+  if (chat.status !== 'ready' || last === undefined || isComplete(last)) return;
+  // A message of the record was sent: its answer has been recorded meanwhile. Any other is sent, once for its id.
+  if (last.role === 'user' && last.metadata !== undefined) chat.messages = await recordedMessages(chat.id);
+  else await chat.regenerate();
 }
 
 /** True once all calls that wait are answered, and one of the answers has not been sent. */

@@ -2,7 +2,7 @@ import { type Chat, useChat } from '@ai-sdk/react';
 import { isToolUIPart } from 'ai';
 import { type ReactNode, type SubmitEvent, useEffect, useState } from 'react';
 import { createRoot } from 'react-dom/client';
-import { catchUp, type ChatMessage, openChat, stopAnswer } from './chat.ts';
+import { catchUp, type ChatMessage, keepUnsent, openChat, stopAnswer } from './chat.ts';
 
 /** The pause before a page that was cut off tries again. */
 const RETRY_MS = 1_000;
@@ -11,8 +11,7 @@ function Page({ chat }: { chat: Chat<ChatMessage> }): ReactNode {
   const { messages, status, error, sendMessage } = useChat({ chat });
   const [text, setText] = useState('');
   const isBusy = status === 'submitted' || status === 'streaming';
-  // What was shown before, and what has happened since.
-  useEffect(() => localStorage.setItem(chat.id, JSON.stringify(messages)), [chat, messages]);
+  useEffect(() => keepUnsent(chat), [chat, messages]);
   useEffect(() => void catchUp(chat), [chat]);
   // `fetch` fails with a TypeError if the connection is lost.
   const isCutOff = error instanceof TypeError;
@@ -92,5 +91,5 @@ function Call({ chat, part }: { chat: Chat<ChatMessage>; part: ToolPart }): Reac
 const root = document.querySelector('#page');
 if (root !== null) {
   if (location.hash === '') location.hash = crypto.randomUUID();
-  createRoot(root).render(<Page chat={openChat(location.hash.slice(1))} />);
+  createRoot(root).render(<Page chat={await openChat(location.hash.slice(1))} />);
 }

@@ -13,7 +13,7 @@ export interface CallerLimitOptions {
   requests?: Rate | false;
   /** Starts of runs, programs and turns. Default 600 a minute. */
   starts?: Rate | false;
-  /** Streams that are open at the same time. Default 1,000. */
+  /** Streams that are open at the same time, with exports, requests that wait, and calls of MCP clients. Default 1,000. */
   streams?: number | false;
   /** The callers that the server remembers: beyond them, it forgets those that have not called for the longest time. Default 10,000. */
   callers?: number;

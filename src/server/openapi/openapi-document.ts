@@ -23,6 +23,28 @@ const TAGS: Record<RouteTag, string> = {
   server: 'The service itself.',
 };
 
+/** The ways in which a request bears credentials. */
+const SECURITY_SCHEMES = {
+  bearer: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'An API key (`lh_…`), a JSON Web Token of an issuer that the service knows, or a token for one run.',
+  },
+  runToken: {
+    type: 'apiKey',
+    in: 'query',
+    name: 'token',
+    description: 'A token for one run, of `POST /v1/tokens`, for an `EventSource`, which sends no headers.',
+  },
+};
+
+/** The headers of refusals, by their status. */
+const REFUSAL_HEADERS: Readonly<Record<number, Readonly<Record<string, string>>>> = {
+  401: { 'WWW-Authenticate': 'The kind of credentials that the service takes.' },
+  429: { 'Retry-After': 'The seconds after which the request may be sent again.' },
+  503: { 'Retry-After': 'The seconds after which the request may be sent again.' },
+};
+
 /** Returns the OpenAPI 3.1 document of routes, from the definitions by which their requests are checked. */
 export function openapiDocument(routes: readonly Route[], prefix: string): Json {
   return {
@@ -39,7 +61,7 @@ export function openapiDocument(routes: readonly Route[], prefix: string): Json 
     paths: pathsOf(routes),
     components: {
       schemas: componentSchemas(),
-      securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'An API key, or a token.' } },
+      securitySchemes: SECURITY_SCHEMES,
     },
   };
 }
@@ -63,6 +85,7 @@ function operationOf({ definition }: Route): Json {
     summary,
     ...(text === '' ? {} : { description: text }),
     ...(scope === 'public' ? { security: [] } : {}),
+    ...(definition.query?.shape['token'] === undefined ? {} : { security: [{ bearer: [] }, { runToken: [] }] }),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === undefined
       ? {}
@@ -109,23 +132,28 @@ function responsesOf({ responses, problems, scope, body, params, query }: Route[
     ...(params === undefined && query === undefined ? [] : OF_PARAMETERS),
   ];
   const byStatus = Map.groupBy([...new Set(codes)], httpStatusOf);
-  const refusals = [...byStatus].map(([status, ofStatus]) => [status, refusal(ofStatus)] as const);
+  const refusals = [...byStatus].map(([status, ofStatus]) => [status, refusal(status, ofStatus)] as const);
   const given = Object.entries(responses).map(([status, response]) => [Number(status), responseOf(response)] as const);
   return Object.fromEntries([...refusals, ...given].toSorted(([one], [other]) => one - other));
 }
 
 function responseOf({ description, schema, contentType = 'application/json', headers }: ResponseDefinition): Json {
-  const described = Object.entries(headers ?? {}).map(([name, text]) => [name, { description: text, schema: { type: 'string' } }]);
   return {
     description,
-    ...(described.length === 0 ? {} : { headers: Object.fromEntries(described) as Json }),
+    ...describedHeaders(headers),
     ...(schema === undefined ? {} : { content: { [contentType]: { schema: schemaOf(schema) } } }),
   };
 }
 
-function refusal(codes: readonly ErrorCode[]): Json {
+function describedHeaders(headers: Readonly<Record<string, string>> = {}): Json {
+  const described = Object.entries(headers).map(([name, text]) => [name, { description: text, schema: { type: 'string' } }]);
+  return described.length === 0 ? {} : { headers: Object.fromEntries(described) as Json };
+}
+
+function refusal(status: number, codes: readonly ErrorCode[]): Json {
   return {
     description: codes.map((code) => `\`${code}\``).join(', '),
+    ...describedHeaders(REFUSAL_HEADERS[status]),
     content: { 'application/problem+json': { schema: schemaOf(problem) } },
   };
 }

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { errorCode } from '../../core/domain/errors/error.ts';
 import { type Duration, milliseconds } from '../../core/domain/run/duration.ts';
 import type { WaitOptions } from '../../temporal/waiting.ts';
+import { type WaitingRequest, whileWaiting } from '../limits/while-waiting.ts';
 
 /** The longest time that a request waits, in milliseconds: proxies end one that says nothing for longer. */
 export const LONGEST_WAIT_MS = 60_000;
@@ -19,10 +20,19 @@ export function waitMs(wait: string | undefined): number {
 }
 
 /**
- * Waits for a value within the time of a request. Undefined if it is not there in time, and if the service is about to end: the caller
- * asks again.
+ * Waits for a value within the time of a request, as one of the caller's open streams. Undefined if it is not there in time, and if the
+ * service is about to end: the caller asks again.
  */
 export async function withinWait<Value>(
+  ms: number,
+  request: WaitingRequest & { signal: AbortSignal },
+  work: (options: WaitOptions) => Promise<Value>,
+): Promise<Value | undefined> {
+  return ms < 1 ? undefined : whileWaiting(request, () => valueWithin(ms, request.signal, work));
+}
+
+/** Waits in the same way, for a request that has its place already. */
+export async function valueWithin<Value>(
   ms: number,
   signal: AbortSignal,
   work: (options: WaitOptions) => Promise<Value>,

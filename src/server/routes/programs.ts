@@ -41,7 +41,9 @@ const start = defineRoute(
     id: ID,
     tag: 'programs',
     summary: 'Start a program',
-    description: 'Its run is at `/v1/runs`, as that of an agent.',
+    description:
+      'Its run is read, followed, decided and cancelled at `/v1/runs/{runId}`, as that of an agent: the header `Location` has the path. ' +
+      '`GET /v1/runs/{runId}/trace` shows its units and steps.',
     scope: 'runs:write',
     counts: 'starts',
     body: startProgramBody,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { within } from '../../streams/bounded-wait.ts';
 import { defineRoute, type Route } from '../routing/route.ts';
 import { component } from '../schemas/component.ts';
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
@@ -66,16 +67,10 @@ async function reachTemporal({ temporal }: LonghaulClient): Promise<void> {
 }
 
 async function stateOf(check: ReadinessCheck): Promise<'ok' | 'failed'> {
-  let timer: NodeJS.Timeout | undefined;
   try {
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error('late')), CHECK_MS);
-    });
-    await Promise.race([check(), late]);
+    await within(CHECK_MS, (async () => check())(), () => new Error('the part has not answered in time'));
     return 'ok';
   } catch {
     return 'failed';
-  } finally {
-    clearTimeout(timer);
   }
 }

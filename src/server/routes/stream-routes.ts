@@ -72,6 +72,8 @@ async function followed(runId: string, { query: { cursor }, client, ...request }
   return runStreamResponse((from, signal) => client.handle(runId).stream({ signal, ...(from === undefined ? {} : { cursor: from }) }), {
     cursor: request.raw.headers.get('last-event-id') ?? cursor,
     ...openStream(request),
+    report: request.settings.report,
+    path: new URL(request.raw.url).pathname,
   });
 }
 

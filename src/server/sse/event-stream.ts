@@ -1,4 +1,5 @@
 import { NextValue } from '../../streams/next-value.ts';
+import { pulledBody } from './pulled-body.ts';
 
 /** One message of an event stream. */
 export interface StreamMessage {
@@ -16,13 +17,17 @@ const COMMENT_MS = 15_000;
 /** The milliseconds after which a client that was cut off comes back. */
 const RETRY_MS = 1_000;
 
-/**
- * The headers of an event stream. Proxies must pass on each message at once.
- */
-const HEADERS = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store', 'x-accel-buffering': 'no' };
+/** The headers of an event stream. Proxies must pass on each message at once, so they must not compress them either. */
+const HEADERS = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-store, no-transform',
+  'x-accel-buffering': 'no',
+};
 
 /** The options of an event stream. */
 export interface EventStreamOptions {
+  /** Aborted when the stream has to be cut: the messages end then, and a reader that does not read loses its connection. */
+  signal?: AbortSignal;
   /** Called once the stream is over, however it ends. */
   closed?: () => void;
   headers?: Record<string, string>;
@@ -37,42 +42,34 @@ export interface EventStreamOptions {
  * does not read holds back one message, and the source decides what it misses. If the source fails, the connection is cut without an end.
  */
 export function eventStream(messages: AsyncGenerator<StreamMessage>, options: EventStreamOptions = {}): Response {
-  const { closed = () => undefined, headers = {}, commentMs = COMMENT_MS, breaksIfCut = false } = options;
+  const { signal, closed = () => undefined, headers = {}, commentMs = COMMENT_MS, breaksIfCut = false } = options;
   const encoder = new TextEncoder();
   const next = new NextValue(messages);
-  const cancelled = new AbortController();
+  const over = new AbortController();
   let isFirst = true;
-  const body = new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        if (isFirst) {
-          isFirst = false;
-          return controller.enqueue(encoder.encode(`retry: ${RETRY_MS}\n\n`));
-        }
-        try {
-          const got = await next.within(commentMs, cancelled.signal);
-          if (got === undefined && cancelled.signal.aborted) return;
-          if (got === undefined) return controller.enqueue(encoder.encode(': the stream goes on\n\n'));
-          if (!got.done) return controller.enqueue(encoder.encode(textOf(got.value)));
-        } catch (error) {
-          // The client comes back with the id of the last message it has got.
-          if (breaksIfCut) {
-            closed();
-            return controller.error(error);
-          }
-        }
-        if (cancelled.signal.aborted) return;
-        closed();
-        controller.close();
-      },
-      async cancel() {
-        cancelled.abort();
-        closed();
-        await messages.return(undefined);
-      },
+  const body = pulledBody({
+    signal,
+    async next() {
+      if (isFirst) {
+        isFirst = false;
+        return encoder.encode(`retry: ${RETRY_MS}\n\n`);
+      }
+      try {
+        const got = await next.within(commentMs, over.signal);
+        if (got === undefined) return encoder.encode(': the stream goes on\n\n');
+        return got.done ? undefined : encoder.encode(textOf(got.value));
+      } catch (error) {
+        // Otherwise the client comes back with the id of the last message it has got.
+        if (breaksIfCut) throw error;
+        return undefined;
+      }
     },
-    { highWaterMark: 0 },
-  );
+    over() {
+      over.abort();
+      closed();
+      messages.return(undefined).catch(() => undefined);
+    },
+  });
   return new Response(body, { status: 200, headers: { ...HEADERS, ...headers } });
 }
 

@@ -1,5 +1,5 @@
 import type { StreamItem } from '../../client/stream/stream-item.ts';
-import { problemOf } from '../problems/problem-of.ts';
+import { problemOf, type ReportError } from '../problems/problem-of.ts';
 import { eventStream, type StreamMessage } from './event-stream.ts';
 
 /** The time within which the first item may tell that the request is wrong. A run that is idle has none to tell. */
@@ -16,13 +16,18 @@ interface RunStreamOptions {
   signal: AbortSignal;
   /** Called once the stream is over. */
   closed: () => void;
+  /** Receives the failure of the stream that its reader is not told. */
+  report: ReportError;
+  /** The path of the request, for the report. */
+  path: string;
 }
 
 /**
  * Returns the response with the stream of a run. The id of a message is the cursor of its item. Rejects for a run that cannot be streamed.
  * Without anything behind the cursor of the end, the response is empty (204), so that an `EventSource` stops reconnecting.
  */
-export async function runStreamResponse(open: OpenStream, { cursor, signal, closed }: RunStreamOptions): Promise<Response> {
+export async function runStreamResponse(open: OpenStream, options: RunStreamOptions): Promise<Response> {
+  const { cursor, signal, closed } = options;
   if (signal.aborted) {
     closed();
     // The service is about to end: the client comes back, and finds another instance.
@@ -52,7 +57,7 @@ export async function runStreamResponse(open: OpenStream, { cursor, signal, clos
     over();
     throw error;
   }
-  return eventStream(messagesOf(first, items, reading.signal), { closed: over });
+  return eventStream(messagesOf(first, items, { ...options, signal: reading.signal }), { signal, closed: over });
 }
 
 async function* nothing(): AsyncGenerator<StreamMessage> {
@@ -62,14 +67,14 @@ async function* nothing(): AsyncGenerator<StreamMessage> {
 async function* messagesOf(
   first: Promise<IteratorResult<StreamItem>>,
   items: AsyncGenerator<StreamItem>,
-  signal: AbortSignal,
+  { signal, report, path }: Pick<RunStreamOptions, 'signal' | 'report' | 'path'>,
 ): AsyncGenerator<StreamMessage> {
   try {
     for (let next = await first; !next.done; next = await items.next()) yield messageOf(next.value);
   } catch (error) {
     // A cut says nothing, and the client comes back. An error for good is told: it would come back for ever.
     if (signal.aborted) throw error;
-    const { problem } = problemOf(error, { method: 'GET', path: 'stream' }, () => undefined);
+    const { problem } = problemOf(error, { method: 'GET', path }, report);
     if (problem.status >= 500 || problem.status === 429) throw error;
     yield { event: 'problem', data: JSON.stringify(problem) };
   }

@@ -36,7 +36,7 @@ test('the stream has the headers of the protocol, data alone, and its last word'
     'content-type': 'text/event-stream; charset=utf-8',
     'x-vercel-ai-ui-message-stream': 'v1',
     'x-accel-buffering': 'no',
-    'cache-control': 'no-store',
+    'cache-control': 'no-store, no-transform',
   });
   const lines = (await response.text()).split('\n').filter((line) => line !== '' && !line.startsWith('retry:'));
   expect(lines.every((line) => line.startsWith('data: '))).toBe(true);

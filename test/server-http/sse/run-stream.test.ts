@@ -17,7 +17,7 @@ async function* failing(error: unknown, ...items: StreamItem[]): AsyncGenerator<
   throw error;
 }
 
-const open = { cursor: undefined, signal: new AbortController().signal };
+const open = { cursor: undefined, signal: new AbortController().signal, report: () => undefined, path: '/v1/runs/r/stream' };
 
 test('a client that goes before anything has come leaves no error behind, and gives its place back', async () => {
   const unhandled: unknown[] = [];
@@ -69,6 +69,6 @@ test('a client that goes while an item waits for it lets go of the run', async (
 
 test('a client that comes while the service is about to end is sent away at once, to come back', async () => {
   let closed = 0;
-  const response = await runStreamResponse(silent, { cursor: undefined, signal: AbortSignal.abort(), closed: () => (closed += 1) });
+  const response = await runStreamResponse(silent, { ...open, signal: AbortSignal.abort(), closed: () => (closed += 1) });
   expect([response.status, await response.text(), closed]).toEqual([200, 'retry: 1000\n\n', 1]);
 });

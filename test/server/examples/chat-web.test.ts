@@ -37,6 +37,22 @@ describe.skipIf(MISSING.length > 0)(`the chat page in a browser${REASON}`, () =>
     expect(await page.locator('article').count()).toBe(2);
   });
 
+  test('a browser that has not shown the chat before shows its earlier turns', async () => {
+    const page = await testbed.page();
+    await say(page, 'Order 42 arrived broken.');
+    await page.getByRole('button', { name: 'Approve' }).click();
+    await isReady(page);
+    await say(page, 'Tell me a story');
+    await shows(page, STORY);
+    await isReady(page);
+    const before = await page.locator('body').innerText();
+    await page.evaluate('localStorage.clear()');
+    await page.reload();
+    await shows(page, STORY);
+    expect(await page.locator('article').count()).toBe(4);
+    expect(await page.locator('body').innerText()).toBe(before);
+  });
+
   test('a page that was offline for 5 seconds goes on, and one that was away at the end gets the whole', async () => {
     const page = await testbed.page();
     await say(page, 'Tell me a story');

@@ -1,5 +1,5 @@
 import { errorCode } from '../../../core/domain/errors/error.ts';
-import { type Problem, problemOf } from '../../problems/problem-of.ts';
+import { type Problem, problemOf, type ReportError } from '../../problems/problem-of.ts';
 import { eventStream, type StreamMessage } from '../../sse/event-stream.ts';
 import type { OpenStream } from '../../sse/open-stream.ts';
 import type { UiChunk } from './encoder/ui-chunk.ts';
@@ -8,26 +8,33 @@ import { type FollowedTurn, followTurn } from './followed-turn.ts';
 /** The version of the protocol, by which clients know it. */
 const HEADERS = { 'x-vercel-ai-ui-message-stream': 'v1' };
 
+/** The request that a chat answers. */
+interface ChatRequest {
+  settings: { report: ReportError };
+  raw: Request;
+}
+
 /**
  * Returns the response with the chunks of a turn. A client that goes ends nothing. If the signal is aborted, the connection breaks, so
  * that the client does not take the part that it has for the whole, and resumes the stream.
  */
-export function chatResponse(turn: FollowedTurn, { signal, closed }: OpenStream): Response {
+export function chatResponse(turn: FollowedTurn, { signal, closed }: OpenStream, request: ChatRequest): Response {
   const left = new AbortController();
   const reading = AbortSignal.any([signal, left.signal]);
   const over = (): void => {
     left.abort();
     closed();
   };
-  return eventStream(messagesOf(turn, reading), { headers: HEADERS, breaksIfCut: true, closed: over });
+  return eventStream(messagesOf(turn, reading, request), { signal, headers: HEADERS, breaksIfCut: true, closed: over });
 }
 
-async function* messagesOf(turn: FollowedTurn, signal: AbortSignal): AsyncGenerator<StreamMessage> {
+async function* messagesOf(turn: FollowedTurn, signal: AbortSignal, { settings, raw }: ChatRequest): AsyncGenerator<StreamMessage> {
   try {
     for await (const chunk of followTurn(turn, signal)) yield messageOf(chunk);
   } catch (error) {
-    if (signal.aborted || errorCode(error) === 'server_unreachable') throw error;
-    const { problem } = problemOf(error, { method: 'GET', path: 'chat' }, () => undefined);
+    if (signal.aborted) throw error;
+    const { problem } = problemOf(error, { method: raw.method, path: new URL(raw.url).pathname }, settings.report);
+    if (errorCode(error) === 'server_unreachable') throw error;
     yield messageOf({ type: 'error', errorText: textOf(problem) });
   }
   yield { data: '[DONE]' };

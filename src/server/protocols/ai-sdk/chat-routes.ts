@@ -9,20 +9,24 @@ import { requestId } from '../../requests/idempotency-key.ts';
 import { requireStart } from '../../auth/access/reach.ts';
 import { requireScope } from '../../auth/access/scopes.ts';
 import { defineRoute, type Route } from '../../routing/route.ts';
-import { REQUEST_PROBLEMS } from '../../routes/route-parts.ts';
+import { ok, REQUEST_PROBLEMS } from '../../routes/route-parts.ts';
 import { emptyBody } from '../../schemas/run-requests.ts';
 import { openStream } from '../../sse/open-stream.ts';
 import type { ServerSettings } from '../../server-settings.ts';
 import { answerApprovals, readSubjects } from './answer-approvals.ts';
 import { chatResponse } from './chat-response.ts';
 import { sessionIdOf } from './chat-session-id.ts';
-import { chatChunk, interruptReceipt } from './chat-schemas.ts';
+import { chatChunk, chatMessages, interruptReceipt } from './chat-schemas.ts';
+import { earlierMessages } from './earlier-messages.ts';
 import type { FollowedTurn } from './followed-turn.ts';
 import { chatBody, chatIdText, type PostedChat, readPostedChat } from './posted-chat.ts';
 import { placeOfTurn } from './turn-place.ts';
 
 const agent = z.string().min(1).describe('The name of the agent.');
 const chatParams = z.object({ agent, id: chatIdText.describe('The id of the chat.') });
+
+/** The number of turns whose messages a page has. */
+const DEFAULT_TURNS = 20;
 
 const ANSWER = {
   description: 'The answer as a UI message stream of the AI SDK, version 1, in server-sent events.',
@@ -70,7 +74,7 @@ const post = defineRoute(
       throw new LonghaulError('run_exists', `Chat "${body.id}" is one with agent "${known.agentName}": use its route, or another id`);
     }
     const turn = await accepted(session, posted, { caller, signal });
-    return chatResponse(turn, openStream({ caller, raw, signal, settings }, 'runs:write'));
+    return chatResponse(turn, openStream({ caller, raw, signal, settings }, 'runs:write'), { settings, raw });
   },
 );
 
@@ -93,7 +97,37 @@ const stream = defineRoute(
     const turn = status?.agentName === params.agent ? runningTurn(status) : undefined;
     if (status === undefined || turn === undefined) return { status: 204 };
     const place = await placeOfTurn(session.run, turn, status.events);
-    return chatResponse({ run: session.run, turn, place }, openStream({ caller, raw, signal, settings }));
+    return chatResponse({ run: session.run, turn, place }, openStream({ caller, raw, signal, settings }), { settings, raw });
+  },
+);
+
+const messages = defineRoute(
+  {
+    method: 'GET',
+    path: '/v1/agents/{agent}/chat/{id}',
+    id: 'getChatMessages',
+    tag: 'sessions',
+    summary: 'Read the messages of a chat of the AI SDK',
+    description:
+      'For a page that opens a chat that it does not have: the newest turns, with the oldest of them first. Of a turn that goes on it has ' +
+      'the messages of the user alone: its stream has the answer from its beginning. A chat that does not exist has no messages.',
+    scope: 'runs:read',
+    params: chatParams,
+    query: z.strictObject({
+      before: z.coerce.number().int().min(1).exactOptional().describe('The `before` of the page before. Default: the newest turns.'),
+      limit: z.coerce.number().int().min(1).max(100).exactOptional().describe(`The largest number of turns. Default ${DEFAULT_TURNS}.`),
+    }),
+    responses: ok(chatMessages, 'The messages, in the form of the AI SDK.'),
+    problems: ['history_removed'],
+  },
+  async ({ params, query: { before = Infinity, limit = DEFAULT_TURNS }, caller, client, settings }) => {
+    const session = chatSession({ ...params, caller, client, settings });
+    const status = await statusIfKnown(session);
+    const last = status === undefined ? 0 : Math.min(before - 1, runningTurn(status) ?? status.session?.turns ?? 0);
+    if (status === undefined || last < 1) return { status: 200, body: { messages: [] } };
+    const range = { first: Math.max(1, last - limit + 1), last, known: status.events };
+    const { messages: read, first } = await earlierMessages(session.run, range);
+    return { status: 200, body: { messages: read, ...(first > 1 ? { before: first } : {}) } };
   },
 );
 
@@ -183,4 +217,4 @@ function runningTurn({ status, session, queued, limits }: StatusView): number | 
 }
 
 /** The routes that the hooks of the AI SDK call. */
-export const CHAT_ROUTES: readonly Route[] = [post, stream, stop];
+export const CHAT_ROUTES: readonly Route[] = [post, stream, messages, stop];

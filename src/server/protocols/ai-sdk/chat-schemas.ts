@@ -16,3 +16,21 @@ export const interruptReceipt = component(
     turn: z.number().exactOptional(),
   }),
 );
+
+/** Messages of a chat. */
+export const chatMessages = component(
+  'ChatMessages',
+  z.object({
+    messages: z
+      .array(
+        z.looseObject({
+          id: z.string(),
+          role: z.enum(['user', 'assistant']),
+          metadata: z.looseObject({ runId: z.string(), turn: z.number() }),
+          parts: z.array(z.looseObject({ type: z.string() })),
+        }),
+      )
+      .describe('Messages in the form of `UIMessage` of the AI SDK.'),
+    before: z.number().exactOptional().describe('Present if there are earlier turns: the `before` of the next page.'),
+  }),
+);

@@ -38,9 +38,9 @@ const result = defineRoute(
     },
     problems: [...READ_PROBLEMS, 'run_terminated', 'run_timed_out'],
   },
-  async ({ params, query: { wait, steps = false }, client, signal }) => {
+  async ({ params, query: { wait, steps = false }, client, signal, ...request }) => {
     const handle = client.handle(params.runId);
-    const ended = await withinWait(waitMs(wait), signal, (options) => handle.result({ ...options, steps }));
+    const ended = await withinWait(waitMs(wait), { ...request, signal }, (options) => handle.result({ ...options, steps }));
     if (ended !== undefined) return { status: 200, body: ended };
     const view = await handle.status();
     return isTerminal(view.status) ? { status: 200, body: await handle.result({ steps }) } : { status: 202, body: view };

@@ -59,7 +59,7 @@ const treeEvents = defineRoute(
     },
     problems: READ_PROBLEMS,
   },
-  async ({ params, client }) => ndjsonResponse(client.handle(params.runId).events({ tree: true })),
+  async ({ params, client, ...request }) => ndjsonResponse(client.handle(params.runId).events({ tree: true }), request),
 );
 
 const exported = defineRoute(
@@ -80,7 +80,7 @@ const exported = defineRoute(
     },
     problems: READ_PROBLEMS,
   },
-  async ({ params, client }) => ndjsonResponse(client.handle(params.runId).export()),
+  async ({ params, client, ...request }) => ndjsonResponse(client.handle(params.runId).export(), request),
 );
 
 const save = defineRoute(

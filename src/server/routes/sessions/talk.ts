@@ -4,7 +4,8 @@ import type { LonghaulClient } from '../../../client/longhaul-client.ts';
 import type { SessionHandle } from '../../../client/sessions/session-handle.ts';
 import type { MessageReceipt } from '../../../core/protocol.ts';
 import { isDerivedId } from '../../requests/derived-id.ts';
-import { waitMs, waitParameter, withinWait } from '../../requests/bounded-wait.ts';
+import { whileWaiting } from '../../limits/while-waiting.ts';
+import { valueWithin, waitMs, waitParameter, withinWait } from '../../requests/bounded-wait.ts';
 import { requestId } from '../../requests/idempotency-key.ts';
 import { requireStart } from '../../auth/access/reach.ts';
 import { defineRoute, type Route, type RouteRequest } from '../../routing/route.ts';
@@ -68,16 +69,18 @@ const ask = defineRoute(
     },
     problems: MESSAGE_PROBLEMS,
   },
-  async (request) => {
-    const { params, query, client, signal } = request;
-    const { sessionId } = params;
-    const receipt = await sendMessage(request);
-    const turn = answeringTurn(sessionId, receipt);
-    const session = await knownSession(client, sessionId);
-    const ms = query.wait === undefined ? DEFAULT_ASK_MS : waitMs(query.wait);
-    const result = await withinWait(ms, signal, (options) => session.answer(receipt, options));
-    return result === undefined ? { status: 202, body: { sessionId, turn, receipt } } : { status: 200, body: result };
-  },
+  // Without a place for the wait, the message is not sent: it would be sent again.
+  (request) =>
+    whileWaiting(request, async () => {
+      const { params, query, client, signal } = request;
+      const { sessionId } = params;
+      const receipt = await sendMessage(request);
+      const turn = answeringTurn(sessionId, receipt);
+      const session = await knownSession(client, sessionId);
+      const ms = query.wait === undefined ? DEFAULT_ASK_MS : waitMs(query.wait);
+      const result = await valueWithin(ms, signal, (options) => session.answer(receipt, options));
+      return result === undefined ? { status: 202, body: { sessionId, turn, receipt } } : { status: 200, body: result };
+    }),
 );
 
 const turn = defineRoute(
@@ -98,7 +101,7 @@ const turn = defineRoute(
     },
     problems: ['run_not_found', 'run_ended', 'run_terminated', 'invalid_input', 'history_removed'],
   },
-  async ({ params, query, client, signal }) => {
+  async ({ params, query, client, ...request }) => {
     const { sessionId } = params;
     const view = await client.handle(sessionId).status();
     const begun = view.session?.turns ?? 0;
@@ -108,7 +111,7 @@ const turn = defineRoute(
     // A turn that has ended is read without a wait.
     const result = isOver
       ? await session.turn(number)
-      : await withinWait(waitMs(query.wait), signal, (options) => session.answer({ id: '', turn: number }, options));
+      : await withinWait(waitMs(query.wait), request, (options) => session.answer({ id: '', turn: number }, options));
     return result === undefined ? { status: 202, body: { sessionId, turn: number, session: view } } : { status: 200, body: result };
   },
 );

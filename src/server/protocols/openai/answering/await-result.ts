@@ -1,6 +1,6 @@
 import type { RunHandle } from '../../../../client/run-handle.ts';
 import type { RunResult } from '../../../../core/domain/run/result.ts';
-import { withinWait } from '../../../requests/bounded-wait.ts';
+import { valueWithin } from '../../../requests/bounded-wait.ts';
 
 /** The longest time that a request without a stream waits, in milliseconds: Node's `fetch` gives up after five minutes without headers. */
 const LONGEST_MS = 240_000;
@@ -19,5 +19,5 @@ export function awaitResult(
   handle: Pick<RunHandle<unknown>, 'result'>,
   { raw, signal, steps = false }: { raw: Request; signal: AbortSignal; steps?: boolean },
 ): Promise<RunResult<unknown> | undefined> {
-  return withinWait(answerWaitMs(raw.headers), signal, (options) => handle.result({ ...options, steps }));
+  return valueWithin(answerWaitMs(raw.headers), signal, (options) => handle.result({ ...options, steps }));
 }

@@ -31,7 +31,12 @@ export async function streamedResponse(
   try {
     const { runId, encoder } = await prepare();
     const items = request.client.handle(runId).stream({ signal });
-    return eventStream(messagesOf(items, encoder, request), { closed, headers: runHeaders(runId), breaksIfCut: true });
+    return eventStream(messagesOf(items, encoder, { ...request, signal }), {
+      signal,
+      closed,
+      headers: runHeaders(runId),
+      breaksIfCut: true,
+    });
   } catch (error) {
     closed();
     throw error;
@@ -41,7 +46,7 @@ export async function streamedResponse(
 async function* messagesOf(
   items: AsyncGenerator<StreamItem>,
   encoder: StreamEncoder,
-  { settings, raw }: StreamedRequest,
+  { settings, raw, signal }: StreamedRequest,
 ): AsyncGenerator<StreamMessage> {
   try {
     yield* encoder.begin();
@@ -50,15 +55,12 @@ async function* messagesOf(
   } catch (error) {
     const told = settings.closing.aborted ? shuttingDown() : error;
     const path = new URL(raw.url).pathname;
-    yield* encoder.fail(openaiErrorOf(told, { method: raw.method, path }, notReported).error);
+    // A reader that was cut off is no failure of the service.
+    const report = signal.aborted ? () => undefined : settings.report;
+    yield* encoder.fail(openaiErrorOf(told, { method: raw.method, path }, report).error);
   }
 }
 
 function shuttingDown(): RequestError {
   return new RequestError('shutting_down', 'The process of the service is about to end, and the run goes on: send the request again');
-}
-
-/** A stream that breaks is told to its reader alone, who comes back. */
-function notReported(): void {
-  // As said above.
 }

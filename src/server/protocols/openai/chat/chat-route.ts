@@ -1,3 +1,4 @@
+import { whileWaiting } from '../../../limits/while-waiting.ts';
 import { defineRoute } from '../../../routing/route.ts';
 import { jsonObject } from '../../../schemas/json.ts';
 import { awaitResult } from '../answering/await-result.ts';
@@ -54,10 +55,12 @@ export const chatRoute = defineRoute(
         return { runId: facts.runId, encoder: chatEncoder(facts, options) };
       });
     }
-    const facts = await start();
-    const handle = request.client.handle(facts.runId);
-    const result = await awaitResult(handle, { ...request, steps: true });
-    if (result === undefined) throw await stillGoing(handle, request);
-    return { status: 200, headers: runHeaders(facts.runId), body: completionOf(facts, result, result.steps?.at(-1)?.finishReason) };
+    return whileWaiting(request, async () => {
+      const facts = await start();
+      const handle = request.client.handle(facts.runId);
+      const result = await awaitResult(handle, { ...request, steps: true });
+      if (result === undefined) throw await stillGoing(handle, request);
+      return { status: 200, headers: runHeaders(facts.runId), body: completionOf(facts, result, result.steps?.at(-1)?.finishReason) };
+    });
   },
 );

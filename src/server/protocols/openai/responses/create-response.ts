@@ -1,4 +1,5 @@
 import { errorCode } from '../../../../core/domain/errors/error.ts';
+import { whileWaiting } from '../../../limits/while-waiting.ts';
 import { defineRoute } from '../../../routing/route.ts';
 import { jsonObject } from '../../../schemas/json.ts';
 import { awaitResult } from '../answering/await-result.ts';
@@ -57,12 +58,16 @@ export const createResponseRoute = defineRoute(
         return { runId: facts.runId, encoder: responseEncoder(facts, { holdsAnswers: holdsAnswers(agent) }) };
       });
     }
-    const facts = await start();
-    const headers = runHeaders(facts.runId);
-    if (body.background) return { status: 200, headers, body: responseBody(facts, []) };
-    const handle = request.client.handle(facts.runId);
-    const result = await awaitResult(handle, request);
-    return { status: 200, headers, body: await readResponse(handle, facts, { agent, result }) };
+    if (body.background) {
+      const facts = await start();
+      return { status: 200, headers: runHeaders(facts.runId), body: responseBody(facts, []) };
+    }
+    return whileWaiting(request, async () => {
+      const facts = await start();
+      const handle = request.client.handle(facts.runId);
+      const result = await awaitResult(handle, request);
+      return { status: 200, headers: runHeaders(facts.runId), body: await readResponse(handle, facts, { agent, result }) };
+    });
   },
 );
 

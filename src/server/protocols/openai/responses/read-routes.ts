@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { hasScope } from '../../../auth/access/scopes.ts';
-import { withinWait } from '../../../requests/bounded-wait.ts';
+import { valueWithin } from '../../../requests/bounded-wait.ts';
 import { flag, runParams } from '../../../routes/route-parts.ts';
 import { defineRoute, type Route } from '../../../routing/route.ts';
 import { jsonObject } from '../../../schemas/json.ts';
@@ -71,7 +71,7 @@ const cancel = defineRoute(
   async ({ params: { runId }, caller, client, signal, settings }) => {
     const handle = client.handle(runId);
     await handle.cancel('cancelled over the OpenAI protocol', { by: caller.id });
-    const result = await withinWait(CANCEL_WAIT_MS, signal, (options) => handle.result(options));
+    const result = await valueWithin(CANCEL_WAIT_MS, signal, (options) => handle.result(options));
     const { hasEnded: _, ...facts } = await readResponseFacts(client, runId);
     const headers = runHeaders(runId);
     // The right to cancel is not that to read what was said.

@@ -1,0 +1,130 @@
+import type { JsonValue } from '../../../../core/domain/json/json.ts';
+import type { ChatMetadata } from './chat-metadata.ts';
+import type { ApprovalRequestChunk, UiChunk } from './ui-chunk.ts';
+
+/** The decision on a call, as a part of a message shows it. */
+interface UiApproval {
+  id: string;
+  descriptor?: JsonValue;
+  requestReason?: string;
+  isAutomatic?: true;
+  approved?: boolean;
+  reason?: string;
+}
+
+/** A call in a message. */
+interface UiCall {
+  type: `tool-${string}`;
+  toolCallId: string;
+  state: 'input-available' | 'approval-requested' | 'approval-responded' | 'output-available' | 'output-error' | 'output-denied';
+  input: JsonValue;
+  output?: JsonValue;
+  errorText?: string;
+  approval?: UiApproval;
+}
+
+/** A part of a message of the AI SDK, as far as the record has it. */
+export type UiPart =
+  | { type: 'step-start' }
+  | { type: 'text'; text: string; state?: 'done' }
+  | { type: 'file'; mediaType: string; url: string }
+  | UiCall;
+
+/** A message of a chat of the AI SDK. */
+export interface UiMessage {
+  id: string;
+  role: 'user' | 'assistant';
+  /** The run and the turn that the message belongs to; of an answer also how the turn ended, and its usage. */
+  metadata: ChatMetadata;
+  parts: UiPart[];
+}
+
+/** Builds the message of an answer from the chunks of a turn that has ended, as the AI SDK does from a stream of them. */
+export class MessageBuilder {
+  readonly #parts: UiPart[] = [];
+  #id = '';
+  #metadata: ChatMetadata | undefined;
+
+  take(chunk: UiChunk): void {
+    switch (chunk.type) {
+      case 'start':
+        this.#id = chunk.messageId;
+        this.#metadata = chunk.messageMetadata;
+        return;
+      case 'start-step':
+        this.#parts.push({ type: 'step-start' });
+        return;
+      case 'text-start':
+        this.#parts.push({ type: 'text', text: '', state: 'done' });
+        return;
+      case 'text-delta':
+        return this.#append(chunk.delta);
+      case 'file':
+        this.#parts.push({ type: 'file', mediaType: chunk.mediaType, url: chunk.url });
+        return;
+      case 'tool-input-available':
+        return this.#called(chunk);
+      case 'tool-approval-request':
+        return this.#change(chunk.toolCallId, { state: 'approval-requested', approval: approvalOf(chunk) });
+      case 'tool-approval-response':
+        return this.#responded(chunk);
+      case 'tool-output-available':
+        return this.#change(chunk.toolCallId, { state: 'output-available', output: chunk.output });
+      case 'tool-output-error':
+        return this.#change(chunk.toolCallId, { state: 'output-error', errorText: chunk.errorText });
+      case 'tool-output-denied':
+        return this.#change(chunk.toolCallId, { state: 'output-denied' });
+      case 'finish':
+      case 'message-metadata':
+        this.#metadata = chunk.messageMetadata;
+        return;
+      default:
+        // What streams, and the ends of parts: the record has parts as wholes.
+        return;
+    }
+  }
+
+  /** Returns the message; undefined before its first chunk. */
+  message(): UiMessage | undefined {
+    if (this.#metadata === undefined) return undefined;
+    // A message of the record has no place in the stream of the session.
+    const { cursor: _, ...metadata } = this.#metadata;
+    return { id: this.#id, role: 'assistant', metadata, parts: this.#parts };
+  }
+
+  #append(text: string): void {
+    const part = this.#parts.at(-1);
+    if (part?.type === 'text') part.text += text;
+  }
+
+  #called({ toolCallId, toolName, input }: UiChunk & { type: 'tool-input-available' }): void {
+    if (this.#call(toolCallId) === undefined) {
+      this.#parts.push({ type: `tool-${toolName}`, toolCallId, state: 'input-available', input });
+    } else this.#change(toolCallId, { state: 'input-available', input });
+  }
+
+  #responded({ approvalId, approved, reason }: UiChunk & { type: 'tool-approval-response' }): void {
+    const call = this.#parts.find((part): part is UiCall => 'toolCallId' in part && part.approval?.id === approvalId);
+    if (call === undefined) return;
+    const approval = { ...call.approval, id: approvalId, approved, ...(reason === undefined ? {} : { reason }) };
+    this.#change(call.toolCallId, { state: 'approval-responded', approval });
+  }
+
+  #change(toolCallId: string, change: Partial<UiCall>): void {
+    const call = this.#call(toolCallId);
+    if (call !== undefined) Object.assign(call, change);
+  }
+
+  #call(toolCallId: string): UiCall | undefined {
+    return this.#parts.find((part): part is UiCall => 'toolCallId' in part && part.toolCallId === toolCallId);
+  }
+}
+
+function approvalOf({ approvalId: id, approvalDescriptor: descriptor, reason, isAutomatic }: ApprovalRequestChunk): UiApproval {
+  return {
+    id,
+    ...(descriptor === undefined ? {} : { descriptor }),
+    ...(reason === undefined ? {} : { requestReason: reason }),
+    ...(isAutomatic === undefined ? {} : { isAutomatic }),
+  };
+}
