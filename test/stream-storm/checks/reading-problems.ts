@@ -54,7 +54,7 @@ function cursorProblems(items: readonly StreamItem[]): string[] {
   return different === items.length ? [] : [`${items.length} items have ${different} cursors`];
 }
 
-/** `fold` appends whatever comes: an event that comes twice and one that is missing could make up for each other. */
+/** `fold` appends every event: one that comes twice and another that is missing could make up for each other. */
 function offsetProblems(items: readonly StreamItem[]): string[] {
   const offsets = items.flatMap((item) => (item.type === 'event' ? [item.offset] : []));
   const wrong = offsets.findIndex((offset, index) => offset !== index);

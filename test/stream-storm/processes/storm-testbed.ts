@@ -5,11 +5,11 @@ import type { Random } from '../../crash/runs/random-kills.ts';
 import { unusedPort } from '../../crash/processes/unused-port.ts';
 import { KillableProcess } from '../../storm/processes/killable-process.ts';
 import { RedisServer } from '../../streams/redis-server.ts';
-import { ServiceProxy } from './service-proxy.ts';
+import { BalancingProxy } from './balancing-proxy.ts';
 import type { ProcessSetting, ServiceSetting, Waiting, WorkerSetting } from './settings.ts';
 
 const WORKER = fileURLToPath(new URL('worker-process.ts', import.meta.url));
-const SERVICE = fileURLToPath(new URL('service-process.ts', import.meta.url));
+const SERVICE = fileURLToPath(new URL('instance-process.ts', import.meta.url));
 
 const DRAIN_MS = 1_000;
 /** The longest time for which Redis is away. */
@@ -40,7 +40,7 @@ export interface StormPlace {
 export interface StormTestbed {
   client: LonghaulClient;
   taskQueue: string;
-  proxy: ServiceProxy;
+  proxy: BalancingProxy;
   services: readonly KillableProcess[];
   /** The addresses of the services themselves. */
   urls: readonly string[];
@@ -66,7 +66,7 @@ export async function withStorm<Result>(place: StormPlace, work: (testbed: Storm
     () => new KillableProcess(WORKER, { ...setting, bundlePath } satisfies WorkerSetting, listen),
   );
   const client = await connect({ address, namespace, taskQueue });
-  const proxy = await ServiceProxy.start(ports);
+  const proxy = await BalancingProxy.start(ports);
   const testbed: StormTestbed = {
     client,
     taskQueue,

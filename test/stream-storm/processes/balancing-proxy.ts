@@ -10,7 +10,7 @@ const LOOK_WITHIN_MS = 1_500;
  * A proxy that distributes connections to the instances of a service. It takes one out while its `/readyz` is not 200 or it refuses
  * connections. If none is ready, it tries all, as proxies do; if none takes the connection, it is cut.
  */
-export class ServiceProxy {
+export class BalancingProxy {
   readonly url: string;
   readonly #ports: readonly number[];
   readonly #server: Server;
@@ -27,11 +27,11 @@ export class ServiceProxy {
     for (const port of ports) void this.#watch(port);
   }
 
-  static async start(ports: readonly number[]): Promise<ServiceProxy> {
+  static async start(ports: readonly number[]): Promise<BalancingProxy> {
     const server = createServer();
     server.listen(0, LOCALHOST);
     await once(server, 'listening');
-    return new ServiceProxy(ports, server);
+    return new BalancingProxy(ports, server);
   }
 
   /** The ports of the instances that are ready. */
