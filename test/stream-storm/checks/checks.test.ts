@@ -77,6 +77,12 @@ test('output that was taken back, or that lacks pieces, is no problem', () => {
   expect(readingProblems([first, one, item({ type: 'gap' }), delta('a1', 'o'), ...sound.slice(3)], recorded)).toEqual([]);
 });
 
+test('the end of a run that fails takes back what its last call has shown', () => {
+  const failed = { ...ended, status: 'error' };
+  const items = [first, delta('a0', 'half'), item({ type: 'end', result: failed })];
+  expect(readingProblems(items, { events: [asked], steps: [], result: failed })).toEqual([]);
+});
+
 test.each<[string, StreamItem[]]>([
   ['the events differ', without(third)],
   ['the events differ', after(third, again(third))],

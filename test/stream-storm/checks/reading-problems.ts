@@ -61,7 +61,7 @@ function offsetProblems(items: readonly StreamItem[]): string[] {
   return wrong === -1 ? [] : [`event ${wrong} has offset ${offsets[wrong]}`];
 }
 
-/** Live output that its event does not confirm, that comes beside its event, or that stays. */
+/** Live output that its event does not confirm, that comes beside its event, or that stays. The end of a run that fails takes back the output of its last call. */
 function outputProblems(items: readonly StreamItem[]): string[] {
   const problems: string[] = [];
   const replaced = new Set<string>();
@@ -70,7 +70,8 @@ function outputProblems(items: readonly StreamItem[]): string[] {
     if (item.type === 'event') problems.push(...unconfirmed(view, item.event).map((problem) => `item ${index}: ${problem}`));
     if (item.type === 'delta' && replaced.has(item.delta.type === 'data' ? item.delta.callId : item.eventId))
       problems.push(`item ${index} is a delta beside its event`);
-    if (item.type === 'end' && view.live.length > 0) problems.push(`output stays until the end: ${JSON.stringify(view.live)}`);
+    if (item.type === 'end' && item.result.status === 'completed' && view.live.length > 0)
+      problems.push(`output stays until the end: ${JSON.stringify(view.live)}`);
     if (item.type === 'event') for (const name of replacedBy(item.event)) replaced.add(name);
     view = fold(view, item);
   }
