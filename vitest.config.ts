@@ -41,6 +41,8 @@ const MATRICES = {
     'test/server/client/http/mcp.test.ts',
     'test/server/client/http/openai.test.ts',
     'test/server/client/stream/heartbeats.test.ts',
+    'test/server/client/stream/killed-processes.test.ts',
+    'test/server/client/stream/rolling-restart.test.ts',
     'test/server/client/stream/streams.test.ts',
     'test/server/client/decisions-from-history.test.ts',
     'test/server/client/principals/many-users.test.ts',

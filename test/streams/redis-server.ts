@@ -23,12 +23,17 @@ export class RedisServer {
   readonly #folder = mkdtempSync(join(tmpdir(), 'redis-'));
   #process: ChildProcess | undefined;
 
+  readonly #killAtExit = (): void => void this.#process?.kill('SIGKILL');
+
   private constructor(port: number) {
     this.port = port;
+    // It must not outlive this process, however that ends.
+    process.once('exit', this.#killAtExit);
   }
 
-  static async start(): Promise<RedisServer> {
-    const [port = 0] = await freePorts([undefined]);
+  /** Starts one on a port, or on any that is free. */
+  static async start(on?: number): Promise<RedisServer> {
+    const [port = 0] = await freePorts([on]);
     const server = new RedisServer(port);
     await server.start();
     return server;
@@ -92,6 +97,7 @@ export class RedisServer {
   async stop(): Promise<void> {
     this.resume();
     await this.kill();
+    process.off('exit', this.#killAtExit);
     rmSync(this.#folder, { recursive: true, force: true });
   }
 }

@@ -12,6 +12,8 @@ export class ReplacedOutput {
   /** Offsets of the results of calls, by the ids of the calls, and of the answers of steps of programs, by the ids of their events. */
   readonly #results = new Map<string, number>();
   readonly #answers = new Map<string, number>();
+  /** Offsets of the ends of steps of programs, by their addresses: of an attempt that has failed, no event has the id. */
+  readonly #ends = new Map<string, number>();
   readonly #newest = new Map<string, StreamedAttempt>();
 
   /** Notes an event of the record. */
@@ -19,12 +21,13 @@ export class ReplacedOutput {
     const { id, content, step } = event;
     if (endsModelCall(event)) this.#modelCalls = [...this.#modelCalls, offset].toSorted((one, other) => one - other).slice(-MOST_KNOWN);
     if (step !== undefined) put(this.#answers, id, offset);
+    if (step?.type === 'end') put(this.#ends, step.at, offset);
     for (const item of content) if (item.type === 'tool_result') put(this.#results, item.toolCallId, offset);
   }
 
   /** Returns the offset of the event that has replaced the output of an attempt; undefined if there is none so far. */
   offsetOf({ callId, eventId, through }: StreamedAttempt): number | undefined {
-    if (through === undefined) return this.#answers.get(eventId);
+    if (through === undefined) return this.#answers.get(eventId) ?? this.#ends.get(callId ?? '');
     // An agent makes one model call at a time: the first one that ends is that one, and any of its attempts may have answered.
     return callId === undefined ? this.#modelCalls.find((offset) => offset >= through) : this.#results.get(callId);
   }

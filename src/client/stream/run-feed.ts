@@ -112,6 +112,11 @@ export class RunFeed {
     return this.#began;
   }
 
+  /** Offset of the next event that the log does not have yet. */
+  get offset(): number {
+    return this.#place.offset;
+  }
+
   /** True once the log has its last entry. */
   get isOver(): boolean {
     return this.#isOver;

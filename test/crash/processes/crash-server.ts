@@ -2,16 +2,12 @@ import { awaitReady } from '../../../src/dev-server/await-ready.ts';
 import { findServer } from '../../../src/dev-server/index.ts';
 import { type GuardedProcess, startProcess } from '../../../src/dev-server/guarded-process.ts';
 import { cliEnvironment, SERVER_IP, startFlags } from '../../../src/dev-server/start-flags.ts';
-import { freePorts } from '../../../src/dev-server/free-port.ts';
 import { SEARCH_ATTRIBUTE_TYPES } from '../../../src/core/protocol.ts';
+import { unusedPort } from './unused-port.ts';
 
 const NAMESPACE = 'default';
 const READY_MS = 60_000;
 const STOP_MS = 3_000;
-
-/** Below the ports that the system assigns, so that no other process gets the port between death and restart. */
-const FIRST_PORT = 17_100;
-const LAST_PORT = 18_900;
 
 /** The Temporal CLI on this machine. Throws an error with the places that were searched. */
 export async function findCli(say: (line: string) => void): Promise<string> {
@@ -105,19 +101,4 @@ export class CrashServer {
     this.kills += 1;
     void this.#launch();
   }
-}
-
-let nextPort = FIRST_PORT + (process.pid % 100) * 10;
-
-async function unusedPort(): Promise<number> {
-  while (nextPort < LAST_PORT) {
-    const port = nextPort++;
-    try {
-      await freePorts([port]);
-      return port;
-    } catch {
-      // Another process has the port.
-    }
-  }
-  throw new Error(`All ports up to ${LAST_PORT} are taken`);
 }

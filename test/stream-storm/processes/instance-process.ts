@@ -1,0 +1,28 @@
+import { connect, redisStreams } from '../../../src/client/index.ts';
+import { createHandler } from '../../../src/server/index.ts';
+import { listen } from '../../../src/server/node/listen.ts';
+import { shutDown } from '../../../src/server/node/shut-down.ts';
+import type { ServiceSetting } from './settings.ts';
+
+/** A service of the storm, in a process of its own. SIGTERM ends it as it ends `longhaul serve`. It ends with its parent, however that ends. */
+
+const GRACE_MS = 10_000;
+
+const { address, namespace, taskQueue, redisUrl, port, drainMs } = JSON.parse(process.argv[2] ?? '') as ServiceSetting;
+process.once('disconnect', () => process.exit());
+process.on('SIGINT', () => undefined);
+const [draining, closing] = [new AbortController(), new AbortController()];
+const client = await connect({
+  address,
+  namespace,
+  taskQueue,
+  streams: redisStreams({ url: redisUrl }),
+  // The loss of Redis is what the storm is about.
+  onNotice: () => undefined,
+});
+const handler = createHandler(client, { limits: false, draining: draining.signal, closing: closing.signal });
+const server = await listen(handler, { host: '127.0.0.1', port });
+process.once('SIGTERM', () => {
+  void shutDown({ server, draining, closing, drainMs, graceMs: GRACE_MS }).then(() => process.exit(0));
+});
+process.send?.('ready');

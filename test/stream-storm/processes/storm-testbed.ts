@@ -1,0 +1,105 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { connect, type LonghaulClient } from '../../../src/client/index.ts';
+import type { Random } from '../../crash/runs/random-kills.ts';
+import { unusedPort } from '../../crash/processes/unused-port.ts';
+import { KillableProcess } from '../../storm/processes/killable-process.ts';
+import { RedisServer } from '../../streams/redis-server.ts';
+import { BalancingProxy } from './balancing-proxy.ts';
+import type { ProcessSetting, ServiceSetting, Waiting, WorkerSetting } from './settings.ts';
+
+const WORKER = fileURLToPath(new URL('worker-process.ts', import.meta.url));
+const SERVICE = fileURLToPath(new URL('instance-process.ts', import.meta.url));
+
+const DRAIN_MS = 1_000;
+/** The longest time for which Redis is away. */
+const AWAY_MS = 1_500;
+
+/** The kinds of processes that are killed. */
+export const KINDS = ['workers', 'services', 'redis'] as const;
+
+export type Kind = (typeof KINDS)[number];
+
+/** A process that may be killed. */
+export interface Victim {
+  kind: Kind;
+  /** Kills it, and resolves once another one works. */
+  killAndStart(random: Random): Promise<void>;
+}
+
+/** The server and the workflows on which a storm runs. */
+export interface StormPlace {
+  address: string;
+  namespace: string;
+  taskQueue: string;
+  bundlePath: string;
+  workers: number;
+}
+
+/** A Redis, workers, two services behind a proxy, and a client. */
+export interface StormTestbed {
+  client: LonghaulClient;
+  taskQueue: string;
+  proxy: BalancingProxy;
+  services: readonly KillableProcess[];
+  /** The addresses of the services themselves. */
+  urls: readonly string[];
+  victims: readonly Victim[];
+  /** Called for each call that waits for an approval, at least once. */
+  onWaiting: (waiting: Waiting) => void;
+  /** The reasons for which processes have ended by themselves. */
+  failures(): string[];
+}
+
+/** Starts everything, and ends it afterwards. */
+export async function withStorm<Result>(place: StormPlace, work: (testbed: StormTestbed) => Promise<Result>): Promise<Result> {
+  const { address, namespace, taskQueue, bundlePath } = place;
+  const redis = await RedisServer.start(await unusedPort());
+  const setting: ProcessSetting = { address, namespace, taskQueue, redisUrl: redis.url };
+  const listen = (message: unknown): void => {
+    if (isWaiting(message)) testbed.onWaiting(message);
+  };
+  const ports = [await unusedPort(), await unusedPort()];
+  const services = ports.map((port) => new KillableProcess(SERVICE, { ...setting, port, drainMs: DRAIN_MS } satisfies ServiceSetting));
+  const workers = Array.from(
+    { length: place.workers },
+    () => new KillableProcess(WORKER, { ...setting, bundlePath } satisfies WorkerSetting, listen),
+  );
+  const client = await connect({ address, namespace, taskQueue });
+  const proxy = await BalancingProxy.start(ports);
+  const testbed: StormTestbed = {
+    client,
+    taskQueue,
+    proxy,
+    services,
+    urls: ports.map((port) => `http://127.0.0.1:${port}`),
+    victims: [
+      ...workers.map((worker): Victim => ({ kind: 'workers', killAndStart: () => worker.killAndStart() })),
+      ...services.map((service): Victim => ({ kind: 'services', killAndStart: () => service.killAndStart() })),
+      { kind: 'redis', killAndStart: (random) => loseRedis(redis, random) },
+    ],
+    onWaiting: () => undefined,
+    failures: () => [...workers, ...services].flatMap(({ failure }) => (failure === undefined ? [] : [failure.message])),
+  };
+  try {
+    await Promise.all([...workers, ...services].map((process) => process.start()));
+    return await work(testbed);
+  } finally {
+    await Promise.all([...workers, ...services].map((process) => process.stop()));
+    await proxy.close();
+    await client.close();
+    await redis.stop();
+  }
+}
+
+/** Kills Redis, and starts it after a moment: with what it had, or with nothing. */
+async function loseRedis(redis: RedisServer, random: Random): Promise<void> {
+  await redis.kill();
+  if (random() < 0.5) redis.wipe();
+  await pause(random() * AWAY_MS);
+  await redis.start();
+}
+
+function isWaiting(message: unknown): message is Waiting {
+  return typeof message === 'object' && message !== null && 'digest' in message;
+}
