@@ -70,6 +70,7 @@ const MATRICES = {
     'test/server/models/compaction.test.ts',
     'test/server/models/references.test.ts',
     'test/server/models/spending.test.ts',
+    'test/server/package/next.test.ts',
     'test/server/package/package-installed.test.ts',
     'test/server/package/package.test.ts',
     'test/server/programs/ask-with-tools.test.ts',

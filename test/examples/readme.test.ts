@@ -13,6 +13,7 @@ test.each([
   ['docs/testing.md', 'examples/testing/shop.test.ts'],
   ['docs/workflows.md', 'examples/workflow/report.ts'],
   ['docs/openai.md', 'examples/openai/follow.ts'],
+  ['docs/http.md', 'examples/next/route.ts'],
 ])('%s shows %s as it is executed', (page, path) => {
   expect(read(page)).toContain(`<!-- ${path} -->\n\`\`\`ts\n${read(path)}\`\`\``);
 });

@@ -37,6 +37,9 @@ const VERSION = 1;
 const MOST_SEEN = 32;
 const TAG_LENGTH = 10;
 
+/** The index of the part that names the execution whose end was read. */
+const ENDED = 8;
+
 /** Returns a short digest, by which cursors name what is long. */
 export function tagOf(...parts: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, TAG_LENGTH);
@@ -72,6 +75,12 @@ export function placeOf(runId: string, cursor: string): StreamPlace {
     ...(execution === 0 ? {} : { execution }),
     ...(ended === 0 ? {} : { ended }),
   };
+}
+
+/** True for the cursor of the end of a run, which `retry` may have sent back since. */
+export function isOfEnd(cursor: string): boolean {
+  const [ended] = partsOf(cursor)?.slice(ENDED) ?? [];
+  return typeof ended === 'string';
 }
 
 type SeenParts = [tag: string, next: number, call: string, execution: string, activity: number, attempt: number];

@@ -7,6 +7,7 @@ import type { StreamChannel, StreamRead } from '../../streams/stream-sink.ts';
 import { errorCode } from '../../core/domain/errors/error.ts';
 import { AwaitedResult } from '../read/awaited-result.ts';
 import { RunReader } from '../read/reader.ts';
+import { tagOf } from './cursor.ts';
 import { FeedLog } from './feed-log.ts';
 import { FollowedExecution, type KnownExecutions, SentBack } from './followed-execution.ts';
 import { recordEntries } from './record-entries.ts';
@@ -130,6 +131,12 @@ export class RunFeed {
   /** The execution that is read. */
   get executionId(): string {
     return this.#execution.id ?? '';
+  }
+
+  /** True if the run has ended with that execution, given by its tag. That takes no worker. Rejects with `run_not_found` and `not_a_run`. */
+  async hasEndedWith(execution: string): Promise<boolean> {
+    const { executionId, closed } = await this.#sources.newest();
+    return closed && tagOf(executionId) === execution;
   }
 
   /** Returns the executions that the server has. */

@@ -30,6 +30,8 @@ export async function* streamRun(feeds: Pick<RunFeeds, 'follow'>, runId: string,
     const { feed, release } = feeds.follow(runId);
     const reader = new StreamReader(runId, feed, from);
     try {
+      // The record takes a worker, or seconds: a reader that has all of it does not wait for them.
+      if (from.ended !== undefined && (await unlessAborted(feed.hasEndedWith(from.ended), signal))) return;
       for await (const item of reader.items(signal)) {
         signal.throwIfAborted();
         yield item;

@@ -1,9 +1,14 @@
+import { isOfEnd } from '../../client/stream/cursor.ts';
 import type { StreamItem } from '../../client/stream/stream-item.ts';
+import { pause } from '../../streams/bounded-wait.ts';
 import { problemOf, type ReportError } from '../problems/problem-of.ts';
 import { eventStream, type StreamMessage } from './event-stream.ts';
 
 /** The time within which the first item may tell that the request is wrong. A run that is idle has none to tell. */
 const FIRST_ITEM_MS = 250;
+
+/** The time within which it may tell that nothing comes behind the cursor of an end. Only a server that does not answer takes as long. */
+const END_MS = 10_000;
 
 /** Opens the stream of a run behind a cursor, until the signal is aborted. */
 export type OpenStream = (cursor: string | undefined, signal: AbortSignal) => AsyncGenerator<StreamItem>;
@@ -48,13 +53,15 @@ export async function runStreamResponse(open: OpenStream, options: RunStreamOpti
   // A client may go before it has read anything: then nothing else takes the error.
   first.catch(() => undefined);
   try {
-    const got = await Promise.race([first, new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), FIRST_ITEM_MS))]);
+    const limitMs = cursor !== undefined && isOfEnd(cursor) ? END_MS : FIRST_ITEM_MS;
+    const got = await Promise.race([first, pause(limitMs, reading.signal)]);
     if (got?.done) {
       over();
       return new Response(null, { status: 204 });
     }
   } catch (error) {
     over();
+    if (signal.aborted) return eventStream(nothing());
     throw error;
   }
   return eventStream(messagesOf(first, items, { ...options, signal: reading.signal }), { signal, closed: over });

@@ -120,3 +120,22 @@ test('the answer of an attempt of which nothing was carried takes back the outpu
   expect(beforeEnd).toMatchObject({ events: [{ id: 'A2' }], live: [] });
   expect(items.map(({ type }) => type).filter((type) => type === 'reset')).toHaveLength(1);
 });
+
+test('a cursor behind the end ends its stream without the record, also while no worker answers', async () => {
+  const run = new FakeRun();
+  answer(run, 'R1');
+  run.end();
+  const cursor = (await read(feedsOf(run))).at(-1)?.cursor ?? '';
+  const { pages, ...sources } = run.sources();
+  const unanswered = (): Promise<never> => new Promise(() => undefined);
+  const feed = new RunFeed({ ...sources, pages: { ...pages, end: unanswered, read: unanswered, shared: unanswered } });
+  const stream = streamRun({ follow: () => ({ feed, release: () => undefined }) }, 'run-1', { cursor });
+  expect(await Promise.race([stream.next(), soon(1_000)])).toEqual({ done: true, value: undefined });
+
+  sendBack(run, 0, 0);
+  answer(run, 'N1');
+  run.end();
+  const after = await read(feedsOf(run), cursor);
+  expect(after.filter(({ type }) => type === 'reset')).toHaveLength(1);
+  expect(viewOf(after).events.map(({ id }) => id)).toEqual(['N1']);
+});

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { beginning, cursorAt, tagOf } from '../../../src/client/stream/cursor.ts';
 import { runStreamResponse } from '../../../src/server/sse/run-stream.ts';
 import type { StreamItem } from '../../../src/client/index.ts';
 import { LonghaulError } from '../../../src/core/domain/errors/error.ts';
@@ -71,4 +72,27 @@ test('a client that comes while the service is about to end is sent away at once
   let closed = 0;
   const response = await runStreamResponse(silent, { ...open, signal: AbortSignal.abort(), closed: () => (closed += 1) });
   expect([response.status, await response.text(), closed]).toEqual([200, 'retry: 1000\n\n', 1]);
+});
+
+test('a cursor behind the end is decided upon, however long that takes: an EventSource would come back for ever', async () => {
+  const ended = cursorAt('run-1', { ...beginning(), ended: tagOf('execution-1') });
+  async function* late(): AsyncGenerator<StreamItem> {
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    yield* [];
+  }
+  expect((await runStreamResponse(late, { ...open, cursor: ended, closed: () => undefined })).status).toBe(204);
+  // Every other cursor may be one of a run that does nothing for days.
+  const idle = cursorAt('run-1', beginning());
+  const { status, body } = await runStreamResponse(late, { ...open, cursor: idle, closed: () => undefined });
+  expect(status).toBe(200);
+  await body?.cancel();
+});
+
+test('a service that ends while it decides sends the client away, to come back', async () => {
+  const ended = cursorAt('run-1', { ...beginning(), ended: tagOf('execution-1') });
+  const closing = new AbortController();
+  let closed = 0;
+  const response = runStreamResponse(silent, { cursor: ended, signal: closing.signal, closed: () => (closed += 1) });
+  closing.abort();
+  expect([(await response).status, await (await response).text(), closed]).toEqual([200, 'retry: 1000\n\n', 1]);
 });

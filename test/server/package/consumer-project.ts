@@ -38,6 +38,24 @@ export async function installedProject(sdk: string): Promise<ConsumerProject> {
   return project;
 }
 
+/** A project with further packages of the registry, and with the package in place of its own files, as npm installs it. */
+export async function projectWith(further: string[]): Promise<ConsumerProject> {
+  const project = await emptyProject(tmpdir());
+  const packed = await pack(project.path);
+  const { packages } = await sdkPeers();
+  const ours = await pinned([...packages, 'zod', 'protobufjs', 'react', 'react-dom']);
+  await npm([...INSTALL, `./${packed}`, ...ours, ...further], project.path);
+  return project;
+}
+
+/** The reason why a package cannot be had from the registry; empty if it can. */
+export async function whyNotInstalled(name: string): Promise<string> {
+  return npm(['view', '--prefer-offline', '--fetch-retries=1', name, 'version'], root).then(
+    () => '',
+    () => ` (skipped: the registry does not give ${name})`,
+  );
+}
+
 /** The lowest and the newest published version of Temporal's SDK in the package's range; one version if they are the same. */
 export async function sdkVersions(): Promise<string[]> {
   const { packages, range } = await sdkPeers();
@@ -125,8 +143,13 @@ export async function help({ path }: ConsumerProject, binary: string): Promise<s
 }
 
 async function newProject(parent: string): Promise<ConsumerProject> {
+  const project = await emptyProject(parent);
+  await cp(join(root, 'test/package/consumer'), project.path, { recursive: true });
+  return project;
+}
+
+async function emptyProject(parent: string): Promise<ConsumerProject> {
   const path = await mkdtemp(join(parent, 'longhaul-package-'));
-  await cp(join(root, 'test/package/consumer'), path, { recursive: true });
   await writeFile(join(path, 'package.json'), JSON.stringify({ name: 'consumer', private: true, type: 'module' }));
   return { path, remove: () => rm(path, { recursive: true, force: true }) };
 }
