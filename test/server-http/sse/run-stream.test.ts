@@ -92,7 +92,7 @@ test('a service that ends while it decides sends the client away, to come back',
   const ended = cursorAt('run-1', { ...beginning(), ended: tagOf('execution-1') });
   const closing = new AbortController();
   let closed = 0;
-  const response = runStreamResponse(silent, { cursor: ended, signal: closing.signal, closed: () => (closed += 1) });
+  const response = runStreamResponse(silent, { ...open, cursor: ended, signal: closing.signal, closed: () => (closed += 1) });
   closing.abort();
   expect([(await response).status, await (await response).text(), closed]).toEqual([200, 'retry: 1000\n\n', 1]);
 });
