@@ -10,7 +10,7 @@ export interface StartTimes {
   startClientMs: number;
 }
 
-const WARM_UP = 20;
+const WARM_UP = 500;
 const INPUT = JSON.stringify({ steps: 0, tokens: 1, rate: 0, phaseMs: 0 });
 
 /**
