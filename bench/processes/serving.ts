@@ -1,22 +1,17 @@
-import { NativeConnection } from '@temporalio/worker';
-import { connect, memoryStreams, redisStreams } from '../../src/client/index.ts';
-import { createHandler } from '../../src/server/index.ts';
-import { listen } from '../../src/server/node/listen.ts';
-import { createWorker } from '../../worker/index.ts';
-import { reporter } from '../stream/served/reporter.ts';
+import { createServer } from 'node:http';
+import { once } from 'node:events';
+import { connect, memoryStreams, redisStreams } from 'longhaul/client';
+import { createHandler, nodeListener } from 'longhaul/server';
 import type { ServiceReply, ServiceRequest, ServiceSetting } from '../stream/served/serving-messages.ts';
-import { tokenModel } from '../stream/token-model.ts';
-import { quietRuntime } from './quiet-runtime.ts';
 
 /**
- * The service, as `longhaul serve --agents` runs it: handler, client and worker in one process, without a limit of callers. Counts the
- * queries that its client sends. Ends with the process that started it.
+ * The service of the built package, without a limit of callers: as `longhaul serve --no-worker` runs it, or with a worker inside, as
+ * `longhaul serve --agents` does. Counts the queries that its client sends. Ends with the process that started it.
  */
 
 const SAMPLE_MS = 1_000;
 
-const { address, namespace, bundlePath, sink, redisUrl } = JSON.parse(process.argv[2] ?? '') as ServiceSetting;
-quietRuntime();
+const { sink, redisUrl, ...setting } = JSON.parse(process.argv[2] ?? '') as ServiceSetting;
 process.once('disconnect', () => process.exit());
 // Ctrl-C in a terminal reaches this process too; the parent ends it.
 process.on('SIGINT', () => undefined);
@@ -24,11 +19,11 @@ let queries = 0;
 let rss = 0;
 setInterval(() => (rss = Math.max(rss, process.memoryUsage.rss())), SAMPLE_MS).unref();
 
-const streams = sink === 'none' ? {} : { streams: sink === 'memory' ? memoryStreams() : redisStreams({ url: redisUrl }) };
+const streams = sink === 'none' ? undefined : sink === 'memory' ? memoryStreams() : redisStreams({ url: redisUrl });
 const client = await connect({
-  address,
-  namespace,
-  ...streams,
+  address: setting.address,
+  namespace: setting.namespace,
+  ...(streams === undefined ? {} : { streams }),
   client: {
     interceptors: {
       workflow: [
@@ -42,33 +37,33 @@ const client = await connect({
     },
   },
 });
-const worker = await createWorker({
-  agents: [reporter],
-  providers: { tokens: tokenModel() },
-  connection: await NativeConnection.connect({ address }),
-  namespace,
-  shutdownGrace: 1_000,
-  worker: { workflowBundle: { codePath: bundlePath } },
-  ...streams,
-});
-const running = worker.run();
-const server = await listen(createHandler(client, { agents: [reporter], limits: false }), { host: '127.0.0.1', port: 0 });
+const stopWorker = sink === 'memory' && streams !== undefined ? await workInside(streams) : undefined;
+const server = createServer(nodeListener(createHandler(client, { limits: false })));
+server.listen(0, '127.0.0.1');
+await once(server, 'listening');
 process.on('message', (request: ServiceRequest) => void serve(request));
 reply({ type: 'ready' });
 
+/** Runs a worker in this process. Its packages are loaded here alone: a service without one does not have them. */
+async function workInside(sinkOfBoth: NonNullable<typeof streams>): Promise<() => Promise<void>> {
+  const { startReporter } = await import('../stream/served/reporter-worker.ts');
+  return startReporter(setting, sinkOfBoth);
+}
+
 async function serve({ type }: ServiceRequest): Promise<void> {
   switch (type) {
-    case 'where':
-      return reply({ type, url: server.url });
+    case 'where': {
+      const bound = server.address();
+      return reply({ type, url: `http://127.0.0.1:${typeof bound === 'object' && bound !== null ? bound.port : 0}` });
+    }
     case 'count':
       reply({ type, queries, rss: Math.max(rss, process.memoryUsage.rss()) });
       queries = 0;
       rss = 0;
       return;
     case 'stop':
-      worker.shutdown();
-      await server.close(0);
-      await running;
+      server.closeAllConnections();
+      await stopWorker?.();
       process.exit();
   }
 }

@@ -9,9 +9,11 @@ export interface FakeProvider {
   stop: () => void;
 }
 
-/** Starts the fake provider on a free port of the loopback interface. Throws if its process ends at once. */
-export async function startFakeProvider(): Promise<FakeProvider> {
-  const child = fork(fileURLToPath(new URL('provider-process.ts', import.meta.url)), { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+const PROGRAM = fileURLToPath(new URL('provider-process.ts', import.meta.url));
+
+/** Starts a fake provider on a free port of the loopback interface: by default that of the script. Throws if its process ends at once. */
+export async function startFakeProvider(program: string = PROGRAM): Promise<FakeProvider> {
+  const child = fork(program, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
   const [port] = await Promise.race([once(child, 'message'), once(child, 'exit').then(died)]);
   return { baseURL: `http://127.0.0.1:${String(port)}/v1`, stop: () => child.disconnect() };
 }

@@ -19,7 +19,7 @@ interface Delivery {
   duplicated: number;
 }
 
-/** Measures the way of tokens from a model in the worker's process to readers, and the cost of it. Returns the object of the last line. */
+/** Measures the way of tokens from the provider to readers, and the cost of it. Returns the object of the last line. */
 export async function measureStream(options: StreamOptions, say: (line: string) => void): Promise<object> {
   const { sink, runs, rate, seconds, steps, rounds } = options;
   quietRuntime();

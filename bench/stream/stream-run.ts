@@ -3,7 +3,7 @@ import { now } from '../session/epoch-clock.ts';
 import { ReceivedTokens } from './received-tokens.ts';
 import { QUEUES } from './stream-workers.ts';
 import { streamer } from './streamer.ts';
-import type { TokenScript } from './token-model.ts';
+import type { TokenScript } from './token-script.ts';
 
 /** Starts a run of the script, by the worker with the sink or by the one without. */
 export function startScript(

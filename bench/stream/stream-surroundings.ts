@@ -7,6 +7,7 @@ import { WorkerProcess } from '../sides/worker-process.ts';
 import { bundleToFile } from '../sides/workflow-bundle.ts';
 import { startWorkers, type WorkersSetting } from './stream-workers.ts';
 import type { Sink } from './stream-options.ts';
+import { startTokenProvider } from './token-script.ts';
 
 /** The environment of a measurement of streams. */
 export interface StreamSurroundings {
@@ -26,32 +27,20 @@ export async function withStreams<Result>(
   say: (line: string) => void,
   measure: (surroundings: StreamSurroundings) => Promise<Result>,
 ): Promise<Result> {
+  await using all = new AsyncDisposableStack();
   const server = await startDevServer({ say, env: { ...process.env, TEMPORAL_ADDRESS: '' } });
+  all.defer(() => server.stop());
   const bundle = await bundleToFile();
+  all.defer(() => bundle.remove());
+  const provider = await startTokenProvider();
+  all.defer(() => provider.stop());
   const { address, namespace } = server;
-  const opened = sink === 'memory' ? inOneProcess() : inTwoProcesses();
-  try {
-    const { streams, work, stop } = await opened;
-    const client = await connect({ address, namespace, streams });
-    try {
-      const stopWorkers = await work({ address, namespace, bundlePath: bundle.path });
-      try {
-        const machine = {
-          ...(await describeMachine(client.temporal)),
-          modelClient: 'of the bench, in the process of the worker, without HTTP',
-        };
-        return await measure({ client, machine });
-      } finally {
-        await stopWorkers();
-      }
-    } finally {
-      await client.close();
-      await stop();
-    }
-  } finally {
-    await bundle.remove();
-    await server.stop();
-  }
+  const { streams, work, stop } = sink === 'memory' ? await inOneProcess() : await inTwoProcesses();
+  all.defer(stop);
+  const client = await connect({ address, namespace, streams });
+  all.defer(() => client.close());
+  all.defer(await work({ address, namespace, bundlePath: bundle.path, providerURL: provider.baseURL }));
+  return await measure({ client, machine: await describeMachine(client.temporal) });
 }
 
 interface Opened {

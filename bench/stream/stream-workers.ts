@@ -1,8 +1,8 @@
 import { NativeConnection } from '@temporalio/worker';
 import type { StreamSink } from '../../src/client/index.ts';
+import { openai } from '../../activities/models/index.ts';
 import { createWorker } from '../../worker/index.ts';
 import { streamer } from './streamer.ts';
-import { tokenModel } from './token-model.ts';
 
 /** The task queues of the workers with a sink and without one. Their names have the same length, as they are in histories. */
 export const QUEUES = { with: 'streams-yes', without: 'streams-not' } as const;
@@ -12,15 +12,20 @@ export interface WorkersSetting {
   address: string;
   namespace: string;
   bundlePath: string;
+  /** The `baseURL` of the provider. */
+  providerURL: string;
 }
 
 /** Starts two workers in this process that differ in the sink alone. Returns the function that drains them. */
-export async function startWorkers({ address, namespace, bundlePath }: WorkersSetting, streams: StreamSink): Promise<() => Promise<void>> {
+export async function startWorkers(
+  { address, namespace, bundlePath, providerURL }: WorkersSetting,
+  streams: StreamSink,
+): Promise<() => Promise<void>> {
   const connection = await NativeConnection.connect({ address });
   const make = (taskQueue: string, sink: { streams?: StreamSink }) =>
     createWorker({
       agents: [streamer],
-      providers: { tokens: tokenModel() },
+      providers: { tokens: openai({ baseURL: providerURL, apiKey: 'none' }) },
       connection,
       namespace,
       taskQueue,

@@ -4,7 +4,7 @@ import { now } from '../session/epoch-clock.ts';
 export interface Token {
   /** Its number in the run, from 0. */
   index: number;
-  /** The time at which the model reported it. */
+  /** The time at which the provider sent it. */
   sentAt: number;
 }
 

@@ -117,7 +117,7 @@ describe('the command line of the bench of the service', () => {
   it('has defaults', () => {
     expect(parseOptions(['serve', '--json'])).toEqual({
       command: 'serve',
-      sink: 'memory',
+      sink: 'redis',
       starts: 200,
       readers: 200,
       steps: 40,
@@ -131,7 +131,7 @@ describe('the command line of the bench of the service', () => {
   });
 
   it('reports mistakes', () => {
-    expect(() => parseOptions(['serve', '--sink', 'kafka'])).toThrow('--sink has "kafka": choose of memory, redis, none');
+    expect(() => parseOptions(['serve', '--sink', 'kafka'])).toThrow('--sink has "kafka": choose of redis, memory, none');
     expect(() => parseOptions(['serve', '--idle-seconds', '30'])).toThrow('at least 60');
     expect(() => parseOptions(['serve', '--idle-readers', '50'])).toThrow('--idle-readers is "50": write a whole number of at least 100');
   });

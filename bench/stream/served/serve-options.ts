@@ -1,7 +1,10 @@
 import { count, oneOf } from '../../options/option-values.ts';
 
-/** The sinks that `serve` measures: `none` is a service that hears nothing of what the worker records. */
-export const SERVED_SINKS = ['memory', 'redis', 'none'] as const;
+/**
+ * The sinks that `serve` measures. With `memory` the worker is in the process of the service; with the others it has one of its own. `none`
+ * is a service that hears nothing of what the worker records.
+ */
+export const SERVED_SINKS = ['redis', 'memory', 'none'] as const;
 
 /** One of `SERVED_SINKS`. */
 export type ServedSink = (typeof SERVED_SINKS)[number];
@@ -29,7 +32,7 @@ export interface ServeBenchOptions {
 
 /** The usage of the command. */
 export const SERVE_USAGE =
-  '  npm run bench -- serve [--sink memory|redis|none] [--starts 200] [--readers 200] [--steps 40] [--rate 10] [--idle-runs 100]\n' +
+  '  npm run bench -- serve [--sink redis|memory|none] [--starts 200] [--readers 200] [--steps 40] [--rate 10] [--idle-runs 100]\n' +
   '                         [--idle-readers 1000] [--idle-seconds 60] [--json]';
 
 /** The flags of the command that no other one has. */
@@ -57,7 +60,7 @@ const LEAST_IDLE_SECONDS = 60;
 
 /** Reads the options of `serve`. Throws an error whose message describes the mistake. */
 export function serveOptions(values: ServeValues): Omit<ServeBenchOptions, 'quiet'> {
-  const { sink = 'memory', starts, readers, steps = '40', rate = '10' } = values;
+  const { sink = 'redis', starts, readers, steps = '40', rate = '10' } = values;
   const idleRuns = count('idle-runs', values['idle-runs']);
   return {
     command: 'serve',

@@ -5,6 +5,7 @@ import { describeMachine, type Machine } from '../../figures/machine.ts';
 import { startRedis } from '../../sides/redis-process.ts';
 import { WorkerProcess } from '../../sides/worker-process.ts';
 import { bundleToFile } from '../../sides/workflow-bundle.ts';
+import { startTokenProvider } from '../token-script.ts';
 import type { ServedSink } from './serve-options.ts';
 import type { ReadersReply, ReadersRequest, ReadersSetting, ServiceReply, ServiceRequest, ServiceSetting } from './serving-messages.ts';
 
@@ -20,9 +21,13 @@ export interface ServeSurroundings {
 }
 
 const SERVICE = fileURLToPath(new URL('../../processes/serving.ts', import.meta.url));
+const WORKER = fileURLToPath(new URL('../../processes/reporting.ts', import.meta.url));
 const READERS = fileURLToPath(new URL('../../processes/stream-readers.ts', import.meta.url));
 
-/** Starts a dev server, the service with its worker, and the readers, each in a process of its own. Ends everything afterwards. */
+/**
+ * Starts a dev server, the service, its worker and the readers, each in a process of its own; with memory as the sink, the worker is in that
+ * of the service. Ends everything afterwards.
+ */
 export async function withService<Result>(
   sink: ServedSink,
   say: (line: string) => void,
@@ -34,17 +39,29 @@ export async function withService<Result>(
   const { address, namespace } = server;
   const bundle = await bundleToFile();
   all.defer(() => bundle.remove());
+  const provider = await startTokenProvider();
+  all.defer(() => provider.stop());
   const redis = sink === 'redis' ? await startRedis() : undefined;
   all.defer(() => redis?.stop());
   const client = await connect({ address, namespace });
   all.defer(() => client.close());
-  const setting: ServiceSetting = { address, namespace, bundlePath: bundle.path, sink, redisUrl: redis?.url ?? '' };
+  const setting: ServiceSetting = {
+    address,
+    namespace,
+    bundlePath: bundle.path,
+    providerURL: provider.baseURL,
+    sink,
+    redisUrl: redis?.url ?? '',
+  };
+  if (sink !== 'memory') {
+    const worker = await WorkerProcess.start<{ type: 'stop' }, { type: 'ready' }>(WORKER, setting, []);
+    all.defer(() => worker.stop({ type: 'stop' }));
+  }
   const service = await WorkerProcess.start<ServiceRequest, ServiceReply>(SERVICE, setting, []);
   all.defer(() => service.stop({ type: 'stop' }));
   const { url } = await service.ask({ type: 'where' }, 'where');
   const given: ReadersSetting = { url };
   const readers = await WorkerProcess.start<ReadersRequest, ReadersReply>(READERS, given, []);
   all.defer(() => readers.stop({ type: 'stop' }));
-  const { modelClient: _, ...machine } = await describeMachine(client.temporal);
-  return await measure({ url, service, readers, client, machine: { ...machine, modelClient: 'in the process of the worker' } });
+  return await measure({ url, service, readers, client, machine: await describeMachine(client.temporal) });
 }

@@ -1,10 +1,8 @@
+import type { WorkersSetting } from '../stream-workers.ts';
 import type { ServedSink } from './serve-options.ts';
 
 /** The settings of the service's process, passed as the JSON of its first argument. */
-export interface ServiceSetting {
-  address: string;
-  namespace: string;
-  bundlePath: string;
+export interface ServiceSetting extends WorkersSetting {
   sink: ServedSink;
   /** The address of Redis, for that sink. */
   redisUrl: string;

@@ -1,5 +1,5 @@
 import type { LonghaulClient, RunHandle } from '../../../src/client/index.ts';
-import type { TokenScript } from '../token-model.ts';
+import type { TokenScript } from '../token-script.ts';
 import { reporter } from './reporter.ts';
 
 const AGAIN_MS = 20;

@@ -79,6 +79,11 @@ export async function runModelPhase(state: RunState, ports: RunPorts, position: 
       recordReport(state, ports, input?.report);
       return position;
     case 'failed':
+      if (isGivenUp(ports)) {
+        recordFailedCall(state, ports, state.snapshot.model, outcome);
+        recordReport(state, ports, input?.report);
+        return ports.cancelRequested() ? endCancelled(state) : position;
+      }
       noteError(state, outcome.message);
       recordFailedCall(state, ports, state.snapshot.model, outcome);
       recordReport(state, ports, input?.report);
@@ -86,6 +91,14 @@ export async function runModelPhase(state: RunState, ports: RunPorts, position: 
     case 'response':
       return recordResponse(state, ports, outcome.response, { final: position.final, input: input?.report });
   }
+}
+
+/**
+ * True if a caller has cancelled the run, or a message interrupts the call: the server does not retry an activity that is to be cancelled,
+ * so the loss of its worker alone would otherwise end the run as failed, without the message being read.
+ */
+function isGivenUp(ports: RunPorts): boolean {
+  return (ports.cancelRequested() || ports.inbox.isInterrupted) && ports.allows('failed-while-given-up');
 }
 
 function recordPartial(state: RunState, ports: RunPorts, partial: RecordedResponse): void {

@@ -241,7 +241,8 @@ export type LoopChange =
   | 'late-arrivals'
   | 'deadline-among-calls'
   | 'another-worker'
-  | 'one-scheduler';
+  | 'one-scheduler'
+  | 'failed-while-given-up';
 
 /** Every effect of the loop. Ports must not reject: what goes wrong is an outcome. */
 export interface RunPorts extends RunClock {

@@ -154,6 +154,19 @@ describe('a run that fails', () => {
 });
 
 describe('a cancelled run', () => {
+  it('is cancelled also if the worker of its model call is lost at that moment', async () => {
+    const run = await runFake({
+      snapshot: testSnapshot(),
+      model: [
+        ({ cancel }) => {
+          cancel();
+          return { type: 'failed', code: 'model_timeout', message: 'activity Heartbeat timeout' };
+        },
+      ],
+    });
+    expect(run.result).toMatchObject({ status: 'cancelled', stopReason: 'cancelled', error: null });
+  });
+
   it('does not call the model if the request came before the step', async () => {
     const run = await runFake({ snapshot: testSnapshot(), model: [], cancelled: true });
     expect(run.result).toMatchObject({ status: 'cancelled', stopReason: 'cancelled', stepsUsed: 0, output: '', error: null });

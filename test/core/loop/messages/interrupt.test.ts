@@ -57,6 +57,18 @@ describe('a model call that a message interrupts', () => {
     expect(run.result.usage).toMatchObject({ llmCalls: 2, totalTokens: 34, estimated: { totalTokens: 3 } });
   });
 
+  it('is given up also if its worker is lost with it: the run reads the message and goes on', async () => {
+    const lost = (run: FakeRun): ModelCallOutcome => {
+      sends('rather this', 'interrupt')(run);
+      return { type: 'failed', code: 'model_timeout', message: 'activity Heartbeat timeout', spent: { reported: tokens(7, 3) } };
+    };
+    const run = await runFake({ snapshot, model: [lost, said('as you like', { usage: tokens(1, 1) })] });
+    expect(run.result).toMatchObject({ status: 'completed', output: 'as you like', usage: { totalTokens: 12 } });
+    expect(eventSummaries(run).slice(-2)).toEqual(['user: rather this', 'assistant: as you like']);
+    const earlier = await runFake({ snapshot, model: [lost], ports: { allows: (change) => change !== 'failed-while-given-up' } });
+    expect(earlier.result).toMatchObject({ status: 'error', stopReason: 'error' });
+  });
+
   it('leaves no event if its request was not sent', async () => {
     const run = await runFake({ snapshot, model: [interrupted(null), said('as you like', { usage: tokens(1, 1) })] });
     expect(eventSummaries(run)).toEqual(['user: Q', 'user: stop 1', 'assistant: as you like']);

@@ -1,3 +1,5 @@
+import type { ActivityInterceptorsFactory } from '@temporalio/worker';
+import { ApplicationFailure } from '@temporalio/common';
 import { callTool, hang, say, type ScriptedReply, together } from '../../../../src/testing/index.ts';
 import { until } from '../../../server/testbed/until.ts';
 import type { AgentScenario } from '../../scenario.ts';
@@ -51,7 +53,30 @@ export const messages: Record<string, AgentScenario> = {
       await run.send('rather this', { id: 'm1', mode: 'interrupt' });
     },
   },
+  'interrupted-as-its-call-is-lost': {
+    agent: 'assistant',
+    script: [lookUp, hang('half'), say('done')],
+    worker: { worker: { interceptors: { activity: [losesAborted] } } },
+    meanwhile: async (run, model) => {
+      await until(() => model.requests.length === 2, 'the second model call');
+      await run.send('rather this', { id: 'm1', mode: 'interrupt' });
+    },
+  },
 };
+
+/** Fails a model call that is given up, as the server does if its worker is lost at that moment. */
+function losesAborted(): ReturnType<ActivityInterceptorsFactory> {
+  return {
+    inbound: {
+      execute: async (input, next) => {
+        const outcome: unknown = await next(input);
+        const isAborted = typeof outcome === 'object' && outcome !== null && 'type' in outcome && outcome.type === 'aborted';
+        if (isAborted) throw ApplicationFailure.nonRetryable('The worker is lost');
+        return outcome;
+      },
+    },
+  };
+}
 
 function pay(amount: number): ScriptedReply {
   return callTool('refund', { amount }, `pay-${amount}`);
