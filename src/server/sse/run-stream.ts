@@ -60,8 +60,10 @@ export async function runStreamResponse(open: OpenStream, options: RunStreamOpti
       return new Response(null, { status: 204 });
     }
   } catch (error) {
+    // To close the stream aborts the signal, too.
+    const isCut = signal.aborted;
     over();
-    if (signal.aborted) return eventStream(nothing());
+    if (isCut) return eventStream(nothing());
     throw error;
   }
   return eventStream(messagesOf(first, items, { ...options, signal: reading.signal }), { signal, closed: over });

@@ -96,3 +96,10 @@ test('a service that ends while it decides sends the client away, to come back',
   closing.abort();
   expect([(await response).status, await (await response).text(), closed]).toEqual([200, 'retry: 1000\n\n', 1]);
 });
+
+test('a run that is unknown is told, although the stream is closed with it', async () => {
+  const ended = new AbortController();
+  const unknown = (): AsyncGenerator<StreamItem> => failing(new LonghaulError('run_not_found', 'There is no such run'));
+  const response = runStreamResponse(unknown, { ...open, signal: ended.signal, closed: () => ended.abort() });
+  await expect(response).rejects.toMatchObject({ code: 'run_not_found' });
+});

@@ -80,6 +80,7 @@ export const PROTOCOL_LINES: Readonly<Record<string, readonly AccessLine[]>> = {
       agents: FORBIDDEN,
     },
   ],
+  'GET /v1/agents/{agent}/chat/{id}': [{ foreign: { status: 200, has: '"messages":[]' } }],
   'GET /v1/agents/{agent}/chat/{id}/stream': [{ foreign: { status: 204 } }],
   'POST /v1/agents/{agent}/chat/{id}/stop': [{ foreign: UNKNOWN }],
   'POST /v1/agents/{agent}/chat': [
