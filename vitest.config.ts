@@ -86,6 +86,7 @@ const MATRICES = {
     'test/server/queries/queries.test.ts',
     'test/server/testing/kits.test.ts',
     'test/server/tools/agents/ends.test.ts',
+    'test/server/tools/agents/kept.test.ts',
     'test/server/tools/agents/races.test.ts',
     'test/server/tools/local-tier.test.ts',
     'test/server/worker/crash.test.ts',

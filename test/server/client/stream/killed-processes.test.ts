@@ -16,7 +16,7 @@ test.skipIf(redisProgram === undefined)(
           bundlePath: inject('workflowBundlePath'),
           workers: 2,
         };
-        const { checks, figures } = await streamStorm(place, { runs: 6, seed, say: () => undefined });
+        const { checks, figures } = await streamStorm(place, { runs: 4, seed, say: () => undefined });
         expect({ figures, problems: checks.flatMap(({ name, problems }) => problems.map((problem) => `${name}: ${problem}`)) }).toEqual({
           figures,
           problems: [],
