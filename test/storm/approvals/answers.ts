@@ -22,7 +22,9 @@ export interface Answer {
 /** The code and message of an error for the client. */
 export function refusedWith(error: unknown): Answer['outcome'] {
   const code = error instanceof LonghaulError ? error.code : 'no code';
-  return { type: 'refused', code, message: errorMessage(error) };
+  // A failure of the SDK says by its cause alone what has happened.
+  const cause = error instanceof Error && error.cause !== undefined ? ` (${errorMessage(error.cause)})` : '';
+  return { type: 'refused', code, message: `${errorMessage(error)}${cause}` };
 }
 
 /** The reason why the answer is not true, compared with the decision in the run's record; undefined if it is true. */
