@@ -78,16 +78,13 @@ export async function runModelPhase(state: RunState, ports: RunPorts, position: 
       if (outcome.partial) recordPartial(state, ports, outcome.partial);
       recordReport(state, ports, input?.report);
       return position;
-    case 'failed':
-      if (isGivenUp(ports)) {
-        recordFailedCall(state, ports, state.snapshot.model, outcome);
-        recordReport(state, ports, input?.report);
-        return ports.cancelRequested() ? endCancelled(state) : position;
-      }
-      noteError(state, outcome.message);
+    case 'failed': {
+      const givenUp = isGivenUp(ports);
+      if (!givenUp) noteError(state, outcome.message);
       recordFailedCall(state, ports, state.snapshot.model, outcome);
       recordReport(state, ports, input?.report);
-      return afterFailure(state, ports, position, outcome);
+      return givenUp ? afterGivenUp(state, ports, position) : afterFailure(state, ports, position, outcome);
+    }
     case 'response':
       return recordResponse(state, ports, outcome.response, { final: position.final, input: input?.report });
   }
@@ -99,6 +96,11 @@ export async function runModelPhase(state: RunState, ports: RunPorts, position: 
  */
 function isGivenUp(ports: RunPorts): boolean {
   return (ports.cancelRequested() || ports.inbox.isInterrupted) && ports.allows('failed-while-given-up');
+}
+
+/** Ends the run that was cancelled, or goes on to the message for which the call was given up. */
+function afterGivenUp(state: RunState, ports: RunPorts, position: CallPosition): NextStep {
+  return ports.cancelRequested() ? endCancelled(state) : position;
 }
 
 function recordPartial(state: RunState, ports: RunPorts, partial: RecordedResponse): void {
