@@ -10,27 +10,37 @@ export interface StartTimes {
   startClientMs: number;
 }
 
-const WARM_UP = 500;
+/** Starts of each way before the first one that counts: a service that has just begun runs code that is not compiled yet. */
+const WARM_UP = 2_000;
+
+/** The number of them that are made at the same time. */
+const AT_ONCE = 10;
 const INPUT = JSON.stringify({ steps: 0, tokens: 1, rate: 0, phaseMs: 0 });
 
 /**
- * Times starts by turns, from this process: `POST /v1/runs` on a connection that is kept alive, and `client.start`. A run has ended before
- * the next one starts, so that no start meets the work of another.
+ * Times starts by turns, from this process: `POST /v1/runs` on a connection that is kept alive, and `client.start`, both warmed up. A run has
+ * ended before the next one starts, so that no start meets the work of another.
  */
 export async function timeStarts({ url, client }: ServeSurroundings, starts: number): Promise<StartTimes> {
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE });
   const ways = {
     http: (runId: string) => post(agent, `${url}/v1/runs`, { agent: reporter.name, runId, input: INPUT }),
     client: (runId: string) => client.start(reporter, { runId, input: INPUT }),
   };
   const times = { http: [] as number[], client: [] as number[] };
-  for (let pair = -WARM_UP; pair < starts; pair += 1) {
+  for (let first = 0; first < WARM_UP; first += AT_ONCE) {
+    const runIds = Array.from({ length: AT_ONCE }, (_, index) => `warm-${first + index}`);
+    await Promise.all(runIds.map((runId) => Promise.all([ways.http(`${runId}-http`), ways.client(`${runId}-client`)])));
+    const ids = runIds.flatMap((runId) => [`${runId}-http`, `${runId}-client`]);
+    await Promise.all(ids.map((runId) => client.handle(runId).result({ steps: false })));
+  }
+  for (let pair = 0; pair < starts; pair += 1) {
     const order = pair % 2 === 0 ? (['http', 'client'] as const) : (['client', 'http'] as const);
     for (const way of order) {
       const runId = `start-${way}-${pair}`;
       const begun = performance.now();
       await ways[way](runId);
-      if (pair >= 0) times[way].push(performance.now() - begun);
+      times[way].push(performance.now() - begun);
       await client.handle(runId).result({ steps: false });
     }
   }
