@@ -110,3 +110,10 @@ test('a long chat is read in pages of turns, the newest first, and one that does
   ]);
   expect(await read(new FakeChat())).toEqual({ messages: [] });
 });
+
+test('the chat of another agent has no messages at the route of this one', async () => {
+  const session = chatWith(1, asks(0, 'Hi'), says(1, 'e1', 'Hello'), ended(2, 1));
+  expect((await read(session)).messages).toHaveLength(2);
+  session.agentName = 'treasurer';
+  expect(await read(session)).toEqual({ messages: [] });
+});

@@ -93,8 +93,8 @@ const stream = defineRoute(
   },
   async ({ params, caller, client, settings, signal, raw }) => {
     const session = chatSession({ ...params, caller, client, settings });
-    const status = await statusIfKnown(session);
-    const turn = status?.agentName === params.agent ? runningTurn(status) : undefined;
+    const status = await statusOfChat(session, params.agent);
+    const turn = status && runningTurn(status);
     if (status === undefined || turn === undefined) return { status: 204 };
     const place = await placeOfTurn(session.run, turn, status.events);
     return chatResponse({ run: session.run, turn, place }, openStream({ caller, raw, signal, settings }), { settings, raw });
@@ -122,7 +122,7 @@ const messages = defineRoute(
   },
   async ({ params, query: { before = Infinity, limit = DEFAULT_TURNS }, caller, client, settings }) => {
     const session = chatSession({ ...params, caller, client, settings });
-    const status = await statusIfKnown(session);
+    const status = await statusOfChat(session, params.agent);
     const last = status === undefined ? 0 : Math.min(before - 1, runningTurn(status) ?? status.session?.turns ?? 0);
     if (status === undefined || last < 1) return { status: 200, body: { messages: [] } };
     const range = { first: Math.max(1, last - limit + 1), last, known: status.events };
@@ -196,6 +196,12 @@ async function accepted(
 /** Returns the number of the newest turn. */
 async function newestTurn(session: SessionHandle): Promise<number> {
   return Math.max(1, (await session.status()).session?.turns ?? 1);
+}
+
+/** Returns the status of a chat with an agent. A chat with another one is none of this route. */
+async function statusOfChat(session: SessionHandle, name: string): Promise<StatusView | undefined> {
+  const status = await statusIfKnown(session);
+  return status?.agentName === name ? status : undefined;
 }
 
 async function statusIfKnown(session: SessionHandle): Promise<StatusView | undefined> {
