@@ -1,5 +1,5 @@
 import type { Caller } from '../auth/caller.ts';
-import type { Admission } from './admission.ts';
+import { type Admission, requireAdmission } from './admission.ts';
 import { type CallerLimitOptions, checkedCallerLimits } from './caller-limit-options.ts';
 import { RateLimit } from './rate-limit.ts';
 
@@ -59,6 +59,19 @@ export class CallerLimits {
     if (left > 0) this.#streams.set(key, left);
     else this.#streams.delete(key);
   }
+}
+
+/**
+ * Takes a place among the open streams of a caller, and returns the function that gives it back. Throws `too_many_requests` if the caller
+ * has as many as it may.
+ */
+export function takePlace(limits: CallerLimits | undefined, caller: Caller): () => void {
+  const place = limits?.stream(caller);
+  if (place === undefined) return () => undefined;
+  requireAdmission(place);
+  return () => {
+    if (place.allowed) place.close();
+  };
 }
 
 /** Returns the name by which a caller is counted. The tokens of a caller for its runs count as the caller. */

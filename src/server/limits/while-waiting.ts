@@ -1,6 +1,5 @@
 import type { Caller } from '../auth/caller.ts';
-import { requireAdmission } from './admission.ts';
-import type { CallerLimits } from './caller-limits.ts';
+import { type CallerLimits, takePlace } from './caller-limits.ts';
 
 /** The request that waits. */
 export interface WaitingRequest {
@@ -13,12 +12,10 @@ export interface WaitingRequest {
  * `too_many_requests` before the work begins if the caller has as many as it may.
  */
 export async function whileWaiting<Value>({ caller, settings: { limits } }: WaitingRequest, work: () => Promise<Value>): Promise<Value> {
-  const place = limits?.stream(caller);
-  if (place === undefined) return work();
-  requireAdmission(place);
+  const giveBack = takePlace(limits, caller);
   try {
     return await work();
   } finally {
-    if (place.allowed) place.close();
+    giveBack();
   }
 }

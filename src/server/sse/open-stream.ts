@@ -1,6 +1,6 @@
 import type { Scope } from '../auth/caller.ts';
 import { untilRefused } from '../auth/until-refused.ts';
-import { requireAdmission } from '../limits/admission.ts';
+import { takePlace } from '../limits/caller-limits.ts';
 import type { RouteRequest } from '../routing/route.ts';
 
 /** A stream that a caller may read. */
@@ -20,14 +20,13 @@ export function openStream(
   scope: Scope = 'runs:read',
 ): OpenStream {
   const { limits, authenticate } = settings;
-  const place = limits?.stream(caller) ?? { allowed: true, close: () => undefined };
-  requireAdmission(place);
+  const giveBack = takePlace(limits, caller);
   const ended = new AbortController();
   return {
     signal: untilRefused({ request: raw, authenticate, caller, signal: AbortSignal.any([signal, ended.signal]), scope }),
     closed: () => {
       ended.abort();
-      if (place.allowed) place.close();
+      giveBack();
     },
   };
 }

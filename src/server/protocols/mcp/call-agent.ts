@@ -4,6 +4,7 @@ import type { JsonObject } from '../../../core/domain/json/json.ts';
 import { untilRefused } from '../../auth/until-refused.ts';
 import type { Caller } from '../../auth/caller.ts';
 import { requireAdmission } from '../../limits/admission.ts';
+import { whileWaiting } from '../../limits/while-waiting.ts';
 import { problemOf, type ReportError } from '../../problems/problem-of.ts';
 import { requestDigest } from '../../requests/idempotency-key.ts';
 import type { ServerSettings } from '../../server-settings.ts';
@@ -45,14 +46,7 @@ export async function callAgent(
   try {
     const { limits } = request.settings;
     if (limits !== undefined) requireAdmission(limits.start(request.caller));
-    // A call is open for as long as it waits, as a stream is.
-    const place = limits?.stream(request.caller) ?? { allowed: true, close: () => undefined };
-    requireAdmission(place);
-    try {
-      return await answeredCall(tool, args, context, request);
-    } finally {
-      if (place.allowed) place.close();
-    }
+    return await whileWaiting(request, () => answeredCall(tool, args, context, request));
   } catch (error) {
     const { problem } = problemOf(error, { method: 'tools/call', path: tool.name }, request.report);
     return errorResult(`The call failed (${problem.code}): ${problem.detail}`);
