@@ -1,6 +1,8 @@
+import { errorCode } from '../../core/domain/errors/error.ts';
 import { endsModelCall } from '../../core/domain/record/run-record.ts';
 import type { Event } from '../../core/domain/record/event.ts';
 import { isBefore, type StreamedAttempt } from '../../core/domain/stream/stream-entry.ts';
+import type { RecordPages, RecordPlace } from './record-pages.ts';
 
 /** The newest calls and responses that are known. Output of older ones is known to be replaced by its place in the record. */
 const MOST_KNOWN = 2_000;
@@ -23,6 +25,25 @@ export class ReplacedOutput {
     if (step !== undefined) put(this.#answers, id, offset);
     if (step?.type === 'end') put(this.#ends, step.at, offset);
     for (const item of content) if (item.type === 'tool_result') put(this.#results, item.toolCallId, offset);
+  }
+
+  /**
+   * Notes the events of the record from one offset to another. True if there are that many
+   * events, and the server has them.
+   */
+  async read(pages: Pick<RecordPages, 'shared'>, { offset, step }: RecordPlace, until: number): Promise<boolean> {
+    try {
+      for (let next = offset; next < until;) {
+        const { events } = await pages.shared({ offset: next, step });
+        if (events.length === 0) return false;
+        for (const [index, event] of events.entries()) this.recorded(next + index, event);
+        next += events.length;
+      }
+      return true;
+    } catch (error) {
+      if (errorCode(error) !== 'history_removed') throw error;
+      return false;
+    }
   }
 
   /** Returns the offset of the event that has replaced the output of an attempt; undefined if there is none so far. */

@@ -4,7 +4,6 @@ import type { RunResultFields } from '../../core/domain/run/result.ts';
 import type { StreamEntry } from '../../core/domain/stream/stream-entry.ts';
 import { NextValue } from '../../streams/next-value.ts';
 import type { StreamChannel, StreamRead } from '../../streams/stream-sink.ts';
-import { errorCode } from '../../core/domain/errors/error.ts';
 import { AwaitedResult } from '../read/awaited-result.ts';
 import { RunReader } from '../read/reader.ts';
 import { tagOf } from './cursor.ts';
@@ -240,17 +239,8 @@ export class RunFeed {
   /** Learns which live output the record had replaced before the feed began, as far as the server has the events. */
   async #lookBack(offset: number): Promise<void> {
     if (this.#knownFrom - offset > LOOKED_BACK) return;
-    try {
-      for (let next = offset; next < this.#knownFrom;) {
-        const { events } = await this.pages.shared({ offset: next, step: this.#began.step });
-        if (events.length === 0) return;
-        for (const [index, event] of events.entries()) this.replaced.recorded(next + index, event);
-        next += events.length;
-      }
-      this.#knownFrom = offset;
-    } catch (error) {
-      if (errorCode(error) !== 'history_removed') throw error;
-    }
+    const isKnown = await this.replaced.read(this.pages, { offset, step: this.#began.step }, this.#knownFrom);
+    if (isKnown) this.#knownFrom = offset;
   }
 
   /** Reads what the record has beyond the log. */

@@ -74,7 +74,8 @@ class StreamReader {
     const { log, replaced } = this.#feed;
     this.#place.within(this.#feed.executionId);
     if (await this.#wasSentBack()) yield this.#place.sentBack();
-    await this.#learnAhead();
+    // Output that is replaced by what this reader has read in another process, and the feed has not, is still to come.
+    await this.#ahead.read(this.#feed.pages, { offset: this.#feed.offset, step: this.#place.step }, this.#place.offset);
     let position = log.first;
     const joinedAt = log.next;
     yield* this.#record(begun);
@@ -102,20 +103,6 @@ class StreamReader {
       if (entry.type === 'end' && this.#from.ended === tagOf(entry.executionId)) return;
       yield* this.#place.take(entry, hasOutput(entry) ? (replaced.offsetOf(entry.of) ?? this.#ahead.offsetOf(entry.of)) : undefined);
       if (entry.type === 'end') return;
-    }
-  }
-
-  /** Learns of the events that this reader has read in another process, and the feed has not: output that they replace is still to come. */
-  async #learnAhead(): Promise<void> {
-    try {
-      for (let next = this.#feed.offset; next < this.#place.offset;) {
-        const { events } = await this.#feed.pages.shared({ offset: next, step: this.#place.step });
-        if (events.length === 0) return;
-        for (const [index, event] of events.entries()) this.#ahead.recorded(next + index, event);
-        next += events.length;
-      }
-    } catch (error) {
-      if (errorCode(error) !== 'history_removed') throw error;
     }
   }
 
