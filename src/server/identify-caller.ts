@@ -1,8 +1,6 @@
 import type { MiddlewareHandler } from 'hono';
 import { LRUCache } from 'lru-cache';
-import { errorMessage, LonghaulError } from '../core/domain/errors/error.ts';
 import type { LonghaulClient } from '../client/longhaul-client.ts';
-import { checkPrincipal } from '../client/principals/client-principal.ts';
 import type { Principal } from '../core/domain/run/principal.ts';
 import { forbidden } from './auth/access/access-error.ts';
 import { refuseOthers } from './auth/open-access.ts';
@@ -44,19 +42,9 @@ function clientsOf(client: LonghaulClient): (principal: Principal | undefined) =
 
 /** Throws `forbidden` if the service acts for another principal itself (`longhaul serve --tenant`). */
 function clientAs(client: LonghaulClient, principal: Principal): LonghaulClient {
-  requirePrincipal(principal);
   try {
     return client.as(principal);
   } catch {
     throw forbidden('The service acts for another tenant or user than the credentials are for: use other credentials, or another service');
-  }
-}
-
-/** Throws `internal` for a principal that is none: the operator's own verification has returned it. */
-function requirePrincipal(principal: Principal): void {
-  try {
-    checkPrincipal(principal);
-  } catch (error) {
-    throw new LonghaulError('internal', `The principal of the caller is none: ${errorMessage(error)}`, { cause: error });
   }
 }

@@ -1,16 +1,12 @@
 import { UsageError } from '../../core/domain/errors/error.ts';
-import { isJsonObject } from '../../core/domain/json/json.ts';
-import { isSame, isWellFormed, type Principal } from '../../core/domain/run/principal.ts';
-import { problemsText, checkJson } from '../../core/json-schema/check-json-schema.ts';
-import { PRINCIPAL_SCHEMA } from '../../core/wire-schemas/principal-schema.ts';
+import { isSame, type Principal } from '../../core/domain/run/principal.ts';
+import { principalProblem } from '../../core/wire-schemas/principal-problem.ts';
 
 /** Returns the principal that a client acts for. Throws a UsageError for one without tenant and user, or of another form. */
 export function checkPrincipal(value: unknown): Principal {
-  const problems = isJsonObject(value) ? checkJson(PRINCIPAL_SCHEMA, value) : [{ path: '', message: 'expected an object' }];
-  if (problems.length > 0) throw new UsageError(`the client: "principal": ${problemsText(problems)}`);
+  const problem = principalProblem(value);
+  if (problem !== undefined) throw new UsageError(`the client: ${problem}`);
   const principal = JSON.parse(JSON.stringify(value)) as Principal;
-  if (!isWellFormed(principal))
-    throw new UsageError('the client: "principal" has half of a surrogate pair in a name: write a text of whole characters');
   if (principal.tenant !== undefined || principal.user !== undefined) return principal;
   throw new UsageError('the client: "principal" has no tenant and no user: give "tenant", "user" or both');
 }

@@ -1,7 +1,5 @@
 import { errorCode, LonghaulError } from '../../core/domain/errors/error.ts';
-import { checkJson, problemsText } from '../../core/json-schema/check-json-schema.ts';
-import { isWellFormed } from '../../core/domain/run/principal.ts';
-import { PRINCIPAL_SCHEMA } from '../../core/wire-schemas/principal-schema.ts';
+import { principalProblem } from '../../core/wire-schemas/principal-problem.ts';
 import { missingCredentials, wrongCredentials } from './access/access-error.ts';
 import { isScope } from './access/scopes.ts';
 import type { Authenticate, Caller } from './caller.ts';
@@ -45,14 +43,13 @@ function checkCaller({ id, scopes, principal, agents }: Caller): void {
         ? '"scopes" is no list of scopes'
         : agents !== undefined && !Array.isArray(agents)
           ? '"agents" is no list'
-          : principalProblem(principal);
+          : problemOfPrincipal(principal);
   if (problem !== undefined) throw new LonghaulError('internal', `"authenticate" has returned a caller that is none: ${problem}`);
 }
 
-function principalProblem(principal: Caller['principal']): string | undefined {
+function problemOfPrincipal(principal: Caller['principal']): string | undefined {
   if (principal === undefined) return undefined;
-  const problems = checkJson(PRINCIPAL_SCHEMA, principal);
-  if (problems.length > 0) return `"principal": ${problemsText(problems)}`;
-  if (!isWellFormed(principal)) return '"principal" has half of a surrogate pair in a name';
+  const problem = principalProblem(principal);
+  if (problem !== undefined) return problem;
   return principal.tenant === undefined && principal.user === undefined ? '"principal" has no tenant and no user' : undefined;
 }

@@ -21,11 +21,6 @@ export function identityOf({ tenant, user }: GivenIdentity): Identity {
   return { ...(tenant === undefined ? {} : { tenant }), ...(user === undefined ? {} : { user }) };
 }
 
-/** True if the names are texts that can be recorded: half of a surrogate pair becomes another character, which is another name. */
-export function isWellFormed({ tenant = '', user = '' }: GivenIdentity): boolean {
-  return !/\p{Surrogate}/u.test(tenant + ' ' + user);
-}
-
 /** True for the same tenant and the same user. A missing one is the same only as a missing one. */
 export function isSame(one: GivenIdentity, other: GivenIdentity): boolean {
   return one.tenant === other.tenant && one.user === other.user;

@@ -1,7 +1,5 @@
 import { decodeJwt, decodeProtectedHeader, errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey, type JWTVerifyOptions } from 'jose';
-import { checkJson } from '../../../core/json-schema/check-json-schema.ts';
-import { isWellFormed, type Principal } from '../../../core/domain/run/principal.ts';
-import { PRINCIPAL_SCHEMA } from '../../../core/wire-schemas/principal-schema.ts';
+import { principalProblem } from '../../../core/wire-schemas/principal-problem.ts';
 import { bearerCredentials } from '../bearer-credentials.ts';
 import type { Authenticate, Caller } from '../caller.ts';
 import { claimedRights } from './claimed-rights.ts';
@@ -75,18 +73,14 @@ async function claimsByAnyKey(
   return undefined;
 }
 
-/** False for names that no user of this service has: a subject may be longer. */
-function isPrincipal(principal: Principal): boolean {
-  return checkJson(PRINCIPAL_SCHEMA, principal).length === 0 && isWellFormed(principal);
-}
-
 function callerOf({ sub, exp }: JWTPayload, rights: ReturnType<NonNullable<JwtOptions['rights']>>): Caller | undefined {
   const id = rights?.id ?? sub;
   if (rights === undefined || id === undefined || exp === undefined) return undefined;
   // The tolerance is for the beginning of a token: its end is that of streams, too.
   if (exp * 1000 <= Date.now()) return undefined;
   const { principal, scopes, agents } = rights;
-  if (principal !== undefined && !isPrincipal(principal)) return undefined;
+  // No user of this service has such a name: a subject may be longer.
+  if (principal !== undefined && principalProblem(principal) !== undefined) return undefined;
   return {
     id,
     scopes,
