@@ -1,6 +1,7 @@
 import type { LonghaulClient } from '../../../client/longhaul-client.ts';
 import type { LonghaulClientOptions } from '../../../client/client-options.ts';
 import { createHandler, type Handler, type HandlerOptions } from '../../../server/index.ts';
+import { reportText } from '../../../server/problems/print-error.ts';
 import { memoryStreams } from '../../../streams/memory/memory-streams.ts';
 import type { CommandIo, ServerFlags } from '../../program/command.ts';
 import { actingPrincipal, userKeyOf } from '../../with-client.ts';
@@ -41,11 +42,7 @@ export function serviceHandler(
   return createHandler(client, {
     agents: agentsModule?.agents ?? [],
     programs: agentsModule?.programs ?? [],
-    onError: (error, { id, method, path }) => output.note(`${method} ${path} failed (${id}): ${stackOf(error)}`),
+    onError: (...failure) => output.note(reportText(...failure)),
     ...options,
   });
-}
-
-function stackOf(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

@@ -1,13 +1,14 @@
 import type { CommandIo } from '../../program/command.ts';
 import type { AgentsModule } from '../agents-module.ts';
-import { type AuthenticationFlags, knownCredentials } from './caller-verification.ts';
 
 /** A service that listens. */
 export interface Announced {
   server: { url: string };
   /** The Temporal server that it talks to. */
   connected: { server: { address: string; namespace: string } };
-  flags: Partial<AuthenticationFlags> & { prefix?: string };
+  flags: { prefix?: string };
+  /** The kinds of credentials that it verifies, in words. */
+  callers: readonly string[];
 }
 
 /** The agents of a service, and the task queue of its worker. */
@@ -19,15 +20,14 @@ export interface AnnouncedAgents {
 
 /** Says where the service listens, whom it answers, and what to do next. */
 export function announce(
-  { output, terminal }: CommandIo,
-  { server, connected, flags }: Announced,
+  { output }: CommandIo,
+  { server, connected, flags, callers }: Announced,
   { taskQueue, agentsModule }: AnnouncedAgents = {},
 ): void {
   const url = `${server.url}${flags.prefix ?? ''}`;
   const { address, namespace } = connected.server;
   const agents = agentsModule?.agents.map(({ name }) => name) ?? [];
   const programs = agentsModule?.programs.map(({ name }) => name) ?? [];
-  const callers = knownCredentials(flags, terminal.env);
   if (output.json) {
     const parts = { ...(taskQueue === undefined ? {} : { taskQueue }), ...(agentsModule === undefined ? {} : { agents, programs }) };
     output.printJson({ url, address, namespace, callers, ...parts });

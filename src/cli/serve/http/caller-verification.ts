@@ -22,6 +22,8 @@ export interface AuthenticationFlags {
 
 /** The way in which the service verifies its callers. Without `authenticate`, every caller is an operator. */
 export interface CallerVerification {
+  /** The kinds of credentials that it takes, in words; none if every caller is an operator. */
+  kinds: readonly string[];
   authenticate?: Authenticate;
   tokenSecrets?: readonly string[];
 }
@@ -31,30 +33,28 @@ export interface CallerVerification {
  * UsageError for an address that other machines reach, if callers are not verified.
  */
 export function callerVerification(flags: AuthenticationFlags, env: NodeJS.ProcessEnv): CallerVerification {
-  const file = fileOf(flags, env);
+  const file = keysFile(flags.keys === undefined ? {} : { file: flags.keys }, env);
   const isNamed = flags.keys !== undefined || Boolean(env['LONGHAUL_KEYS_FILE']);
   if (isNamed && !existsSync(file)) throw new UsageError(`There is no file "${file}" with API keys: make one by "longhaul keys create"`);
-  const ways = [...(existsSync(file) ? [apiKeys(fileApiKeys({ file }))] : []), ...issuerOf(flags)];
+  const ways = [
+    ...(existsSync(file) ? [{ kind: `API keys in ${file}`, authenticate: apiKeys(fileApiKeys({ file })) }] : []),
+    ...issuerOf(flags),
+  ];
   if (ways.length === 0) requireLoopback(flags.host);
   const secrets = environmentTokenSecrets(env);
   return {
-    ...(ways.length === 0 ? {} : { authenticate: anyOf(...ways) }),
+    kinds: ways.map(({ kind }) => kind),
+    ...(ways.length === 0 ? {} : { authenticate: anyOf(...ways.map(({ authenticate }) => authenticate)) }),
     ...(secrets === undefined ? {} : { tokenSecrets: secrets }),
   };
 }
 
-/** Returns the kinds of credentials that the service takes, in words; none if every caller is an operator. */
-export function knownCredentials(flags: Pick<AuthenticationFlags, 'keys' | 'jwtIssuer'>, env: NodeJS.ProcessEnv): string[] {
-  const file = fileOf(flags, env);
-  return [...(existsSync(file) ? [`API keys in ${file}`] : []), ...(flags.jwtIssuer === undefined ? [] : [`tokens of ${flags.jwtIssuer}`])];
-}
-
-function fileOf({ keys }: Pick<AuthenticationFlags, 'keys'>, env: NodeJS.ProcessEnv): string {
-  return keysFile(keys === undefined ? {} : { file: keys }, env);
-}
-
-function issuerOf({ jwtIssuer: issuer, jwtAudience: audience, jwksUrl }: AuthenticationFlags): Authenticate[] {
+function issuerOf({
+  jwtIssuer: issuer,
+  jwtAudience: audience,
+  jwksUrl,
+}: AuthenticationFlags): { kind: string; authenticate: Authenticate }[] {
   if (issuer === undefined && audience === undefined && jwksUrl === undefined) return [];
   if (issuer === undefined || audience === undefined) throw new UsageError('--jwt-issuer and --jwt-audience belong together: write both');
-  return [jwt({ issuer, audience, ...(jwksUrl === undefined ? {} : { jwksUrl }) })];
+  return [{ kind: `tokens of ${issuer}`, authenticate: jwt({ issuer, audience, ...(jwksUrl === undefined ? {} : { jwksUrl }) }) }];
 }

@@ -41,7 +41,7 @@ const DEFAULT_GRACE_MS = 30_000;
 
 /** Serves runs over HTTP until SIGTERM or Ctrl-C, with a worker inside if there are agents. */
 export async function serve(io: CommandIo, flags: ServeFlags): Promise<number> {
-  const verification = callerVerification({ ...flags, host: flags.host ?? DEFAULT_HOST }, io.terminal.env);
+  const { kinds: callers, ...verification } = callerVerification({ ...flags, host: flags.host ?? DEFAULT_HOST }, io.terminal.env);
   const log = flaggedLog(flags, io.terminal.env);
   const hasWorker = flags.agents !== undefined && flags.worker !== false;
   const loaded = flags.agents === undefined ? undefined : await loadAgentsModule(flags.agents);
@@ -65,8 +65,8 @@ export async function serve(io: CommandIo, flags: ServeFlags): Promise<number> {
     const server = await listen(handler, { host: flags.host ?? DEFAULT_HOST, port: flags.port ?? DEFAULT_PORT });
     const served = answerUntilInterrupted(io, { server, draining, closing, flags });
     try {
-      if (agentsModule !== undefined && hasWorker) return await withWorker(io, { server, connected, flags, agentsModule, served });
-      announce(io, { server, connected, flags }, { agentsModule });
+      if (agentsModule !== undefined && hasWorker) return await withWorker(io, { server, connected, flags, callers, agentsModule, served });
+      announce(io, { server, connected, flags, callers }, { agentsModule });
       await served;
       return EXIT_CODES.ok.code;
     } finally {
