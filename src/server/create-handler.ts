@@ -6,7 +6,7 @@ import { identifyCaller } from './identify-caller.ts';
 import { openaiErrorResponse } from './protocols/openai/errors/error-body.ts';
 import { isOpenaiPath, OPENAI_ROUTES } from './protocols/openai/openai-routes.ts';
 import { mcpRoute } from './protocols/mcp/mcp-route.ts';
-import { problemOf, type ReportError } from './problems/problem-of.ts';
+import { problemOf, reported, type ReportError } from './problems/problem-of.ts';
 import { RequestError } from './problems/request-error.ts';
 import { ROUTES } from './routes/all-routes.ts';
 import { openapiRoute } from './routes/openapi-route.ts';
@@ -64,7 +64,7 @@ export function createHandler(client: LonghaulClient, options: HandlerOptions = 
       return await app.fetch(request, bindings);
     } catch (error) {
       // The router hands over instances of Error alone.
-      return refuse(error, { req: { method: request.method, path: new URL(request.url).pathname } });
+      return refuse(error, { req: reported(request) });
     }
   };
 }

@@ -25,6 +25,11 @@ export interface Refusal {
 /** Reports an error that the caller is not told, under the id in the problem. */
 export type ReportError = (error: unknown, occurrence: { id: string; method: string; path: string }) => void;
 
+/** Returns a request as a report of its failure names it. */
+export function reported({ method, url }: Request): { method: string; path: string } {
+  return { method, path: new URL(url).pathname };
+}
+
 /** Returns the HTTP status of an error by its code. */
 export function httpStatusOf(code: ErrorCode): number {
   const row = ERROR_CODES[code];

@@ -7,9 +7,14 @@ type DerivedKind = 'run' | 'chat';
 
 const DERIVED = /^(?:run|chat)-[\da-f]{40}$/;
 
+/** Returns the SHA-256 of a value, in hexadecimal digits. The order of its members does not count. */
+export function digestOf(value: JsonValue): string {
+  return createHash('sha256').update(canonicalJson(value)).digest('hex');
+}
+
 /** Returns the id that follows from what it names. */
 export function derivedId(kind: DerivedKind, named: JsonValue): string {
-  return `${kind}-${createHash('sha256').update(canonicalJson(named)).digest('hex').slice(0, 40)}`;
+  return `${kind}-${digestOf(named).slice(0, 40)}`;
 }
 
 /** True for an id of the form that the service derives. */

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { canonicalJson, type JsonValue } from '../../core/domain/json/json.ts';
+import type { JsonValue } from '../../core/domain/json/json.ts';
 import { identityOf, type Principal } from '../../core/domain/run/principal.ts';
 import { RequestError } from '../problems/request-error.ts';
-import { derivedId } from './derived-id.ts';
+import { derivedId, digestOf } from './derived-id.ts';
 
 /** The name of the header. */
 export const IDEMPOTENCY_KEY = 'idempotency-key';
@@ -41,8 +41,4 @@ export function requestId(id: string | undefined, key: string | undefined): { id
   if (id !== undefined) return { id };
   if (key === undefined) return {};
   return { id: key.length <= LONGEST_ID ? key : createHash('sha256').update(key).digest('hex') };
-}
-
-function digestOf(value: JsonValue): string {
-  return createHash('sha256').update(canonicalJson(value)).digest('hex');
 }

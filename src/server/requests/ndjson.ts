@@ -1,6 +1,6 @@
 import { errorCode, LonghaulError } from '../../core/domain/errors/error.ts';
 import { unlessAborted } from '../../streams/bounded-wait.ts';
-import { problemOf } from '../problems/problem-of.ts';
+import { problemOf, reported } from '../problems/problem-of.ts';
 import type { RouteRequest } from '../routing/route.ts';
 import { openStream } from '../sse/open-stream.ts';
 import { pulledBody } from '../sse/pulled-body.ts';
@@ -31,7 +31,7 @@ export async function ndjsonResponse(items: AsyncGenerator<unknown>, request: St
     signal,
     over,
     async next() {
-      const got = next ?? (await reported(request, signal, () => nextOf(items, signal)));
+      const got = next ?? (await reporting(request, signal, () => nextOf(items, signal)));
       next = undefined;
       return got.done ? undefined : encoder.encode(`${JSON.stringify(got.value)}\n`);
     },
@@ -47,11 +47,11 @@ async function nextOf(items: AsyncGenerator<unknown>, signal: AbortSignal): Prom
 }
 
 /** Settles as the work does, and reports its failure unless the reader was cut off. */
-async function reported<Value>({ raw, settings }: StreamedRequest, signal: AbortSignal, work: () => Promise<Value>): Promise<Value> {
+async function reporting<Value>({ raw, settings }: StreamedRequest, signal: AbortSignal, work: () => Promise<Value>): Promise<Value> {
   try {
     return await work();
   } catch (error) {
-    if (!signal.aborted) problemOf(error, { method: raw.method, path: new URL(raw.url).pathname }, settings.report);
+    if (!signal.aborted) problemOf(error, reported(raw), settings.report);
     throw error;
   }
 }

@@ -17,12 +17,8 @@ const COMMENT_MS = 15_000;
 /** The milliseconds after which a client that was cut off comes back. */
 const RETRY_MS = 1_000;
 
-/** The headers of an event stream. Proxies must pass on each message at once, so they must not compress them either. */
-const HEADERS = {
-  'content-type': 'text/event-stream; charset=utf-8',
-  'cache-control': 'no-store, no-transform',
-  'x-accel-buffering': 'no',
-};
+/** The headers of an event stream. Proxies must pass on each message at once. */
+const HEADERS = { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' };
 
 /** The options of an event stream. */
 export interface EventStreamOptions {

@@ -1,5 +1,5 @@
 import { errorCode } from '../../../core/domain/errors/error.ts';
-import { type Problem, problemOf, type ReportError } from '../../problems/problem-of.ts';
+import { type Problem, problemOf, reported, type ReportError } from '../../problems/problem-of.ts';
 import { eventStream, type StreamMessage } from '../../sse/event-stream.ts';
 import type { OpenStream } from '../../sse/open-stream.ts';
 import type { UiChunk } from './encoder/ui-chunk.ts';
@@ -33,7 +33,7 @@ async function* messagesOf(turn: FollowedTurn, signal: AbortSignal, { settings, 
     for await (const chunk of followTurn(turn, signal)) yield messageOf(chunk);
   } catch (error) {
     if (signal.aborted) throw error;
-    const { problem } = problemOf(error, { method: raw.method, path: new URL(raw.url).pathname }, settings.report);
+    const { problem } = problemOf(error, reported(raw), settings.report);
     if (errorCode(error) === 'server_unreachable') throw error;
     yield messageOf({ type: 'error', errorText: textOf(problem) });
   }

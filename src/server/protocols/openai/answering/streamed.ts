@@ -2,6 +2,7 @@ import type { StreamItem } from '../../../../client/stream/stream-item.ts';
 import type { Scope } from '../../../auth/caller.ts';
 import { RequestError } from '../../../problems/request-error.ts';
 import type { RouteRequest } from '../../../routing/route.ts';
+import { reported } from '../../../problems/problem-of.ts';
 import { eventStream, type StreamMessage } from '../../../sse/event-stream.ts';
 import { openStream } from '../../../sse/open-stream.ts';
 import { type OpenaiError, openaiErrorOf } from '../errors/error-body.ts';
@@ -54,10 +55,9 @@ async function* messagesOf(
     yield* encoder.end();
   } catch (error) {
     const told = settings.closing.aborted ? shuttingDown() : error;
-    const path = new URL(raw.url).pathname;
     // A reader that was cut off is no failure of the service.
     const report = signal.aborted ? () => undefined : settings.report;
-    yield* encoder.fail(openaiErrorOf(told, { method: raw.method, path }, report).error);
+    yield* encoder.fail(openaiErrorOf(told, reported(raw), report).error);
   }
 }
 
