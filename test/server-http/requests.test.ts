@@ -61,6 +61,28 @@ test('a body that says it is over 1 MB is refused with 413 before it is read', a
   expect((await send(handler, 'POST', '/v1/runs', { body: {}, headers })).status).toBe(413);
 });
 
+test('a body that is longer than it says is refused with 413 as well', async () => {
+  const handler = await checkedHandler(quiet);
+  const headers = { 'content-type': 'application/json', 'content-length': '2' };
+  const body = { agent: 'clerk', input: 'x'.repeat(1_000_000) };
+  expect((await send(handler, 'POST', '/v1/runs', { body, headers })).status).toBe(413);
+});
+
+test('a body that the framework has read before is an error of the service, which the operator reads', async () => {
+  const onError = vi.fn<ReportError>();
+  const handler = await checkedHandler(quiet, { onError });
+  for (const headers of [{ 'content-length': '2' }, {}]) {
+    const request = new Request('http://localhost/v1/runs', {
+      method: 'POST',
+      body: '{}',
+      headers: { 'content-type': 'application/json', ...headers },
+    });
+    await request.text();
+    expect((await handler(request)).status).toBe(500);
+  }
+  expect(onError).toHaveBeenCalledTimes(2);
+});
+
 test('a body that is nested too deeply is refused with 422', async () => {
   const handler = await checkedHandler(quiet);
   const body = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;

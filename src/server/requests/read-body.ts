@@ -43,11 +43,30 @@ function parsed(bytes: Uint8Array): unknown {
   }
 }
 
-async function readBytes({ body, headers }: Request): Promise<Uint8Array> {
-  if (Number(headers.get('content-length') ?? 0) > MAX_BODY_BYTES) {
-    await body?.cancel().catch(() => undefined);
+async function readBytes(request: Request): Promise<Uint8Array> {
+  try {
+    return await readWhole(request);
+  } catch (cause) {
+    // A TypeError says that something has read the body before, which only the operator can mend.
+    if (cause instanceof RequestError || cause instanceof TypeError) throw cause;
+    throw new RequestError('malformed_request', 'The connection broke before the end of the body: send the request again', { cause });
+  }
+}
+
+async function readWhole(request: Request): Promise<Uint8Array> {
+  const declared = request.headers.get('content-length');
+  if (declared === null) return readChunks(request);
+  if (Number(declared) > MAX_BODY_BYTES) {
+    await request.body?.cancel().catch(() => undefined);
     throw tooLarge();
   }
+  // An HTTP server reads no more than that. A request without a socket may have another length than it declares.
+  const bytes = new Uint8Array(await request.arrayBuffer());
+  if (bytes.length > MAX_BODY_BYTES) throw tooLarge();
+  return bytes;
+}
+
+async function readChunks({ body }: Request): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of body ?? []) {

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { once } from 'node:events';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { createHandler } from '../../../src/server/index.ts';
 import { listen } from '../../../src/server/node/listen.ts';
 import { clientWithRun } from '../requests.ts';
@@ -90,6 +90,32 @@ test('a body that is too large is refused on a socket while it is sent', async (
   const [answer] = (await once(socket, 'data')) as [Buffer];
   expect(answer.toString()).toMatch(/^HTTP\/1\.1 413 /);
   socket.destroy();
+  await server.close(0);
+});
+
+test.each([
+  ['a length', 'content-length: 100\r\n\r\n{"agent":'],
+  ['chunks', 'transfer-encoding: chunked\r\n\r\n9\r\n{"agent":\r\n'],
+])('a caller that goes away while it sends a body, with %s, is no error of the service', async (_, rest) => {
+  const onError = vi.fn();
+  const answered: number[] = [];
+  const begun = gate();
+  const handler = createHandler(clientWithRun({}), { onError });
+  const server = await listen(async (...request) => {
+    const answer = handler(...request);
+    begun.open();
+    const response = await answer;
+    answered.push(response.status);
+    return response;
+  }, LOCAL);
+  const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
+  await once(socket, 'connect');
+  const request = `POST /v1/runs HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n${rest}`;
+  socket.write(request);
+  await begun.opened;
+  socket.resetAndDestroy();
+  await vi.waitFor(() => expect(answered).toEqual([400]));
+  expect(onError).not.toHaveBeenCalled();
   await server.close(0);
 });
 

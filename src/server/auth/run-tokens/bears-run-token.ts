@@ -12,8 +12,9 @@ export function bearsRunToken(request: Request): boolean {
 
 /** Returns the token in the URL of a request; undefined if the request may not have one there. */
 export function tokenInUrl({ method, url }: Request): string | undefined {
+  if (method !== 'GET') return undefined;
   const { pathname, searchParams } = new URL(url);
-  return method === 'GET' && pathname.endsWith('/stream') ? (searchParams.get('token') ?? undefined) : undefined;
+  return pathname.endsWith('/stream') ? (searchParams.get('token') ?? undefined) : undefined;
 }
 
 function typeOf(token: string): string | undefined {
