@@ -1,13 +1,16 @@
 import { Agent, request } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
 import { median, rounded } from '../../figures/statistics.ts';
 import { reporter } from './reporter.ts';
 import type { ServeSurroundings } from './serve-surroundings.ts';
 
-/** The times of starts, in milliseconds, and the one over HTTP divided by that of the client. */
+/** The times of starts, in milliseconds, and the ones over HTTP divided by those of the client. */
 export interface StartTimes {
   startRatio: number;
   startHttpMs: number;
   startClientMs: number;
+  /** The same of runs that a worker on the same cores begins at once, beside the response to their start. */
+  startRatioWithWorker: number;
 }
 
 /** Starts of each way before the first one that counts: a service that has just begun runs code that is not compiled yet. */
@@ -15,38 +18,72 @@ const WARM_UP = 2_000;
 
 /** The number of them that are made at the same time. */
 const AT_ONCE = 10;
+
+/** The time before each start, in which the server ends its work on the one before. */
+const PAUSE_MS = 20;
 const INPUT = JSON.stringify({ steps: 0, tokens: 1, rate: 0, phaseMs: 0 });
 
+/** A task queue that no worker polls. */
+const NO_WORKER = 'no-worker';
+
+/** Starts a run of the reporter with that id, in the default task queue or in another one. */
+type Start = (runId: string, taskQueue?: string) => Promise<unknown>;
+
+/** The ways of a start. */
+interface Ways {
+  http: Start;
+  client: Start;
+}
+
 /**
- * Times starts by turns, from this process: `POST /v1/runs` on a connection that is kept alive, and `client.start`, both warmed up. A run has
- * ended before the next one starts, so that no start meets the work of another.
+ * Times starts by turns, from this process: `POST /v1/runs` on a connection that is kept alive, and `client.start`, both warmed up. The
+ * runs of `startRatio` are taken by no worker: the caller, the service and the server have the cores to themselves. Of the others, each has
+ * ended before the next one starts.
  */
 export async function timeStarts({ url, client }: ServeSurroundings, starts: number): Promise<StartTimes> {
   const agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE });
-  const ways = {
-    http: (runId: string) => post(agent, `${url}/v1/runs`, { agent: reporter.name, runId, input: INPUT }),
-    client: (runId: string) => client.start(reporter, { runId, input: INPUT }),
+  const ways: Ways = {
+    http: (runId, taskQueue) => post(agent, `${url}/v1/runs`, { agent: reporter.name, runId, input: INPUT, taskQueue }),
+    client: (runId, taskQueue) => client.start(reporter, { runId, input: INPUT, ...(taskQueue === undefined ? {} : { taskQueue }) }),
   };
-  const times = { http: [] as number[], client: [] as number[] };
+  const ended = (runId: string): Promise<unknown> => client.handle(runId).result({ steps: false });
   for (let first = 0; first < WARM_UP; first += AT_ONCE) {
-    const runIds = Array.from({ length: AT_ONCE }, (_, index) => `warm-${first + index}`);
-    await Promise.all(runIds.map((runId) => Promise.all([ways.http(`${runId}-http`), ways.client(`${runId}-client`)])));
-    const ids = runIds.flatMap((runId) => [`${runId}-http`, `${runId}-client`]);
-    await Promise.all(ids.map((runId) => client.handle(runId).result({ steps: false })));
+    const runIds = Array.from({ length: AT_ONCE }, (_, index) => [`warm-${first + index}-http`, `warm-${first + index}-client`] as const);
+    await Promise.all(runIds.flatMap(([overHttp, byClient]) => [ways.http(overHttp), ways.client(byClient)]));
+    await Promise.all(runIds.flat().map(ended));
   }
-  for (let pair = 0; pair < starts; pair += 1) {
-    const order = pair % 2 === 0 ? (['http', 'client'] as const) : (['client', 'http'] as const);
-    for (const way of order) {
-      const runId = `start-${way}-${pair}`;
-      const begun = performance.now();
-      await ways[way](runId);
-      times[way].push(performance.now() - begun);
-      await client.handle(runId).result({ steps: false });
+  const alone = await timeByTurns(starts, (way, pair) => timed(() => ways[way](`start-${way}-${pair}`, NO_WORKER)));
+  const withWorker = await timeByTurns(starts, async (way, pair) => {
+    const runId = `begun-${way}-${pair}`;
+    const time = await timed(() => ways[way](runId));
+    await ended(runId);
+    return time;
+  });
+  agent.destroy();
+  return {
+    startRatio: rounded(alone.http / alone.client, 3),
+    startHttpMs: rounded(alone.http, 2),
+    startClientMs: rounded(alone.client, 2),
+    startRatioWithWorker: rounded(withWorker.http / withWorker.client, 3),
+  };
+}
+
+/** Times pairs of starts, each way first in turn. Returns the median of each. */
+async function timeByTurns(pairs: number, time: (way: keyof Ways, pair: number) => Promise<number>): Promise<Record<keyof Ways, number>> {
+  const times = { http: [] as number[], client: [] as number[] };
+  for (let pair = 0; pair < pairs; pair += 1) {
+    for (const way of pair % 2 === 0 ? (['http', 'client'] as const) : (['client', 'http'] as const)) {
+      await pause(PAUSE_MS);
+      times[way].push(await time(way, pair));
     }
   }
-  agent.destroy();
-  const [http, direct] = [median(times.http), median(times.client)];
-  return { startRatio: rounded(http / direct, 3), startHttpMs: rounded(http, 2), startClientMs: rounded(direct, 2) };
+  return { http: median(times.http), client: median(times.client) };
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const begun = performance.now();
+  await work();
+  return performance.now() - begun;
 }
 
 /** Sends JSON, and resolves with the end of the response. Rejects for any status but 201. */
