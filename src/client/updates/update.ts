@@ -25,8 +25,11 @@ const DEFAULT_TIMEOUT: Duration = '30s';
 /** The pauses between two attempts: the first, the first after congestion, and the longest. */
 const PAUSES_MS = { shortest: 25, congested: 400, longest: 2_000 };
 
-/** Refusals that pass: the run is about to continue in its next execution, or has a full queue. */
-const PASSING_REFUSALS = new Set<string | null | undefined>(['busy', 'queue_full', 'AcceptedUpdateCompletedWorkflow']);
+/**
+ * Refusals that pass: the run is about to continue in its next execution, or has a full queue, or its worker has completed a workflow task
+ * without the Update that came with it.
+ */
+const PASSING_REFUSALS = new Set<string | null | undefined>(['busy', 'queue_full', 'AcceptedUpdateCompletedWorkflow', 'UnprocessedUpdate']);
 
 /** The options of sending an Update. */
 export interface UpdateOptions {

@@ -1,0 +1,53 @@
+import { type Client, WorkflowUpdateFailedError } from '@temporalio/client';
+import { ApplicationFailure, defaultDataConverter } from '@temporalio/common';
+import { temporal } from '@temporalio/proto';
+import { expect, test } from 'vitest';
+import { updateRun } from '../../src/client/updates/update.ts';
+import { UPDATES } from '../../src/core/protocol.ts';
+
+/** The workflow of a run, as the server describes it. */
+const DESCRIPTION = temporal.api.workflowservice.v1.DescribeWorkflowExecutionResponse.fromObject({
+  workflowExecutionInfo: {
+    execution: { workflowId: 'run-1', runId: 'execution-1' },
+    type: { name: 'agentRun' },
+    status: 1,
+    startTime: { seconds: 1, nanos: 0 },
+    historyLength: 1,
+  },
+});
+
+/** A client whose server answers an Update in these ways, one after the other. */
+function clientWith(...answers: (() => unknown)[]): { client: Client; sent: () => number } {
+  let sent = 0;
+  const executeUpdate = async (): Promise<unknown> => {
+    sent += 1;
+    return answers[sent - 1]?.();
+  };
+  const client = {
+    workflow: { getHandle: () => ({ executeUpdate }) },
+    withDeadline: (_: number, send: () => unknown) => send(),
+    options: { loadedDataConverter: defaultDataConverter, interceptors: { workflow: [{ describe: async () => DESCRIPTION }] } },
+  };
+  return { client: client as unknown as Client, sent: () => sent };
+}
+
+function refusedBecause(type: string): () => never {
+  return () => {
+    throw new WorkflowUpdateFailedError('Workflow Update failed', ApplicationFailure.nonRetryable(`because of ${type}`, type));
+  };
+}
+
+test.each(['UnprocessedUpdate', 'AcceptedUpdateCompletedWorkflow', 'busy', 'queue_full'])(
+  'an Update that the server or the run refuses for now ("%s") is sent again',
+  async (type) => {
+    const { client, sent } = clientWith(refusedBecause(type), () => ({ paused: true }));
+    expect(await updateRun(client, 'run-1', { name: UPDATES.pause })).toEqual({ paused: true });
+    expect(sent()).toBe(2);
+  },
+);
+
+test('an Update that no worker processes ends with the reason once its time is over', async () => {
+  const { client } = clientWith(...Array.from({ length: 20 }, () => refusedBecause('UnprocessedUpdate')));
+  const pausing = updateRun(client, 'run-1', { name: UPDATES.pause }, { timeout: 200 });
+  await expect(pausing).rejects.toMatchObject({ code: 'wait_timeout', message: expect.stringContaining('because of UnprocessedUpdate') });
+});
