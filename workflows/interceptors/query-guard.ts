@@ -1,5 +1,5 @@
 import { defaultPayloadConverter, type Payload } from '@temporalio/common';
-import { type ActivateInput, workflowInfo, type WorkflowInterceptorsFactory } from '@temporalio/workflow';
+import { type ActivateInput, type ConcludeActivationInput, workflowInfo, type WorkflowInterceptorsFactory } from '@temporalio/workflow';
 import { type ActivationPosition, TaskDoubt } from '../../src/core/queries/task-doubt.ts';
 import { ASK_AGAIN, type QueryingActivity } from '../../src/core/protocol.ts';
 
@@ -11,6 +11,9 @@ import { ASK_AGAIN, type QueryingActivity } from '../../src/core/protocol.ts';
  *
  * Only the query itself can undo this: a failing activation makes the worker evict the execution, and fails nothing but
  * the query, which its caller repeats. See docs/decisions/queries-never-advance-a-run.md.
+ *
+ * A query may also come while the server has not answered a workflow task that ends the execution. It refuses such an
+ * end if it has got an event meanwhile, and the task is done again, with that event. Such a query is repeated as well.
  */
 
 /** The id that the worker gives to a query which came without a workflow task. */
@@ -21,25 +24,41 @@ export const interceptors: WorkflowInterceptorsFactory = () => {
   const doubt = new TaskDoubt(() => workflowInfo().unsafe.now());
   let isQuery = false;
   return {
+    inbound: [
+      {
+        async handleQuery(input, next) {
+          if (doubt.isEnding) throw new RepeatQueryError('is ending, which the server has not recorded yet');
+          return next(input);
+        },
+      },
+    ],
     internals: [
       {
         activate(input, next) {
           const query = input.activation.jobs?.find(({ queryWorkflow }) => queryWorkflow)?.queryWorkflow;
           isQuery = query !== undefined;
-          if (query?.queryId === LONE_QUERY && doubt.refuses(queryingActivity(query.arguments?.[1]))) throw new RepeatQueryError();
+          if (query?.queryId === LONE_QUERY && doubt.refuses(queryingActivity(query.arguments?.[1]))) throw new RepeatQueryError(UNHANDLED);
           if (isQuery) doubt.answered();
           // Signals come first, in an activation of their own that does not count as one for the worker.
           else if (input.batchIndex === 0) doubt.activated(placeOf(input));
           next(input);
         },
         concludeActivation(input, next) {
-          if (!isQuery) doubt.concluded(input.commands.map(({ scheduleActivity }) => scheduleActivity?.activityId ?? ''));
+          const { commands } = input;
+          const activityIds = commands.map(({ scheduleActivity }) => scheduleActivity?.activityId ?? '');
+          if (!isQuery) doubt.concluded(activityIds, { ends: commands.some(isEnd) });
           return next(input);
         },
       },
     ],
   };
 };
+
+/** True for a command that ends an execution. The server refuses these alone for events that came meanwhile. */
+function isEnd(command: ConcludeActivationInput['commands'][number]): boolean {
+  const { completeWorkflowExecution, continueAsNewWorkflowExecution, failWorkflowExecution, cancelWorkflowExecution } = command;
+  return Boolean(completeWorkflowExecution ?? continueAsNewWorkflowExecution ?? failWorkflowExecution ?? cancelWorkflowExecution);
+}
 
 function placeOf({ activation }: ActivateInput): ActivationPosition {
   const { isReplaying, historyLength, timestamp, jobs } = activation;
@@ -68,13 +87,12 @@ function queryingActivity(argument: Payload | null | undefined): string | undefi
   }
 }
 
+const UNHANDLED = 'has just got events that no workflow task has handled yet. If it has ended, only its history shows them';
+
 /** Tells the caller to repeat the query. It has no stack, because the worker's log and the Temporal UI show it. */
 class RepeatQueryError extends Error {
-  constructor() {
-    super(
-      `${ASK_AGAIN}: workflow "${workflowInfo().workflowId}" has just got events that no workflow task has handled yet. ` +
-        'If it has ended, only its history shows them',
-    );
+  constructor(why: string) {
+    super(`${ASK_AGAIN}: workflow "${workflowInfo().workflowId}" ${why}`);
     this.name = 'RepeatQueryError';
     // Node would prepend the throwing line to a writable stack.
     Object.defineProperty(this, 'stack', { value: this.message, writable: false });

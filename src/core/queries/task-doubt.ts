@@ -38,6 +38,7 @@ export class TaskDoubt {
   #last: ActivationPosition | undefined;
   /** True once this copy was replayed, until it gets a new event. */
   #isReplayed = false;
+  #isEnding = false;
 
   /** `now`: the clock of the worker, in milliseconds since the epoch. */
   constructor(now: () => number) {
@@ -60,11 +61,20 @@ export class TaskDoubt {
     this.#isReplayed = false;
   }
 
-  /** Notes the end of an activation that is not a query, with the activities that it schedules. */
-  concluded(activityIds: Iterable<string>): void {
+  /** Notes the end of an activation that is not a query, with the activities that it schedules, and if it ends the execution. */
+  concluded(activityIds: Iterable<string>, { ends = false }: { ends?: boolean } = {}): void {
+    this.#isEnding ||= ends && this.#last?.isReplaying !== true;
     if (this.#doubt === undefined) return;
     this.#doubt.since = this.#now();
     for (const id of activityIds) this.#doubt.activityIds.add(id);
+  }
+
+  /**
+   * True if the workflow has ended in a way that the server may refuse: if an event has come meanwhile, the workflow task is done again,
+   * with that event. Once the server has recorded the end, the worker forgets this copy.
+   */
+  get isEnding(): boolean {
+    return this.#isEnding;
   }
 
   /** True if a query that came without a workflow task must be refused. `activityId` is the id of the activity that sent it. */

@@ -93,3 +93,17 @@ test('the first workflow task of a run is never in doubt', () => {
   doubt.activated({ isReplaying: false, historyLength: 3, taskTime: '10', hasNews: true });
   expect(doubt.refuses(undefined)).toBe(false);
 });
+
+test('a workflow that has ended is ending until the worker forgets it, but not if its end comes from a replay', () => {
+  load();
+  expect(doubt.isEnding).toBe(false);
+  doubt.activated({ isReplaying: false, historyLength: 14, taskTime: '30', hasNews: true });
+  doubt.concluded([], { ends: true });
+  expect(doubt.isEnding).toBe(true);
+
+  doubt = new TaskDoubt(() => now);
+  load();
+  doubt.activated({ isReplaying: true, historyLength: 14, taskTime: '30', hasNews: true });
+  doubt.concluded([], { ends: true });
+  expect(doubt.isEnding).toBe(false);
+});

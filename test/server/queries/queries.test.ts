@@ -64,6 +64,15 @@ test.each([
   60_000,
 );
 
+test('a worker answers queries of a run that has ended', async () => {
+  await using testbed = await Testbed.open();
+  const { run, waiting } = await startWaitingRun(testbed);
+  await waiting();
+  await run.cancel('enough');
+  expect(await run.result()).toMatchObject({ status: 'cancelled' });
+  expect(JSON.parse(await rawStatus(testbed, run))).toMatchObject({ status: 'cancelled' });
+});
+
 test('queries of every kind are answered while no new event waits, each time that the run has to be loaded', async () => {
   await using testbed = await Testbed.open();
   const { run, waiting, replaceWorker } = await startWaitingRun(testbed);
