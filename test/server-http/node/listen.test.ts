@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { once } from 'node:events';
 import { expect, test, vi } from 'vitest';
-import { createHandler } from '../../../src/server/index.ts';
+import { createHandler, type ReportError } from '../../../src/server/index.ts';
 import { listen } from '../../../src/server/node/listen.ts';
 import { clientWithRun } from '../requests.ts';
 
@@ -97,7 +97,7 @@ test.each([
   ['a length', 'content-length: 100\r\n\r\n{"agent":'],
   ['chunks', 'transfer-encoding: chunked\r\n\r\n9\r\n{"agent":\r\n'],
 ])('a caller that goes away while it sends a body, with %s, is no error of the service', async (_, rest) => {
-  const onError = vi.fn();
+  const onError = vi.fn<ReportError>();
   const answered: number[] = [];
   const begun = gate();
   const handler = createHandler(clientWithRun({}), { onError });
