@@ -21,6 +21,10 @@ const MATRICES = {
     'test/memory/postgres/postgres-memory.test.ts',
     'test/streams/redis-outages.test.ts',
     'test/server-http/generated/generated-client.test.ts',
+    'test/cli/replay.test.ts',
+    'test/core/children/trees/budget.test.ts',
+    'test/core/loop/budget-invariants.test.ts',
+    'test/core/wire-schemas/largest-carry.test.ts',
   ],
   server: [
     'test/server/approvals/approved-without-the-tool.test.ts',
@@ -98,6 +102,11 @@ const MATRICES = {
     'test/server/worker/crash.test.ts',
     'test/server/worker/crowd.test.ts',
     'test/server/workflows/continue-as-new.test.ts',
+    'test/server/cli/chat-terminal.test.ts',
+    'test/server/examples/chat-demo.test.ts',
+    'test/server/programs/shared-limits.test.ts',
+    'test/server/programs/skipped-steps.test.ts',
+    'test/server/workflows/forged-carry.test.ts',
   ],
 };
 
@@ -134,7 +143,7 @@ export default defineConfig({
         },
       },
       { extends: true, test: { name: 'server', include: ['test/server/**/*.test.ts'], exclude: MATRICES.server, ...SERVER } },
-      { extends: true, test: { name: 'unit-matrices', include: MATRICES.unit } },
+      { extends: true, test: { name: 'unit-matrices', include: MATRICES.unit, testTimeout: 20_000 } },
       { extends: true, test: { name: 'server-matrices', include: MATRICES.server, ...SERVER } },
     ],
   },
