@@ -107,6 +107,12 @@ const MATRICES = {
     'test/server/programs/shared-limits.test.ts',
     'test/server/programs/skipped-steps.test.ts',
     'test/server/workflows/forged-carry.test.ts',
+    'test/server/hooks/failing-notify.test.ts',
+    'test/server/hooks/hooked-run.test.ts',
+    'test/server/programs/program-run.test.ts',
+    'test/server/workflows/handoffs.test.ts',
+    'test/server/models/streamed-runs.test.ts',
+    'test/server/worker/worker-log.test.ts',
   ],
 };
 
