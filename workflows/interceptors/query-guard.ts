@@ -45,8 +45,10 @@ export const interceptors: WorkflowInterceptorsFactory = () => {
         },
         concludeActivation(input, next) {
           const { commands } = input;
-          const activityIds = commands.map(({ scheduleActivity }) => scheduleActivity?.activityId ?? '');
-          if (!isQuery) doubt.concluded(activityIds, { ends: commands.some(isEnd) });
+          if (!isQuery) {
+            const activityIds = commands.map(({ scheduleActivity }) => scheduleActivity?.activityId ?? '');
+            doubt.concluded(activityIds, { ends: commands.some(isEnd) });
+          }
           return next(input);
         },
       },
