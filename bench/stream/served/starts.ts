@@ -30,10 +30,7 @@ const NO_WORKER = 'no-worker';
 type Start = (runId: string, taskQueue?: string) => Promise<unknown>;
 
 /** The ways of a start. */
-interface Ways {
-  http: Start;
-  client: Start;
-}
+type Way = 'http' | 'client';
 
 /**
  * Times starts by turns, from this process: `POST /v1/runs` on a connection that is kept alive, and `client.start`, both warmed up. The
@@ -42,15 +39,15 @@ interface Ways {
  */
 export async function timeStarts({ url, client }: ServeSurroundings, starts: number): Promise<StartTimes> {
   const agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE });
-  const ways: Ways = {
+  const ways: Record<Way, Start> = {
     http: (runId, taskQueue) => post(agent, `${url}/v1/runs`, { agent: reporter.name, runId, input: INPUT, taskQueue }),
     client: (runId, taskQueue) => client.start(reporter, { runId, input: INPUT, ...(taskQueue === undefined ? {} : { taskQueue }) }),
   };
   const ended = (runId: string): Promise<unknown> => client.handle(runId).result({ steps: false });
   for (let first = 0; first < WARM_UP; first += AT_ONCE) {
-    const runIds = Array.from({ length: AT_ONCE }, (_, index) => [`warm-${first + index}-http`, `warm-${first + index}-client`] as const);
-    await Promise.all(runIds.flatMap(([overHttp, byClient]) => [ways.http(overHttp), ways.client(byClient)]));
-    await Promise.all(runIds.flat().map(ended));
+    const numbers = Array.from({ length: AT_ONCE }, (_, index) => first + index);
+    await Promise.all(numbers.flatMap((number) => [ways.http(`warm-http-${number}`), ways.client(`warm-client-${number}`)]));
+    await Promise.all(numbers.flatMap((number) => [ended(`warm-http-${number}`), ended(`warm-client-${number}`)]));
   }
   const alone = await timeByTurns(starts, (way, pair) => timed(() => ways[way](`start-${way}-${pair}`, NO_WORKER)));
   const withWorker = await timeByTurns(starts, async (way, pair) => {
@@ -69,10 +66,11 @@ export async function timeStarts({ url, client }: ServeSurroundings, starts: num
 }
 
 /** Times pairs of starts, each way first in turn. Returns the median of each. */
-async function timeByTurns(pairs: number, time: (way: keyof Ways, pair: number) => Promise<number>): Promise<Record<keyof Ways, number>> {
-  const times = { http: [] as number[], client: [] as number[] };
+async function timeByTurns(pairs: number, time: (way: Way, pair: number) => Promise<number>): Promise<Record<Way, number>> {
+  const times: Record<Way, number[]> = { http: [], client: [] };
   for (let pair = 0; pair < pairs; pair += 1) {
-    for (const way of pair % 2 === 0 ? (['http', 'client'] as const) : (['client', 'http'] as const)) {
+    const order: Way[] = pair % 2 === 0 ? ['http', 'client'] : ['client', 'http'];
+    for (const way of order) {
       await pause(PAUSE_MS);
       times[way].push(await time(way, pair));
     }
