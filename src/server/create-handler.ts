@@ -2,7 +2,8 @@ import { type Context, Hono } from 'hono';
 import type { LonghaulClient } from '../client/longhaul-client.ts';
 import { peerAddress } from './auth/peer-address.ts';
 import { corsAnswer } from './cors/cors.ts';
-import { identifyCaller } from './identify-caller.ts';
+import type { Handler } from './handler.ts';
+import { setDirectHandler } from './node/direct-text.ts';
 import { openaiErrorResponse } from './protocols/openai/errors/error-body.ts';
 import { isOpenaiPath, OPENAI_ROUTES } from './protocols/openai/openai-routes.ts';
 import { mcpRoute } from './protocols/mcp/mcp-route.ts';
@@ -12,15 +13,10 @@ import { ROUTES } from './routes/all-routes.ts';
 import { openapiRoute } from './routes/openapi-route.ts';
 import { stateRoutes } from './routes/server-routes.ts';
 import { allowedMethods } from './routing/allowed-methods.ts';
+import { identifyCaller } from './routing/identify-caller.ts';
 import { mountRoutes } from './routing/mount-routes.ts';
 import type { ServerEnv } from './server-env.ts';
 import { type HandlerOptions, settingsOf } from './server-options.ts';
-
-/**
- * Answers a request. Never rejects. `environment` is what the runtime passes beside the request: a service without authentication reads the
- * address of the peer there (`peerAddress`).
- */
-export type Handler = (request: Request, environment?: unknown) => Promise<Response>;
 
 /**
  * Returns a function that answers HTTP requests about the runs of a client, for any server that has the `Request` and `Response` of
@@ -57,9 +53,8 @@ export function createHandler(client: LonghaulClient, options: HandlerOptions = 
   mountRoutes(api, [...open, openapiRoute([...ROUTES, ...open])], settings);
   api.use('*', identifyCaller(client, settings));
   mountRoutes(api, [...ROUTES, ...OPENAI_ROUTES, mcpRoute(settings.agents, report)], settings);
-  return async (request, environment) => {
+  const answer = async (request: Request, bindings: ServerEnv['Bindings']): Promise<Response> => {
     try {
-      const bindings = { peer: peerAddress(environment) };
       if (request.method === 'HEAD') return await withoutBody(await app.fetch(asGet(request), bindings));
       return await app.fetch(request, bindings);
     } catch (error) {
@@ -67,6 +62,9 @@ export function createHandler(client: LonghaulClient, options: HandlerOptions = 
       return refuse(error, { req: reported(request) });
     }
   };
+  const handler: Handler = (request, environment) => answer(request, { peer: peerAddress(environment), allowsDirectText: false });
+  setDirectHandler(handler, (request, environment) => answer(request, { peer: peerAddress(environment), allowsDirectText: true }));
+  return handler;
 }
 
 /** Returns the request whose response has the head that is asked for. */

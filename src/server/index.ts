@@ -1,6 +1,7 @@
 // oxlint-disable-next-line import/no-unassigned-import -- it comes first, and throws if Node is too old.
 import '../node-version/require-node.ts';
-export { createHandler, type Handler } from './create-handler.ts';
+export { createHandler } from './create-handler.ts';
+export type { Handler } from './handler.ts';
 export { type NodeListener, nodeListener } from './node/node-listener.ts';
 export type { HandlerOptions } from './server-options.ts';
 export type { McpOptions } from './protocols/mcp/mcp-options.ts';

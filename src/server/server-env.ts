@@ -6,6 +6,8 @@ export interface ServerEnv {
   Bindings: {
     /** The address that the request comes from. Undefined: the runtime does not tell. */
     peer: string | undefined;
+    /** True if a response may be a `directText`. */
+    allowsDirectText: boolean;
   };
   Variables: {
     caller: Caller;

@@ -13,7 +13,7 @@ export type ServedSink = (typeof SERVED_SINKS)[number];
 export interface ServeBenchOptions {
   command: 'serve';
   sink: ServedSink;
-  /** Pairs of starts, one over HTTP and one by the client. */
+  /** Pairs of starts, one over HTTP and one by the client, that no worker takes. */
   starts: number;
   /** Readers of the one run that goes on. */
   readers: number;
@@ -32,12 +32,12 @@ export interface ServeBenchOptions {
 
 /** The usage of the command. */
 export const SERVE_USAGE =
-  '  npm run bench -- serve [--sink redis|memory|none] [--starts 600] [--readers 200] [--steps 40] [--rate 10] [--idle-runs 100]\n' +
+  '  npm run bench -- serve [--sink redis|memory|none] [--starts 2000] [--readers 200] [--steps 40] [--rate 10] [--idle-runs 100]\n' +
   '                         [--idle-readers 1000] [--idle-seconds 60] [--json]';
 
 /** The flags of the command that no other one has. */
 export const SERVE_FLAGS = {
-  starts: { type: 'string', default: '600' },
+  starts: { type: 'string', default: '2000' },
   readers: { type: 'string', default: '200' },
   'idle-runs': { type: 'string', default: '100' },
   'idle-readers': { type: 'string', default: '1000' },

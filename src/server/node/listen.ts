@@ -1,7 +1,7 @@
-import { createAdaptorServer } from '@hono/node-server';
-import { Server } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import { errorMessage, UsageError } from '../../core/domain/errors/error.ts';
-import type { Handler } from '../create-handler.ts';
+import type { Handler } from '../handler.ts';
+import { nodeListener } from './node-listener.ts';
 
 /** The address to listen on. */
 export interface ListenOptions {
@@ -22,8 +22,7 @@ const SWEEP_MS = 50;
 
 /** Answers HTTP requests by a handler, on a port of this machine. Throws a UsageError for an address that cannot be used. */
 export async function listen(handler: Handler, { host, port }: ListenOptions): Promise<HttpServer> {
-  const server = createAdaptorServer({ fetch: handler, overrideGlobalObjects: false });
-  if (!(server instanceof Server)) throw new TypeError('the HTTP server is not one of Node');
+  const server = createServer(nodeListener(handler));
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause) =>
       reject(new UsageError(`The service cannot listen on "${host}:${port}": ${errorMessage(cause)}. Choose another --port`, { cause })),

@@ -10,6 +10,8 @@ const JSON_TYPE = /^application\/(?:json|[\w.-]+\+json)\s*(?:;|$)/i;
 /** The only encoding of JSON that is exchanged. */
 const OTHER_CHARSET = /;\s*charset\s*=\s*"?(?!utf-?8\b)/i;
 
+const UTF8 = new TextDecoder('utf-8', { fatal: true });
+
 /**
  * Reads the body of a request as JSON; undefined if it has none. Throws `unsupported_media_type`, `body_too_large` as soon as it has
  * read too much, `malformed_request`, and `invalid_request` for a value that is nested too deeply.
@@ -37,7 +39,7 @@ function requireJsonType({ headers }: Request): void {
 
 function parsed(bytes: Uint8Array): unknown {
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as unknown;
+    return JSON.parse(UTF8.decode(bytes)) as unknown;
   } catch {
     throw new RequestError('malformed_request', 'The body is no JSON in UTF-8: send one JSON value');
   }

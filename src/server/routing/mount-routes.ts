@@ -4,6 +4,7 @@ import type { ServerSettings } from '../server-settings.ts';
 import { requireRun } from '../auth/access/reach.ts';
 import { requireScope } from '../auth/access/scopes.ts';
 import { requireAdmission } from '../limits/admission.ts';
+import { directText } from '../node/direct-text.ts';
 import { readParams, readRequest } from './check-request.ts';
 import type { Reply, Route } from './route.ts';
 
@@ -11,7 +12,9 @@ import type { Reply, Route } from './route.ts';
 export function mountRoutes(app: Hono<ServerEnv>, routes: readonly Route[], settings: ServerSettings): void {
   for (const route of routes) {
     const { method, path } = route.definition;
-    app.on(method, path.replaceAll(/\{(\w+)\}/g, ':$1'), async (context) => responseTo(await answerTo(route, context, settings)));
+    app.on(method, path.replaceAll(/\{(\w+)\}/g, ':$1'), async (context) =>
+      responseTo(await answerTo(route, context, settings), context.env.allowsDirectText),
+    );
   }
 }
 
@@ -46,9 +49,11 @@ function runIn(params: unknown): string | undefined {
   return typeof id === 'string' ? id : undefined;
 }
 
-function responseTo(reply: Reply): Response {
+function responseTo(reply: Reply, allowsDirectText: boolean): Response {
   if (reply instanceof Response) return reply;
   const { status, body, headers } = reply;
   if (body === undefined) return new Response(null, { status, ...(headers === undefined ? {} : { headers }) });
-  return new Response(JSON.stringify(body), { status, headers: { 'content-type': 'application/json', ...headers } });
+  const text = JSON.stringify(body);
+  const init = { status, headers: { 'content-type': 'application/json', ...headers } };
+  return allowsDirectText ? directText(text, init) : new Response(text, init);
 }

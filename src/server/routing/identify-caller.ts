@@ -1,13 +1,13 @@
 import type { MiddlewareHandler } from 'hono';
 import { LRUCache } from 'lru-cache';
-import type { LonghaulClient } from '../client/longhaul-client.ts';
-import type { Principal } from '../core/domain/run/principal.ts';
-import { forbidden } from './auth/access/access-error.ts';
-import { refuseOthers } from './auth/open-access.ts';
-import { requireCaller } from './auth/require-caller.ts';
-import { requireAdmission } from './limits/admission.ts';
-import type { ServerSettings } from './server-settings.ts';
-import type { ServerEnv } from './server-env.ts';
+import type { LonghaulClient } from '../../client/longhaul-client.ts';
+import type { Principal } from '../../core/domain/run/principal.ts';
+import { forbidden } from '../auth/access/access-error.ts';
+import { refuseOthers } from '../auth/open-access.ts';
+import { requireCaller } from '../auth/require-caller.ts';
+import { requireAdmission } from '../limits/admission.ts';
+import type { ServerSettings } from '../server-settings.ts';
+import type { ServerEnv } from '../server-env.ts';
 
 /** The clients of principals that are kept: each remembers the runs that its principal reaches. */
 const MOST_CLIENTS = 1_000;
