@@ -1,5 +1,5 @@
-import { Agent, request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
+import { Pool } from 'undici';
 import { median, rounded } from '../../figures/statistics.ts';
 import { reporter } from './reporter.ts';
 import type { ServeSurroundings } from './serve-surroundings.ts';
@@ -41,9 +41,9 @@ type Way = 'http' | 'client';
  * ended before the next one starts.
  */
 export async function timeStarts({ url, client }: ServeSurroundings, starts: number): Promise<StartTimes> {
-  const agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE });
+  const connections = new Pool(url, { connections: AT_ONCE });
   const ways: Record<Way, Start> = {
-    http: (runId, taskQueue) => post(agent, `${url}/v1/runs`, { agent: reporter.name, runId, input: INPUT, taskQueue }),
+    http: (runId, taskQueue) => post(connections, '/v1/runs', { agent: reporter.name, runId, input: INPUT, taskQueue }),
     client: (runId, taskQueue) => client.start(reporter, { runId, input: INPUT, ...(taskQueue === undefined ? {} : { taskQueue }) }),
   };
   const ended = (runId: string): Promise<unknown> => client.handle(runId).result({ steps: false });
@@ -59,7 +59,7 @@ export async function timeStarts({ url, client }: ServeSurroundings, starts: num
     await ended(runId);
     return time;
   });
-  agent.destroy();
+  await connections.close();
   return {
     startRatio: rounded(alone.http / alone.client, 3),
     startHttpMs: rounded(alone.http, 2),
@@ -88,16 +88,9 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 }
 
 /** Sends JSON, and resolves with the end of the response. Rejects for any status but 201. */
-function post(agent: Agent, url: string, body: object): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const sent = request(url, { method: 'POST', agent, headers: { 'content-type': 'application/json' } }, (response) => {
-      let text = '';
-      response.setEncoding('utf8').on('data', (part: string) => (text += part));
-      response.once('end', () =>
-        response.statusCode === 201 ? resolve() : reject(new Error(`A start was answered by ${response.statusCode}: ${text}`)),
-      );
-    });
-    sent.once('error', reject);
-    sent.end(JSON.stringify(body));
-  });
+async function post(connections: Pool, path: string, body: object): Promise<void> {
+  const headers = { 'content-type': 'application/json' };
+  const response = await connections.request({ path, method: 'POST', headers, body: JSON.stringify(body) });
+  const text = await response.body.text();
+  if (response.statusCode !== 201) throw new Error(`A start was answered by ${response.statusCode}: ${text}`);
 }
