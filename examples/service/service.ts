@@ -27,7 +27,10 @@ async function answer(client: LonghaulClient, request: IncomingMessage): Promise
   if (path === '/questions' && request.method === 'POST') return ask(client, await readJson(request));
   const [, id] = /^\/questions\/([^/]+)$/.exec(path) ?? [];
   if (id === undefined) return refused(404, 'There is only POST /questions, and GET and DELETE /questions/<id>');
-  const handle = client.handle(decodeURIComponent(id));
+  const runId = decodeURIComponent(id);
+  // The namespace has other runs, too.
+  if (!runId.startsWith('question-')) return refused(404, `There is no question "${runId}"`);
+  const handle = client.handle(runId);
   if (request.method === 'DELETE') return { status: 202, body: { cancel: await handle.cancel('the caller withdrew the question') } };
   if (request.method !== 'GET') return refused(405, 'A question takes GET and DELETE');
 

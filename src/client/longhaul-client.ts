@@ -62,6 +62,11 @@ export class LonghaulClient {
     this.#access = new RunAccess(client, this.#principal === undefined ? undefined : identityOf(this.#principal));
   }
 
+  /** Whom the client acts for. Undefined: it reaches all runs of its namespace. */
+  get principal(): Principal | undefined {
+    return this.#principal;
+  }
+
   /**
    * Returns a client that acts for a principal: it starts runs and sessions for it, and reaches those of the same tenant and the same
    * user alone; any other id is `run_not_found`, in every method. It uses the connection of this client. Throws a UsageError for a

@@ -53,8 +53,9 @@ export function createHandler(client: LonghaulClient, options: HandlerOptions = 
   mountRoutes(api, [...open, openapiRoute([...ROUTES, ...open])], settings);
   api.use('*', identifyCaller(client, settings));
   mountRoutes(api, [...ROUTES, ...OPENAI_ROUTES, mcpRoute(settings.agents, report)], settings);
-  const answer = async (request: Request, bindings: ServerEnv['Bindings']): Promise<Response> => {
+  const answer = async (request: Request, environment: unknown, allowsDirectText: boolean): Promise<Response> => {
     try {
+      const bindings = { peer: peerAddress(request, environment), allowsDirectText };
       if (request.method === 'HEAD') return await withoutBody(await app.fetch(asGet(request), bindings));
       return await app.fetch(request, bindings);
     } catch (error) {
@@ -62,8 +63,8 @@ export function createHandler(client: LonghaulClient, options: HandlerOptions = 
       return refuse(error, { req: reported(request) });
     }
   };
-  const handler: Handler = (request, environment) => answer(request, { peer: peerAddress(environment), allowsDirectText: false });
-  setDirectHandler(handler, (request, environment) => answer(request, { peer: peerAddress(environment), allowsDirectText: true }));
+  const handler: Handler = (request, environment) => answer(request, environment, false);
+  setDirectHandler(handler, (request, environment) => answer(request, environment, true));
   return handler;
 }
 

@@ -7,7 +7,7 @@ import type { StreamEntry } from '../core/domain/stream/stream-entry.ts';
  * which `streamSinkConformance` of `longhaul/testing` checks. Give the same sink to the workers and to the clients.
  */
 export interface StreamSink {
-  /** A short name, for logs and cursors. */
+  /** A short name, for logs. */
   readonly name: string;
   /** The shortest time between two heartbeats of an activity, of a sink that sends them: workers let them through at this pace. */
   readonly heartbeatEveryMs?: number;
@@ -40,8 +40,8 @@ export interface PublishingActivity {
 /** An open sink. */
 export interface StreamChannel {
   /**
-   * True if the entry `recorded` reaches the readers of all processes: they then ask a run only after such an entry. Otherwise they wait
-   * for news at the server. It may change while the channel is open: ask each time. When it becomes false, readers get `lost`.
+   * True if the entry `recorded` reaches the readers of all processes: they then ask a run only after such an entry. Otherwise they look
+   * for news at the server, up to once a second. It may change while the channel is open: ask each time. When it becomes false, readers get `lost`.
    */
   readonly announces: boolean;
   /**

@@ -118,7 +118,7 @@ describe('the command line of the bench of the service', () => {
     expect(parseOptions(['serve', '--json'])).toEqual({
       command: 'serve',
       sink: 'redis',
-      starts: 600,
+      starts: 2000,
       readers: 200,
       steps: 40,
       rate: 10,

@@ -11,7 +11,7 @@ const client = {
     return Promise.resolve({ runId });
   },
   handle: (runId: string) => ({
-    status: () => Promise.resolve({ status: runId, currentStep: 2, usage: { totalTokens: 15 } }),
+    status: () => Promise.resolve({ status: runId.slice('question-'.length), currentStep: 2, usage: { totalTokens: 15 } }),
     approvals: () => Promise.resolve(runApprovals([waiting()])),
     cancel: () => Promise.resolve('requested'),
   }),
@@ -49,18 +49,20 @@ test.each([
   ['GET', '/questions'],
   ['POST', '/questions/q1/more'],
   ['GET', '/other/q1'],
+  ['GET', '/questions/other-run'],
+  ['DELETE', '/questions/other-run'],
 ])('%s %s is answered with 404', async (method, path) => {
   expect((await ask(method, path))[0]).toBe(404);
 });
 
 test('a waiting run is shown as waiting, with its pending call', async () => {
-  expect(await ask('GET', '/questions/pending_confirmation')).toEqual([
+  expect(await ask('GET', '/questions/question-pending_confirmation')).toEqual([
     200,
     { status: 'pending_confirmation', waitsFor: [{ toolName: 'refund', arguments: { amount: 5 } }] },
   ]);
-  expect(await ask('GET', '/questions/paused?verbose=1')).toEqual([200, { status: 'paused', step: 2, tokens: 15 }]);
+  expect(await ask('GET', '/questions/question-paused?verbose=1')).toEqual([200, { status: 'paused', step: 2, tokens: 15 }]);
   expect((await ask('GET', '/questions/%E0%A4%A'))[0]).toBe(400);
-  expect((await ask('PUT', '/questions/q1'))[0]).toBe(405);
+  expect((await ask('PUT', '/questions/question-q1'))[0]).toBe(405);
 });
 
 test('a question starts a run under the id of its request', async () => {

@@ -8,7 +8,7 @@ import { answer, clientWithRun } from './requests.ts';
 const untouched = new Proxy(clientWithRun({}), {
   get: (target, name) => {
     if (name === 'as') return () => untouched;
-    if (name === 'handle' || name === 'temporal') return Reflect.get(target, name) as unknown;
+    if (name === 'handle' || name === 'temporal' || name === 'principal') return Reflect.get(target, name) as unknown;
     throw new Error(`the client was asked for "${String(name)}"`);
   },
 });

@@ -14,40 +14,93 @@ export interface OpenapiDocument {
   components: { schemas: Record<string, JsonObject> };
 }
 
+const PROBLEM = { $ref: '#/components/schemas/Problem' };
+const CHAT_CHUNK = '#/components/schemas/UiMessageChunk';
+
 /** Returns the document that a handler describes itself by. */
 export async function documentOf(handler: Handler, prefix = ''): Promise<OpenapiDocument> {
   return (await (await handler(new Request(`http://localhost${prefix}/v1/openapi.json`))).json()) as OpenapiDocument;
 }
 
-/** A handler whose every response fits its document: the status, the type and the body, without any member that the document does not name. */
+/**
+ * A handler whose every response fits its document: the status, the type and the body, without any member that the document does not name.
+ * The messages of server-sent events are checked as they are read: a stream with one that does not fit breaks off, with the problems.
+ */
 export async function checkedHandler(client: LonghaulClient, options: HandlerOptions = {}): Promise<Handler> {
   const handler = createHandler(client, options);
   const document = await documentOf(handler, options.prefix);
-  return async (request) => {
+  return async (request, environment) => {
     const { method, url } = request;
-    const response = await handler(request);
-    await checkResponse(document, { method, path: new URL(url).pathname.slice((options.prefix ?? '').length) }, response.clone());
-    return response;
+    const response = await handler(request, environment);
+    return checkedResponse(document, { method, path: new URL(url).pathname.slice((options.prefix ?? '').length) }, response);
   };
 }
 
-async function checkResponse(
+async function checkedResponse(
   document: OpenapiDocument,
   { method, path }: { method: string; path: string },
   response: Response,
-): Promise<void> {
+): Promise<Response> {
   const operation = operationOf(document, method, path);
-  const type = response.headers.get('content-type') ?? '';
-  const text = await response.text();
+  const type = typeOf(response);
   if (operation === undefined) {
     expect(type).toBe('application/problem+json');
-    return expectFits(document, { $ref: '#/components/schemas/Problem' }, JSON.parse(text) as JsonValue);
+    expectFits(document, PROBLEM, JSON.parse(await response.clone().text()) as JsonValue);
+    return response;
   }
   const declared = operation.responses[response.status];
   const content = declared?.content?.[type];
+  if (type === 'text/event-stream' && content !== undefined) return checkedStream(document, content.schema, response);
+  const text = await response.clone().text();
+  if (declared !== undefined && declared.content === undefined && text === '') return response;
   if (content === undefined) throw new Error(`${method} ${path} declares no ${response.status} of type "${type}": ${text}`);
   const values = type.includes('ndjson') ? text.trim().split('\n') : [text];
   for (const value of values) expectFits(document, content.schema, JSON.parse(value) as JsonValue);
+  return response;
+}
+
+/** Returns the type of a body, without the set of characters. */
+function typeOf({ headers }: Response): string {
+  const [type = ''] = (headers.get('content-type') ?? '').split(';');
+  return type;
+}
+
+/** Returns a response of server-sent events whose reader gets them once they are checked. */
+function checkedStream(document: OpenapiDocument, schema: JsonObject, response: Response): Response {
+  const decoder = new TextDecoder();
+  let rest = '';
+  const check = new TransformStream<Uint8Array, Uint8Array>({
+    transform(bytes, controller) {
+      const messages = (rest + decoder.decode(bytes, { stream: true })).split('\n\n');
+      rest = messages.pop() ?? '';
+      for (const message of messages) expectMessageFits(document, schema, message);
+      controller.enqueue(bytes);
+    },
+    flush: () => expect(rest).toBe(''),
+  });
+  return new Response(response.body?.pipeThrough(check) ?? null, response);
+}
+
+/** A message of a stream has an item as data, its type as event and its cursor as id; one of a chat has data alone. */
+function expectMessageFits(document: OpenapiDocument, schema: JsonObject, message: string): void {
+  const { data, event, id } = fieldsOf(message);
+  const isOfChat = schema['$ref'] === CHAT_CHUNK;
+  if (data === undefined || (isOfChat && data === '[DONE]')) return;
+  const value = JSON.parse(data) as JsonValue;
+  if (event === 'problem') return expectFits(document, PROBLEM, value);
+  expectFits(document, schema, value);
+  if (isOfChat) return;
+  expect({ data, event, id }).toEqual({ data, event: (value as JsonObject)['type'], id: expect.stringMatching(/./) as string });
+}
+
+/** Returns the fields of a message of server-sent events; none for a comment. */
+function fieldsOf(message: string): { data?: string; event?: string; id?: string } {
+  const fields: Record<string, string> = {};
+  for (const line of message.split('\n')) {
+    const [, name = '', value = ''] = /^([^:]*):? ?(.*)$/.exec(line) ?? [];
+    if (name !== '') fields[name] = name in fields ? `${fields[name]}\n${value}` : value;
+  }
+  return fields;
 }
 
 function operationOf({ paths }: OpenapiDocument, method: string, path: string): Operation | undefined {

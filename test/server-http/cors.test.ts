@@ -1,6 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { UsageError } from '../../src/core/domain/errors/error.ts';
+import type { Authenticate } from '../../src/server/auth/caller.ts';
 import { checkCorsOptions, corsAnswer, type CorsOptions } from '../../src/server/cors/cors.ts';
+import { createHandler, type HandlerOptions } from '../../src/server/index.ts';
+import { clientWithRun } from './requests.ts';
 
 const APP = 'https://app.example';
 const LISTED: CorsOptions = { origins: [APP, 'http://localhost:3000'] };
@@ -84,6 +87,58 @@ describe('pages of other origins', () => {
       'file:///x',
     ]) {
       expect(() => checkCorsOptions({ origins: [origin] })).toThrow(UsageError);
+    }
+  });
+});
+
+describe('a service with authentication', () => {
+  /** Sends a request without credentials. Returns the response, its CORS headers, and the number of verifications. */
+  async function answered(
+    sent: Request,
+    options: HandlerOptions = { cors: LISTED },
+  ): Promise<{ response: Response; allowed: [string, string][]; verified: number }> {
+    const authenticate = vi.fn<Authenticate>(() => undefined);
+    const response = await createHandler(clientWithRun({}), { authenticate, ...options })(sent);
+    const allowed = [...response.headers].filter(([name]) => name.startsWith('access-control-'));
+    return { response, allowed, verified: authenticate.mock.calls.length };
+  }
+
+  it('answers the preflight of a listed origin without credentials, on every path', async () => {
+    for (const path of ['/v1/runs', '/v1/runs/r/stream', '/v1/tokens', '/v1/responses', '/mcp', '/v1/nothing']) {
+      const headers = { origin: APP, ...PREFLIGHT };
+      const { response, allowed, verified } = await answered(new Request(`http://localhost${path}`, { method: 'OPTIONS', headers }));
+      expect([path, response.status, await response.text(), verified]).toEqual([path, 204, '', 0]);
+      expect(Object.fromEntries(allowed)).toMatchObject({
+        'access-control-allow-origin': APP,
+        'access-control-allow-headers': 'authorization, x-own',
+        'access-control-allow-methods': expect.stringContaining('POST') as string,
+      });
+    }
+  });
+
+  it('allows nothing to another origin, neither before a request nor with its answer', async () => {
+    for (const origin of ['https://evil.example', `${APP}.evil.example`, 'null']) {
+      const preflight = await answered(request({ origin, ...PREFLIGHT }, 'OPTIONS'));
+      expect([preflight.response.status, preflight.allowed, preflight.verified]).toEqual([204, [], 0]);
+      expect((await answered(request({ origin }))).allowed).toEqual([]);
+    }
+  });
+
+  it('verifies the request itself, and lets the page read why it is refused', async () => {
+    const { response, allowed, verified } = await answered(request({ origin: APP }));
+    expect([response.status, verified]).toEqual([401, 1]);
+    expect(Object.fromEntries(allowed)).toMatchObject({
+      'access-control-allow-origin': APP,
+      'access-control-expose-headers': expect.stringContaining('www-authenticate') as string,
+    });
+    expect(await response.json()).toMatchObject({ code: 'unauthenticated' });
+  });
+
+  it('allows nothing to any page until origins are listed', async () => {
+    for (const options of [{}, { cors: {} }, { cors: { origins: [] } }]) {
+      const preflight = await answered(request({ origin: APP, ...PREFLIGHT }, 'OPTIONS'), options);
+      expect([preflight.response.status, preflight.allowed]).toEqual([401, []]);
+      expect((await answered(request({ origin: APP }), options)).allowed).toEqual([]);
     }
   });
 });

@@ -25,6 +25,19 @@ test('the content of a spilled result is read by its digest, if the run has it',
   expect(readSpilled).toHaveBeenCalledOnce();
 });
 
+test('content that a caller has named in an earlier conversation is not read', async () => {
+  const given = async function* () {
+    yield { given: true, content: [{ type: 'tool_result', content: ['preview'], spilled: SPILLED }] };
+  };
+  const readSpilled = vi.fn<LonghaulClient['readSpilled']>(async () => ['of another tenant']);
+  const handler = await checkedHandler(clientWithRun({ events: () => given() }, { readSpilled }));
+  expect(await answer(handler, 'GET', `/v1/runs/r/spilled/${DIGEST}`)).toMatchObject({
+    status: 404,
+    body: { code: 'spilled_not_found' },
+  });
+  expect(readSpilled).not.toHaveBeenCalled();
+});
+
 test('a service without a payload store says that the content is not available', async () => {
   const readSpilled = async (): Promise<never> => {
     throw new UsageError('the client has no "payloadStore"');

@@ -122,9 +122,13 @@ export class PlaceInStream {
     const callId = note !== undefined && note.type !== 'start' ? note.at : undefined;
     if (!ofAgent && callId === undefined) return;
     const call = callId === undefined ? '' : tagOf(callId);
-    if (this.#at.live.has(tagOf(id)) || ![...this.#at.live.values()].some((seen) => seen.call === call && seen.next > 0)) return;
-    const attempt = Math.max(...[...this.#at.live.values()].filter((seen) => seen.call === call).map((seen) => seen.attempt)) + 1;
+    const others = [...this.#at.live.values()].filter((seen) => seen.call === call);
+    const last = others.at(-1);
+    if (last === undefined || this.#at.live.has(tagOf(id)) || !others.some(({ next }) => next > 0)) return;
+    const attempt = Math.max(...others.map((seen) => seen.attempt)) + 1;
     this.#forgetCall(call);
+    // So that a reader who goes on behind the reset does not get it again.
+    this.#at.live.set(tagOf(id), { ...last, next: 0, attempt });
     yield this.#item({ type: 'reset', step: this.#at.step + 1, attempt, ...(callId === undefined ? {} : { callId }) });
   }
 
@@ -140,7 +144,10 @@ export class PlaceInStream {
   *#delta({ of, step, index, delta }: FeedEntry & { type: 'delta' }): Generator<StreamItem> {
     if (this.#isOlder(of)) return;
     const seen = this.#at.live.get(tagsOf(of).own);
-    if (seen === undefined && this.#forgetCall(tagsOf(of).call)) yield this.#reset(of, step);
+    if (seen === undefined && this.#forgetCall(tagsOf(of).call)) {
+      this.#see(of, 0);
+      yield this.#reset(of, step);
+    }
     const next = seen?.next ?? 0;
     if (index < next) return;
     if (index > next) {

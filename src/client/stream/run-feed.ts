@@ -184,7 +184,7 @@ export class RunFeed {
 
   /** The time of the next look at the server. */
   get #lookAt(): number {
-    const isLate = this.#announced > this.#place.offset;
+    const isLate = this.#announced > this.#place.offset && this.#askAt === undefined;
     const pauseMs = isLate ? NOT_YET_MS * 2 ** this.#questions : this.#sources.news.pauseMs(this.#sources.announced() && !this.#isEnding);
     return this.#lookedAt + pauseMs;
   }

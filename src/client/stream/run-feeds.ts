@@ -14,13 +14,23 @@ interface FeedOptions {
   log?: (line: string) => void;
 }
 
+interface FollowedFeed {
+  feed: RunFeed;
+  readers: number;
+  /** Stops the feed some time after its last reader has gone. */
+  timer?: NodeJS.Timeout;
+}
+
+const CLOSED = 'The client is closed: connect() makes another one';
+
 /** The feeds of the runs that are followed in this process: one for each run, however many readers it has. */
 export class RunFeeds {
   readonly #client: Client;
   readonly #sink: StreamSink | undefined;
   readonly #log: (line: string) => void;
-  readonly #feeds = new Map<string, { feed: RunFeed; readers: number }>();
+  readonly #feeds = new Map<string, FollowedFeed>();
   #channel: StreamChannel | undefined;
+  #isClosed = false;
 
   constructor(client: Client, { sink, log = () => undefined }: FeedOptions = {}) {
     this.#client = client;
@@ -42,23 +52,25 @@ export class RunFeeds {
     await this.#open()?.health();
   }
 
-  /** Ends all feeds, and closes the sink. */
+  /** Ends all feeds, and closes the sink. Feeds that are asked for afterwards are refused by a UsageError. */
   async close(): Promise<void> {
-    for (const { feed } of this.#feeds.values()) feed.stop(new UsageError('The client is closed: connect() makes another one'));
+    this.#isClosed = true;
+    for (const { feed } of this.#feeds.values()) feed.stop(new UsageError(CLOSED));
     this.#feeds.clear();
     await this.#channel?.close();
     this.#channel = undefined;
   }
 
-  #release(runId: string, one: { feed: RunFeed; readers: number }): void {
+  #release(runId: string, one: FollowedFeed): void {
     one.readers -= 1;
     if (one.readers > 0) return;
-    const timer = setTimeout(() => {
+    clearTimeout(one.timer);
+    one.timer = setTimeout(() => {
       if (one.readers > 0) return;
       one.feed.stop();
       if (this.#feeds.get(runId) === one) this.#feeds.delete(runId);
     }, LINGER_MS);
-    timer.unref();
+    one.timer.unref();
   }
 
   #newFeed(runId: string): RunFeed {
@@ -66,6 +78,7 @@ export class RunFeeds {
   }
 
   #open(): StreamChannel | undefined {
+    if (this.#isClosed) throw new UsageError(CLOSED);
     const { namespace, loadedDataConverter } = this.#client.options;
     this.#channel ??= this.#sink?.open({ namespace, dataConverter: loadedDataConverter, client: this.#client, log: this.#log });
     return this.#channel;

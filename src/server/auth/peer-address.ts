@@ -5,13 +5,15 @@ const NO_ADDRESS = 'unknown';
 
 /**
  * Returns the address that a request comes from: of what a runtime passes beside the request, Node's bindings (`incoming.socket`, as
- * `nodeListener` and `@hono/node-server` pass them), that of Deno (`remoteAddr`), or an `address` that was passed by hand. Undefined if the
+ * `nodeListener` and `@hono/node-server` pass them), that of Deno (`remoteAddr`), Bun's server (`requestIP`), or an `address` that was passed by hand. Undefined if the
  * runtime tells nothing.
  */
-export function peerAddress(environment: unknown): string | undefined {
+export function peerAddress(request: Request, environment: unknown): string | undefined {
   const socket = memberOf(memberOf(environment, 'incoming'), 'socket');
   // A peer that breaks its connection at once leaves a socket without an address behind.
   if (socket !== undefined) return textOf(memberOf(socket, 'remoteAddress')) ?? NO_ADDRESS;
+  const askBun = memberOf(environment, 'requestIP');
+  if (typeof askBun === 'function') return textOf(memberOf(askBun.call(environment, request), 'address')) ?? NO_ADDRESS;
   return textOf(memberOf(environment, 'address')) ?? textOf(memberOf(memberOf(environment, 'remoteAddr'), 'hostname'));
 }
 

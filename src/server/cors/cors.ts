@@ -17,7 +17,8 @@ export interface CorsAnswer {
 }
 
 /** The headers of responses that pages may read. */
-const EXPOSED = 'location, retry-after, www-authenticate, mcp-session-id, x-vercel-ai-ui-message-stream';
+const EXPOSED =
+  'allow, location, retry-after, www-authenticate, mcp-session-id, x-request-id, x-should-retry, x-vercel-ai-ui-message-stream';
 
 const METHODS = 'GET, POST, PUT, PATCH, DELETE';
 

@@ -7,7 +7,10 @@ export interface Rate {
   per: Duration;
 }
 
-/** The limits of each caller: of each API key, and of each user of a token. `false` turns one off. */
+/**
+ * The limits of each principal, that is of a user or a tenant, however many keys and tokens it has. A caller that acts for no principal has
+ * limits of its own. `false` turns one off.
+ */
 export interface CallerLimitOptions {
   /** Requests of any kind. Default 6,000 a minute. */
   requests?: Rate | false;

@@ -74,9 +74,9 @@ export function takePlace(limits: CallerLimits | undefined, caller: Caller): () 
   };
 }
 
-/** Returns the name by which a caller is counted. The tokens of a caller for its runs count as the caller. */
+/** Returns the name by which a caller is counted: its principal, however many keys and tokens it has, or else its id. */
 function keyOf({ id, principal }: Caller): string {
-  return JSON.stringify([id, principal?.tenant ?? null, principal?.user ?? null]);
+  return JSON.stringify(principal === undefined ? [id] : [principal.tenant ?? null, principal.user ?? null]);
 }
 
 function admission(limit: string, waitMs: number): Admission {

@@ -5,7 +5,8 @@ import { RequestError } from '../problems/request-error.ts';
 /** The beginnings of the ids that the service derives: of runs of idempotency keys, and of sessions of chats. */
 type DerivedKind = 'run' | 'chat';
 
-const DERIVED = /^(?:run|chat)-[\da-f]{40}$/;
+/** Also of what is below such a run: the steps of a program have ids that begin with its own. */
+const DERIVED = /^(?:run|chat)-[\da-f]{40}(?:\/|$)/;
 
 /** Returns the SHA-256 of a value, in hexadecimal digits. The order of its members does not count. */
 export function digestOf(value: JsonValue): string {

@@ -8,6 +8,14 @@ import type { ReadinessCheck } from '../server-settings.ts';
 /** The time that each part of the service has to answer. */
 const CHECK_MS = 2_000;
 
+/** The time for which the outcome of the checks stands, in milliseconds. */
+const REMEMBERED_MS = 500;
+
+type Checks = Readonly<Record<string, ReadinessCheck>>;
+
+/** The parts of the service, each by its name, and if they have answered. */
+type States = (readonly [string, 'ok' | 'failed'])[];
+
 const alive = component('Alive', z.object({ status: z.literal('alive') }));
 
 const readiness = component(
@@ -35,6 +43,14 @@ const livez = defineRoute(
 
 /** Returns the routes that tell the state of the process. They need no credentials, and name no causes. */
 export function stateRoutes(client: LonghaulClient): readonly Route[] {
+  const own = { temporal: () => reachTemporal(client), streams: () => client.checkStreams() };
+  let last: { at: number; states: Promise<States> } | undefined;
+  // Anyone may ask, as often as they like.
+  const checked = (checks: Checks): Promise<States> => {
+    if (last === undefined || performance.now() - last.at >= REMEMBERED_MS)
+      last = { at: performance.now(), states: statesOf({ ...own, ...checks }) };
+    return last.states;
+  };
   const readyz = defineRoute(
     {
       method: 'GET',
@@ -50,14 +66,16 @@ export function stateRoutes(client: LonghaulClient): readonly Route[] {
       problems: [],
     },
     async ({ settings: { checks, isEnding } }) => {
-      const own = { temporal: () => reachTemporal(client), streams: () => client.checkStreams() };
-      const all = Object.entries<ReadinessCheck>({ ...own, ...checks });
-      const states = await Promise.all(all.map(async ([name, check]) => [name, await stateOf(check)] as const));
+      const states = await checked(checks);
       const status = isEnding() ? 'shutting_down' : states.every(([, state]) => state === 'ok') ? 'ready' : 'not_ready';
       return { status: status === 'ready' ? 200 : 503, body: { status, checks: Object.fromEntries(states) } };
     },
   );
   return [livez, readyz];
+}
+
+async function statesOf(checks: Checks): Promise<States> {
+  return Promise.all(Object.entries(checks).map(async ([name, check]) => [name, await stateOf(check)] as const));
 }
 
 async function reachTemporal({ temporal }: LonghaulClient): Promise<void> {

@@ -92,7 +92,7 @@ export const statusView = component(
   }),
 );
 
-const resultFields = {
+const recordedFields = {
   version,
   runId: z.string(),
   agentName: z.string(),
@@ -120,17 +120,23 @@ const resultFields = {
   usageByAgent: z.record(z.string(), aggregatedUsage).exactOptional(),
   hooks: z.array(jsonObject).exactOptional(),
   guardrail: jsonObject.exactOptional(),
+};
+
+const resultFields = {
+  ...recordedFields,
   success: z.boolean(),
   outputText: z.string(),
   hasMedia: z.boolean(),
   mediaTypes: z.array(z.string()),
 };
 
+const unitsOfProgram = { units: z.array(jsonObject).exactOptional(), unitsCut: z.literal(true).exactOptional() };
+
 /** The result of a run. */
-export const runResult = component(
-  'RunResult',
-  z.object({ ...resultFields, units: z.array(jsonObject).exactOptional(), unitsCut: z.literal(true).exactOptional() }),
-);
+export const runResult = component('RunResult', z.object({ ...resultFields, ...unitsOfProgram }));
+
+/** The result of a run at the end of its stream, which has shown the steps before, without the members that follow from the others. */
+export const streamedResult = component('StreamedResult', z.object({ ...recordedFields, ...unitsOfProgram }).omit({ steps: true }));
 
 /** The result of a turn of a session. */
 export const turnResult = component(

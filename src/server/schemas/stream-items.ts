@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { component } from './component.ts';
 import { event, stepResult } from './run-record.ts';
-import { runResult } from './run-views.ts';
+import { streamedResult } from './run-views.ts';
 
 const delta = component(
   'Delta',
@@ -36,6 +36,6 @@ export const streamItem = component(
     }),
     z.object({ type: z.literal('gap') }),
     z.object({ type: z.literal('status'), status: z.string() }),
-    z.object({ type: z.literal('end'), result: runResult }),
+    z.object({ type: z.literal('end'), result: streamedResult }),
   ]),
 );

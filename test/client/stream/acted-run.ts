@@ -5,7 +5,7 @@ import type { FakeRun } from './fake-run.ts';
 /** One thing that happens in a generated run. `lost`: the indexes of deltas that the sink drops. */
 export type Act =
   | { type: 'answer'; failedAttempts: number; deltas: number; lost: number[]; isInterrupted: boolean; isSilent: boolean }
-  | { type: 'tool'; deltas: number; isSilent: boolean }
+  | { type: 'tool'; failedAttempts: number; deltas: number; isSilent: boolean }
   | { type: 'pause' }
   | { type: 'continueAsNew' }
   | { type: 'lost' };
@@ -28,7 +28,10 @@ export const acts: fc.Arbitrary<Act[]> = fc.array(
         isSilent,
       }),
     },
-    { weight: 2, arbitrary: fc.record({ type: fc.constant('tool' as const), deltas, isSilent }) },
+    {
+      weight: 2,
+      arbitrary: fc.record({ type: fc.constant('tool' as const), failedAttempts: fc.integer({ min: 0, max: 2 }), deltas, isSilent }),
+    },
     { weight: 1, arbitrary: fc.constant<Act>({ type: 'pause' }) },
     { weight: 1, arbitrary: fc.constant<Act>({ type: 'continueAsNew' }) },
     { weight: 1, arbitrary: fc.constant<Act>({ type: 'lost' }) },
@@ -94,17 +97,20 @@ async function answer(run: FakeRun, one: Act & { type: 'answer' }, number: numbe
 
 async function callTool(run: FakeRun, one: Act & { type: 'tool' }, number: number, pause: () => Promise<void>): Promise<void> {
   const callId = `call-${number}`;
-  const of: StreamedAttempt = {
-    executionId: run.executionId,
-    eventId: `calls-${number}`,
-    callId,
-    through: run.events.length,
-    activity: number,
-    attempt: 1,
-  };
-  for (let index = 0; index < one.deltas; index += 1) {
-    run.publish({ type: 'delta', of, index, delta: { type: 'data', callId, name: 'progress', data: index } });
-    await pause();
+  const through = run.events.length;
+  for (let attempt = 1; attempt <= one.failedAttempts + 1; attempt += 1) {
+    const of: StreamedAttempt = {
+      executionId: run.executionId,
+      eventId: `calls-${number}`,
+      callId,
+      through,
+      activity: number,
+      attempt,
+    };
+    for (let index = 0; index < one.deltas; index += 1) {
+      run.publish({ type: 'delta', of, index, delta: { type: 'data', callId, name: 'progress', data: index } });
+      await pause();
+    }
   }
   run.record(`results-${number}`, [{ type: 'tool_result', toolCallId: callId, name: 'search', status: 'success', content: ['found'] }]);
   if (!one.isSilent) run.announce();

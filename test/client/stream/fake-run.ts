@@ -97,7 +97,7 @@ export class FakeRun {
         return this.result;
       },
       announced: () => true,
-      live: (signal) => this.#live(signal),
+      live: (signal) => this.live(signal),
     };
   }
 
@@ -109,7 +109,8 @@ export class FakeRun {
     return { events, steps, isLast: offset + events.length >= this.events.length, status: this.status };
   }
 
-  async *#live(signal: AbortSignal): AsyncGenerator<StreamRead> {
+  /** Yields what is published. */
+  async *live(signal: AbortSignal): AsyncGenerator<StreamRead> {
     for (let next = 0; !signal.aborted;) {
       const read = this.#published[next];
       if (read === undefined) {

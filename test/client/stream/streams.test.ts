@@ -23,6 +23,7 @@ interface Reading {
 
 describe('the stream of a run', () => {
   it('shows the whole record once, and nothing twice, whatever is lost and wherever its readers are cut', async () => {
+    let retries = 0;
     await fc.assert(
       fc.asyncProperty(acts, fc.array(cuts, { minLength: 1, maxLength: 3 }), async (all, readers) => {
         const run = new FakeRun();
@@ -36,10 +37,13 @@ describe('the stream of a run', () => {
           expect(offsetsOf(items)).toEqual(run.events.map((_, offset) => offset));
           expect(new Set(items.map(({ cursor }) => cursor)).size).toBe(items.length);
           expectDeltasOnce(items);
+          retries += expectResets(items);
         }
       }),
       { ...BOUNDED, numRuns: 300 },
     );
+    // About two thousand attempts begin after another one whose output was shown.
+    expect(retries).toBeGreaterThan(200);
   }, 90_000);
 
   it('holds every delta of an answer before its event, if nothing gets lost', async () => {
@@ -95,10 +99,49 @@ function expectDeltasOnce(items: readonly StreamItem[]): void {
     if (item.type === 'event') replaced.add(item.event.id);
     if (item.type !== 'delta') continue;
     expect(replaced).not.toContain(item.eventId);
-    const text = JSON.stringify([item.eventId, item.callId, item.delta]);
+    const text = JSON.stringify([item.eventId, item.callId, item.attempt, item.delta]);
     expect(seen).not.toContain(text);
     seen.add(text);
   }
+}
+
+/**
+ * The first delta of another attempt of a call follows a reset that names its step and its attempt and takes back what was shown, and no
+ * reset takes back the deltas of an attempt that goes on. Returns the number of those attempts.
+ */
+function expectResets(items: readonly StreamItem[]): number {
+  const shown = new Map<string | undefined, { delta: Delta; reset?: Attempt }>();
+  const retries: { reset: Attempt | undefined; expected: Attempt | undefined }[] = [];
+  for (const item of items) {
+    if (item.type === 'event') {
+      for (const [callId, { delta }] of shown) if (replaces(item.event, delta)) shown.delete(callId);
+    } else if (item.type === 'reset') {
+      const before = shown.get(item.callId);
+      if (before !== undefined) before.reset = { step: item.step, attempt: item.attempt };
+    } else if (item.type === 'delta') {
+      const { step, attempt, eventId, callId } = item;
+      const before = shown.get(callId);
+      const isSame = before?.delta.eventId === eventId && before.delta.attempt === attempt;
+      if (before !== undefined && (!isSame || before.reset !== undefined)) {
+        retries.push({ reset: before.reset, expected: isSame ? undefined : { step, attempt } });
+      }
+      shown.set(callId, { delta: item });
+    }
+  }
+  expect(retries.map(({ reset }) => reset)).toEqual(retries.map(({ expected }) => expected));
+  return retries.length;
+}
+
+type Delta = StreamItem & { type: 'delta' };
+
+interface Attempt {
+  step: number;
+  attempt: number;
+}
+
+/** True for the event of the answer of the attempt, or of the result of its tool. */
+function replaces({ id, content }: Event, { eventId, callId }: Delta): boolean {
+  return callId === undefined ? id === eventId : content.some((one) => one.type === 'tool_result' && one.toolCallId === callId);
 }
 
 /** Folds the deltas, and compares what was live with the event that replaced it, wherever the reader had seen deltas of it at all. */

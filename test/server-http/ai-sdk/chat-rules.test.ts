@@ -1,5 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { LonghaulError } from '../../../src/core/domain/errors/error.ts';
+import { httpStatusOf } from '../../../src/server/problems/problem-of.ts';
 import type { Caller, ChatSessions, Handler, Problem } from '../../../src/server/index.ts';
 import { approvalIdOf } from '../../../src/server/protocols/ai-sdk/encoder/approval-id.ts';
 import { approvalIn, fetchFrom, pageOf, serviceOf, textOf } from './chat-page.ts';
@@ -41,6 +42,27 @@ test('the stream has the headers of the protocol, data alone, and its last word'
   const lines = (await response.text()).split('\n').filter((line) => line !== '' && !line.startsWith('retry:'));
   expect(lines.every((line) => line.startsWith('data: '))).toBe(true);
   expect(lines.at(-1)).toBe('data: [DONE]');
+});
+
+test('a message is not accepted if its caller has no place for the stream of the answer', async () => {
+  const session = new FakeChat();
+  const handler = serviceOf(session, {}, { limits: { streams: 1 } });
+  session.onRequest = () => session.beginTurn();
+  const following = await posted(handler, { id: 'c1', messages: [hello] });
+  expect(await refused(handler, { id: 'c1', messages: [{ ...hello, id: 'm2' }] })).toEqual([429, 'too_many_requests', undefined]);
+  expect(session.calls.map(([name, , , , id]) => [name, id])).toEqual([['send', 'm1']]);
+  await following.body?.cancel();
+});
+
+test('a message that the session refuses gives the place of its stream back', async () => {
+  const session = new FakeChat();
+  const handler = serviceOf(session, {}, { limits: { streams: 1 } });
+  session.onRequest = () => {
+    throw new LonghaulError('queue_full', 'The session has too many messages');
+  };
+  for (let attempt = 0; attempt < 2; attempt += 1) {
+    expect(await refused(handler, { id: 'c1', messages: [hello] })).toEqual([httpStatusOf('queue_full'), 'queue_full', undefined]);
+  }
 });
 
 test('a message in the middle of a turn waits until the model has read it, and then shows that turn', async () => {

@@ -42,9 +42,14 @@ function posted(url: string): Promise<number | undefined> {
 
 const ofNode = (remoteAddress: string | undefined): object => ({ incoming: { socket: { remoteAddress } }, outgoing: {} });
 
+const ofBun = (address: string | undefined): object => ({
+  address: { address: '127.0.0.1', port: 80 },
+  requestIP: () => (address === undefined ? null : { address }),
+});
+
 describe('a service without authentication', () => {
   it.each(['127.0.0.1', '127.8.9.1', '::1', '::ffff:127.0.0.1'])('answers the peer %s', async (address) => {
-    for (const environment of [ofNode(address), { address }, { remoteAddr: { hostname: address } }]) {
+    for (const environment of [ofNode(address), ofBun(address), { address }, { remoteAddr: { hostname: address } }]) {
       expect(await asked({ environment })).toEqual([200, true]);
     }
   });
@@ -52,7 +57,7 @@ describe('a service without authentication', () => {
   it.each(['10.0.0.1', '::ffff:10.0.0.1', '::ffff:localhost', '2001:db8::1', 'fe80::1', ''])(
     'refuses the peer "%s", whatever its Host says',
     async (address) => {
-      for (const environment of [ofNode(address), { address }, { remoteAddr: { hostname: address } }]) {
+      for (const environment of [ofNode(address), ofBun(address), { address }, { remoteAddr: { hostname: address } }]) {
         expect(await asked({ environment, headers: { host: 'localhost' } })).toEqual([403, false]);
       }
     },
@@ -60,6 +65,7 @@ describe('a service without authentication', () => {
 
   it('refuses a peer whose socket has no address any more', async () => {
     expect(await asked({ environment: ofNode(undefined) })).toEqual([403, false]);
+    expect(await asked({ environment: ofBun(undefined) })).toEqual([403, false]);
   });
 
   it('checks the headers alone if the runtime tells no address', async () => {

@@ -31,14 +31,17 @@ describe('the requests of a caller', () => {
     expect(limits.request(ADA)).toMatchObject({ allowed: false });
   });
 
-  it('are counted for each caller and each principal, and apart from starts', () => {
+  it('are counted for each principal, or else for each caller, and apart from starts', () => {
     const { limits } = limitsAt({ requests: { count: 1, per: '1m' }, starts: { count: 1, per: '1m' } });
-    for (const caller of [ADA, BOB, { ...ADA, id: 'k2' }, { ...ADA, principal: { user: 'ada' } }]) {
+    const { principal: _, ...operator } = ADA;
+    for (const caller of [ADA, BOB, { ...ADA, principal: { user: 'ada' } }, operator, { ...operator, id: 'k2' }]) {
       expect(limits.request(caller)).toEqual(ALLOWED);
       expect(limits.start(caller)).toEqual(ALLOWED);
       expect(limits.request({ ...caller, runId: 'r1' })).toMatchObject({ limit: 'requests' });
       expect(limits.start(caller)).toMatchObject({ limit: 'starts' });
     }
+    // Another key of the same user is no other caller.
+    expect(limits.request({ ...ADA, id: 'k2' })).toMatchObject({ limit: 'requests' });
   });
 
   it('are never more than the rate and its burst, at any times', () => {
@@ -79,9 +82,9 @@ describe('the requests of a caller', () => {
 
   it('of callers that have not called for the longest time are forgotten', () => {
     const { limits } = limitsAt({ requests: { count: 1, per: '1m' }, callers: 2 });
-    for (const id of ['a', 'b', 'c']) expect(limits.request({ ...ADA, id })).toEqual(ALLOWED);
-    expect(limits.request({ ...ADA, id: 'c' })).toMatchObject({ allowed: false });
-    expect(limits.request({ ...ADA, id: 'a' })).toEqual(ALLOWED);
+    for (const id of ['a', 'b', 'c']) expect(limits.request({ id, scopes: [] })).toEqual(ALLOWED);
+    expect(limits.request({ id: 'c', scopes: [] })).toMatchObject({ allowed: false });
+    expect(limits.request({ id: 'a', scopes: [] })).toEqual(ALLOWED);
   });
 
   it('are unlimited if the limit is off', () => {

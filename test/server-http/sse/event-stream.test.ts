@@ -1,5 +1,7 @@
-import { expect, it, vi } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
 import { eventStream, type StreamMessage } from '../../../src/server/sse/event-stream.ts';
+
+afterEach(() => void vi.useRealTimers());
 
 it('an idle stream is kept open by comments, and none of them listens to the message that is waited for', async () => {
   const waiting = new Promise<IteratorResult<StreamMessage>>(() => undefined);
@@ -13,4 +15,31 @@ it('an idle stream is kept open by comments, and none of them listens to the mes
   expect(chunks.slice(1)).toEqual(Array.from({ length: 19 }, () => ': the stream goes on\n\n'));
   expect(listen.mock.calls.length).toBeLessThanOrEqual(1);
   await reader?.cancel();
+});
+
+it('an idle stream has a comment after 15 seconds, and another one after each further 15 seconds', async () => {
+  vi.useFakeTimers();
+  const messages = (async function* none(): AsyncGenerator<StreamMessage> {
+    await new Promise(() => undefined);
+    yield { data: '' };
+  })();
+  const reader = eventStream(messages).body?.getReader();
+  const chunks: string[] = [];
+  const reading = (async () => {
+    for (;;) {
+      const got = await reader?.read();
+      if (got === undefined || got.done) return;
+      chunks.push(new TextDecoder().decode(got.value));
+    }
+  })();
+  await vi.advanceTimersByTimeAsync(14_999);
+  expect(chunks).toEqual(['retry: 1000\n\n']);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(chunks.slice(1)).toEqual([': the stream goes on\n\n']);
+  await vi.advanceTimersByTimeAsync(14_999);
+  expect(chunks).toHaveLength(2);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(chunks).toHaveLength(3);
+  await reader?.cancel();
+  await reading;
 });

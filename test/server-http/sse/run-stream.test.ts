@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { beginning, cursorAt, tagOf } from '../../../src/client/stream/cursor.ts';
 import { runStreamResponse } from '../../../src/server/sse/run-stream.ts';
 import type { StreamItem } from '../../../src/client/index.ts';
@@ -19,6 +19,8 @@ async function* failing(error: unknown, ...items: StreamItem[]): AsyncGenerator<
 }
 
 const open = { cursor: undefined, signal: new AbortController().signal, report: () => undefined, path: '/v1/runs/r/stream' };
+
+afterEach(() => void vi.useRealTimers());
 
 test('a client that goes before anything has come leaves no error behind, and gives its place back', async () => {
   const unhandled: unknown[] = [];
@@ -102,4 +104,36 @@ test('a run that is unknown is told, although the stream is closed with it', asy
   const unknown = (): AsyncGenerator<StreamItem> => failing(new LonghaulError('run_not_found', 'There is no such run'));
   const response = runStreamResponse(unknown, { ...open, signal: ended.signal, closed: () => ended.abort() });
   await expect(response).rejects.toMatchObject({ code: 'run_not_found' });
+});
+
+test('a refusal that comes after a quarter of a second is a problem in the stream, which it ends', async () => {
+  vi.useFakeTimers();
+  const refusal = new LonghaulError('history_removed', 'The events are gone');
+  const refusedAfter = (ms: number) =>
+    async function* refused(): AsyncGenerator<StreamItem> {
+      await new Promise((resolve) => setTimeout(resolve, ms));
+      yield* failing(refusal);
+    };
+  let closed = 0;
+  const options = { ...open, closed: () => (closed += 1) };
+
+  const early = runStreamResponse(refusedAfter(249), options).catch((error: unknown) => error);
+  await vi.advanceTimersByTimeAsync(249);
+  expect([await early, closed]).toEqual([refusal, 1]);
+
+  const late = runStreamResponse(refusedAfter(251), options);
+  await vi.advanceTimersByTimeAsync(250);
+  const response = await late;
+  expect([response.status, response.headers.get('content-type'), closed]).toEqual([200, 'text/event-stream; charset=utf-8', 1]);
+  const text = response.text();
+  await vi.advanceTimersByTimeAsync(1);
+  const [retry, problem, ...others] = (await text).split('\n\n');
+  expect([retry, others, closed]).toEqual(['retry: 1000', [''], 2]);
+  const [event, data] = problem?.split('\n') ?? [];
+  expect(event).toBe('event: problem');
+  expect(JSON.parse(data?.replace('data: ', '') ?? '')).toMatchObject({
+    status: 410,
+    code: 'history_removed',
+    detail: 'The events are gone',
+  });
 });

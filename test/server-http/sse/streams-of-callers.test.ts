@@ -101,3 +101,10 @@ test.each([
   expect(response.headers.get('cache-control')).toBe(expected);
   await response.body?.cancel();
 });
+
+test.each(['/v1/runs/r/stream', '/v1/sessions/r/stream'])('%s is an event stream that proxies do not hold back', async (path) => {
+  const { handler } = handlerOf({ stream: endless });
+  const { status, headers, body } = await send(handler, 'GET', path);
+  expect([status, headers.get('content-type'), headers.get('x-accel-buffering')]).toEqual([200, 'text/event-stream; charset=utf-8', 'no']);
+  await body?.cancel();
+});

@@ -20,6 +20,14 @@ export function requireStart(caller: Caller, name: string | undefined): void {
 }
 
 /**
+ * Throws `forbidden` if the caller may not start the agent of a run: what is said to a run lets its agent work as a start does. `status` is
+ * asked for only if the caller may not start all agents.
+ */
+export async function requireAgentOf(caller: Caller, status: () => Promise<{ agentName: string }>): Promise<void> {
+  if (caller.agents !== undefined) requireStart(caller, (await status()).agentName);
+}
+
+/**
  * True unless the caller is bound to another run. An undefined id stands for a request about more than one run, such as a list. The
  * principal of a run is not checked here: the caller's client does that.
  */

@@ -4,7 +4,7 @@ import { isTerminal } from '../../../core/domain/run/status.ts';
 import type { StatusView } from '../../../core/protocol.ts';
 import type { LonghaulClient } from '../../../client/longhaul-client.ts';
 import type { SessionHandle } from '../../../client/sessions/session-handle.ts';
-import type { Caller } from '../../auth/caller.ts';
+import { type Caller, recordedName } from '../../auth/caller.ts';
 import { requestId } from '../../requests/idempotency-key.ts';
 import { requireStart } from '../../auth/access/reach.ts';
 import { requireScope } from '../../auth/access/scopes.ts';
@@ -73,8 +73,14 @@ const post = defineRoute(
     if (known !== undefined && known.agentName !== params.agent) {
       throw new LonghaulError('run_exists', `Chat "${body.id}" is one with agent "${known.agentName}": use its route, or another id`);
     }
-    const turn = await accepted(session, posted, { caller, signal });
-    return chatResponse(turn, openStream({ caller, raw, signal, settings }, 'runs:write'), { settings, raw });
+    // Without a place for the answer nothing is accepted: it would be sent again.
+    const open = openStream({ caller, raw, signal, settings }, 'runs:write');
+    try {
+      return chatResponse(await accepted(session, posted, { caller, signal }), open, { settings, raw });
+    } catch (error) {
+      open.closed();
+      throw error;
+    }
   },
 );
 
@@ -149,7 +155,7 @@ const stop = defineRoute(
   async ({ params, caller, client, settings }) => {
     const session = chatSession({ ...params, caller, client, settings });
     if ((await session.status()).agentName !== params.agent) throw new LonghaulError('run_not_found', 'The agent has no chat of that id');
-    return { status: 200, body: await session.interrupt({ by: caller.id, reason: 'stopped in the chat' }) };
+    return { status: 200, body: await session.interrupt({ by: recordedName(caller), reason: 'stopped in the chat' }) };
   },
 );
 
@@ -177,7 +183,7 @@ async function accepted(
   const decided = readSubjects(answers);
   if (decided.length > 0) {
     requireScope(caller, 'approvals:decide');
-    await answerApprovals(run, decided, { by: caller.id, signal });
+    await answerApprovals(run, decided, { by: recordedName(caller), signal });
   }
   const receipt = message && (await session.send(message.content, { ...requestId(undefined, message.id) }));
   if (goesOn && decided.length > 0) {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errorCode } from '../../../core/domain/errors/error.ts';
+import { recordedName } from '../../auth/caller.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../core/domain/json/json.ts';
 import type { McpRequest } from './call-agent.ts';
 import { META, nameOfCall, runIdOfCall, SESSION_HEADER } from './call-names.ts';
@@ -44,7 +45,7 @@ async function cancelCall(message: JsonValue, request: McpRequest): Promise<void
 /** Cancels a run. False if there is none. */
 async function isCancelled(runId: string, why: string, { client, caller }: McpRequest): Promise<boolean> {
   try {
-    await client.handle(runId).cancel(why, { by: caller.id });
+    await client.handle(runId).cancel(why, { by: recordedName(caller) });
     return true;
   } catch (error) {
     const code = errorCode(error);

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import type { Duration } from '../../../core/domain/run/duration.ts';
+import { recordedName } from '../../auth/caller.ts';
 import { requestId } from '../../requests/idempotency-key.ts';
 import { requireRaise } from '../../auth/access/raise.ts';
-import { requireStart } from '../../auth/access/reach.ts';
+import { requireAgentOf } from '../../auth/access/reach.ts';
 import { defineRoute, type Route } from '../../routing/route.ts';
 import {
   cancelBody,
@@ -37,10 +38,11 @@ const send = defineRoute(
     responses: ok(messageReceipt, 'The run has accepted the message.'),
     problems: [...REQUEST_PROBLEMS, 'queue_full', 'payload_too_large', 'invalid_input', 'session_limit'],
   },
-  async ({ params, body: { content, id, ...options }, client, idempotencyKey }) => ({
-    status: 200,
-    body: await client.handle(params.runId).send(content, { ...options, ...requestId(id, idempotencyKey) }),
-  }),
+  async ({ params, body: { content, id, ...options }, caller, client, idempotencyKey }) => {
+    const run = client.handle(params.runId);
+    await requireAgentOf(caller, () => run.status());
+    return { status: 200, body: await run.send(content, { ...options, ...requestId(id, idempotencyKey) }) };
+  },
 );
 
 const pause = defineRoute(
@@ -84,7 +86,7 @@ const cancel = defineRoute(
   },
   async ({ params: { runId }, body: { reason = 'cancelled over HTTP' }, caller, client }) => ({
     status: 200,
-    body: { runId, outcome: await client.handle(runId).cancel(reason, { by: caller.id }) },
+    body: { runId, outcome: await client.handle(runId).cancel(reason, { by: recordedName(caller) }) },
   }),
 );
 
@@ -103,7 +105,7 @@ const raise = defineRoute(
   async ({ params, body: { limits, id }, caller, client, idempotencyKey }) => {
     const run = client.handle(params.runId);
     await requireRaise(caller, { runId: run.runId, status: () => run.status() });
-    return { status: 200, body: await run.raise(limits, { by: caller.id, ...requestId(id, idempotencyKey) }) };
+    return { status: 200, body: await run.raise(limits, { by: recordedName(caller), ...requestId(id, idempotencyKey) }) };
   },
 );
 
@@ -123,7 +125,7 @@ const setPermissions = defineRoute(
   },
   async ({ params, body: { permissions, id }, caller, client, idempotencyKey }) => ({
     status: 200,
-    body: await client.handle(params.runId).setPermissions(permissions, { by: caller.id, ...requestId(id, idempotencyKey) }),
+    body: await client.handle(params.runId).setPermissions(permissions, { by: recordedName(caller), ...requestId(id, idempotencyKey) }),
   }),
 );
 
@@ -141,7 +143,7 @@ const retry = defineRoute(
   },
   async ({ params, body, caller, client }) => {
     const run = client.handle(params.runId);
-    if (caller.agents !== undefined) requireStart(caller, (await run.status()).agentName);
+    await requireAgentOf(caller, () => run.status());
     return { status: 200, body: await run.retry(body) };
   },
 );

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { requestId } from '../../requests/idempotency-key.ts';
+import { recordedName } from '../../auth/caller.ts';
 import { defineRoute, type Reply, type Route } from '../../routing/route.ts';
 import { decisionBody, revokeReceipt, runApprovals } from '../../schemas/approvals.ts';
 import { decisionReceipt } from '../../schemas/run-record.ts';
@@ -50,7 +51,7 @@ const decide = defineRoute(
     const { digest, runId: waiting } = body;
     const handle = client.handle(runId);
     const about = { callId, digest, ...(waiting === undefined ? {} : { runId: waiting }) };
-    const options = { by: caller.id, ...requestId(body.id, idempotencyKey) };
+    const options = { by: recordedName(caller), ...requestId(body.id, idempotencyKey) };
     const remembered = 'remember' in body ? { remember: body.remember } : {};
     switch (body.type) {
       case 'approve': {

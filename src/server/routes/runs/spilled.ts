@@ -8,7 +8,10 @@ import { component } from '../../schemas/component.ts';
 import { jsonValue } from '../../schemas/json.ts';
 import { ok, READ_PROBLEMS, runParams } from '../route-parts.ts';
 
-/** Reads the content of a tool result that was too large for the conversation. A caller names it by its digest: only what the run has spilled is read. */
+/**
+ * Reads the content of a tool result that was too large for the conversation. A caller names it by its digest: only what tools of this very
+ * run have returned is read.
+ */
 export const spilledRoute = defineRoute(
   {
     method: 'GET',
@@ -34,7 +37,9 @@ export const spilledRoute = defineRoute(
 );
 
 async function spilledIn(events: AsyncIterable<Event>, sha256: string): Promise<SpilledContent | undefined> {
-  for await (const { content } of events) {
+  for await (const { content, given } of events) {
+    // What a caller has given as an earlier conversation names any content it likes.
+    if (given) continue;
     const found = content.find((item) => item.type === 'tool_result' && item.spilled?.sha256 === sha256);
     if (found?.type === 'tool_result') return found.spilled;
   }

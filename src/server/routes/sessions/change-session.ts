@@ -1,4 +1,5 @@
 import { requestId } from '../../requests/idempotency-key.ts';
+import { recordedName } from '../../auth/caller.ts';
 import { defineRoute, type Route } from '../../routing/route.ts';
 import { savedContext } from '../../schemas/content.ts';
 import { emptyBody, raiseReceipt } from '../../schemas/run-requests.ts';
@@ -52,7 +53,7 @@ const interrupt = defineRoute(
   },
   async ({ params, body: { by: _, ...body }, caller, client }) => {
     const session = await knownSession(client, params.sessionId);
-    return { status: 200, body: await session.interrupt({ ...body, by: caller.id }) };
+    return { status: 200, body: await session.interrupt({ ...body, by: recordedName(caller) }) };
   },
 );
 
@@ -94,7 +95,7 @@ const close = defineRoute(
   },
   async ({ params, caller, client }) => {
     const session = await knownSession(client, params.sessionId);
-    return { status: 200, body: await session.close({ by: caller.id }) };
+    return { status: 200, body: await session.close({ by: recordedName(caller) }) };
   },
 );
 
@@ -111,7 +112,7 @@ const raise = defineRoute(
   },
   async ({ params, body: { limits, id }, caller, client, idempotencyKey }) => {
     const session = await knownSession(client, params.sessionId);
-    return { status: 200, body: await session.raise(limits, { by: caller.id, ...requestId(id, idempotencyKey) }) };
+    return { status: 200, body: await session.raise(limits, { by: recordedName(caller), ...requestId(id, idempotencyKey) }) };
   },
 );
 

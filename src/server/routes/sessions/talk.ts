@@ -1,13 +1,15 @@
 import { z } from 'zod';
 import { answeringTurn } from '../../../client/sessions/answering-turn.ts';
 import type { LonghaulClient } from '../../../client/longhaul-client.ts';
+import type { RunHandle } from '../../../client/run-handle.ts';
 import type { SessionHandle } from '../../../client/sessions/session-handle.ts';
+import { errorCode } from '../../../core/domain/errors/error.ts';
 import type { MessageReceipt } from '../../../core/protocol.ts';
 import { isDerivedId } from '../../requests/derived-id.ts';
 import { whileWaiting } from '../../limits/while-waiting.ts';
 import { valueWithin, waitMs, waitParameter, withinWait } from '../../requests/bounded-wait.ts';
 import { requestId } from '../../requests/idempotency-key.ts';
-import { requireStart } from '../../auth/access/reach.ts';
+import { requireAgentOf, requireStart } from '../../auth/access/reach.ts';
 import { defineRoute, type Route, type RouteRequest } from '../../routing/route.ts';
 import { messageReceipt } from '../../schemas/run-requests.ts';
 import { turnResult } from '../../schemas/run-views.ts';
@@ -127,10 +129,23 @@ async function sendMessage({
 }: MessageRequest): Promise<MessageReceipt> {
   const { content, id, agent, ...mode } = body;
   const options = { ...mode, ...requestId(id, idempotencyKey) };
+  const run = client.handle(sessionId);
   if (agent !== undefined) requireStart(caller, agent);
   // A message of a caller starts no session under an id that only the service makes.
-  if (agent === undefined || isDerivedId(sessionId)) return client.handle(sessionId).send(content, options);
-  return sessionToStart(client, settings.agents.find(({ name }) => name === agent) ?? agent, sessionId).send(content, options);
+  const started = isDerivedId(sessionId) ? undefined : agent;
+  await requireAgentOf(caller, () => statusOr(run, started));
+  if (started === undefined) return run.send(content, options);
+  return sessionToStart(client, settings.agents.find(({ name }) => name === started) ?? started, sessionId).send(content, options);
+}
+
+/** Returns the status of a session; that of the one which the agent would start, if there is none. */
+async function statusOr(run: RunHandle, agentName: string | undefined): Promise<{ agentName: string }> {
+  try {
+    return await run.status();
+  } catch (error) {
+    if (agentName === undefined || errorCode(error) !== 'run_not_found') throw error;
+    return { agentName };
+  }
 }
 
 function sessionToStart(client: LonghaulClient, agent: Parameters<LonghaulClient['session']>[0], id: string): SessionHandle {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { hasScope } from '../../../auth/access/scopes.ts';
+import { recordedName } from '../../../auth/caller.ts';
 import { valueWithin } from '../../../requests/bounded-wait.ts';
 import { flag, runParams } from '../../../routes/route-parts.ts';
 import { defineRoute, type Route } from '../../../routing/route.ts';
@@ -70,7 +71,7 @@ const cancel = defineRoute(
   },
   async ({ params: { runId }, caller, client, signal, settings }) => {
     const handle = client.handle(runId);
-    await handle.cancel('cancelled over the OpenAI protocol', { by: caller.id });
+    await handle.cancel('cancelled over the OpenAI protocol', { by: recordedName(caller) });
     const result = await valueWithin(CANCEL_WAIT_MS, signal, (options) => handle.result(options));
     const { hasEnded: _, ...facts } = await readResponseFacts(client, runId);
     const headers = runHeaders(runId);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { UsageError } from '../../src/core/domain/errors/error.ts';
-import { createHandler } from '../../src/server/index.ts';
-import { answer, clientWithRun } from './requests.ts';
+import { UsageError } from '../../../src/core/domain/errors/error.ts';
+import { createHandler } from '../../../src/server/index.ts';
+import { answer, clientWithRun } from '../requests.ts';
 
 /** Half of the pair that is one emoji: UTF-8 has no form for it. */
 const HALF = 'a\ud83d';
@@ -9,7 +9,7 @@ const HALF = 'a\ud83d';
 /** A client that must not be asked for anything. */
 const untouched = new Proxy(clientWithRun({}), {
   get: (target, name) => {
-    if (name === 'as' || name === 'temporal') return Reflect.get(target, name) as unknown;
+    if (name === 'as' || name === 'temporal' || name === 'principal') return Reflect.get(target, name) as unknown;
     throw new Error(`the client was asked for "${String(name)}"`);
   },
 });

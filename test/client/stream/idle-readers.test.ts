@@ -1,0 +1,89 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { RunFeeds } from '../../../src/client/stream/run-feeds.ts';
+import { streamRun } from '../../../src/client/stream/stream-run.ts';
+import { FakeRun } from './fake-run.ts';
+import { FakeServer, FakeSink } from './fake-server.ts';
+import type { StreamItem } from './read-stream.ts';
+
+const MINUTE_MS = 60_000;
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+/** Readers that have read all that there is of a run, which does nothing from then on. */
+async function idle({ announces = true }: { announces?: boolean } = {}) {
+  const run = new FakeRun();
+  run.record('question', [{ type: 'message', role: 'user', content: 'Hi' }], { author: 'user' });
+  const server = new FakeServer(run);
+  const feeds = new RunFeeds(server.client, { sink: new FakeSink(run, { announces }) });
+  const items: StreamItem[] = [];
+  const leaving = new AbortController();
+  const reading = Array.from({ length: 10 }, async () => {
+    for await (const item of streamRun(feeds, 'run-1', { signal: leaving.signal })) items.push(item);
+  });
+  await vi.advanceTimersByTimeAsync(10_000);
+  const before = { ...server.requests };
+  /** Returns the number of requests of each kind since then. */
+  const asked = (): object => ({
+    describe: server.requests.describe - before.describe,
+    query: server.requests.query - before.query,
+    history: server.requests.history - before.history,
+  });
+  const leave = async (): Promise<void> => {
+    leaving.abort(new Error('enough'));
+    await Promise.allSettled(reading);
+    await feeds.close();
+  };
+  return { run, server, items, asked, leave };
+}
+
+test('readers of an idle run look at the server twice a minute, however many they are, and ask no worker', async () => {
+  const { server, asked, leave } = await idle();
+  // The run is found, looked at, and asked for the end of its record and for its events.
+  expect(server.requests).toEqual({ describe: 2, query: 2, history: 0 });
+  await vi.advanceTimersByTimeAsync(10 * MINUTE_MS);
+  expect(asked()).toEqual({ describe: 20, query: 0, history: 0 });
+  await leave();
+  await vi.advanceTimersByTimeAsync(10 * MINUTE_MS);
+  expect(asked()).toEqual({ describe: 20, query: 0, history: 0 });
+});
+
+test('what is announced after minutes is asked for at once, and once for all readers', async () => {
+  const { run, items, asked, leave } = await idle();
+  await vi.advanceTimersByTimeAsync(5 * MINUTE_MS);
+  run.record('answer', [{ type: 'message', role: 'assistant', content: 'Hello' }], { usage: null });
+  run.announce();
+  await vi.advanceTimersByTimeAsync(100);
+  expect(items.filter((item) => item.type === 'event' && item.event.id === 'answer')).toHaveLength(10);
+  expect(asked()).toMatchObject({ query: 1, history: 0 });
+  await leave();
+});
+
+test('after minutes, too, the result of a quick tool is asked for together with its call, without a look at the server', async () => {
+  const { run, items, asked, leave } = await idle();
+  await vi.advanceTimersByTimeAsync(5 * MINUTE_MS);
+  run.record('calls', [{ type: 'tool_call', toolCallId: 'look-1', name: 'look', arguments: {} }], { usage: null });
+  run.announce();
+  await vi.advanceTimersByTimeAsync(5);
+  run.record('results', [{ type: 'tool_result', toolCallId: 'look-1', name: 'look', status: 'success', content: ['looked'] }]);
+  run.announce();
+  await vi.advanceTimersByTimeAsync(100);
+  expect(items.filter((item) => item.type === 'event' && item.event.id === 'results')).toHaveLength(10);
+  expect(asked()).toEqual({ describe: 10, query: 1, history: 0 });
+  await leave();
+});
+
+test('what is recorded without an announcement is found within half a minute', async () => {
+  const { run, items, leave } = await idle();
+  run.record('answer', [{ type: 'message', role: 'assistant', content: 'Hello' }], { usage: null });
+  await vi.advanceTimersByTimeAsync(30_000);
+  expect(items.filter((item) => item.type === 'event' && item.event.id === 'answer')).toHaveLength(10);
+  await leave();
+});
+
+test('without announcements, readers of an idle run look at the server once a second, however many they are, and ask no worker', async () => {
+  const { asked, leave } = await idle({ announces: false });
+  await vi.advanceTimersByTimeAsync(10 * MINUTE_MS);
+  expect(asked()).toEqual({ describe: 600, query: 0, history: 0 });
+  await leave();
+});
