@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 // Hundreds of processes (of the tests, and started by them) load the same modules: Node compiles each once, and keeps it here.
 process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(new URL('node_modules/.cache/compiled', import.meta.url));
@@ -116,6 +117,31 @@ const MATRICES = {
   ],
 };
 
+/** The files that take a minute and more. Without a record of earlier times, vitest would start small files last, as most of these are. */
+const LONGEST = [
+  'test/server/testing/kits.test.ts',
+  'test/server/queries/queries-storm.test.ts',
+  'test/replay/mutations.test.ts',
+  'test/replay/program-mutations.test.ts',
+  'test/server/client/removal/forget.test.ts',
+  'test/server/package/package-installed.test.ts',
+  'test/server/archive/forgotten-history.test.ts',
+  'test/server/examples/chat-web.test.ts',
+  'test/server/client/stream/killed-processes.test.ts',
+  'test/spec/own-cases.test.ts',
+  'test/server/client/stream/rolling-restart.test.ts',
+];
+
+/** Starts the longest files first, so that no worker is left with one at the end. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    // oxlint-disable-next-line unicorn/no-array-sort -- it is the method of the sequencer.
+    const sorted = await super.sort(files);
+    const isLong = ({ moduleId }: TestSpecification): boolean => LONGEST.some((file) => moduleId.endsWith(file));
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}
+
 /** What tests on the server need: they share one Temporal dev server, started by the global set-up. */
 const SERVER = {
   globalSetup: ['test/global-setup.ts'],
@@ -130,6 +156,7 @@ export default defineConfig({
     pool: 'forks',
     // Tests on the server mostly wait for it, or for the pause that it makes between two executions of a run.
     maxWorkers: 3,
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         extends: true,

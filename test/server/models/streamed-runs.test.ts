@@ -81,25 +81,27 @@ test('a run streams its answers, and announces what it records, its pauses and i
   expect(sink.closed).toBe(1);
 });
 
-/** The types of the events of a history, each with the bytes of its payloads. Durations have as many digits as they need. */
+/** The types of the events of a history, each with the bytes of its payloads. Times and durations have as many digits as they need. */
 function sizes(history: readonly HistoryEvent[]): [string, number][] {
   const bytesIn = (value: unknown): number => {
     if (value instanceof Uint8Array)
       return Buffer.from(value)
         .toString('latin1')
-        .replaceAll(/"durationMs":[\d.]+/g, '').length;
+        .replaceAll(/"duration(?:Ms|Seconds)":[\d.]+|\b1\d{9}\.\d+/g, '').length;
     return typeof value === 'object' && value !== null ? Object.values(value).reduce<number>((sum, one) => sum + bytesIn(one), 0) : 0;
   };
   return history.map((event) => [String(event.eventType), bytesIn(event)]);
 }
 
-test('a sink adds no event and no byte to the history', async () => {
+test('a sink and a reader of the stream add no event and no byte to the history', async () => {
   await using testbed = await Testbed.open();
+  const items: string[] = [];
   const historyWith = async (sink: FakeSink | undefined, taskQueue: string): Promise<[string, number][]> => {
     const script = [together(say('I look'), callTool('look', { at: 'the Moon' })), say('It is far.')];
     const options = { agents: [agent], providers: { scripted: scriptedModel(script) } };
     await testbed.work(sink === undefined ? options : { ...options, streams: sink });
     const handle = await testbed.client.start(agent, { input: 'Q', runId: `${sink === undefined ? 'p' : 's'}-${taskQueue}`, taskQueue });
+    if (sink !== undefined) for await (const { type } of handle.stream()) items.push(type);
     await handle.result();
     const history = await historyOf(testbed, handle);
     await testbed.stopWorkers();
@@ -109,6 +111,7 @@ test('a sink adds no event and no byte to the history', async () => {
   const sink = fakeSink();
   expect(await historyWith(sink, testbed.taskQueue)).toEqual(plain);
   expect(sink.published.length).toBeGreaterThan(5);
+  expect([items.filter((type) => type === 'event').length, items.at(-1)]).toEqual([4, 'end']);
 });
 
 test('a second attempt announces itself under another id, which is that of the event', async () => {

@@ -11,7 +11,7 @@ interface Figures {
 
 test('8 runs on a worker that caches 2 of them end while they get queries and Updates all the time, and their histories replay', async () => {
   const program = fileURLToPath(new URL('../../storm/main.ts', import.meta.url));
-  const options = ['--only', 'queries', '--queried-runs', '8', '--workers', '1', '--rounds', '24', '--json'];
+  const options = ['--only', 'queries', '--queried-runs', '8', '--workers', '1', '--rounds', '12', '--json'];
   const storm = spawn(process.execPath, [program, ...options], { stdio: ['ignore', 'pipe', 'ignore'] });
   const [output] = await Promise.all([text(storm.stdout), once(storm, 'exit')]);
   const lines = output.trimEnd().split('\n');
@@ -19,9 +19,9 @@ test('8 runs on a worker that caches 2 of them end while they get queries and Up
   expect(lines.at(-1)).toBe('6 passed, 0 failed');
   const { queries } = JSON.parse(lines.at(-2) ?? '') as Figures;
   expect(queries).toMatchObject({ runs: 8 });
-  // There are 64 decisions. An answer that arrives after the client's time limit is not counted.
-  expect(queries.decisions).toBeGreaterThan(50);
+  // There are 32 decisions. An answer that arrives after the client's time limit is not counted.
+  expect(queries.decisions).toBeGreaterThan(25);
   // The test proves nothing if no query came at a bad moment.
   expect(queries.refusedQueries).toBeGreaterThan(0);
-  expect(queries.messages).toBeGreaterThan(50);
+  expect(queries.messages).toBeGreaterThan(25);
 }, 600_000);
