@@ -69,6 +69,7 @@ export class RunFeed {
   readonly #execution: FollowedExecution;
   /** The time of the last look at the server. */
   #lookedAt = 0;
+  #askedAt = 0;
   readonly #stopped = new AbortController();
   /** The end of the record as far as the log holds it. */
   #place: RecordPlace = { offset: 0, step: 0 };
@@ -186,7 +187,8 @@ export class RunFeed {
   get #lookAt(): number {
     const isLate = this.#announced > this.#place.offset && this.#askAt === undefined;
     const pauseMs = isLate ? NOT_YET_MS * 2 ** this.#questions : this.#sources.news.pauseMs(this.#sources.announced() && !this.#isEnding);
-    return this.#lookedAt + pauseMs;
+    // A question whose answer lacks what was announced came too early.
+    return Math.max(this.#lookedAt, isLate ? this.#askedAt : 0) + pauseMs;
   }
 
   /** Looks at the server. True if the run has ended. */
@@ -246,6 +248,7 @@ export class RunFeed {
   /** Reads what the record has beyond the log. */
   async #catchUp(): Promise<void> {
     this.#askAt = undefined;
+    this.#askedAt = performance.now();
     for (;;) {
       const stretch = await this.pages.read(this.#place);
       if (stretch.executionId !== undefined) await this.#execution.goOn(stretch.executionId);
