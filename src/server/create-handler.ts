@@ -27,7 +27,7 @@ import { type HandlerOptions, settingsOf } from './server-options.ts';
  * const response = await handler(new Request('http://localhost/v1/agents'));
  */
 export function createHandler(client: LonghaulClient, options: HandlerOptions = {}): Handler {
-  const settings = settingsOf(options);
+  const settings = settingsOf(options, client.principal);
   const { cors = {} } = options;
   const { report } = settings;
   const app = new Hono<ServerEnv>();

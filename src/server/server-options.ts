@@ -2,6 +2,7 @@ import type { AnyAgent } from '../define/agent-definition.ts';
 import { requireKnown } from '../define/options/option-checks.ts';
 import type { AnyProgram } from '../define/program/program-definition.ts';
 import { UsageError } from '../core/domain/errors/error.ts';
+import type { Principal } from '../core/domain/run/principal.ts';
 import { anyOf } from './auth/any-of.ts';
 import type { Authenticate } from './auth/caller.ts';
 import { openAuthentication } from './auth/open-access.ts';
@@ -78,8 +79,17 @@ function authenticationOf(given: Authenticate | undefined, tokens: RunTokens | u
   return tokens === undefined ? given : anyOf(tokens.authenticate, given);
 }
 
-/** Returns the settings of the routes. Throws a UsageError for unknown options, and for a prefix that is no path. */
-export function settingsOf(options: HandlerOptions): ServerSettings {
+/** Returns a verification whose callers act for the principal that a service acts for itself (`longhaul serve --tenant`), if they have none. */
+function actingFor(principal: Principal | undefined, authenticate: Authenticate): Authenticate {
+  if (principal === undefined) return authenticate;
+  return async (request) => {
+    const caller = await authenticate(request);
+    return caller === undefined || caller.principal !== undefined ? caller : { ...caller, principal };
+  };
+}
+
+/** Returns the settings of the routes of a service that acts for a principal itself, or for none. Throws a UsageError for unknown options, and for a prefix that is no path. */
+export function settingsOf(options: HandlerOptions, principal?: Principal): ServerSettings {
   requireKnown('the handler', options, Object.keys(OPTIONS));
   const { prefix = '', agents = [], programs = [], chats, checks = {}, mcp = {} } = options;
   const { draining = new AbortController().signal, closing = new AbortController().signal } = options;
@@ -102,7 +112,7 @@ export function settingsOf(options: HandlerOptions): ServerSettings {
     mcp: mcpSettings(mcp),
     tokens,
     limits: limits === false ? undefined : new CallerLimits(limits),
-    authenticate: authenticationOf(authenticate, tokens),
+    authenticate: actingFor(principal, authenticationOf(authenticate, tokens)),
     openTo: authenticate === undefined ? { origins: cors.origins ?? [] } : undefined,
   };
 }

@@ -23,8 +23,8 @@ const AT_ONCE = 10;
 const PAUSE_MS = 20;
 const INPUT = JSON.stringify({ steps: 0, tokens: 1, rate: 0, phaseMs: 0 });
 
-/** A run that begins takes several times as long as its start: there are fewer of them. */
-const WITHOUT_FOR_ONE_WITH_WORKER = 5;
+/** A run that begins takes several times as long as its start: so many times fewer of them are timed. */
+const FEWER_WITH_WORKER = 5;
 
 /** A task queue that no worker polls. */
 const NO_WORKER = 'no-worker';
@@ -53,7 +53,7 @@ export async function timeStarts({ url, client }: ServeSurroundings, starts: num
     await Promise.all(numbers.flatMap((number) => [ended(`warm-http-${number}`), ended(`warm-client-${number}`)]));
   }
   const alone = await timeByTurns(starts, (way, pair) => timed(() => ways[way](`start-${way}-${pair}`, NO_WORKER)));
-  const withWorker = await timeByTurns(Math.ceil(starts / WITHOUT_FOR_ONE_WITH_WORKER), async (way, pair) => {
+  const withWorker = await timeByTurns(Math.ceil(starts / FEWER_WITH_WORKER), async (way, pair) => {
     const runId = `begun-${way}-${pair}`;
     const time = await timed(() => ways[way](runId));
     await ended(runId);

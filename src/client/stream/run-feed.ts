@@ -69,6 +69,7 @@ export class RunFeed {
   readonly #execution: FollowedExecution;
   /** The time of the last look at the server. */
   #lookedAt = 0;
+  /** The time of the last question to the run. */
   #askedAt = 0;
   readonly #stopped = new AbortController();
   /** The end of the record as far as the log holds it. */

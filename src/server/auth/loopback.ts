@@ -25,7 +25,7 @@ export function requireLoopback(host: string): void {
  */
 export function refuseForeignPages(request: Request, origins: readonly string[]): void {
   const host = request.headers.get('host') ?? new URL(request.url).host;
-  if (!isLoopback(nameOf(host))) {
+  if (!isLoopback(nameOf(`http://${host}`))) {
     throw forbidden(`The server has no authentication, so it answers requests for localhost alone, and not those for "${host}"`);
   }
   const origin = request.headers.get('origin');
@@ -37,9 +37,7 @@ function isOwnOrigin(origin: string, host: string): boolean {
   return URL.parse(origin)?.host === host.toLowerCase();
 }
 
-/** Returns the name in a header `Host`, without its port; empty for a text that is no host. */
-function nameOf(host: string): string {
-  // Every request comes by here, nearly always with one of these.
-  const [, plain] = /^(localhost|127\.0\.0\.1)(?::\d+)?$/.exec(host) ?? [];
-  return plain ?? URL.parse(`http://${host}`)?.hostname ?? '';
+/** Returns the name in a URL, without its port; empty for a text that is no URL. */
+function nameOf(url: string): string {
+  return URL.parse(url)?.hostname ?? '';
 }

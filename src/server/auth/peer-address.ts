@@ -5,8 +5,8 @@ const NO_ADDRESS = 'unknown';
 
 /**
  * Returns the address that a request comes from: of what a runtime passes beside the request, Node's bindings (`incoming.socket`, as
- * `nodeListener` and `@hono/node-server` pass them), that of Deno (`remoteAddr`), Bun's server (`requestIP`), or an `address` that was passed by hand. Undefined if the
- * runtime tells nothing.
+ * `nodeListener` and `@hono/node-server` pass them), that of Deno (`remoteAddr`), that of Bun's server (`requestIP`), or an `address` that
+ * was passed by hand. Undefined if the runtime tells nothing.
  */
 export function peerAddress(request: Request, environment: unknown): string | undefined {
   const socket = memberOf(memberOf(environment, 'incoming'), 'socket');

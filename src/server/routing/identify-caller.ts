@@ -3,7 +3,6 @@ import { LRUCache } from 'lru-cache';
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
 import type { Principal } from '../../core/domain/run/principal.ts';
 import { forbidden } from '../auth/access/access-error.ts';
-import type { Caller } from '../auth/caller.ts';
 import { refuseOthers } from '../auth/open-access.ts';
 import { requireCaller } from '../auth/require-caller.ts';
 import { requireAdmission } from '../limits/admission.ts';
@@ -21,17 +20,12 @@ export function identifyCaller(client: LonghaulClient, { authenticate, openTo, l
   const clientFor = clientsOf(client);
   return async (context, next) => {
     if (openTo !== undefined) refuseOthers(context.req.raw, { ...openTo, peer: context.env.peer });
-    const caller = actingFor(await requireCaller(context.req.raw, authenticate), client.principal);
+    const caller = await requireCaller(context.req.raw, authenticate);
     if (limits !== undefined) requireAdmission(limits.request(caller));
     context.set('caller', caller);
     context.set('client', clientFor(caller.principal));
     await next();
   };
-}
-
-/** Returns the caller with the principal that a service acts for itself (`longhaul serve --tenant`), if it has none of its own. */
-function actingFor(caller: Caller, principal: Principal | undefined): Caller {
-  return caller.principal === undefined && principal !== undefined ? { ...caller, principal } : caller;
 }
 
 /** Returns a function that finds the client of a principal. */

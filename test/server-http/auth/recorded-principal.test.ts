@@ -1,6 +1,8 @@
-import { expect, test, vi } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { type Caller, createHandler } from '../../../src/server/index.ts';
-import { answer, clientWithRun } from '../requests.ts';
+import { answer, clientWithRun, send } from '../requests.ts';
+
+afterEach(() => void vi.useRealTimers());
 
 /** Cancels a run as a caller, of whom the body says something else. Returns the one that the run records. */
 async function recorded(caller: Partial<Caller>): Promise<unknown> {
@@ -33,6 +35,22 @@ test('services that act for different tenants derive different ids from the same
   const ids = [await startedFor('acme'), await startedFor('umbrella'), await startedFor(undefined)];
   expect(new Set(ids).size).toBe(3);
   expect(await startedFor('acme')).toBe(ids[0]);
+});
+
+test('a stream of a service that acts for a tenant goes on when its credentials are verified again', async () => {
+  vi.useFakeTimers();
+  const signals: AbortSignal[] = [];
+  const stream = async function* ({ signal }: { signal: AbortSignal }): AsyncGenerator<object> {
+    signals.push(signal);
+    yield { type: 'gap', cursor: 'c' };
+    await new Promise((resolve) => signal.addEventListener('abort', resolve));
+  };
+  const authenticate = vi.fn<() => Caller>(() => ({ id: 'key-7', scopes: ['runs:read'] }));
+  const handler = createHandler(clientWithRun({ stream }, { principal: { tenant: 'acme' } }), { authenticate });
+  const response = await send(handler, 'GET', '/v1/runs/r/stream');
+  await vi.advanceTimersByTimeAsync(100_000);
+  expect([authenticate.mock.calls.length, signals.map(({ aborted }) => aborted)]).toEqual([4, [false]]);
+  await response.body?.cancel();
 });
 
 test('a caller takes no id that a step of a run with a derived id would have', async () => {
