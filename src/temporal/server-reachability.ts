@@ -24,9 +24,14 @@ export async function* failEachIfUnreachable<Value>(client: Client, values: Asyn
   }
 }
 
+/** Returns the error of a client that is used after its end. */
+export function closedClientError(options?: ErrorOptions): UsageError {
+  return new UsageError('The client is closed: connect() makes another one', options);
+}
+
 function explained(client: Client, error: unknown): unknown {
   if (error instanceof LonghaulError) return error;
-  if (isOfClosedClient(error)) return new UsageError('The client is closed: connect() makes another one', { cause: error });
+  if (isOfClosedClient(error)) return closedClientError({ cause: error });
   const namespace = missingNamespace(error);
   if (namespace !== undefined) {
     const message = `The Temporal server${addressOf(client)} has no namespace "${namespace}": pass another "namespace", or set TEMPORAL_NAMESPACE`;

@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import type { StreamChannel, StreamSink } from '../../streams/stream-sink.ts';
-import { UsageError } from '../../core/domain/errors/error.ts';
+import { closedClientError } from '../../temporal/server-reachability.ts';
 import { feedSources, RunFeed } from './run-feed.ts';
 
 /** The time for which a feed without readers goes on: a reader whose connection was cut is back soon. */
@@ -20,8 +20,6 @@ interface FollowedFeed {
   /** Stops the feed some time after its last reader has gone. */
   timer?: NodeJS.Timeout;
 }
-
-const CLOSED = 'The client is closed: connect() makes another one';
 
 /** The feeds of the runs that are followed in this process: one for each run, however many readers it has. */
 export class RunFeeds {
@@ -55,7 +53,7 @@ export class RunFeeds {
   /** Ends all feeds, and closes the sink. Feeds that are asked for afterwards are refused by a UsageError. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (const { feed } of this.#feeds.values()) feed.stop(new UsageError(CLOSED));
+    for (const { feed } of this.#feeds.values()) feed.stop(closedClientError());
     this.#feeds.clear();
     await this.#channel?.close();
     this.#channel = undefined;
@@ -78,7 +76,7 @@ export class RunFeeds {
   }
 
   #open(): StreamChannel | undefined {
-    if (this.#isClosed) throw new UsageError(CLOSED);
+    if (this.#isClosed) throw closedClientError();
     const { namespace, loadedDataConverter } = this.#client.options;
     this.#channel ??= this.#sink?.open({ namespace, dataConverter: loadedDataConverter, client: this.#client, log: this.#log });
     return this.#channel;
