@@ -200,18 +200,10 @@ interface AttemptTags {
   execution: string;
 }
 
-/** All readers of a process see the same attempts: each is digested once. */
-const TAGS = new WeakMap<StreamedAttempt, AttemptTags>();
-
-function tagsOf(of: StreamedAttempt): AttemptTags {
-  const known = TAGS.get(of);
-  if (known !== undefined) return known;
-  const { eventId, callId, through, attempt, executionId } = of;
-  const tags = {
+function tagsOf({ eventId, callId, through, attempt, executionId }: StreamedAttempt): AttemptTags {
+  return {
     own: callId === undefined || through === undefined ? tagOf(eventId) : tagOf(eventId, callId, `${attempt}`),
     call: callId === undefined ? '' : tagOf(callId),
     execution: tagOf(executionId),
   };
-  TAGS.set(of, tags);
-  return tags;
 }

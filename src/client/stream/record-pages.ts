@@ -36,10 +36,10 @@ export interface RecordEnd extends RecordPlace {
 /** Pages that readers which begin at the same time share. */
 const KEPT_PAGES = { max: 4, ttl: 10_000, ttlAutopurge: true };
 
-/** The time for which history is read without asking first, once no worker has answered: each question takes seconds then. */
+/** The time for which history is read without asking first, if no worker has answered: each question takes seconds then. */
 const SILENT_MS = 5_000;
 
-/** Reads the record of a run page by page: from the workflow if a worker answers, and from history otherwise. */
+/** Reads the record of a run page by page: from the workflow while the run goes on and a worker answers, and from history otherwise. */
 export class RecordPages {
   readonly #client: Client;
   readonly #runId: string;
@@ -51,6 +51,11 @@ export class RecordPages {
     this.#client = client;
     this.#runId = runId;
     this.#chain = chain;
+  }
+
+  /** Notes that the run has ended. History has all of it, and a worker would have to replay the run to answer. */
+  ended(): void {
+    this.#silentUntil = Infinity;
   }
 
   /** Reads a page, or returns the one that another reader has read or is reading at this moment. What was recorded since may be missing. */

@@ -16,7 +16,7 @@ import { NewsOfRun } from './run-news.ts';
 
 /** The sources of a feed. */
 export interface FeedSources {
-  pages: Pick<RecordPages, 'read' | 'shared' | 'end'>;
+  pages: Pick<RecordPages, 'read' | 'shared' | 'end' | 'ended'>;
   news: Pick<NewsOfRun, 'look' | 'pauseMs' | 'gatherMs'>;
   /** Returns the newest execution. Rejects with `run_not_found` and `not_a_run`. */
   newest(): Promise<{ executionId: string; closed: boolean }>;
@@ -58,6 +58,9 @@ const MOST_WAIT_MS = 2_000;
 /** The number of questions for something announced that the record does not come to have: the worker that announced it was killed. */
 const MOST_QUESTIONS = 6;
 
+/** The time in which a run closes whose end was announced, unless the worker was killed or a message came in between. */
+const CLOSING_MS = 200;
+
 /** The most recorded events before the beginning of the feed that are read, to know which live output they have replaced. */
 const LOOKED_BACK = 200;
 
@@ -80,8 +83,8 @@ export class RunFeed {
   #status: RunStatus | undefined;
   /** The number of events that a worker has announced. */
   #announced = 0;
-  /** True once a worker has announced the end: the workflow closes soon. */
-  #isEnding = false;
+  /** The time from which on the server is asked if the run has ended. Absent unless a worker has announced the end: the run closes soon. */
+  #endsAt: number | undefined;
   #isOver = false;
   /** The number of questions for what was announced since the record came to have it. */
   #questions = 0;
@@ -153,14 +156,15 @@ export class RunFeed {
   }
 
   async #start(): Promise<void> {
-    const [execution, end] = await Promise.all([this.#sources.newest(), this.pages.end(), this.#sources.news.look()]);
-    const { offset, step } = end;
+    const [execution] = await Promise.all([this.#sources.newest(), this.#sources.news.look()]);
+    if (execution.closed) this.pages.ended();
+    const { offset, step, status = 'running' } = await this.pages.end();
     this.#execution.begin(execution.executionId);
     this.#lookedAt = performance.now();
     this.#began = { offset, step };
     this.#place = { offset, step };
     this.#knownFrom = offset;
-    if (!execution.closed) this.#show(end.status ?? 'running');
+    if (!execution.closed) this.#show(status);
     void this.#follow(execution.closed).catch((error: unknown) => {
       if (this.#stopped.signal.aborted) return;
       this.log.push(error instanceof SentBack ? { type: 'sent_back' } : { type: 'failed', error });
@@ -186,10 +190,11 @@ export class RunFeed {
 
   /** The time of the next look at the server. */
   get #lookAt(): number {
+    const isAnnounced = this.#sources.announced() && this.#endsAt === undefined;
     const isLate = this.#announced > this.#place.offset && this.#askAt === undefined;
-    const pauseMs = isLate ? NOT_YET_MS * 2 ** this.#questions : this.#sources.news.pauseMs(this.#sources.announced() && !this.#isEnding);
+    const pauseMs = isLate ? NOT_YET_MS * 2 ** this.#questions : this.#sources.news.pauseMs(isAnnounced);
     // A question whose answer lacks what was announced came too early.
-    return Math.max(this.#lookedAt, isLate ? this.#askedAt : 0) + pauseMs;
+    return Math.max(Math.max(this.#lookedAt, isLate ? this.#askedAt : 0) + pauseMs, this.#endsAt ?? 0);
   }
 
   /** Looks at the server. True if the run has ended. */
@@ -198,7 +203,9 @@ export class RunFeed {
     this.#lookedAt = performance.now();
     await this.#execution.goOn(executionId);
     if (closed) return true;
-    if (isNew || this.#announced > this.#place.offset) await this.#catchUp();
+    // The record of a run that is about to close is read from its history: to answer after the end, a worker would replay the run.
+    const isClosing = this.#endsAt !== undefined && this.#lookedAt < this.#endsAt + CLOSING_MS;
+    if (!isClosing && (isNew || this.#announced > this.#place.offset)) await this.#catchUp();
     this.#questions = this.#announced > this.#place.offset ? this.#questions + 1 : 0;
     // The next announcement is that of the record as it is.
     if (this.#questions > MOST_QUESTIONS) this.#announced = this.#place.offset;
@@ -219,7 +226,11 @@ export class RunFeed {
     // The sink may still hold the end of a run that was sent back.
     if (!(await this.#execution.isNewest(executionId))) return;
     this.#announced = Math.max(this.#announced, events);
-    if (isTerminal(status)) this.#isEnding = true;
+    this.#endsAt = isTerminal(status) ? performance.now() + this.#sources.news.gatherMs : undefined;
+    if (this.#endsAt !== undefined) {
+      this.#askAt = undefined;
+      return;
+    }
     // The sink may hold older statuses: the run itself says which one it has.
     if (events > this.#place.offset || steps > this.#place.step || status !== this.#status) this.#askSoon();
   }
@@ -268,12 +279,12 @@ export class RunFeed {
   }
 
   async #finish(): Promise<void> {
+    this.pages.ended();
     // Also the run of which an operator makes an end has recorded something before.
     await this.#catchUp();
     const { steps: _, ...result } = await this.#sources.result(this.#stopped.signal);
     const { executionId } = await this.#sources.newest();
     await this.#execution.goOn(executionId);
-    await this.#catchUp();
     this.#show(result.status);
     this.log.push({ type: 'end', executionId, result });
     this.stop();

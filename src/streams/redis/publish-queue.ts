@@ -39,6 +39,8 @@ const MOST_GAPS = 10_000;
 /** The time after which a connection without an answer is given up. Redis may be paused, for example by a snapshot of its machine. */
 const ANSWER_MS = 30_000;
 const RETRY_MS = 500;
+/** The pause behind a batch that was sent, in which more comes together. The first delta after a quiet time does not wait. */
+const GATHER_MS = 4;
 
 /**
  * The entries that wait to be sent, in order. One batch is on its way at a time. A batch whose answer does not come is not sent again, because
@@ -114,7 +116,8 @@ export class PublishQueue {
         if (signal.aborted) return;
         const isSent = await this.#sendBatch(this.#takeBatch());
         if (isSent) this.#recover();
-        else await pause(RETRY_MS, signal);
+        if (!isSent) await pause(RETRY_MS, signal);
+        else if (this.#waiting.length < MOST_IN_BATCH) await pause(GATHER_MS, signal);
       }
     } finally {
       // In the same turn as the last look at the queue: what is published later begins anew.

@@ -22,6 +22,8 @@ const BLOCK_MS = 15_000;
 const ANSWER_MS = BLOCK_MS + 30_000;
 const AGAIN_MS = 20;
 const RETRY_MS = 200;
+/** The pause behind an answer, in which entries come together: without it there is a request for nearly each of them. */
+const GATHER_MS = 4;
 
 class NewConnection extends Error {}
 
@@ -82,6 +84,7 @@ export class RunTails {
       try {
         await this.#learnId(connection);
         await this.#deliver(followed, await this.#wait(connection, followed));
+        await pause(GATHER_MS, this.#signal);
       } catch (error) {
         for (const tail of this.#tails.values()) tail.lose();
         if (!(error instanceof NewConnection)) await pause(RETRY_MS, this.#signal);

@@ -83,6 +83,7 @@ export class FakeRun {
       pages: {
         read: (place) => this.#page(place),
         shared: (place) => this.#page(place),
+        ended: () => undefined,
         end: async () => ({ offset: this.events.length, step: this.steps.length, status: this.status }),
       },
       news: {

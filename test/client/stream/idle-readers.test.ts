@@ -87,3 +87,38 @@ test('without announcements, readers of an idle run look at the server once a se
   expect(asked()).toEqual({ describe: 600, query: 0, history: 0 });
   await leave();
 });
+
+test('what a run recorded last is read from its history: to answer after the end, a worker would replay the run', async () => {
+  const { run, items, asked, leave } = await idle();
+  run.record('answer', [{ type: 'message', role: 'assistant', content: 'Hello' }], { usage: null });
+  run.end();
+  run.announce();
+  await vi.advanceTimersByTimeAsync(500);
+  expect(items.filter(({ type }) => type === 'end')).toHaveLength(10);
+  expect(asked()).toMatchObject({ query: 0 });
+  await leave();
+});
+
+test('readers that come after the end ask no worker', async () => {
+  const run = new FakeRun();
+  run.record('question', [{ type: 'message', role: 'user', content: 'Hi' }], { author: 'user' });
+  run.end();
+  const server = new FakeServer(run);
+  const feeds = new RunFeeds(server.client, { sink: new FakeSink(run) });
+  const items = Array.fromAsync(streamRun(feeds, 'run-1', {}));
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect((await items).at(-1)?.type).toBe('end');
+  expect(server.requests.query).toBe(0);
+  await feeds.close();
+});
+
+test('a run that was announced to end and goes on, because its worker was killed before the server knew, is read on', async () => {
+  const { run, items, asked, leave } = await idle();
+  run.record('answer', [{ type: 'message', role: 'assistant', content: 'Hello' }], { usage: null });
+  run.publish({ type: 'recorded', executionId: run.executionId, events: 2, steps: 1, status: 'completed' });
+  await vi.advanceTimersByTimeAsync(150);
+  expect(asked()).toMatchObject({ query: 0 });
+  await vi.advanceTimersByTimeAsync(350);
+  expect(items.filter((item) => item.type === 'event' && item.event.id === 'answer')).toHaveLength(10);
+  await leave();
+});

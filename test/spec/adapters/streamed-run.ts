@@ -48,7 +48,7 @@ function sourcesOf(played: PlayedRun, entries: readonly StreamEntry[]): FeedSour
   });
   const executionId = entries.flatMap((entry) => ('of' in entry ? [entry.of.executionId] : [entry.executionId]))[0] ?? runId;
   return {
-    pages: { read: page, shared: page, end: async () => ({ offset: 0, step: 0, status: 'running' }) },
+    pages: { read: page, shared: page, ended: () => undefined, end: async () => ({ offset: 0, step: 0, status: 'running' }) },
     news: { gatherMs: 0, pauseMs: () => 1, look: async () => ({ executionId, closed, isNew: true }) },
     executions: async () => ({ ids: [executionId], isComplete: true }),
     newest: async () => ({ executionId, closed }),
