@@ -40,7 +40,7 @@ const MOST_GAPS = 10_000;
 const ANSWER_MS = 30_000;
 const RETRY_MS = 500;
 /** The pause behind a batch that was sent, in which more comes together. The first delta after a quiet time does not wait. */
-const GATHER_MS = 4;
+const GATHER_MS = 10;
 
 /**
  * The entries that wait to be sent, in order. One batch is on its way at a time. A batch whose answer does not come is not sent again, because
