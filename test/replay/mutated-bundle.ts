@@ -17,34 +17,63 @@ export interface Mutation {
   needs?: string;
 }
 
-/**
- * Bundles the workflows with a change, or without one, from a copy of their sources. `modules` are further interceptors, relative
- * to the root of the project.
- */
-export async function bundleMutated(mutation: Mutation | undefined, modules: readonly string[] = []): Promise<WorkflowBundleWithSourceMap> {
-  const copy = mkdtempSync(join(tmpdir(), 'longhaul-mutated-'));
-  try {
-    for (const folder of ['src', 'workflows', 'test/server/testbed']) cpSync(join(ROOT, folder), join(copy, folder), { recursive: true });
-    cpSync(join(ROOT, 'package.json'), join(copy, 'package.json'));
-    symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
-    if (mutation !== undefined) mutate(copy, mutation);
-    const entry = join(copy, 'mutated.ts');
-    writeFileSync(entry, "export * from './workflows/runs.ts';\nexport * from './test/server/testbed/host-workflows.ts';\n");
-    return await bundleWorkflowCode({
-      workflowsPath: entry,
-      workflowInterceptorModules: ['workflows/interceptors/cancellation.ts', 'workflows/interceptors/query-guard.ts', ...modules].map(
-        (module) => join(copy, module),
-      ),
-      logger: new DefaultLogger('ERROR'),
-    });
-  } finally {
-    rmSync(copy, { recursive: true });
+/** A copy of the sources, in which one bundle after the other is made, and what webpack has learned of the files that are the same in all. */
+class SourceCopy {
+  readonly #folder = mkdtempSync(join(tmpdir(), 'longhaul-mutated-'));
+  readonly #entry = join(this.#folder, 'mutated.ts');
+
+  constructor() {
+    for (const folder of ['src', 'workflows', 'test/server/testbed'])
+      cpSync(join(ROOT, folder), join(this.#folder, folder), { recursive: true });
+    cpSync(join(ROOT, 'package.json'), join(this.#folder, 'package.json'));
+    symlinkSync(join(ROOT, 'node_modules'), join(this.#folder, 'node_modules'));
+    writeFileSync(this.#entry, "export * from './workflows/runs.ts';\nexport * from './test/server/testbed/host-workflows.ts';\n");
+  }
+
+  remove(): void {
+    rmSync(this.#folder, { recursive: true });
+  }
+
+  async bundle(mutation: Mutation | undefined, modules: readonly string[]): Promise<WorkflowBundleWithSourceMap> {
+    const restore = mutation === undefined ? () => undefined : this.#mutate(mutation);
+    try {
+      return await bundleWorkflowCode({
+        workflowsPath: this.#entry,
+        workflowInterceptorModules: ['workflows/interceptors/cancellation.ts', 'workflows/interceptors/query-guard.ts', ...modules].map(
+          (module) => join(this.#folder, module),
+        ),
+        webpackConfigHook: (config) => ({ ...config, cache: { type: 'filesystem', cacheDirectory: join(this.#folder, '.cache') } }),
+        logger: new DefaultLogger('ERROR'),
+      });
+    } finally {
+      restore();
+    }
+  }
+
+  /** Changes a file, and returns the function that takes the change back. */
+  #mutate({ file, find, replace, needs = '' }: Mutation): () => void {
+    const path = join(this.#folder, file);
+    const text = readFileSync(path, 'utf8');
+    const parts = text.split(find);
+    if (parts.length !== 2) throw new Error(`"${find}" stands ${parts.length - 1} times in ${file}: the mutation needs another place`);
+    writeFileSync(path, `${needs}\n${parts.join(replace)}`);
+    return () => writeFileSync(path, text);
   }
 }
 
-function mutate(copy: string, { file, find, replace, needs = '' }: Mutation): void {
-  const path = join(copy, file);
-  const parts = readFileSync(path, 'utf8').split(find);
-  if (parts.length !== 2) throw new Error(`"${find}" stands ${parts.length - 1} times in ${file}: the mutation needs another place`);
-  writeFileSync(path, `${needs}\n${parts.join(replace)}`);
+let copy: SourceCopy | undefined;
+
+/**
+ * Bundles the workflows with a change, or without one, from a copy of their sources; one bundle at a time. Its user removes the copy by `removeMutated`. `modules` are further interceptors,
+ * relative to the root of the project.
+ */
+export async function bundleMutated(mutation: Mutation | undefined, modules: readonly string[] = []): Promise<WorkflowBundleWithSourceMap> {
+  copy ??= new SourceCopy();
+  return copy.bundle(mutation, modules);
+}
+
+/** Removes the copy of the sources. */
+export function removeMutated(): void {
+  copy?.remove();
+  copy = undefined;
 }

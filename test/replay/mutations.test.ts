@@ -1,10 +1,13 @@
-import { describe, expect, test, vi } from 'vitest';
+import { afterAll, describe, expect, test, vi } from 'vitest';
 import { installSilentRuntime } from '../../src/cli/replay/silent-runtime.ts';
+import { matrixSample } from '../matrix-sample.ts';
+import { removeMutated } from './mutated-bundle.ts';
 import { type BrokenChange, replayMutated, verdictOn } from './replay-mutated.ts';
 
 // Building a bundle takes a while on a busy machine.
 vi.setConfig({ testTimeout: 60_000 });
 await installSilentRuntime();
+afterAll(removeMutated);
 
 const CHANGES: readonly BrokenChange[] = [
   {
@@ -205,7 +208,7 @@ const CHANGES: readonly BrokenChange[] = [
 ];
 
 describe('a change of the loop without a patch is detected where the run would be stuck', () => {
-  test.each(CHANGES)(
+  test.each(matrixSample(CHANGES))(
     'a loop that $what',
     async ({ history, caught, ...mutation }) => {
       const verdicts = await replayMutated(mutation, [history]);

@@ -1,5 +1,7 @@
-import { describe, expect, test, vi } from 'vitest';
+import { afterAll, describe, expect, test, vi } from 'vitest';
 import { installSilentRuntime } from '../../src/cli/replay/silent-runtime.ts';
+import { matrixSample } from '../matrix-sample.ts';
+import { removeMutated } from './mutated-bundle.ts';
 import { ATTEMPT_CHANGES } from './program-mutations/attempts.ts';
 import { EXECUTION_CHANGES } from './program-mutations/executions.ts';
 import { ORDER_CHANGES } from './program-mutations/order.ts';
@@ -8,9 +10,10 @@ import { replayMutated, verdictOn } from './replay-mutated.ts';
 // Building a bundle takes a while on a busy machine.
 vi.setConfig({ testTimeout: 60_000 });
 await installSilentRuntime();
+afterAll(removeMutated);
 
 describe('a change of the interpreter without a patch is detected where the run would be stuck', () => {
-  test.each([...ORDER_CHANGES, ...ATTEMPT_CHANGES, ...EXECUTION_CHANGES])(
+  test.each(matrixSample([...ORDER_CHANGES, ...ATTEMPT_CHANGES, ...EXECUTION_CHANGES]))(
     'an interpreter that $what',
     async ({ what: _, history, caught, ...mutation }) => {
       const verdicts = await replayMutated(mutation, [history]);

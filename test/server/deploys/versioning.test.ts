@@ -5,7 +5,7 @@ import { errorMessage } from '../../../src/core/domain/errors/error.ts';
 import { defineAgent, defineTool } from '../../../src/index.ts';
 import { callTool, say, scriptedModel, type ScriptEntry } from '../../../src/testing/index.ts';
 import type { CreateWorkerOptions, VersioningBehavior } from '../../../worker/index.ts';
-import { bundleMutated } from '../../replay/mutated-bundle.ts';
+import { bundleMutated, removeMutated } from '../../replay/mutated-bundle.ts';
 import { historyOf, Testbed, until } from '../testbed/testbed.ts';
 
 type Bundle = NonNullable<CreateWorkerOptions['worker']>['workflowBundle'];
@@ -23,6 +23,7 @@ beforeAll(async () => {
   const needs = "import { sleep } from '@temporalio/workflow';";
   patchedBundle = await bundleMutated({ ...place, replace: waiting("call.step === 2 && patched('wait-before-step-2')"), needs });
   strandingBundle = await bundleMutated({ ...place, replace: waiting('call.step === 2'), needs });
+  removeMutated();
 });
 
 /** A deployment on a testbed, with a tool that holds a run in its first step until the test releases it. */

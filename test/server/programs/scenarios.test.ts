@@ -1,5 +1,6 @@
 import { describe, expect, inject, test } from 'vitest';
 import { durableTest } from '../../../src/testing/index.ts';
+import { matrixSample } from '../../matrix-sample.ts';
 import { PROGRAM_SCENARIOS } from '../../testing/program-scenarios/index.ts';
 import { courseOf } from '../../testing/program-scenarios/scenario.ts';
 
@@ -7,7 +8,7 @@ const server = { address: inject('temporalAddress'), namespace: inject('temporal
 const worker = { workflowBundle: { codePath: inject('workflowBundlePath') } };
 
 describe.concurrent('a program on a server takes the same course as in memory', () => {
-  test.each(PROGRAM_SCENARIOS)('$name', { timeout: 120_000 }, async ({ program, options, course }) => {
+  test.each(matrixSample(PROGRAM_SCENARIOS))('$name', { timeout: 120_000 }, async ({ program, options, course }) => {
     const tested = await durableTest(program, { ...options(), ...server, worker, timeout: '90s' });
     expect(courseOf(tested, course)).toEqual(course);
   });

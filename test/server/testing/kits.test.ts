@@ -1,17 +1,20 @@
 import { afterAll, describe, expect, inject, test } from 'vitest';
 import { assertSameRun, durableTest, testAgent, type TestedRun } from '../../../src/testing/index.ts';
+import { matrixSample } from '../../matrix-sample.ts';
 import { SCENARIOS } from '../../testing/scenarios/index.ts';
+
+const scenarios = matrixSample(SCENARIOS);
 
 const worker = { workflowBundle: { codePath: inject('workflowBundlePath') } };
 const cpu = process.cpuUsage();
 
 afterAll(() => {
   const { user, system } = process.cpuUsage(cpu);
-  process.stderr.write(`[kits] ${SCENARIOS.length} scenarios took ${((user + system) / 1e6).toFixed(0)} s of CPU\n`);
+  process.stderr.write(`[kits] ${scenarios.length} scenarios took ${((user + system) / 1e6).toFixed(0)} s of CPU\n`);
 });
 
 describe.concurrent('a run in memory and a run on a server give the same results', () => {
-  test.each(SCENARIOS)('$name', { timeout: 120_000 }, async ({ agent, options }) => {
+  test.each(scenarios)('$name', { timeout: 120_000 }, async ({ agent, options }) => {
     const inMemory = await testAgent(agent, options());
     const onServer = await durableTest(agent, {
       ...options(),
