@@ -1,4 +1,4 @@
-import { type Client, WorkflowUpdateFailedError } from '@temporalio/client';
+import { type Client, ServiceError, WorkflowUpdateFailedError } from '@temporalio/client';
 import { ApplicationFailure, defaultDataConverter } from '@temporalio/common';
 import { temporal } from '@temporalio/proto';
 import { expect, test } from 'vitest';
@@ -45,6 +45,26 @@ test.each(['UnprocessedUpdate', 'AcceptedUpdateCompletedWorkflow', 'busy', 'queu
     expect(sent()).toBe(2);
   },
 );
+
+/** The refusal of a server on which the last attempts of a workflow task have failed. */
+function refusedInFailedState(): never {
+  const details = 'Unable to perform workflow execution update due to Workflow Task in failed state.';
+  const cause = Object.assign(new Error(`9 FAILED_PRECONDITION: ${details}`), { code: 9, details, metadata: {} });
+  throw new ServiceError('Workflow Update failed', { cause });
+}
+
+test('an Update is sent again whose run has lost workflow tasks, for example with a worker that was killed', async () => {
+  const { client, sent } = clientWith(refusedInFailedState, () => ({ paused: true }));
+  expect(await updateRun(client, 'run-1', { name: UPDATES.pause })).toEqual({ paused: true });
+  expect(sent()).toBe(2);
+});
+
+test('an Update of a run whose workflow tasks fail all the time ends with the reason, and says where to look', async () => {
+  const { client } = clientWith(...Array.from({ length: 20 }, () => refusedInFailedState));
+  const pausing = updateRun(client, 'run-1', { name: UPDATES.pause }, { timeout: 200 });
+  const message = expect.stringMatching(/Workflow Task in failed state\.; its worker may log the reason/) as string;
+  await expect(pausing).rejects.toMatchObject({ code: 'wait_timeout', message });
+});
 
 test('an Update that no worker processes ends with the reason once its time is over', async () => {
   const { client } = clientWith(...Array.from({ length: 20 }, () => refusedBecause('UnprocessedUpdate')));

@@ -51,12 +51,13 @@ function runOnePass<Recorded extends RecordOfRun, Plain>(
   resources: SharedResources,
   hit: { pass: Pass; subject: Subject<Recorded, Plain> },
 ): Promise<Outcome[]> {
-  const { parallel, retry, points: texts, all, random } = options;
+  const { parallel, retry, points: texts, all, every, random } = options;
   if (random !== undefined) return runRandomly(resources, hit, { ...random, parallel, report });
-  const chosen = (points: readonly string[]): readonly string[] => {
+  const eligible = (points: readonly string[]): readonly string[] => {
     if (texts.length > 0) return points.filter((point) => texts.some((text) => point.includes(text)));
     return all ? points : hit.subject.sample(points, hit.pass);
   };
+  const chosen = (points: readonly string[]): readonly string[] => eligible(points).filter((_, index) => index % every === 0);
   return runPass(resources, hit, { parallel, retry, chosen, report });
 }
 

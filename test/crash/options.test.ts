@@ -8,6 +8,7 @@ test('without arguments the whole matrix is run', () => {
     passes: ['worker', 'server'],
     all: false,
     points: [],
+    every: 1,
     parallel: 4,
     json: false,
     list: false,
@@ -17,8 +18,8 @@ test('without arguments the whole matrix is run', () => {
 });
 
 test('a run, a pass, points, and a time with a seed can be chosen', () => {
-  const given = parseOptions(['--pass', 'server', '--points', 'charge,told', '--parallel', '2', '--json', '--queries']);
-  expect(given).toMatchObject({ passes: ['server'], points: ['charge', 'told'], parallel: 2, json: true, queries: true });
+  const given = parseOptions(['--pass', 'server', '--points', 'charge,told', '--every', '3', '--parallel', '2', '--json', '--queries']);
+  expect(given).toMatchObject({ passes: ['server'], points: ['charge', 'told'], every: 3, parallel: 2, json: true, queries: true });
   expect(parseOptions(['--only', 'program', '--all'])).toMatchObject({ only: ['program'], all: true });
   expect(parseOptions(['--scenario', 'tree'])).toMatchObject({ only: ['tree'] });
   expect(parseOptions(['--random', '--seed', '7', '--for', '2m']).random).toEqual({ seed: 7, ms: 120_000 });
@@ -33,7 +34,9 @@ test.each([
   ['--parallel', '0'],
   ['--seed', '7'],
   ['--random', '--for', 'ever'],
+  ['--every', '0'],
   ['--random', '--points', 'charge'],
+  ['--random', '--every', '2'],
   ['--random', '--all'],
   ['--random', '--retry'],
   ['--unheard-of'],

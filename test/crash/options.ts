@@ -12,6 +12,8 @@ export interface CrashOptions {
   /** Only points whose name contains one of these texts; empty: all. */
   points: string[];
   /** The number of testbeds in use at the same time. */
+  /** 2: every second one of the points, and so on. */
+  every: number;
   parallel: number;
   /** If true, a line with the outcome comes before the closing line, for a machine to read. */
   json: boolean;
@@ -28,7 +30,7 @@ export interface CrashOptions {
 const CHOICE = `[--only|--scenario ${SUBJECTS.join('|')}] [--pass ${PASSES.join('|')}]`;
 
 /** The usage of the command. */
-export const USAGE = `Usage: npm run crash -- ${CHOICE} [--all] [--points text,text] [--parallel 4] [--queries] [--retry] [--list] [--json]
+export const USAGE = `Usage: npm run crash -- ${CHOICE} [--all] [--points text,text] [--every 1] [--parallel 4] [--queries] [--retry] [--list] [--json]
        npm run crash -- --random [--seed 1] [--for 60s] ${CHOICE} [--parallel 4] [--queries] [--json]`;
 
 /** Reads the command line. Throws an error whose message describes the mistake. */
@@ -42,6 +44,7 @@ export function parseOptions(args: readonly string[]): CrashOptions {
       pass: { type: 'string', default: PASSES.join(',') },
       all: { type: 'boolean', default: false },
       points: { type: 'string', default: '' },
+      every: { type: 'string' },
       parallel: { type: 'string', default: '4' },
       random: { type: 'boolean', default: false },
       seed: { type: 'string' },
@@ -53,14 +56,15 @@ export function parseOptions(args: readonly string[]): CrashOptions {
     },
   });
   if (!values.random && (values.seed !== undefined || values.for !== undefined)) throw new Error('--seed and --for go with --random');
-  if (values.random && (values.list || values.all || values.retry || values.points !== '')) {
-    throw new Error('--random goes without --points, --all, --retry and --list');
+  if (values.random && (values.list || values.all || values.retry || values.every !== undefined || values.points !== '')) {
+    throw new Error('--random goes without --points, --every, --all, --retry and --list');
   }
   return {
     only: subjects(values),
     passes: values.pass.split(',').map((text) => chosen('pass', text, PASSES)),
     all: values.all,
     points: values.points.split(',').filter((text) => text !== ''),
+    every: count('every', values.every ?? '1'),
     parallel: count('parallel', values.parallel),
     json: values.json,
     list: values.list,

@@ -151,7 +151,12 @@ function isPassing(error: unknown): boolean {
   const code = grpcCode(error);
   if (code === GRPC.resourceExhausted || code === GRPC.unavailable || code === GRPC.deadlineExceeded) return true;
   // The task that should have answered failed; whether it applied the Update is not known.
-  return code === GRPC.failedPrecondition && errorText(error).includes('unexpected workflow task failure');
+  return isOfFailedTasks(error) || (code === GRPC.failedPrecondition && errorText(error).includes('unexpected workflow task failure'));
+}
+
+/** True if the server did not pass the Update on, because the last attempts of a workflow task have failed: its worker was killed, or cannot go on. */
+function isOfFailedTasks(error: unknown): boolean {
+  return grpcCode(error) === GRPC.failedPrecondition && errorText(error).includes('Workflow Task in failed state');
 }
 
 function errorText(error: unknown): string {
@@ -190,6 +195,7 @@ function gaveUp(runId: string, { name, id }: RunUpdate, cause: unknown): Longhau
 /** Returns the likely cause of an Update that was not answered. */
 function hintOn(cause: unknown): string {
   if (isCongestion(cause)) return '; it gets too many requests at once';
+  if (isOfFailedTasks(cause)) return '; its worker may log the reason';
   const isSilent = cause instanceof WorkflowUpdateRPCTimeoutOrCancelledError || grpcCode(cause) === GRPC.deadlineExceeded;
   return isSilent ? '; is a worker running?' : '';
 }
