@@ -92,6 +92,7 @@ const MATRICES = {
     'test/server/programs/pause.test.ts',
     'test/server/programs/scenarios.test.ts',
     'test/server/programs/spilled-outputs.test.ts',
+    'test/server/queries/queries-storm.test.ts',
     'test/server/queries/queries.test.ts',
     'test/server/testing/kits.test.ts',
     'test/server/tools/agents/switches.test.ts',
@@ -119,6 +120,7 @@ const MATRICES = {
 /** The files that take a minute and more. Without a record of earlier times, vitest would start small files last, as most of these are. */
 const LONGEST = [
   'test/server/testing/kits.test.ts',
+  'test/server/queries/queries-storm.test.ts',
   'test/replay/mutations.test.ts',
   'test/replay/program-mutations.test.ts',
   'test/server/client/removal/forget.test.ts',

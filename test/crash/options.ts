@@ -11,9 +11,9 @@ export interface CrashOptions {
   all: boolean;
   /** Only points whose name contains one of these texts; empty: all. */
   points: string[];
-  /** The number of testbeds in use at the same time. */
   /** 2: every second one of the points, and so on. */
   every: number;
+  /** The number of testbeds in use at the same time. */
   parallel: number;
   /** If true, a line with the outcome comes before the closing line, for a machine to read. */
   json: boolean;

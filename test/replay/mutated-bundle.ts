@@ -64,8 +64,8 @@ class SourceCopy {
 let copy: SourceCopy | undefined;
 
 /**
- * Bundles the workflows with a change, or without one, from a copy of their sources; one bundle at a time. Its user removes the copy by `removeMutated`. `modules` are further interceptors,
- * relative to the root of the project.
+ * Bundles the workflows with a change, or without one, from a copy of their sources; one bundle at a time. Its user removes the copy by
+ * `removeMutated`. `modules` are further interceptors, relative to the root of the project.
  */
 export async function bundleMutated(mutation: Mutation | undefined, modules: readonly string[] = []): Promise<WorkflowBundleWithSourceMap> {
   copy ??= new SourceCopy();

@@ -24,8 +24,8 @@ function wrong(expectation: JsonValue): JsonValue[] {
 // That they pass is what `npm run spec -- test/spec/cases` shows.
 it('the cases of this folder would fail with other expectations', { timeout: CASES_TIMEOUT_MS }, async () => {
   const files = readCaseFiles(OWN_CASES).filter((file) => file.type === 'cases');
-  expect(files.length).toBeGreaterThan(10);
   for (const file of files) {
+    expect(file.cases.length).toBeGreaterThan(10);
     const sample = matrixSample(file.cases);
     const cases = sample.flatMap((one) => wrong(one.expect).map((expectation) => ({ ...one, expect: expectation })));
     const replayed = await replayFile({ ...file, cases }, findSuite);

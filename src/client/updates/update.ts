@@ -150,8 +150,9 @@ function isPassing(error: unknown): boolean {
     return error.cause instanceof ApplicationFailure && PASSING_REFUSALS.has(error.cause.type);
   const code = grpcCode(error);
   if (code === GRPC.resourceExhausted || code === GRPC.unavailable || code === GRPC.deadlineExceeded) return true;
+  if (isOfFailedTasks(error)) return true;
   // The task that should have answered failed; whether it applied the Update is not known.
-  return isOfFailedTasks(error) || (code === GRPC.failedPrecondition && errorText(error).includes('unexpected workflow task failure'));
+  return code === GRPC.failedPrecondition && errorText(error).includes('unexpected workflow task failure');
 }
 
 /** True if the server did not pass the Update on, because the last attempts of a workflow task have failed: its worker was killed, or cannot go on. */

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { LonghaulClient } from '../../../src/client/index.ts';
+import { RunFeed } from '../../../src/client/stream/run-feed.ts';
 import { RunFeeds } from '../../../src/client/stream/run-feeds.ts';
 import { streamRun } from '../../../src/client/stream/stream-run.ts';
 import type { StreamedAttempt } from '../../../src/core/domain/stream/stream-entry.ts';
@@ -141,9 +142,12 @@ describe('the feed of a run', () => {
     expect(feeds.follow('run-1').feed).not.toBe(feed);
     const later = all(streamRun(feeds, 'run-1', {}));
     await pass(100);
-    // The server of this test has no history.
+    // It reads from history, which the server of this test does not have.
     expect(typesOf(await later)).toEqual(['status', 'end']);
     expect(server.requests.history - before).toBeGreaterThan(1);
+    const whole = all(streamRun({ follow: () => ({ feed: new RunFeed(run.sources()), release: () => undefined }) }, 'run-1', {}));
+    await pass(100);
+    expect(typesOf(await whole)).toEqual(['event', 'step', 'status', 'end']);
   });
 
   it('is another one if it could not begin', async () => {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { errorMessage } from '../../../src/core/domain/errors/error.ts';
 import { defineAgent, defineTool } from '../../../src/index.ts';
@@ -23,8 +23,8 @@ beforeAll(async () => {
   const needs = "import { sleep } from '@temporalio/workflow';";
   patchedBundle = await bundleMutated({ ...place, replace: waiting("call.step === 2 && patched('wait-before-step-2')"), needs });
   strandingBundle = await bundleMutated({ ...place, replace: waiting('call.step === 2'), needs });
-  removeMutated();
 });
+afterAll(removeMutated);
 
 /** A deployment on a testbed, with a tool that holds a run in its first step until the test releases it. */
 class Deployment {
