@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { connect, type LonghaulClient } from '../../../src/client/index.ts';
 import { startDevServer } from '../../../src/dev-server/index.ts';
 import { describeMachine, type Machine } from '../../figures/machine.ts';
+import { BOUNDED_YOUNG_GENERATION } from '../../sides/measured-memory.ts';
 import { startRedis } from '../../sides/redis-process.ts';
 import { WorkerProcess } from '../../sides/worker-process.ts';
 import { bundleToFile } from '../../sides/workflow-bundle.ts';
@@ -57,7 +58,7 @@ export async function withService<Result>(
     const worker = await WorkerProcess.start<{ type: 'stop' }, { type: 'ready' }>(WORKER, setting, []);
     all.defer(() => worker.stop({ type: 'stop' }));
   }
-  const service = await WorkerProcess.start<ServiceRequest, ServiceReply>(SERVICE, setting, []);
+  const service = await WorkerProcess.start<ServiceRequest, ServiceReply>(SERVICE, setting, [BOUNDED_YOUNG_GENERATION]);
   all.defer(() => service.stop({ type: 'stop' }));
   const { url } = await service.ask({ type: 'where' }, 'where');
   const given: ReadersSetting = { url };
