@@ -66,6 +66,22 @@ test('an id that is taken by another user is refused like any that is taken, and
   expect((await ada.start(talker, { input: 'Q', runId, ifExists: 'return' })).runId).toBe(runId);
 });
 
+test('a call of another user is not decided through a run of its own whose id is the beginning of the id that waits', async () => {
+  await using testbed = await Testbed.open();
+  const scripted = scriptedModel([callTool('refund', { amount: 1 }), callTool('refund', { amount: 2 }), say('Done')]);
+  await testbed.work({ agents: [clerk], providers: { scripted } });
+  const scoped = new LonghaulClient(testbed.client.temporal, { taskQueue: testbed.taskQueue });
+  const [ada, eve] = [clientOf(scoped, 1), clientOf(scoped, 2)];
+  const runId = `orders-${randomUUID()}`;
+  const waiting = await ada.start(clerk, { input: 'Q', runId: `${runId}/42` });
+  await until(async () => (await waiting.approvals()).pending.length === 1, 'the run waits');
+  const [pending] = (await waiting.approvals()).pending;
+  if (pending === undefined) throw new Error('nothing waits');
+  const own = await eve.start(clerk, { input: 'Q', runId });
+  await expect(own.approve({ ...pending, runId: waiting.runId })).rejects.toMatchObject({ code: 'run_not_found' });
+  expect((await waiting.approvals()).pending).toEqual([pending]);
+});
+
 test('the session of another user is refused in the same way once it is closed, also for a message with an id that its user has sent', async () => {
   await using testbed = await open();
   const [ada, eve] = [clientOf(testbed.scoped, 1), clientOf(testbed.scoped, 2)];

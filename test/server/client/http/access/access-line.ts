@@ -6,6 +6,8 @@ export interface Victim {
   runId: string;
   callId: string;
   digest: string;
+  /** Runs that were started with idempotency keys, by the path of the route that is attacked with the key. */
+  keyedRuns: Readonly<Record<string, string>>;
   /** A session whose turn waits for a decision. */
   sessionId: string;
   /** A chat of the AI SDK whose turn waits for a decision, and the id of its session. */
@@ -29,6 +31,8 @@ export interface AccessLine {
   body?: (victim: Victim) => object;
   query?: (victim: Victim) => string;
   headers?: Readonly<Record<string, string>>;
+  /** The request has the idempotency key with which the principal started a run. */
+  withKey?: true;
   /** The response to a caller of another tenant or user. Default: 404, as for a thing that does not exist. */
   foreign?: Expected;
   /** The same request about a thing that does not exist would make it. */
@@ -47,6 +51,9 @@ export const FORBIDDEN: Expected = { status: 403, code: 'forbidden' };
 
 /** The code and status of a start with an id that is taken, also by another principal. */
 export const TAKEN: Expected = { status: 409, code: 'run_exists' };
+
+/** The code and status of a request of the principal itself that uses the key of another one. */
+export const REUSED: Expected = { status: 422, code: 'key_reused' };
 
 /** A list that shows nothing of the principal. */
 export const NOTHING: Expected = { status: 200 };

@@ -1,4 +1,4 @@
-import { type AccessLine, type Expected, FORBIDDEN, NOTHING, TAKEN, type Victim } from './access-line.ts';
+import { type AccessLine, type Expected, FORBIDDEN, NOTHING, REUSED, TAKEN, type Victim } from './access-line.ts';
 
 /** A list shows nothing of others, and is not asked for those of another principal. */
 const LIST: readonly AccessLine[] = [
@@ -57,6 +57,14 @@ export const SERVICE_LINES: Readonly<Record<string, readonly AccessLine[]>> = {
   'POST /v1/runs': [
     ...startsOf(starting),
     {
+      as: 'with its key',
+      withKey: true,
+      body: () => ({ agent: 'assistant', input: 'Q' }),
+      foreign: { status: 201, has: '"repeated":false' },
+      agents: FORBIDDEN,
+      rightful: REUSED,
+    },
+    {
       as: 'that goes on with it',
       body: ({ runId }) => ({ ...starting, previousRunId: runId }),
       agents: FORBIDDEN,
@@ -65,6 +73,14 @@ export const SERVICE_LINES: Readonly<Record<string, readonly AccessLine[]>> = {
   ],
   'POST /v1/programs': [
     ...startsOf({ program: 'note' }),
+    {
+      as: 'with its key',
+      withKey: true,
+      body: () => ({ program: 'note' }),
+      foreign: { status: 201, has: '"repeated":false' },
+      agents: FORBIDDEN,
+      rightful: REUSED,
+    },
     {
       as: 'that goes on with it',
       body: ({ runId }) => ({ program: 'note', resume: { run: runId } }),

@@ -118,12 +118,12 @@ function nothingOf(victim: Victim): Victim {
 test('after all of that the records of the principal are as before, and it has no other runs', async () => {
   const { victim, testbed } = world;
   expect(await recordsOf(world)).toEqual(records);
-  const { tenant, user, runId, sessionId, chatRunId } = victim;
+  const { tenant, user, runId, sessionId, chatRunId, keyedRuns } = victim;
   const own = testbed.client.as({ tenant, user });
   const last = await own.start('assistant', { input: 'last', taskQueue: testbed.taskQueue });
   const listed = async (): Promise<string[]> => (await own.listPage({}, { pageSize: 1_000 })).items.map((entry) => entry.runId);
   await until(async () => (await listed()).includes(last.runId), 'the last run is listed');
-  expect((await listed()).toSorted()).toEqual([runId, sessionId, chatRunId, last.runId].toSorted());
+  expect((await listed()).toSorted()).toEqual([runId, sessionId, chatRunId, ...Object.values(keyedRuns), last.runId].toSorted());
   expect(cells).toBeGreaterThan(1_100);
 });
 

@@ -9,6 +9,7 @@ import { assistant } from '../../../testbed/agents.ts';
 import { Testbed, until } from '../../../testbed/testbed.ts';
 import type { Victim } from './access-line.ts';
 import { type Credentials, credentialsAround } from './credentials.ts';
+import { keyOf } from './send-line.ts';
 
 /** The text that no other caller may read. */
 export const SECRET = 'the plans of Ada';
@@ -28,7 +29,8 @@ export async function openWorld(): Promise<AccessWorld> {
   const testbed = await Testbed.open();
   const [tenant, user] = [`acme-${randomUUID()}`, 'ada'];
   const entries = [1, 2, 3].map((amount) => callTool('refund', { amount }));
-  const model = scriptedModel([...entries, ...Array.from({ length: 100 }, () => say('ok'))]);
+  const secrets = Array.from({ length: 4 }, () => say(SECRET));
+  const model = scriptedModel([...secrets, ...entries, ...Array.from({ length: 200 }, () => say('ok'))]);
   await testbed.work({ agents: [assistant, clerk], programs: [note], providers: { scripted: model } });
   const credentials = await credentialsAround({ tenant, user });
   const client = new LonghaulClient(testbed.client.temporal, { taskQueue: testbed.taskQueue });
@@ -40,6 +42,8 @@ export async function openWorld(): Promise<AccessWorld> {
     const [pending] = (await own.handle(runId).approvals()).pending;
     return { callId: pending?.callId ?? '', digest: pending?.digest ?? '' };
   };
+  const keyedRuns = await startKeyed(handler, tenant, await credentials.withScopes(['runs:write']));
+  for (const id of Object.values(keyedRuns)) expect((await own.handle(id).result()).output).toBe(SECRET);
   const { runId } = await own.start(clerk, { input: SECRET });
   const call = await waits(runId);
   const sessionId = `session-${randomUUID()}`;
@@ -48,8 +52,25 @@ export async function openWorld(): Promise<AccessWorld> {
   const chatId = `page-${randomUUID()}`;
   const chatRunId = await openChat(handler, chatId, await credentials.withScopes(['runs:write']));
   await waits(chatRunId);
-  const victim = { tenant, user, runId, ...call, sessionId, chatId, chatRunId };
+  const victim = { tenant, user, runId, keyedRuns, ...call, sessionId, chatId, chatRunId };
   return { testbed, handler, victim, credentials, [Symbol.asyncDispose]: () => testbed[Symbol.asyncDispose]() };
+}
+
+/** Starts a run that ends with the secret for each route that takes a key, and returns their ids by the path of the route. */
+async function startKeyed(handler: Handler, tenant: string, credentials: string): Promise<Record<string, string>> {
+  const ids: Record<string, string> = {};
+  for (const path of ['/v1/runs', '/v1/programs', '/v1/responses', '/v1/chat/completions']) {
+    const headers = {
+      authorization: `Bearer ${credentials}`,
+      'content-type': 'application/json',
+      'idempotency-key': keyOf(path, { tenant }),
+    };
+    const body = JSON.stringify({ agent: 'assistant', input: `Tell me ${SECRET}` });
+    const response = await handler(new Request('http://localhost/v1/runs', { method: 'POST', body, headers }));
+    expect(response.status).toBe(201);
+    ids[path] = ((await response.json()) as { runId: string }).runId;
+  }
+  return ids;
 }
 
 /** Sends the first message of a chat, and returns the run of its session. */

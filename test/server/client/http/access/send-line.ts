@@ -20,7 +20,7 @@ export interface LineResponse {
 
 /** Sends the request of a line. Of a stream, the first chunk is read. */
 export async function sendLine(handler: Handler, { method, path, line, victim, credentials }: LineRequest): Promise<LineResponse> {
-  const { body, query, headers = {} } = line;
+  const { body, query, headers = {}, withKey = false } = line;
   const url = `http://localhost${pathOf(path, victim)}${query?.(victim) ?? ''}`;
   const response = await handler(
     new Request(url, {
@@ -28,6 +28,7 @@ export async function sendLine(handler: Handler, { method, path, line, victim, c
       headers: {
         'content-type': 'application/json',
         ...headers,
+        ...(withKey ? { 'idempotency-key': keyOf(path, victim) } : {}),
         ...(credentials === undefined ? {} : { authorization: `Bearer ${credentials}` }),
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body(victim)) }),
@@ -35,6 +36,11 @@ export async function sendLine(handler: Handler, { method, path, line, victim, c
   );
   const text = await textOf(response);
   return { status: response.status, code: codeIn(text), text };
+}
+
+/** Returns the idempotency key of the principal that a route is attacked with. A key of its own for each: callers use it once. */
+export function keyOf(path: string, { tenant }: Pick<Victim, 'tenant'>): string {
+  return `${tenant} ${path}`;
 }
 
 /** Returns the response without what names the occurrence. */
