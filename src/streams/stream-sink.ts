@@ -41,7 +41,8 @@ export interface PublishingActivity {
 export interface StreamChannel {
   /**
    * True if the entry `recorded` reaches the readers of all processes: they then ask a run only after such an entry. Otherwise they look
-   * for news at the server, up to once a second. It may change while the channel is open: ask each time. When it becomes false, readers get `lost`.
+   * for news at the server, up to once a second. It may change while the channel is open: ask each time. When it becomes false, readers get
+   * `lost`, unless entries only come late.
    */
   readonly announces: boolean;
   /**

@@ -124,6 +124,22 @@ describe.skipIf(redisProgram === undefined)(`redisStreams() while Redis is away$
     await worker.health();
   });
 
+  it('announces nothing while Redis leaves a command unanswered, and nothing is lost', async () => {
+    const { worker, client } = open();
+    const reading = collect(client, 'r');
+    publish(worker, 0, 1);
+    await reading.until(0);
+    expect(client.announces).toBe(true);
+    server.pause();
+    await vi.waitUntil(() => !client.announces, { timeout: 10_000 });
+    const late = collect(client, 'r');
+    publish(worker, 1, 5);
+    server.resume();
+    await Promise.all([reading.until(4), late.until(4)]);
+    expect(client.announces).toBe(true);
+    expect([reading.shown, late.shown]).toEqual([range(0, 5), range(0, 5)]);
+  });
+
   it('keeps order while Redis is busy with a command', async () => {
     const { worker, client } = open();
     const reading = collect(client, 'r');

@@ -54,9 +54,9 @@ export class RedisChannel implements StreamChannel {
     );
   }
 
-  /** False while Redis is away: readers then look at the server themselves. */
+  /** False while Redis is away or does not answer: readers then look at the server themselves. */
   get announces(): boolean {
-    return this.#commands.isReady && (this.#blocking?.isReady ?? true);
+    return this.#commands.answers && (this.#blocking?.answers ?? true);
   }
 
   publish(runId: string, entry: StreamEntry): void {

@@ -19,6 +19,8 @@ const CONNECT_MS = 5_000;
 /** The time in which a server that accepts a connection has to answer its first commands. */
 const GREETING_MS = 15_000;
 const SLOWEST_RETRY_MS = 1_000;
+/** The time after which a command counts as unanswered. */
+const SLOW_MS = 1_000;
 
 /** A connection to Redis, which is made again whenever it is lost. */
 export class RedisConnection {
@@ -27,6 +29,8 @@ export class RedisConnection {
   #client: RedisClientType | undefined;
   #epoch = 0;
   #isClosed = false;
+  /** The times until which the commands under way are expected to be answered. */
+  readonly #due = new Set<{ at: number }>();
   #problem: Error = new Error('It has not been connected yet');
 
   constructor(target: RedisTarget) {
@@ -36,6 +40,12 @@ export class RedisConnection {
 
   get isReady(): boolean {
     return this.#client?.isReady === true;
+  }
+
+  /** False if it is not ready, or Redis leaves a command unanswered: it was stopped, or packets do not arrive any more. */
+  get answers(): boolean {
+    const now = performance.now();
+    return this.isReady && [...this.#due].every(({ at }) => now <= at);
   }
 
   /** Increases each time that the connection is made: what was true of the server before may not be true any more. */
@@ -53,10 +63,13 @@ export class RedisConnection {
     while (!this.isReady && !signal.aborted) await this.#changed.next(signal);
   }
 
-  /** Sends one command. Rejects if the connection is lost before the answer. Texts of the answer are bytes. */
-  async send(args: readonly Argument[]): Promise<unknown> {
+  /**
+   * Sends one command. Rejects if the connection is lost before the answer. Texts of the answer are bytes. `holdMs`: the time for which Redis
+   * holds the answer back.
+   */
+  async send(args: readonly Argument[], { holdMs = 0 } = {}): Promise<unknown> {
     if (this.#client?.isReady !== true) throw this.#problem;
-    return this.#client.sendCommand([...args]);
+    return this.#expected(holdMs, this.#client.sendCommand([...args]));
   }
 
   /** Sends commands that take effect together or not at all. Rejects with a MultiErrorReply if some of them are refused. */
@@ -64,7 +77,7 @@ export class RedisConnection {
     if (this.#client?.isReady !== true) throw this.#problem;
     const multi = this.#client.multi();
     for (const command of commands) multi.sendCommand(command);
-    await multi.exec();
+    await this.#expected(0, multi.exec());
   }
 
   /** Gives up a connection over which no answer comes, and makes another. */
@@ -79,6 +92,16 @@ export class RedisConnection {
     this.#isClosed = true;
     this.#discard();
     this.#changed.ring();
+  }
+
+  async #expected<Answer>(holdMs: number, answer: Promise<Answer>): Promise<Answer> {
+    const due = { at: performance.now() + holdMs + SLOW_MS };
+    this.#due.add(due);
+    try {
+      return await answer;
+    } finally {
+      this.#due.delete(due);
+    }
   }
 
   async #open(): Promise<void> {

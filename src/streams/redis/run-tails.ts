@@ -17,8 +17,8 @@ export interface TailContext {
 }
 
 const COUNT = 500;
-/** The time for which Redis holds an empty answer back. */
-const BLOCK_MS = 15_000;
+/** The time for which Redis holds an empty answer back. A short one tells soon that Redis does not answer. */
+const BLOCK_MS = 2_000;
 const ANSWER_MS = BLOCK_MS + 30_000;
 const AGAIN_MS = 20;
 const RETRY_MS = 200;
@@ -96,7 +96,7 @@ export class RunTails {
   async #wait(connection: RedisConnection, followed: ReadonlyMap<string, string>): Promise<Map<string, unknown>> {
     const command = ['XREAD', 'COUNT', String(COUNT), 'BLOCK', String(BLOCK_MS), 'STREAMS', ...followed.keys(), ...followed.values()];
     const late = new Error(`Redis has not answered for ${ANSWER_MS} ms`);
-    const answer = within(ANSWER_MS, connection.send(command), () => late);
+    const answer = within(ANSWER_MS, connection.send(command, { holdMs: BLOCK_MS }), () => late);
     return streamsOf(
       await answer.catch((error: unknown) => {
         if (error === late) connection.restart(late.message);
