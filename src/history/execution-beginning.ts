@@ -26,6 +26,8 @@ export interface ExecutionBeginning {
   carry?: ContinueAsNewState;
   /** Whom the run acts for. */
   principal?: Principal;
+  /** The run that started this one. Absent: none did. */
+  parentRunId?: string;
 }
 
 /** Returns the beginning of an execution, by default the newest one; undefined if the server does not have it. */
@@ -35,9 +37,10 @@ export async function executionBeginning(client: Client, runId: string, executio
   const reader = new ExecutionReader(executionId ?? '', client.options.loadedDataConverter);
   await reader.read(event);
   const { carry, input, program, continuedFrom: before } = reader.execution;
-  const { principal } = carry ?? program ?? input ?? {};
+  const { principal, parent } = carry ?? program ?? input ?? {};
   return {
     ...(principal === undefined ? {} : { principal }),
+    ...(parent === undefined ? {} : { parentRunId: parent.runId }),
     ...(before === undefined ? {} : { before }),
     ...(carry === undefined ? {} : { carry }),
   };

@@ -62,7 +62,7 @@ test('an Update is sent again whose run has lost workflow tasks, for example wit
 test('an Update of a run whose workflow tasks fail all the time ends with the reason, and says where to look', async () => {
   const { client } = clientWith(...Array.from({ length: 20 }, () => refusedInFailedState));
   const pausing = updateRun(client, 'run-1', { name: UPDATES.pause }, { timeout: 200 });
-  const message = expect.stringMatching(/Workflow Task in failed state\.; its worker may log the reason/) as string;
+  const message = expect.stringMatching(/\(its last workflow tasks have failed: its worker may log the reason\)/) as string;
   await expect(pausing).rejects.toMatchObject({ code: 'wait_timeout', message });
 });
 
@@ -70,4 +70,17 @@ test('an Update that no worker processes ends with the reason once its time is o
   const { client } = clientWith(...Array.from({ length: 20 }, () => refusedBecause('UnprocessedUpdate')));
   const pausing = updateRun(client, 'run-1', { name: UPDATES.pause }, { timeout: 200 });
   await expect(pausing).rejects.toMatchObject({ code: 'wait_timeout', message: expect.stringContaining('because of UnprocessedUpdate') });
+});
+
+test('the reason of an Update that was not answered does not have the text of the connection, which names addresses', async () => {
+  const details = 'Deadline exceeded after 9.989s,LB pick: 0.001s,remote_addr=10.0.0.7:7233';
+  const silent = (): never => {
+    throw new ServiceError('Workflow Update failed', {
+      cause: Object.assign(new Error(`4 DEADLINE_EXCEEDED: ${details}`), { code: 4, details, metadata: {} }),
+    });
+  };
+  const { client } = clientWith(...Array.from({ length: 20 }, () => silent));
+  const pausing = updateRun(client, 'run-1', { name: UPDATES.pause }, { timeout: 200 });
+  const message = 'Run "run-1" did not accept "pause" in time (no worker has answered: is one running?). Send it again';
+  await expect(pausing).rejects.toMatchObject({ code: 'wait_timeout', message });
 });

@@ -34,6 +34,15 @@ test.each(['text/plain', 'application/x-www-form-urlencoded', 'application/jsonp
   },
 );
 
+test.each(['application/json', 'application/json;charset=utf-8', 'application/json; charset="UTF-8"', 'application/problem+json'])(
+  'a body of type "%s" is read',
+  async (type) => {
+    const handler = await checkedHandler(quiet);
+    const response = await send(handler, 'POST', '/v1/runs', { body: {}, headers: { 'content-type': type } });
+    expect([response.status, await response.json()]).toMatchObject([422, { code: 'invalid_request' }]);
+  },
+);
+
 test('a body with an encoding is refused with 415', async () => {
   const handler = await checkedHandler(quiet);
   const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' };

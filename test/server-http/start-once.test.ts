@@ -104,3 +104,19 @@ test.each([runIdOfKey({ tenant: 'acme' }, 'k'), `chat-${'0'.repeat(40)}`])(
     for (const other of ['chat-7', `${id}0`, `x${id}`]) expect((await startedWith({ body: { ...run, runId: other } })).status).toBe(201);
   },
 );
+
+test('a caller that acts for a principal takes no id of the form of a run below another one', async () => {
+  const id = 'order-43/u.C';
+  const refused = { status: 422, code: 'invalid_request', starts: [] };
+  const unknown = { status: 404, code: 'run_not_found', starts: [] };
+  const starts = [
+    { path: '/v1/runs', body: { agent: 'clerk', input: 'Q', runId: id }, outcome: refused },
+    { path: '/v1/programs', body: { program: 'note', runId: id }, outcome: refused },
+    { path: '/v1/sessions', body: { agent: 'clerk', id }, outcome: refused },
+    { path: `/v1/sessions/${encodeURIComponent(id)}/messages`, body: { agent: 'clerk', content: 'Hi' }, outcome: unknown },
+  ];
+  for (const { path, body, outcome } of starts) {
+    expect(await startedWith({ path, body, caller: { principal: { tenant: 'acme', user: 'ada' } } })).toEqual(outcome);
+    expect((await startedWith({ path, body })).starts.at(-1)?.[0]).toBe(id);
+  }
+});

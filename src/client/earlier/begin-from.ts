@@ -5,11 +5,12 @@ import type { ContentItem, ContentPart } from '../../core/domain/content/content
 import { counted } from '../../core/domain/content/text.ts';
 import { BYTE_BUDGETS } from '../../core/domain/json/byte-budget.ts';
 import { jsonBytes } from '../../core/domain/json/payload-limit.ts';
-import { isSame, type Principal } from '../../core/domain/run/principal.ts';
+import { identityOf, isSame, type Principal } from '../../core/domain/run/principal.ts';
 import { readSavedContext } from '../../core/saved/read-saved-context.ts';
 import type { SavedContext } from '../../core/saved/saved-context.ts';
 import { checkRunId } from '../../temporal/run-id.ts';
 import { runNotFound } from '../../temporal/run-outcome.ts';
+import { RunAccess } from '../principals/run-access.ts';
 import { RunReader } from '../read/reader.ts';
 import { fitMessages } from './fit-messages.ts';
 import { givenMessages } from './given-messages.ts';
@@ -119,6 +120,8 @@ export function fromDocument(saved: unknown, { agent }: NewRun): Earlier {
 }
 
 async function fromRun(client: Client, runId: string, { principal }: NewRun): Promise<Earlier> {
+  // A caller with a principal must not learn that a workflow which is not its own exists, not even that it is no run.
+  if (principal !== undefined) await new RunAccess(client, identityOf(principal)).require(runId);
   const reader = new RunReader(client, runId);
   const { closed } = await reader.chain.newest();
   // Read afterwards: the history of a run that has ended is whole.

@@ -92,11 +92,18 @@ async function* waitingNow(client: Client, filter: ConditionedApprovals): AsyncG
 
 /** Returns the pending approvals of a page of the runs that wait. */
 export async function approvalsPage(client: Client, filter: ConditionedApprovals, page: PageOptions): Promise<ListPage<RunApproval>> {
-  const { tool } = filter;
+  const { agent, tool } = filter;
   const { items: runs, ...next } = await runsPage(client, waitingFilter(filter), page);
   const items: RunApproval[] = [];
-  for await (const waiting of inBatches(runs, ASKED_AT_ONCE, ({ runId }) => approvalsOf(client, runId))) {
-    items.push(...waiting.filter(({ toolName }) => tool === undefined || toolName === tool));
+  const seen = new SeenApprovals();
+  const now = Date.now();
+  const ofRun = async (runId: string): Promise<RunApproval[]> => {
+    const waiting = await approvalsOf(client, runId);
+    // A run below another one waits itself, and is listed: maybe on another page. With an agent, only runs of that agent are.
+    return agent === undefined ? waiting.filter((one) => one.runId === runId) : waiting;
+  };
+  for await (const waiting of inBatches(runs, ASKED_AT_ONCE, ({ runId }) => ofRun(runId))) {
+    items.push(...waiting.filter((one) => (tool === undefined || one.toolName === tool) && !seen.has(one, now)));
   }
   return { items, ...next };
 }

@@ -4,12 +4,15 @@ import { type Identity, identityOf, isSame, type Principal } from '../../core/do
 import { executionBeginning } from '../../history/execution-beginning.ts';
 import { runNotFound } from '../../temporal/run-outcome.ts';
 
-/** The runs that a client remembers, and the time for which it does: the id of a run that was deleted may be taken by another user. */
-const REMEMBERED = { max: 1_000, ttl: 60_000 };
+/**
+ * The runs that a client remembers, and the time for which it does, in milliseconds: long enough for the requests that come together, and
+ * short because the id of a run that was deleted may be taken by another user.
+ */
+const REMEMBERED = { max: 1_000, ttl: 5_000 };
 
 /**
- * The access of a client to runs: to all, or to those of its principal alone. The principal of a run never changes, so the client asks
- * for it once a minute.
+ * The access of a client to runs: to all, or to those of its principal alone. The principal of a run never changes, so requests that come
+ * together ask for it once.
  */
 export class RunAccess {
   readonly #client: Client;
@@ -42,6 +45,12 @@ export class RunAccess {
     const beginning = await executionBeginning(this.#client, runId);
     if (beginning === undefined || !isSame(beginning.principal ?? {}, this.#identity)) throw runNotFound(this.#client, runId);
     this.note(runId);
+  }
+
+  /** Throws `run_not_found` for a workflow that exists and is no run of the principal: nothing must be sent to it. */
+  async requireUnlessAbsent(id: string): Promise<void> {
+    if (this.#identity === undefined || this.#known.has(id)) return;
+    if ((await executionBeginning(this.#client, id)) !== undefined) await this.require(id);
   }
 
   /** Notes that a run acts for the principal: it has accepted a message that names it. */

@@ -123,8 +123,9 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
    * the session is reached, `run_ended` for a session that is closed, `queue_full`, `payload_too_large`, `invalid_input`, `wait_timeout`.
    */
   async send(content: string | ContentPart[], options: SendOptions = {}): Promise<MessageReceipt> {
-    // The session itself refuses the message of another principal: it may have to be started, in the same request.
     return failIfUnreachable(this.#client, async () => {
+      // The session itself refuses the message of another principal; a workflow that is no session would take it.
+      await this.#access.requireUnlessAbsent(this.id);
       const run = { client: this.#client, runId: this.id, ...(this.#sender === undefined ? {} : { sender: this.#sender }) };
       // The same message, if it is sent twice.
       const message = { id: randomUUID(), ...options };

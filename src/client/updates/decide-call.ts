@@ -6,6 +6,7 @@ import { errorCode, LonghaulError } from '../../core/domain/errors/error.ts';
 import type { JsonObject } from '../../core/domain/json/json.ts';
 import type { DecisionReceipt } from '../../core/protocol.ts';
 import { decisionProblem } from '../../core/wire-schemas/requests/request-schema.ts';
+import { executionBeginning } from '../../history/execution-beginning.ts';
 import { answerFromRecord } from './answer-from-record.ts';
 import type { DecidedOn, DecidedRun } from './decided-run.ts';
 import { waitingCall } from './waiting-call.ts';
@@ -58,7 +59,7 @@ export const NO_DIGEST = 'none';
 export async function decideCall(run: DecidedRun, { type, about, content, options }: NewDecision): Promise<DecisionReceipt> {
   const { client, runId } = run;
   requireKnown(`"${type}"`, options, DECISION_OPTIONS);
-  const { callId, digest, runId: owner } = listed(run, about);
+  const { callId, digest, runId: owner } = typeof about === 'string' ? { callId: about } : about;
   const { id = randomUUID(), by, timeout } = options;
   const decision = { callId, id, digest: digest ?? NO_DIGEST, ...content, ...(by === undefined ? {} : { by }) };
   const problem = decisionProblem(type, decision);
@@ -72,7 +73,11 @@ export async function decideCall(run: DecidedRun, { type, about, content, option
     if (known !== undefined) return known;
     if (waiting !== undefined) return decideCall(run, { ...again, about: waiting });
   }
-  if (owner !== undefined && owner !== runId) return decideCall(runOf(client, owner), { ...again, about });
+  if (owner !== undefined && owner !== runId) {
+    if (await isBelow(run, owner)) return decideCall(runOf(client, owner), { ...again, about });
+    const where = `it waits in run "${owner}", not in run "${runId}"`;
+    throw new LonghaulError('invalid_input', `The decision on call "${callId}" was not sent: ${where}`);
+  }
   try {
     const sending = timeout === undefined ? {} : { timeout };
     return await updateRun<DecisionReceipt>(client, runId, { name: type, argument: decision, id }, sending);
@@ -97,14 +102,17 @@ async function ifKnown(decide: () => Promise<DecisionReceipt>): Promise<Decision
   }
 }
 
-function listed({ runId }: DecidedRun, about: DecidedOn): { callId: string; digest?: string; runId?: string } {
-  if (typeof about === 'string') return { callId: about };
-  // The id of a child begins with that of its parent.
-  if (about.runId === undefined || about.runId === runId || about.runId.startsWith(`${runId}/`)) return about;
-  throw new LonghaulError(
-    'invalid_input',
-    `The decision on call "${about.callId}" was not sent: it waits in run "${about.runId}", not in run "${runId}"`,
-  );
+/** True if a run was started by this one, or by one below it. An id that begins like that of a child may be another run's. */
+async function isBelow({ client, runId }: DecidedRun, other: string): Promise<boolean> {
+  if (!other.startsWith(`${runId}/`)) return false;
+  let id: string | undefined = other;
+  while (id !== undefined && id !== runId) {
+    const beginning = await executionBeginning(client, id);
+    // A run that the server does not have takes no decision.
+    if (beginning === undefined) return id === other;
+    id = beginning.parentRunId;
+  }
+  return id === runId;
 }
 
 function runOf(client: Client, runId: string): DecidedRun {

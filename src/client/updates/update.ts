@@ -188,15 +188,17 @@ function serverUnreachable(client: Client, { id }: RunUpdate, error: unknown): L
 }
 
 function gaveUp(runId: string, { name, id }: RunUpdate, cause: unknown): LonghaulError {
-  const why = cause instanceof WorkflowUpdateFailedError ? errorMessage(cause.cause) : `${errorText(cause)}${hintOn(cause)}`;
+  const why = cause instanceof WorkflowUpdateFailedError ? errorMessage(cause.cause) : reasonOf(cause);
   const again = id === undefined ? 'Send it again' : `It may have been accepted: send it again with the same id, "${id}"`;
   return new LonghaulError('wait_timeout', `Run "${runId}" did not accept "${name}" in time (${why}). ${again}`, { cause });
 }
 
-/** Returns the likely cause of an Update that was not answered. */
-function hintOn(cause: unknown): string {
-  if (isCongestion(cause)) return '; it gets too many requests at once';
-  if (isOfFailedTasks(cause)) return '; its worker may log the reason';
-  const isSilent = cause instanceof WorkflowUpdateRPCTimeoutOrCancelledError || grpcCode(cause) === GRPC.deadlineExceeded;
-  return isSilent ? '; is a worker running?' : '';
+/** Returns the reason for which an Update was not answered. The text of the connection names addresses, which not every caller may know. */
+function reasonOf(cause: unknown): string {
+  if (isCongestion(cause)) return 'it gets too many requests at once';
+  if (isOfFailedTasks(cause)) return 'its last workflow tasks have failed: its worker may log the reason';
+  if (cause instanceof WorkflowUpdateRPCTimeoutOrCancelledError) return 'no worker has answered: is one running?';
+  const code = grpcCode(cause);
+  if (code === GRPC.deadlineExceeded) return 'no worker has answered: is one running?';
+  return code === undefined ? errorText(cause) : `the server has answered with the gRPC status ${code}`;
 }

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { errorCode } from '../../core/domain/errors/error.ts';
-import { type Duration, milliseconds } from '../../core/domain/run/duration.ts';
 import type { WaitOptions } from '../../temporal/waiting.ts';
 import { type WaitingRequest, whileWaiting } from '../limits/while-waiting.ts';
 
@@ -13,10 +12,14 @@ export const waitParameter = z
   .regex(/^\d+(?:\.\d+)?(?:ms|s|m)$/)
   .describe('The longest time to wait for the end, such as `30s`. More than 60 seconds count as 60. Default: none.');
 
-/** Returns the milliseconds of a wait; 0 for none. */
+/** The milliseconds of the units that a wait can have. */
+const UNITS = { ms: 1, s: 1_000, m: 60_000 };
+
+/** Returns the milliseconds of a wait, at most the longest; 0 for none. */
 export function waitMs(wait: string | undefined): number {
   if (wait === undefined) return 0;
-  return Math.min(milliseconds(wait as Duration, 'wait', { least: 0 }), LONGEST_WAIT_MS);
+  const unit = wait.replace(/^[\d.]+/, '') as keyof typeof UNITS;
+  return Math.min(Math.round(Number.parseFloat(wait) * UNITS[unit]), LONGEST_WAIT_MS);
 }
 
 /**

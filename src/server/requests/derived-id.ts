@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { canonicalJson, type JsonValue } from '../../core/domain/json/json.ts';
+import type { Caller } from '../auth/caller.ts';
 import { RequestError } from '../problems/request-error.ts';
 
 /** The beginnings of the ids that the service derives: of runs of idempotency keys, and of sessions of chats. */
@@ -18,18 +19,33 @@ export function derivedId(kind: DerivedKind, named: JsonValue): string {
   return `${kind}-${digestOf(named).slice(0, 40)}`;
 }
 
-/** True for an id of the form that the service derives. */
-export function isDerivedId(id: string): boolean {
-  return DERIVED.test(id);
+/** The reason for which a caller may not give a run an id; undefined if it may. */
+function refusalOf(id: string, { principal }: Pick<Caller, 'principal'>): { detail: string; what: string } | undefined {
+  if (DERIVED.test(id)) {
+    return {
+      detail: 'Ids of this form follow from idempotency keys and chats: choose another one',
+      what: 'an id of the form that the service makes',
+    };
+  }
+  if (principal === undefined || !id.includes('/')) return undefined;
+  return {
+    detail: 'Ids with "/" are those of runs below other runs: choose one without',
+    what: 'an id of the form of a run below another one',
+  };
 }
 
 /**
- * Throws `invalid_request` for an id that a caller gives and that only the service makes: who knows a key or a chat of another one could
- * otherwise take its id first.
+ * True for an id that a caller may give to a run or a session. It may not take one that only the service makes: who knows a key or a chat
+ * of another caller could otherwise take its id first. For the same reason, a caller that acts for a principal may not take one of the form
+ * that runs below others have.
  */
-export function requireOwnId(id: string | undefined, pointer: string): void {
-  if (id === undefined || !isDerivedId(id)) return;
-  throw new RequestError('invalid_request', 'Ids of this form follow from idempotency keys and chats: choose another one', {
-    errors: [{ pointer, detail: 'an id of the form that the service makes' }],
-  });
+export function mayTakeId(id: string, caller: Pick<Caller, 'principal'>): boolean {
+  return refusalOf(id, caller) === undefined;
+}
+
+/** Throws `invalid_request` for an id that the caller may not take. */
+export function requireOwnId(id: string | undefined, pointer: string, caller: Pick<Caller, 'principal'>): void {
+  const refused = id === undefined ? undefined : refusalOf(id, caller);
+  if (refused === undefined) return;
+  throw new RequestError('invalid_request', refused.detail, { errors: [{ pointer, detail: refused.what }] });
 }

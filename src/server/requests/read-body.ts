@@ -8,7 +8,7 @@ export const MAX_BODY_BYTES = 1_000_000;
 const JSON_TYPE = /^application\/(?:json|[\w.-]+\+json)\s*(?:;|$)/i;
 
 /** The only encoding of JSON that is exchanged. */
-const OTHER_CHARSET = /;\s*charset\s*=\s*"?(?!utf-?8\b)/i;
+const OTHER_CHARSET = /;\s*charset\s*=\s*(?!"?utf-?8\b)/i;
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 

@@ -31,11 +31,12 @@ export const duration = component(
     .describe('A time span: milliseconds, or a text such as `500ms`, `30s`, `5m`, `1.5h`, `2d`.'),
 );
 
-/** A name or an id. Half of a surrogate pair cannot be recorded: it would become another name. */
+/** A name or an id. Half of a surrogate pair cannot be recorded: it would become another name. No list finds a name with a NUL character. */
 export const nameText = z
   .string()
   .min(1)
-  .refine((text) => text.isWellFormed(), 'has half of a surrogate pair');
+  .refine((text) => text.isWellFormed(), 'has half of a surrogate pair')
+  .refine((text) => !text.includes('\0'), 'has a NUL character');
 
 /** A point in time, as ISO 8601 has it. */
 export const timestamp = z.string().describe('ISO 8601.');

@@ -33,7 +33,7 @@ export async function startRequested<Body extends StartBody>(
   start: (options: ClientOptions<Body>) => Promise<{ runId: string }>,
 ): Promise<Reply> {
   requireOwnFields(caller, body);
-  requireOwnId(body.runId, '#/runId');
+  requireOwnId(body.runId, '#/runId', caller);
   const { runId: given, ifExists = 'fail', memo, searchAttributes, ...options } = body;
   const runId = given ?? (key === undefined ? undefined : runIdOfKey(caller.principal, key, body.principal?.tenant));
   const digest = key === undefined ? undefined : requestDigest(route, key, body);

@@ -18,6 +18,19 @@ const start = { agent: 'clerk', input: 'Q' };
 const part = { type: 'text', text: 'Hi' };
 const message = { id: 'm', role: 'user', parts: [part] };
 
+describe('a name with a NUL character is refused before the request has an effect', () => {
+  const NUL = 'x\0y';
+  test.each<[string, object]>([
+    ['/v1/runs', { ...start, runId: NUL }],
+    ['/v1/runs', { ...start, tags: [NUL] }],
+    ['/v1/programs', { program: NUL }],
+    ['/v1/sessions', { agent: 'clerk', id: NUL }],
+  ])('POST %s %o', async (path, body) => {
+    const refused = await answer(createHandler(untouched), 'POST', path, { body });
+    expect(refused).toMatchObject({ status: 422, body: { code: 'invalid_request' } });
+  });
+});
+
 describe('a request with half of a surrogate pair in a name is refused before it has an effect', () => {
   test.each<[string, string, object]>([
     ['POST', '/v1/runs', { ...start, runId: HALF }],

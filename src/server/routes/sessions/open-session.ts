@@ -30,7 +30,7 @@ export const openSessionRoute = defineRoute(
   async ({ body, caller, client, idempotencyKey, settings }): Promise<Reply> => {
     requireStart(caller, body.agent);
     requireOwnFields(caller, body);
-    requireOwnId(body.id, '#/id');
+    requireOwnId(body.id, '#/id', caller);
     const { agent, id: given, memo, searchAttributes, ...rest } = body;
     const id =
       given ??

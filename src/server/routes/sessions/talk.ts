@@ -4,8 +4,9 @@ import type { LonghaulClient } from '../../../client/longhaul-client.ts';
 import type { RunHandle } from '../../../client/run-handle.ts';
 import type { SessionHandle } from '../../../client/sessions/session-handle.ts';
 import { errorCode } from '../../../core/domain/errors/error.ts';
+import { isTerminal } from '../../../core/domain/run/status.ts';
 import type { MessageReceipt } from '../../../core/protocol.ts';
-import { isDerivedId } from '../../requests/derived-id.ts';
+import { mayTakeId } from '../../requests/derived-id.ts';
 import { whileWaiting } from '../../limits/while-waiting.ts';
 import { valueWithin, waitMs, waitParameter, withinWait } from '../../requests/bounded-wait.ts';
 import { requestId } from '../../requests/idempotency-key.ts';
@@ -76,10 +77,10 @@ const ask = defineRoute(
     whileWaiting(request, async () => {
       const { params, query, client, signal } = request;
       const { sessionId } = params;
+      const ms = query.wait === undefined ? DEFAULT_ASK_MS : waitMs(query.wait);
       const receipt = await sendMessage(request);
       const turn = answeringTurn(sessionId, receipt);
       const session = await knownSession(client, sessionId);
-      const ms = query.wait === undefined ? DEFAULT_ASK_MS : waitMs(query.wait);
       const result = await valueWithin(ms, signal, (options) => session.answer(receipt, options));
       return result === undefined ? { status: 202, body: { sessionId, turn, receipt } } : { status: 200, body: result };
     }),
@@ -109,8 +110,8 @@ const turn = defineRoute(
     const begun = view.session?.turns ?? 0;
     const number = params.turn === 'newest' ? Math.max(1, begun) : params.turn;
     const session: SessionHandle = client.session(view.agentName, { id: sessionId });
-    const isOver = number < begun || (number === begun && view.session?.turn !== number);
-    // A turn that has ended is read without a wait.
+    const isOver = isTerminal(view.status) || number < begun || (number === begun && view.session?.turn !== number);
+    // A turn that has ended is read without a wait, and one that cannot come any more is refused without one.
     const result = isOver
       ? await session.turn(number)
       : await withinWait(waitMs(query.wait), request, (options) => session.answer({ id: '', turn: number }, options));
@@ -131,8 +132,8 @@ async function sendMessage({
   const options = { ...mode, ...requestId(id, idempotencyKey) };
   const run = client.handle(sessionId);
   if (agent !== undefined) requireStart(caller, agent);
-  // A message of a caller starts no session under an id that only the service makes.
-  const started = isDerivedId(sessionId) ? undefined : agent;
+  // A message of a caller starts no session under an id that the caller may not take.
+  const started = mayTakeId(sessionId, caller) ? agent : undefined;
   await requireAgentOf(caller, () => statusOr(run, started));
   if (started === undefined) return run.send(content, options);
   return sessionToStart(client, settings.agents.find(({ name }) => name === started) ?? started, sessionId).send(content, options);

@@ -73,6 +73,7 @@ test('a filter is data: a quote in it, or a query, selects nothing else', async 
   const quote = encodeURIComponent("x' OR ExecutionStatus = 'Running");
   for (const name of ['agent', 'tag', 'waitingFor', 'tenant', 'user']) {
     expect(await answer(handler, 'GET', `/v1/runs?${name}=${quote}`)).toMatchObject({ status: 200, body: { runs: [] } });
+    expect(await answer(handler, 'GET', `/v1/runs?${name}=x%00y`)).toMatchObject({ status: 422, body: { code: 'invalid_input' } });
   }
   for (const query of ['query=x', 'status=open', 'startedAfter=yesterday', 'limit=0']) {
     expect((await answer(handler, 'GET', `/v1/runs?${query}`)).status).toBe(422);

@@ -18,8 +18,11 @@ test('a session is opened, asked, read by its turns, raised, reset, saved and cl
     answer<Json>(handler, 'POST', `${path}${route}`, { headers, ...(body === undefined ? {} : { body }) });
   const key = { 'idempotency-key': 'm1' };
   expect(await post('/ask?wait=30s', { content: 'I am Ada' }, key)).toMatchObject({ status: 200, body: { turn: 1, output: 'Hello Ada' } });
-  // The same message again is answered by the same turn.
-  expect(await post('/ask?wait=30s', { content: 'I am Ada' }, key)).toMatchObject({ status: 200, body: { turn: 1, output: 'Hello Ada' } });
+  // The same message again is answered by the same turn. A wait of any length counts as the longest one.
+  expect(await post('/ask?wait=999999999999999s', { content: 'I am Ada' }, key)).toMatchObject({
+    status: 200,
+    body: { turn: 1, output: 'Hello Ada' },
+  });
   expect(await post('/messages', { content: 'Are you there?' })).toMatchObject({ status: 200, body: { turn: 2 } });
   expect(await answer(handler, 'GET', `${path}/turns/2?wait=30s`)).toMatchObject({ status: 200, body: { output: 'Still here' } });
   expect(await answer(handler, 'GET', `${path}/turns/1`)).toMatchObject({ status: 200, body: { output: 'Hello Ada' } });
@@ -34,6 +37,7 @@ test('a session is opened, asked, read by its turns, raised, reset, saved and cl
   expect(await post('/close')).toMatchObject({ status: 200 });
   await until(async () => (await answer<Json>(handler, 'GET', path)).body['status'] === 'completed', 'the session closes');
   expect(await post('/messages', { content: 'One more' })).toMatchObject({ status: 409, body: { code: 'run_ended' } });
+  expect(await answer(handler, 'GET', `${path}/turns/9`)).toMatchObject({ status: 409, body: { code: 'run_ended' } });
   const body = { agent: 'assistant', id: `${id}-2`, saved: saved.body };
   expect(await answer(handler, 'POST', '/v1/sessions', { body })).toMatchObject({ status: 201 });
 });

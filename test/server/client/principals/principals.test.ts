@@ -79,6 +79,9 @@ test('a call of another user is not decided through a run of its own whose id is
   if (pending === undefined) throw new Error('nothing waits');
   const own = await eve.start(clerk, { input: 'Q', runId });
   await expect(own.approve({ ...pending, runId: waiting.runId })).rejects.toMatchObject({ code: 'run_not_found' });
+  // Also a client that reaches both runs decides on a call only through the run itself, or one above it.
+  const refused = scoped.handle(runId).approve({ ...pending, runId: waiting.runId });
+  await expect(refused).rejects.toMatchObject({ code: 'invalid_input', message: expect.stringContaining(`not in run "${runId}"`) });
   expect((await waiting.approvals()).pending).toEqual([pending]);
 });
 
@@ -119,6 +122,8 @@ test('messages to a program and to a workflow of the caller are refused like any
   for (const id of [runId, own]) {
     const refused = eve.session(talker, { id }).send('Hi', { timeout: '5s' });
     expect([id, await refusalOf(refused, id)]).toEqual([id, expect.stringContaining('run_not_found')]);
+    const started = eve.start(talker, { input: 'Q', previousRunId: id });
+    expect([id, await refusalOf(started, id)]).toEqual([id, expect.stringContaining('run_not_found')]);
   }
 });
 

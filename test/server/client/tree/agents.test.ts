@@ -56,6 +56,8 @@ test('what waits two runs below is shown at every ancestor, and decided once at 
       return listed.includes(runId);
     }, `the search attribute of ${runId}`);
   }
+  const page = await testbed.client.approvalsPage({}, { pageSize: 1_000 });
+  expect(page.items.filter(({ runId }) => runId.startsWith(run.runId))).toMatchObject([{ toolName: 'sign', runId: owner }]);
   const tree = await callCli(['tree', run.runId, '--address', testbed.address]);
   expect(tree.stdout).toMatch(
     /^chief pending_confirmation .*\n└─ manager pending_confirmation .*\n {3}└─ careful pending_confirmation .* waits for sign\n/,
