@@ -35,7 +35,11 @@ export class ToolStream {
     if (typeof name !== 'string' || name.trim() === '' || name.length > MAX_NAME_LENGTH)
       throw new TypeError(`emit: the name of the data must be a text of 1 to ${MAX_NAME_LENGTH} characters`);
     const plain = cleanJson(data);
-    if (plain === undefined) throw new TypeError(`emit: the data "${name}" is not JSON, or nested deeper than ${MAX_JSON_DEPTH} levels`);
+    if (plain === undefined) {
+      throw new TypeError(
+        `emit: the data "${name}" is not JSON: emit plain values without a BigInt or a circular reference, at most ${MAX_JSON_DEPTH} levels deep`,
+      );
+    }
     const bytes = jsonBytes(plain);
     if (bytes > MAX_BYTES) throw new TypeError(`emit: the data "${name}" is ${bytes} bytes of JSON, over ${MAX_BYTES}: emit a part of it`);
     if (this.#isEnded || this.#activity === undefined) return;

@@ -6,7 +6,7 @@ import { LonghaulError, errorMessage } from '../core/domain/errors/error.ts';
 import { CLIENT_OPTIONS, type LonghaulClientOptions } from './client-options.ts';
 import { LonghaulClient } from './longhaul-client.ts';
 import { resolveServer, type ServerAddress, type ServerConnectOptions } from '../temporal/server-address.ts';
-import { UPDATE_RETRY } from '../temporal/update-retry.ts';
+import { CALL_RETRY } from '../temporal/call-retry.ts';
 
 /** The options of `connect`. Options that are left out come from `TEMPORAL_*` variables and the Temporal CLI's TOML profile. */
 export interface ConnectOptions extends ServerAddress, LonghaulClientOptions {
@@ -49,7 +49,7 @@ export async function connectTo(
       ...server,
       connectTimeout: CONNECT_TIMEOUT_MS,
       channelArgs: { 'grpc.max_receive_message_length': MAX_MESSAGE_BYTES },
-      interceptors: UPDATE_RETRY,
+      interceptors: CALL_RETRY,
     });
   } catch (error) {
     throw new LonghaulError('server_unreachable', unreachable(server.address, error), { cause: error });

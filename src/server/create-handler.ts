@@ -46,7 +46,7 @@ export function createHandler(client: LonghaulClient, options: HandlerOptions = 
       ? openaiErrorResponse(error, { method, path }, report)
       : responseOf(error, { method, path }, report);
   app.onError(refuse);
-  app.notFound((context) => refuse(notFound(app, context), context));
+  app.notFound((context) => refuse(notFound(app, context, settings.prefix), context));
   const api = settings.prefix === '' ? app : app.basePath(settings.prefix);
   // The only routes without credentials. Everything below this line has a caller.
   const open = stateRoutes(client);
@@ -85,9 +85,10 @@ function cacheControl(type: string | null): string {
 }
 
 /** Returns the refusal of a request that no route takes. */
-function notFound(app: Hono<ServerEnv>, { req }: Context<ServerEnv>): RequestError {
+function notFound(app: Hono<ServerEnv>, { req }: Context<ServerEnv>, prefix: string): RequestError {
   const methods = allowedMethods(app, req.path);
-  if (methods.length === 0) return new RequestError('route_not_found', 'The service has nothing at this path: see "/v1/openapi.json"');
+  if (methods.length === 0)
+    return new RequestError('route_not_found', `The service has nothing at this path: see "${prefix}/v1/openapi.json"`);
   const allow = methods.join(', ');
   return new RequestError('method_not_allowed', `The path does not take "${req.method}": it takes ${allow}`, { headers: { allow } });
 }

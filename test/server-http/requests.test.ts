@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { GRPC } from '../../src/temporal/grpc-code.ts';
 import { ERROR_CODES, LonghaulError, UsageError } from '../../src/core/domain/errors/error.ts';
-import type { ReportError } from '../../src/server/index.ts';
+import { createHandler, type ReportError } from '../../src/server/index.ts';
 import { httpStatusOf } from '../../src/server/problems/problem-of.ts';
 import { checkedHandler } from './checked-handler.ts';
 import { answer, clientWithRun, send } from './requests.ts';
@@ -33,6 +33,15 @@ test.each(['text/plain', 'application/x-www-form-urlencoded', 'application/jsonp
     expect(response.status).toBe(415);
   },
 );
+
+test('a body that middleware has read before is reported to the developer, with what to do', async () => {
+  const reported: unknown[] = [];
+  const handler = createHandler(clientWithRun({}), { onError: (error) => reported.push(error) });
+  const request = new Request('http://localhost/v1/runs', { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } });
+  await request.text();
+  expect((await handler(request)).status).toBe(500);
+  expect(String(reported[0])).toContain('mount the handler before middleware that reads bodies, such as express.json()');
+});
 
 test.each(['application/json', 'application/json;charset=utf-8', 'application/json; charset="UTF-8"', 'application/problem+json'])(
   'a body of type "%s" is read',

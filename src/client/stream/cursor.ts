@@ -34,8 +34,11 @@ export interface StreamPlace {
 
 const VERSION = 1;
 
-/** The most attempts of calls whose live output a cursor names. A reader that follows more at once may see a delta again, or a gap. */
-const MOST_SEEN = 32;
+/**
+ * The most attempts of calls whose live output a cursor names: more than a step of a program runs at once. A reader that follows still more
+ * may see a delta again. With all of them a cursor has 7 kB, which a header can bear.
+ */
+const MOST_SEEN = 128;
 const TAG_LENGTH = 10;
 
 /** The index of the part that names the execution whose end was read. */
@@ -65,15 +68,22 @@ export function cursorAt(runId: string, { offset, step, response, status, live, 
   const unique = randomUUID().slice(-12);
   const seen = [...live]
     .slice(-MOST_SEEN)
-    .map(([tag, output]) => [tag, output.next, output.call, output.execution, output.activity, output.attempt]);
+    .map(([tag, { next, call, execution: made, activity, attempt }]) => [
+      tag,
+      next,
+      call,
+      made === execution ? 0 : made,
+      activity,
+      attempt,
+    ]);
   const known = [response === undefined ? 0 : [response.offset, response.tag], status ?? 0, seen, execution ?? 0, ended ?? 0];
   return Buffer.from(JSON.stringify([VERSION, tagOf(runId), offset, step, ...known, unique])).toString('base64url');
 }
 
 /** Returns the place behind the item with that cursor. Throws `invalid_cursor` for a text that is no cursor, and for one of another run. */
 export function placeOf(runId: string, cursor: string): StreamPlace {
-  const parts = partsOf(cursor);
-  if (parts === undefined) throw invalid(cursor, 'it is no cursor of a stream');
+  const parts = typeof cursor === 'string' ? partsOf(cursor) : undefined;
+  if (parts === undefined) throw invalid(String(cursor), 'it is no cursor of a stream');
   const [, run, offset, step, response, status, seen, execution, ended] = parts;
   if (run !== tagOf(runId)) throw invalid(cursor, `it belongs to another run than "${runId}"`);
   return {
@@ -81,7 +91,12 @@ export function placeOf(runId: string, cursor: string): StreamPlace {
     step,
     ...(response === 0 ? {} : { response: { offset: response[0], tag: response[1] } }),
     ...(status === 0 ? {} : { status }),
-    live: new Map(seen.map(([tag, next, call, ...made]) => [tag, { next, call, execution: made[0], activity: made[1], attempt: made[2] }])),
+    live: new Map(
+      seen.map(([tag, next, call, made, activity, attempt]) => [
+        tag,
+        { next, call, execution: made === 0 ? String(execution) : made, activity, attempt },
+      ]),
+    ),
     ...(execution === 0 ? {} : { execution }),
     ...(ended === 0 ? {} : { ended }),
   };
@@ -93,7 +108,8 @@ export function isOfEnd(cursor: string): boolean {
   return typeof ended === 'string';
 }
 
-type SeenParts = [tag: string, next: number, call: string, execution: string, activity: number, attempt: number];
+/** The execution is 0 if it is that of the place. */
+type SeenParts = [tag: string, next: number, call: string, execution: string | 0, activity: number, attempt: number];
 
 type Parts = [
   version: 1,
@@ -137,7 +153,8 @@ function isParts(value: unknown): value is Parts {
 function isSeen(value: unknown): boolean {
   if (!isTuple(value, 6)) return false;
   const [tag, next, call, execution, activity, attempt] = value;
-  return [tag, call, execution].every((one) => typeof one === 'string') && [next, activity, attempt].every(isCount);
+  const isNamed = execution === 0 || typeof execution === 'string';
+  return isNamed && [tag, call].every((one) => typeof one === 'string') && [next, activity, attempt].every(isCount);
 }
 
 function isTuple(value: unknown, length: number): value is unknown[] {

@@ -14,7 +14,7 @@ export function requireLoopback(host: string): void {
   if (isLoopback(host)) return;
   throw new UsageError(
     `A server at "${host}" without authentication would let everyone who reaches it start, read and approve runs: ` +
-      'create an API key with "longhaul keys create", give "authenticate", or listen on 127.0.0.1',
+      'create an API key with "npx longhaul keys create", give "authenticate", or listen on 127.0.0.1',
   );
 }
 

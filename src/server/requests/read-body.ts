@@ -49,8 +49,12 @@ async function readBytes(request: Request): Promise<Uint8Array> {
   try {
     return await readWhole(request);
   } catch (cause) {
-    // A TypeError says that something has read the body before, which only the operator can mend.
-    if (cause instanceof RequestError || cause instanceof TypeError) throw cause;
+    if (cause instanceof RequestError) throw cause;
+    // Something has read the body before, which only the developer of the service can mend.
+    if (cause instanceof TypeError) {
+      const mend = 'mount the handler before middleware that reads bodies, such as express.json()';
+      throw new Error(`The body was read before the handler: ${mend}`, { cause });
+    }
     throw new RequestError('malformed_request', 'The connection broke before the end of the body: send the request again', { cause });
   }
 }

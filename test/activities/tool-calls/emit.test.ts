@@ -94,8 +94,8 @@ test.each<[string, unknown, string]>([
   ['', 1, 'emit: the name of the data must be a text of 1 to 100 characters'],
   [' ', 1, 'emit: the name of the data must be a text of 1 to 100 characters'],
   ['n'.repeat(101), 1, 'emit: the name of the data must be a text of 1 to 100 characters'],
-  ['rows', undefined, 'emit: the data "rows" is not JSON, or nested deeper than'],
-  ['rows', CYCLE, 'emit: the data "rows" is not JSON, or nested deeper than'],
+  ['rows', undefined, 'emit: the data "rows" is not JSON: emit plain values'],
+  ['rows', CYCLE, 'emit: the data "rows" is not JSON: emit plain values'],
   ['rows', 'x'.repeat(32_000), 'emit: the data "rows" is 32002 bytes of JSON, over 32000: emit a part of it'],
 ])('data that cannot be carried is a TypeError, with a sink and without one (%#)', async (name, value, message) => {
   for (const options of [{}, { streams: undefined }]) {

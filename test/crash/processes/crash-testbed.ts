@@ -3,7 +3,7 @@ import { msToTs } from '@temporalio/common/lib/time.js';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { LonghaulClient } from '../../../src/client/index.ts';
-import { UPDATE_RETRY } from '../../../src/temporal/update-retry.ts';
+import { CALL_RETRY } from '../../../src/temporal/call-retry.ts';
 import { CrashServer } from './crash-server.ts';
 import { CrashWorker } from './crash-worker.ts';
 import type { HistoryCheck } from '../checks/history-check.ts';
@@ -103,7 +103,7 @@ export async function openTestbed(
     if (sharedServer === undefined) await server.stop();
   };
   try {
-    [connection] = await Promise.all([Connection.connect({ address, channelArgs: CHANNEL, interceptors: UPDATE_RETRY }), worker.start()]);
+    [connection] = await Promise.all([Connection.connect({ address, channelArgs: CHANNEL, interceptors: CALL_RETRY }), worker.start()]);
     const client = new LonghaulClient(new Client({ connection, namespace, interceptors: { workflow: [SHORT_TASKS] } }));
     return { pass, taskQueue, client, worker, server, ledger, memory, close, ...(histories === undefined ? {} : { histories }) };
   } catch (error) {

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { bundleToFile } from '../../../bench/sides/workflow-bundle.ts';
 import type { ExecutionHistory } from '../../../src/history/execution-history.ts';
 import { LonghaulClient } from '../../../src/client/index.ts';
-import { UPDATE_RETRY } from '../../../src/temporal/update-retry.ts';
+import { CALL_RETRY } from '../../../src/temporal/call-retry.ts';
 import { startDevServer } from '../../../src/dev-server/index.ts';
 import { Replayer } from '../../../worker/index.ts';
 import type { ReplayedExecution } from '../queries/queries-checks.ts';
@@ -92,6 +92,6 @@ export async function withTestbeds<Result>(say: StormTestbed['say'], work: (with
  */
 async function ownConnection(address: string, namespace: string): Promise<LonghaulClient> {
   const channelArgs = { 'grpc.use_local_subchannel_pool': 1 };
-  const connection = await Connection.connect({ address, channelArgs, interceptors: UPDATE_RETRY });
+  const connection = await Connection.connect({ address, channelArgs, interceptors: CALL_RETRY });
   return new LonghaulClient(new Client({ connection, namespace }));
 }

@@ -35,7 +35,8 @@ export interface CallerVerification {
 export function callerVerification(flags: AuthenticationFlags, env: NodeJS.ProcessEnv): CallerVerification {
   const file = keysFile(flags.keys === undefined ? {} : { file: flags.keys }, env);
   const isNamed = flags.keys !== undefined || Boolean(env['LONGHAUL_KEYS_FILE']);
-  if (isNamed && !existsSync(file)) throw new UsageError(`There is no file "${file}" with API keys: make one by "longhaul keys create"`);
+  if (isNamed && !existsSync(file))
+    throw new UsageError(`There is no file "${file}" with API keys: make one by "npx longhaul keys create"`);
   const ways = [
     ...(existsSync(file) ? [{ kind: `API keys in ${file}`, authenticate: apiKeys(fileApiKeys({ file })) }] : []),
     ...issuerOf(flags),

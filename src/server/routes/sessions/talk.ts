@@ -95,7 +95,9 @@ const turn = defineRoute(
     summary: 'Read the result of a turn, or wait for it',
     scope: 'runs:read',
     params: sessionParams.extend({
-      turn: z.union([z.literal('newest'), z.coerce.number().int().min(1)]).describe('The number of the turn, or `newest`.'),
+      turn: z
+        .union([z.literal('newest'), z.coerce.number().int().min(1)], 'must be a number from 1 on, or "newest"')
+        .describe('The number of the turn, or `newest`.'),
     }),
     query: z.strictObject({ wait: waitParameter.exactOptional() }),
     responses: {

@@ -1,0 +1,66 @@
+import { beforeEach, afterEach, expect, test, vi } from 'vitest';
+import { CALL_RETRY } from '../../src/temporal/call-retry.ts';
+import { GRPC } from '../../src/temporal/grpc-code.ts';
+
+const [interceptor] = CALL_RETRY;
+if (interceptor === undefined) throw new Error('there is no interceptor');
+
+type Call = Parameters<typeof interceptor>[0];
+type NextCall = Parameters<typeof interceptor>[1];
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** Makes a call whose attempts end with these statuses. Resolves with the status that the caller gets, and the number of attempts. */
+async function called(method: string, attempts: readonly (number | Error)[]): Promise<{ code: number; made: number }> {
+  let made = 0;
+  const next = (() => {
+    const outcome = attempts[made] ?? GRPC.unknown;
+    made += 1;
+    if (outcome instanceof Error) throw outcome;
+    return {
+      start: (metadata: object, listener: { onReceiveMessage(message: unknown): void; onReceiveStatus(status: object): void }) => {
+        queueMicrotask(() => {
+          listener.onReceiveMessage(undefined);
+          listener.onReceiveStatus({ code: outcome, details: '', metadata });
+        });
+      },
+      sendMessage: () => undefined,
+      sendMessageWithContext: () => undefined,
+      halfClose: () => undefined,
+    };
+  }) as unknown as NextCall;
+  const call = interceptor?.({ method_definition: { path: `/temporal.api.workflowservice.v1.WorkflowService/${method}` } } as Call, next);
+  const ended = new Promise<number>((resolve) => {
+    const listener = {
+      onReceiveMetadata: () => undefined,
+      onReceiveMessage: () => undefined,
+      onReceiveStatus: ({ code }: { code: number }) => resolve(code),
+    };
+    call?.start({} as never, listener as never);
+    call?.sendMessage({});
+    call?.halfClose();
+  });
+  await vi.runAllTimersAsync();
+  return { code: await ended, made };
+}
+
+test('a call that the server could not take is made again', async () => {
+  expect(await called('DescribeWorkflowExecution', [GRPC.unavailable, GRPC.resourceExhausted, 0])).toEqual({ code: 0, made: 3 });
+  expect(await called('QueryWorkflow', [GRPC.unavailable, 0])).toEqual({ code: 0, made: 2 });
+});
+
+test('an Update under load and a query beside another one are left to their senders, which know better when to send them again', async () => {
+  expect(await called('UpdateWorkflowExecution', [GRPC.unavailable])).toEqual({ code: GRPC.unavailable, made: 1 });
+  expect(await called('UpdateWorkflowExecution', [GRPC.resourceExhausted])).toEqual({ code: GRPC.resourceExhausted, made: 1 });
+  expect(await called('QueryWorkflow', [GRPC.resourceExhausted])).toEqual({ code: GRPC.resourceExhausted, made: 1 });
+});
+
+test('a call whose connection was closed before its next attempt is cancelled, and throws nothing in a timer', async () => {
+  const closed = new Error('Channel has been shut down');
+  expect(await called('DescribeWorkflowExecution', [GRPC.unavailable, closed])).toEqual({ code: GRPC.cancelled, made: 2 });
+});
