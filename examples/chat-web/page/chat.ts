@@ -22,7 +22,7 @@ export async function openChat(id: string): Promise<Chat<ChatMessage>> {
         body: { id: chat, trigger, messageId, messages: messages.filter((one) => one === messages.at(-1) || one.id === messageId) },
       }),
     }),
-    sendAutomaticallyWhen: ({ messages }) => isAnswered(messages.at(-1)),
+    sendAutomaticallyWhen: ({ messages }) => isAnswered(messages.findLast(({ role }) => role === 'assistant')),
   });
 }
 

@@ -1,5 +1,5 @@
 import { Chat } from '@ai-sdk/react';
-import { DefaultChatTransport, lastAssistantMessageIsCompleteWithApprovalResponses, type UIMessage } from 'ai';
+import { type ChatInit, DefaultChatTransport, lastAssistantMessageIsCompleteWithApprovalResponses, type UIMessage } from 'ai';
 import { type Caller, createHandler, type Handler, type HandlerOptions } from '../../../src/server/index.ts';
 import type { FakeChat } from './fake-chat.ts';
 
@@ -17,7 +17,11 @@ export function fetchFrom(handler: Handler): typeof fetch {
 /** A page with a chat, made of the classes of the AI SDK. */
 export function pageOf(
   handler: Handler,
-  { id = 'c1', messages = [] }: { id?: string; messages?: UIMessage[] } = {},
+  {
+    id = 'c1',
+    messages = [],
+    sendAutomaticallyWhen = lastAssistantMessageIsCompleteWithApprovalResponses,
+  }: Pick<ChatInit<UIMessage>, 'id' | 'messages' | 'sendAutomaticallyWhen'> = {},
 ): Chat<UIMessage> & {
   events: string[];
 } {
@@ -27,7 +31,7 @@ export function pageOf(
     id,
     messages,
     transport,
-    sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
+    sendAutomaticallyWhen,
     onData: ({ type }) => events.push(type),
     onFinish: ({ finishReason, isDisconnect, isError }) => {
       events.push(isDisconnect ? 'disconnected' : isError ? 'error' : `finished: ${finishReason}`);

@@ -198,7 +198,6 @@ test('requests that the service cannot follow are refused with what is wrong', a
     [{ id: 'c1', messages: [{ ...hello, parts: [] }] }, '#/messages/0/parts'],
     [{ id: 'c1', messages: [{ ...hello, parts: [{ type: 'file', url: 'x' }] }] }, '#/messages/0/parts/0'],
     [{ id: 'c1', messages: [{ id: 'a', role: 'assistant', parts: [] }] }, '#/messages'],
-    [{ id: 'c1', messages: [hello], messageId: 'm1', trigger: 'submit-message' }, '#/messageId'],
     [{ id: 'c1', messages: [{ ...approved, parts: [{ ...approved.parts[0], approval: { id: 'forged', approved: true } }] }] }, undefined],
   ];
   for (const [body, pointer] of cases) expect(await refused(service, body)).toEqual([422, 'invalid_request', pointer]);

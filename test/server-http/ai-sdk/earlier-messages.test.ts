@@ -117,3 +117,12 @@ test('the chat of another agent has no messages at the route of this one', async
   session.agentName = 'treasurer';
   expect(await read(session)).toEqual({ messages: [] });
 });
+
+test('an answer whose turn was stopped before the guardrails of the agent had passed it is not shown', async () => {
+  const items = [asks(0, 'Hi'), says(1, 'e1', 'The secret'), ended(2, 1, { status: 'cancelled', stopReason: 'cancelled' })];
+  const events = items.map(({ event }) => event);
+  const run = { runId: 'chat-1', context: async () => ({ from: 0, events, total: events.length, currentStep: 0 }) };
+  const loaded = async (holdsAnswers: boolean) => earlierMessages(run as never, { first: 1, last: 1, known: events.length, holdsAnswers });
+  expect(JSON.stringify(await loaded(false))).toContain('The secret');
+  expect(JSON.stringify(await loaded(true))).not.toContain('The secret');
+});

@@ -1,4 +1,5 @@
 import type { ApprovalView } from '../../../src/core/domain/approvals/approval.ts';
+import type { Event } from '../../../src/core/domain/record/event.ts';
 import { LonghaulError } from '../../../src/core/domain/errors/error.ts';
 import type { LonghaulClient, StreamItem } from '../../../src/client/index.ts';
 import { placeOf } from '../../../src/client/stream/cursor.ts';
@@ -18,6 +19,8 @@ export class FakeChat {
   isNew = true;
   /** The receipt of the next message, in place of the usual one. */
   receipt: object | undefined;
+  /** The record of the runs below; an error to throw instead. */
+  below: Event[] | LonghaulError = [];
   /** The number of streams that are open. */
   open = 0;
   /** Called for each message and decision, to let the session act. */
@@ -64,6 +67,7 @@ export class FakeChat {
     const client: object = {
       session: (agent: string, options: { id: string }) => this.#session(agent, options),
       as: () => client,
+      handle: (runId: string) => ({ events: () => this.#eventsBelow(runId) }),
       temporal: { options: { namespace: 'default' } },
     };
     return client as LonghaulClient;
@@ -116,6 +120,12 @@ export class FakeChat {
         return { version: 1, interrupted: true, turn: this.turns };
       },
     };
+  }
+
+  async *#eventsBelow(runId: string): AsyncGenerator<Event> {
+    this.calls.push(['events', runId]);
+    if (this.below instanceof LonghaulError) throw this.below;
+    yield* this.below;
   }
 
   #events(): (StreamItem & { type: 'event' })[] {

@@ -5,21 +5,19 @@ import type { StatusView } from '../../../core/protocol.ts';
 import type { LonghaulClient } from '../../../client/longhaul-client.ts';
 import type { SessionHandle } from '../../../client/sessions/session-handle.ts';
 import { type Caller, recordedName } from '../../auth/caller.ts';
-import { requestId } from '../../requests/idempotency-key.ts';
 import { requireStart } from '../../auth/access/reach.ts';
-import { requireScope } from '../../auth/access/scopes.ts';
 import { defineRoute, type Route } from '../../routing/route.ts';
 import { ok, REQUEST_PROBLEMS } from '../../routes/route-parts.ts';
 import { emptyBody } from '../../schemas/run-requests.ts';
 import { openStream } from '../../sse/open-stream.ts';
 import type { ServerSettings } from '../../server-settings.ts';
-import { answerApprovals, readSubjects } from './answer-approvals.ts';
+import { holdsAnswers, knownAgent } from '../../starting/known-agent.ts';
+import { acceptedTurn } from './accepted-turn.ts';
 import { chatResponse } from './chat-response.ts';
 import { sessionIdOf } from './chat-session-id.ts';
 import { chatChunk, chatMessages, interruptReceipt } from './chat-schemas.ts';
 import { earlierMessages } from './earlier-messages.ts';
-import type { FollowedTurn } from './followed-turn.ts';
-import { chatBody, chatIdText, type PostedChat, readPostedChat } from './posted-chat.ts';
+import { chatBody, chatIdText, readPostedChat } from './posted-chat.ts';
 import { placeOfTurn } from './turn-place.ts';
 
 const agent = z.string().min(1).describe('The name of the agent.');
@@ -58,8 +56,8 @@ const post = defineRoute(
       'payload_too_large',
       'invalid_input',
       'session_limit',
-      'unknown_call',
       'digest_mismatch',
+      'invalid_arguments',
       'not_authorized',
       'budget_exceeded',
       'history_removed',
@@ -76,7 +74,8 @@ const post = defineRoute(
     // Without a place for the answer nothing is accepted: it would be sent again.
     const open = openStream({ caller, raw, signal, settings }, 'runs:write');
     try {
-      return chatResponse(await accepted(session, posted, { caller, signal }), open, { settings, raw });
+      const to = { session, client, caller, signal, recorded: known?.events ?? 0, holdsAnswers: isHeld(settings, params.agent) };
+      return chatResponse(await acceptedTurn(to, posted), open, { settings, raw });
     } catch (error) {
       open.closed();
       throw error;
@@ -103,7 +102,8 @@ const stream = defineRoute(
     const turn = status && runningTurn(status);
     if (status === undefined || turn === undefined) return { status: 204 };
     const place = await placeOfTurn(session.run, turn, status.events);
-    return chatResponse({ run: session.run, turn, place }, openStream({ caller, raw, signal, settings }), { settings, raw });
+    const followed = { run: session.run, turn, place, holdsAnswers: isHeld(settings, params.agent) };
+    return chatResponse(followed, openStream({ caller, raw, signal, settings }), { settings, raw });
   },
 );
 
@@ -131,7 +131,7 @@ const messages = defineRoute(
     const status = await statusOfChat(session, params.agent);
     const last = status === undefined ? 0 : Math.min(before - 1, runningTurn(status) ?? status.session?.turns ?? 0);
     if (status === undefined || last < 1) return { status: 200, body: { messages: [] } };
-    const range = { first: Math.max(1, last - limit + 1), last, known: status.events };
+    const range = { first: Math.max(1, last - limit + 1), last, known: status.events, holdsAnswers: isHeld(settings, params.agent) };
     const { messages: read, first } = await earlierMessages(session.run, range);
     return { status: 200, body: { messages: read, ...(first > 1 ? { before: first } : {}) } };
   },
@@ -173,35 +173,9 @@ function chatSession({ agent: name, id, caller, client, settings }: ChatOf): Ses
   return client.session<string>(known as string, { ...options, id: sessionIdOf(caller.principal, id) });
 }
 
-/** Applies what a client has posted, and returns the turn that answers it. */
-async function accepted(
-  session: SessionHandle,
-  { message, answers, goesOn }: PostedChat,
-  { caller, signal }: { caller: Caller; signal: AbortSignal },
-): Promise<FollowedTurn> {
-  const { run } = session;
-  const decided = readSubjects(answers);
-  if (decided.length > 0) {
-    requireScope(caller, 'approvals:decide');
-    await answerApprovals(run, decided, { by: recordedName(caller), signal });
-  }
-  const receipt = message && (await session.send(message.content, { ...requestId(undefined, message.id) }));
-  if (goesOn && decided.length > 0) {
-    const turn = Math.max(...decided.map(({ subject }) => subject.turn));
-    const after = Math.min(...decided.filter(({ subject }) => subject.turn === turn).map(({ subject }) => subject.offset));
-    return { run, turn, after, answers: decided, place: await placeOfTurn(run, turn, after) };
-  }
-  const { id, queued, beforeStep, offset = Number.MAX_SAFE_INTEGER, turn = await newestTurn(session) } = receipt ?? {};
-  const place = await placeOfTurn(run, turn, offset);
-  // A session that has just been started counts its first message before it has recorded it.
-  const from = turn === 1 && beforeStep === 1 ? 0 : offset;
-  const isNew = receipt?.offset !== undefined && id !== undefined && queued !== undefined;
-  return { run, turn, place, ...(isNew ? { message: { id, offset: from, queued } } : {}) };
-}
-
-/** Returns the number of the newest turn. */
-async function newestTurn(session: SessionHandle): Promise<number> {
-  return Math.max(1, (await session.status()).session?.turns ?? 1);
+/** True if the service knows that the agent has guardrails for its answers. */
+function isHeld(settings: ServerSettings, name: string): boolean {
+  return holdsAnswers(knownAgent(settings, name));
 }
 
 /** Returns the status of a chat with an agent. A chat with another one is none of this route. */

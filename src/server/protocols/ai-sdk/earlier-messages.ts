@@ -1,8 +1,9 @@
 import type { Event } from '../../../core/domain/record/event.ts';
 import type { RunHandle } from '../../../client/run-handle.ts';
 import { recordedParts } from './encoder/recorded-parts.ts';
-import { TurnEncoder } from './encoder/turn-encoder.ts';
+import { type EncodedTurn, TurnEncoder } from './encoder/turn-encoder.ts';
 import { MessageBuilder, type UiMessage } from './encoder/ui-message.ts';
+import { eventsFrom, isOfUser } from './record-events.ts';
 import { placeOfTurn } from './turn-place.ts';
 
 /** A part of a chat, by the numbers of its turns. */
@@ -11,6 +12,8 @@ export interface TurnRange {
   last: number;
   /** The number of events that are recorded. */
   known: number;
+  /** True: nothing is shown of an answer that the guardrails of the agent have not passed. */
+  holdsAnswers?: boolean;
 }
 
 /** The bytes of JSON after which older turns are left to the next page, approximately. */
@@ -27,15 +30,16 @@ export interface EarlierMessages {
  * of the user alone: its stream has the answer from its beginning.
  */
 export async function earlierMessages(run: Pick<RunHandle, 'runId' | 'context'>, range: TurnRange): Promise<EarlierMessages> {
+  const { holdsAnswers = false } = range;
   const { offset } = await placeOfTurn(run, range.first, range.known);
   const turns: UiMessage[][] = [];
-  let turn = new TurnMessages(run.runId, range.first);
+  let turn = new TurnMessages({ sessionId: run.runId, turn: range.first, holdsAnswers });
   for await (const [at, event] of eventsFrom(run, offset)) {
     turn.take(at, event);
     if (event.turn === undefined) continue;
     turns.push(turn.messages());
     if (event.turn.number >= range.last) break;
-    turn = new TurnMessages(run.runId, event.turn.number + 1);
+    turn = new TurnMessages({ sessionId: run.runId, turn: event.turn.number + 1, holdsAnswers });
   }
   if (turns.length <= range.last - range.first) turns.push(turn.messages());
   let bytes = 0;
@@ -50,16 +54,14 @@ export async function earlierMessages(run: Pick<RunHandle, 'runId' | 'context'>,
 
 /** The messages of one turn. */
 class TurnMessages {
-  readonly #sessionId: string;
-  readonly #turn: number;
+  readonly #turn: EncodedTurn;
   readonly #encoder: TurnEncoder;
   readonly #answer = new MessageBuilder();
   readonly #asked: UiMessage[] = [];
 
-  constructor(sessionId: string, turn: number) {
-    this.#sessionId = sessionId;
+  constructor(turn: EncodedTurn) {
     this.#turn = turn;
-    this.#encoder = new TurnEncoder({ sessionId, turn });
+    this.#encoder = new TurnEncoder(turn);
     this.#answer.take(this.#encoder.begin());
   }
 
@@ -76,19 +78,7 @@ class TurnMessages {
   #userMessage({ id, content }: Event): UiMessage {
     const { text, files } = recordedParts(content);
     const parts = [...(text === '' ? [] : [{ type: 'text' as const, text }]), ...files.map((file) => ({ type: 'file' as const, ...file }))];
-    return { id, role: 'user', metadata: { runId: this.#sessionId, turn: this.#turn }, parts };
+    const { sessionId: runId, turn } = this.#turn;
+    return { id, role: 'user', metadata: { runId, turn }, parts };
   }
-}
-
-async function* eventsFrom(run: Pick<RunHandle, 'context'>, offset: number): AsyncGenerator<[number, Event]> {
-  for (let from = offset; ;) {
-    const page = await run.context({ from });
-    for (const [index, event] of page.events.entries()) yield [page.from + index, event];
-    from = page.from + page.events.length;
-    if (page.events.length === 0 || from >= page.total) return;
-  }
-}
-
-function isOfUser({ author, content, given }: Event): boolean {
-  return author === 'user' && !given && content.some((item) => item.type === 'message' && item.role === 'user');
 }

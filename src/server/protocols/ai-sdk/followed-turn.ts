@@ -1,4 +1,3 @@
-import type { Event } from '../../../core/domain/record/event.ts';
 import type { RunStatus } from '../../../core/domain/run/status.ts';
 import { cursorAt } from '../../../client/stream/cursor.ts';
 import type { RecordPlace } from '../../../client/stream/record-pages.ts';
@@ -8,6 +7,7 @@ import type { AnsweredCall } from './encoder/turn-calls.ts';
 import { TurnEncoder } from './encoder/turn-encoder.ts';
 import type { UiChunk } from './encoder/ui-chunk.ts';
 import { NextItem } from './next-item.ts';
+import { isOfUser } from './record-events.ts';
 
 /** A message of the user whose answer is sent: once the model has read it. */
 export interface UnreadMessage {
@@ -27,9 +27,11 @@ export interface FollowedTurn {
   place: RecordPlace;
   /** The offset of the response that the client has shown and goes on behind. */
   after?: number;
-  /** The answers of the client that goes on. */
+  /** The decisions on calls of runs below that the client has answered. */
   answers?: readonly AnsweredCall[];
   message?: UnreadMessage;
+  /** True: nothing is shown of an answer that the guardrails of the agent have not passed. */
+  holdsAnswers?: boolean;
 }
 
 /** The pauses between two looks at approvals of runs below, which no item of the stream tells. */
@@ -41,9 +43,9 @@ const LONGEST_PAUSE_MS = 15_000;
  * turn ends before the model has read it: nothing is sent before that is known. Throws the errors of the stream of a run.
  */
 export async function* followTurn(followed: FollowedTurn, signal: AbortSignal): AsyncGenerator<UiChunk> {
-  const { run, turn, place, after, answers = [], message } = followed;
+  const { run, turn, place, after, answers = [], message, holdsAnswers = false } = followed;
   let number = turn;
-  let encoder = new TurnEncoder({ sessionId: run.runId, turn, ...(after === undefined ? {} : { after }) });
+  let encoder = new TurnEncoder({ sessionId: run.runId, turn, holdsAnswers, ...(after === undefined ? {} : { after }) });
   let held: UiChunk[] | undefined = message === undefined ? undefined : [];
   let unread = message?.queued ?? 0;
   let status: RunStatus | undefined;
@@ -64,7 +66,7 @@ export async function* followTurn(followed: FollowedTurn, signal: AbortSignal): 
         const event = item.type === 'event' ? item : undefined;
         if (message !== undefined && event?.event.turn?.unanswered?.includes(message.id) && held !== undefined) {
           number += 1;
-          encoder = new TurnEncoder({ sessionId: run.runId, turn: number });
+          encoder = new TurnEncoder({ sessionId: run.runId, turn: number, holdsAnswers });
           held = [encoder.begin()];
           unread = 0;
           continue;
@@ -92,8 +94,4 @@ function tellsOfApprovals(item: StreamItem | 'late'): boolean {
   if (item.type !== 'event') return false;
   const { decision, refused, content } = item.event;
   return decision !== undefined || refused !== undefined || content.some(({ type }) => type !== 'message');
-}
-
-function isOfUser({ author, content, given }: Event): boolean {
-  return author === 'user' && !given && content.some((item) => item.type === 'message' && item.role === 'user');
 }

@@ -45,9 +45,13 @@ export interface PostedChat {
   answers: ApprovalAnswer[];
   /** True if the client goes on with a message of the assistant, and has what that has. */
   goesOn: boolean;
+  /** True if the message may have been sent before with another content. */
+  mayBeChanged: boolean;
+  /** True if the client asks for an answer that was given before. */
+  isRepeat: boolean;
 }
 
-/** The most answers in one request: each is one to the run. */
+/** The most answers in one request: each is one to the run. With a message, those before the newest ones are old ones, sent again. */
 const MOST_ANSWERS = 32;
 
 const answered = z.object({
@@ -55,22 +59,23 @@ const answered = z.object({
   approval: z.object({ id: z.string().min(1).max(4_000), approved: z.boolean(), reason: z.string().max(20_000).nullish() }),
 });
 
-/** Reads the body of a chat request. Throws `invalid_request` if it has no message and no answer, or changes one that was sent. */
+/** Reads the body of a chat request. Throws `invalid_request` if it has no message and no answer. */
 export function readPostedChat({ messages, trigger, messageId }: z.output<typeof chatBody>): PostedChat {
   const last = messages.at(-1);
-  const named = trigger === 'regenerate-message' ? undefined : messages.find(({ id }) => id === messageId);
-  if (named?.role === 'user' && named.id === last?.id) {
-    throw invalid('#/messageId', 'a message that was sent cannot be changed: send another one');
-  }
-  const answers = answersIn(messages);
+  const isRepeat = trigger === 'regenerate-message';
+  const named = isRepeat ? undefined : messages.find(({ id }) => id === messageId);
   const message = last?.role === 'user' ? userMessage(last, messages.length - 1) : undefined;
+  const answers = answersIn(messages).slice(message === undefined ? 0 : -MOST_ANSWERS);
+  if (answers.length > MOST_ANSWERS) throw invalid('#/messages', `${answers.length} answers to approvals: send at most ${MOST_ANSWERS}`);
   if (message === undefined && answers.length === 0) {
     throw invalid(
       '#/messages',
       'the last message is not one of the user, and none has an answer to an approval: the service reads nothing else',
     );
   }
-  return { ...(message === undefined ? {} : { message }), answers, goesOn: (named ?? last)?.role === 'assistant' };
+  // `sendMessage()` without a message names the last one, too, and that may not have been sent.
+  const mayBeChanged = named?.role === 'user' && named.id === last?.id;
+  return { ...(message === undefined ? {} : { message }), answers, goesOn: (named ?? last)?.role === 'assistant', mayBeChanged, isRepeat };
 }
 
 function answersIn(messages: readonly PostedMessage[]): ApprovalAnswer[] {
@@ -81,7 +86,6 @@ function answersIn(messages: readonly PostedMessage[]): ApprovalAnswer[] {
     const { id, approved, reason } = read.data.approval;
     byId.set(id, { approvalId: id, approved, ...(typeof reason === 'string' ? { reason } : {}) });
   }
-  if (byId.size > MOST_ANSWERS) throw invalid('#/messages', `${byId.size} answers to approvals: send at most ${MOST_ANSWERS}`);
   return [...byId.values()];
 }
 
@@ -122,6 +126,11 @@ function fileContent({ url, mediaType, filename }: z.output<typeof filePart>): C
   const [kind = ''] = mediaType.split('/');
   if (kind === 'image' || kind === 'audio' || kind === 'video') return { type: kind, ...source };
   return { type: 'file', ...source, ...(typeof filename === 'string' ? { name: filename } : {}) };
+}
+
+/** The refusal of a message that was sent before with another content. */
+export function changedMessage(): RequestError {
+  return invalid('#/messageId', 'a message that was sent cannot be changed: send another one');
 }
 
 function invalid(pointer: string, detail: string): RequestError {

@@ -2,23 +2,28 @@ import type { Chat } from '@ai-sdk/react';
 import type { UIMessage } from 'ai';
 import { randomUUID } from 'node:crypto';
 import { expect, test, vi } from 'vitest';
+import { agentTool, type AnyAgent, contentFilter, defineAgent } from '../../../../src/index.ts';
 import { LonghaulClient } from '../../../../src/client/index.ts';
 import { type Caller, type ChatMetadata, createHandler, type Handler } from '../../../../src/server/index.ts';
 import { memoryStreams } from '../../../../src/streams/memory/memory-streams.ts';
 import { callTool, hang, say, scriptedModel, type ScriptEntry } from '../../../../src/testing/index.ts';
 import { approvalIn, fetchFrom, pageOf, textOf } from '../../../server-http/ai-sdk/chat-page.ts';
-import { clerk } from '../../approvals/decision-agents.ts';
+import { clerk, refund } from '../../approvals/decision-agents.ts';
 import { Testbed } from '../../testbed/testbed.ts';
 
 const WAIT = { timeout: 20_000, interval: 20 };
 
 /** A service whose worker streams, and a chat with its clerk. */
-async function chatWith(testbed: Testbed, entries: ScriptEntry[], caller: Partial<Caller> = {}): Promise<{ handler: Handler; id: string }> {
+async function chatWith(
+  testbed: Testbed,
+  entries: ScriptEntry[],
+  { agent = clerk, ...caller }: Partial<Caller> & { agent?: AnyAgent } = {},
+): Promise<{ handler: Handler; id: string }> {
   const streams = memoryStreams();
-  await testbed.work({ agents: [clerk], providers: { scripted: scriptedModel(entries) }, streams });
+  await testbed.work({ agents: [agent], providers: { scripted: scriptedModel(entries) }, streams });
   const client = new LonghaulClient(testbed.client.temporal, { taskQueue: testbed.taskQueue, streams });
   const whole: Caller = { id: 'ada', scopes: ['runs:read', 'runs:write', 'approvals:decide'], ...caller };
-  return { handler: createHandler(client, { agents: [clerk], authenticate: () => whole }), id: `chat-${randomUUID()}` };
+  return { handler: createHandler(client, { agents: [agent], authenticate: () => whole }), id: `chat-${randomUUID()}` };
 }
 
 /** Slow enough to act in the middle. */
@@ -125,4 +130,71 @@ test('a page that goes away leaves the run alone', async () => {
   await sending;
   const result = await testbed.client.session('clerk', { id }).turn(1);
   expect(result).toMatchObject({ status: 'completed', output: 'A slow answer' });
+});
+
+test('an approval of a turn that was stopped is shown as an error, and the chat takes the next message', async () => {
+  await using testbed = await Testbed.open();
+  const { handler, id } = await chatWith(testbed, [callTool('refund', { amount: 5 }), say('Gladly.')]);
+  const page = pageOf(handler, { id });
+  await page.sendMessage({ text: 'Refund me' });
+  const stale = structuredClone(page.messages);
+  await fetchFrom(handler)(`/v1/agents/clerk/chat/${id}/stop`, { method: 'POST' });
+  await page.addToolApprovalResponse({ id: approvalIn(page.messages.at(-1)), approved: true });
+  await vi.waitFor(() => expect(page.events).toEqual(['finished: tool-calls', 'finished: interrupted']), WAIT);
+  expect(parts(page).at(-1)).toMatchObject({ type: 'tool-refund', state: 'output-error' });
+  // Another page has not sent its answer before its next message.
+  const other = pageOf(handler, { id, messages: stale, sendAutomaticallyWhen: () => false });
+  await other.addToolApprovalResponse({ id: approvalIn(stale.at(-1)), approved: true });
+  await other.sendMessage({ text: 'Something else' });
+  expect([other.status, textOf(other)]).toEqual(['ready', 'Gladly.']);
+});
+
+test('a call below that a colleague has rejected is shown as denied to the user who approves it later', async () => {
+  await using testbed = await Testbed.open();
+  const helper = defineAgent({ name: 'helper', model: 'scripted/model', tools: [refund] });
+  const agent = defineAgent({ name: 'clerk', model: 'scripted/model', tools: [agentTool(helper, { description: 'Helps.' })] });
+  const script = [callTool('helper', { request: 'Pay' }), callTool('refund', { amount: 5 }), say('Not paid.'), say('It was refused.')];
+  const { handler, id } = await chatWith(testbed, script, { agent });
+  const page = pageOf(handler, { id });
+  await page.sendMessage({ text: 'Refund me' });
+  const run = testbed.client.session('clerk', { id }).run;
+  const [waiting] = (await run.approvals()).pending;
+  if (waiting === undefined) throw new Error('No call waits');
+  await run.reject(waiting, { by: 'colleague', reason: 'too much' });
+  await page.addToolApprovalResponse({ id: approvalIn(page.messages.at(-1)), approved: true });
+  await page.sendMessage();
+  expect(parts(page).find((part) => 'toolCallId' in part && part.toolCallId === `${waiting.runId}:${waiting.callId}`)).toMatchObject({
+    state: 'output-denied',
+    approval: { approved: false, reason: 'too much' },
+  });
+  expect(textOf(page)).toBe('It was refused.');
+});
+
+test('an answer that a guardrail blocks is not shown, live and in a page that is loaded later', async () => {
+  await using testbed = await Testbed.open();
+  const guardrails = [contentFilter({ type: 'output', keywords: ['secret'] })];
+  const agent = defineAgent({ name: 'clerk', model: 'scripted/model', guardrails });
+  const { handler, id } = await chatWith(testbed, [slowly('The secret is 42'), say('Hello.')], { agent });
+  const page = pageOf(handler, { id });
+  await page.sendMessage({ text: 'Tell me' });
+  expect(textOf(page)).toMatch(/^Response blocked: /);
+  await page.sendMessage({ text: 'Hi' });
+  expect(textOf(page)).toBe('Hello.');
+  const loaded = await (await fetchFrom(handler)(`/v1/agents/clerk/chat/${id}`)).text();
+  expect(loaded).toContain('Response blocked: ');
+  expect(loaded).not.toContain('The secret');
+});
+
+test('a message that was not sent is sent by `sendMessage()`, and one that was is not changed', async () => {
+  await using testbed = await Testbed.open();
+  const { handler, id } = await chatWith(testbed, [say('One.'), say('Two.'), say('Three.')]);
+  const page = pageOf(handler, { id, messages: [{ id: 'm1', role: 'user', parts: [{ type: 'text', text: 'Hi' }] }] });
+  await page.sendMessage();
+  expect(textOf(page)).toBe('One.');
+  await page.sendMessage({ text: 'And then?' });
+  const again = pageOf(handler, { id, messages: page.messages.slice(0, 1) });
+  await again.sendMessage();
+  expect([again.status, textOf(again)]).toEqual(['ready', 'One.']);
+  await page.sendMessage({ text: 'Hello', messageId: 'm1' });
+  expect([page.status, page.error?.message]).toEqual(['error', expect.stringContaining('cannot be changed')]);
 });

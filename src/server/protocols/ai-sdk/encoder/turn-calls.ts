@@ -6,13 +6,17 @@ import type { Event } from '../../../../core/domain/record/event.ts';
 import { approvalIdOf } from './approval-id.ts';
 import type { UiChunk } from './ui-chunk.ts';
 
-/** The answer of a client to a call that waited. */
+/** The decision on a call that a client has answered, as it holds. */
 export interface AnsweredCall {
   approvalId: string;
   approved: boolean;
   reason?: string;
   subject: { runId: string; callId: string };
+  /** True: the call waits no more, and no decision on it is known. The rest is what the client said. */
+  isUndecided?: true;
 }
+
+const UNDECIDED = 'The call was not decided on in time: it waits no more';
 
 /** The calls of a turn: their approvals, decisions and results. */
 export class TurnCalls {
@@ -70,10 +74,12 @@ export class TurnCalls {
   }
 
   /** Yields the end of a part that shows a call of a run below. */
-  *answered({ approvalId, approved, reason, subject }: AnsweredCall): Generator<UiChunk> {
+  *answered({ approvalId, approved, reason, subject, isUndecided }: AnsweredCall): Generator<UiChunk> {
     if (subject.runId === this.#sessionId) return;
+    const toolCallId = partOf(this.#sessionId, subject);
     yield { type: 'tool-approval-response', approvalId, approved, ...(reason === undefined ? {} : { reason }) };
-    yield outcomeChunk(partOf(this.#sessionId, subject), { approved, output: {} });
+    if (approved && isUndecided) yield { type: 'tool-output-error', toolCallId, errorText: UNDECIDED };
+    else yield outcomeChunk(toolCallId, { approved, output: {} });
   }
 
   /** Yields the decision and the results that an event records. */

@@ -7,6 +7,7 @@ import type { StopReason } from '../../../../core/domain/run/status.ts';
 import type { StreamItem } from '../../../../client/stream/stream-item.ts';
 import type { ChatMetadata } from './chat-metadata.ts';
 import { finishReasonOf } from './finish-reason.ts';
+import { GuardedChunks } from './guarded-chunks.ts';
 import { LiveResponse } from './live-response.ts';
 import { callChunk, recordedParts } from './recorded-parts.ts';
 import { type AnsweredCall, TurnCalls } from './turn-calls.ts';
@@ -22,6 +23,8 @@ export interface EncodedTurn {
    * Absent: the message is sent from its beginning.
    */
   after?: number;
+  /** True: the agent has guardrails for its answers, so nothing is shown of one that they have not passed. */
+  holdsAnswers?: boolean;
 }
 
 /**
@@ -31,6 +34,7 @@ export interface EncodedTurn {
 export class TurnEncoder {
   readonly #turn: EncodedTurn;
   readonly #calls: TurnCalls;
+  readonly #guarded: GuardedChunks;
   #live: LiveResponse | undefined;
   /** True: pieces are missing, and what follows them is not shown before the event or another attempt. */
   #hasGap = false;
@@ -46,6 +50,7 @@ export class TurnEncoder {
     this.#turn = turn;
     this.#isKnown = turn.after !== undefined;
     this.#calls = new TurnCalls(turn);
+    this.#guarded = new GuardedChunks({ holdsAnswers: turn.holdsAnswers === true });
   }
 
   /** True once the last chunk is made: the turn has ended, or waits for decisions. */
@@ -78,15 +83,16 @@ export class TurnEncoder {
         this.#isCutByLength = item.step.finishReason === 'length';
         return;
       case 'delta':
-        return this.#isKnown ? undefined : yield* this.#delta(item);
+        return this.#isKnown ? undefined : yield* this.#guarded.pass(this.#delta(item));
       case 'reset':
-        return this.#isKnown && item.offset === undefined ? undefined : yield* this.#reset(item);
+        return this.#isKnown && item.offset === undefined ? undefined : yield* this.#guarded.pass(this.#reset(item));
       case 'gap':
         this.#hasGap = true;
         return;
       case 'status':
         return;
       case 'end':
+        yield* this.#guarded.end(item.result.stopReason);
         return yield* this.#end(item.result.stopReason, item.result.error ?? undefined);
     }
   }
@@ -99,6 +105,7 @@ export class TurnEncoder {
   *ask(pending: readonly ApprovalView[], { isLate = false }: { isLate?: boolean } = {}): Generator<UiChunk> {
     if (this.#isOver || pending.length === 0 || !this.#calls.hasAll(pending)) return;
     if (!isLate && this.#calls.areRunning(pending)) return;
+    yield* this.#guarded.release();
     yield* this.#discardLive();
     yield* this.#calls.ask(pending);
     yield* this.#finish('tool-calls');
@@ -116,7 +123,7 @@ export class TurnEncoder {
       this.#account(event);
       this.#calls.made(offset, event);
       for (const call of recordedParts(event.content).calls) yield callChunk(call);
-    } else yield* this.#chunksOf(offset, event);
+    } else yield* this.#guarded.passEvent(offset, event, this.#chunksOf(offset, event));
   }
 
   *#chunksOf(offset: number, event: Event): Generator<UiChunk> {
@@ -152,6 +159,7 @@ export class TurnEncoder {
     }
     // The output of a call of another model, which the message does not show; or the rest of an answer whose beginning is unknown.
     if (callId !== undefined || this.#hasGap) return;
+    if (this.#turn.holdsAnswers && delta.type !== 'reasoning') return;
     if (this.#live !== undefined && this.#live.eventId !== eventId) yield* this.#discardLive();
     if (!this.#isInStep) yield* this.#beginStep();
     this.#live ??= new LiveResponse(eventId);
@@ -184,6 +192,7 @@ export class TurnEncoder {
 
   *#end(stopReason: StopReason, error: string | undefined): Generator<UiChunk> {
     yield* this.#discardLive();
+    if (stopReason === 'guardrail') yield* this.#blocked();
     const reason = finishReasonOf(stopReason);
     if (reason === 'error') {
       // A client stops at the error.
@@ -192,6 +201,16 @@ export class TurnEncoder {
     }
     if (reason === 'interrupted') yield { type: 'abort' };
     yield* this.#finish(reason === 'stop' && this.#isCutByLength ? 'length' : reason, stopReason);
+  }
+
+  /** Says that a guardrail has blocked the request or the answer. */
+  *#blocked(): Generator<UiChunk> {
+    const { blocked } = this.#guarded;
+    if (blocked === undefined) return;
+    if (!this.#isInStep) yield* this.#beginStep();
+    yield { type: 'text-start', id: blocked.id };
+    yield { type: 'text-delta', id: blocked.id, delta: blocked.text };
+    yield { type: 'text-end', id: blocked.id };
   }
 
   *#finish(finishReason: UiFinishReason, stopReason?: StopReason): Generator<UiChunk> {

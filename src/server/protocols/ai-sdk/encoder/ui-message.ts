@@ -54,6 +54,9 @@ export class MessageBuilder {
       case 'start-step':
         this.#parts.push({ type: 'step-start' });
         return;
+      case 'reset-step':
+        this.#parts.splice(this.#parts.findLastIndex(({ type }) => type === 'step-start') + 1);
+        return;
       case 'text-start':
         this.#parts.push({ type: 'text', text: '', state: 'done' });
         return;
