@@ -41,7 +41,7 @@ async function called(method: string, attempts: readonly (number | Error)[]): Pr
       onReceiveMessage: () => undefined,
       onReceiveStatus: ({ code }: { code: number }) => resolve(code),
     };
-    call?.start({} as never, listener as never);
+    call?.start({} as never, listener);
     call?.sendMessage({});
     call?.halfClose();
   });

@@ -83,7 +83,7 @@ export function cursorAt(runId: string, { offset, step, response, status, live, 
 /** Returns the place behind the item with that cursor. Throws `invalid_cursor` for a text that is no cursor, and for one of another run. */
 export function placeOf(runId: string, cursor: string): StreamPlace {
   const parts = typeof cursor === 'string' ? partsOf(cursor) : undefined;
-  if (parts === undefined) throw invalid(String(cursor), 'it is no cursor of a stream');
+  if (parts === undefined) throw invalid(cursor, 'it is no cursor of a stream');
   const [, run, offset, step, response, status, seen, execution, ended] = parts;
   if (run !== tagOf(runId)) throw invalid(cursor, `it belongs to another run than "${runId}"`);
   return {
@@ -165,7 +165,7 @@ function isCount(value: unknown): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }
 
-function invalid(cursor: string, why: string): LonghaulError {
-  const shown = JSON.stringify(cursor.slice(0, 40));
+function invalid(cursor: unknown, why: string): LonghaulError {
+  const shown = JSON.stringify(String(cursor).slice(0, 40));
   return new LonghaulError('invalid_cursor', `Cursor ${shown} cannot be used: ${why}. Leave it out to read from the beginning`);
 }

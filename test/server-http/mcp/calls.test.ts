@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineAgent } from '../../../src/index.ts';
 import { createHandler, type HandlerOptions } from '../../../src/server/index.ts';
+import { newStep } from '../../../src/core/domain/record/step.ts';
 import { calling, type FakeRun, FakeRuns, step } from './fake-runs.ts';
 import { type Generation, mcpClient } from './mcp-client.ts';
 
@@ -116,6 +117,17 @@ test.each([
     isError: true,
     content: [{ type: 'text', text }],
     _meta: { 'longhaul/status': result.status },
+  });
+});
+
+test('a result names the reason for which the model ended its last answer', async () => {
+  const { handler } = served((run) => {
+    run.shows({ type: 'step', step: { ...newStep(1), finishReason: 'length' } }).ends({ output: 'Once upon' });
+  });
+  await using client = await mcpClient(handler, 'auto');
+  expect(await client.callTool({ name: 'clerk', arguments: { input: 'Q' } })).toMatchObject({
+    content: [{ type: 'text', text: 'Once upon' }],
+    _meta: { 'longhaul/status': 'completed', 'longhaul/finishReason': 'length' },
   });
 });
 

@@ -4,7 +4,7 @@ import { placeOf } from '../../../src/server/protocols/openai/responses/sequence
 import type { WireEvent } from '../../../src/server/protocols/openai/responses/wire-event.ts';
 import type { StreamItem } from '../../../src/client/stream/stream-item.ts';
 
-const FACTS: ResponseFacts = { runId: 'run-1', agent: 'clerk', createdAt: 1, parameters: {} };
+const FACTS: ResponseFacts = { runId: 'run-1', agent: 'clerk', createdAt: 1, parameters: {}, schema: undefined };
 
 /** The events that a reader gets of these items, behind the one with a number. */
 export function eventsOf(items: Iterable<StreamItem>, after?: number, options: ResponseEventOptions = {}): WireEvent[] {

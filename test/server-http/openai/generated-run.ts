@@ -34,7 +34,7 @@ const step: fc.Arbitrary<GeneratedStep> = fc.record({
   isRewritten: fc.constantFrom(false, false, false, true),
 });
 
-const ENDS = ['completed', 'other output', 'guardrail', 'limit', 'cancelled'] as const;
+const ENDS = ['completed', 'other output', 'guardrail', 'limit', 'cancelled', 'cut off', 'refused'] as const;
 
 /** Runs with all that a stream may show. */
 export const generatedRun: fc.Arbitrary<ToldRun> = fc
@@ -42,7 +42,9 @@ export const generatedRun: fc.Arbitrary<ToldRun> = fc
   .map(({ steps, end, isUnfinished }) => {
     const run = new ToldRun();
     let text = '';
-    for (const [number, one] of steps.entries()) text = tell(run, number, one, number === steps.length - 1);
+    // A refusal is another answer of the model.
+    const count = end === 'refused' ? steps.length + 1 : steps.length;
+    for (const [number, one] of steps.entries()) text = tell(run, number, one, number === count - 1);
     // The run may be cancelled in the middle of an answer, or of calls.
     const last = steps.at(-1);
     if (isUnfinished && end === 'cancelled' && !(last?.calls && last.hasErrors))
@@ -91,6 +93,11 @@ function ended(run: ToldRun, end: (typeof ENDS)[number], text: string): ToldRun 
       return run.end(text, { status: 'max_iterations_reached', stopReason: 'step_limit' });
     case 'cancelled':
       return run.end(text, { status: 'cancelled', stopReason: 'cancelled' });
+    case 'cut off':
+      return run.step('length').end(text);
+    case 'refused':
+      run.delta('refused', 'I will ').delta('refused', 'not').answer('refused', '').step('refusal');
+      return run.end(text, { status: 'error', stopReason: 'error', errorCode: 'model_refusal', error: 'Refused: I will not' });
   }
 }
 

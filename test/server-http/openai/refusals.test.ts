@@ -11,6 +11,9 @@ import { ToldRun } from './told-run.ts';
 const CHAT = { model: 'clerk', messages: [{ role: 'user', content: 'Q' }] };
 const RESPONSE = { model: 'clerk', input: 'Q' };
 
+/** A message of the user with an image at a URL. */
+const imageMessage = (url: string): object => ({ role: 'user', content: [{ type: 'image_url', image_url: { url } }] });
+
 async function refusal(path: string, body: object): Promise<{ status: number; param: string | null; code: string; message: string }> {
   const { handler, calls } = served(new ToldRun().end('x'));
   const response = await send(handler, 'POST', path, { body });
@@ -39,6 +42,11 @@ describe('a parameter that is not supported is refused by its name', () => {
       'messages[0].content[0].file.file_id',
       'unsupported_parameter',
     ],
+    [{ messages: [...CHAT.messages, { role: 'assistant', content: 'A' }] }, 'messages', 'invalid_value'],
+    [{ messages: [{ role: 'assistant', content: '' }] }, 'messages', 'invalid_value'],
+    [{ messages: [imageMessage('')] }, 'messages[0].content[0].image_url.url', 'invalid_value'],
+    [{ messages: [imageMessage('not a url')] }, 'messages[0].content[0].image_url.url', 'invalid_value'],
+    [{ stream_options: { nonsense: true } }, 'stream_options.nonsense', 'invalid_value'],
   ])('of chat completions: %j', async (more, param, code) => {
     expect(await refusal('/v1/chat/completions', { ...CHAT, ...more })).toMatchObject({ status: 400, param, code });
   });
@@ -54,6 +62,12 @@ describe('a parameter that is not supported is refused by its name', () => {
     [{ input: [{ type: 'item_reference', id: 'i' }] }, 'input[0].type', 'invalid_value'],
     [{ metadata: { a: 1 } }, 'metadata.a', 'invalid_value'],
     [{ model: undefined }, 'model', 'missing_required_parameter'],
+    [{ input: undefined }, 'input', 'missing_required_parameter'],
+    [{ input: [{ role: 'user', content: [] }] }, 'input', 'invalid_value'],
+    [{ input: [{ role: 'assistant', content: 'A' }] }, 'input', 'invalid_value'],
+    [{ input: [{ role: 'user', content: [{ type: 'input_image', image_url: '' }] }] }, 'input[0].content[0].image_url', 'invalid_value'],
+    [{ input: [{ role: 'user', content: [{ type: 'input_file', file_url: 'x' }] }] }, 'input[0].content[0].file_url', 'invalid_value'],
+    [{ stream_options: { include_usage: true } }, 'stream_options.include_usage', 'invalid_value'],
   ])('of responses: %j', async (more, param, code) => {
     expect(await refusal('/v1/responses', { ...RESPONSE, ...more })).toMatchObject({ status: 400, param, code });
   });

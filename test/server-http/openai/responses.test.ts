@@ -1,6 +1,7 @@
 import OpenAI from 'openai';
 import type { ResponseInputItem, ResponseStreamEvent } from 'openai/resources/responses/responses';
 import { expect, test } from 'vitest';
+import { z } from 'zod';
 import { contentFilter, defineAgent } from '../../../src/index.ts';
 import { openaiFor } from './openai-client.ts';
 import { served } from './served-run.ts';
@@ -228,6 +229,18 @@ test('a run is started with the conversation, the settings and the limits of the
   });
   await openai.responses.create({ model: 'clerk', input: [{ role: 'user', content: 'More' }], previous_response_id: 'run-0' });
   expect(calls[1]?.[2]).toMatchObject({ previousRunId: 'run-0', input: 'More' });
+});
+
+test('a response repeats the reasoning and the format that were asked for, with the schema of the agent', async () => {
+  const triage = defineAgent({ name: 'clerk', model: 'scripted/m', output: z.object({ urgency: z.string() }) });
+  const openai = openaiFor(served(new ToldRun().end({ urgency: 'high' }), { agents: [triage] }).handler);
+  const schema = { type: 'object', properties: { urgency: { type: 'string' } } };
+  const format = { type: 'json_schema', name: 'triage', schema } as const;
+  const asked = await openai.responses.create({ model: 'clerk', input: 'Q', text: { format }, reasoning: { effort: 'low' } });
+  expect(asked.text).toEqual({ format: { ...format, schema: triage.output?.schema } });
+  expect(asked.reasoning).toEqual({ effort: 'low' });
+  const plain = await openai.responses.create({ model: 'clerk', input: 'Q' });
+  expect([plain.text, plain.reasoning]).toEqual([{ format: { type: 'text' } }, null]);
 });
 
 test('the output of an earlier response can be sent as the input of the next', async () => {

@@ -13,7 +13,7 @@ import { openaiFor } from './openai-client.ts';
 import { served } from './served-run.ts';
 import { ToldRun } from './told-run.ts';
 
-const isRecord = ({ type }: StreamItem): boolean => type === 'event' || type === 'end';
+const isRecord = ({ type }: StreamItem): boolean => type === 'event' || type === 'step' || type === 'end';
 
 /** The response with which a stream ends. */
 function finalOf(events: readonly WireEvent[]): Extract<WireEvent, { response: unknown }>['response'] {
@@ -27,7 +27,7 @@ function outputOf(events: readonly WireEvent[]): [string, string][] {
   return finalOf(events).output.map((item) => [
     item.id ?? '',
     item.type === 'message'
-      ? item.content.map((part) => ('text' in part ? part.text : '')).join('')
+      ? item.content.map((part) => ('text' in part ? part.text : part.refusal)).join('')
       : 'arguments' in item
         ? String(item.arguments)
         : '',

@@ -31,8 +31,9 @@ export function served(
       status: run.result?.status ?? 'pending_confirmation',
       waitingFor: run.result === undefined ? ['refund'] : [],
     }),
-    result: async () => {
+    result: async ({ steps = false }: { steps?: boolean } = {}) => {
       if (run.result === undefined) throw new LonghaulError('wait_timeout', 'The run goes on');
+      if (!steps) return resultFrom(run.result);
       return resultFrom({
         ...run.result,
         steps: [{ ...newStep(1), finishReason: run.items.findLast((one) => one.type === 'step')?.step.finishReason ?? 'stop' }],

@@ -10,6 +10,8 @@ export const META = {
   runId: 'longhaul/runId',
   /** In results: the status of the run. */
   status: 'longhaul/status',
+  /** In results: the reason for which the model ended its last answer. `length`: it was cut off. */
+  finishReason: 'longhaul/finishReason',
 } as const;
 
 /** The header by which clients of the protocol up to 2025-11-25 name their session. */

@@ -20,9 +20,10 @@ export interface CalledRun {
 /** Returns the result of a call from the outcome of its wait. Only the answer of a run that has completed is no error. */
 export function callResult(run: CalledRun, followed: Followed): CallToolResult {
   if (followed.type === 'goes_on') return { ...errorResult(goesOnText(run, followed)), _meta: metaOf(run, followed.status) };
-  const { result } = followed;
+  const { result, lastFinish } = followed;
   const answer = result.status === 'completed' ? answerResult(run, result.output) : errorResult(endedText(result));
-  return { ...answer, _meta: metaOf(run, result.status) };
+  const finishReason = lastFinish === undefined ? {} : { [META.finishReason]: lastFinish };
+  return { ...answer, _meta: { ...metaOf(run, result.status), ...finishReason } };
 }
 
 /** Returns a result that the model reads as a failed call. */

@@ -7,8 +7,13 @@ import { namesText, progressText } from './progress-text.ts';
 /** The part of a run's handle that a call follows. */
 export type FollowedRun = Pick<RunHandle<unknown>, 'runId' | 'stream' | 'approvals'>;
 
-/** The outcome of the wait of a call: the end of its run, or the state in which the run goes on without it. */
-export type Followed = { type: 'ended'; result: StreamedResult } | { type: 'goes_on'; status: RunStatus; waitsFor?: string };
+/**
+ * The outcome of the wait of a call: the end of its run, or the state in which the run goes on without it. `lastFinish`: the reason for
+ * which the model ended its last answer.
+ */
+export type Followed =
+  | { type: 'ended'; result: StreamedResult; lastFinish: string | undefined }
+  | { type: 'goes_on'; status: RunStatus; waitsFor?: string };
 
 /** The options of following a run. */
 export interface FollowOptions {
@@ -24,11 +29,13 @@ export async function followRun(run: FollowedRun, { settings, signal, progress }
   const stop = (): void => late.abort();
   const timer = setTimeout(stop, settings.maxWaitMs);
   let decisionTimer: NodeJS.Timeout | undefined;
+  let lastFinish: string | undefined;
   let state: { status: RunStatus; waitsFor?: string } = { status: 'running' };
   const waiting = AbortSignal.any([signal, late.signal]);
   try {
     for await (const item of run.stream({ signal: waiting })) {
-      if (item.type === 'end') return { type: 'ended', result: item.result };
+      if (item.type === 'end') return { type: 'ended', result: item.result, lastFinish };
+      if (item.type === 'step') lastFinish = item.step.finishReason;
       const text = progressText(item);
       if (item.type === 'status' && item.status === 'pending_confirmation') {
         decisionTimer ??= setTimeout(stop, settings.maxDecisionWaitMs);

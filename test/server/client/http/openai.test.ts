@@ -126,6 +126,65 @@ test('a response in the background waits for a decision, ends, and is gone on wi
   expect(JSON.stringify(events)).toContain('Refund me');
 });
 
+test('a completion whose run waits for a decision for too long is an error which names both, and no second run', async () => {
+  await using testbed = await Testbed.open();
+  const handler = await service(testbed, [callTool('refund', { amount: 5 }), callTool('refund', { amount: 5 })]);
+  let requests = 0;
+  const counted = async (url: string | URL | Request, init?: RequestInit): Promise<Response> => {
+    requests += 1;
+    return handler(new Request(url, init));
+  };
+  const openai = openaiFor(handler, { fetch: counted, maxRetries: 2, timeout: 3_500 });
+  const asked = { model: 'clerk', messages: [{ role: 'user' as const, content: 'Refund me' }] };
+  const refused: unknown = await openai.chat.completions.create(asked).catch((error: unknown) => error);
+  expect(refused).toMatchObject({ constructor: OpenAI.InternalServerError, status: 503, code: 'wait_timeout' });
+  expect(String(refused)).toContain('waits for a decision about "refund"');
+  expect(requests).toBe(1);
+  const runId = decodeURI((refused as InstanceType<typeof OpenAI.APIError>).requestID ?? '');
+  expect((await testbed.client.handle(runId).approvals()).pending).toMatchObject([{ toolName: 'refund' }]);
+  const withKey = { ...key(), maxRetries: 1 };
+  await expect(openai.chat.completions.create(asked, withKey)).rejects.toMatchObject({ status: 503, code: 'wait_timeout' });
+  expect(requests).toBe(3);
+});
+
+test('a model that is cut off, and one that refuses to answer, end a completion and a response as such', async () => {
+  await using testbed = await Testbed.open();
+  const refusal = { refusal: 'I will not do that', chunks: 4, every: '5ms' as const };
+  const script = [say('Once upon', { finishReason: 'length' }), say('', refusal), say('', refusal)];
+  const openai = openaiFor(await service(testbed, script));
+  const cutOff = await openai.responses.create({ model: 'assistant', input: 'Q' });
+  expect(cutOff).toMatchObject({
+    status: 'incomplete',
+    incomplete_details: { reason: 'max_output_tokens' },
+    output_text: 'Once upon',
+  });
+  const again = await openai.responses.retrieve(cutOff.id);
+  expect([again.status, again.output]).toEqual([cutOff.status, cutOff.output]);
+  const asked = { model: 'assistant', messages: [{ role: 'user' as const, content: 'Q' }] };
+  const completion = await openai.chat.completions.stream(asked).finalChatCompletion();
+  expect(completion.choices).toMatchObject([
+    { message: { refusal: expect.stringContaining('I will not do that') as string }, finish_reason: 'content_filter' },
+  ]);
+  const response = await openai.responses.stream({ model: 'assistant', input: 'Q' }).finalResponse();
+  expect(response).toMatchObject({
+    status: 'incomplete',
+    incomplete_details: { reason: 'content_filter' },
+    output: [{ type: 'message', content: [{ type: 'refusal', refusal: expect.stringContaining('I will not do that') as string }] }],
+  });
+  expect(response.output).toMatchObject((await openai.responses.retrieve(response.id)).output);
+});
+
+test('a response in the background that is asked for again with its key is the one that has ended', async () => {
+  await using testbed = await Testbed.open();
+  const openai = openaiFor(await service(testbed, [say('Done')]));
+  const once = key();
+  const asked = { model: 'assistant', input: 'Q', background: true };
+  const begun = await openai.responses.create(asked, once);
+  expect(begun.status).toBe('in_progress');
+  await testbed.client.handle(begun.id).result();
+  expect(await openai.responses.create(asked, once)).toMatchObject({ id: begun.id, status: 'completed', output_text: 'Done' });
+});
+
 test('a reader that goes cancels nothing; a cancellation does', async () => {
   await using testbed = await Testbed.open();
   const openai = openaiFor(await service(testbed, [hang('Once upon')]));

@@ -11,7 +11,7 @@ const schema = z.object({
   model: nameText,
   messages: z.array(chatMessage).min(1),
   stream: z.boolean().default(false),
-  stream_options: z.object({ include_usage: z.boolean().nullish(), include_obfuscation: z.boolean().nullish() }).default({}),
+  stream_options: z.strictObject({ include_usage: z.boolean().nullish(), include_obfuscation: z.boolean().nullish() }).default({}),
   temperature: z.number().min(0).max(2).optional(),
   max_tokens: z.int().min(1).optional(),
   max_completion_tokens: z.int().min(1).optional(),

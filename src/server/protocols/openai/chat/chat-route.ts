@@ -2,13 +2,15 @@ import { whileWaiting } from '../../../limits/while-waiting.ts';
 import { defineRoute } from '../../../routing/route.ts';
 import { jsonObject } from '../../../schemas/json.ts';
 import { awaitResult } from '../answering/await-result.ts';
+import { lastFinishOf } from '../answering/ended-run.ts';
 import { streamedResponse } from '../answering/streamed.ts';
 import { runHeaders } from '../answering/run-headers.ts';
 import { stillGoing } from '../errors/still-going.ts';
 import { conversationOf } from '../input/conversation.ts';
 import { itemsOfMessages } from '../input/chat-messages.ts';
 import { requireFormat } from '../parameters/answer-format.ts';
-import { agentOfModel, holdsAnswers } from '../starting/model-agent.ts';
+import { agentOfModel } from '../starting/model-agent.ts';
+import { holdsAnswers } from '../../../starting/known-agent.ts';
 import { startAgent } from '../starting/start-agent.ts';
 import { chatFormat, chatSettings, readChatBody } from './chat-body.ts';
 import { chatEncoder } from './chat-encoder.ts';
@@ -41,7 +43,7 @@ export const chatRoute = defineRoute(
         route: ID,
         body: given,
         agent,
-        opening: conversationOf(itemsOfMessages(body.messages)),
+        opening: conversationOf(itemsOfMessages(body.messages), 'messages'),
         settings: chatSettings(body),
         parameters: { metadata: body.metadata },
       });
@@ -60,7 +62,7 @@ export const chatRoute = defineRoute(
       const handle = request.client.handle(facts.runId);
       const result = await awaitResult(handle, { ...request, steps: true });
       if (result === undefined) throw await stillGoing(handle, request);
-      return { status: 200, headers: runHeaders(facts.runId), body: completionOf(facts, result, result.steps?.at(-1)?.finishReason) };
+      return { status: 200, headers: runHeaders(facts.runId), body: completionOf(facts, result, lastFinishOf(result)) };
     });
   },
 );

@@ -1,7 +1,7 @@
 import type { ChatCompletionChunk } from 'openai/resources/chat/completions';
 import type { StreamItem } from '../../../../client/stream/stream-item.ts';
 import { isResponse } from '../../../../core/domain/record/run-record.ts';
-import type { EndedRun } from '../answering/ended-run.ts';
+import { type EndedRun, refusalOf } from '../answering/ended-run.ts';
 import { outputText } from '../../../../core/domain/content/output-text.ts';
 import type { Event } from '../../../../core/domain/record/event.ts';
 import { streamSuperseded, runFailed } from '../errors/run-failed.ts';
@@ -32,6 +32,8 @@ export class CompletionChunks {
   readonly #options: ChunkOptions;
   /** The text of the call in flight that was sent. */
   #live: { eventId: string; text: string } | undefined;
+  /** True: text was sent that the last answer of the model does not have. It is that of a refusal if the run ends as one. */
+  #hasUnrecorded = false;
   #hasSent = false;
   #hasGap = false;
   #lastText: string | undefined;
@@ -90,35 +92,48 @@ export class CompletionChunks {
     for (const { eventId, text, mayBeAnswer } of messages) {
       this.#lastText = mayBeAnswer ? text : undefined;
       if (this.#options.answerAlone) continue;
-      const sent = this.#requireLive(eventId, text);
+      const sent = this.#requireLive(eventId, text, mayBeAnswer);
       const rest = text.slice(sent.length);
       if (rest !== '') yield* this.#text(sent === '' && this.#hasSent ? `${BETWEEN}${rest}` : rest);
     }
-    if (isResponse(event) && messages.length === 0) this.#requireLive(undefined, '');
+    if (!isResponse(event) || messages.length > 0) return;
+    this.#requireLive(event.id, '', !event.content.some(({ type }) => type === 'tool_call'));
   }
 
-  /** Forgets the text in flight, and returns it if the event has it. Throws if some was sent that it does not begin with. */
-  #requireLive(eventId: string | undefined, text: string): string {
+  /**
+   * Forgets the text in flight, and returns it if the event has it. Throws if some was sent that it does not begin with. `mayBeRefusal`: the
+   * text behind that of the event may be a refusal, which no event has. Whether it is one is known at the end of the run.
+   */
+  #requireLive(eventId: string | undefined, text: string, mayBeRefusal = false): string {
     const live = this.#live;
     this.#live = undefined;
+    if (this.#hasUnrecorded) throw streamSuperseded();
     if (live === undefined) return '';
     if (live.eventId === eventId && text.startsWith(live.text)) return live.text;
-    throw streamSuperseded();
+    if (live.eventId !== eventId || !mayBeRefusal || !live.text.startsWith(text)) throw streamSuperseded();
+    this.#hasUnrecorded = true;
+    return live.text;
   }
 
   *#end(result: EndedRun): Generator<ChatCompletionChunk> {
-    this.#requireLive(undefined, '');
+    const refusal = refusalOf(result);
+    if (refusal === undefined) this.#requireLive(undefined, '');
     const reason = finishReason(result, this.#lastFinish);
     if (reason === undefined) throw runFailed(result);
-    const isSent = !this.#options.answerAlone && this.#lastText !== undefined && isOutput(this.#lastText, result.output);
-    const isTold = result.status === 'completed' || result.stopReason === 'guardrail' || this.#options.answerAlone;
-    if (isTold && !isSent) {
-      const text = outputText(result.output);
-      if (text !== '') yield* this.#text(this.#hasSent ? `${BETWEEN}${text}` : text);
-    }
+    if (refusal === undefined) yield* this.#answer(result);
+    else yield this.#chunk({ refusal });
     yield this.#chunk({}, reason);
     if (!this.#options.includeUsage) return;
     yield { ...this.#chunk({}), choices: [], usage: completionUsage(result) };
+  }
+
+  /** Sends the answer, unless it was sent as it arrived. */
+  *#answer(result: EndedRun): Generator<ChatCompletionChunk> {
+    const isSent = !this.#options.answerAlone && this.#lastText !== undefined && isOutput(this.#lastText, result.output);
+    const isTold = result.status === 'completed' || result.stopReason === 'guardrail' || this.#options.answerAlone;
+    if (!isTold || isSent) return;
+    const text = outputText(result.output);
+    if (text !== '') yield* this.#text(this.#hasSent ? `${BETWEEN}${text}` : text);
   }
 
   *#text(content: string): Generator<ChatCompletionChunk> {

@@ -1,5 +1,5 @@
 import type { ChatCompletion } from 'openai/resources/chat/completions';
-import type { EndedRun } from '../answering/ended-run.ts';
+import { type EndedRun, refusalOf } from '../answering/ended-run.ts';
 import { outputText } from '../../../../core/domain/content/output-text.ts';
 import { completionUsage } from './completion-usage.ts';
 import { finishReason } from './finish-reason.ts';
@@ -21,11 +21,11 @@ export function completionOf(
 ): ChatCompletion {
   const reason = finishReason(result, lastFinish);
   if (reason === undefined) throw runFailed(result);
-  const isRefusal = result.errorCode === 'model_refusal';
+  const refusal = refusalOf(result);
   const message = {
     role: 'assistant' as const,
-    content: isRefusal ? null : outputText(result.output),
-    refusal: isRefusal ? result.error : null,
+    content: refusal === undefined ? outputText(result.output) : null,
+    refusal: refusal ?? null,
   };
   return {
     id: runId,

@@ -1,6 +1,5 @@
 import type { ChatCompletion } from 'openai/resources/chat/completions';
-import type { EndedRun } from '../answering/ended-run.ts';
-import { wasWithheld } from '../responses/response-body.ts';
+import { type EndedRun, wasCutOff, wasWithheld } from '../answering/ended-run.ts';
 
 /**
  * Returns the reason for which a completion ends, or undefined if its run has failed or was cancelled: that is an error. `lastFinish`: the
@@ -8,6 +7,6 @@ import { wasWithheld } from '../responses/response-body.ts';
  */
 export function finishReason(result: EndedRun, lastFinish: string | undefined): ChatCompletion.Choice['finish_reason'] | undefined {
   if (wasWithheld(result)) return 'content_filter';
-  if (result.status === 'completed') return lastFinish === 'length' ? 'length' : 'stop';
+  if (result.status === 'completed') return wasCutOff(result, lastFinish) ? 'length' : 'stop';
   return result.status === 'max_iterations_reached' ? 'length' : undefined;
 }

@@ -26,15 +26,20 @@ export function unsupported(param: string, why: string): OpenaiRefusal {
   return new OpenaiRefusal('invalid_request', `"${param}" is not supported: ${why}`, { param, code: 'unsupported_parameter' });
 }
 
+/** Refuses a request without a parameter that it needs. */
+export function missing(param: string): OpenaiRefusal {
+  return new OpenaiRefusal('invalid_request', `"${param}" is missing`, { param, code: 'missing_required_parameter' });
+}
+
 /** Refuses a value that a parameter cannot have. */
 export function invalidValue(param: string, why: string): OpenaiRefusal {
   return new OpenaiRefusal('invalid_request', `"${param}": ${why}`, { param, code: 'invalid_value' });
 }
 
 /** Refuses a model that the service does not have. */
-export function modelNotFound(model: string): OpenaiRefusal {
+export function modelNotFound(model: string, parts: RefusalParts = {}): OpenaiRefusal {
   const message = `The model "${model}" does not exist: "GET /v1/models" lists the agents of the service`;
-  return new OpenaiRefusal('agent_not_found', message, { param: 'model', code: 'model_not_found' });
+  return new OpenaiRefusal('agent_not_found', message, { param: 'model', code: 'model_not_found' }, parts);
 }
 
 /** The header by which a client is told that it must not send the request again by itself. */

@@ -1,18 +1,20 @@
 import type { EndedRun } from '../answering/ended-run.ts';
 import { httpStatusOf } from '../../../problems/problem-of.ts';
+import { runHeaders } from '../answering/run-headers.ts';
 import { isErrorCode, type ErrorCode } from '../../../../core/domain/errors/error.ts';
 import { modelNotFound, NO_RETRY, OpenaiRefusal } from './openai-refusal.ts';
 
 /** Returns the error of a run that has failed or was cancelled. A client that sends the request again gets it again. */
 export function runFailed({ runId, agentName, status, error, errorCode, cancelReason }: EndedRun): OpenaiRefusal {
-  if (errorCode === 'unknown_agent') return modelNotFound(agentName);
+  const parts = { headers: { ...NO_RETRY, ...runHeaders(runId) } };
+  if (errorCode === 'unknown_agent') return modelNotFound(agentName, parts);
   if (status === 'cancelled') {
     const why = cancelReason === undefined ? '' : `: ${cancelReason}`;
-    return new OpenaiRefusal('run_ended', `Run "${runId}" was cancelled${why}`, { code: 'run_cancelled' }, { headers: NO_RETRY });
+    return new OpenaiRefusal('run_ended', `Run "${runId}" was cancelled${why}`, { code: 'run_cancelled' }, parts);
   }
   const code: ErrorCode = isErrorCode(errorCode) ? errorCode : 'internal';
   const openai = { code, status: httpStatusOf(code) === 503 ? 503 : 500 };
-  return new OpenaiRefusal('run_ended', `Run "${runId}" has failed: ${error ?? 'no reason is known'}`, openai, { headers: NO_RETRY });
+  return new OpenaiRefusal('run_ended', `Run "${runId}" has failed: ${error ?? 'no reason is known'}`, openai, parts);
 }
 
 /** Returns the error of a stream of chat completions whose text is not that of the run any more. */

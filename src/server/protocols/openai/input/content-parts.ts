@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ContentPart, MediaSource } from '../../../../core/domain/content/content.ts';
-import { unsupported } from '../errors/openai-refusal.ts';
+import { invalidValue, unsupported } from '../errors/openai-refusal.ts';
 
 const text = z.object({ type: z.enum(['text', 'input_text', 'output_text']), text: z.string() });
 
@@ -47,10 +47,10 @@ function partOf(part: z.output<typeof messagePart>, param: string): ContentPart 
     case 'refusal':
       return { type: 'text', text: part.refusal };
     case 'image_url':
-      return { type: 'image', ...sourceOf(part.image_url.url) };
+      return { type: 'image', ...sourceOf(part.image_url.url, `${param}.image_url.url`) };
     case 'input_image':
       if (part.image_url == null) throw unsupported(`${param}.file_id`, 'the service keeps no files. Give "image_url"');
-      return { type: 'image', ...sourceOf(part.image_url) };
+      return { type: 'image', ...sourceOf(part.image_url, `${param}.image_url`) };
     case 'input_audio':
       return { type: 'audio', data: part.input_audio.data, format: part.input_audio.format };
     case 'file':
@@ -69,15 +69,17 @@ interface GivenFile {
 function fileOf({ file_data: data, file_url: url, filename }: GivenFile, param: string): ContentPart {
   const given = data ?? url;
   if (given == null) throw unsupported(`${param}.file_id`, 'the service keeps no files. Give "file_data"');
-  const source = data != null && !data.startsWith('data:') ? { data } : sourceOf(given);
+  const isPlain = data != null && !data.startsWith('data:');
+  const source = isPlain ? { data } : sourceOf(given, `${param}.${data == null ? 'file_url' : 'file_data'}`);
   return { type: 'file', ...source, ...(filename == null ? {} : { name: filename }) };
 }
 
 const DATA_URL = /^data:([^;,]+)?(?:;[^;,]+)*;base64,(.*)$/s;
 
-/** Returns the source of media by its URL, which may hold the data itself. */
-function sourceOf(url: string): MediaSource {
+/** Returns the source of media by its URL, which may hold the data itself. `param` names the URL in refusals. */
+function sourceOf(url: string, param: string): MediaSource {
   const [, mediaType, data] = DATA_URL.exec(url) ?? [];
+  if (data === undefined && !URL.canParse(url)) throw invalidValue(param, 'expected a URL');
   if (data === undefined) return { url };
   return { data, ...(mediaType === undefined ? {} : { mediaType }) };
 }

@@ -5,13 +5,14 @@ import { jsonObject } from '../../../schemas/json.ts';
 import { awaitResult } from '../answering/await-result.ts';
 import { runHeaders } from '../answering/run-headers.ts';
 import { streamedResponse } from '../answering/streamed.ts';
-import { OpenaiRefusal, unsupported } from '../errors/openai-refusal.ts';
+import { missing, OpenaiRefusal, unsupported } from '../errors/openai-refusal.ts';
 import { conversationOf } from '../input/conversation.ts';
 import { continuingInput, itemsOfInput } from '../input/response-input.ts';
 import { requireFormat } from '../parameters/answer-format.ts';
-import { agentOfModel, holdsAnswers } from '../starting/model-agent.ts';
+import { agentOfModel, answerSchema } from '../starting/model-agent.ts';
+import { holdsAnswers } from '../../../starting/known-agent.ts';
 import { type AgentStart, startAgent } from '../starting/start-agent.ts';
-import { readResponse } from './read-response.ts';
+import { readCurrentResponse, readResponse } from './read-response.ts';
 import { responseBody, type ResponseFacts } from './response-body.ts';
 import { responseEncoder } from './response-encoder.ts';
 import { readResponseRequest, repeatedParameters, responseFormat, type ResponseRequest, responseSettings } from './response-request.ts';
@@ -38,8 +39,8 @@ export const createResponseRoute = defineRoute(
     const agent = agentOfModel(request.settings, request.caller, body.model);
     requireFormat(agent, responseFormat(body), 'text.format');
     const opening = openingOf(body);
-    const start = async (): Promise<ResponseFacts> => {
-      const { runId, createdAt, parameters } = await started(body, () =>
+    const start = async (): Promise<ResponseFacts & { repeated: boolean }> => {
+      const { runId, repeated, createdAt, parameters } = await started(body, () =>
         startAgent(request, {
           route: ID,
           body: given,
@@ -50,7 +51,7 @@ export const createResponseRoute = defineRoute(
           parameters: repeatedParameters(body),
         }),
       );
-      return { runId, agent: body.model, createdAt, parameters };
+      return { runId, repeated, agent: body.model, createdAt, parameters, schema: answerSchema(agent) };
     };
     if (body.stream) {
       return streamedResponse({ ...request, scope: 'runs:write' }, async () => {
@@ -59,13 +60,14 @@ export const createResponseRoute = defineRoute(
       });
     }
     if (body.background) {
-      const facts = await start();
-      return { status: 200, headers: runHeaders(facts.runId), body: responseBody(facts, []) };
+      const { repeated, ...facts } = await start();
+      const response = repeated ? await readCurrentResponse(request.client, facts.runId, request.settings) : responseBody(facts, []);
+      return { status: 200, headers: runHeaders(facts.runId), body: response };
     }
     return whileWaiting(request, async () => {
       const facts = await start();
       const handle = request.client.handle(facts.runId);
-      const result = await awaitResult(handle, request);
+      const result = await awaitResult(handle, { ...request, steps: true });
       return { status: 200, headers: runHeaders(facts.runId), body: await readResponse(handle, facts, { agent, result }) };
     });
   },
@@ -77,9 +79,10 @@ function openingOf({ input, instructions, previous_response_id: previous }: Resp
     if (instructions !== undefined) throw unsupported('instructions', 'not together with "previous_response_id": the agent has its own');
     return { previousRunId: previous, input: continuingInput(items) };
   }
+  if (input === undefined && instructions === undefined) throw missing('input');
   const whole =
     instructions === undefined ? items : [{ type: 'message' as const, role: 'system' as const, content: instructions }, ...items];
-  return conversationOf(whole);
+  return conversationOf(whole, 'input');
 }
 
 /** Starts, and names the parameter of an earlier response that cannot be gone on with. */

@@ -1,6 +1,7 @@
 import type { ResponseOutputMessage, ResponseReasoningItem } from 'openai/resources/responses/responses';
 import { FIRST_UNIT, MOST_TEXT_UNITS, type SequencePlace } from './sequence.ts';
 import { Tag, tagOf, unmarked } from './tag.ts';
+import { messagePart, TEXT_EVENTS, textItemId, type TextKind } from './text-kinds.ts';
 import type { ItemEvent } from './wire-event.ts';
 
 /** An event of a part, with its unit. A piece of text may be cut: it covers the units behind `from`. */
@@ -20,7 +21,7 @@ const TEXT_UNIT = FIRST_UNIT + 1;
 
 /** An item of text whose end has not come: a message, or the reasoning before it. It makes the events of the item. */
 export class OpenText {
-  readonly kind: 'message' | 'reasoning';
+  readonly kind: TextKind;
   readonly id: string;
   readonly index: number;
   /** The event that will hold the text. */
@@ -46,18 +47,10 @@ export class OpenText {
   /** Begins the item. */
   begin(): Piece[] {
     const added = { type: 'response.output_item.added', output_index: this.index, item: this.#item('in_progress') } as const;
-    const part = { item_id: this.id, output_index: this.index };
     const tag = this.#tag.value;
     return [
       { unit: FIRST_UNIT, tag, event: added },
-      {
-        unit: TEXT_UNIT,
-        tag,
-        event:
-          this.kind === 'message'
-            ? { type: 'response.content_part.added', ...part, content_index: 0, part: { type: 'output_text', text: '', annotations: [] } }
-            : { type: 'response.reasoning_summary_part.added', ...part, summary_index: 0, part: { type: 'summary_text', text: '' } },
-      },
+      { unit: TEXT_UNIT, tag, event: TEXT_EVENTS[this.kind].begin(this.#place) },
     ];
   }
 
@@ -84,26 +77,23 @@ export class OpenText {
 
   /** Ends the item. */
   end(closing: Closing): Piece[] {
-    const at = { item_id: this.id, output_index: this.index };
-    const text = this.#text;
-    const item = this.#item(closing.status, closing.phase);
-    const closed: ItemEvent[] =
-      this.kind === 'message'
-        ? [
-            { type: 'response.output_text.done', ...at, content_index: 0, text, logprobs: [] },
-            { type: 'response.content_part.done', ...at, content_index: 0, part: { type: 'output_text', text, annotations: [] } },
-          ]
-        : [
-            { type: 'response.reasoning_summary_text.done', ...at, summary_index: 0, text },
-            { type: 'response.reasoning_summary_part.done', ...at, summary_index: 0, part: { type: 'summary_text', text } },
-          ];
-    const events: ItemEvent[] = [...closed, { type: 'response.output_item.done', output_index: this.index, item }];
+    const done = {
+      type: 'response.output_item.done',
+      output_index: this.index,
+      item: this.#item(closing.status, closing.phase),
+    } as const;
+    const events: ItemEvent[] = [...TEXT_EVENTS[this.kind].end(this.#place, this.#text), done];
     return events.map((event, number) => ({ unit: this.#textEnd() + 1 + number, tag: this.#tag.value, event }));
   }
 
   /** Returns the message with its whole text, under the id that it has in every process. `phase` is absent as long as it is not known. */
   message({ status, phase }: Closing): ResponseOutputMessage {
-    return messageItem(textItemId(this.kind, this.eventId), this.#text, { status, ...(phase === undefined ? {} : { phase }) });
+    const id = textItemId(this.kind, this.eventId);
+    return this.#messageItem(id, this.#text, { status, ...(phase === undefined ? {} : { phase }) });
+  }
+
+  get #place(): { item_id: string; output_index: number } {
+    return { item_id: this.id, output_index: this.index };
   }
 
   #textEnd(): number {
@@ -111,37 +101,30 @@ export class OpenText {
   }
 
   #delta(delta: string): ItemEvent {
-    const at = { item_id: this.id, output_index: this.index, delta };
-    return this.kind === 'message'
-      ? { type: 'response.output_text.delta', ...at, content_index: 0, logprobs: [] }
-      : { type: 'response.reasoning_summary_text.delta', ...at, summary_index: 0 };
+    return TEXT_EVENTS[this.kind].delta(this.#place, delta);
   }
 
   #item(status: 'in_progress' | Closing['status'], phase?: Closing['phase']): ResponseOutputMessage | ResponseReasoningItem {
     const text = status === 'in_progress' ? undefined : this.#text;
-    if (this.kind === 'message') return messageItem(this.id, text, { status, ...(phase === undefined ? {} : { phase }) });
+    if (this.kind !== 'reasoning') return this.#messageItem(this.id, text, { status, ...(phase === undefined ? {} : { phase }) });
     return { id: this.id, type: 'reasoning', status, summary: text === undefined ? [] : [{ type: 'summary_text', text }] };
   }
-}
 
-function messageItem(
-  id: string,
-  text: string | undefined,
-  { status, phase }: { status: ResponseOutputMessage['status']; phase?: Closing['phase'] },
-): ResponseOutputMessage {
-  return {
-    id,
-    type: 'message',
-    role: 'assistant',
-    status,
-    content: text === undefined ? [] : [{ type: 'output_text', text, annotations: [] }],
-    ...(phase === undefined ? {} : { phase }),
-  };
-}
-
-/** Returns the id of an item of text, without a mark. */
-export function textItemId(kind: OpenText['kind'], eventId: string): string {
-  return kind === 'message' ? `msg_${eventId}` : `rs_${eventId}`;
+  #messageItem(
+    id: string,
+    text: string | undefined,
+    { status, phase }: { status: ResponseOutputMessage['status']; phase?: Closing['phase'] },
+  ): ResponseOutputMessage {
+    const kind = this.kind === 'refusal' ? 'refusal' : 'message';
+    return {
+      id,
+      type: 'message',
+      role: 'assistant',
+      status,
+      content: text === undefined ? [] : [messagePart(kind, text)],
+      ...(phase === undefined ? {} : { phase }),
+    };
+  }
 }
 
 type Words = Pick<OpenText, 'kind' | 'eventId' | 'text'>;

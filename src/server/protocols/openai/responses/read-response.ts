@@ -1,9 +1,11 @@
 import type { LonghaulClient } from '../../../../client/longhaul-client.ts';
 import type { AnyAgent } from '../../../../define/agent-definition.ts';
 import type { RunHandle } from '../../../../client/run-handle.ts';
-import type { EndedRun } from '../answering/ended-run.ts';
+import type { RunResult } from '../../../../core/domain/run/result.ts';
 import { isTerminal } from '../../../../core/domain/run/status.ts';
-import { holdsAnswers } from '../starting/model-agent.ts';
+import type { ServerSettings } from '../../../server-settings.ts';
+import { answerSchema } from '../starting/model-agent.ts';
+import { holdsAnswers, knownAgent } from '../../../starting/known-agent.ts';
 import { readFacts } from '../starting/run-facts.ts';
 import { type ResponseFacts, secondsOf } from './response-body.ts';
 import { ResponseEvents } from './response-events.ts';
@@ -12,18 +14,35 @@ import type { ResponseBody } from './wire-event.ts';
 type Reading = Pick<RunHandle<unknown>, 'runId' | 'events' | 'status' | 'result'>;
 
 /** Returns the facts about a run that was started in any way. Throws `run_not_found` for a run of another principal. */
-export async function readResponseFacts(client: LonghaulClient, runId: string): Promise<ResponseFacts & { hasEnded: boolean }> {
+export async function readResponseFacts(
+  client: LonghaulClient,
+  runId: string,
+  settings: Pick<ServerSettings, 'agents'>,
+): Promise<ResponseFacts & { hasEnded: boolean }> {
   const { agentName, startTime, status } = await client.handle(runId).status();
   const kept = await readFacts(client.temporal, runId);
   const { createdAt = secondsOf(startTime), parameters = {} } = kept ?? {};
-  return { runId, agent: agentName, createdAt, parameters, hasEnded: isTerminal(status) };
+  const schema = answerSchema(knownAgent(settings, agentName));
+  return { runId, agent: agentName, createdAt, parameters, schema, hasEnded: isTerminal(status) };
 }
 
-/** Returns the response of a run as far as it has been recorded. `agent`: its guardrails decide what is shown. */
+/** Returns the response of a run as it is now, whether the run has ended or not. Throws `run_not_found` for a run of another principal. */
+export async function readCurrentResponse(
+  client: LonghaulClient,
+  runId: string,
+  settings: Pick<ServerSettings, 'agents'>,
+): Promise<ResponseBody> {
+  const { hasEnded, ...facts } = await readResponseFacts(client, runId, settings);
+  const handle = client.handle(runId);
+  const result = hasEnded ? await handle.result({ steps: true }) : undefined;
+  return readResponse(handle, facts, { agent: knownAgent(settings, facts.agent), result });
+}
+
+/** Returns the response of a run as far as it has been recorded. `agent`: its guardrails decide what is shown. `result`: with its steps. */
 export async function readResponse(
   handle: Reading,
   facts: ResponseFacts,
-  { agent, result }: { agent: AnyAgent | string; result: EndedRun | undefined },
+  { agent, result }: { agent: AnyAgent | string; result: RunResult<unknown> | undefined },
 ): Promise<ResponseBody> {
   const events = new ResponseEvents(facts, { holdsAnswers: holdsAnswers(agent) });
   let offset = 0;
@@ -31,6 +50,8 @@ export async function readResponse(
     drain(events.take({ type: 'event', offset, event, cursor: '' }));
     offset += 1;
   }
+  const last = result?.steps?.at(-1);
+  if (last !== undefined) drain(events.take({ type: 'step', step: last, cursor: '' }));
   if (result !== undefined) drain(events.end(result));
   return events.response;
 }

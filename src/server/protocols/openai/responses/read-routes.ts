@@ -5,11 +5,12 @@ import { valueWithin } from '../../../requests/bounded-wait.ts';
 import { flag, runParams } from '../../../routes/route-parts.ts';
 import { defineRoute, type Route } from '../../../routing/route.ts';
 import { jsonObject } from '../../../schemas/json.ts';
+import { lastFinishOf } from '../answering/ended-run.ts';
 import { runHeaders } from '../answering/run-headers.ts';
 import { streamedResponse } from '../answering/streamed.ts';
 import { invalidValue, unsupported } from '../errors/openai-refusal.ts';
-import { holdsAnswers, knownAgent } from '../starting/model-agent.ts';
-import { readResponse, readResponseFacts } from './read-response.ts';
+import { holdsAnswers, knownAgent } from '../../../starting/known-agent.ts';
+import { readCurrentResponse, readResponse, readResponseFacts } from './read-response.ts';
 import { responseBody } from './response-body.ts';
 import { responseEncoder } from './response-encoder.ts';
 import { placeOf, type SequencePlace } from './sequence.ts';
@@ -41,19 +42,12 @@ const retrieve = defineRoute(
     const place = placeAfter(after);
     if (stream) {
       return streamedResponse({ ...request, settings, scope: 'runs:read' }, async () => {
-        const { hasEnded: _, ...facts } = await readResponseFacts(request.client, runId);
+        const { hasEnded: _, ...facts } = await readResponseFacts(request.client, runId, settings);
         const isHeld = holdsAnswers(knownAgent(settings, facts.agent));
         return { runId, encoder: responseEncoder(facts, { after: place, holdsAnswers: isHeld }) };
       });
     }
-    const { hasEnded, ...facts } = await readResponseFacts(request.client, runId);
-    const handle = request.client.handle(runId);
-    const result = hasEnded ? await handle.result() : undefined;
-    return {
-      status: 200,
-      headers: runHeaders(runId),
-      body: await readResponse(handle, facts, { agent: knownAgent(settings, facts.agent), result }),
-    };
+    return { status: 200, headers: runHeaders(runId), body: await readCurrentResponse(request.client, runId, settings) };
   },
 );
 
@@ -72,11 +66,14 @@ const cancel = defineRoute(
   async ({ params: { runId }, caller, client, signal, settings }) => {
     const handle = client.handle(runId);
     await handle.cancel('cancelled over the OpenAI protocol', { by: recordedName(caller) });
-    const result = await valueWithin(CANCEL_WAIT_MS, signal, (options) => handle.result(options));
-    const { hasEnded: _, ...facts } = await readResponseFacts(client, runId);
+    const result = await valueWithin(CANCEL_WAIT_MS, signal, (options) => handle.result({ ...options, steps: true }));
+    const { hasEnded: _, ...facts } = await readResponseFacts(client, runId, settings);
     const headers = runHeaders(runId);
     // The right to cancel is not that to read what was said.
-    if (!hasScope(caller, 'runs:read')) return { status: 200, headers, body: responseBody(facts, [], result) };
+    if (!hasScope(caller, 'runs:read')) {
+      const lastFinish = result === undefined ? undefined : lastFinishOf(result);
+      return { status: 200, headers, body: responseBody(facts, [], result, lastFinish) };
+    }
     return { status: 200, headers, body: await readResponse(handle, facts, { agent: knownAgent(settings, facts.agent), result }) };
   },
 );

@@ -1,6 +1,7 @@
-import type { ResponseError, ResponseOutputItem, ResponseUsage } from 'openai/resources/responses/responses';
-import type { EndedRun } from '../answering/ended-run.ts';
+import type { ResponseError, ResponseFormatTextConfig, ResponseOutputItem, ResponseUsage } from 'openai/resources/responses/responses';
+import { type EndedRun, wasCutOff, wasWithheld } from '../answering/ended-run.ts';
 import { addRunUsage, type AggregatedUsage } from '../../../../core/domain/model/usage.ts';
+import type { JsonObject } from '../../../../core/domain/json/json.ts';
 import type { ResponseBody } from './wire-event.ts';
 
 /** The parameters of a request that its response repeats. */
@@ -12,6 +13,9 @@ export interface RepeatedParameters {
   max_output_tokens?: number;
   max_tool_calls?: number;
   parallel_tool_calls?: boolean;
+  reasoning?: { effort?: string; summary?: 'auto' };
+  /** Without the schema: that of the agent counts, and a memo is short. */
+  format?: { type: 'json_object' } | { type: 'json_schema'; name: string };
 }
 
 /** The facts about a run that its response shows from the beginning. */
@@ -21,24 +25,24 @@ export interface ResponseFacts {
   /** Seconds since the epoch. */
   createdAt: number;
   parameters: RepeatedParameters;
+  /** The schema of the answer, if the service lists an agent that has one. */
+  schema: JsonObject | undefined;
 }
 
-/** Returns the response of a run. Without a result it is in progress. */
+/** Returns the response of a run. Without a result it is in progress. `lastFinish`: the reason for which the model ended its last answer. */
 export function responseBody(
-  { runId, agent, createdAt, parameters }: ResponseFacts,
+  { runId, agent, createdAt, parameters, schema }: ResponseFacts,
   output: ResponseOutputItem[],
   result?: EndedRun,
+  lastFinish?: string,
 ): ResponseBody {
   const { metadata = {}, background = false, parallel_tool_calls = true } = parameters;
   return {
     id: runId,
     object: 'response',
     created_at: createdAt,
-    status: result === undefined ? 'in_progress' : responseStatus(result),
+    ...(result === undefined ? NO_END : endOf(result, lastFinish)),
     background,
-    completed_at: result?.status === 'completed' && result.endTime !== null ? secondsOf(result.endTime) : null,
-    error: result === undefined ? null : responseError(result),
-    incomplete_details: result === undefined ? null : incompleteDetails(result),
     instructions: null,
     max_output_tokens: parameters.max_output_tokens ?? null,
     max_tool_calls: parameters.max_tool_calls ?? null,
@@ -47,15 +51,19 @@ export function responseBody(
     output,
     parallel_tool_calls,
     previous_response_id: parameters.previous_response_id ?? null,
-    reasoning: null,
+    reasoning: (parameters.reasoning as ResponseBody['reasoning']) ?? null,
     temperature: parameters.temperature ?? null,
-    text: { format: { type: 'text' } },
+    text: { format: formatOf(parameters, schema) },
     tool_choice: 'auto',
     tools: [],
     top_p: null,
     truncation: 'disabled',
-    ...(result === undefined ? {} : { usage: responseUsage(result) }),
   };
+}
+
+function formatOf({ format }: RepeatedParameters, schema: JsonObject = {}): ResponseFormatTextConfig {
+  if (format === undefined) return { type: 'text' };
+  return format.type === 'json_schema' ? { ...format, schema } : format;
 }
 
 /** Returns a time as the API has it. */
@@ -63,18 +71,26 @@ export function secondsOf(time: string): number {
   return Math.floor(Date.parse(time) / 1_000);
 }
 
-/** Codes of runs whose answer was withheld. */
-const WITHHELD = new Set(['content_filter', 'model_refusal', 'guardrail_tripped']);
+type End = Pick<ResponseBody, 'status' | 'completed_at' | 'error' | 'incomplete_details' | 'usage'>;
 
-/** True if a guardrail, the provider or the model itself withheld the answer. */
-export function wasWithheld({ stopReason, errorCode }: Pick<EndedRun, 'stopReason' | 'errorCode'>): boolean {
-  return stopReason === 'guardrail' || (errorCode !== undefined && WITHHELD.has(errorCode));
+const NO_END: End = { status: 'in_progress', completed_at: null, error: null, incomplete_details: null };
+
+/** Returns the members of a response that follow from the end of its run. */
+function endOf(result: EndedRun, lastFinish: string | undefined): End {
+  const status = responseStatus(result, lastFinish);
+  return {
+    status,
+    completed_at: status === 'completed' && result.endTime !== null ? secondsOf(result.endTime) : null,
+    error: status === 'failed' ? responseError(result) : null,
+    incomplete_details: status === 'incomplete' ? incompleteDetails(result) : null,
+    usage: responseUsage(result),
+  };
 }
 
-function responseStatus(result: EndedRun): NonNullable<ResponseBody['status']> {
+function responseStatus(result: EndedRun, lastFinish: string | undefined): NonNullable<ResponseBody['status']> {
   switch (result.status) {
     case 'completed':
-      return 'completed';
+      return wasCutOff(result, lastFinish) ? 'incomplete' : 'completed';
     case 'cancelled':
       return 'cancelled';
     case 'max_iterations_reached':
@@ -85,13 +101,10 @@ function responseStatus(result: EndedRun): NonNullable<ResponseBody['status']> {
 }
 
 function incompleteDetails(result: EndedRun): ResponseBody['incomplete_details'] {
-  if (responseStatus(result) !== 'incomplete') return null;
   return { reason: wasWithheld(result) ? 'content_filter' : 'max_output_tokens' };
 }
 
-function responseError(result: EndedRun): ResponseError | null {
-  if (responseStatus(result) !== 'failed') return null;
-  const { errorCode, error } = result;
+function responseError({ errorCode, error }: EndedRun): ResponseError {
   const code = errorCode === 'model_rate_limited' ? 'rate_limit_exceeded' : 'server_error';
   return { code, message: error ?? 'The run has failed' };
 }

@@ -1,15 +1,16 @@
 import type { ResponseOutputItem } from 'openai/resources/responses/responses';
 import type { StreamItem } from '../../../../client/stream/stream-item.ts';
-import type { EndedRun } from '../answering/ended-run.ts';
+import { type EndedRun, refusalOf, wasCutOff } from '../answering/ended-run.ts';
 import { outputText } from '../../../../core/domain/content/output-text.ts';
 import type { Event } from '../../../../core/domain/record/event.ts';
 import { isResponse } from '../../../../core/domain/record/run-record.ts';
 import { callItemId, OpenCall } from './open-call.ts';
-import { type Closing, isSameText, isSameWholeText, OpenText, type Piece, textItemId } from './open-text.ts';
+import { type Closing, isSameText, isSameWholeText, OpenText, type Piece } from './open-text.ts';
 import { entriesOf, isOutput, type OutputEntry } from './output-entries.ts';
 import { responseBody, type ResponseFacts } from './response-body.ts';
 import { FIRST_UNIT, Numbering, type SequencePlace } from './sequence.ts';
 import { isMarked, tagOf } from './tag.ts';
+import { textItemId, type TextKind } from './text-kinds.ts';
 import type { ItemEvent, LifeEvent, ResponseBody, WireEvent } from './wire-event.ts';
 
 type Message = OutputEntry & { type: 'message' };
@@ -45,6 +46,7 @@ export class ResponseEvents {
   /** The number of recorded messages that a guardrail has blocked. They were shown, and are no part of the output. */
   #blocked = 0;
   #hasGap = false;
+  #lastFinish: string | undefined;
   #result: EndedRun | undefined;
 
   constructor(facts: ResponseFacts, { after, holdsAnswers = false }: ResponseEventOptions = {}) {
@@ -55,7 +57,7 @@ export class ResponseEvents {
 
   /** The response as far as the record holds it. */
   get response(): ResponseBody {
-    return responseBody(this.#facts, [...this.#output], this.#result);
+    return responseBody(this.#facts, [...this.#output], this.#result, this.#lastFinish);
   }
 
   /** Begins the stream. */
@@ -86,6 +88,8 @@ export class ResponseEvents {
         yield* this.end(item.result);
         return;
       case 'step':
+        this.#lastFinish = item.step.finishReason;
+        return;
       case 'status':
         return;
     }
@@ -133,7 +137,7 @@ export class ResponseEvents {
     this.#numbering.countProvisional();
   }
 
-  #opened(kind: OpenText['kind'], eventId: string, marked = this.#takenBack.has(textItemId(kind, eventId))): OpenText {
+  #opened(kind: TextKind, eventId: string, marked = this.#takenBack.has(textItemId(kind, eventId))): OpenText {
     return new OpenText({ kind, eventId, index: this.#nextIndex(), isMarked: marked });
   }
 
@@ -164,12 +168,12 @@ export class ResponseEvents {
   }
 
   /** Shows the text of an event: the rest of the live text, or all of it. */
-  *#recorded({ eventId, text }: Message): Generator<WireEvent, OpenText> {
+  *#recorded({ eventId, text }: Message, kind: TextKind = 'message'): Generator<WireEvent, OpenText> {
     const live = this.#live;
-    const isOwn = live?.item.kind === 'message' && live.item.eventId === eventId && text.startsWith(live.item.text);
+    const isOwn = live?.item.kind === kind && live.item.eventId === eventId && text.startsWith(live.item.text);
     if (isOwn) this.#live = undefined;
     else yield* this.#takeBack(eventId);
-    const item = isOwn && !live.isHidden ? live.item : this.#openedInOrder(eventId, text);
+    const item = isOwn && !live.isHidden ? live.item : this.#openedInOrder({ kind, eventId, text });
     if (item !== live?.item) yield* this.#numbered(item.begin());
     yield* this.#numbered(item.add(text.slice(item.text.length)));
     this.#output.push(item.message({ status: 'completed' }));
@@ -177,13 +181,14 @@ export class ResponseEvents {
   }
 
   /** Returns the message of an event: the one that the reader had begun, or one behind the item that it had begun in its place. */
-  #openedInOrder(eventId: string, text: string): OpenText {
+  #openedInOrder(words: Pick<OpenText, 'kind' | 'eventId' | 'text'>): OpenText {
+    const { kind, eventId } = words;
     const { here } = this.#numbering;
-    if (here === undefined) return this.#opened('message', eventId);
-    if (isSameWholeText({ kind: 'message', eventId, text }, here)) return this.#opened('message', eventId, isMarked(here.tag));
+    if (here === undefined) return this.#opened(kind, eventId);
+    if (isSameWholeText(words, here)) return this.#opened(kind, eventId, isMarked(here.tag));
     this.#numbering.countProvisional();
     // The reader may know its id, with a text that was not recorded.
-    return this.#opened('message', eventId, true);
+    return this.#opened(kind, eventId, true);
   }
 
   /** Counts the item that the reader had begun in the place of another one without text. */
@@ -198,8 +203,8 @@ export class ResponseEvents {
     this.#numbering.countGroup();
   }
 
-  /** Decides the phase of the text that may be the answer. */
-  *#resolve(phase: NonNullable<Closing['phase']> | 'blocked'): Generator<WireEvent> {
+  /** Decides the phase of the text that may be the answer. `isCutOff`: the model was cut off in it. */
+  *#resolve(phase: NonNullable<Closing['phase']> | 'blocked', isCutOff = false): Generator<WireEvent> {
     const pending = this.#pending;
     if (pending === undefined) return;
     this.#pending = undefined;
@@ -211,7 +216,7 @@ export class ResponseEvents {
       return;
     }
     const item = pending.item ?? (yield* this.#recorded(pending.message));
-    yield* this.#endMessage(item, { status: 'completed', phase });
+    yield* this.#endMessage(item, { status: isCutOff ? 'incomplete' : 'completed', phase });
   }
 
   *#call(entry: OutputEntry & { type: 'call' }): Generator<WireEvent> {
@@ -238,11 +243,16 @@ export class ResponseEvents {
   /** Makes the last events. */
   *end(result: EndedRun): Generator<WireEvent> {
     yield* this.#takeBack();
-    const isAnswer = this.#pending !== undefined && isOutput(this.#pending.message.text, result.output);
-    yield* this.#resolve(result.stopReason === 'guardrail' ? 'blocked' : isAnswer ? 'final_answer' : 'commentary');
+    const refusal = refusalOf(result);
+    const isAnswer = refusal === undefined && this.#pending !== undefined && isOutput(this.#pending.message.text, result.output);
+    const phase = isAnswer ? 'final_answer' : 'commentary';
+    // Text that was held back for guardrails has not passed them if the run has ended in another way.
+    const isBlocked = result.stopReason === 'guardrail' || (this.#holdsAnswers && !isAnswer && result.status !== 'completed');
+    yield* this.#resolve(isBlocked ? 'blocked' : phase, isAnswer && wasCutOff(result, this.#lastFinish));
     for (const callId of this.#calls.keys()) yield* this.#endCall(callId, undefined);
     const isToldApart = result.status === 'completed' ? !isAnswer : result.stopReason === 'guardrail';
-    if (isToldApart) yield* this.#outputMessage(result);
+    if (refusal !== undefined) yield* this.#lastMessage(refusal, 'refusal');
+    else if (isToldApart) yield* this.#lastMessage(outputText(result.output), 'message');
     this.#result = result;
     this.#passOther(tagOf(RESPONSE));
     const { status } = this.response;
@@ -252,12 +262,11 @@ export class ResponseEvents {
     );
   }
 
-  /** Shows an output that no text of the record is: a value that came by a call, or the words of a guardrail. */
-  *#outputMessage({ output }: EndedRun): Generator<WireEvent> {
-    const text = outputText(output);
+  /** Shows words that no text of the record is: a value that came by a call, or the words of a guardrail or of a refusal. */
+  *#lastMessage(text: string, kind: TextKind): Generator<WireEvent> {
     if (text === '') return;
     const message: Message = { type: 'message', eventId: this.#facts.runId, text, mayBeAnswer: true, isInterrupted: false };
-    const item = yield* this.#recorded(message);
+    const item = yield* this.#recorded(message, kind);
     yield* this.#endMessage(item, { status: 'completed', phase: 'final_answer' });
   }
 

@@ -15,7 +15,7 @@ const schema = z.object({
   previous_response_id: nameText.optional(),
   background: z.boolean().optional(),
   stream: z.boolean().default(false),
-  stream_options: z.object({ include_obfuscation: z.boolean().nullish() }).default({}),
+  stream_options: z.strictObject({ include_obfuscation: z.boolean().nullish() }).default({}),
   temperature: z.number().min(0).max(2).optional(),
   max_output_tokens: z.int().min(1).optional(),
   max_tool_calls: z.int().min(0).optional(),
@@ -28,7 +28,11 @@ const schema = z.object({
       format: z
         .union([
           z.object({ type: z.enum(['text', 'json_object']) }),
-          z.object({ type: z.literal('json_schema'), schema: z.record(z.string(), z.unknown()) }),
+          z.object({
+            type: z.literal('json_schema'),
+            name: z.string().min(1).max(64).default('answer'),
+            schema: z.record(z.string(), z.unknown()),
+          }),
         ])
         .nullish(),
       verbosity: z.literal('medium').nullish(),
@@ -97,5 +101,18 @@ export function repeatedParameters(request: ResponseRequest): RepeatedParameters
     ...(tokens === undefined ? {} : { max_output_tokens: tokens }),
     ...(calls === undefined ? {} : { max_tool_calls: calls }),
     ...(parallel === undefined ? {} : { parallel_tool_calls: parallel }),
+    ...repeatedReasoning(request),
+    ...repeatedFormat(request),
   };
+}
+
+function repeatedReasoning({ reasoning: { effort, summary, generate_summary: older } }: ResponseRequest): RepeatedParameters {
+  const shown = summary ?? older;
+  if (effort == null && shown == null) return {};
+  return { reasoning: { ...(effort == null ? {} : { effort }), ...(shown == null ? {} : { summary: shown }) } };
+}
+
+function repeatedFormat({ text: { format } }: ResponseRequest): RepeatedParameters {
+  if (format == null || format.type === 'text') return {};
+  return { format: format.type === 'json_schema' ? { type: format.type, name: format.name } : { type: format.type } };
 }

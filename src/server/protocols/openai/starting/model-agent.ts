@@ -1,7 +1,9 @@
+import type { JsonObject } from '../../../../core/domain/json/json.ts';
 import type { AnyAgent } from '../../../../define/agent-definition.ts';
 import type { Caller } from '../../../auth/caller.ts';
 import { requireStart } from '../../../auth/access/reach.ts';
 import type { ServerSettings } from '../../../server-settings.ts';
+import { knownAgent } from '../../../starting/known-agent.ts';
 import { modelNotFound } from '../errors/openai-refusal.ts';
 
 /**
@@ -15,12 +17,7 @@ export function agentOfModel({ agents }: Pick<ServerSettings, 'agents'>, caller:
   return known;
 }
 
-/** True if no text of the agent may be shown before its guardrails have passed the whole answer. */
-export function holdsAnswers(agent: AnyAgent | string): boolean {
-  return typeof agent !== 'string' && (agent.guardrails ?? []).some(({ type }) => type === 'output');
-}
-
-/** Returns the agent of that name, or the name if the service does not list it. */
-export function knownAgent({ agents }: Pick<ServerSettings, 'agents'>, name: string): AnyAgent | string {
-  return agents.find((agent) => agent.name === name) ?? name;
+/** Returns the schema of the agent's answers; undefined for text, and for an agent that the service does not list. */
+export function answerSchema(agent: AnyAgent | string): JsonObject | undefined {
+  return typeof agent === 'string' ? undefined : agent.output?.schema;
 }
