@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { LRUCache } from 'lru-cache';
 import { type Identity, identityOf, isSame, type Principal } from '../../core/domain/run/principal.ts';
-import { executionBeginning } from '../../history/execution-beginning.ts';
+import { type ExecutionBeginning, executionBeginning } from '../../history/execution-beginning.ts';
 import { runNotFound } from '../../temporal/run-outcome.ts';
 
 /**
@@ -42,15 +42,20 @@ export class RunAccess {
    */
   async require(runId: string): Promise<void> {
     if (this.#identity === undefined || this.#known.has(runId)) return;
-    const beginning = await executionBeginning(this.#client, runId);
-    if (beginning === undefined || !isSame(beginning.principal ?? {}, this.#identity)) throw runNotFound(this.#client, runId);
-    this.note(runId);
+    this.#requireOwn(runId, await executionBeginning(this.#client, runId));
   }
 
   /** Throws `run_not_found` for a workflow that exists and is no run of the principal: nothing must be sent to it. */
   async requireUnlessAbsent(id: string): Promise<void> {
     if (this.#identity === undefined || this.#known.has(id)) return;
-    if ((await executionBeginning(this.#client, id)) !== undefined) await this.require(id);
+    const beginning = await executionBeginning(this.#client, id);
+    if (beginning !== undefined) this.#requireOwn(id, beginning);
+  }
+
+  #requireOwn(runId: string, beginning: ExecutionBeginning | undefined): void {
+    const isOwn = beginning !== undefined && isSame(beginning.principal ?? {}, this.#identity ?? {});
+    if (!isOwn) throw runNotFound(this.#client, runId);
+    this.note(runId);
   }
 
   /** Notes that a run acts for the principal: it has accepted a message that names it. */

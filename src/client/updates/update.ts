@@ -197,8 +197,8 @@ function gaveUp(runId: string, { name, id }: RunUpdate, cause: unknown): Longhau
 function reasonOf(cause: unknown): string {
   if (isCongestion(cause)) return 'it gets too many requests at once';
   if (isOfFailedTasks(cause)) return 'its last workflow tasks have failed: its worker may log the reason';
-  if (cause instanceof WorkflowUpdateRPCTimeoutOrCancelledError) return 'no worker has answered: is one running?';
   const code = grpcCode(cause);
-  if (code === GRPC.deadlineExceeded) return 'no worker has answered: is one running?';
+  const isSilent = cause instanceof WorkflowUpdateRPCTimeoutOrCancelledError || code === GRPC.deadlineExceeded;
+  if (isSilent) return 'no worker has answered: is one running?';
   return code === undefined ? errorText(cause) : `the server has answered with the gRPC status ${code}`;
 }

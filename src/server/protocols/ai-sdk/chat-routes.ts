@@ -168,7 +168,7 @@ interface ChatOf {
 }
 
 function chatSession({ agent: name, id, caller, client, settings }: ChatOf): SessionHandle {
-  const known = settings.agents.find((one) => one.name === name) ?? name;
+  const known = knownAgent(settings, name);
   const options = settings.chats?.({ agent: name, caller }) ?? {};
   return client.session<string>(known as string, { ...options, id: sessionIdOf(caller.principal, id) });
 }

@@ -4,6 +4,7 @@ import { defineRoute } from '../../routing/route.ts';
 import { runStarted, startRunBody } from '../../schemas/start-requests.ts';
 import { START_PROBLEMS, started } from '../../starting/start-reply.ts';
 import { startRequested } from '../../starting/start-requested.ts';
+import { knownAgent } from '../../starting/known-agent.ts';
 
 const ID = 'startRun';
 
@@ -25,7 +26,7 @@ export const startRunRoute = defineRoute(
   async (request) => {
     const { body, caller, client, settings } = request;
     requireStart(caller, body.agent);
-    const known = settings.agents.find(({ name }) => name === body.agent) ?? body.agent;
+    const known = knownAgent(settings, body.agent);
     // The client checks that there is one opening, and which one.
     return startRequested(request, ID, ({ agent: _, ...options }) => client.start(known, options as StartOptions));
   },

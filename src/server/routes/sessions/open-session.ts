@@ -9,6 +9,7 @@ import { openSessionBody, sessionOpened } from '../../schemas/start-requests.ts'
 import { startOnce } from '../../starting/start-once.ts';
 import { memoWith, requireOwnFields, searchAttributePairs } from '../../starting/start-options.ts';
 import { START_PROBLEMS, started } from '../../starting/start-reply.ts';
+import { knownAgent } from '../../starting/known-agent.ts';
 
 const ID = 'openSession';
 
@@ -37,7 +38,7 @@ export const openSessionRoute = defineRoute(
       (idempotencyKey === undefined ? `${agent}-${randomUUID()}` : runIdOfKey(caller.principal, idempotencyKey, body.principal?.tenant));
     const digest = idempotencyKey === undefined ? undefined : requestDigest(ID, idempotencyKey, body);
     const options = { ...rest, id, ...memoWith(memo, digest), ...searchAttributePairs(searchAttributes) } as SessionOptions;
-    const known = settings.agents.find(({ name }) => name === agent) ?? agent;
+    const known = knownAgent(settings, agent);
     const outcome = await startOnce({
       client: client.temporal,
       runId: id,

@@ -17,6 +17,7 @@ import { turnResult } from '../../schemas/run-views.ts';
 import { sessionMessageBody, turnRunning } from '../../schemas/session-requests.ts';
 import { ok, REQUEST_PROBLEMS, sessionParams } from '../route-parts.ts';
 import { knownSession } from './known-session.ts';
+import { knownAgent } from '../../starting/known-agent.ts';
 
 const MESSAGE_PROBLEMS = [
   ...REQUEST_PROBLEMS,
@@ -138,7 +139,7 @@ async function sendMessage({
   const started = mayTakeId(sessionId, caller) ? agent : undefined;
   await requireAgentOf(caller, () => statusOr(run, started));
   if (started === undefined) return run.send(content, options);
-  return sessionToStart(client, settings.agents.find(({ name }) => name === started) ?? started, sessionId).send(content, options);
+  return sessionToStart(client, knownAgent(settings, started), sessionId).send(content, options);
 }
 
 /** Returns the status of a session; that of the one which the agent would start, if there is none. */
