@@ -6,6 +6,7 @@ import { checkRunCode } from '../core/code/run-code-call.ts';
 import { cleanUsage } from '../core/domain/model/clean-usage.ts';
 import type { ContentItem, ToolCall } from '../core/domain/content/content.ts';
 import type { ModelResponse } from '../core/domain/model/model.ts';
+import { boundNotices, type Notice } from '../core/domain/record/notice.ts';
 import type { OutputVerdict, RecordedResponse } from '../core/domain/model/recorded-response.ts';
 import { FINAL_ANSWER, RUN_CODE, unknownTool } from '../core/domain/content/tool-text.ts';
 import { type CheckedArguments, checkArguments, invalidArguments } from '../core/json-schema/check-arguments.ts';
@@ -59,6 +60,7 @@ export function interpretResponse(response: ModelResponse, options: InterpretOpt
   const providerItems = listOf(fields.providerItems)
     .map(cleanJson)
     .filter((item) => item !== undefined);
+  const notices = cleanNotices(fields.notices);
   return {
     id: options.eventId,
     content: [...message, ...calls.map(({ call }) => call)],
@@ -70,6 +72,7 @@ export function interpretResponse(response: ModelResponse, options: InterpretOpt
     ...(refusal === '' ? {} : { refusal }),
     ...(confidence === undefined ? {} : { confidence }),
     ...(providerItems.length === 0 ? {} : { providerItems }),
+    ...(notices.length === 0 ? {} : { notices }),
   };
 }
 
@@ -161,6 +164,14 @@ function outputCheck({ snapshot, outputZod }: InterpretOptions): OutputCheck {
 function cleanFinishReason(reason: unknown, hasToolCalls: boolean): FinishReason {
   if (typeof reason === 'string' && reason.trim() !== '') return reason.slice(0, 64).toWellFormed();
   return hasToolCalls ? 'tool_calls' : 'stop';
+}
+
+function cleanNotices(given: unknown): Notice[] {
+  const notices = listOf(given).flatMap((one): Notice[] => {
+    const { code, message } = typeof one === 'object' && one !== null ? (one as Partial<Record<keyof Notice, unknown>>) : {};
+    return typeof code === 'string' && typeof message === 'string' ? [{ code: code as Notice['code'], message }] : [];
+  });
+  return boundNotices(notices);
 }
 
 /** Returns the confidence if it is a number from 0 to 1. */

@@ -2,13 +2,12 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { importCycles } from './import-cycles.ts';
 import { closureViolations, danglingImports, importViolations } from './import-rules.ts';
-import { crowdedFolders, medianLines, shapeViolations } from './shape-rules.ts';
+import { shapeViolations } from './shape-rules.ts';
 import { ALL_FOLDERS, PRODUCT_FOLDERS, readTree } from './source-tree.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const tree = readTree(root, ALL_FOLDERS);
 const product = readTree(root, PRODUCT_FOLDERS);
-const median = medianLines(product);
 
 describe('the project', () => {
   test('is read completely', () => {
@@ -35,13 +34,5 @@ describe('the project', () => {
 
   test('has files of one concept: their size, their name, their exports', () => {
     expect(shapeViolations(tree)).toEqual([]);
-  });
-
-  test('has folders with few entries', () => {
-    expect(crowdedFolders(new Map([...tree].filter(([path]) => !path.startsWith('examples/'))))).toEqual([]);
-  });
-
-  test(`has small files: half of them have ${median} lines or fewer, and the limit is 100`, () => {
-    expect(median).toBeLessThanOrEqual(100);
   });
 });

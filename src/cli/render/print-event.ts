@@ -61,12 +61,13 @@ export function eventLines(event: Event, options: EventPrintOptions): string[] {
 }
 
 function entriesOf(event: Event): Entry[] {
-  const { author, content, usage, estimated, failedAttempts, contextUpdates = [], caller } = event;
+  const { author, content, usage, estimated, failedAttempts, notices = [], contextUpdates = [], caller } = event;
   const entries = content.map((item) => entryOf(item, caller === 'code' ? `${author}'s code` : author));
   const headline = eventHeadline(event);
   if (headline !== undefined) entries.push({ author, ...headline });
   const changes = contextUpdates.flatMap(({ operations }) => operations.map(changeText));
   if (changes.length > 0) entries.push({ author, text: `deps: ${changes.join(', ')}`, look: 'dim' });
+  for (const { message } of notices) entries.push({ author, text: `note: ${message}`, look: 'yellow' });
   if (entries.length === 0) entries.push({ author, text: '(an empty answer)', look: 'dim' });
   if (usage !== undefined) entries.push({ author, text: usageText(usage, estimated), look: 'dim' });
   if (failedAttempts !== undefined) entries.push({ author, text: `${spentText(failedAttempts)} in attempts that failed`, look: 'dim' });

@@ -173,13 +173,21 @@ function recordResponse(
   { recalled, ...recorded }: RecordedResponse,
   { final, input }: Responded,
 ): NextStep {
-  const { id, content, providerItems, finishReason, failedAttempts } = recorded;
+  const { id, content, providerItems, notices, finishReason, failedAttempts } = recorded;
   const { model, name: author } = state.snapshot;
   const spending = spend(state, { model, usage: recorded.usage, answer: content, failedAttempts });
   const usage = spending.usage ?? null;
   const guardrails = recorded.guardrails === undefined ? {} : { guardrails: spendOnGuardrails(state, recorded.guardrails) };
   recordRecall(state, ports, recalled);
-  recordEvent(state, ports, { id, author, content, ...spending, ...(providerItems === undefined ? {} : { providerItems }), ...guardrails });
+  recordEvent(state, ports, {
+    id,
+    author,
+    content,
+    ...spending,
+    ...(providerItems === undefined ? {} : { providerItems }),
+    ...(notices === undefined ? {} : { notices }),
+    ...guardrails,
+  });
   state.seenEvents = state.window.through;
   // After the answer, so that its offset is the one that its activity expects.
   recordReport(state, ports, input);

@@ -48,6 +48,7 @@ export const event = component(
       failed: z.object({ code: z.string() }).exactOptional(),
       interrupted: z.literal(true).exactOptional(),
       providerItems: z.array(z.unknown()).exactOptional(),
+      notices: z.array(z.object({ code: z.string(), message: z.string() })).exactOptional(),
       compaction: jsonObject.exactOptional(),
       partial: z.literal(true).exactOptional(),
       contextUpdates: z.array(jsonObject).exactOptional(),

@@ -2,6 +2,7 @@ import type { ModelSettings, ToolDescription } from '../agent/agent-snapshot.ts'
 import type { ContentItem } from '../content/content.ts';
 import type { JsonObject, JsonValue } from '../json/json.ts';
 import type { SecretReference } from '../agent/secret-reference.ts';
+import type { Notice } from '../record/notice.ts';
 import type { FinishReason } from '../record/step.ts';
 import type { ModelDelta } from '../stream/delta.ts';
 import type { UsageStats } from './usage.ts';
@@ -51,6 +52,8 @@ export interface ModelResponse {
   confidence?: number | null;
   /** Opaque items to send back with the next request (encrypted reasoning). */
   providerItems?: JsonValue[];
+  /** What the client changed in the request so that the provider took it. Recorded with the answer. */
+  notices?: Notice[];
   /** The unchanged answer of the provider, for debugging. It is never recorded. */
   raw?: unknown;
 }

@@ -5,6 +5,7 @@ import type { GuardrailReport } from '../guardrails/guardrail.ts';
 import type { JsonValue } from '../json/json.ts';
 import type { Recalled } from '../memory/recalled.ts';
 import type { AnswerVerdict } from '../program/verdict.ts';
+import type { Notice } from '../record/notice.ts';
 import type { FinishReason } from '../record/step.ts';
 import type { Spent, UsageStats } from './usage.ts';
 
@@ -41,6 +42,8 @@ export interface RecordedResponse extends Pick<CallReview, 'rewrites' | 'injecti
   refusal?: string;
   confidence?: number;
   providerItems?: JsonValue[];
+  /** What was changed in the request so that the provider took it. */
+  notices?: Notice[];
   /** The entries of the memory that the model was given with this call for the first time: the loop records them before the answer. */
   recalled?: Recalled;
   /** The time at which the worker received it, in milliseconds since the epoch: the clock of its cells. Only for agents that run code. */

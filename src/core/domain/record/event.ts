@@ -6,6 +6,7 @@ import type { GuardrailNote } from '../guardrails/guardrail.ts';
 import type { JsonValue } from '../json/json.ts';
 import type { LimitRaise } from '../agent/limits.ts';
 import type { MemoryNote } from '../memory/memory-note.ts';
+import type { Notice } from './notice.ts';
 import type { PermissionChange } from '../permissions/permission-change.ts';
 import type { StepNote } from '../program/step-note.ts';
 import type { RefreshNote, TurnNote } from '../sessions/session-notes.ts';
@@ -40,6 +41,8 @@ export interface Event {
   interrupted?: true;
   /** On a model response: opaque items that the provider expects in the next request (encrypted reasoning). */
   providerItems?: JsonValue[];
+  /** What was left out or changed so that the run could continue. An event of its own has no content. */
+  notices?: Notice[];
   /** The parts of the window that this event removes. Its content, if any, is a summary of them. */
   compaction?: Compaction;
   /** On tool results: other calls of the same response still wait for a decision. */

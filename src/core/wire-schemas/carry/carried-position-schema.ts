@@ -35,6 +35,11 @@ export const AGGREGATED_USAGE: JsonObject = {
 
 const SPENT: JsonObject = { type: 'object', properties: { reported: USAGE, estimated: USAGE } };
 
+const NOTICES: JsonObject = {
+  type: 'array',
+  items: { type: 'object', properties: { code: TEXT, message: TEXT }, required: ['code', 'message'] },
+};
+
 const OPERATION: JsonObject = {
   type: 'object',
   properties: { op: { enum: ['set', 'merge', 'append', 'delete'] }, key: TEXT, value: true },
@@ -102,6 +107,7 @@ const RESPONSE: JsonObject = {
     hooks: HOOK_RECORDS_SCHEMA,
     reviewed: YES,
     failedAttempts: SPENT,
+    notices: NOTICES,
     guardrails: OBJECT,
     output: {
       type: 'object',

@@ -69,11 +69,17 @@ interface Answered {
 function answered(run: ProgramRun, running: RunningStep, ask: AskDocument, { note, outcome, model }: Answered): AttemptEnd {
   const { state: runState } = run;
   const { response, verdict, promptLength } = outcome;
-  const { id, content, providerItems } = response;
+  const { id, content, providerItems, notices } = response;
   const spending = spend(runState, { model, usage: response.usage, answer: content, failedAttempts: response.failedAttempts });
   incrementStep(runState.context);
   const text = thoughtOf(content) ?? '';
-  const event = { id, content, ...spending, ...(providerItems === undefined ? {} : { providerItems }) };
+  const event = {
+    id,
+    content,
+    ...spending,
+    ...(providerItems === undefined ? {} : { providerItems }),
+    ...(notices === undefined ? {} : { notices }),
+  };
   const error = recordAnswer(run, running, { note, verdict, promptLength, text }, event);
   if (error !== undefined) return { type: 'failed', error, id };
   return { type: 'done', output: answerOf(response, ask) ?? text, id };
