@@ -2,6 +2,7 @@ import { measureCrowd } from './endless/crowd.ts';
 import { measureChildren } from './children/measure.ts';
 import { measureCode } from './code/measure.ts';
 import { measureEndless } from './endless/endless.ts';
+import { impossibleFigures } from './figures/impossible-figures.ts';
 import { measureHistories } from './latency/histories.ts';
 import { measureLatency } from './latency/latency.ts';
 import { latencyReport } from './latency/latency-report.ts';
@@ -63,5 +64,10 @@ const options = readOptions();
 // The worker's own handler would drain it and leave the runs waiting. Server and provider end with this process.
 process.once('SIGINT', () => process.exit(130));
 const figures = await measured(options);
+const impossible = impossibleFigures(figures);
 if (!options.quiet) say(JSON.stringify(figures, null, 2));
 process.stdout.write(`${JSON.stringify(figures)}\n`);
+if (impossible.length > 0) {
+  process.stderr.write(`These figures cannot be, so nothing here can be trusted:\n${impossible.join('\n')}\n`);
+  process.exitCode = 1;
+}

@@ -4,7 +4,7 @@ import { EndlessClock } from '../endless/endless-clock.ts';
 import { collectHeaps } from '../endless/thread-heap.ts';
 import { echoModel } from '../session/echo-model.ts';
 import { EMPTY } from '../session/empty-protocol.ts';
-import { now } from '../session/epoch-clock.ts';
+import { now } from '../figures/machine-clock.ts';
 import type { SessionReply, SessionRequest, SessionSetting } from '../session/session-messages.ts';
 import { talker } from '../session/talker.ts';
 import { quietRuntime } from './quiet-runtime.ts';

@@ -1,4 +1,4 @@
-import { now } from '../session/epoch-clock.ts';
+import { now, timeText } from '../figures/machine-clock.ts';
 
 /** A token that a reader got. */
 export interface Token {
@@ -13,7 +13,7 @@ const TOKEN = /(\d+)@(\d+\.\d+) /g;
 
 /** Returns a token that is sent now. All tokens have the same length, so that the histories of two runs of a script can be compared. */
 export function tokenText(index: number): string {
-  return `${String(index).padStart(INDEX_DIGITS, '0')}@${now().toFixed(3)} `;
+  return `${String(index).padStart(INDEX_DIGITS, '0')}@${timeText(now())} `;
 }
 
 /** Returns the tokens in a text: the text of an answer, or a piece of it. */

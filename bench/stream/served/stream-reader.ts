@@ -1,5 +1,5 @@
 import { Agent, get, type IncomingMessage } from 'node:http';
-import { now } from '../../session/epoch-clock.ts';
+import { now } from '../../figures/machine-clock.ts';
 
 /** The time at which an answer was given, in its text. */
 const STAMP = /@(\d+\.\d+) /g;
