@@ -229,7 +229,7 @@ export class LonghaulClient {
 
   /**
    * Removes everything of a user: ends its runs and sessions, and those below them, and removes its entries in the memory, the spilled
-   * results and the archives of its runs, and at last their executions; of runs that the server has removed, what the archive leads to.
+   * results, the archives and the live output of its runs, and at last their executions; of runs that the server has removed, what the archive leads to.
    * Resolves when the server has removed its part, which takes a minute or so. May be repeated: a call after one that was interrupted
    * finishes its work. Start no runs for the user meanwhile. Throws `wait_timeout`, `invalid_input` in a namespace without search
    * attributes, and a UsageError without a user, and for a store that the client lacks and `without` does not name.
@@ -237,7 +237,8 @@ export class LonghaulClient {
   async forget(options: ForgetOptions = {}): Promise<Forgotten> {
     const user = forgottenUser(this.#access.identity, options);
     const { payloadStore, archive, memory, userKey } = this.#options;
-    const work = { user, userKey, stores: { payloadStore, archive, memory }, onNotice: this.#options.onNotice ?? warn };
+    const streams = this.#options.streams === undefined ? undefined : this.#feeds;
+    const work = { user, userKey, stores: { payloadStore, archive, memory, streams }, onNotice: this.#options.onNotice ?? warn };
     return failIfUnreachable(this.temporal, () => forget(this.temporal, work, options));
   }
 

@@ -170,7 +170,7 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
    * client's. The server removes its part within a minute or so. Deleting again is no error. Throws `run_open`, unless `end` ends them.
    */
   async delete(options: DeleteOptions = {}): Promise<DeleteOutcome> {
-    return this.#allowed.for(() => deleteRun(this.#client, this.runId, { ...this.#stores, ...options }));
+    return this.#allowed.for(() => deleteRun(this.#client, this.runId, { ...this.#stores, ...options, streams: this.#feeds }));
   }
 
   /**

@@ -56,6 +56,11 @@ export interface StreamChannel {
    * missing: `after` is unknown here, entries were removed, or the sink was away. Entries that were read before may follow `lost` again.
    */
   read(runId: string, options: ReadStreamOptions): AsyncIterable<StreamRead>;
+  /**
+   * Removes what is kept of a run that is deleted, or whose user is forgotten. Rejects if that cannot be said for sure: then the run is not
+   * deleted either, and the caller tries again.
+   */
+  removeRun(runId: string): Promise<void>;
   /** Resolves if entries can be carried at this moment, and rejects with the reason otherwise: for readiness probes. */
   health(): Promise<void>;
   /** Ends the readers, and sends within a short time what is still kept. */

@@ -41,6 +41,7 @@ export function fakeSink({ publish = () => undefined }: { publish?: (published: 
         async *read() {
           await Promise.resolve();
         },
+        removeRun: () => Promise.resolve(),
         health: () => Promise.resolve(),
         close: async () => {
           sink.closed += 1;

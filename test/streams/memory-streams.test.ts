@@ -29,6 +29,16 @@ describe('the bounds of memoryStreams()', () => {
     expect(await read('r', 4)).toEqual(['lost', 7, 8, 9]);
   });
 
+  it('has nothing left of a run that is removed, and everything of others', async () => {
+    const { worker, client, read } = open(memoryStreams());
+    for (const runId of ['r', 'other']) publish(worker, runId, 3);
+    await client.removeRun('r');
+    await client.removeRun('never');
+    publish(worker, 'r', 1);
+    expect(await read('r', 1)).toEqual([0]);
+    expect(await read('other', 3)).toEqual([0, 1, 2]);
+  });
+
   it('drops an entry that is larger than all that a run may keep', async () => {
     const { worker, read } = open(memoryStreams({ bytesPerRun: 5_000 }));
     worker.publish('r', textEntry(0, 'x'.repeat(10_000)));

@@ -82,6 +82,27 @@ describe.skipIf(redisProgram === undefined)(`the streams of redisStreams()${REDI
     expect(reading.shown.at(1)).toBeGreaterThan(0);
   });
 
+  it('have nothing left of a run that is removed, and everything of others', async () => {
+    const { channel } = open('worker');
+    for (const runId of ['ada', 'eve']) channel.publish(runId, textEntry(0, `MARK-of-${runId}`));
+    const reading = collect(open('client').channel, 'eve');
+    await reading.until(0);
+    await open('client').channel.removeRun('ada');
+    await open('client').channel.removeRun('never');
+    await server.use(async (redis) => {
+      expect(await redis.keys('*')).toEqual(['longhaul:stream:team%3Aa:eve']);
+      await redis.configSet('rdbcompression', 'no');
+      await redis.sendCommand(['SAVE']);
+    });
+    expect(await readFile(server.dump, 'latin1')).not.toContain('MARK-of-ada');
+  });
+
+  it('are not said to be removed if Redis is away', async () => {
+    const channel = redisStreams({ url: 'redis://127.0.0.1:1' }).open(sinkContext('client'));
+    channels.push(channel);
+    await expect(channel.removeRun('ada')).rejects.toThrow('Redis at "127.0.0.1:1" does not answer');
+  });
+
   it('are read over one connection, however many runs are read', async () => {
     const { channel: worker } = open('worker');
     const { channel: client } = open('client');

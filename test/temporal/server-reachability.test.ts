@@ -61,7 +61,7 @@ const OF_CLIENT: Record<string, (client: LonghaulClient) => Promise<unknown>> = 
   run: (client) => client.run('clerk', { input: 'Hello' }),
   list: (client) => all(client.list()),
   approvals: (client) => all(client.approvals({ follow: true })),
-  forget: (client) => client.forget({ user: 'ada', without: ['payloadStore', 'archive', 'memory'] }),
+  forget: (client) => client.forget({ user: 'ada', without: ['payloadStore', 'archive', 'memory', 'streams'] }),
   ...Object.fromEntries(
     Object.entries(OF_RUN).map(([name, ask]) => [`handle.${name}`, (client: LonghaulClient) => ask(client.handle('r1'))]),
   ),

@@ -68,7 +68,8 @@ function addForget(program: Command, run: RunCommand): void {
     .option('--archive <folder>', 'the folder of a file archive')
     .option('--payload-store <folder>', 'the folder of a file store')
     .option('--memory <file>', 'the file of a SQLite memory, or of a file memory (.json)')
-    .option('--without <stores>', 'the stores that no worker has: archive, payload-store, memory, with commas between them')
+    .option('--streams <url>', 'the address of the Redis that carries live output, redis://…')
+    .option('--without <stores>', 'the stores that no worker has: archive, payload-store, memory, streams, with commas between them')
     .option('--yes', 'remove; otherwise the runs are counted, and nothing is changed')
     .action(async (_options: unknown, command: Command) => {
       await run(async () => (await import('../commands/records/forget.ts')).forget, command.optsWithGlobals<ForgetFlags>());

@@ -5,6 +5,7 @@ import { type Duration, milliseconds } from '../../core/domain/run/duration.ts';
 import type { PayloadStore } from '../../stores/payload-store/payload-store.ts';
 import { runState } from '../../temporal/run-state.ts';
 import { sleep } from '../../temporal/waiting.ts';
+import type { StreamChannel } from '../../streams/stream-sink.ts';
 import { RunChain } from '../read/chain.ts';
 import { endRuns, LISTING_DELAY_MS } from './end-runs.ts';
 import { removeExecutions } from './remove-executions.ts';
@@ -15,6 +16,12 @@ export interface RunStores {
   /** The store of results that were too large for the conversation. */
   payloadStore?: PayloadStore | undefined;
   archive?: ArchiveSink | undefined;
+}
+
+/** What is removed of a run beside its executions. */
+export interface RunContent extends RunStores {
+  /** The sink of live output, which keeps the newest entries of each run. */
+  streams?: Pick<StreamChannel, 'removeRun'> | undefined;
 }
 
 /** The options of a deletion. */
@@ -39,7 +46,7 @@ export const GRACE: Duration = '30s';
 export async function deleteRun(
   client: Client,
   runId: string,
-  { end = false, grace = GRACE, ...stores }: DeleteOptions,
+  { end = false, grace = GRACE, ...stores }: DeleteOptions & RunContent,
 ): Promise<DeleteOutcome> {
   await requireRunOrNothing(client, runId);
   const graceMs = milliseconds(grace, 'delete: "grace"');
@@ -59,14 +66,15 @@ export async function deleteRun(
 }
 
 /** Removes one run that has ended, its content before its executions. Returns the ids of the executions that the server had. */
-async function removeRun(client: Client, runId: string, stores: RunStores): Promise<string[]> {
+async function removeRun(client: Client, runId: string, stores: RunContent): Promise<string[]> {
   await removeContent(client, runId, stores);
   return removeExecutions(client, runId);
 }
 
-/** Removes the spilled results and the archive of a run. */
-export async function removeContent(client: Client, runId: string, { payloadStore, archive }: RunStores): Promise<void> {
+/** Removes the spilled results, the archive and the live output of a run. */
+export async function removeContent(client: Client, runId: string, { payloadStore, archive, streams }: RunContent): Promise<void> {
   const { namespace } = client.options;
+  await streams?.removeRun(runId);
   await payloadStore?.deleteRun({ namespace, runId });
   await archive?.deleteRun({ namespace, runId });
 }

@@ -4,7 +4,7 @@ import { nonEmpty, requireKnown } from '../../define/options/option-checks.ts';
 import type { MemoryStore } from '../../memory/memory-store.ts';
 import type { WaitOptions } from '../../temporal/waiting.ts';
 import { type Identity, isSame } from '../../core/domain/run/principal.ts';
-import type { RunStores } from './delete-run.ts';
+import type { RunContent } from './delete-run.ts';
 
 /** The user to forget, and the limits of the work. */
 export interface ForgetOptions extends WaitOptions {
@@ -31,14 +31,14 @@ const OPTIONS: Record<keyof ForgetOptions, true> = {
   signal: true,
 };
 
-/** The stores that workers may have beside the server. */
-export const USER_STORES = ['payloadStore', 'archive', 'memory'] as const;
+/** The stores that workers may have beside the server. A sink of live output is one: it keeps the newest texts of each run for a while. */
+export const USER_STORES = ['payloadStore', 'archive', 'memory', 'streams'] as const;
 
 /** A store that no worker has. */
 export type MissingStore = (typeof USER_STORES)[number];
 
 /** The stores of the workers, as far as the client has them. */
-export interface UserStores extends RunStores {
+export interface UserStores extends RunContent {
   memory?: MemoryStore | undefined;
 }
 
@@ -92,7 +92,7 @@ export function missingStores(stores: UserStores, without: readonly MissingStore
 }
 
 /** Returns the stores that the client lacks and the caller does not name. */
-export function unnamedStores(stores: UserStores, without: readonly MissingStore[] = []): MissingStore[] {
+export function unnamedStores(stores: Partial<Record<MissingStore, unknown>>, without: readonly MissingStore[] = []): MissingStore[] {
   return USER_STORES.filter((name) => stores[name] === undefined && !without.includes(name));
 }
 

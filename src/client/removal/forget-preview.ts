@@ -1,5 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { ExecutionOwners } from './execution-owners.ts';
+import type { UserStores } from './forget-options.ts';
 import type { ForgetWork } from './forget.ts';
 import { nothingFound } from './nothing-found.ts';
 import { runsOfUser } from './runs-of-user.ts';
@@ -15,7 +16,10 @@ export interface ForgetPreview {
 }
 
 /** Counts the runs that `forget` would remove, and changes nothing. */
-export async function previewForget(client: Client, { user, userKey, stores }: Omit<ForgetWork, 'onNotice'>): Promise<ForgetPreview> {
+export async function previewForget(
+  client: Client,
+  { user, userKey, stores }: Omit<ForgetWork, 'onNotice' | 'stores'> & { stores: Pick<UserStores, 'archive'> },
+): Promise<ForgetPreview> {
   const listed = await runsOfUser(client, { user, userKey, owners: new ExecutionOwners(client, user) });
   const archived = (await stores.archive?.runsOf({ namespace: client.options.namespace, ...user })) ?? [];
   const further = archived.filter((runId) => !listed.includes(runId)).length;

@@ -64,6 +64,8 @@ export async function forget(
       removeExecutions: (runId) => check(() => removal.ask(runId)),
       pause: () => sleep(LISTING_DELAY_MS, signal),
     });
+    // A worker may have published the last words of a run after these were removed, before it noticed the end.
+    for (const runId of removed.runs) await check(async () => stores.streams?.removeRun(runId));
     if (removed.runs.length === 0) onNotice(await nothingFound(client, { user, userKey }));
     return { ...removed, without };
   } catch (error) {

@@ -1,5 +1,6 @@
 import type { Client } from '@temporalio/client';
 import type { StreamChannel, StreamSink } from '../../streams/stream-sink.ts';
+import { errorMessage, LonghaulError } from '../../core/domain/errors/error.ts';
 import { closedClientError } from '../../temporal/server-reachability.ts';
 import { feedSources, RunFeed } from './run-feed.ts';
 
@@ -48,6 +49,19 @@ export class RunFeeds {
   /** Resolves if live output can be carried at this moment; at once if there is no sink. */
   async health(): Promise<void> {
     await this.#open()?.health();
+  }
+
+  /** Removes the live output that the sink keeps of a run; nothing if there is no sink. Rejects with `streams_failed` if the sink cannot be reached. */
+  async removeRun(runId: string): Promise<void> {
+    const channel = this.#open();
+    try {
+      await channel?.removeRun(runId);
+    } catch (error) {
+      throw new LonghaulError(
+        'streams_failed',
+        `The live output of run "${runId}" was not removed from the sink "${this.#sink?.name ?? ''}": ${errorMessage(error)}. Try again once it can be reached`,
+      );
+    }
   }
 
   /** Ends all feeds, and closes the sink. Feeds that are asked for afterwards are refused by a UsageError. */

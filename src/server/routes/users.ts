@@ -36,7 +36,7 @@ const forget = defineRoute(
         .describe('A store that no worker has; may be repeated. The service must have the others.'),
     }),
     responses: ok(forgotten, 'The numbers of things that were removed.'),
-    problems: ['invalid_input', 'wait_timeout', 'archive_failed', 'payload_store_failed', 'memory_failed'],
+    problems: ['invalid_input', 'wait_timeout', 'archive_failed', 'payload_store_failed', 'memory_failed', 'streams_failed'],
   },
   async ({ params, query, client }) => ({ status: 200, body: await client.forget({ ...params, ...query, timeout: LONGEST_WAIT_MS }) }),
 );

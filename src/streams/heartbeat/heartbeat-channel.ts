@@ -36,6 +36,11 @@ export class HeartbeatChannel implements StreamChannel {
     return readHeartbeats({ client, converter, namespace, runId, everyMs: this.#everyMs, idleMs: this.#idleMs, after, signal });
   }
 
+  /** Heartbeats are part of the pending activities of a run: the server removes them with its execution. */
+  removeRun(): Promise<void> {
+    return Promise.resolve();
+  }
+
   async health(): Promise<void> {
     if (this.#closed.signal.aborted) throw new Error('The sink "heartbeats" is closed');
     await this.#context.client?.workflowService.getSystemInfo({});

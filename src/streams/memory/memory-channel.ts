@@ -46,6 +46,11 @@ export class MemoryChannel implements StreamChannel {
     }
   }
 
+  removeRun(runId: string): Promise<void> {
+    this.#hub.remove(this.#key(runId));
+    return Promise.resolve();
+  }
+
   health(): Promise<void> {
     return this.#closed.signal.aborted ? Promise.reject(new Error('The sink "memory" is closed')) : Promise.resolve();
   }

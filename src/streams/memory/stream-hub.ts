@@ -77,6 +77,12 @@ export class StreamHub {
     if (log?.readers === 0 && log.first === log.next) this.#logs.delete(key);
   }
 
+  /** Drops the entries of a run, if there are any. */
+  remove(key: string): void {
+    const log = this.#logs.get(key);
+    if (log !== undefined) this.#drop(key, log);
+  }
+
   #withdraw(namespace: string): void {
     this.#workers.delete(namespace);
     this.#withdrawn += 1;

@@ -73,6 +73,12 @@ export class RedisChannel implements StreamChannel {
     }
   }
 
+  async removeRun(runId: string): Promise<void> {
+    await this.health();
+    const late = (): Error => new Error(`Redis at "${this.#settings.shown}" did not remove the stream of run "${runId}" in time`);
+    await within(PING_MS, this.#commands.send(['DEL', this.#key(runId)]), late);
+  }
+
   async health(): Promise<void> {
     const { shown } = this.#settings;
     if (this.#closed.signal.aborted) throw new Error('The sink "redis" is closed');

@@ -17,18 +17,18 @@ function forget(...args: string[]): ReturnType<typeof callCli> {
 
 describe('"longhaul forget", before it asks a server', () => {
   it('refuses to remove runs while a store is neither named nor said to be missing', async () => {
-    const refused = await forget('--archive', folder, '--without', 'memory', '--yes');
+    const refused = await forget('--archive', folder, '--without', 'memory,streams', '--yes');
     expect(refused).toMatchObject({ exitCode: 2, stdout: '' });
     expect(refused.stderr).toContain('not named: payload-store');
     expect(refused.stderr).toContain('"--without payload-store"');
     expect(refused.stderr).toContain('Nothing was removed');
     const bare = await forget('--yes');
-    expect(bare.stderr).toContain('"--without payload-store,archive,memory"');
+    expect(bare.stderr).toContain('"--without payload-store,archive,memory,streams"');
     expect(await readdir(folder)).toEqual([]);
   });
 
   it('refuses names that are no stores, stores that are named and missing at once, and folders that do not exist', async () => {
-    expect((await forget('--without', 'disk', '--yes')).stderr).toContain('"disk": it takes payload-store, archive, memory');
+    expect((await forget('--without', 'disk', '--yes')).stderr).toContain('"disk": it takes payload-store, archive, memory, streams');
     expect((await forget('--without', 'archive', '--archive', folder, '--yes')).stderr).toContain('--without and --archive');
     expect((await forget('--archive', join(folder, 'none'), '--yes')).stderr).toContain('does not exist');
   });

@@ -27,17 +27,22 @@ describe('the stores of a user to forget', () => {
     payloadStore: fileStore({ directory: 'spilled' }),
     archive: fileArchive({ directory: 'archive' }),
     memory: inMemory(),
+    streams: { removeRun: async () => undefined },
   };
 
   it('are all given, or said to be missing', () => {
     expect(missingStores(stores, undefined)).toEqual([]);
-    expect(missingStores({ memory: stores.memory }, ['archive', 'payloadStore'])).toEqual(['payloadStore', 'archive']);
-    expect(missingStores({}, ['memory', 'archive', 'payloadStore'])).toEqual(['payloadStore', 'archive', 'memory']);
+    expect(missingStores({ memory: stores.memory, streams: stores.streams }, ['archive', 'payloadStore'])).toEqual([
+      'payloadStore',
+      'archive',
+    ]);
+    const all = ['payloadStore', 'archive', 'memory', 'streams'] as const;
+    expect(missingStores({}, all.toReversed())).toEqual(all);
   });
 
   it('are refused if one is neither, both, or unknown', () => {
     expect(() => missingStores({ memory: stores.memory }, ['archive'])).toThrow('the client has no "payloadStore"');
-    expect(() => missingStores({}, [])).toThrow('"without": ["payloadStore","archive","memory"]');
+    expect(() => missingStores({}, [])).toThrow('"without": ["payloadStore","archive","memory","streams"]');
     expect(() => missingStores(stores, ['memory'])).toThrow('"memory", which the client has');
     expect(() => missingStores(stores, ['disk' as never])).toThrow('names "disk"');
   });

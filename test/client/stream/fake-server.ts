@@ -105,7 +105,7 @@ export class FakeSink implements StreamSink {
   constructor(run: FakeRun, { announces = true }: { announces?: boolean } = {}) {
     this.#run = run;
     const { read, health, close } = this;
-    this.#channel = { announces, publish: () => undefined, read, health, close };
+    this.#channel = { announces, publish: () => undefined, read, removeRun: () => Promise.resolve(), health, close };
   }
 
   /** The runs that were read, in order. */

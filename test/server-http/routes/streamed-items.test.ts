@@ -67,6 +67,7 @@ const EVENT: Required<Event> = {
   failed: { code: 'model_error' },
   interrupted: true,
   providerItems: [{ encrypted: 'x' }, null],
+  notices: [{ code: 'request_adapted', message: 'm' }],
   compaction: { evicted: [[0, 1]], summarised: { head: null, tail: 3 }, dropped: [2], hooks: [HOOK] },
   partial: true,
   contextUpdates: [{ callId: 'c', operations: [{ op: 'set', key: 'k', value: 1 }] }],

@@ -60,7 +60,7 @@ test('everything of a user is removed only with --yes', async () => {
   const refused = await cli('forget', '--user', user, '--yes');
   expect([refused.exitCode, refused.stderr]).toEqual([2, expect.stringContaining('--without')]);
   expect((await client.handle(runId).status()).status).toBe('completed');
-  const done = await cli('forget', '--user', user, '--yes', '--without', 'archive,payload-store,memory');
+  const done = await cli('forget', '--user', user, '--yes', '--without', 'archive,payload-store,memory,streams');
   expect(done).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('1 run with 1 execution') as string });
   await expect(client.handle(runId).status()).rejects.toMatchObject({ code: 'run_not_found' });
 }, 120_000);

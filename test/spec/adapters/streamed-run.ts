@@ -16,6 +16,7 @@ class RecordingSink implements StreamSink {
       announces: false,
       publish: (_, entry) => void this.entries.push(entry),
       read: async function* nothing() {},
+      removeRun: () => Promise.resolve(),
       health: () => Promise.resolve(),
       close: () => Promise.resolve(),
     };

@@ -7,6 +7,7 @@ import { counted } from '../../../core/domain/content/text.ts';
 import { UsageError } from '../../../core/domain/errors/error.ts';
 import type { Principal } from '../../../core/domain/run/principal.ts';
 import type { CommandIo, ServerFlags } from '../../program/command.ts';
+import { redisStreams } from '../../../streams/redis/redis-streams.ts';
 import { memoryIn } from '../memory/memory-file.ts';
 import { type StoreFlags, storesIn } from './stores.ts';
 import { actingPrincipal, userKeyOf, withClient } from '../../with-client.ts';
@@ -15,13 +16,20 @@ import { actingPrincipal, userKeyOf, withClient } from '../../with-client.ts';
 export interface ForgetFlags extends ServerFlags, StoreFlags {
   /** The file of a memory. */
   memory?: string;
+  /** The address of the Redis of the workers' sink. */
+  streams?: string;
   /** The stores that no worker has, with commas between them. */
   without?: string;
   yes?: boolean;
 }
 
 /** The names of the stores on the command line: as options, and in `--without`. */
-const STORE_NAMES: Record<MissingStore, string> = { payloadStore: 'payload-store', archive: 'archive', memory: 'memory' };
+const STORE_NAMES: Record<MissingStore, string> = {
+  payloadStore: 'payload-store',
+  archive: 'archive',
+  memory: 'memory',
+  streams: 'streams',
+};
 
 /** The stores of the command, and what it says about others. */
 interface NamedStores {
@@ -46,7 +54,13 @@ export async function forget(io: CommandIo, flags: ForgetFlags): Promise<number>
     }
     const options = { ...named.stores, principal: user, ...(userKey === undefined ? {} : { userKey }) };
     const removing = new LonghaulClient(temporal, { ...options, onNotice: (line) => output.note(line) });
-    const forgotten = await removing.forget({ without: named.without, signal: terminal.signal });
+    let forgotten: Forgotten;
+    try {
+      forgotten = await removing.forget({ without: named.without, signal: terminal.signal });
+    } finally {
+      // Its connection to Redis would keep the command from ending.
+      await removing.close();
+    }
     if (output.json) output.printJson({ tenant: user.tenant ?? null, user: user.user, ...forgotten });
     else output.print(removedText(user, forgotten));
     if (forgotten.kept.length > 0) {
@@ -57,8 +71,12 @@ export async function forget(io: CommandIo, flags: ForgetFlags): Promise<number>
   });
 }
 
-function namedStores({ memory, without: list = '', ...folders }: ForgetFlags): NamedStores {
-  const stores: NamedStores['stores'] = { ...storesIn(folders), ...(memory === undefined ? {} : { memory: memoryIn(memory) }) };
+function namedStores({ memory, streams, without: list = '', ...folders }: ForgetFlags): NamedStores {
+  const stores: NamedStores['stores'] = {
+    ...storesIn(folders),
+    ...(memory === undefined ? {} : { memory: memoryIn(memory) }),
+    ...(streams === undefined ? {} : { streams: redisStreams({ url: streams }) }),
+  };
   const names = list === '' ? [] : list.split(',').map((name) => name.trim());
   const wrong = names.find((name) => !USER_STORES.some((store) => STORE_NAMES[store] === name));
   if (wrong !== undefined) throw new UsageError(`--without names "${wrong}": it takes ${listOf(USER_STORES)}, with commas between them`);

@@ -126,6 +126,11 @@ export const ERROR_CODES = {
     httpStatus: 503,
     description: 'The payload store could not keep or read what a run has spilled.',
   },
+  streams_failed: {
+    retryable: true,
+    httpStatus: 503,
+    description: 'The sink of live output could not remove what it keeps of a run.',
+  },
   spilled_unavailable: { retryable: false, httpStatus: 410, description: 'The payload store does not have what was spilled to it.' },
   spilled_not_found: { retryable: false, httpStatus: 404, description: 'The run has spilled no content of that digest.' },
   wait_timeout: { retryable: true, httpStatus: 503, description: 'The wait ended before the run did. The run goes on.' },

@@ -167,7 +167,7 @@ const remove = defineRoute(
         .describe('The time that they have to end by themselves. Default `30s`.'),
     }),
     responses: ok(deleteReceipt, 'The server removes its part within a minute or so.'),
-    problems: ['run_not_found', 'not_a_run', 'run_open', 'archive_failed', 'payload_store_failed'],
+    problems: ['run_not_found', 'not_a_run', 'run_open', 'archive_failed', 'payload_store_failed', 'streams_failed'],
   },
   async ({ params: { runId }, query, client }) => ({
     status: 200,

@@ -38,13 +38,13 @@ test('an id that another user has taken again: only the executions of the forgot
   await client.temporal.workflow.getHandle(taken).terminate();
   await client.start(clerk, { runId: taken, input: 'Q', principal: eve, ifExists: 'restartFailed' });
   await until(async () => (await Array.fromAsync(client.list(ada))).length === 2, 'the runs to be listed', 20);
-  const forgotten = await client.forget({ ...ada, without: ['archive', 'memory'], grace: '1s' });
+  const forgotten = await client.forget({ ...ada, without: ['archive', 'memory', 'streams'], grace: '1s' });
   expect(forgotten).toEqual({
     runs: [own, taken].toSorted(),
     executions: 2,
     memoryEntries: 0,
     kept: [taken],
-    without: ['archive', 'memory'],
+    without: ['archive', 'memory', 'streams'],
   });
   expect([...payloadStore.deleted]).toEqual([own]);
   expect((await client.temporal.workflow.getHandle(taken).describe()).status.name).toBe('RUNNING');
@@ -63,7 +63,7 @@ test('a user of whom no run is found is told so with the reasons, and the runs o
     (userKey) => new LonghaulClient(testbed.client.temporal, { ...options, ...(userKey === undefined ? {} : { userKey }) }),
   ) as [LonghaulClient, LonghaulClient];
   const user = `ada-${randomUUID()}`;
-  const without = ['archive', 'payloadStore'] as const;
+  const without = ['archive', 'payloadStore', 'streams'] as const;
   await options.memory.remember({ namespace: memoryNamespace({ principal: { user }, agent: 'clerk' }), key: 'k', value: 1 });
   const runs = [
     await hashing.start(clerk, { input: 'Q', principal: { user } }),

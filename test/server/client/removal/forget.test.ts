@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
 import { LonghaulClient } from '../../../../src/client/index.ts';
 import { friendly, leave, models, parts } from './left-by-users.ts';
+import { redisProgram } from '../../../streams/redis-server.ts';
 import { cliPath, OwnServer } from './own-server.ts';
 
 test.skipIf(cliPath === undefined)(
-  'nothing of a user is left in the database of the server, the payload store, the archive and the memory, and everything of another is',
+  'nothing of a user is left in the database of the server, the payload store, the archive, the memory and the sink of live output, and everything of another is',
   async () => {
     await using server = await OwnServer.open();
     await server.work({ ...parts, providers: models, continueAsNew: { events: 30 } });
@@ -13,8 +14,9 @@ test.skipIf(cliPath === undefined)(
     await leave(eve, 'eve');
     // A session recalls what an earlier one of the same user has stored.
     expect(friendly.asked.find((text) => text.includes('Which size') && text.includes('MARK-of'))).toContain('not instructions');
+    const all = ['archive', 'database', 'memory', 'payloads', ...(redisProgram === undefined ? [] : ['streams'])];
     for (const mark of ['MARK-of-ada', 'MARK-of-eve']) {
-      expect(await server.placesOf(mark)).toEqual(['archive', 'database', 'memory', 'payloads']);
+      expect(await server.placesOf(mark)).toEqual(all);
     }
     expect(await server.runsIn('payloads', 'ada')).toEqual(['dump-ada', 'past-ada', 'report-ada']);
     expect(await server.runsIn('archive', 'ada')).toEqual(expect.arrayContaining(['past-ada', 'report-ada']));
@@ -35,7 +37,7 @@ test.skipIf(cliPath === undefined)(
 
     await server.stop();
     expect(await server.placesOf('MARK-of-ada')).toEqual([]);
-    expect(await server.placesOf('MARK-of-eve')).toEqual(['archive', 'database', 'memory', 'payloads']);
+    expect(await server.placesOf('MARK-of-eve')).toEqual(all);
   },
   240_000,
 );

@@ -60,13 +60,18 @@ test('what calls write that outlive the run of a forgotten user does not stay', 
   const principal = { user: `ada-${randomUUID()}` };
   const run = await client.start(clerk, { input: 'Q', principal });
   await until(() => asked.includes('size') && payloadStore.stored.has('begun'), 'the writes to begin', 20);
-  await expect(client.forget({ ...principal, without: ['archive'], timeout: 1 })).rejects.toMatchObject({ code: 'wait_timeout' });
-  expect(await client.forget({ ...principal, without: ['archive'], grace: '1s' })).toMatchObject({ runs: [run.runId], memoryEntries: 0 });
+  await expect(client.forget({ ...principal, without: ['archive', 'streams'], timeout: 1 })).rejects.toMatchObject({
+    code: 'wait_timeout',
+  });
+  expect(await client.forget({ ...principal, without: ['archive', 'streams'], grace: '1s' })).toMatchObject({
+    runs: [run.runId],
+    memoryEntries: 0,
+  });
 
   gate.resolve();
   await until(() => asked.includes('stored'), 'the late write', 20);
   const entries = async (): Promise<number> =>
     (await memory.list({ namespace: memoryNamespace({ principal, agent: 'clerk' }) })).entries.length;
   await until(async () => (await entries()) === 0 && !payloadStore.stored.has(run.runId), 'what was written to be removed', 20);
-  expect(await client.forget({ ...principal, without: ['archive'] })).toMatchObject({ runs: [], memoryEntries: 0 });
+  expect(await client.forget({ ...principal, without: ['archive', 'streams'] })).toMatchObject({ runs: [], memoryEntries: 0 });
 }, 300_000);

@@ -3,27 +3,30 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { inject } from 'vitest';
-import { connect, fileArchive, fileStore, type LonghaulClient } from '../../../../src/client/index.ts';
+import { connect, fileArchive, fileStore, type LonghaulClient, memoryStreams, redisStreams } from '../../../../src/client/index.ts';
 import { SEARCH_ATTRIBUTE_TYPES } from '../../../../src/core/protocol.ts';
 import { type DevServer, startDevServer } from '../../../../src/dev-server/index.ts';
 import { createWorker, type CreateWorkerOptions, sqliteMemory } from '../../../../worker/index.ts';
+import { redisProgram, RedisServer } from '../../../streams/redis-server.ts';
 import { sharedBundle } from '../../testbed/testbed.ts';
 
 export const cliPath = inject('temporalCliPath');
 
 /** The places in which a run leaves something. */
-export type Place = 'database' | 'payloads' | 'archive' | 'memory';
+export type Place = 'database' | 'payloads' | 'archive' | 'memory' | 'streams';
 
 /** A server with a database of its own, a payload store, an archive and a memory, each in a folder of its own. */
 export class OwnServer {
   readonly taskQueue = 'own';
   readonly directory: string;
   readonly client: LonghaulClient;
-  readonly stores: Required<Pick<CreateWorkerOptions, 'payloadStore' | 'archive' | 'memory'>>;
+  readonly stores: Required<Pick<CreateWorkerOptions, 'payloadStore' | 'archive' | 'memory' | 'streams'>>;
+  readonly #redis: RedisServer | undefined;
   readonly #server: DevServer;
   #stopWorker: () => Promise<void> = async () => undefined;
 
-  private constructor(directory: string, server: DevServer, client: LonghaulClient, stores: OwnServer['stores']) {
+  private constructor(directory: string, server: DevServer, client: LonghaulClient, stores: OwnServer['stores'], redis?: RedisServer) {
+    this.#redis = redis;
     this.directory = directory;
     this.#server = server;
     this.client = client;
@@ -37,12 +40,14 @@ export class OwnServer {
       dbFile: join(directory, 'database.sqlite'),
       searchAttributes: SEARCH_ATTRIBUTE_TYPES,
     });
+    const redis = redisProgram === undefined ? undefined : await RedisServer.start();
     const stores = {
+      streams: redis === undefined ? memoryStreams() : redisStreams({ url: redis.url }),
       payloadStore: fileStore({ directory: join(directory, 'payloads') }),
       archive: fileArchive({ directory: join(directory, 'archive') }),
       memory: sqliteMemory({ file: join(directory, 'memory.db') }),
     };
-    return new OwnServer(directory, server, await connect({ address: server.address, taskQueue: 'own', ...stores }), stores);
+    return new OwnServer(directory, server, await connect({ address: server.address, taskQueue: 'own', ...stores }), stores, redis);
   }
 
   get address(): string {
@@ -77,7 +82,18 @@ export class OwnServer {
       const content = entry.isFile() ? await readFile(path, 'latin1') : '';
       if (place !== undefined && (content.includes(text) || entry.name.includes(text))) found.add(place);
     }
+    if (await this.#isInStreams(text)) found.add('streams');
     return [...found].toSorted();
+  }
+
+  /** True if the dump of Redis contains a text. Without Redis, the sink is in this process, where no file can be searched. */
+  async #isInStreams(text: string): Promise<boolean> {
+    if (this.#redis === undefined) return false;
+    await this.#redis.use(async (redis) => {
+      await redis.configSet('rdbcompression', 'no');
+      await redis.sendCommand(['SAVE']);
+    });
+    return (await readFile(this.#redis.dump, 'latin1')).includes(text);
   }
 
   /** Returns the ids of the runs of a user that have content in a store, which may be compressed there. */
@@ -99,6 +115,7 @@ export class OwnServer {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop();
+    await this.#redis?.stop();
     await rm(this.directory, { recursive: true });
   }
 }
