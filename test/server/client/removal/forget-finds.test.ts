@@ -78,16 +78,16 @@ test('a user of whom no run is found is told so with the reasons, and the runs o
   expect(notices[0]).toMatch(/hashed users: .*LONGHAUL_USER_KEY/);
   const cli = (...args: string[]): ReturnType<typeof callCli> =>
     callCli(['forget', '--user', user, ...args, '--address', testbed.address], { env: { LONGHAUL_USER_KEY: 'a key' } });
-  expect(await cli('--without', 'memory, archive')).toMatchObject({
+  expect(await cli('--without', 'memory, archive,streams')).toMatchObject({
     exitCode: 2,
     stderr: expect.stringMatching(
-      /2 runs that the server lists[^]*named: none[^]*no worker has: archive, memory[^]*not named: payload-store[^]*"--without payload-store"[^]*--yes/,
+      /2 runs that the server lists[^]*named: none[^]*no worker has: archive, memory, streams[^]*not named: payload-store[^]*"--without payload-store"[^]*--yes/,
     ) as string,
   });
   // With the key, also what was started without it.
   expect(await hashing.forget({ user, without, grace: 100 })).toMatchObject({ runs: ids, executions: 2, memoryEntries: 1 });
   expect(notices).toHaveLength(1);
-  expect(await cli('--without', 'memory,archive,payload-store', '--yes')).toEqual({
+  expect(await cli('--without', 'memory,archive,payload-store,streams', '--yes')).toEqual({
     exitCode: 0,
     stdout: `No run of user "${user}" without a tenant was found: nothing is removed\n`,
     stderr: expect.stringContaining('another user key') as string,
