@@ -195,7 +195,21 @@ export function createRuntime(options: RuntimeOptions, context: RuntimeContext):
     missingTimeoutMs: milliseconds(options.missingTimeout ?? DEFAULT_MISSING_TIMEOUT_MS, 'the worker: "missingTimeout"'),
     heartbeatMs: timerMilliseconds(options.heartbeatEvery ?? '5s', 'the worker: "heartbeatEvery"'),
     childCheckMs: timerMilliseconds(options.childCheckEvery ?? DEFAULT_CHILD_CHECK_MS, 'the worker: "childCheckEvery"'),
+    logOnce: onceOnly(log),
     searchAttributes,
+  };
+}
+
+/** The most lines that are remembered to be logged once. */
+const MAX_LOGGED = 1_000;
+
+function onceOnly(log: (line: string) => void): (line: string) => void {
+  const logged = new Set<string>();
+  return (line) => {
+    if (logged.has(line)) return;
+    if (logged.size >= MAX_LOGGED) logged.clear();
+    logged.add(line);
+    log(line);
   };
 }
 

@@ -81,6 +81,8 @@ export interface ActivityRuntime {
   childCheckMs?: number;
   /** Milliseconds between two heartbeats. */
   heartbeatMs: number;
+  /** Writes a line to the log of the worker, once for equal lines. */
+  logOnce: (line: string) => void;
   /** Resolves with the search attributes that the namespace has, once the worker knows. */
   searchAttributes: () => Promise<KnownSearchAttributes>;
 }

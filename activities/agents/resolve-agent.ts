@@ -7,6 +7,7 @@ import { SKILL_TOOLS } from '../../src/core/domain/skills/skill-snapshot.ts';
 import type { HookSnapshot } from '../../src/core/domain/hooks/hook-snapshot.ts';
 import type { JsonObject } from '../../src/core/domain/json/json.ts';
 import { depsProblem } from '../../src/core/domain/record/deps-problem.ts';
+import { boundNotices } from '../../src/core/domain/record/notice.ts';
 import { errorMessage, LonghaulError } from '../../src/core/domain/errors/error.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
 import { parseDeps } from '../../src/define/options/parse-deps.ts';
@@ -22,7 +23,7 @@ import { namedAgent } from '../handoffs/named-agent.ts';
 import { transferTargets } from '../handoffs/transfer-targets.ts';
 import { failingAs } from '../failures/failure.ts';
 import { openSession } from '../hooks/session-hooks.ts';
-import { listMcpTools } from '../mcp/list-tools.ts';
+import { type ListedMcpTools, listMcpTools } from '../mcp/list-tools.ts';
 import { pinSkills } from '../skills/skill-fields.ts';
 import { openingOfCall } from '../run-queries/opening-of-call.ts';
 import { workerFacts } from './worker-facts.ts';
@@ -57,7 +58,7 @@ async function resolveAgent(runtime: ActivityRuntime, input: ResolveAgentInput, 
   if (problem !== undefined) throw new LonghaulError('invalid_input', `The run cannot start: ${problem}`);
   requireDeps(runtime.registry, known, deps);
   const searchAttributes = await runtime.searchAttributes();
-  const mcpTools = await toolsOfServers(runtime, agent, signal);
+  const { tools: mcpTools, notices } = await toolsOfServers(runtime, agent, signal);
   const skills = await pinSkills(runtime, agent.name, () => inputOf(input, opening));
   const hooks = runtime.registry.hooks(agent, input.hooks);
   const texts = [...(await resolveInstructions(agent, parseDeps(agent, deps))), ...anchorTexts(runtime, document), ...skills.instructions];
@@ -88,7 +89,7 @@ async function resolveAgent(runtime: ActivityRuntime, input: ResolveAgentInput, 
   checkSnapshotSize(snapshot);
   runtime.snapshots.add(snapshot);
   const pinned = document === undefined ? snapshot : withoutDocument(snapshot, document);
-  return opening === undefined ? pinned : { ...pinned, opening };
+  return { ...pinned, ...(opening === undefined ? {} : { opening }), ...(notices.length === 0 ? {} : { notices }) };
 }
 
 /** Returns the text of the input of the run: a run that has begun with messages has none. */
@@ -135,13 +136,16 @@ function applyOverrides(agent: AnyAgent, input: ResolveAgentInput): AnyAgent {
   }
 }
 
-/** Returns the tools of the agent's MCP servers. Their texts are recorded in history, so secrets are redacted. */
+/**
+ * Returns the tools of the agent's MCP servers, and what a person should know of them. Their texts are recorded in history, so secrets
+ * are redacted.
+ */
 async function toolsOfServers(
   runtime: ActivityRuntime,
-  { tools, mcp = [], code, memory }: AnyAgent,
+  { name, tools, mcp = [], code, memory }: AnyAgent,
   stop: AbortSignal,
-): Promise<ToolSnapshot[]> {
-  if (mcp.length === 0) return [];
+): Promise<ListedMcpTools> {
+  if (mcp.length === 0) return { tools: [], notices: [] };
   const taken = new Set([
     ...RESERVED_NAMES,
     ...SKILL_TOOLS,
@@ -151,7 +155,9 @@ async function toolsOfServers(
     ...runtime.otherActivities,
   ]);
   const listed = await listMcpTools({ pool: runtime.mcp, servers: mcp, taken, language: code?.executor.language, stop });
-  return listed.map((tool) => ({ ...tool, ...redactedTexts(runtime, tool) }));
+  const notices = boundNotices(listed.notices.map((notice) => ({ ...notice, message: runtime.secrets.redact(notice.message) })));
+  for (const { message } of notices) runtime.logOnce(`Agent "${name}": ${message}`);
+  return { tools: listed.tools.map((tool) => ({ ...tool, ...redactedTexts(runtime, tool) })), notices };
 }
 
 function redactedTexts({ secrets }: ActivityRuntime, { description, parameters, schema }: ToolSnapshot): Partial<ToolSnapshot> {

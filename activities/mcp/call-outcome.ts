@@ -1,4 +1,4 @@
-import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError, type CallToolResult } from '@modelcontextprotocol/client';
+import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError, SseError } from '@modelcontextprotocol/client';
 import { STREAM_ENDED } from './stream-ends.ts';
 import { errorMessage } from '../../src/core/domain/errors/error.ts';
 
@@ -7,9 +7,12 @@ import { errorMessage } from '../../src/core/domain/errors/error.ts';
  * redact them.
  */
 export type McpOutcome =
-  | { type: 'answered'; result: CallToolResult }
-  /** The server has answered with an error: repeating the call gives the same. */
-  | { type: 'refused'; message: string }
+  | { type: 'answered'; result: unknown }
+  /**
+   * The server has answered with an error: repeating the call gives the same. `isOfSession`: unless it is about the session, which a
+   * new connection does not share. The call has not reached a tool then.
+   */
+  | { type: 'refused'; message: string; isOfSession?: true }
   /** The server has not received the call. */
   | { type: 'not_sent'; message: string }
   /** The server may have received the call, and its effect is unknown. */
@@ -29,7 +32,9 @@ const ANSWERED = new Set<SdkErrorCode>([
 
 /** Returns the outcome that an error of a call implies. */
 export function outcomeOfError(error: unknown): McpOutcome {
-  if (ProtocolError.isInstance(error)) return { type: error.code === STREAM_ENDED ? 'lost' : 'refused', message: error.message };
+  if (ProtocolError.isInstance(error)) return outcomeOfProtocolError(error);
+  const posted = postedStatus(error);
+  if (posted !== undefined) return { type: wasRefused(posted) ? 'not_sent' : 'lost', message: `HTTP ${posted}` };
   if (SdkHttpError.isInstance(error)) return { type: wasRefused(error.status) ? 'not_sent' : 'lost', message: `HTTP ${error.status}` };
   if (SdkError.isInstance(error)) return outcomeOfSdkError(error);
   const code = networkCode(error);
@@ -37,18 +42,64 @@ export function outcomeOfError(error: unknown): McpOutcome {
   return { type: isNotConnected(error) ? 'not_sent' : 'lost', message: errorMessage(error) };
 }
 
+/** The code of the error for headers that do not fit the schema that the server has now: it has read no further. */
+const HEADER_MISMATCH = -32_020;
+
+/** The codes with which servers answer a request outside of a session. A tool that fails has others. */
+const SESSION_CODES = new Set([-32_000, -32_001, -32_002, -32_004, -32_600, 400, 404]);
+
+/**
+ * Messages about a session that the server does not have: nothing but that, because a tool may have sessions of its own (`Browser session
+ * "a" not found in …`).
+ */
+const SESSION_LOST = [
+  /^(?:[a-z -]{1,30}: ?){0,2}(?:the |your |mcp |this ){0,2}session(?: ?id)?(?: (?:"[^"]{0,80}"|[\w-]{8,80}))?(?: (?:was|is|has been|has|does|id)){0,2} ?(?:not found|not exist|unknown|expired|terminated|invalid|lost|closed|ended|not valid|no longer valid|not initialized|missing|required)(?: or (?:has )?(?:expired|terminated|been terminated))?[.!]?$/i,
+  /^(?:[a-z -]{1,30}: ?){0,2}(?:no valid|no such|no|unknown|invalid|expired|missing|invalid or expired|invalid or missing)(?: mcp)? session(?:[ -]?id)?(?: (?:provided|found|header|in request))?[.!]?$/i,
+  /^(?:[a-z -]{1,30}: ?){0,2}(?:server|session) (?:is )?not (?:yet )?initialized[.!]?$/i,
+];
+
+function outcomeOfProtocolError({ code, message }: ProtocolError): McpOutcome {
+  if (code === STREAM_ENDED) return { type: 'lost', message };
+  if (code === HEADER_MISMATCH) return { type: 'not_sent', message };
+  return { type: 'refused', message, ...(isSessionLost(code, message) ? { isOfSession: true } : {}) };
+}
+
+function isSessionLost(code: number, message: string): boolean {
+  // The package writes the code in front of some messages.
+  const text = message.replace(/^MCP error -?\d{1,10}: /, '').trim();
+  return text.length <= 200 && SESSION_CODES.has(code) && SESSION_LOST.some((pattern) => pattern.test(text));
+}
+
+/** Returns the HTTP status with which a server refused a connection; undefined for other errors. */
+export function statusOf(error: unknown): number | undefined {
+  for (const one of causes(error)) {
+    if (SdkHttpError.isInstance(one)) return one.status;
+    if (one instanceof SseError && one.code !== undefined) return one.code;
+  }
+  return postedStatus(error);
+}
+
+/** Reads the status from the error of the older transport, which has it in its text alone. */
+function postedStatus(error: unknown): number | undefined {
+  const [, status] = (error instanceof Error ? /^Error POSTing to endpoint \(HTTP (\d{3})\)/.exec(error.message) : null) ?? [];
+  return status === undefined ? undefined : Number(status);
+}
+
 /** Returns why a server could not be reached, without any text of the server or of a header. */
 export function connectProblem(error: unknown): string {
   if (ProtocolError.isInstance(error)) return `it refused the connection (${error.code})`;
-  const refusal = causes(error).find((one) => SdkHttpError.isInstance(one));
-  if (refusal !== undefined) return `HTTP ${refusal.status}`;
+  const status = statusOf(error);
+  if (status !== undefined) return `HTTP ${status}`;
   return networkCode(error) ?? (SdkError.isInstance(error) ? sentence(error.code) : error instanceof Error ? error.name : 'unknown error');
 }
 
 function outcomeOfSdkError(error: SdkError): McpOutcome {
   if (error.code === SdkErrorCode.NotConnected) return { type: 'not_sent', message: 'not connected' };
   if (!ANSWERED.has(error.code)) return { type: 'lost', message: sentence(error.code) };
-  return { type: 'refused', message: `the server answered with what is no result (${sentence(error.code)})` };
+  return {
+    type: 'refused',
+    message: `the server answered with something that is not a result (${sentence(error.code)}): the call may have taken effect`,
+  };
 }
 
 /**

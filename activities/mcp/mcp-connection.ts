@@ -1,16 +1,18 @@
-import { Client, type jsonSchemaValidator, type Tool, type Transport } from '@modelcontextprotocol/client';
+import { Client, ProtocolError, SseError, type Tool, type Transport } from '@modelcontextprotocol/client';
+import { z } from 'zod';
 import { isJsonObject, type JsonObject } from '../../src/core/domain/json/json.ts';
-import { checkJson, problemsText } from '../../src/core/json-schema/check-json-schema.ts';
-import { cleanJson } from '../../src/model/clean-json.ts';
 import { withTimeout } from '../attempts/with-timeout.ts';
 import { type McpOutcome, outcomeOfError } from './call-outcome.ts';
-import { checkableSchema } from './checkable-schema.ts';
+import { nameOfTool } from './read-tool.ts';
+import { answerIn } from './server-messages.ts';
 
 /** A link to a server that is not connected yet. */
 export interface Link {
   transport: Transport;
   /** Tells the server that the session is over, if the transport has sessions. */
   end?: () => Promise<void>;
+  /** The transport belongs to the older generation of the protocol: the newer one is not tried. */
+  isLegacy?: true;
 }
 
 /** One call of a tool. */
@@ -41,21 +43,15 @@ const END_MS = 2_000;
 /** The longest time that a timer can be set to. */
 const NO_LIMIT_MS = 2 ** 31 - 1;
 
-/**
- * Checks structured results against the schema of their tool, by interpretation: a server's schema must not be compiled
- * to code.
- */
-const outputValidation: jsonSchemaValidator = {
-  getValidator<Value>(schema: unknown) {
-    const plain = cleanJson(schema);
-    const checked = plain !== undefined && isJsonObject(plain) ? checkableSchema(plain) : {};
-    return (input: unknown) => {
-      const problems = checkJson(checked, input);
-      if (problems.length === 0) return { valid: true, data: input as Value, errorMessage: undefined };
-      return { valid: false, data: undefined, errorMessage: problemsText(problems) };
-    };
-  },
-};
+/** The most pages of a list of tools, and the most tools: far more than an agent can have. */
+const MAX_PAGES = 100;
+const MAX_TOOLS = 2_000;
+
+/** Any result: what the server has answered is read by Longhaul. */
+const ANY_RESULT = z.looseObject({});
+
+/** The tools of a server as it lists them: each may be anything. */
+export type ListedTools = readonly unknown[];
 
 /**
  * A live connection to an MCP server. It offers the server no capabilities (no sampling, no roots, no questions to a
@@ -64,7 +60,7 @@ const outputValidation: jsonSchemaValidator = {
 export class McpConnection {
   readonly #client: Client;
   readonly #link: Link;
-  #tools: Promise<readonly Tool[]> | undefined;
+  #tools: Promise<ListedTools> | undefined;
   #isBroken = false;
   #closing: Promise<void> | undefined;
 
@@ -74,13 +70,17 @@ export class McpConnection {
       { name: 'longhaul', version: '1' },
       {
         capabilities: {},
-        jsonSchemaValidator: outputValidation,
-        versionNegotiation: { mode: 'auto', probe: { timeoutMs: PROBE_MS } },
+        ...(link.isLegacy ? {} : { versionNegotiation: { mode: 'auto', probe: { timeoutMs: PROBE_MS } } }),
         listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: () => (this.#tools = undefined) } },
       },
     );
     // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the client has no other way
     this.#client.onclose = () => (this.#isBroken = true);
+    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the client has no other way
+    this.#client.onerror = (error) => {
+      // The stream of the older transport connects again by itself, to another session. The answers of this one are lost.
+      if (error instanceof SseError) void link.transport.close().catch(() => undefined);
+    };
   }
 
   /** Connects, unless `stop` aborts. Rejects with the error of the connection, and leaves nothing open. */
@@ -101,7 +101,7 @@ export class McpConnection {
   }
 
   /** Returns the tools of the server, of all pages. With 'known', a cached list is used until the server reports a change. */
-  async tools(which: 'known' | 'new', stop: AbortSignal): Promise<readonly Tool[]> {
+  async tools(which: 'known' | 'new', stop: AbortSignal): Promise<ListedTools> {
     if (which === 'new') this.#tools = undefined;
     const listing = (this.#tools ??= this.#list());
     try {
@@ -116,8 +116,9 @@ export class McpConnection {
   async call({ tool, args, idempotencyKey, signal, onProgress }: McpRequest): Promise<McpOutcome> {
     const params = { name: tool, arguments: args, _meta: { 'longhaul/idempotencyKey': idempotencyKey } };
     try {
-      const result = await this.#client.callTool(params, { signal, timeout: NO_LIMIT_MS, onprogress: onProgress });
-      return { type: 'answered', result };
+      const toolDefinition = await this.#definition(tool);
+      const result = await this.#client.callTool(params, { signal, timeout: NO_LIMIT_MS, onprogress: onProgress, toolDefinition });
+      return { type: 'answered', result: answerIn(result) };
     } catch (error) {
       if (signal.aborted) throw signal.reason;
       const outcome = outcomeOfError(error);
@@ -138,10 +139,45 @@ export class McpConnection {
     await this.#client.close().catch(() => undefined);
   }
 
-  async #list(): Promise<readonly Tool[]> {
-    if (this.#client.getServerCapabilities()?.tools === undefined) return [];
-    const { tools } = await this.#client.listTools(undefined, { timeout: LIST_MS, cacheMode: 'refresh' });
-    return tools;
+  /**
+   * Returns the definition of a tool for the client, which sends some arguments as headers if the schema says so. Without an output
+   * schema the client refuses no result.
+   */
+  async #definition(name: string): Promise<Tool> {
+    const listed = (await this.#tools)?.find((one) => nameOfTool(one) === name);
+    const schema = isJsonObject(listed) ? listed['inputSchema'] : undefined;
+    return { name, inputSchema: { ...(isJsonObject(schema) ? schema : {}), type: 'object' } };
+  }
+
+  async #list(): Promise<ListedTools> {
+    const isDeclared = this.#client.getServerCapabilities()?.tools !== undefined;
+    try {
+      return await this.#pages();
+    } catch (error) {
+      if (!isDeclared && ProtocolError.isInstance(error)) return [];
+      throw error;
+    }
+  }
+
+  /** Reads the pages of the list. A list ends without a cursor, with an empty one, and with one or a page that has been there before. */
+  async #pages(): Promise<ListedTools> {
+    const tools: unknown[] = [];
+    const seen = new Set<unknown>();
+    let cursor: unknown;
+    let last = '';
+    for (let page = 0; page < MAX_PAGES && tools.length < MAX_TOOLS; page += 1) {
+      const params = cursor === undefined ? {} : { params: { cursor } };
+      const answer = answerIn(await this.#client.request({ method: 'tools/list', ...params }, ANY_RESULT, { timeout: LIST_MS }));
+      const listed = listIn(answer);
+      const text = JSON.stringify(listed);
+      if (text === last) break;
+      last = text;
+      tools.push(...listed);
+      cursor = isJsonObject(answer) ? answer['nextCursor'] : undefined;
+      if ((typeof cursor !== 'string' && typeof cursor !== 'number') || cursor === '' || seen.has(cursor)) break;
+      seen.add(cursor);
+    }
+    return tools.slice(0, MAX_TOOLS);
   }
 
   /**
@@ -154,4 +190,15 @@ export class McpConnection {
       if (outcomeOfError(error).type !== 'refused') this.#isBroken = true;
     });
   }
+}
+
+/** Returns the tools in an answer to a listing. Go writes an empty list as null. Throws for an answer that has none. */
+function listIn(answer: unknown): readonly unknown[] {
+  const tools = isJsonObject(answer) ? (answer['tools'] ?? []) : answer;
+  if (Array.isArray(tools)) return tools;
+  if (isJsonObject(tools) && Object.values(tools).every(isJsonObject)) {
+    // Some servers list their tools by name.
+    return Object.entries(tools).map(([name, tool]) => (isJsonObject(tool) ? { name, ...tool } : tool));
+  }
+  throw new TypeError('the server lists no tools');
 }

@@ -66,7 +66,8 @@ export class McpPool {
 
   /**
    * Calls a tool. `check` receives the server's current tools, and may refuse. A call that an old connection could not
-   * send is sent once more on a new one; a call that may have been sent is not. Throws `mcp_unreachable` if there is no
+   * send, or whose session the server does not know any more, is sent once more on a new one; a call that may have been
+   * executed is not. Throws `mcp_unreachable` if there is no
    * connection, and the reason of an aborted signal.
    */
   async call(server: McpServerDefinition, request: McpRequest, check: (tools: McpTools) => string | undefined): Promise<McpOutcome> {
@@ -74,7 +75,8 @@ export class McpPool {
       const { pooled, isNew } = await this.#lease(server, request.signal);
       try {
         const outcome = await callOver(pooled.connection, request, check);
-        if (outcome.type !== 'not_sent') return outcome;
+        const isLost = outcome.type === 'refused' && outcome.isOfSession === true;
+        if (outcome.type !== 'not_sent' && !isLost) return outcome;
         this.#retire(pooled);
         if (isNew || attempt > 1) return outcome;
       } finally {

@@ -6,12 +6,12 @@ import type { AnyTool } from '../../src/define/tools/tool-definition.ts';
 import { ToolFailure } from '../../src/define/tools/tool-failure.ts';
 import { type ToolOutput, toolOutput } from '../../src/define/tools/tool-output.ts';
 import { isJsonObject, type JsonObject } from '../../src/core/domain/json/json.ts';
-import { cleanJson } from '../../src/model/clean-json.ts';
 import { checkJson, problemsText } from '../../src/core/json-schema/check-json-schema.ts';
 import { UnknownOutcome } from '../tool-calls/unknown-outcome.ts';
 import { checkableSchema } from './checkable-schema.ts';
 import type { McpProgress } from './mcp-connection.ts';
 import type { McpPool, McpTools } from './mcp-pool.ts';
+import { nameOfTool, readTool } from './read-tool.ts';
 import { resultContent } from './result-content.ts';
 
 /** A tool of a server as it is pinned for a run. */
@@ -72,10 +72,15 @@ async function callMcpTool({ pool, server, pinned }: Destination, args: JsonObje
     context.emit('progress', progress);
   };
   const request = { tool, args, idempotencyKey, signal, onProgress };
-  const outcome = await pool.call(server, request, (tools) => problemOf(tools, { tool, args, server: server.name }));
+  let output: JsonObject | undefined;
+  const outcome = await pool.call(server, request, (tools) => {
+    const current = currentTool(tools, tool);
+    output = current?.output;
+    return problemOf(current, { tool, args, server: server.name });
+  });
   switch (outcome.type) {
     case 'answered': {
-      const { content, isError } = resultContent(outcome.result);
+      const { content, isError } = resultContent(outcome.result, output);
       return toolOutput(content, { isError });
     }
     case 'refused':
@@ -89,26 +94,40 @@ async function callMcpTool({ pool, server, pinned }: Destination, args: JsonObje
   }
 }
 
-/** Returns why the server cannot take the call any more: a run keeps the tools that it began with. */
-function problemOf(tools: McpTools, { tool, args, server }: { tool: string; args: JsonObject; server: string }): string | undefined {
-  const current = tools.find(({ name }) => name === tool);
-  if (current === undefined)
-    return `MCP server "${server}" has no tool "${tool}" any more: it was removed since this run began. Go on without it`;
-  const problems = checkJson(currentSchema(current), args);
-  if (problems.length === 0) return undefined;
-  return `MCP server "${server}" has changed the arguments of "${tool}" since this run began, and these do not fit: ${problemsText(problems)}`;
+/** A tool as the server has it now. */
+interface CurrentTool {
+  /** Absent if its schema cannot be used any more: only the server checks the arguments then. */
+  schema?: JsonObject;
+  output?: JsonObject;
 }
 
-/** Schemas by tool: a connection lists tools rarely and calls them often. */
-const checkable = new WeakMap<McpTools[number], JsonObject>();
+/** Tools by their entry in the list: a connection lists tools rarely and calls them often. */
+const current = new WeakMap<object, CurrentTool>();
 
-function currentSchema(tool: McpTools[number]): JsonObject {
-  const known = checkable.get(tool);
+function currentTool(tools: McpTools, name: string): CurrentTool | undefined {
+  const listed = tools.find((one) => nameOfTool(one) === name);
+  if (!isJsonObject(listed)) return undefined;
+  const known = current.get(listed);
   if (known !== undefined) return known;
-  const input = cleanJson(tool.inputSchema);
-  const schema = input !== undefined && isJsonObject(input) ? checkableSchema(input) : {};
-  checkable.set(tool, schema);
-  return schema;
+  const read = readTool(listed, name);
+  const tool =
+    read.problem === undefined
+      ? { schema: checkableSchema(read.input), ...(read.output === undefined ? {} : { output: checkableSchema(read.output) }) }
+      : {};
+  current.set(listed, tool);
+  return tool;
+}
+
+/** Returns why the server cannot take the call any more: a run keeps the tools that it began with. */
+function problemOf(
+  known: CurrentTool | undefined,
+  { tool, args, server }: { tool: string; args: JsonObject; server: string },
+): string | undefined {
+  if (known === undefined)
+    return `MCP server "${server}" has no tool "${tool}" any more: it was removed since this run began. Go on without it`;
+  const problems = checkJson(known.schema ?? {}, args);
+  if (problems.length === 0) return undefined;
+  return `MCP server "${server}" has changed the arguments of "${tool}" since this run began, and these do not fit: ${problemsText(problems)}`;
 }
 
 /** Adapts the server's predicate to the one of a tool. */

@@ -9,6 +9,7 @@ import { overridesIn } from './domain/run/overrides.ts';
 import type { Resolved } from './domain/run/resolved.ts';
 import type { ContentItem } from './domain/content/content.ts';
 import { needsResponse } from './domain/record/needs-response.ts';
+import type { Notice } from './domain/record/notice.ts';
 import { beginSession } from './sessions/open-session.ts';
 import type { SessionKind } from './domain/sessions/session-input.ts';
 import type { SessionOverrides } from './domain/sessions/session-state.ts';
@@ -17,7 +18,7 @@ import type { Inbox } from './loop/state/inbox.ts';
 import type { RunClock } from './loop/state/clock.ts';
 import type { ParentRun } from './domain/run/parent-run.ts';
 import type { Principal } from './domain/run/principal.ts';
-import { newRunState, type RunState } from './loop/state/run-state.ts';
+import { newRunState, recordNotices, type RunState } from './loop/state/run-state.ts';
 import { beginProgram } from './program/begin.ts';
 import type {
   ChildInputAnswer,
@@ -57,10 +58,12 @@ export interface BeginningOfRun {
   deps: JsonObject;
   /** Milliseconds since the epoch. */
   startedAt: number;
+  /** What a person should know of the tools of the agent. */
+  notices?: readonly Notice[] | undefined;
 }
 
 /** Returns the first state of a run. */
-export function firstState(start: FirstStart, beginning: BeginningOfRun, clock: RunClock): RunState {
+export function firstState(start: FirstStart, { notices, ...beginning }: BeginningOfRun, clock: RunClock): RunState {
   const state =
     start.type === 'program'
       ? beginProgram({ ...beginning, input: start.input.input, resume: start.input.resume }, clock)
@@ -69,6 +72,7 @@ export function firstState(start: FirstStart, beginning: BeginningOfRun, clock: 
   if (parent !== undefined) state.parent = parent;
   // The agent is resolved without these limits: each turn is given others.
   if (parent?.kept) state.limits = narrowLimits(state.snapshot.limits, parent.left);
+  recordNotices(state, clock, notices);
   const { principal } = start.input;
   if (principal !== undefined) state.principal = principal;
   if (start.type === 'input' && start.input.session !== undefined) {

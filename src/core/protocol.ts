@@ -7,6 +7,7 @@ import type { Permissions } from './domain/permissions/permissions.ts';
 import type { RunOverrides } from './domain/run/overrides.ts';
 import type { OfRun } from './domain/run/activity-messages.ts';
 import type { ChildInputAnswer } from './domain/run/child-messages.ts';
+import type { Notice } from './domain/record/notice.ts';
 import type { AgentSnapshot } from './domain/agent/agent-snapshot.ts';
 import type { FromCall } from './domain/run/run-input.ts';
 import type { ContinueAsNewState } from './loop/state/continue-as-new-state.ts';
@@ -130,8 +131,8 @@ export interface ResolveAgentInput extends OfRun, RunOverrides {
   ofCall?: FromCall & { runId: string };
 }
 
-/** Result of `resolveAgent`: the snapshot, with what the parent has answered. */
-export type ResolveAgentOutput = AgentSnapshot & { opening?: ChildInputAnswer };
+/** Result of `resolveAgent`: the snapshot, with what the parent has answered, and what a person should know of the tools. */
+export type ResolveAgentOutput = AgentSnapshot & { opening?: ChildInputAnswer; notices?: Notice[] };
 
 /** Argument of the `childInput` query: the event of the call, and its index in the content of that event. */
 export type ChildInputQuestion = Pick<FromCall, 'eventId' | 'index'>;

@@ -114,7 +114,7 @@ function beginningOf(
   let offset = 0;
   const clock = { now: () => ports.now(), uuid: () => ports.eventId(offset++) };
   const deps = start.input.deps ?? {};
-  tasks.state = firstState(start, { runId, snapshot: resolved.snapshot, deps, startedAt }, clock);
+  tasks.state = firstState(start, { runId, snapshot: resolved.snapshot, deps, startedAt, notices: resolved.notices }, clock);
   return { state: tasks.state, position: BEGINNING };
 }
 

@@ -1,5 +1,5 @@
-import type { AgentSnapshot } from '../core/domain/agent/agent-snapshot.ts';
 import type { ContinueAsNewState } from '../core/loop/state/continue-as-new-state.ts';
+import type { Resolved } from '../core/domain/run/resolved.ts';
 import type { RunResultFields } from '../core/domain/run/result.ts';
 import type { ApprovalRequirement } from '../core/domain/approvals/approval.ts';
 import type {
@@ -12,13 +12,13 @@ import type {
   CheckGuardrailsInput,
   CheckGuardrailsOutput,
   CallModelOutput,
-  ChildInputAnswer,
   NotifyEndedInput,
   NotifyWaitingInput,
   ProgramInput,
   ReadCallInput,
   ReadResultInput,
   ResolveAgentInput,
+  ResolveAgentOutput,
   RunInput,
   RunSegmentInput,
   RunSegmentOutput,
@@ -103,9 +103,9 @@ export interface RecordedExecution {
   program?: ProgramInput;
   carry?: ContinueAsNewState;
   /** The resolved agent, and the task that saw it. Undefined if the agent was never resolved. */
-  resolved?: { snapshot: AgentSnapshot; opening?: ChildInputAnswer; task: number };
+  resolved?: Omit<Extract<Resolved, { type: 'resolved' }>, 'type'> & { task: number };
   /** The agents that took over, in order. */
-  handoffs: RecordedActivity<ResolveAgentInput, AgentSnapshot>[];
+  handoffs: RecordedActivity<ResolveAgentInput, ResolveAgentOutput>[];
   /** Messages of the run that keeps a session which were read from its calls, in order. */
   messageReads: RecordedActivity<ReadCallInput, string>[];
   modelCalls: RecordedActivity<CallModelInput, CallModelOutput>[];

@@ -6,7 +6,7 @@ import {
   summaryFailure,
   summaryOutcome,
 } from '../core/activity-requests/activity-outcome.ts';
-import { unresolved } from '../core/activity-requests/resolve-request.ts';
+import { splitResolved, unresolved } from '../core/activity-requests/resolve-request.ts';
 import { guardrailFailure, guardrailOutcome } from '../core/activity-requests/guardrail-request.ts';
 import { earlierFailure } from '../core/activity-requests/program-requests.ts';
 import type { ApprovalRequirement, Decision } from '../core/domain/approvals/approval.ts';
@@ -158,7 +158,7 @@ export class RecordedPorts implements ProgramPorts, SessionPorts {
     this.#handoffs += 1;
     const ended = await this.#tasks.endOf(recorded, { isWaitedFor: false });
     if (ended.failure !== undefined) return unresolved(`Agent "${agent}"`, ended.failure);
-    return { type: 'resolved', snapshot: ended.output };
+    return { type: 'resolved', ...splitResolved(ended.output) };
   }
 
   switchAgent(): void {}

@@ -1,4 +1,4 @@
-import { splitOpening } from '../core/activity-requests/resolve-request.ts';
+import { splitResolved } from '../core/activity-requests/resolve-request.ts';
 import { withDocument } from '../core/domain/agent/agent-document.ts';
 import type { AgentSnapshot } from '../core/domain/agent/agent-snapshot.ts';
 import type { ResolveAgentOutput } from '../core/protocol.ts';
@@ -10,8 +10,8 @@ export function resolvedAgent(
   output: ResolveAgentOutput,
   task: number,
 ): NonNullable<RecordedExecution['resolved']> {
-  const { snapshot, ...opening } = splitOpening(output);
-  return { snapshot: withOwnDocument(execution, snapshot), ...opening, task };
+  const { snapshot, ...beside } = splitResolved(output);
+  return { snapshot: withOwnDocument(execution, snapshot), ...beside, task };
 }
 
 function withOwnDocument(

@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../core/domain/json/json.ts';
 import { acceptsNull, mapValues, propertiesOf, requiredOf, subschemas, typesOf } from '../core/json-schema/json-schema.ts';
+import { PORTABLE_NAME } from './portable-schema.ts';
 import { toProviderJsonSchema, withNotes } from './provider-json-schema.ts';
 
 /** A schema in the strict subset, or the first reason why there is none. */
@@ -27,6 +28,9 @@ const REFUSED = new Map([
   ['contentEncoding', 'binary content'],
 ]);
 
+/** Keywords that a provider refuses at the root. */
+const ROOT_UNIONS = ['anyOf', 'oneOf', 'allOf', 'enum', 'const', 'not'];
+
 /** Limits of the strict subset. */
 const MAX_DEPTH = 10;
 const MAX_PROPERTIES = 5_000;
@@ -48,6 +52,8 @@ interface Position {
  */
 export function toStrictJsonSchema(schema: JsonObject): StrictConversion {
   if (!isObjectSchema(schema)) return { strict: false, problem: 'the root is not an object' };
+  const union = ROOT_UNIONS.find((keyword) => schema[keyword] !== undefined);
+  if (union !== undefined) return { strict: false, problem: `the root has "${union}"` };
   return toStrictPart(schema);
 }
 
@@ -106,6 +112,8 @@ function convertObject(schema: JsonObject, position: Position): JsonObject {
   if (additionalProperties !== undefined && additionalProperties !== false) refuse('open to fields without a name', position);
   const required = requiredOf(schema);
   const properties = propertiesOf(schema);
+  if (!Object.keys(properties).every((name) => PORTABLE_NAME.test(name)))
+    refuse('an object with the name of a field that not every provider takes', position);
   position.found.properties += Object.keys(properties).length;
   return {
     properties: mapValues(properties, (property, key) => {

@@ -150,6 +150,7 @@ function runtimeOf(agents: readonly AnyAgent[], model: ModelClient, resources: R
     missingTimeoutMs: 600_000,
     missingNames: new MissingNames(),
     heartbeatMs: 60_000,
+    logOnce: () => undefined,
     searchAttributes: () => Promise.resolve({ agentAndStatus: false, waitingFor: false }),
   };
 }

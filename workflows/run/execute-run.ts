@@ -77,7 +77,7 @@ async function begin(run: LiveRun, start: FirstStart, observer: RunObserver): Pr
   if (resolved.type === 'cancelled') return { type: 'finished', result: cancelledResult(run) };
   if (resolved.type === 'failed' && resolved.notifiesEnd) run.notifiesEnd = true;
   if (resolved.type === 'failed') return { type: 'finished', result: failedResult(run, resolved.code, resolved.message) };
-  const { snapshot, opening } = resolved;
+  const { snapshot, opening, notices } = resolved;
   const refused = run.key === undefined ? undefined : inlineProblem(snapshot);
   if (refused !== undefined) return { type: 'finished', result: failedResult(run, 'invalid_agent', refused) };
   const opened = withOpening(start, opening);
@@ -85,7 +85,7 @@ async function begin(run: LiveRun, start: FirstStart, observer: RunObserver): Pr
   const ready = Object.assign(run, { snapshot });
   observer.resolved(ready);
   const { runId, deps, startedAt } = run;
-  run.state = firstState(opened, { runId, snapshot, deps, startedAt }, temporalPorts(ready, observer));
+  run.state = firstState(opened, { runId, snapshot, deps, startedAt, notices }, temporalPorts(ready, observer));
   return loop(ready, run.state, BEGINNING, observer);
 }
 

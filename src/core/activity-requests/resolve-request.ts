@@ -9,7 +9,7 @@ import { overridesIn } from '../domain/run/overrides.ts';
 import type { SessionInput } from '../domain/sessions/session-input.ts';
 import type { SessionOverrides } from '../domain/sessions/session-state.ts';
 import { oneLine } from '../domain/content/text.ts';
-import { ACTIVITIES, type ChildInputAnswer, type ResolveAgentInput, type ResolveAgentOutput, type RunInput } from '../protocol.ts';
+import { ACTIVITIES, type ResolveAgentInput, type ResolveAgentOutput, type RunInput } from '../protocol.ts';
 import { type ActivityRequest, fits, type RequestingRun, runReference, SCHEDULE_TO_CLOSE, HEARTBEAT_TIMEOUT } from './activity-request.ts';
 
 /** Bounded, because resolving an agent is quick and a worker that does not know it must not try for ever. */
@@ -44,12 +44,8 @@ export function resolveRequest(run: { key?: string }, input: RunInput): Activity
       ...(deps === undefined ? {} : fits(deps) ? { deps } : { depsByReference: true }),
     },
     returned: (output) => {
-      const { snapshot, opening } = splitOpening(output);
-      return {
-        type: 'resolved',
-        snapshot: document === undefined ? snapshot : withDocument(snapshot, document),
-        ...(opening === undefined ? {} : { opening }),
-      };
+      const { snapshot, ...beside } = splitResolved(output);
+      return { type: 'resolved', snapshot: document === undefined ? snapshot : withDocument(snapshot, document), ...beside };
     },
     failed: (error) => unresolved(`Agent "${agent}"`, error),
   };
@@ -69,7 +65,7 @@ function pricedBy(session: SessionInput | undefined): Pick<ResolveAgentInput, 'p
 }
 
 /** Asks a worker for an agent that takes over from the one that acts. It gets the tags of the run, is live like it, and gets no other overrides of its start. */
-export function handoffRequest(run: RequestingRun, agent: string): ActivityRequest<ResolveAgentInput, AgentSnapshot, Resolved> {
+export function handoffRequest(run: RequestingRun, agent: string): ActivityRequest<ResolveAgentInput, ResolveAgentOutput, Resolved> {
   const { costUsd } = run.state?.limits ?? {};
   // The limit in dollars holds for the whole run: the prices of the models must be known.
   const limits = costUsd === undefined ? {} : { limits: { costUsd } };
@@ -77,7 +73,7 @@ export function handoffRequest(run: RequestingRun, agent: string): ActivityReque
 }
 
 /** Asks a worker for the agent of a session once more, with the overrides of the start and the present deps. Limits that were raised since are no such overrides. */
-export function refreshRequest(run: RequestingRun): ActivityRequest<ResolveAgentInput, AgentSnapshot, Resolved> {
+export function refreshRequest(run: RequestingRun): ActivityRequest<ResolveAgentInput, ResolveAgentOutput, Resolved> {
   const { name } = run.snapshot;
   return laterRequest(run, { agent: name, summary: `${name} again`, terms: run.state?.session?.overrides ?? {} });
 }
@@ -92,7 +88,7 @@ interface LaterAgent {
 function laterRequest(
   run: RequestingRun,
   { agent, summary, terms }: LaterAgent,
-): ActivityRequest<ResolveAgentInput, AgentSnapshot, Resolved> {
+): ActivityRequest<ResolveAgentInput, ResolveAgentOutput, Resolved> {
   const { name: from, tags, live } = run.snapshot;
   const { deps = {}, parent, principal, session } = run.state ?? {};
   return {
@@ -112,14 +108,18 @@ function laterRequest(
       ...(principal === undefined ? {} : { principal: true }),
       ...(fits(deps) ? { deps } : { depsByReference: true }),
     },
-    returned: (snapshot) => ({ type: 'resolved', snapshot }),
+    returned: (output) => ({ type: 'resolved', ...splitResolved(output) }),
     failed: (error) => unresolved(`Agent "${agent}"`, error),
   };
 }
 
 /** Returns the parts of the result of `resolveAgent`. */
-export function splitOpening({ opening, ...snapshot }: ResolveAgentOutput): { snapshot: AgentSnapshot; opening?: ChildInputAnswer } {
-  return { snapshot, ...(opening === undefined ? {} : { opening }) };
+export function splitResolved({
+  opening,
+  notices,
+  ...snapshot
+}: ResolveAgentOutput): Omit<Extract<Resolved, { type: 'resolved' }>, 'type'> {
+  return { snapshot, ...(opening === undefined ? {} : { opening }), ...(notices === undefined ? {} : { notices }) };
 }
 
 /** Returns the outcome of resolving a thing that failed. */

@@ -31,6 +31,7 @@ export async function refreshAgent(state: OpenSession, ports: SessionPorts): Pro
     recordEvent(state, ports, { author: snapshot.name, content: [], refresh: { failed: { code, message } } });
     return;
   }
+  const { notices } = resolved;
   const { digest } = resolved.snapshot;
   if (digest === snapshot.digest) return;
   state.snapshot = resolved.snapshot;
@@ -39,7 +40,7 @@ export async function refreshAgent(state: OpenSession, ports: SessionPorts): Pro
   delete state.measured;
   beginRecall(state);
   ports.switchAgent(resolved.snapshot);
-  recordEvent(state, ports, { author: snapshot.name, content: [], refresh: { digest } });
+  recordEvent(state, ports, { author: snapshot.name, content: [], refresh: { digest }, ...(notices === undefined ? {} : { notices }) });
 }
 
 /** Gives the turn the limits of the new agent, those of the start of the session included. A limit that was raised for the turn stays as high. */

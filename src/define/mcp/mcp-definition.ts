@@ -17,7 +17,13 @@ export type McpTransport =
       readonly env: Readonly<Record<string, McpValue>>;
       readonly cwd?: string;
     }
-  | { readonly type: 'http'; readonly url: string; readonly headers: Readonly<Record<string, McpValue>> };
+  | {
+      readonly type: 'http';
+      readonly url: string;
+      readonly headers: Readonly<Record<string, McpValue>>;
+      /** The protocol, if it is not to be found out. */
+      readonly protocol?: 'http' | 'sse';
+    };
 
 /** One call for an approval predicate: the tool by the name that its server uses. */
 export interface McpCallInfo {

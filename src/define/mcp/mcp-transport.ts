@@ -14,18 +14,23 @@ export interface McpStdioOptions {
   cwd?: string;
 }
 
-/** A server at an address, over streamable HTTP. */
+/** A server at an address, over streamable HTTP or over the protocol before it, HTTP with server-sent events. */
 export interface McpHttpOptions {
   url: string | URL;
   /** Sent with every request. */
   headers?: Readonly<Record<string, McpValue>>;
+  /**
+   * `http` for streamable HTTP alone, `sse` for HTTP with server-sent events alone. Default: streamable HTTP, and server-sent events
+   * if the server refuses that.
+   */
+  transport?: 'http' | 'sse';
 }
 
 /** The transport of a server: one of both. */
 export type McpTransportOptions = McpStdioOptions | McpHttpOptions;
 
 /** The names of the options of both transports. */
-export const TRANSPORT_OPTIONS = ['command', 'args', 'env', 'cwd', 'url', 'headers'];
+export const TRANSPORT_OPTIONS = ['command', 'args', 'env', 'cwd', 'url', 'headers', 'transport'];
 
 /** Headers that the protocol sets. */
 const OWN_HEADERS = ['accept', 'content-type', 'content-length', 'host', 'connection', 'last-event-id'];
@@ -35,7 +40,7 @@ const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
 /** Returns the checked transport. Throws a UsageError that names an invalid option, without the value of a header or variable. */
 export function checkMcpTransport(owner: string, options: McpTransportOptions): McpTransport {
-  const { command, args, env, cwd, url, headers } = options as Partial<McpStdioOptions & McpHttpOptions>;
+  const { command, args, env, cwd, url, headers, transport } = options as Partial<McpStdioOptions & McpHttpOptions>;
   if ((command === undefined) === (url === undefined)) {
     throw new UsageError(
       `${owner} has ${command === undefined ? 'neither' : 'both'} "command" ${command === undefined ? 'nor' : 'and'} "url": write one of them`,
@@ -43,9 +48,15 @@ export function checkMcpTransport(owner: string, options: McpTransportOptions): 
   }
   if (url !== undefined) {
     refuse(owner, 'url', { args, env, cwd });
-    return { type: 'http', url: checkUrl(owner, url), headers: checkHeaders(owner, headers ?? {}) };
+    const protocol = checkProtocol(owner, transport);
+    return {
+      type: 'http',
+      url: checkUrl(owner, url),
+      headers: checkHeaders(owner, headers ?? {}),
+      ...(protocol === undefined ? {} : { protocol }),
+    };
   }
-  refuse(owner, 'command', { headers });
+  refuse(owner, 'command', { headers, transport });
   return {
     type: 'stdio',
     command: nonEmpty(`${owner}: "command"`, command),
@@ -59,6 +70,11 @@ function refuse(owner: string, reached: string, others: Record<string, unknown>)
   for (const [option, value] of Object.entries(others)) {
     if (value !== undefined) throw new UsageError(`${owner} has "${reached}" and "${option}", which do not go together: leave one out`);
   }
+}
+
+function checkProtocol(owner: string, transport: unknown): 'http' | 'sse' | undefined {
+  if (transport === undefined || transport === 'http' || transport === 'sse') return transport;
+  throw new UsageError(`${owner}: "transport" is ${JSON.stringify(transport)}: write "http" or "sse", or leave it out to find out`);
 }
 
 /** Checks an address, without repeating it in an error: it may contain a secret, which belongs into a header. */

@@ -139,12 +139,12 @@ export class MemoryRun {
     if (resolved.type === 'cancelled') return this.#ended({ status: 'cancelled', stopReason: 'cancelled', output: '' });
     if (resolved.type === 'failed') this.#notifiesEnd = resolved.notifiesEnd === true;
     if (resolved.type === 'failed') return this.#failed(resolved.code, resolved.message);
-    const { snapshot, opening } = resolved;
+    const { snapshot, opening, notices } = resolved;
     const start = withOpening(this.#start, opening);
     const run = Object.assign(this, { snapshot, deps: start.input.deps ?? {} });
     const ports = run.#ports(snapshot);
     const { runId, deps, startedAt } = run;
-    run.state = firstState(start, { runId, snapshot, deps, startedAt }, ports);
+    run.state = firstState(start, { runId, snapshot, deps, startedAt, notices }, ports);
     const end = await interpret(run.state, ports);
     if (end.type === 'finished') return end.result;
     throw new Error('A run in memory has no next execution to go on in');

@@ -55,6 +55,7 @@ function runtime(changes: Partial<ActivityRuntime> = {}): ActivityRuntime {
     missingTimeoutMs: 600_000,
     missingNames: new MissingNames(),
     heartbeatMs: 5_000,
+    logOnce: () => undefined,
     searchAttributes: () => Promise.resolve({ agentAndStatus: false, waitingFor: false }),
     ...changes,
   };
@@ -125,6 +126,7 @@ test('the snapshot has the hooks and prices of the worker, and the search attrib
       authorize: () => ({ as: 'somebody' }),
       notify: () => undefined,
       prices,
+      logOnce: () => undefined,
       searchAttributes: () => Promise.resolve({ agentAndStatus: true, waitingFor: true }),
     }),
   );

@@ -9,6 +9,7 @@ import { freePorts } from '../../../src/dev-server/free-port.ts';
 import { secret } from '../../../src/define/context/secret.ts';
 import { type HttpServer, httpServer } from './real-servers.ts';
 import { type RecordingProxy, recordingProxy } from './recording-proxy.ts';
+import { nameOfTool } from '../../../activities/mcp/read-tool.ts';
 
 const never = new AbortController().signal;
 const values: Record<string, string> = { 'crm-token': 'value-of-the-crm-token', broken: 'two\nlines-of-a-secret' };
@@ -39,7 +40,7 @@ function call(tool: string, args: McpRequest['args'] = {}, changes: Partial<McpR
 }
 
 test('server-everything lists its tools over HTTP, and every request carries the headers', async () => {
-  expect((await pool.tools(everything, never)).map(({ name }) => name)).toContain('echo');
+  expect((await pool.tools(everything, never)).map(nameOfTool)).toContain('echo');
   expect(await call('echo', { message: 'hi' })).toMatchObject({ type: 'answered', result: { content: [{ text: 'Echo: hi' }] } });
   const carried = proxy.headers.map((one) => [one.authorization, one['x-region']]);
   expect(new Set(carried.map(String))).toEqual(new Set(['Bearer value-of-the-crm-token,eu']));

@@ -12,9 +12,10 @@ function tool(name: string, more: Partial<Tool> = {}): Tool {
 }
 
 /** The snapshots of the tools of servers, each with its list. */
-function listed(lists: [server: McpServerDefinition, tools: Tool[]][], taken: string[] = []): Promise<ToolSnapshot[]> {
+async function listed(lists: [server: McpServerDefinition, tools: Tool[]][], taken: string[] = []): Promise<ToolSnapshot[]> {
   const pool = { tools: async (server: McpServerDefinition) => lists.find(([one]) => one === server)?.[1] ?? [] };
-  return listMcpTools({ pool, servers: lists.map(([server]) => server), taken: new Set(taken), stop: new AbortController().signal });
+  const listing = { pool, servers: lists.map(([server]) => server), taken: new Set(taken), stop: new AbortController().signal };
+  return (await listMcpTools(listing)).tools;
 }
 
 function crm(options: Partial<McpServerOptions> = {}): McpServerDefinition {

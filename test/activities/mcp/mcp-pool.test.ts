@@ -6,6 +6,7 @@ import type { McpServerDefinition } from '../../../src/define/mcp/mcp-definition
 import { mcpServer } from '../../../src/define/mcp/mcp-server.ts';
 import { until } from '../../server/testbed/until.ts';
 import { MemoryServer } from './memory-server.ts';
+import { nameOfTool } from '../../../activities/mcp/read-tool.ts';
 
 const never = new AbortController().signal;
 const definition = mcpServer({ name: 'memory', command: 'unused' });
@@ -88,11 +89,11 @@ test('a result that the protocol does not allow is a refusal', async () => {
   await pool.close();
 });
 
-test('a structured result that does not fit the output schema of the tool is a refusal', async () => {
+test('a structured result that does not fit the output schema of the tool is an answer: the tool has acted', async () => {
   const outputSchema = { type: 'object', properties: { sum: { type: 'number' } }, required: ['sum'] };
   const server = new MemoryServer([{ name: 'say', outputSchema, answer: () => ({ content: [], structuredContent: { sum: 'three' } }) }]);
   const pool = poolOf(server);
-  expect(await call(pool)).toMatchObject({ type: 'refused', message: expect.stringContaining('expected number, got string') });
+  expect(await call(pool)).toMatchObject({ type: 'answered', result: { structuredContent: { sum: 'three' } } });
   await pool.close();
 });
 
@@ -178,9 +179,9 @@ test('the tools of all pages are listed, anew each time', async () => {
   const server = new MemoryServer(['a', 'b', 'c', 'd', 'e'].map((name) => ({ name })));
   server.pageSize = 2;
   const pool = poolOf(server);
-  expect((await pool.tools(definition, never)).map(({ name }) => name)).toEqual(['a', 'b', 'c', 'd', 'e']);
+  expect((await pool.tools(definition, never)).map(nameOfTool)).toEqual(['a', 'b', 'c', 'd', 'e']);
   server.tools = [{ name: 'f' }];
-  expect((await pool.tools(definition, never)).map(({ name }) => name)).toEqual(['f']);
+  expect((await pool.tools(definition, never)).map(nameOfTool)).toEqual(['f']);
   expect(server.connections).toBe(1);
   await pool.close();
 });
@@ -188,11 +189,11 @@ test('the tools of all pages are listed, anew each time', async () => {
 test('the tools of the server are checked before a call', async () => {
   const server = new MemoryServer([{ name: 'say' }]);
   const pool = poolOf(server);
-  const seen: string[][] = [];
+  const seen: unknown[][] = [];
   const look = async (): Promise<unknown> =>
     pool.call(definition, request(), (tools) => {
-      seen.push(tools.map(({ name }) => name));
-      return tools.some(({ name }) => name === 'say') ? undefined : 'it is gone';
+      seen.push(tools.map(nameOfTool));
+      return tools.some((one) => nameOfTool(one) === 'say') ? undefined : 'it is gone';
     });
   expect(await look()).toMatchObject({ type: 'answered' });
   expect(await look()).toMatchObject({ type: 'answered' });

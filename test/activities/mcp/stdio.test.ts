@@ -11,6 +11,7 @@ import { mcpServer } from '../../../src/define/mcp/mcp-server.ts';
 import { secret } from '../../../src/define/context/secret.ts';
 import { until } from '../../server/testbed/until.ts';
 import { EVERYTHING, FILESYSTEM } from './real-servers.ts';
+import { nameOfTool } from '../../../activities/mcp/read-tool.ts';
 
 const never = new AbortController().signal;
 const directory = mkdtempSync(join(tmpdir(), 'longhaul-mcp-'));
@@ -63,9 +64,7 @@ function isRunning(pid: number): boolean {
 
 test('server-everything lists its tools, and they can be called', async () => {
   const tools = await pool.tools(everything, never);
-  expect(tools.map(({ name }) => name)).toEqual(
-    expect.arrayContaining(['echo', 'get-sum', 'get-tiny-image', 'trigger-long-running-operation']),
-  );
+  expect(tools.map(nameOfTool)).toEqual(expect.arrayContaining(['echo', 'get-sum', 'get-tiny-image', 'trigger-long-running-operation']));
   expect(await call('echo', { message: 'hi' })).toMatchObject({
     type: 'answered',
     result: { content: [{ type: 'text', text: 'Echo: hi' }] },

@@ -1,6 +1,7 @@
 import type { AgentSnapshot } from '../agent/agent-snapshot.ts';
 import type { FlowState } from '../flows/flow-policy.ts';
 import type { AggregatedUsage } from '../model/usage.ts';
+import type { Notice } from '../record/notice.ts';
 
 /** The agents of a run that has been handed over, beside the one that acts. Plain JSON: it is carried into the next execution as it is. */
 export interface HandoffState {
@@ -14,6 +15,8 @@ export interface HandoffState {
   pinned: AgentSnapshot[];
   /** The snapshot of the agent that takes over once the step has ended. */
   next?: AgentSnapshot;
+  /** What a person should know of its tools. */
+  notices?: Notice[];
   /** The turns of the agents, if the run is that of a flow. */
   flow?: FlowState;
   /** The usage of each agent that has acted, by its name, in the order of their first turns. */

@@ -11,7 +11,7 @@ import { findAgent } from '../handoffs/transfer.ts';
 import { switchAgent } from '../handoffs/switch-agent.ts';
 import type { NextStep } from '../next-step.ts';
 import type { RunPorts } from '../ports.ts';
-import type { RunState } from '../state/run-state.ts';
+import { recordNotices, type RunState } from '../state/run-state.ts';
 
 /** Returns the handoffs of a run that begins with a flow: the flow decides who is next, not the model. */
 export function beginFlow({ flow, name, handoffs }: AgentSnapshot): Pick<RunState, 'handoffs'> {
@@ -43,6 +43,7 @@ export async function takeTurn(state: RunState, ports: RunPorts): Promise<NextSt
     return endFailed(state, found.code, `Flow "${flow.name}" cannot go on with agent "${name}": ${found.message}`);
   delete flow.isDue;
   switchAgent(state, ports, found.snapshot);
+  recordNotices(state, ports, found.notices);
   return undefined;
 }
 

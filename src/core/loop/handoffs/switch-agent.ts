@@ -6,7 +6,7 @@ import type { RunLimits } from '../../domain/agent/limits.ts';
 import { newest } from '../../domain/json/newest.ts';
 import { noUsage } from '../../domain/model/usage.ts';
 import type { RunPorts, ToolOutcome } from '../ports.ts';
-import { beginRecall, type RunState } from '../state/run-state.ts';
+import { beginRecall, recordNotices, type RunState } from '../state/run-state.ts';
 
 /** Hands the run over if one of the calls of a step has transferred it. */
 export function handOver(state: RunState, ports: RunPorts, outcomes: readonly (ToolOutcome | null)[]): void {
@@ -14,9 +14,12 @@ export function handOver(state: RunState, ports: RunPorts, outcomes: readonly (T
   const next = handoffs?.next;
   const isTransferred = outcomes.some((outcome) => outcome?.type === 'result' && outcome.transferTo !== undefined);
   if (handoffs === undefined || next === undefined || !isTransferred) return;
+  const { notices } = handoffs;
   delete handoffs.next;
+  delete handoffs.notices;
   handoffs.count += 1;
   switchAgent(state, ports, next);
+  recordNotices(state, ports, notices);
 }
 
 /**

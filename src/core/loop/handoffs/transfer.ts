@@ -22,7 +22,10 @@ export async function transfer(state: RunState, ports: RunPorts, { call }: ToolI
   const resolved = await findAgent(state, ports, name);
   if (resolved.type === 'cancelled') return { type: 'cancelled' };
   if (resolved.type === 'failed') return result('error', cannotTakeOver(name, resolved.message));
-  handoffsOf(state).next = resolved.snapshot;
+  const handoffs = handoffsOf(state);
+  handoffs.next = resolved.snapshot;
+  delete handoffs.notices;
+  if (resolved.notices !== undefined) handoffs.notices = resolved.notices;
   return { ...result('success', transferred(name)), transferTo: name };
 }
 

@@ -7,6 +7,7 @@ import { addEvent, incrementStep, newExecutionContext, type ExecutionContext } f
 import { newEvent, type Event } from '../../domain/record/event.ts';
 import type { JsonObject, JsonValue } from '../../domain/json/json.ts';
 import type { Archiving, NotArchived } from '../../domain/record/not-archived.ts';
+import type { Notice } from '../../domain/record/notice.ts';
 import type { RunLimits } from '../../domain/agent/limits.ts';
 import { jsonBytes } from '../../domain/json/payload-limit.ts';
 import type { RunOpening } from '../../domain/run/opening.ts';
@@ -209,6 +210,11 @@ export function recordEvent(state: RunState, clock: RunClock, event: Pick<Event,
   // Calls of code take their place in the record, and none in the window.
   state.window = extendWindow(state.window, recorded.caller === 'code' ? { ...recorded, content: [] } : recorded);
   delete state.resultIds;
+}
+
+/** Records what a person should know of the agent that was resolved, in an event without content; none if there is nothing. */
+export function recordNotices(state: RunState, clock: RunClock, notices: readonly Notice[] = []): void {
+  if (notices.length > 0) recordEvent(state, clock, { author: state.snapshot.name, content: [], notices: [...notices] });
 }
 
 /** Returns an event of the window, or the event of the calls that code waits for. */

@@ -3,7 +3,7 @@ import { propertiesOf } from '../../json-schema/json-schema.ts';
 import { COUNT } from '../bounded-number.ts';
 import { FLOW_STATE_SCHEMA } from '../flow-schema.ts';
 import { SNAPSHOT_SCHEMA } from '../snapshot-schema.ts';
-import { USAGE } from './carried-position-schema.ts';
+import { NOTICES, USAGE } from './carried-position-schema.ts';
 
 const TEXT: JsonObject = { type: 'string' };
 
@@ -23,6 +23,7 @@ export const HANDOFF_STATE_SCHEMA: JsonObject = {
     count: COUNT,
     pinned: { type: 'array', items: SNAPSHOT_SCHEMA },
     next: SNAPSHOT_SCHEMA,
+    notices: NOTICES,
     flow: FLOW_STATE_SCHEMA,
     usage: { type: 'array', items: { type: 'array', prefixItems: [TEXT, RUN_USAGE], minItems: 2, maxItems: 2 } },
   },

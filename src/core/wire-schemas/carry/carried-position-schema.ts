@@ -35,7 +35,8 @@ export const AGGREGATED_USAGE: JsonObject = {
 
 const SPENT: JsonObject = { type: 'object', properties: { reported: USAGE, estimated: USAGE } };
 
-const NOTICES: JsonObject = {
+/** The JSON Schema of the notices of an event. */
+export const NOTICES: JsonObject = {
   type: 'array',
   items: { type: 'object', properties: { code: TEXT, message: TEXT }, required: ['code', 'message'] },
 };

@@ -2,7 +2,7 @@ import { createServer, type RequestListener } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
-import { boundedFetch, MAX_MESSAGE_BYTES } from '../../../activities/mcp/bounded-fetch.ts';
+import { MAX_MESSAGE_BYTES, serverFetch } from '../../../activities/mcp/server-fetch.ts';
 
 /** The answer of a server, as text. */
 async function answered(listener: RequestListener): Promise<string> {
@@ -10,7 +10,7 @@ async function answered(listener: RequestListener): Promise<string> {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   try {
-    return await (await boundedFetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)).text();
+    return await (await serverFetch({ read: (text) => text })(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)).text();
   } finally {
     server.closeAllConnections();
     server.close();
