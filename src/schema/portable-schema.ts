@@ -122,7 +122,8 @@ function joined(schema: JsonObject, forms: JsonObject[]): JsonObject {
   const values = distinct.filter(({ type }) => type !== 'null');
   const [value] = values;
   const isNullable = values.length < distinct.length;
-  const isPlain = value !== undefined && values.length === 1 && !['object', 'array'].includes(String(value['type'])) && !('enum' in value);
+  const isPlain =
+    values.length === 1 && typeof value?.['type'] === 'string' && !['object', 'array'].includes(value['type']) && !('enum' in value);
   if (isNullable && isPlain) return described(schema, [], { ...value, type: [value['type'] ?? 'string', 'null'] });
   return described(schema, [], { anyOf: distinct });
 }
@@ -420,7 +421,13 @@ function withBranches(schema: JsonObject, branches: readonly JsonObject[], isCom
   let isWider = false;
   for (const [name, forms] of found) {
     const known = Object.hasOwn(own, name) ? own[name] : undefined;
-    if (known !== undefined && (!isJsonObject(known) || typesOf(known).length > 0 || Object.keys(known).some(isStructural))) continue;
+    // An own schema that says nothing gives way to those of the branches, if each has one.
+    const isEverywhere = isComplete && forms.length === branches.length;
+    if (
+      known !== undefined &&
+      (!isEverywhere || !isJsonObject(known) || typesOf(known).length > 0 || Object.keys(known).some(isStructural))
+    )
+      continue;
     isWider ||= known === undefined;
     const distinct = [...new Map(forms.map((form) => [canonicalJson(form), form])).values()];
     const [only] = distinct;

@@ -79,6 +79,7 @@ function convert(schema: JsonObject, position: Position): JsonObject {
   if (typeof schema['$ref'] === 'string') return { $ref: schema['$ref'], ...defined };
 
   for (const keyword of Object.keys(schema)) refuse(REFUSED.get(keyword), position);
+  if (valuesOf(schema).some((value) => typeof value === 'object' && value !== null)) refuse('a fixed object or list', position);
   if (position.depth > MAX_DEPTH) refuse(`nested deeper than ${MAX_DEPTH} levels`, position);
   const choices = [...subschemas(schema, 'anyOf'), ...subschemas(schema, 'oneOf')];
   const types = typesOf(schema);
@@ -141,9 +142,14 @@ function isFixed(schema: JsonObject): boolean {
   return 'const' in schema || 'enum' in schema;
 }
 
+/** Returns the values that a schema lists, or none. */
+function valuesOf(schema: JsonObject): JsonValue[] {
+  if (Array.isArray(schema['enum'])) return schema['enum'];
+  return 'const' in schema ? [schema['const'] ?? null] : [];
+}
+
 function typesOfValues(schema: JsonObject): JsonValue {
-  const values = Array.isArray(schema['enum']) ? schema['enum'] : [schema['const'] ?? null];
-  const [first = 'null', ...others] = new Set(values.map((value) => (value === null ? 'null' : typeof value)));
+  const [first = 'null', ...others] = new Set(valuesOf(schema).map((value) => (value === null ? 'null' : typeof value)));
   return others.length === 0 ? first : [first, ...others];
 }
 

@@ -18,27 +18,27 @@ export interface HttpServer {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Starts server-everything on a free port. */
-export async function httpServer(): Promise<HttpServer> {
+/** Starts server-everything on a free port, with the present protocol or the one before. */
+export async function httpServer(protocol: 'streamableHttp' | 'sse' = 'streamableHttp'): Promise<HttpServer> {
   const [port = 0] = await freePorts([undefined]);
-  let process = await start(port);
+  let process = await start(port, protocol);
   const stop = async (): Promise<void> => {
     const ended = once(process, 'exit');
     process.kill('SIGKILL');
     await ended;
   };
   return {
-    url: `http://127.0.0.1:${port}/mcp`,
+    url: `http://127.0.0.1:${port}/${protocol === 'sse' ? 'sse' : 'mcp'}`,
     restart: async () => {
       await stop();
-      process = await start(port);
+      process = await start(port, protocol);
     },
     [Symbol.asyncDispose]: stop,
   };
 }
 
-async function start(port: number): Promise<ReturnType<typeof spawn>> {
-  const child = spawn(process.execPath, [EVERYTHING, 'streamableHttp'], { env: { ...process.env, PORT: String(port) }, stdio: 'ignore' });
+async function start(port: number, protocol: string): Promise<ReturnType<typeof spawn>> {
+  const child = spawn(process.execPath, [EVERYTHING, protocol], { env: { ...process.env, PORT: String(port) }, stdio: 'ignore' });
   await until(
     async () =>
       fetch(`http://127.0.0.1:${port}/mcp`).then(
