@@ -348,10 +348,10 @@ const leaf: fc.Arbitrary<Pair> = fc.oneof(
   fc.boolean().map((value) => ({ schema: { type: ['boolean', 'null'] }, value })),
   fc.constantFrom<JsonValue>('x', '', 1, 1.5, true, null, [1], { k: 1 }).map((value) => ({ schema: { const: value }, value })),
   fc.constantFrom<JsonValue>('x', 'y', 3, null).map((value) => ({ schema: { enum: ['x', 'y', 3, null] }, value })),
-  fc.constant({ schema: { type: ['string', 'null'], enum: ['x', null], 'x-order': 1 }, value: null }),
-  fc.constant({ schema: {}, value: [1, { a: null }] }),
-  fc.constant({ schema: { $ref: '#/$defs/leaf' }, value: 'x' }),
-  fc.constant({ schema: { $ref: '#/$defs/tree' }, value: { kids: [{ kids: [{ name: 'n', kids: [] }] }] } }),
+  fc.constant<Pair>({ schema: { type: ['string', 'null'], enum: ['x', null], 'x-order': 1 }, value: null }),
+  fc.constant<Pair>({ schema: {}, value: [1, { a: null }] }),
+  fc.constant<Pair>({ schema: { $ref: '#/$defs/leaf' }, value: 'x' }),
+  fc.constant<Pair>({ schema: { $ref: '#/$defs/tree' }, value: { kids: [{ kids: [{ name: 'n', kids: [] }] }] } }),
 );
 
 function objectFrom(entries: [name: string, pair: Pair, isRequired: boolean, isGiven: boolean][], isClosed: boolean): Pair {

@@ -119,8 +119,8 @@ export class OddServer implements AsyncDisposable {
 export const HANG = Symbol('hang');
 
 /** Returns a pool of real connections. */
-export function realPool(log: (line: string) => void = () => undefined): McpPool {
-  const pool = new McpPool((server, stop) => openConnection(server, { secrets: new SecretVault(), log }, stop));
+export function realPool(secrets = new SecretVault()): McpPool {
+  const pool = new McpPool((server, stop) => openConnection(server, { secrets, log: () => undefined }, stop));
   pool.start();
   return pool;
 }

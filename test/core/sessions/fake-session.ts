@@ -1,4 +1,5 @@
 import type { AgentSnapshot } from '../../../src/core/domain/agent/agent-snapshot.ts';
+import type { Notice } from '../../../src/core/domain/record/notice.ts';
 import type { Event } from '../../../src/core/domain/record/event.ts';
 import type { ParentInput } from '../../../src/core/domain/run/parent-run.ts';
 import type { RunResultFields } from '../../../src/core/domain/run/result.ts';
@@ -65,6 +66,8 @@ export interface SessionScript {
   callers: SessionCaller[];
   /** The snapshots that the worker has when the agent is resolved again; an error if there are none. */
   refreshed?: AgentSnapshot[];
+  /** What the worker notes of the tools of each of them. */
+  notices?: Notice[];
   /** Called while the agent is resolved again. */
   duringRefresh?: SessionCaller;
   /** True before a model call: the session continues as new there, once in each execution. */
@@ -165,7 +168,7 @@ function portsOf(session: FakeSession, script: SessionScript, callers: SessionCa
       return Promise.resolve(
         next === undefined
           ? { type: 'failed', code: 'invalid_input', message: 'the deps do not fit' }
-          : { type: 'resolved', snapshot: next },
+          : { type: 'resolved', snapshot: next, ...(script.notices === undefined ? {} : { notices: script.notices }) },
       );
     },
     readMessage: () => Promise.resolve({ type: 'read', content: 'a long message' }),

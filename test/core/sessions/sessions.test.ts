@@ -189,6 +189,19 @@ test('requests that only a session takes are refused by a run that ends with its
 describe('the agent is resolved again', () => {
   const next = testSnapshot({ digest: 'next', instructions: ['New'] });
 
+  it('with what a person should know of its tools, unless it is the same as before', async () => {
+    const notices = [{ code: 'tool_adapted' as const, message: 'tool "x" is left out' }];
+    const { events } = await runFakeSession({
+      model: [said('A'), said('B'), said('C')],
+      callers: [says('a'), later(HOUR, 'b'), later(2 * HOUR, 'c')],
+      refreshed: [next, next],
+      notices,
+    });
+    expect(
+      events.flatMap(({ refresh, notices: noted }) => (refresh === undefined && noted === undefined ? [] : [[refresh, noted]])),
+    ).toEqual([[{ digest: 'next' }, notices]]);
+  });
+
   it('after an hour without a turn, and not before', async () => {
     const { refreshes, state, events } = await runFakeSession({
       model: [said('A'), said('B'), said('C')],

@@ -42,6 +42,15 @@ describe('a flow', () => {
     expect(played.state.context.finalResult).toBe('3');
   });
 
+  test('records what a person should know of the tools of an agent, before its first answer', async () => {
+    const notices = [{ code: 'tool_adapted' as const, message: 'tool "x" is left out' }];
+    const played = await run(flowOf({ agents: ['a', 'b'] }), [said('1'), said('2')], {
+      ports: { resolveHandoff: async () => ({ type: 'resolved', snapshot: B, notices }) },
+    });
+    expect(authors(played)).toBe('user a b b');
+    expect(played.events.map((event) => event.notices)).toEqual([undefined, undefined, notices, undefined]);
+  });
+
   test('repeats its agents in a loop, and resolves each of them once', async () => {
     const resolved: string[] = [];
     const played = await run(

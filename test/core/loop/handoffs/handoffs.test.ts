@@ -39,6 +39,19 @@ describe('a transfer', () => {
     expect(run.modelCalls[1]).toMatchObject({ through: 3 });
   });
 
+  test('records what a person should know of the tools of the agent that takes over, once', async () => {
+    const notices = [{ code: 'tool_adapted' as const, message: 'tool "x" is left out' }];
+    const ports: Pick<RunPorts, 'resolveHandoff'> = { resolveHandoff: async () => ({ type: 'resolved', snapshot: B, notices }) };
+    const model = [called(to('b')), called(to('a')), called(to('b')), said('done')];
+    const script: FakeScript = { snapshot: A, model, ports };
+    const run = await runFake(script);
+    expect(authors(run)).toBe('user a a b b b a a b');
+    expect(run.events[3]).toMatchObject({ author: 'b', content: [], notices });
+    expect(run.events.filter((event) => event.notices !== undefined)).toHaveLength(1);
+    const continued = await runFake({ ...script, continueDue: ({ state }) => state.context.events.length > 0 });
+    expect(continued.events.map((event) => event.notices)).toEqual(run.events.map((event) => event.notices));
+  });
+
   test('resolves each agent once, as long as its snapshot is small', async () => {
     const resolved: string[] = [];
     const model = [called(to('b')), called(to('a')), called(to('b')), said('done')];
