@@ -59,7 +59,7 @@ function judge(listed: JsonObject, name: string): ReadTool | UnusableTool {
   const output = outputOf(outputSchema);
   return {
     name,
-    description: String(texts[0] ?? name).toWellFormed(),
+    description: (texts[0] ?? name).toWellFormed(),
     input: usable.schema,
     ...(output === undefined ? {} : { output }),
     isRepeatable: hints.some((hint) => hint === true),

@@ -108,7 +108,7 @@ function opening(result: JsonObject): JsonObject {
   const info = {
     ...about,
     name: typeof name === 'string' ? name : 'unknown',
-    version: typeof version === 'string' ? version : String(version ?? '0'),
+    version: typeof version === 'string' ? version : JSON.stringify(version ?? 0),
   };
   const isNamed = serverInfo !== undefined || 'protocolVersion' in rest;
   return {

@@ -158,5 +158,5 @@ function listOfTexts(value: JsonValue | undefined): string[] {
 
 function kindOf(value: JsonValue): string {
   if (Array.isArray(value)) return 'a list';
-  return typeof value === 'string' ? 'a text' : `the ${typeof value} ${String(value)}`;
+  return typeof value === 'string' ? 'a text' : `the ${typeof value} ${JSON.stringify(value)}`;
 }

@@ -93,7 +93,7 @@ const RULES: readonly Rule[] = [
     provider: 'Gemini',
     problem: (schema) =>
       'format' in schema && !(schema['type'] === 'string' && schema['format'] === 'date-time')
-        ? `format ${String(schema['format'])} is not supported`
+        ? `format ${JSON.stringify(schema['format'])} is not supported`
         : undefined,
   },
   { provider: 'Gemini', problem: (schema) => requiredOf(schema).find((name) => !Object.hasOwn(propertiesOf(schema), name)) },

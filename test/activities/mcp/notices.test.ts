@@ -22,7 +22,7 @@ async function serverOf(answers: Answers): Promise<OddServer> {
 }
 
 function clerkOf(url: string, options: Partial<McpServerOptions> = {}): ReturnType<typeof defineAgent> {
-  return defineAgent({ name: 'clerk', model: 'scripted/m', mcp: [mcpServer({ name: 'odd', url, ...options } as McpServerOptions)] });
+  return defineAgent({ name: 'clerk', model: 'scripted/m', mcp: [mcpServer({ name: 'odd', url, ...options })] });
 }
 
 test('what was left out of the tools of a server is one event at the start of a run, which needs no model', async () => {
@@ -76,7 +76,7 @@ test('the worker logs each notice once, and a notice has no secret', async () =>
   const lines: string[] = [];
   const secrets = new SecretVault(() => 'crm-secret-value');
   const mcp = realPool(secrets);
-  const agent = clerkOf(server.url, { headers: { authorization: secret('crm') } } as Partial<McpServerOptions>);
+  const agent = clerkOf(server.url, { headers: { authorization: secret('crm') } });
   const environment = activityEnvironment({ agents: [agent], mcp, secrets });
   environment.runtime.logOnce = (line) => lines.push(line);
   const { notices } = await environment.run(resolveAgentActivity(environment.runtime), { agent: 'clerk' });

@@ -18,7 +18,7 @@ const LISTS = {
 };
 
 function definitionOf(url: string, changes: Partial<McpServerOptions> = {}): McpServerDefinition {
-  return mcpServer({ name: 'old', url, ...changes } as McpServerOptions);
+  return mcpServer({ name: 'old', url, ...changes });
 }
 
 function call(of: McpPool, server: McpServerDefinition): Promise<McpOutcome> {

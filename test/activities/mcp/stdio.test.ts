@@ -179,3 +179,28 @@ test('closing the pool ends all processes', async () => {
   expect(isRunning(pid)).toBe(false);
   pool.start();
 });
+
+/** A server of one program text that writes nulls wherever something is optional, and its results in other forms. */
+const ODD = `
+const answers = {
+  initialize: { protocolVersion: '2025-06-18', capabilities: { tools: { listChanged: null }, prompts: null }, serverInfo: { name: 'odd', version: '1', title: null }, instructions: null, _meta: null },
+  'tools/list': { tools: [{ name: 'say', description: null, inputSchema: null, annotations: null, _meta: null }, null], nextCursor: null, _meta: null },
+  'tools/call': null,
+  ping: null,
+};
+require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+  const { id, method } = JSON.parse(line);
+  if (id === undefined) return;
+  const known = Object.hasOwn(answers, method);
+  const text = JSON.stringify({ jsonrpc: '2.0', id: String(id), result: answers[method] ?? null, error: known ? null : { code: -32601, message: 'no', data: null } });
+  // In two pieces, with a line of its own before it.
+  process.stdout.write('starting…\\n' + text.slice(0, 20));
+  setTimeout(() => process.stdout.write(text.slice(20) + '\\r\\n'), 5);
+});
+`;
+
+test('a program that writes nulls, ids as texts and empty results can be used', async () => {
+  const odd = mcpServer({ name: 'odd', command: process.execPath, args: ['-e', ODD] });
+  expect((await pool.tools(odd, never)).map(nameOfTool)).toEqual(['say', undefined]);
+  expect(await call('say', {}, {}, odd)).toEqual({ type: 'answered', result: null });
+});

@@ -7,6 +7,7 @@ import { defineAgent, mcpServer, secret } from '../../../src/index.ts';
 import { callTool, say, scriptedModel, together } from '../../../src/testing/index.ts';
 import { Replayer } from '../../../worker/index.ts';
 import { EVERYTHING, FILESYSTEM, type HttpServer, httpServer } from '../../activities/mcp/real-servers.ts';
+import { OddServer } from '../../activities/mcp/odd-server.ts';
 import { type RecordingProxy, recordingProxy } from '../../activities/mcp/recording-proxy.ts';
 import { search } from '../testbed/agents.ts';
 import { historyOf, Testbed, until } from '../testbed/testbed.ts';
@@ -154,4 +155,24 @@ test('the agent of the example reads its reports, and a write waits for approval
   await run.reject('c1', { reason: 'the reports stay as they are' });
   expect(await run.result()).toMatchObject({ status: 'completed', output: '1,204 orders.' });
   expect((await run.steps())[0]?.toolCalls).toMatchObject([{ toolName: 'read_text_file', result: readFileSync(path, 'utf8') }]);
+});
+
+test('what was left out of the tools of a server is in the record of the run, across executions and without a worker', async () => {
+  const tool = { name: 'say', inputSchema: { type: 'object', properties: { text: { type: 'string' } } } };
+  await using odd = await OddServer.start({
+    'tools/list': () => ({ tools: [tool, { name: 'bad', inputSchema: [1] }], nextCursor: null }),
+    'tools/call': () => ({ content: [{ type: 'hologram', text: 'said' }], _meta: null }),
+  });
+  const clerk = defineAgent({ name: 'clerk', model: 'scripted/m', mcp: [mcpServer({ name: 'odd', url: odd.url })] });
+  await using testbed = await Testbed.open();
+  const scripted = scriptedModel([callTool('say', {}), callTool('say', {}), say('done')]);
+  await testbed.work({ agents: [clerk], providers: { scripted }, continueAsNew: { events: 5 } });
+  const run = await testbed.client.start(clerk, { input: 'Q', taskQueue: testbed.taskQueue });
+  expect(await run.result()).toMatchObject({ status: 'completed', output: 'done' });
+  const message = 'MCP server "odd": tool "bad" is left out: its input schema is a list instead of an object';
+  const live = await Array.fromAsync(run.events());
+  expect(live.flatMap(({ notices = [] }) => notices)).toEqual([{ code: 'tool_adapted', message }]);
+  expect(live.map(({ author }) => author)).toEqual(['user', 'clerk', 'clerk', 'clerk', 'clerk', 'clerk', 'clerk']);
+  await testbed.stopWorkers();
+  expect(await Array.fromAsync(run.events())).toEqual(live);
 });
