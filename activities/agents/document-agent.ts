@@ -7,6 +7,7 @@ import { LonghaulError } from '../../src/core/domain/errors/error.ts';
 import type { JsonObject } from '../../src/core/domain/json/json.ts';
 import type { AnyAgent, OutputDefinition } from '../../src/define/agent-definition.ts';
 import type { AnyTool } from '../../src/define/tools/tool-definition.ts';
+import { portableSchema } from '../../src/schema/portable-schema.ts';
 import { isObjectSchema, toStrictJsonSchema, toStrictPart } from '../../src/schema/strict-json-schema.ts';
 import { ASK_ATTEMPTS, ASK_TIMEOUT_MS } from '../programs/program-snapshot.ts';
 import type { ActivityRuntime } from '../runtime.ts';
@@ -53,7 +54,7 @@ function outputOf(schema: JsonObject): OutputDefinition {
   return {
     zod: z.unknown(),
     schema,
-    providerSchema: strict.strict ? strict.schema : schema,
+    providerSchema: strict.strict ? strict.schema : portableSchema(schema),
     strict: strict.strict,
     mode: isObject ? undefined : 'final_answer',
     maxRetries: 0,

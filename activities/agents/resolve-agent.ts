@@ -142,7 +142,7 @@ function applyOverrides(agent: AnyAgent, input: ResolveAgentInput): AnyAgent {
  */
 async function toolsOfServers(
   runtime: ActivityRuntime,
-  { name, tools, mcp = [], code, memory }: AnyAgent,
+  { name: agentName, tools, mcp = [], code, memory }: AnyAgent,
   stop: AbortSignal,
 ): Promise<ListedMcpTools> {
   if (mcp.length === 0) return { tools: [], notices: [] };
@@ -156,7 +156,7 @@ async function toolsOfServers(
   ]);
   const listed = await listMcpTools({ pool: runtime.mcp, servers: mcp, taken, language: code?.executor.language, stop });
   const notices = boundNotices(listed.notices.map((notice) => ({ ...notice, message: runtime.secrets.redact(notice.message) })));
-  for (const { message } of notices) runtime.logOnce(`Agent "${name}": ${message}`);
+  for (const { message } of notices) runtime.logOnce(`Agent "${agentName}": ${message}`);
   return { tools: listed.tools.map((tool) => ({ ...tool, ...redactedTexts(runtime, tool) })), notices };
 }
 

@@ -79,7 +79,7 @@ export class McpConnection {
     // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the client has no other way
     this.#client.onerror = (error) => {
       // The stream of the older transport connects again by itself, to another session. The answers of this one are lost.
-      if (error instanceof SseError) void link.transport.close().catch(() => undefined);
+      if (error instanceof SseError) void this.#breakOff();
     };
   }
 
@@ -178,6 +178,11 @@ export class McpConnection {
       seen.add(cursor);
     }
     return tools.slice(0, MAX_TOOLS);
+  }
+
+  async #breakOff(): Promise<void> {
+    this.#isBroken = true;
+    await this.#link.transport.close().catch(() => undefined);
   }
 
   /**

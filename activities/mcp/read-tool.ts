@@ -53,7 +53,7 @@ function judge(listed: JsonObject, name: string): ReadTool | UnusableTool {
   const usable = usableSchema(inputSchema);
   if (usable.schema === undefined) return { name, problem: usable.problem };
   const changes = usable.change === undefined ? [] : [usable.change];
-  const texts = [description, title, name].filter((text) => typeof text === 'string' && text.trim() !== '');
+  const texts = [description, title].filter((text): text is string => typeof text === 'string' && text.trim() !== '');
   if (isOdd(description, 'string')) changes.push('has a description that is not a text: its name stands for it');
   const hints = hintsOf(annotations, changes);
   const output = outputOf(outputSchema);

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
-import { dereference, mapValues } from '../../src/core/json-schema/json-schema.ts';
+import { dereference, mapValues, typesOf } from '../../src/core/json-schema/json-schema.ts';
 import { cleanJson } from '../../src/model/clean-json.ts';
 
 /** The input schema of a tool in a form that can be used, or the reason why there is none. */
@@ -78,10 +78,10 @@ function objectSchema(schema: JsonObject): UsableSchema {
   if (type === 'object') return { schema };
   if (Array.isArray(type)) {
     if (!type.includes('object'))
-      return { problem: `its input schema is of the types ${type.join(', ')}, and arguments are always an object` };
+      return { problem: `its input schema is of the types ${typesOf(schema).join(', ')}, and arguments are always an object` };
     return {
       schema: { ...schema, type: 'object' },
-      change: `has an input schema of the types ${type.join(', ')}: it is used as that of an object`,
+      change: `has an input schema of the types ${typesOf(schema).join(', ')}: it is used as that of an object`,
     };
   }
   if (typeof type === 'string') return { problem: `its input schema is of the type "${type}", and arguments are always an object` };

@@ -1,6 +1,7 @@
 import type { AgentSnapshot, ModelSettings } from '../../src/core/domain/agent/agent-snapshot.ts';
 import type { ModelCapabilities } from '../../src/core/domain/model/model.ts';
 import type { AskDocument, UnitDocument } from '../../src/core/domain/program/document.ts';
+import { portableSchema } from '../../src/schema/portable-schema.ts';
 import { toStrictPart } from '../../src/schema/strict-json-schema.ts';
 
 /** The parts of a model call of a program. */
@@ -20,6 +21,6 @@ export function askSnapshot(snapshot: AgentSnapshot, { unit, ask, instructions, 
   if (ask.output === undefined) return own;
   const strict = toStrictPart(ask.output);
   const mode = capabilities.structuredOutput ? 'schema' : 'final_answer';
-  const providerSchema = strict.strict ? strict.schema : ask.output;
+  const providerSchema = strict.strict ? strict.schema : portableSchema(ask.output);
   return { ...own, output: { mode, schema: ask.output, providerSchema, strict: strict.strict, maxRetries: 0 } };
 }

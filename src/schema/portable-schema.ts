@@ -33,21 +33,17 @@ interface Place {
 }
 
 /**
- * Converts the schema of a tool's arguments to the forms that every provider takes: an object with `properties` and no union at the
- * root, references resolved in place, items for every list, one type for each value, and only the keywords that none refuses. All
- * other parts are described in the description. The result accepts at least the arguments that the schema accepts: the arguments of a
- * call are checked against the whole schema.
+ * Converts the schema of a tool's arguments, or of an answer, to the forms that every provider takes: an object with `properties` and no
+ * union at the root, references resolved in place, items for every list, one type for each value, and only the keywords that none
+ * refuses. All other parts are described in the description. The result accepts at least the values that the schema accepts: these are
+ * checked against the whole schema. A schema of another type than an object stays one: it is sent inside another schema.
  */
 export function portableSchema(schema: JsonObject): JsonObject {
   const place: Place = { root: schema, references: [], depth: 0, count: { schemas: 0 } };
+  if (schema['type'] !== 'object') return converted(schema, place);
   const { merged, place: at } = flattened(schema, place);
   const { whole, form, notes } = objectForm(merged, at);
   return described(whole, notes, form);
-}
-
-/** Does the same for a schema that is not the root of what is sent: it may have any type. */
-export function portablePart(schema: JsonObject): JsonObject {
-  return converted(schema, { root: schema, references: [], depth: 0, count: { schemas: 0 } });
 }
 
 /** The form of an object schema, and the notes about what it leaves out. */
@@ -301,7 +297,7 @@ function described(schema: JsonObject, notes: readonly string[], form: JsonObjec
   const { title, description, default: preset, examples } = schema;
   const own: JsonObject = {};
   if (typeof title === 'string') own['title'] = title;
-  const texts = [description, form['description']].filter((text) => typeof text === 'string' && text !== '');
+  const texts = [description, form['description']].filter((text): text is string => typeof text === 'string' && text !== '');
   if (texts.length > 0) own['description'] = texts.join(' ');
   const { description: _description, ...rest } = form;
   const all = [...notes];

@@ -5,7 +5,7 @@ import { pinSchema } from '../../activities/mcp/pin-schema.ts';
 import { usableSchema } from '../../activities/mcp/usable-schema.ts';
 import type { JsonObject, JsonValue } from '../../src/core/domain/json/json.ts';
 import { checkJson } from '../../src/core/json-schema/check-json-schema.ts';
-import { portablePart, portableSchema } from '../../src/schema/portable-schema.ts';
+import { portableSchema } from '../../src/schema/portable-schema.ts';
 import { refusals, strictRefusals } from './provider-rules.ts';
 
 /** The schema of one property `a`. */
@@ -86,6 +86,7 @@ const KINDS: Record<string, [form: string, schema: JsonObject, fits: JsonObject[
     ['enum', { type: 'object', properties: { a: S }, enum: [{ a: 'x' }] }, [{ a: 'x' }]],
     [
       'if, then and else',
+      // oxlint-disable-next-line unicorn/no-thenable -- the keyword of JSON Schema
       { type: 'object', properties: { a: S }, if: of({ const: 'x' }), then: { properties: { b: N } }, else: { properties: { c: N } } },
       [
         { a: 'x', b: 1 },
@@ -309,7 +310,7 @@ test('what is left out is told in the description', () => {
   expect(portableSchema({ ...schema, anyOf: [{ required: ['a'] }, { required: ['c'] }] })['description']).toBe(
     'All (takes one of these forms: {a} or {c}, also takes the field "b c", which is required: string (Odd), fields of any other name, each: number)',
   );
-  expect(portablePart({ type: 'number', description: 'Size', exclusiveMinimum: 0, multipleOf: 2, default: 4 })).toEqual({
+  expect(portableSchema({ type: 'number', description: 'Size', exclusiveMinimum: 0, multipleOf: 2, default: 4 })).toEqual({
     type: 'number',
     description: 'Size (greater than 0, a multiple of 2) (default: 4)',
   });

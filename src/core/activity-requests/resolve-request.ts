@@ -1,7 +1,6 @@
 import { type ActivityOptions, ApplicationFailure } from '@temporalio/common';
 import { activityCause, activityProblem } from './activity-outcome.ts';
 import { withDocument } from '../domain/agent/agent-document.ts';
-import type { AgentSnapshot } from '../domain/agent/agent-snapshot.ts';
 import type { Resolved } from '../domain/run/resolved.ts';
 import { isJsonObject } from '../domain/json/json.ts';
 import type { ParentInput } from '../domain/run/parent-run.ts';

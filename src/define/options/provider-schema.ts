@@ -1,7 +1,7 @@
 import { UsageError } from '../../core/domain/errors/error.ts';
 import type { JsonObject } from '../../core/domain/json/json.ts';
-import { portablePart, portableSchema } from '../../schema/portable-schema.ts';
-import { isObjectSchema, type StrictConversion } from '../../schema/strict-json-schema.ts';
+import { portableSchema } from '../../schema/portable-schema.ts';
+import type { StrictConversion } from '../../schema/strict-json-schema.ts';
 
 /** A schema in the form that is sent to a provider. */
 export interface ProviderSchema {
@@ -22,7 +22,7 @@ export function providerSchema(
   wanted: boolean | undefined,
 ): ProviderSchema {
   if (conversion.strict && wanted !== false) return { providerSchema: conversion.schema, strict: true };
-  const plain = { providerSchema: isObjectSchema(schema) ? portableSchema(schema) : portablePart(schema), strict: false };
+  const plain = { providerSchema: portableSchema(schema), strict: false };
   if (conversion.strict) return plain;
   if (wanted !== true) return { ...plain, strictProblem: conversion.problem };
   throw new UsageError(`${owner} cannot be strict: ${conversion.problem}. Change the schema, or leave "strict" out`);
