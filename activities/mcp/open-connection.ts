@@ -39,11 +39,11 @@ async function openOlder(server: McpServerDefinition, options: OpenOptions, stop
   } catch (error) {
     if (stop.aborted) throw error;
     const status = statusOf(error);
-    // The address answers with something else than events.
-    if (status !== undefined || connectProblem(error) === 'SseError') return undefined;
+    // The address answers with something else than events, unless it does not answer this caller.
+    if ((status !== undefined && status !== 401 && status !== 403) || connectProblem(error) === 'SseError') return undefined;
     throw new LonghaulError(
       'mcp_unreachable',
-      `MCP server "${server.name}" cannot be reached: it speaks the older protocol (HTTP with server-sent events), and the connection by that failed: ${connectProblem(error)}. Check its "url" and "headers"`,
+      `MCP server "${server.name}" cannot be reached: it refuses streamable HTTP, and the connection by the older protocol (HTTP with server-sent events) failed: ${connectProblem(error)}. Check its "url" and "headers"`,
     );
   }
 }

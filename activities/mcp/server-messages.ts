@@ -32,7 +32,9 @@ export class ServerMessages {
     } catch {
       return text;
     }
-    return JSON.stringify(Array.isArray(given) ? given.map((one) => this.#accepted(one, undefined)) : this.#accepted(given, id));
+    return JSON.stringify(
+      Array.isArray(given) ? given.map((one) => this.#accepted(one, given.length === 1 ? id : undefined)) : this.#accepted(given, id),
+    );
   }
 
   #remember(id: string | number, method: string): void {
@@ -44,8 +46,10 @@ export class ServerMessages {
   #accepted(message: unknown, expected: string | number | undefined): unknown {
     if (!isJsonObject(message)) return message;
     const { method, params, result, error } = message;
-    if (typeof method === 'string')
-      return withoutNulls({ ...message, jsonrpc: '2.0', ...(isJsonObject(params) ? { params: withoutNulls(params) } : {}) });
+    if (typeof method === 'string') {
+      const { params: _params, ...rest } = message;
+      return withoutNulls({ ...rest, jsonrpc: '2.0', ...(isJsonObject(params) ? { params: withoutNulls(params) } : {}) });
+    }
     const id = this.#idOf(message['id'], expected);
     if (id === undefined) return message;
     const isError = error !== undefined && error !== null && error !== false;

@@ -93,7 +93,7 @@ test('a server of the older protocol that refuses the session is an error that n
   await expect(pool.tools(definitionOf(server.url), never)).rejects.toMatchObject({
     code: 'mcp_unreachable',
     message:
-      'MCP server "old" cannot be reached: it speaks the older protocol (HTTP with server-sent events), and the connection by that failed: it refused the connection (-32603). Check its "url" and "headers"',
+      'MCP server "old" cannot be reached: it refuses streamable HTTP, and the connection by the older protocol (HTTP with server-sent events) failed: it refused the connection (-32603). Check its "url" and "headers"',
   });
 });
 
