@@ -46,7 +46,7 @@ export function outcomeOfError(error: unknown): McpOutcome {
 const HEADER_MISMATCH = -32_020;
 
 /** The codes with which servers answer a request outside of a session. A tool that fails has others. */
-const SESSION_CODES = new Set([-32_000, -32_001, -32_002, -32_004, -32_600, 400, 404]);
+const SESSION_CODES = new Set([-32_000, -32_001, -32_002, -32_004, -32_600, 32_600, 400, 404]);
 
 /**
  * Messages about a session that the server does not have: nothing but that, because a tool may have sessions of its own (`Browser session

@@ -232,3 +232,15 @@ test('calls of code that have a result or wait are shown while the code runs', (
       .slice(5),
   ).toEqual(['  … no result yet', '      → pay {"id":1}', '      ← paid', '      → pay {"id":2}', '      … waits for a decision']);
 });
+
+test('what a person should know of the tools is between the steps, one line for each notice', () => {
+  const notices = ['tool "a" is left out', 'tool "b" takes any arguments'].map((message) => ({ code: 'tool_adapted' as const, message }));
+  const events = [said('Pay ann.'), event('clerk', [], { notices }), event('clerk', [], { refresh: { digest: 'abc' }, notices })];
+  expect(told(inOrder(events, []))).toBe(`
+user · Pay ann.
+clerk · note: tool "a" is left out
+clerk · note: tool "b" takes any arguments
+clerk · the agent is resolved again: digest abc
+clerk · note: tool "a" is left out
+clerk · note: tool "b" takes any arguments`);
+});

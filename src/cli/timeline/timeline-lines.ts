@@ -22,8 +22,16 @@ export function timelineLines(
   return items.flatMap((item, index) => {
     if (item.type === 'step') return ['', ...stepLines(item.step, output, { ...item, waiting })];
     const isFirst = items[index - 1]?.type !== 'event';
-    return [...(isFirst ? [''] : []), eventLine(item.event, output)];
+    return [...(isFirst ? [''] : []), ...eventLines(item.event, output)];
   });
+}
+
+/** Returns an event as a line, and each of its notices as one. */
+function eventLines(event: Event, output: Pick<Output, 'look'>): string[] {
+  const { author, content, notices = [] } = event;
+  const hasOwn = notices.length === 0 || content.length > 0 || eventHeadline(event) !== undefined;
+  const noted = notices.map(({ message }) => output.look('yellow', oneLine(printableLine(`note: ${message}`), SHOWN_BYTES)));
+  return [...(hasOwn ? [eventLine(event, output)] : []), ...noted.map((text) => `${output.look('bold', printableLine(author))} · ${text}`)];
 }
 
 /** Returns an event as one line. */

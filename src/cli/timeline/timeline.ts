@@ -42,7 +42,7 @@ export function timelineOf(records: readonly RunRecord[]): TimelineItem[] {
   return items;
 }
 
-/** True for the conversation that the run began with, messages, recalled entries, decisions about limits, requests, model calls that produced no step, the ends of turns, and new resolutions of the agent. */
+/** True for the conversation that the run began with, messages, recalled entries, decisions about limits, requests, model calls that produced no step, the ends of turns, notices, and new resolutions of the agent. */
 function isBetweenSteps({
   author,
   content,
@@ -58,8 +58,10 @@ function isBetweenSteps({
   cleared,
   compaction,
   memory,
+  notices,
 }: Event): boolean {
   if (given) return true;
+  if (notices !== undefined && content.length === 0) return true;
   if (cleared) return true;
   if (compaction !== undefined) return false;
   const isMessage = content.some((item) => item.type === 'message' && item.role === 'user');

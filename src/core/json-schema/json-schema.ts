@@ -56,7 +56,8 @@ export function dereference(schema: JsonObject, root: JsonObject): JsonObject | 
 
 /** Follows a local reference such as `#/$defs/node`. */
 function at(root: JsonObject, reference: string): JsonObject | undefined {
-  if (!reference.startsWith('#')) return undefined;
+  // A name (`#node`) is no pointer.
+  if (reference !== '#' && !reference.startsWith('#/')) return undefined;
   let current: JsonValue | undefined = root;
   for (const token of pointerTokens(reference)) {
     if (typeof current !== 'object' || current === null || !Object.hasOwn(current, token)) return undefined;

@@ -153,6 +153,7 @@ test.each<[number, string]>([
   [-32_600, 'Missing session ID'],
   [-32_002, 'Server not initialized'],
   [404, 'Session not found'],
+  [32_600, 'Session terminated'],
 ])(
   'a session that the server has lost, by the error %i "%s" in a 200, is opened again, and the call is sent again',
   async (code, message) => {
