@@ -6,7 +6,7 @@ import { isJsonObject, type JsonObject } from '../../src/core/domain/json/json.t
 import type { Notice } from '../../src/core/domain/record/notice.ts';
 import type { McpPool, McpTools } from './mcp-pool.ts';
 import { pinSchema } from './pin-schema.ts';
-import { nameOfTool, readTool, type ReadTool } from './read-tool.ts';
+import { FURTHER_TOOLS, nameOfTool, readTool, type ReadTool } from './read-tool.ts';
 import { nameTools } from './tool-names.ts';
 
 /** The input of a listing of tools. */
@@ -59,6 +59,10 @@ function usableTools(server: McpServerDefinition, listed: McpTools, notices: Not
   const byName = new Map<string, JsonObject>();
   const isChosen = (name: string): boolean => (include === undefined || include.includes(name)) && !exclude.includes(name);
   listed.forEach((one, index) => {
+    if (one === FURTHER_TOOLS) {
+      note('the list of tools', `is too long: those after the first ${index} are left out`);
+      return;
+    }
     const name = nameOfTool(one);
     if (name === undefined || !isJsonObject(one)) {
       if (include === undefined) note(`the tool at position ${index + 1}`, 'is left out: it has no name');

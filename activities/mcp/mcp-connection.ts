@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { isJsonObject, type JsonObject } from '../../src/core/domain/json/json.ts';
 import { withTimeout } from '../attempts/with-timeout.ts';
 import { type McpOutcome, outcomeOfError } from './call-outcome.ts';
-import { nameOfTool } from './read-tool.ts';
+import { FURTHER_TOOLS, nameOfTool } from './read-tool.ts';
 import { answerIn } from './server-messages.ts';
 
 /** A link to a server that is not connected yet. */
@@ -170,14 +170,14 @@ export class McpConnection {
       const answer = answerIn(await this.#client.request({ method: 'tools/list', ...params }, ANY_RESULT, { timeout: LIST_MS }));
       const listed = listIn(answer);
       const text = JSON.stringify(listed);
-      if (text === last) break;
+      if (text === last) return bounded(tools);
       last = text;
       tools.push(...listed);
       cursor = isJsonObject(answer) ? answer['nextCursor'] : undefined;
-      if ((typeof cursor !== 'string' && typeof cursor !== 'number') || cursor === '' || seen.has(cursor)) break;
+      if ((typeof cursor !== 'string' && typeof cursor !== 'number') || cursor === '' || seen.has(cursor)) return bounded(tools);
       seen.add(cursor);
     }
-    return tools.slice(0, MAX_TOOLS);
+    return [...tools.slice(0, MAX_TOOLS), FURTHER_TOOLS];
   }
 
   async #breakOff(): Promise<void> {
@@ -195,6 +195,10 @@ export class McpConnection {
       if (outcomeOfError(error).type !== 'refused') this.#isBroken = true;
     });
   }
+}
+
+function bounded(tools: ListedTools): ListedTools {
+  return tools.length <= MAX_TOOLS ? tools : [...tools.slice(0, MAX_TOOLS), FURTHER_TOOLS];
 }
 
 /** Returns the tools in an answer to a listing. Go writes an empty list as null. Throws for an answer that has none. */

@@ -24,6 +24,9 @@ export interface UnusableTool {
   problem: string;
 }
 
+/** Stands at the end of a list that was not read to its end. */
+export const FURTHER_TOOLS = Symbol('further tools');
+
 /** The longest name of a tool, in characters. Providers get a shorter one. */
 const MAX_NAME = 256;
 

@@ -296,12 +296,34 @@ test.each<[string, unknown]>([
   expect(tools.map(({ name }) => name)).toEqual(['echo']);
 });
 
+test.each([undefined, 'complete', 'weird', null])(
+  'a server of the newest protocol whose list has the result type %s, and nulls, can be used',
+  async (resultType) => {
+    const discovered = { supportedVersions: ['2026-07-28'], capabilities: { tools: { listChanged: null }, prompts: null } };
+    const { tools, lists } = await listed({
+      'server/discover': () => ({
+        resultType: 'complete',
+        ttlMs: 0,
+        cacheScope: 'private',
+        ...discovered,
+        instructions: null,
+        _meta: null,
+      }),
+      'tools/list': () => ({ resultType, tools: [{ ...OK, title: null }, { name: 'bare' }], ttlMs: null, _meta: null }),
+    });
+    expect([tools.map(({ name }) => name), lists]).toEqual([['bare', 'echo'], 1]);
+  },
+);
+
 test('a server that lists without end is not asked without end', async () => {
   let page = 0;
-  const { tools, lists } = await listed({
+  const { tools, lists, notices } = await listed({
     'tools/list': () => ({ tools: [{ ...OK, name: `t${(page += 1)}` }], nextCursor: `p${page}` }),
   });
   expect([tools.length, lists]).toEqual([100, 100]);
+  expect(notices.map(({ message }) => message)).toEqual([
+    'MCP server "odd": the list of tools is too long: those after the first 100 are left out',
+  ]);
 });
 
 test('a server whose answer lists nothing is an error with its name', async () => {
