@@ -56,7 +56,6 @@ async function httpLink(
   const messages = new ServerMessages();
   const init = { requestInit: { headers: resolved }, fetch: serverFetch(messages) };
   if (protocol === 'sse') {
-    // oxlint-disable-next-line typescript/no-deprecated -- servers that speak nothing else exist
     const transport = new SSEClientTransport(new URL(url), init);
     messages.follow(transport);
     return { transport, isLegacy: true, stderrLines: () => [] };
