@@ -21,12 +21,12 @@ export class OwnServer {
   readonly directory: string;
   readonly client: LonghaulClient;
   readonly stores: Required<Pick<CreateWorkerOptions, 'payloadStore' | 'archive' | 'memory' | 'streams'>>;
-  readonly #redis: RedisServer | undefined;
+  /** Undefined where Redis is not installed. */
+  #redis: RedisServer | undefined;
   readonly #server: DevServer;
   #stopWorker: () => Promise<void> = async () => undefined;
 
-  private constructor(directory: string, server: DevServer, client: LonghaulClient, stores: OwnServer['stores'], redis?: RedisServer) {
-    this.#redis = redis;
+  private constructor(directory: string, server: DevServer, client: LonghaulClient, stores: OwnServer['stores']) {
     this.directory = directory;
     this.#server = server;
     this.client = client;
@@ -47,7 +47,10 @@ export class OwnServer {
       archive: fileArchive({ directory: join(directory, 'archive') }),
       memory: sqliteMemory({ file: join(directory, 'memory.db') }),
     };
-    return new OwnServer(directory, server, await connect({ address: server.address, taskQueue: 'own', ...stores }), stores, redis);
+    const client = await connect({ address: server.address, taskQueue: 'own', ...stores });
+    const own = new OwnServer(directory, server, client, stores);
+    own.#redis = redis;
+    return own;
   }
 
   get address(): string {
