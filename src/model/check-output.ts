@@ -3,22 +3,21 @@ import { errorMessage } from '../core/domain/errors/error.ts';
 import { canonicalJson, type JsonObject, type JsonValue } from '../core/domain/json/json.ts';
 import type { OutputVerdict } from '../core/domain/model/recorded-response.ts';
 import { checkJson, problemsText } from '../core/json-schema/check-json-schema.ts';
-import { removeAddedNulls } from '../core/json-schema/remove-nulls.ts';
+import { removeAddedNulls } from '../core/json-schema/read-by-schema.ts';
 import { cleanJson } from './clean-json.ts';
 import { parseJsonText } from './parse-json-text.ts';
 
 /** The schemas that an answer must match. */
 export interface OutputCheck {
   schema: JsonObject;
-  /** True if the provider received the strict form, in which omitted fields are null. */
-  strict: boolean;
   /** The zod schema, applied after the JSON Schema, if this worker has it. */
   zod: z.ZodType | undefined;
 }
 
 /** Checks a value. Returns `parsed` if defaults, or nulls that stood for omitted fields, changed it. */
 export function checkOutput(value: JsonValue, check: OutputCheck): OutputVerdict {
-  const cleaned = check.strict ? removeAddedNulls(check.schema, value) : value;
+  // A strict provider has no optional fields, and other models fill them in, too.
+  const cleaned = checkJson(check.schema, value).length === 0 ? value : removeAddedNulls(check.schema, value);
   const problems = checkJson(check.schema, cleaned);
   if (problems.length > 0) return { type: 'problem', problem: problemsText(problems) };
   const parsed = parseWithZod(cleaned, check.zod);

@@ -5,7 +5,7 @@ import { checkJson, problemsText } from '../../../src/core/json-schema/check-jso
 import { messageProblem } from '../../../src/core/wire-schemas/requests/message-schema.ts';
 import type { Leaf, ValidatorError } from '../../../src/core/json-schema/problem-text.ts';
 import { reduceUnions } from '../../../src/core/json-schema/reduce-unions.ts';
-import { removeAddedNulls } from '../../../src/core/json-schema/remove-nulls.ts';
+import { removeAddedNulls } from '../../../src/core/json-schema/read-by-schema.ts';
 import { checkRunInput } from '../../../src/core/wire-schemas/run-input-schema.ts';
 import { CountedWork } from './counted-work.ts';
 
