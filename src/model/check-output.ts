@@ -4,8 +4,11 @@ import { canonicalJson, type JsonObject, type JsonValue } from '../core/domain/j
 import type { OutputVerdict } from '../core/domain/model/recorded-response.ts';
 import { checkJson, problemsText } from '../core/json-schema/check-json-schema.ts';
 import { removeAddedNulls } from '../core/json-schema/read-by-schema.ts';
+import { onlyOne } from '../core/json-schema/check-arguments.ts';
 import { cleanJson } from './clean-json.ts';
+import { jsonValuesIn } from './json-in-text.ts';
 import { parseJsonText } from './parse-json-text.ts';
+import { splitReasoning } from './split-reasoning.ts';
 
 /** The schemas that an answer must match. */
 export interface OutputCheck {
@@ -40,10 +43,40 @@ export function checkOutputText({ text, structured, complete }: TextAnswer, chec
   const plain = parseJsonText(text, false);
   if (plain.ok && isSameJson(text, plain.value)) return checkOutput(plain.value, check);
 
-  const other = plain.ok || structured === undefined ? parseJsonText(text, complete) : { ok: true as const, value: structured };
-  if (!other.ok) return { type: 'problem', problem: `the answer is not valid JSON: ${other.problem}` };
-  const verdict = checkOutput(other.value, check);
-  return verdict.type === 'fits' ? { type: 'parsed', value: other.value } : verdict;
+  if (!plain.ok && structured !== undefined) return parsedVerdict(structured, check);
+  const bare = splitReasoning(text).text;
+  // A cut answer might have held a second value.
+  const values = complete ? jsonValuesIn(bare) : [];
+  const fitting = values.filter((value) => checkOutput(value, check).type !== 'problem');
+  const [value] = values;
+  const only = onlyOne(fitting) ?? (values.length === 1 ? value : undefined);
+  if (only !== undefined) return parsedVerdict(only, check);
+  if (fitting.length > 0) return { type: 'problem', problem: 'the answer holds several JSON values that fit, and only one is meant' };
+
+  const repaired = parseJsonText(bare, complete);
+  if (!repaired.ok) return { type: 'problem', problem: `the answer is not valid JSON: ${repaired.problem}` };
+  // A repair makes a text of any prose.
+  if (repaired.repaired && typeof repaired.value === 'string') return { type: 'problem', problem: 'the answer is not JSON' };
+  return parsedVerdict(repaired.value, check);
+}
+
+/**
+ * Checks an answer that should have been a call of `final_answer`: JSON in its text, or the text itself if the schema takes it. Undefined
+ * for a text that is empty.
+ */
+export function checkAnswerText(answer: TextAnswer, check: OutputCheck): OutputVerdict | undefined {
+  const text = splitReasoning(answer.text).text.trim();
+  if (text === '') return undefined;
+  const verdict = checkOutputText(answer, check);
+  return verdict.type === 'problem' && answer.complete && checkOutput(text, check).type !== 'problem'
+    ? parsedVerdict(text, check)
+    : verdict;
+}
+
+/** Checks a value that the text of the answer is not. */
+function parsedVerdict(value: JsonValue, check: OutputCheck): OutputVerdict {
+  const verdict = checkOutput(value, check);
+  return verdict.type === 'fits' ? { type: 'parsed', value } : verdict;
 }
 
 /**

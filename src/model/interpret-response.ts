@@ -20,7 +20,7 @@ import {
 } from '../core/json-schema/check-arguments.ts';
 import { checkJson } from '../core/json-schema/check-json-schema.ts';
 import { readBySchema } from '../core/json-schema/read-by-schema.ts';
-import { checkOutput, checkOutputText, type OutputCheck, type TextAnswer } from './check-output.ts';
+import { checkAnswerText, checkOutput, checkOutputText, type OutputCheck, type TextAnswer } from './check-output.ts';
 import { cleanJson } from './clean-json.ts';
 import { endedByItself } from './finish-words.ts';
 import { type ParsedToolCall, parseToolCall } from './parse-tool-call.ts';
@@ -186,9 +186,11 @@ function finalAnswerVerdict(calls: CheckedCall[], options: InterpretOptions): Ou
   return { type: 'problem', problem: answers[0].problem };
 }
 
-/** Returns the verdict on an answer without tool calls, if the provider was asked to enforce a schema. */
+/** Returns the verdict on an answer without tool calls, if the agent has an output schema. */
 function textVerdict(answer: TextAnswer, options: InterpretOptions): OutputVerdict | undefined {
-  return options.snapshot.output?.mode === 'schema' ? checkOutputText(answer, outputCheck(options)) : undefined;
+  const { output } = options.snapshot;
+  if (output === undefined) return undefined;
+  return output.mode === 'schema' ? checkOutputText(answer, outputCheck(options)) : checkAnswerText(answer, outputCheck(options));
 }
 
 function outputCheck({ snapshot, outputZod }: InterpretOptions): OutputCheck {
