@@ -5,6 +5,7 @@ import type { AgentSnapshot } from '../../src/core/domain/agent/agent-snapshot.t
 import { isToolCall } from '../../src/core/domain/content/content.ts';
 import type { JsonObject } from '../../src/core/domain/json/json.ts';
 import type { RecordedResponse } from '../../src/core/domain/model/recorded-response.ts';
+import { checkJson } from '../../src/core/json-schema/check-json-schema.ts';
 import { readArguments } from '../../src/core/json-schema/check-arguments.ts';
 import { defineAgent } from '../../src/define/define-agent.ts';
 import { defineTool } from '../../src/define/tools/define-tool.ts';
@@ -169,7 +170,7 @@ describe('arguments in another form are read if the schema proves what is meant'
     fc.assert(
       fc.property(wrapped.sent, (sent) => {
         const { args, problem } = readArguments({ name: 'pay', schema }, JSON.parse(JSON.stringify(sent)));
-        if (problem === undefined) expect(readArguments({ name: 'pay', schema }, args)).toEqual({ args });
+        expect(problem !== undefined || checkJson(schema, args).length === 0).toBe(true);
       }),
     );
   });
