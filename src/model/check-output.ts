@@ -55,9 +55,10 @@ export function checkOutputText({ text, structured, complete }: TextAnswer, chec
 
   const repaired = parseJsonText(bare, complete);
   if (!repaired.ok) return { type: 'problem', problem: `the answer is not valid JSON: ${repaired.problem}` };
+  const verdict = parsedVerdict(repaired.value, check);
   // A repair makes a text of any prose.
-  if (repaired.repaired && typeof repaired.value === 'string') return { type: 'problem', problem: 'the answer is not JSON' };
-  return parsedVerdict(repaired.value, check);
+  const isProse = repaired.repaired && typeof repaired.value === 'string';
+  return isProse && verdict.type !== 'problem' ? { type: 'problem', problem: 'the answer is not JSON' } : verdict;
 }
 
 /**
