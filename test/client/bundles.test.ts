@@ -49,7 +49,7 @@ async function run(file: string): Promise<string> {
 
 const BANNER = "import { createRequire as makeRequire } from 'node:module'; const require = makeRequire(import.meta.url);";
 
-describe('a service is bundled by esbuild', () => {
+describe('a service is bundled by esbuild', { timeout: 120_000 }, () => {
   test.each([
     ['for CommonJS', { format: 'cjs' }],
     ['for CommonJS, minified', { format: 'cjs', minify: true }],
@@ -63,7 +63,7 @@ describe('a service is bundled by esbuild', () => {
   });
 });
 
-describe('a service in CommonJS', () => {
+describe('a service in CommonJS', { timeout: 60_000 }, () => {
   test.each(Object.entries(ENTRIES))('requires %s: no module that it loads waits at its top', async (_, path) => {
     const file = join(folder, `${path.replaceAll('/', '-')}.cjs`);
     await writeFile(file, `console.log(Object.keys(require(${JSON.stringify(source(path))})).length > 5)`);
