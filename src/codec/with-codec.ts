@@ -14,14 +14,14 @@ import { MarkingCodec } from './marking-codec.ts';
 
 /**
  * The path of the module that clients, workers and workflow bundles load to encode failures: the source or the built
- * file. Undefined in a bundle of a service, which has that module inside, and whose format may have no `import.meta`.
+ * file. Empty in a bundle of a service, which has that module inside, and whose format may have no `import.meta`.
  */
 export const FAILURE_CONVERTER_PATH = fileBeside(import.meta.url, 'failure-converter');
 
-function fileBeside(url: string | undefined, name: string): string | undefined {
-  if (url === undefined) return undefined;
+function fileBeside(url: string | undefined, name: string): string {
+  if (url === undefined) return '';
   const path = fileURLToPath(new URL(`./${name}${extname(url)}`, url));
-  return existsSync(path) ? path : undefined;
+  return existsSync(path) ? path : '';
 }
 
 const OPTIONS = ['compression', 'encryption'];
@@ -58,7 +58,7 @@ export function withCodec(
         'leave that out, or encryption, because messages of failures would stay in clear text',
     );
   }
-  if (FAILURE_CONVERTER_PATH !== undefined) return { ...converter, payloadCodecs, failureConverterPath: FAILURE_CONVERTER_PATH };
+  if (FAILURE_CONVERTER_PATH !== '') return { ...converter, payloadCodecs, failureConverterPath: FAILURE_CONVERTER_PATH };
   const { payloadConverterPath, ...rest } = converter;
   if (payloadConverterPath !== undefined) {
     throw new UsageError(
