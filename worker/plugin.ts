@@ -210,7 +210,7 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
       workflowInterceptorModules: [...new Set([...modules, ...INTERCEPTOR_MODULES])],
       webpackConfigHook: resolveSdk(options.webpackConfigHook),
       payloadConverterPath: options.payloadConverterPath ?? PAYLOAD_CONVERTER_MODULE,
-      ...(this.#encrypts ? { failureConverterPath: FAILURE_CONVERTER_PATH } : {}),
+      ...(this.#encrypts && FAILURE_CONVERTER_PATH !== '' ? { failureConverterPath: FAILURE_CONVERTER_PATH } : {}),
     };
   }
 

@@ -220,7 +220,7 @@ function outputSnapshot(agent: AnyAgent, capabilities: ModelCapabilities): Outpu
 function requireNamedTools({ name, mcp, settings, limits, output, code }: AnyAgent, tools: readonly ToolSnapshot[]): void {
   if (mcp === undefined) return;
   const { toolChoice } = settings;
-  const chosen = typeof toolChoice === 'object' ? [toolChoice.tool] : [];
+  const chosen = typeof toolChoice === 'object' && 'tool' in toolChoice ? [toolChoice.tool] : [];
   const built = [...(output === undefined ? [] : [FINAL_ANSWER]), ...(code === undefined ? [] : [RUN_CODE])];
   const named: [option: string, named: string[], known: readonly ToolSnapshot[]][] = [
     ['settings.toolChoice', chosen.filter((tool) => !built.includes(tool)), toolsFor('model', { tools })],

@@ -30,7 +30,7 @@ export function permissionFields(
   // The first one is the one that an Update replaces.
   const permissions = effectivePermissions(own ?? { mode: 'default' }, others);
   const { toolChoice } = settings;
-  const chosen = typeof toolChoice === 'object' ? tools.find((tool) => tool.name === toolChoice.tool) : undefined;
+  const chosen = typeof toolChoice === 'object' && 'tool' in toolChoice ? tools.find((tool) => tool.name === toolChoice.tool) : undefined;
   if (chosen !== undefined && toolsFor('model', { tools: [chosen], permissions }).length === 0) {
     const problem = `"settings.toolChoice" of agent "${name}" names the tool "${chosen.name}", which the permissions of the run deny`;
     throw new LonghaulError('invalid_agent', problem);

@@ -57,7 +57,7 @@ export async function endedOutput(
 /** Returns a final answer as the output of the run, if its answers are code, or the reason why it cannot be. */
 function finalAnswer({ runtime, snapshot }: SegmentWork, value: JsonValue): { value: JsonValue } | { problem: string } {
   if (snapshot.replyFormat !== 'code' || snapshot.output === undefined) return { value };
-  return finalValue(value, { schema: snapshot.output.schema, strict: false, zod: runtime.registry.outputZod(toolOwner(snapshot)) });
+  return finalValue(value, { schema: snapshot.output.schema, zod: runtime.registry.outputZod(toolOwner(snapshot)) });
 }
 
 /** Returns the text that the model reads, in the format of the agent. */

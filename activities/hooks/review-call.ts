@@ -35,7 +35,7 @@ export async function reviewCall(scope: ReviewScope, call: ToolCall): Promise<Ca
     if (result.type === 'deny') return { records: verdict.records, problem: deniedByHook(call.name, result.text) };
     const rewritten = changes?.['arguments'];
     if (isJsonObject(rewritten)) {
-      const checked = tool === undefined ? { args: rewritten } : checkArguments(tool, rewritten, { nulls: false });
+      const checked = tool === undefined ? { args: rewritten } : checkArguments(tool, rewritten);
       if ('problem' in checked && checked.problem !== undefined)
         return { records: verdict.records, problem: `A hook rewrote the arguments. ${checked.problem}` };
       args = verdict.rewrite = checked.args;

@@ -1,4 +1,5 @@
 import { ApplicationFailure } from '@temporalio/common';
+import { ReasoningApart } from './reasoning-apart.ts';
 import type { ModelCallContext, ModelClient, ModelRequest, ModelResponse } from '../../src/core/domain/model/model.ts';
 import type { RecordedResponse } from '../../src/core/domain/model/recorded-response.ts';
 import { spentIn, type SpentDetails } from '../../src/core/domain/model/spent.ts';
@@ -74,8 +75,16 @@ export async function askModel<Result>(
       const sent = (await prepare?.(request, signal)) ?? request;
       signal.throwIfAborted();
       isSent = true;
-      const answer = await client.call(sent, { ...known, signal, ...spent.listener((delta) => stream?.add(delta)) });
+      const { onDelta, onUsage } = spent.listener((delta) => stream?.add(delta));
+      const apart = new ReasoningApart(request, onDelta);
+      let given: ModelResponse;
+      try {
+        given = await client.call(sent, { ...known, signal, onDelta: (delta) => apart.take(delta), onUsage });
+      } finally {
+        apart.end();
+      }
       isAnswered = true;
+      const answer = apart.answer(given);
       stream?.end();
       spent.answered(answer);
       return { type: 'answered', result: await read(answer, signal), ...failedAttempts(spent) };

@@ -1,4 +1,4 @@
-import type { AgentSnapshot, OutputSnapshot, ToolDescription } from '../../src/core/domain/agent/agent-snapshot.ts';
+import type { AgentSnapshot, OutputSnapshot, PlainToolChoice, ToolDescription } from '../../src/core/domain/agent/agent-snapshot.ts';
 import { toolsFor } from '../../src/core/code/callers.ts';
 import { runCodeTool } from '../../src/core/code/describe-run-code.ts';
 import { patchDangling } from '../../src/core/domain/record/dangling.ts';
@@ -17,12 +17,11 @@ const LAST_WORDS_OF_CODE = 'Return your best final answer now, as text without c
 /**
  * Builds the request of one model call from the snapshot and the conversation alone, so that it is the same on every
  * worker. The loop answers every call that it records; a call that is unanswered nevertheless gets a result here,
- * because a provider would refuse the whole conversation.
+ * because a provider would refuse the whole conversation. `isFirst`: the call is that of the first step of a turn.
  */
-export function buildRequest(snapshot: AgentSnapshot, conversation: ConversationEvent[], final: boolean): ModelRequest {
+export function buildRequest(snapshot: AgentSnapshot, conversation: ConversationEvent[], final: boolean, isFirst = true): ModelRequest {
   const { output, settings } = snapshot;
   const tools = final ? [] : offeredTools(snapshot);
-  const toolChoice = settings.toolChoice ?? (output?.mode === 'final_answer' ? 'required' : 'auto');
   const { toolChoice: _, ...rest } = settings;
   const answered = withTurns(patchDangling(conversation));
   const request: ModelRequest = {
@@ -34,10 +33,23 @@ export function buildRequest(snapshot: AgentSnapshot, conversation: Conversation
     settings: {
       ...rest,
       ...(final ? { temperature: 0 } : {}),
-      ...(tools.length > 0 ? { toolChoice } : {}),
+      ...(tools.length > 0 ? { toolChoice: toolChoiceOf(snapshot, isFirst) } : {}),
     },
   };
   return formattedRequest(request, snapshot, final);
+}
+
+/**
+ * Returns the choice of tools for one call. A tool is asked for again only if the agent says so: small models would never come to an end.
+ * An answer through `final_answer` needs a call in every step.
+ */
+function toolChoiceOf({ settings: { toolChoice }, output }: AgentSnapshot, isFirst: boolean): PlainToolChoice {
+  const otherwise = output?.mode === 'final_answer' ? 'required' : 'auto';
+  if (toolChoice === undefined) return otherwise;
+  if (toolChoice === 'auto' || toolChoice === 'none') return toolChoice;
+  const isDue = isFirst || (typeof toolChoice === 'object' && 'every' in toolChoice && toolChoice.every);
+  if (!isDue) return otherwise;
+  return typeof toolChoice === 'object' && 'tool' in toolChoice ? { tool: toolChoice.tool } : 'required';
 }
 
 /** Returns the tools that the model may call: the agent's, `run_code` if it runs code, and `final_answer` if its answer comes as a call. */

@@ -57,7 +57,7 @@ export class PreparedRequest {
 
   #built(more: readonly Folded[]): ModelRequest {
     const { run, snapshot, events } = this.#call;
-    return buildRequest(snapshot, conversationOf([...events, ...more], snapshot.name), run.final === true);
+    return buildRequest(snapshot, conversationOf([...events, ...more], snapshot.name), run.final === true, run.firstStep === true);
   }
 }
 

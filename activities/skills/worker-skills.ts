@@ -19,8 +19,11 @@ export interface LoadedSkill extends RegisteredSkill {
 /** Bytes of JSON that the instructions may have: the model reads them as one result, with a line or two about them. */
 const MAX_INSTRUCTIONS_BYTES = BYTE_BUDGETS.toolResult - 8_000;
 
-/** The most characters of a description, which every request contains. */
-const MAX_DESCRIPTION = 1_000;
+/** The most characters of a description, which every request contains: those of the Agent Skills specification. */
+const MAX_DESCRIPTION = 1_024;
+
+/** Names of the Agent Skills specification (letters, digits and single hyphens), and also those with `_`, `.` and capitals. */
+const NAME = /^(?!.*--)[\p{L}\p{N}_.](?:[\p{L}\p{N}_.-]{0,62}[\p{L}\p{N}_.])?$/u;
 
 /** The skills of the agents of a worker, read when the worker starts. */
 export class WorkerSkills {
@@ -58,16 +61,27 @@ function loadSkill(owner: string, { folder, files }: SkillFiles): LoadedSkill {
   if (typeof text !== 'string') throw refused(owner, path, 'it is no text in UTF-8');
   const parsed = parseSkill(text, path);
   if (!parsed.ok) throw refused(owner, path, parsed.problem);
-  const { skill } = parsed;
-  const { name, description, instructions } = skill;
-  if (!/^[\w.-]{1,64}$/.test(name))
-    throw refused(owner, path, `its name is ${JSON.stringify(name)}: use up to 64 letters, digits, "_", "-" and "."`);
-  if (description === '' || description.length > MAX_DESCRIPTION || description.includes('\n')) {
+  const { lines, isUnclosed } = parsed;
+  // The list of the skills has one line for each.
+  const description = parsed.skill.description.replaceAll(/\s+/g, ' ').trim();
+  const skill = { ...parsed.skill, description };
+  const { name, instructions } = skill;
+  const on = (field: string): string => (lines.has(field) ? ` (line ${lines.get(field)})` : '');
+  if (isUnclosed) throw refused(owner, path, 'its front matter does not end: write a line "---" below its fields');
+  if (!NAME.test(name)) {
+    const rule = 'use up to 64 letters, digits, "_", "-" and ".", without "-" at an end and "--"';
+    throw refused(owner, path, `its name is ${JSON.stringify(name)}: ${rule}${on('name')}`);
+  }
+  if (description === '') {
     throw refused(
       owner,
       path,
-      `"description" is to be one line of at most ${MAX_DESCRIPTION} characters, by which the model finds the skill`,
+      `"description" is to be a text by which the model finds the skill, and is missing or empty${on('description')}`,
     );
+  }
+  if (description.length > MAX_DESCRIPTION) {
+    const length = `"description" has ${description.length} characters, more than ${MAX_DESCRIPTION}`;
+    throw refused(owner, path, `${length}: move a part of it below the front matter${on('description')}`);
   }
   const bytes = jsonBytes(instructions);
   if (bytes > MAX_INSTRUCTIONS_BYTES) {

@@ -1,4 +1,5 @@
-import type { DataConverter, PayloadCodec } from '@temporalio/common';
+import { type DataConverter, defaultPayloadConverter, type LoadedDataConverter, type PayloadCodec } from '@temporalio/common';
+import { existsSync } from 'node:fs';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { UsageError } from '../core/domain/errors/error.ts';
@@ -6,15 +7,22 @@ import { didYouMean } from '../core/domain/errors/nearest-name.ts';
 import type { CodecOptions } from './codec-options.ts';
 import { CompressionCodec } from './compression-codec.ts';
 import { EncryptionCodec } from './encryption-codec.ts';
+import { failureConverter } from './failure-converter.ts';
 import { environmentKeys, KEYS_VARIABLE } from './environment-keys.ts';
 import { Keyring } from './keyring.ts';
 import { MarkingCodec } from './marking-codec.ts';
 
 /**
  * The path of the module that clients, workers and workflow bundles load to encode failures: the source or the built
- * file.
+ * file. Empty in a bundle of a service, which has that module inside, and whose format may have no `import.meta`.
  */
-export const FAILURE_CONVERTER_PATH = fileURLToPath(new URL(`./failure-converter${extname(import.meta.url)}`, import.meta.url));
+export const FAILURE_CONVERTER_PATH = fileBeside(import.meta.url, 'failure-converter');
+
+function fileBeside(url: string | undefined, name: string): string {
+  if (url === undefined) return '';
+  const path = fileURLToPath(new URL(`./${name}${extname(url)}`, url));
+  return existsSync(path) ? path : '';
+}
 
 const OPTIONS = ['compression', 'encryption'];
 
@@ -50,7 +58,16 @@ export function withCodec(
         'leave that out, or encryption, because messages of failures would stay in clear text',
     );
   }
-  return { ...converter, payloadCodecs, failureConverterPath: FAILURE_CONVERTER_PATH };
+  if (FAILURE_CONVERTER_PATH !== '') return { ...converter, payloadCodecs, failureConverterPath: FAILURE_CONVERTER_PATH };
+  const { payloadConverterPath, ...rest } = converter;
+  if (payloadConverterPath !== undefined) {
+    throw new UsageError(
+      'codec.encryption and dataConverter.payloadConverterPath work together only where "longhaul" is not bundled: leave it out of the bundle (external)',
+    );
+  }
+  // Temporal's clients also take a converter whose modules are loaded: in a bundle there is no file to load.
+  const loaded: LoadedDataConverter = { ...rest, payloadConverter: defaultPayloadConverter, failureConverter, payloadCodecs };
+  return loaded;
 }
 
 /**

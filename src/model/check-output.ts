@@ -3,22 +3,24 @@ import { errorMessage } from '../core/domain/errors/error.ts';
 import { canonicalJson, type JsonObject, type JsonValue } from '../core/domain/json/json.ts';
 import type { OutputVerdict } from '../core/domain/model/recorded-response.ts';
 import { checkJson, problemsText } from '../core/json-schema/check-json-schema.ts';
-import { removeAddedNulls } from '../core/json-schema/remove-nulls.ts';
+import { removeAddedNulls } from '../core/json-schema/read-by-schema.ts';
+import { onlyOne } from '../core/json-schema/check-arguments.ts';
 import { cleanJson } from './clean-json.ts';
+import { jsonValuesIn } from './json-in-text.ts';
 import { parseJsonText } from './parse-json-text.ts';
+import { splitReasoning } from './split-reasoning.ts';
 
 /** The schemas that an answer must match. */
 export interface OutputCheck {
   schema: JsonObject;
-  /** True if the provider received the strict form, in which omitted fields are null. */
-  strict: boolean;
   /** The zod schema, applied after the JSON Schema, if this worker has it. */
   zod: z.ZodType | undefined;
 }
 
 /** Checks a value. Returns `parsed` if defaults, or nulls that stood for omitted fields, changed it. */
 export function checkOutput(value: JsonValue, check: OutputCheck): OutputVerdict {
-  const cleaned = check.strict ? removeAddedNulls(check.schema, value) : value;
+  // A strict provider has no optional fields, and other models fill them in, too.
+  const cleaned = checkJson(check.schema, value).length === 0 ? value : removeAddedNulls(check.schema, value);
   const problems = checkJson(check.schema, cleaned);
   if (problems.length > 0) return { type: 'problem', problem: problemsText(problems) };
   const parsed = parseWithZod(cleaned, check.zod);
@@ -41,10 +43,41 @@ export function checkOutputText({ text, structured, complete }: TextAnswer, chec
   const plain = parseJsonText(text, false);
   if (plain.ok && isSameJson(text, plain.value)) return checkOutput(plain.value, check);
 
-  const other = plain.ok || structured === undefined ? parseJsonText(text, complete) : { ok: true as const, value: structured };
-  if (!other.ok) return { type: 'problem', problem: `the answer is not valid JSON: ${other.problem}` };
-  const verdict = checkOutput(other.value, check);
-  return verdict.type === 'fits' ? { type: 'parsed', value: other.value } : verdict;
+  if (!plain.ok && structured !== undefined) return parsedVerdict(structured, check);
+  const bare = splitReasoning(text).text;
+  // A cut answer might have held a second value.
+  const values = complete ? jsonValuesIn(bare) : [];
+  const fitting = values.filter((value) => checkOutput(value, check).type !== 'problem');
+  const [value] = values;
+  const only = onlyOne(fitting) ?? (values.length === 1 ? value : undefined);
+  if (only !== undefined) return parsedVerdict(only, check);
+  if (fitting.length > 0) return { type: 'problem', problem: 'the answer holds several JSON values that fit, and only one is meant' };
+
+  const repaired = parseJsonText(bare, complete);
+  if (!repaired.ok) return { type: 'problem', problem: `the answer is not valid JSON: ${repaired.problem}` };
+  const verdict = parsedVerdict(repaired.value, check);
+  // A repair makes a text of any prose.
+  const isProse = repaired.repaired && typeof repaired.value === 'string';
+  return isProse && verdict.type !== 'problem' ? { type: 'problem', problem: 'the answer is not JSON' } : verdict;
+}
+
+/**
+ * Checks an answer that should have been a call of `final_answer`: JSON in its text, or the text itself if the schema takes it. Undefined
+ * for a text that is empty.
+ */
+export function checkAnswerText(answer: TextAnswer, check: OutputCheck): OutputVerdict | undefined {
+  const text = splitReasoning(answer.text).text.trim();
+  if (text === '') return undefined;
+  const verdict = checkOutputText(answer, check);
+  return verdict.type === 'problem' && answer.complete && checkOutput(text, check).type !== 'problem'
+    ? parsedVerdict(text, check)
+    : verdict;
+}
+
+/** Checks a value that the text of the answer is not. */
+function parsedVerdict(value: JsonValue, check: OutputCheck): OutputVerdict {
+  const verdict = checkOutput(value, check);
+  return verdict.type === 'fits' ? { type: 'parsed', value } : verdict;
 }
 
 /**

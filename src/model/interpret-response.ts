@@ -3,14 +3,24 @@ import type { AgentSnapshot } from '../core/domain/agent/agent-snapshot.ts';
 import { mayCall } from '../core/code/callers.ts';
 import { isCodeCallId } from '../core/code/code-call-ids.ts';
 import { checkRunCode } from '../core/code/run-code-call.ts';
+import { isJsonObject, type JsonValue } from '../core/domain/json/json.ts';
 import { cleanUsage } from '../core/domain/model/clean-usage.ts';
 import type { ContentItem, ToolCall } from '../core/domain/content/content.ts';
 import type { ModelResponse } from '../core/domain/model/model.ts';
 import { boundNotices, type Notice } from '../core/domain/record/notice.ts';
 import type { OutputVerdict, RecordedResponse } from '../core/domain/model/recorded-response.ts';
 import { FINAL_ANSWER, RUN_CODE, unknownTool } from '../core/domain/content/tool-text.ts';
-import { type CheckedArguments, checkArguments, invalidArguments } from '../core/json-schema/check-arguments.ts';
-import { checkOutput, checkOutputText, type OutputCheck, type TextAnswer } from './check-output.ts';
+import {
+  type CheckedArguments,
+  declaredNames,
+  invalidArguments,
+  onlyOne,
+  readArguments,
+  unwrapped,
+} from '../core/json-schema/check-arguments.ts';
+import { checkJson } from '../core/json-schema/check-json-schema.ts';
+import { readBySchema } from '../core/json-schema/read-by-schema.ts';
+import { checkAnswerText, checkOutput, checkOutputText, type OutputCheck, type TextAnswer } from './check-output.ts';
 import { cleanJson } from './clean-json.ts';
 import { endedByItself } from './finish-words.ts';
 import { type ParsedToolCall, parseToolCall } from './parse-tool-call.ts';
@@ -110,22 +120,26 @@ interface Checked extends CheckedArguments {
 }
 
 function checkCall(parsed: ParsedToolCall, options: InterpretOptions): Checked {
-  const { name, arguments: given } = parsed;
+  const { name, arguments: args } = parsed;
   const { snapshot } = options;
   if (isFinalAnswer(name, options)) return checkFinalAnswer(parsed, options);
-  if (name === RUN_CODE && snapshot.code !== undefined) return unreadable(parsed) ?? checkRunCode(given);
+  if (name === RUN_CODE && snapshot.code !== undefined) return unreadable(parsed) ?? checkRunCode(sentArguments(parsed));
   const tool = snapshot.tools.find((one) => one.name === name);
-  if (tool === undefined) return { args: given };
+  if (tool === undefined) return { args };
   // The loop has the tool, because code may call it.
-  if (!mayCall('model', tool)) return { args: given, problem: unknownTool(name) };
-  return unreadable(parsed) ?? checkArguments(tool, given, { nulls: tool.strict });
+  if (!mayCall('model', tool)) return { args, problem: unknownTool(name) };
+  return unreadable(parsed) ?? readArguments(tool, sentArguments(parsed));
 }
 
 /** Returns a call whose arguments could not be read with the problem of it; undefined for any other. */
 function unreadable(parsed: ParsedToolCall): CheckedArguments | undefined {
-  const { name, arguments: args, problem, notAnObject } = parsed;
-  if (problem !== undefined) return { args, problem };
-  return notAnObject === undefined ? undefined : { args, problem: invalidArguments(name, `expected object, got ${notAnObject}`) };
+  const { arguments: args, problem } = parsed;
+  return problem === undefined ? undefined : { args, problem };
+}
+
+/** Returns the arguments of a call as the model sent them, which need not be an object. */
+function sentArguments({ arguments: args, notAnObject }: ParsedToolCall): JsonValue {
+  return notAnObject === undefined ? args : notAnObject;
 }
 
 function isFinalAnswer(name: string, { snapshot }: InterpretOptions): boolean {
@@ -136,11 +150,32 @@ function checkFinalAnswer(parsed: ParsedToolCall, options: InterpretOptions): Ch
   const args = parsed.arguments;
   const unread = unreadable(parsed);
   if (unread !== undefined) return unread;
+  const check = outputCheck(options);
   const output = Object.hasOwn(args, 'output') ? args['output'] : undefined;
-  if (output === undefined) return { args, problem: invalidArguments(FINAL_ANSWER, 'missing required field "output"') };
-  const verdict = checkOutput(output, outputCheck(options));
-  if (verdict.type === 'problem') return { args, problem: invalidArguments(FINAL_ANSWER, verdict.problem) };
-  return { args, verdict };
+  const verdict = output === undefined ? undefined : checkOutput(output, check);
+  if (verdict !== undefined && verdict.type !== 'problem') return { args, verdict };
+  const sent = sentArguments(parsed);
+  const read = readFinalAnswer(sent, check);
+  if (read !== undefined) return { args: { output: read }, verdict: checkOutput(read, check) };
+  const missing = isJsonObject(sent)
+    ? 'missing required field "output"'
+    : `expected object, got ${Array.isArray(sent) ? 'array' : typeof sent}`;
+  return { args, problem: invalidArguments(FINAL_ANSWER, verdict?.problem ?? missing) };
+}
+
+/**
+ * Returns the answer that a call of `final_answer` holds in another form than asked for, if only one fits: in a wrapper, as text, or as
+ * the arguments themselves. The last one shows nothing if the schema takes an empty object, as it then takes most others.
+ */
+function readFinalAnswer(sent: JsonValue, check: OutputCheck): JsonValue | undefined {
+  const { schema } = check;
+  const takesAll = checkJson(schema, {}).length === 0;
+  const answers = unwrapped(FINAL_ANSWER, sent, new Set(['output', ...declaredNames(schema)])).flatMap((one) => [
+    ...(isJsonObject(one) && Object.hasOwn(one, 'output') ? [one['output'] ?? null] : []),
+    ...(takesAll ? [] : [one]),
+  ]);
+  const read = answers.map((answer) => readBySchema(schema, answer));
+  return onlyOne(read.filter((answer) => checkOutput(answer, check).type !== 'problem'));
 }
 
 /** Returns the verdict on the first `final_answer` that fits, which ends the run. */
@@ -151,13 +186,15 @@ function finalAnswerVerdict(calls: CheckedCall[], options: InterpretOptions): Ou
   return { type: 'problem', problem: answers[0].problem };
 }
 
-/** Returns the verdict on an answer without tool calls, if the provider was asked to enforce a schema. */
+/** Returns the verdict on an answer without tool calls, if the agent has an output schema. */
 function textVerdict(answer: TextAnswer, options: InterpretOptions): OutputVerdict | undefined {
-  return options.snapshot.output?.mode === 'schema' ? checkOutputText(answer, outputCheck(options)) : undefined;
+  const { output } = options.snapshot;
+  if (output === undefined) return undefined;
+  return output.mode === 'schema' ? checkOutputText(answer, outputCheck(options)) : checkAnswerText(answer, outputCheck(options));
 }
 
 function outputCheck({ snapshot, outputZod }: InterpretOptions): OutputCheck {
-  return { schema: snapshot.output?.schema ?? {}, strict: snapshot.output?.strict ?? false, zod: outputZod };
+  return { schema: snapshot.output?.schema ?? {}, zod: outputZod };
 }
 
 /** Returns the finish reason as a short text, derived from the content if the provider sent none. */

@@ -1,5 +1,5 @@
 import { MAX_JSON_DEPTH } from '../core/domain/json/json-depth.ts';
-import { isJsonObject, type JsonObject } from '../core/domain/json/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../core/domain/json/json.ts';
 import { cleanJson } from './clean-json.ts';
 import { parseJsonText } from './parse-json-text.ts';
 
@@ -11,8 +11,8 @@ export interface ParsedToolCall {
   arguments: JsonObject;
   /** The reason why the arguments could not be read, for the model. Such a call must not run. */
   problem?: string;
-  /** The kind of JSON value that the model sent instead of an object. */
-  notAnObject?: string;
+  /** The JSON value that the model sent instead of an object. */
+  notAnObject?: JsonValue;
 }
 
 /** Options for reading a tool call. */
@@ -61,13 +61,13 @@ type ParsedArguments = Pick<ParsedToolCall, 'arguments' | 'problem' | 'notAnObje
 function parseArguments(raw: unknown, complete: boolean): ParsedArguments {
   if (raw === undefined || raw === null) return noArguments(complete);
   if (typeof raw === 'string') return parseText(raw, complete);
-  const value = typeof raw === 'object' ? cleanJson(raw) : raw;
+  const value = cleanJson(raw);
   if (value === undefined)
     return {
       arguments: {},
       problem: `${INVALID_JSON} (The value cannot be written as JSON, or is nested deeper than ${MAX_JSON_DEPTH} levels.)`,
     };
-  return isJsonObject(value) ? { arguments: value } : { arguments: {}, notAnObject: kindOf(value) };
+  return isJsonObject(value) ? { arguments: value } : { arguments: {}, notAnObject: value };
 }
 
 /**
@@ -86,11 +86,7 @@ function parseText(raw: string, complete: boolean): ParsedArguments {
   // A repair turns any prose into JSON: only an object shows that the model meant JSON.
   if (parsed.repaired) return { arguments: {}, problem: INVALID_JSON };
   if (parsed.value === null) return noArguments(complete);
-  return { arguments: {}, notAnObject: kindOf(parsed.value) };
-}
-
-function kindOf(value: unknown): string {
-  return Array.isArray(value) ? 'array' : typeof value;
+  return { arguments: {}, notAnObject: parsed.value };
 }
 
 /** Returns the fields of any object; none for another value. */

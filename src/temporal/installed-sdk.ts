@@ -8,7 +8,10 @@ const PACKAGES = ['activity', 'client', 'common', 'envconfig', 'plugin', 'proto'
  * service that starts runs may be deployed without the packages of a worker, and a bundled one without any.
  */
 export function installedSdk(): Record<string, string> {
-  const require = createRequire(import.meta.url);
+  // A bundle in CommonJS has no `import.meta`.
+  const here: string | undefined = import.meta.url;
+  if (here === undefined) return {};
+  const require = createRequire(here);
   const versions: Record<string, string> = {};
   for (const name of PACKAGES) {
     const version = versionIn(require, `@temporalio/${name}`);

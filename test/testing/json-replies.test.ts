@@ -36,7 +36,7 @@ function added(requests: readonly ModelRequest[]): string[][] {
 test('a run reads as a conversation of text, whose requests extend each other', async () => {
   const model = scriptedModel([
     say('Let me add.'),
-    reply({ tool: 'add', arguments: { a: 1, b: '2' } }),
+    reply({ tool: 'add', arguments: { a: 1, b: 'two' } }),
     reply({ scratchpad: 'a sum', tool: 'add', arguments: { a: 1, b: 2 } }),
     reply({ tool: 'big', arguments: { n: 501 } }),
     reply({ answer: 3 }),
@@ -50,7 +50,7 @@ test('a run reads as a conversation of text, whose requests extend each other', 
     ['user: What is 1 + 2?'],
     ['assistant: Let me add.', expect.stringMatching(/^user: Your reply was not valid JSON/)],
     [
-      'assistant: {"tool":"add","arguments":{"a":1,"b":"2"}}',
+      'assistant: {"tool":"add","arguments":{"a":1,"b":"two"}}',
       "user: ArgError: Invalid arguments for 'add': b: expected number, got string",
     ],
     ['assistant: {"scratchpad":"a sum","tool":"add","arguments":{"a":1,"b":2}}', 'user: Observation: 3'],

@@ -1,6 +1,6 @@
-import type { ModelSettings, ToolDescription } from '../../../src/core/domain/agent/agent-snapshot.ts';
+import type { ToolDescription } from '../../../src/core/domain/agent/agent-snapshot.ts';
 import type { ContentItem } from '../../../src/core/domain/content/content.ts';
-import type { ModelRequest } from '../../../src/core/domain/model/model.ts';
+import type { ModelRequest, RequestSettings } from '../../../src/core/domain/model/model.ts';
 import type { OpenAICapabilities } from './capabilities.ts';
 import { buildChatMessages } from './chat-messages.ts';
 
@@ -21,7 +21,7 @@ export function chatRequest(request: ModelRequest, capabilities: OpenAICapabilit
   };
 }
 
-function toolFields(tools: ToolDescription[], settings: ModelSettings, capabilities: OpenAICapabilities): Record<string, unknown> {
+function toolFields(tools: ToolDescription[], settings: RequestSettings, capabilities: OpenAICapabilities): Record<string, unknown> {
   const { toolChoice, parallelToolCalls } = settings;
   return {
     tools: tools.map(({ name, description, parameters, strict }) => ({
@@ -40,7 +40,7 @@ function responseFormat(output: NonNullable<ModelRequest['output']>, capabilitie
   return { type: 'json_schema', json_schema: { name, schema, ...(capabilities.strictSchema ? { strict } : {}) } };
 }
 
-function samplingFields(settings: ModelSettings, capabilities: OpenAICapabilities): Record<string, unknown> {
+function samplingFields(settings: RequestSettings, capabilities: OpenAICapabilities): Record<string, unknown> {
   const { temperature, maxOutputTokens, reasoningEffort } = settings;
   const limit = capabilities.maxCompletionTokens ? 'max_completion_tokens' : 'max_tokens';
   return {

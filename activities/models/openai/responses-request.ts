@@ -1,5 +1,5 @@
-import type { ModelSettings, ToolDescription } from '../../../src/core/domain/agent/agent-snapshot.ts';
-import type { ModelRequest } from '../../../src/core/domain/model/model.ts';
+import type { ToolDescription } from '../../../src/core/domain/agent/agent-snapshot.ts';
+import type { ModelRequest, RequestSettings } from '../../../src/core/domain/model/model.ts';
 import { givesEncryptedReasoning, type OpenAICapabilities } from './capabilities.ts';
 import { buildResponsesInput } from './responses-input.ts';
 
@@ -25,7 +25,7 @@ export function responsesRequest(request: ModelRequest, capabilities: OpenAICapa
   };
 }
 
-function toolFields(tools: ToolDescription[], settings: ModelSettings, capabilities: OpenAICapabilities): Record<string, unknown> {
+function toolFields(tools: ToolDescription[], settings: RequestSettings, capabilities: OpenAICapabilities): Record<string, unknown> {
   const { toolChoice, parallelToolCalls } = settings;
   return {
     tools: tools.map(({ name, description, parameters, strict }) => ({

@@ -25,6 +25,7 @@ export function modelRequest(run: RequestingRun, call: ModelCall): ActivityReque
       ...(call.earlierIds === undefined ? {} : { earlierIds: call.earlierIds }),
       ...(call.skippedEvents === undefined ? {} : { skipped: call.skippedEvents }),
       ...(call.news === undefined ? {} : { news: call.news }),
+      ...(call.firstStep ? { firstStep: true } : {}),
       ...(call.final ? { final: true } : {}),
       ...recallInput(run, call),
       ...(hooksFor(snapshot, 'pre_request').length > 0 ? { step: call.step } : {}),

@@ -2,7 +2,7 @@ import type { AgentSnapshot } from '../domain/agent/agent-snapshot.ts';
 import type { ToolCall } from '../domain/content/content.ts';
 import { unknownTool } from '../domain/content/tool-text.ts';
 import type { CodeCall } from '../execution/executor.ts';
-import { checkArguments } from '../json-schema/check-arguments.ts';
+import { readArguments } from '../json-schema/check-arguments.ts';
 import { toolsFor } from './callers.ts';
 import { codeCallId } from './code-call-ids.ts';
 
@@ -32,8 +32,7 @@ export function checkCodeCalls(codeCalls: readonly CodeCall[], { snapshot, callI
     const toolCallId = codeCallId(callId, before + index + 1);
     const tool = tools.get(name);
     // A signature in Python has None for an argument that may be left out.
-    const { args, problem } =
-      tool === undefined ? { args: given, problem: unknownTool(name) } : checkArguments(tool, given, { nulls: true });
+    const { args, problem } = tool === undefined ? { args: given, problem: unknownTool(name) } : readArguments(tool, given);
     if (problem !== undefined) problems.push([toolCallId, problem]);
     return { type: 'tool_call', toolCallId, name, arguments: args };
   });

@@ -1,6 +1,6 @@
 import { RUN_CODE } from '../domain/content/tool-text.ts';
-import type { JsonObject } from '../domain/json/json.ts';
-import { type CheckedArguments, checkArguments, invalidArguments } from '../json-schema/check-arguments.ts';
+import type { JsonObject, JsonValue } from '../domain/json/json.ts';
+import { type CheckedArguments, invalidArguments, readArguments } from '../json-schema/check-arguments.ts';
 
 /** Characters that the code of one cell may have. */
 export const MAX_CELL_LENGTH = 100_000;
@@ -19,10 +19,10 @@ const SCHEMA: JsonObject = {
 };
 
 /** Checks the arguments of a call of `run_code`: its code must not be empty or too long. */
-export function checkRunCode(given: JsonObject): CheckedArguments {
-  const checked = checkArguments({ name: RUN_CODE, schema: SCHEMA }, given, { nulls: false });
+export function checkRunCode(given: JsonValue): CheckedArguments {
+  const checked = readArguments({ name: RUN_CODE, schema: SCHEMA }, given);
   if (checked.problem !== undefined) return checked;
-  const { code } = given;
+  const { code } = checked.args;
   if (typeof code === 'string' && code.trim() !== '') return checked;
   return { ...checked, problem: invalidArguments(RUN_CODE, 'code: expected code, got empty text') };
 }

@@ -1,5 +1,6 @@
 // Model phase: a response without tool calls.
 
+import { FINAL_ANSWER } from '../domain/content/tool-text.ts';
 import type { JsonValue } from '../domain/json/json.ts';
 import type { RecordedResponse } from '../domain/model/recorded-response.ts';
 import { endCancelled, endFailed, endAtLimit } from './endings/endings.ts';
@@ -23,13 +24,12 @@ export function answer(state: RunState, ports: RunPorts, response: RecordedRespo
   const { output } = state.snapshot;
   if (output === undefined) return finish(state, ports, { output: textOutput(response, text), final });
 
-  // With an output through `final_answer`, only a call of that tool ends the run: plain text does not.
-  if (output.mode === 'final_answer') return final ? endAtLimit(state) : { type: 'call_model', final: false };
-
   const verdict = response.output ?? { type: 'problem', problem: 'the answer was not checked' };
   if (verdict.type !== 'problem')
     return finish(state, ports, { output: verdict.type === 'parsed' ? verdict.value : JSON.parse(text), final });
-  return retryOutput(state, ports, verdict.problem, final);
+  return output.mode === 'final_answer' && !final
+    ? askForCall(state, ports, verdict.problem)
+    : retryOutput(state, ports, verdict.problem, final);
 }
 
 /** Ends the run with an answer that was checked, and its verdict: the step of the program judges by that, also if the answer lacks its form. */
@@ -44,10 +44,29 @@ function retryOutput(state: RunState, ports: RunPorts, problem: string, final: b
   if (!mayRetryOutput(state)) {
     return endFailed(state, 'invalid_output', `The answer did not fit the output schema of agent "${state.snapshot.name}": ${problem}`);
   }
-  const content = `Your previous answer did not fit the required JSON Schema: ${problem}\nAnswer again with JSON that fits.`;
+  const how =
+    state.snapshot.output?.mode === 'final_answer'
+      ? `Answer by a call of the tool "${FINAL_ANSWER}".`
+      : 'Answer again with JSON that fits.';
+  const content = `Your previous answer did not fit the required JSON Schema: ${problem}\n${how}`;
   recordEvent(state, ports, { author: 'user', content: [{ type: 'message', role: 'user', content }] });
   return { type: 'call_model', final: false };
 }
+
+/**
+ * Tells a model that has answered with text to call `final_answer`: the first time whatever the agent allows, then with the problem and
+ * as often as it allows.
+ */
+function askForCall(state: RunState, ports: RunPorts, problem: string): NextStep {
+  if (state.outputRetries > 0) return retryOutput(state, ports, problem, false);
+  mayRetryOutput(state);
+  recordEvent(state, ports, { author: 'user', content: [{ type: 'message', role: 'user', content: CALL_FINAL_ANSWER }] });
+  return { type: 'call_model', final: false };
+}
+
+const CALL_FINAL_ANSWER =
+  `You have answered with text, and the answer has to come as a call of the tool "${FINAL_ANSWER}". ` +
+  'Go on if you are not done; otherwise call it now, with the answer in "output".';
 
 /** Counts a structured answer that did not fit. False once the allowed retries are used up. */
 export function mayRetryOutput(state: RunState): boolean {

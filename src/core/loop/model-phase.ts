@@ -20,6 +20,7 @@ import { settlePermissions } from './permissions/permission-changes.ts';
 import { hooksOfStep } from './hooks/hooked-calls.ts';
 import { waitWhilePaused } from './requests/pause.ts';
 import type { ModelCall, ModelCallOutcome, RunPorts } from './ports.ts';
+import { isFirstStep, noteActed } from './state/first-step.ts';
 import { recallDue, recordRecall } from './state/recall.ts';
 import { noteError, recordEvent, recordStep, type RunState } from './state/run-state.ts';
 import { recordFailedCall, recordInterrupted, spend } from './state/spending.ts';
@@ -147,6 +148,7 @@ function modelCall(state: RunState, { final, shortened }: CallPosition): ModelCa
     ...(earlierIds.length === 0 ? {} : { earlierIds }),
     ...(skipped === 0 ? {} : { skippedEvents: skipped }),
     // A conversation that was too long has no room for more.
+    ...(isFirstStep(state) ? { firstStep: true as const } : {}),
     ...(recallDue(state) && !shortened ? { recall: true } : {}),
     newEvents: countNewEvents(window, seenEvents),
     final,
@@ -178,6 +180,7 @@ function recordResponse(
   const spending = spend(state, { model, usage: recorded.usage, answer: content, failedAttempts });
   const usage = spending.usage ?? null;
   const guardrails = recorded.guardrails === undefined ? {} : { guardrails: spendOnGuardrails(state, recorded.guardrails) };
+  noteActed(state);
   recordRecall(state, ports, recalled);
   recordEvent(state, ports, {
     id,

@@ -45,6 +45,8 @@ export interface ModelCall extends Conversation {
   recall?: true;
   /** The number of events that the model has not seen yet. */
   newEvents: number;
+  /** The agent's choice of a tool, which holds for the first step of a turn, holds for this call. */
+  firstStep?: true;
   /** True for the attempt after the step limit, which asks for the best final answer and offers no tools. */
   final: boolean;
 }

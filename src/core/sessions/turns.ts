@@ -3,6 +3,7 @@ import { noUsage } from '../domain/model/usage.ts';
 import { closeRun } from '../loop/endings/close-run.ts';
 import type { Ending } from '../loop/next-step.ts';
 import type { RunPorts } from '../loop/ports.ts';
+import { forgetActed } from '../loop/state/first-step.ts';
 import { beginRecall, recordEvent } from '../loop/state/run-state.ts';
 import type { OpenSession } from './open-session.ts';
 import { withTurn } from './spent.ts';
@@ -31,6 +32,7 @@ export function beginTurn(state: OpenSession, ports: Pick<RunPorts, 'now' | 'inb
   delete state.lastStep;
   delete state.below;
   delete state.lastError;
+  forgetActed(state);
   beginRecall(state);
 }
 

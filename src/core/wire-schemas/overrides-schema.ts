@@ -14,11 +14,23 @@ const SETTINGS_SCHEMA: JsonObject = {
     toolChoice: {
       anyOf: [
         { enum: ['auto', 'required', 'none'] },
-        { type: 'object', properties: { tool: { type: 'string', minLength: 1 } }, required: ['tool'], additionalProperties: false },
+        {
+          type: 'object',
+          properties: { tool: { type: 'string', minLength: 1 }, every: { type: 'boolean' } },
+          required: ['tool'],
+          additionalProperties: false,
+        },
+        {
+          type: 'object',
+          properties: { required: { const: true }, every: { type: 'boolean' } },
+          required: ['required'],
+          additionalProperties: false,
+        },
       ],
     },
     parallelToolCalls: { type: 'boolean' },
     reasoningEffort: { type: 'string', minLength: 1 },
+    thinkTags: { enum: ['reasoning', 'text'] },
     extra: { type: 'object' },
   },
   additionalProperties: false,

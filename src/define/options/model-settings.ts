@@ -5,7 +5,7 @@ import { FINAL_ANSWER } from '../../core/domain/content/tool-text.ts';
 import type { OutputDefinition } from '../agent-definition.ts';
 import { nonEmpty, requireKnown, wholeNumber } from './option-checks.ts';
 
-const SETTINGS = ['temperature', 'maxOutputTokens', 'toolChoice', 'parallelToolCalls', 'reasoningEffort', 'extra'];
+const SETTINGS = ['temperature', 'maxOutputTokens', 'toolChoice', 'parallelToolCalls', 'reasoningEffort', 'thinkTags', 'extra'];
 
 /** The tools and the output that the settings may refer to. */
 export interface SettingsContext {
@@ -18,7 +18,7 @@ export interface SettingsContext {
 export function checkSettings(owner: string, settings: ModelSettings, context: SettingsContext): ModelSettings {
   const name = (setting: string): string => `${owner}: "settings.${setting}"`;
   requireKnown(`${owner}: "settings"`, settings, SETTINGS);
-  const { temperature, maxOutputTokens, toolChoice, parallelToolCalls, reasoningEffort, extra } = settings;
+  const { temperature, maxOutputTokens, toolChoice, parallelToolCalls, reasoningEffort, thinkTags, extra } = settings;
   if (temperature !== undefined && !(temperature >= 0 && temperature <= 2)) {
     throw new UsageError(`${name('temperature')} is ${String(temperature)}: write a number from 0 to 2`);
   }
@@ -28,6 +28,9 @@ export function checkSettings(owner: string, settings: ModelSettings, context: S
     throw new UsageError(`${name('parallelToolCalls')} is ${JSON.stringify(parallelToolCalls)}: write true or false`);
   }
   if (reasoningEffort !== undefined) nonEmpty(name('reasoningEffort'), reasoningEffort);
+  if (thinkTags !== undefined && thinkTags !== 'reasoning' && thinkTags !== 'text') {
+    throw new UsageError(`${name('thinkTags')} is ${JSON.stringify(thinkTags)}: write "reasoning" or "text"`);
+  }
   if (extra !== undefined && !isJsonObject(extra)) throw new UsageError(`${name('extra')} must be an object of JSON values`);
   return settings;
 }
@@ -35,12 +38,21 @@ export function checkSettings(owner: string, settings: ModelSettings, context: S
 function checkToolChoice(name: string, choice: NonNullable<ModelSettings['toolChoice']>, { tools, output }: SettingsContext): void {
   if (choice === 'auto' || choice === 'none') return;
   const mayAnswer = output !== undefined && output.mode !== 'schema';
-  if (choice === 'required') {
+  if (typeof choice === 'object' && choice !== null) {
+    const given: unknown = 'every' in choice ? choice.every : undefined;
+    if (given !== undefined && typeof given !== 'boolean')
+      throw new UsageError(`${name}.every is ${JSON.stringify(given)}: write true or false`);
+    const known = 'tool' in choice ? ['tool', 'every'] : ['required', 'every'];
+    requireKnown(name, choice, known);
+  }
+  if (choice === 'required' || (typeof choice === 'object' && choice !== null && 'required' in choice && choice.required)) {
     if (tools === undefined || tools.length > 0 || mayAnswer) return;
     throw new UsageError(`${name} is "required", but the agent has no tools: add one, or leave the setting out`);
   }
-  if (typeof choice !== 'object' || choice === null || typeof choice.tool !== 'string') {
-    throw new UsageError(`${name} is ${JSON.stringify(choice)}: write "auto", "required", "none" or {tool: "name"}`);
+  if (typeof choice !== 'object' || choice === null || !('tool' in choice) || typeof choice.tool !== 'string') {
+    throw new UsageError(
+      `${name} is ${JSON.stringify(choice)}: write "auto", "required", "none", {tool: "name"}, {tool: "name", every: true} or {required: true, every: true}`,
+    );
   }
   if (tools === undefined || tools.includes(choice.tool) || (mayAnswer && choice.tool === FINAL_ANSWER)) return;
   throw new UsageError(`${name} names the tool "${choice.tool}", which the agent does not have (it has: ${tools.join(', ') || 'none'})`);

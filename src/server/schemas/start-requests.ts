@@ -17,9 +17,16 @@ const modelSettings = component(
   z.strictObject({
     temperature: z.number().exactOptional(),
     maxOutputTokens: z.int().exactOptional(),
-    toolChoice: z.union([z.enum(['auto', 'required', 'none']), z.strictObject({ tool: z.string() })]).exactOptional(),
+    toolChoice: z
+      .union([
+        z.enum(['auto', 'required', 'none']),
+        z.strictObject({ tool: z.string(), every: z.boolean().exactOptional() }),
+        z.strictObject({ required: z.literal(true), every: z.boolean().exactOptional() }),
+      ])
+      .exactOptional(),
     parallelToolCalls: z.boolean().exactOptional(),
     reasoningEffort: z.string().exactOptional(),
+    thinkTags: z.enum(['reasoning', 'text']).exactOptional(),
     extra: jsonObject.exactOptional(),
   }),
 );

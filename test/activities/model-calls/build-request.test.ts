@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { buildRequest } from '../../../activities/model-calls/build-request.ts';
 import { defineAgent, defineTool, quickjs } from '../../../src/index.ts';
+import type { ToolChoice } from '../../../src/core/domain/agent/agent-snapshot.ts';
 import type { ConversationEvent } from '../../../src/core/domain/model/model.ts';
 import { snapshotOf } from '../../fakes/snapshot.ts';
 
@@ -24,6 +25,28 @@ test('tools are offered with tool choice auto, and without tools the request has
   const bare = buildRequest(snapshotOf(defineAgent({ name: 'a', model: 'p/m' })), conversation, false);
   expect(bare.tools).toEqual([]);
   expect(bare.settings).not.toHaveProperty('toolChoice');
+});
+
+test.each<[name: string, agent: { toolChoice?: ToolChoice; mode?: 'final_answer' }, first: unknown, later: unknown]>([
+  ['none given', {}, 'auto', 'auto'],
+  ['auto', { toolChoice: 'auto' }, 'auto', 'auto'],
+  ['none', { toolChoice: 'none' }, 'none', 'none'],
+  ['required', { toolChoice: 'required' }, 'required', 'auto'],
+  ['required, as an object', { toolChoice: { required: true } }, 'required', 'auto'],
+  ['required in every step', { toolChoice: { required: true, every: true } }, 'required', 'required'],
+  ['a name', { toolChoice: { tool: 'noop' } }, { tool: 'noop' }, 'auto'],
+  ['a name, not in every step', { toolChoice: { tool: 'noop', every: false } }, { tool: 'noop' }, 'auto'],
+  ['a name in every step', { toolChoice: { tool: 'noop', every: true } }, { tool: 'noop' }, { tool: 'noop' }],
+  ['none given, with an answer as a call', { mode: 'final_answer' }, 'required', 'required'],
+  ['auto, with an answer as a call', { mode: 'final_answer', toolChoice: 'auto' }, 'auto', 'auto'],
+  ['required, with an answer as a call', { mode: 'final_answer', toolChoice: 'required' }, 'required', 'required'],
+  ['a name, with an answer as a call', { mode: 'final_answer', toolChoice: { tool: 'noop' } }, { tool: 'noop' }, 'required'],
+])('the choice of a tool in the first step of a turn and later: %s', (_, { toolChoice, mode }, first, later) => {
+  const output = mode === undefined ? {} : { output: z.object({ a: z.string() }), outputMode: mode };
+  const settings = toolChoice === undefined ? {} : { settings: { toolChoice } };
+  const snapshot = snapshotOf(defineAgent({ name: 'a', model: 'p/m', tools: [noop], ...settings, ...output }));
+  expect(buildRequest(snapshot, conversation, false, true).settings.toolChoice).toEqual(first);
+  expect(buildRequest(snapshot, conversation, false, false).settings.toolChoice).toEqual(later);
 });
 
 test('the final attempt offers no tools, is told so, and has the lowest temperature', () => {

@@ -179,3 +179,57 @@ test('the details of the stream of a call are sent beside its cost, until it end
   const next = streaming(scriptedModel([say('A')]), { heartbeatDetails: environment.heartbeats.at(-1) });
   expect(await next.callModel()).toHaveProperty('response.failedAttempts', { reported });
 });
+
+describe('reasoning at the beginning of an answer', () => {
+  /** A client that reports its answer in pieces of some characters, or not at all. */
+  function clientOf(content: string, size: number): ModelClient {
+    return {
+      capabilities: { structuredOutput: true },
+      call: async (_, { onDelta }) => {
+        const pieces = size === 0 ? [] : (content.match(new RegExp(`[^]{1,${size}}`, 'g')) ?? []);
+        for (const text of pieces) onDelta?.({ type: 'text', text });
+        return { content, toolCalls: [], usage: null, finishReason: 'stop' };
+      },
+    };
+  }
+
+  const ANSWER = '<think>\nIs it four?\n</think>\n\nFour <b>hours</b>.';
+
+  test.each([1, 2, 3, 5, 7, 11, 100, 0])(
+    'is streamed as reasoning, and is no part of the answer: pieces of %i characters',
+    async (size) => {
+      const { sink, callModel } = streaming(clientOf(ANSWER, size));
+      const output = await callModel();
+      const eventId = eventIdOf(output) ?? '';
+      expect(output).toMatchObject({ response: { content: [{ type: 'message', content: 'Four <b>hours</b>.' }] } });
+      expect(folded(sink.entries('run-1').slice(1))[eventId]).toEqual([
+        { type: 'reasoning', text: '\nIs it four?\n' },
+        ...(size === 0 ? [] : [{ type: 'text', text: 'Four <b>hours</b>.' }]),
+      ]);
+    },
+  );
+
+  test('is text if the agent says so', async () => {
+    const agent = defineAgent({ name: 'bot', model: 'scripted/m', settings: { thinkTags: 'text' } });
+    const { sink, callModel } = streaming(clientOf(ANSWER, 4), { agent });
+    const output = await callModel();
+    expect(output).toMatchObject({ response: { content: [{ type: 'message', content: ANSWER }] } });
+    expect(folded(sink.entries('run-1').slice(1))[eventIdOf(output) ?? '']).toEqual([{ type: 'text', text: ANSWER }]);
+  });
+
+  test('that does not end leaves no answer, and what is only like it is text', async () => {
+    const { callModel } = streaming(clientOf('<think>Is it', 3));
+    expect(await callModel()).toMatchObject({ response: { content: [{ type: 'message', content: '' }] } });
+    const like = streaming(clientOf('<thi', 1));
+    const output = await like.callModel();
+    expect(output).toMatchObject({ response: { content: [{ type: 'message', content: '<thi' }] } });
+    expect(folded(like.sink.entries('run-1').slice(1))[eventIdOf(output) ?? '']).toEqual([{ type: 'text', text: '<thi' }]);
+  });
+
+  test('is no part of a summary', async () => {
+    const { environment } = streaming(clientOf('<think>hm</think>They spoke.', 4));
+    const snapshot = snapshotOf(plain);
+    const asked = { agent: snapshot.digest, through: 1, lastEventId: 'e0', head: null, tail: null, maxBytes: 1_000 };
+    expect(await environment.run(summariseActivity(environment.runtime), asked)).toMatchObject({ text: 'They spoke.' });
+  });
+});

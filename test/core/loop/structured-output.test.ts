@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { OutputSnapshot } from '../../../src/core/domain/agent/agent-snapshot.ts';
-import { call, called, responded, resultsOf, runFake, said } from './fakes/fake-ports.ts';
+import { call, called, type FakeRun, responded, resultsOf, runFake, said } from './fakes/fake-ports.ts';
 import { testSnapshot, testTool } from './fakes/snapshot.ts';
 
 function agent(mode: OutputSnapshot['mode'], maxRetries: number): ReturnType<typeof testSnapshot> {
@@ -13,6 +13,12 @@ const bad = (id: string): ReturnType<typeof responded> =>
   responded([call(id, 'final_answer', {})], { problems: { [id]: 'output is missing' } });
 
 const misfit = { output: { type: 'problem' as const, problem: 'answer: expected a number' } };
+
+function userTexts({ events }: FakeRun): string[] {
+  return events.flatMap(({ author, content }) =>
+    author === 'user' ? content.flatMap((item) => (item.type === 'message' && typeof item.content === 'string' ? [item.content] : [])) : [],
+  );
+}
 
 describe('a structured answer that the provider enforces', () => {
   it('is the parsed text', async () => {
@@ -96,12 +102,46 @@ describe('a structured answer through final_answer', () => {
     expect(run.result).toMatchObject({ status: 'error', errorCode: 'invalid_output', stepsUsed: 2 });
   });
 
-  it('is not given by plain text', async () => {
+  it('is not given by plain text: the model is told once to call the tool, whatever the agent allows', async () => {
     const run = await runFake({
       snapshot: agent('final_answer', 0),
-      model: [said('plain'), called(call('c1', 'final_answer', { output: { answer: 4 } }))],
+      model: [said('plain', misfit), called(call('c1', 'final_answer', { output: { answer: 4 } }))],
     });
     expect(run.result).toMatchObject({ output: { answer: 4 }, stepsUsed: 2 });
+    expect(userTexts(run)).toEqual(['Q', expect.stringContaining('has to come as a call of the tool "final_answer"')]);
+  });
+
+  it.each<[retries: number, texts: number]>([
+    [0, 2],
+    [1, 2],
+    [2, 3],
+    [4, 5],
+  ])('is given up after %i retries and %i texts that do not fit', async (maxRetries, texts) => {
+    const model = Array.from({ length: texts }, () => said('plain', misfit));
+    const run = await runFake({ snapshot: agent('final_answer', maxRetries), model });
+    expect(run.result).toMatchObject({ status: 'error', errorCode: 'invalid_output', stepsUsed: texts });
+    expect(run.result.error).toContain('answer: expected a number');
+    const told = userTexts(run).filter((text) => text.includes('has to come as a call'));
+    expect(told).toHaveLength(1);
+    const again = userTexts(run).filter((text) => text.includes('did not fit'));
+    expect(again).toHaveLength(texts - 2);
+    for (const text of again) expect(text).toContain('Answer by a call of the tool "final_answer"');
+  });
+
+  it('is taken from a text that fits', async () => {
+    const parsed = { output: { type: 'parsed' as const, value: { answer: 4 } } };
+    const run = await runFake({ snapshot: agent('final_answer', 0), model: [said('It is {"answer":4}.', parsed)] });
+    expect(run.result).toMatchObject({ status: 'completed', output: { answer: 4 }, stepsUsed: 1 });
+    const whole = await runFake({ snapshot: agent('final_answer', 0), model: [said('{"answer":4}', { output: { type: 'fits' } })] });
+    expect(whole.result).toMatchObject({ status: 'completed', output: { answer: 4 }, stepsUsed: 1 });
+  });
+
+  it('is taken from a text that fits in the final attempt, which offers no tools', async () => {
+    const snapshot = { ...agent('final_answer', 0), limits: { maxIterations: 1, finalAttempt: true } };
+    const run = await runFake({ snapshot, model: [called(call('c1', 't')), said('{"answer":4}', { output: { type: 'fits' } })] });
+    expect(run.result).toMatchObject({ status: 'max_iterations_reached', output: { answer: 4 }, stepsUsed: 2 });
+    const other = await runFake({ snapshot, model: [called(call('c1', 't')), said('four', misfit)] });
+    expect(other.result).toMatchObject({ status: 'max_iterations_reached', output: 'four', stepsUsed: 2 });
   });
 
   it('is an unknown tool for an agent without an output schema', async () => {

@@ -68,14 +68,28 @@ export type ToolCaller = 'model' | 'code';
 /** `code`: the answer is one cell in a fenced block. `json`: it is an object with `tool` and `arguments`, or with `answer`. */
 export type ReplyFormat = 'code' | 'json';
 
+/** The choice of tools that an agent makes for its model. */
+export type ToolChoice = PlainToolChoice | { required: true; every?: boolean } | { tool: string; every?: boolean };
+
+/** The choice of tools in one model call. */
+export type PlainToolChoice = 'auto' | 'required' | 'none' | { tool: string };
+
 /** The settings of a model call. Each one defaults to that of the provider. */
 export interface ModelSettings {
   temperature?: number;
   maxOutputTokens?: number;
-  /** `auto`, `required`, `none`, or the name of one tool. */
-  toolChoice?: 'auto' | 'required' | 'none' | { tool: string };
+  /**
+   * `auto` (default): the model may call tools. `none`: it may not. `required`, or `{ tool }`: it must call a tool, or this one, in the
+   * first step of a turn, and may in the others; with `every: true` it must in every step, and never answers with text.
+   */
+  toolChoice?: ToolChoice;
   parallelToolCalls?: boolean;
   reasoningEffort?: string;
+  /**
+   * What a `<think>` block at the very beginning of an answer is: `reasoning` (default) is streamed as such and is no part of the
+   * answer; `text` is.
+   */
+  thinkTags?: 'reasoning' | 'text';
   /** Further settings, passed to the provider unchanged. */
   extra?: JsonObject;
 }

@@ -1,4 +1,4 @@
-import type { ModelSettings, ToolDescription } from '../agent/agent-snapshot.ts';
+import type { ModelSettings, PlainToolChoice, ToolDescription } from '../agent/agent-snapshot.ts';
 import type { ContentItem } from '../content/content.ts';
 import type { JsonObject, JsonValue } from '../json/json.ts';
 import type { SecretReference } from '../agent/secret-reference.ts';
@@ -27,7 +27,12 @@ export interface ModelRequest {
   tools: ToolDescription[];
   /** The schema that the provider is asked to enforce on the answer. Absent: none. */
   output?: { name: string; schema: JsonObject; strict: boolean };
-  settings: ModelSettings;
+  settings: RequestSettings;
+}
+
+/** The settings of one model call. */
+export interface RequestSettings extends Omit<ModelSettings, 'toolChoice'> {
+  toolChoice?: PlainToolChoice;
 }
 
 /** A tool call as it came from a model: any part may be missing or malformed. */

@@ -19,6 +19,8 @@ export interface CallModelInput extends OfRun, Pick<DataInput, 'principal'> {
   /** The digest of the events since the last response, if the workflow has handed them to the process of its worker. */
   news?: string;
   final?: true;
+  /** The agent's choice of a tool, which holds for the first step of a turn, holds for this call. */
+  firstStep?: true;
   /** The activity first asks the memory of the agent. */
   recall?: true;
   /** The number of the step, 1-based. Only for hooks. */

@@ -11,6 +11,7 @@ import { findAgent } from '../handoffs/transfer.ts';
 import { switchAgent } from '../handoffs/switch-agent.ts';
 import type { NextStep } from '../next-step.ts';
 import type { RunPorts } from '../ports.ts';
+import { forgetActed } from '../state/first-step.ts';
 import { recordNotices, type RunState } from '../state/run-state.ts';
 
 /** Returns the handoffs of a run that begins with a flow: the flow decides who is next, not the model. */
@@ -42,6 +43,7 @@ export async function takeTurn(state: RunState, ports: RunPorts): Promise<NextSt
   if (found.type === 'failed')
     return endFailed(state, found.code, `Flow "${flow.name}" cannot go on with agent "${name}": ${found.message}`);
   delete flow.isDue;
+  forgetActed(state, name);
   switchAgent(state, ports, found.snapshot);
   recordNotices(state, ports, found.notices);
   return undefined;

@@ -7,6 +7,7 @@ import { cannotTakeOver, noHandoffsLeft, transferred } from '../../domain/handof
 import type { Resolved } from '../../domain/run/resolved.ts';
 import { checkJson, problemsText } from '../../json-schema/check-json-schema.ts';
 import type { RunPorts, ToolInvocation, ToolOutcome } from '../ports.ts';
+import { choosesOnce } from '../state/first-step.ts';
 import type { RunState } from '../state/run-state.ts';
 import { result } from '../tool-phase/call-results.ts';
 
@@ -37,6 +38,7 @@ export function handoffsOf(state: RunState): HandoffState {
     max: snapshot.handoffs?.max ?? DEFAULT_MAX_HANDOFFS,
     count: 0,
     pinned: [],
+    ...(choosesOnce(state) ? { acted: [snapshot.name] } : {}),
     usage: [[snapshot.name, usage]],
   });
 }

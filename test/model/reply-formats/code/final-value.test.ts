@@ -10,9 +10,9 @@ test('without an output schema any final answer is the output', () => {
 
 test('a final answer is checked against the output schema, and gets its defaults', () => {
   const zod = z.object({ n: z.number(), unit: z.string().default('m') });
-  expect(finalValue({ n: 1 }, { schema, strict: false, zod: undefined })).toEqual({ value: { n: 1 } });
-  expect(finalValue({ n: 1 }, { schema, strict: false, zod })).toEqual({ value: { n: 1, unit: 'm' } });
-  expect(finalValue({}, { schema, strict: false, zod })).toEqual({
+  expect(finalValue({ n: 1 }, { schema, zod: undefined })).toEqual({ value: { n: 1 } });
+  expect(finalValue({ n: 1 }, { schema, zod })).toEqual({ value: { n: 1, unit: 'm' } });
+  expect(finalValue({}, { schema, zod })).toEqual({
     problem: 'The final answer does not fit the required JSON Schema: missing required field "n"',
   });
 });

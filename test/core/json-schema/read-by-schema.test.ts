@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import type { JsonValue } from '../../../src/core/domain/json/json.ts';
-import { removeAddedNulls } from '../../../src/core/json-schema/remove-nulls.ts';
+import { removeAddedNulls } from '../../../src/core/json-schema/read-by-schema.ts';
 import { jsonSchemaOf } from '../../../src/schema/zod-json-schema.ts';
 
 function remove(schema: z.ZodType, value: JsonValue): JsonValue {

@@ -1,0 +1,191 @@
+import { isTooDeep } from '../domain/json/json-depth.ts';
+import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../domain/json/json.ts';
+import { checkJson } from './check-json-schema.ts';
+import { compiledSchema } from './compiled-schema.ts';
+import { acceptsNull, dereference, propertiesOf, requiredOf, subschemas, typesOf } from './json-schema.ts';
+
+/**
+ * Removes the nulls that stand for omitted fields: of a strict provider schema, which has no optional fields, so that
+ * `toStrictJsonSchema` makes them nullable, and of models that fill in every field. `schema` is the schema before that conversion. A
+ * null stays if that schema accepts null itself, and if the field is required.
+ */
+export function removeAddedNulls(schema: JsonObject, value: JsonValue): JsonValue {
+  return read(schema, value, newReading(schema, value, false));
+}
+
+/**
+ * Does the same, and reads a text as the JSON that it holds where the schema accepts that JSON and not the text: `"5"` for a number,
+ * `"{\"a\":1}"` for an object. A value that may be meant in two ways stays as it is. The caller checks the result: it need not fit.
+ */
+export function readBySchema(schema: JsonObject, value: JsonValue): JsonValue {
+  return read(schema, value, newReading(schema, value, true));
+}
+
+/** Units of work that trying choices may take: the work doubles with every level in a schema that refers to itself in several choices. */
+const READING_UNITS = { any: 100_000, perCharacter: 20 };
+
+/** One reading, with the units of work that are left. */
+interface Reading {
+  root: JsonObject;
+  /** True if texts are read as the JSON that they hold. */
+  texts: boolean;
+  units: number;
+}
+
+function newReading(root: JsonObject, value: JsonValue, texts: boolean): Reading {
+  return { root, texts, units: READING_UNITS.any + READING_UNITS.perCharacter * JSON.stringify(value).length };
+}
+
+function read(schema: JsonObject, given: JsonValue, reading: Reading): JsonValue {
+  const { root } = reading;
+  const target = dereference(schema, root);
+  if (target === undefined) return given;
+  const value = reading.texts && typeof given === 'string' ? readText(target, given, reading) : given;
+  if (typeof value !== 'object' || value === null) return value;
+  const choices = [...subschemas(target, 'anyOf'), ...subschemas(target, 'oneOf')];
+  if (choices.length > 0) return readByChoice(choices, value, reading);
+  const own = Array.isArray(value) ? readList(target, value, reading) : readObject(target, value, reading);
+  return subschemas(target, 'allOf').reduce((one: JsonValue, part) => read(part, one, reading), own);
+}
+
+function readList(schema: JsonObject, value: JsonValue[], reading: Reading): JsonValue[] {
+  const { items } = schema;
+  const first = subschemas(schema, 'prefixItems');
+  return value.map((item, index) => {
+    const one = first[index] ?? items;
+    return one !== undefined && isJsonObject(one) ? read(one, item, reading) : item;
+  });
+}
+
+function readObject(schema: JsonObject, value: JsonObject, reading: Reading): JsonObject {
+  const properties = propertiesOf(schema);
+  const required = requiredOf(schema);
+  const { additionalProperties: others } = schema;
+  const entries = Object.entries(value).flatMap(([key, one]): [string, JsonValue][] => {
+    const isDeclared = Object.hasOwn(properties, key);
+    const property = isDeclared ? properties[key] : others;
+    if (property === undefined || !isJsonObject(property)) return [[key, one]];
+    if (isDeclared && one === null && !required.includes(key) && !acceptsNull(property, reading.root)) return [];
+    return [[key, read(property, one, reading)]];
+  });
+  return Object.fromEntries(entries);
+}
+
+/** Reads a value by the choice that it belongs to. Tries several choices in full only if more than one is plausible. */
+function readByChoice(choices: JsonObject[], value: JsonObject | JsonValue[], reading: Reading): JsonValue {
+  const { root, texts } = reading;
+  const plausible = choices.filter((choice) => mayBe(choice, value, reading));
+  const [only] = plausible;
+  if (only !== undefined && plausible.length === 1) return read(only, value, reading);
+  const fitting: JsonValue[] = [];
+  for (const choice of plausible) {
+    const one = read(choice, value, reading);
+    if (reading.units < 0) return value;
+    if (!fits(wholeSchema(choice, root), one, reading)) continue;
+    // The first choice decides about nulls. About texts, all that fit must agree.
+    if (!texts) return one;
+    fitting.push(one);
+  }
+  const [first] = fitting;
+  if (first === undefined || fitting.some((one) => canonicalJson(one) !== canonicalJson(first))) return value;
+  return first;
+}
+
+function fits(schema: JsonObject, value: JsonValue, reading: Reading): boolean {
+  const problems = checkJson(schema, value);
+  reading.units -= 1 + compiledSchema(schema).meter.spent;
+  return problems.length === 0;
+}
+
+/** False if the type, or a field with a fixed value, rules the choice out. */
+function mayBe(choice: JsonObject, value: JsonObject | JsonValue[], { root }: Reading): boolean {
+  const target = dereference(choice, root);
+  if (target === undefined) return false;
+  const types = typesOf(target);
+  if (types.length > 0 && !types.includes(Array.isArray(value) ? 'array' : 'object')) return false;
+  if (Array.isArray(value)) return true;
+  return Object.entries(propertiesOf(target)).every(([key, property]) => {
+    if (!isJsonObject(property) || !('const' in property)) return true;
+    return Object.hasOwn(value, key) && value[key] === property['const'];
+  });
+}
+
+/** Complete schemas by their part and by the schema that contains it: each is prepared once, not for every value. */
+const wholeSchemas = new WeakMap<JsonObject, WeakMap<JsonObject, JsonObject>>();
+
+/** Returns a part of a schema together with the definitions that it refers to. */
+function wholeSchema(part: JsonObject, root: JsonObject): JsonObject {
+  const byRoot = wholeSchemas.get(part) ?? new WeakMap<JsonObject, JsonObject>();
+  wholeSchemas.set(part, byRoot);
+  const whole = byRoot.get(root) ?? { ...part, ...(root['$defs'] === undefined ? {} : { $defs: root['$defs'] }) };
+  byRoot.set(root, whole);
+  return whole;
+}
+
+/** Returns the JSON in a text if the schema accepts its type and does not accept the text; otherwise the text. */
+function readText(schema: JsonObject, text: string, reading: Reading): JsonValue {
+  const types = acceptedTypes(schema, reading.root);
+  if (types === undefined) return text;
+  const value = jsonInText(text);
+  if (value === undefined || typeof value === 'string' || !isOfTypes(value, types)) return text;
+  return types.has('string') && (reading.units < 0 || fits(wholeSchema(schema, reading.root), text, reading)) ? text : value;
+}
+
+/** The words for fixed values in Python, in which many models are at home. */
+const PYTHON_WORDS: Record<string, JsonValue> = { True: true, False: false, None: null };
+
+/** The most digits that a number keeps whatever they are. */
+const EXACT_DIGITS = 15;
+
+/**
+ * Returns the value of a text that is JSON; undefined if it is not, and if the value would not be what the text says: a number with
+ * more digits than are kept.
+ */
+export function jsonInText(text: string): JsonValue | undefined {
+  const trimmed = text.trim();
+  if (Object.hasOwn(PYTHON_WORDS, trimmed)) return PYTHON_WORDS[trimmed];
+  let value: JsonValue;
+  try {
+    value = JSON.parse(trimmed) as JsonValue;
+  } catch {
+    return undefined;
+  }
+  if (typeof value === 'number' && trimmed.replaceAll(/\D/g, '').length > EXACT_DIGITS) return undefined;
+  if (isTooDeep(value) || !isKept(value)) return undefined;
+  return typeof value === 'number' ? value + 0 : value;
+}
+
+/** False for a value that changes on its way through a history: an infinite number, and half a character. */
+function isKept(value: JsonValue): boolean {
+  if (typeof value === 'number') return Number.isFinite(value);
+  if (typeof value === 'string') return value.isWellFormed();
+  if (typeof value !== 'object' || value === null) return true;
+  return Object.entries(value).every(([key, one]) => key.isWellFormed() && isKept(one));
+}
+
+/** Levels of choices inside choices that are followed. */
+const MAX_LEVELS = 8;
+
+/** Returns the names of the types that a schema accepts; undefined if it does not say. */
+function acceptedTypes(schema: JsonObject, root: JsonObject, level = 0): Set<string> | undefined {
+  const target = level > MAX_LEVELS ? undefined : dereference(schema, root);
+  if (target === undefined) return undefined;
+  const types = typesOf(target);
+  if (types.length > 0) return new Set(types);
+  if ('const' in target) return new Set([typeOf(target['const'] ?? null)]);
+  if (Array.isArray(target['enum'])) return new Set(target['enum'].map(typeOf));
+  const choices = [...subschemas(target, 'anyOf'), ...subschemas(target, 'oneOf')].map((one) => acceptedTypes(one, root, level + 1));
+  if (choices.length > 0 && choices.every((one) => one !== undefined)) return new Set(choices.flatMap((one) => [...one]));
+  return subschemas(target, 'allOf')
+    .map((part) => acceptedTypes(part, root, level + 1))
+    .find((one) => one !== undefined);
+}
+
+function isOfTypes(value: JsonValue, types: ReadonlySet<string>): boolean {
+  return types.has(typeOf(value)) || (Number.isInteger(value) && types.has('integer'));
+}
+
+function typeOf(value: JsonValue): string {
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'array' : typeof value;
+}
