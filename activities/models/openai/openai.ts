@@ -8,6 +8,7 @@ import { type OpenAICapabilities, openaiCapabilities } from './capabilities.ts';
 import { ChatAnswer } from './chat-answer.ts';
 import { chatRequest } from './chat-request.ts';
 import { classifyError } from '../errors/classify-error.ts';
+import { checkTooLong, type TooLongRule } from '../errors/too-long.ts';
 import { type Exchange, exchange } from './exchange.ts';
 import { ProviderClient } from './provider-client.ts';
 import { ResponsesAnswer } from './responses-answer.ts';
@@ -34,12 +35,17 @@ export interface OpenAIOptions {
   headers?: Record<string, string>;
   /** The capabilities of the server, if they differ from OpenAI's. */
   capabilities?: Partial<OpenAICapabilities>;
+  /**
+   * How the server says that a conversation is too long, if it does so in its own words: `[{ status: 400, text: 'input too big' }]`.
+   * The conversation is then compacted, and the model asked again. The words of about thirty servers are known.
+   */
+  tooLong?: readonly TooLongRule[];
 }
 
 const OPENAI_URL = 'https://api.openai.com/v1';
 /** The most keys whose clients are cached: for instance one for each tenant. */
 const MAX_CLIENTS = 100;
-const OPTIONS = ['apiKey', 'baseURL', 'api', 'organization', 'timeout', 'headers', 'capabilities'];
+const OPTIONS = ['apiKey', 'baseURL', 'api', 'organization', 'timeout', 'headers', 'capabilities', 'tooLong'];
 
 /**
  * Creates a model client for OpenAI and for every server with its API (vLLM, Ollama, llama.cpp, gateways). Reads and
@@ -58,6 +64,7 @@ class OpenAIModelClient implements ModelClient {
   readonly #timeoutMs: number;
   readonly #isOpenAI: boolean;
   readonly #api: 'chat' | 'responses';
+  readonly #tooLong: readonly TooLongRule[];
   /** Clients by API key, the newest last. */
   readonly #clients = new Map<string, ProviderClient>();
 
@@ -67,6 +74,7 @@ class OpenAIModelClient implements ModelClient {
     this.#timeoutMs = timeoutMs;
     this.#isOpenAI = url.hostname === 'openai.com' || url.hostname.endsWith('.openai.com');
     this.#api = options.api ?? (this.#isOpenAI ? 'responses' : 'chat');
+    this.#tooLong = checkTooLong('openai: "tooLong"', options.tooLong ?? []);
     this.capabilities = openaiCapabilities(this.#isOpenAI, options.capabilities);
   }
 
@@ -80,7 +88,7 @@ class OpenAIModelClient implements ModelClient {
       return await (this.#api === 'chat' ? this.#callChat(client, request, context) : this.#callResponses(client, request, context));
     } catch (error) {
       if (context.signal.aborted) throw context.signal.reason;
-      throw classifyError(error, { model: request.model, host: this.#url.host, secrets: this.#secrets(key) });
+      throw classifyError(error, { model: request.model, host: this.#url.host, secrets: this.#secrets(key), tooLong: this.#tooLong });
     }
   }
 
