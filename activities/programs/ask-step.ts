@@ -8,6 +8,7 @@ import { anchorNames, renderAsk } from '../../src/core/program/prompt/ask-prompt
 import type { AskStepInput, AskStepOutput } from '../../src/core/protocol.ts';
 import { interpretResponse } from '../../src/model/interpret-response.ts';
 import { askModel, modelActivity } from '../model-calls/ask-model.ts';
+import type { Patience } from '../model-calls/patience.ts';
 import { buildRequest } from '../model-calls/build-request.ts';
 import { providerContext } from '../model-calls/provider-context.ts';
 import { limitResponseSize } from '../model-calls/limit-response-size.ts';
@@ -24,11 +25,12 @@ import { verdictOn } from './verdict-on.ts';
  * names, calls the model once, and checks the answer with the anchors and the validator.
  */
 export function askStepActivity(runtime: ActivityRuntime): (input: AskStepInput) => Promise<AskStepOutput> {
-  return modelActivity((input) => askStep(runtime, input));
+  return modelActivity((input, patience) => askStep(runtime, input, patience));
 }
 
-async function askStep(runtime: ActivityRuntime, input: AskStepInput): Promise<AskStepOutput> {
+async function askStep(runtime: ActivityRuntime, input: AskStepInput, patience: Patience): Promise<AskStepOutput> {
   const snapshot = await runtime.snapshots.load(input, input.agent);
+  patience.bind(snapshot.timing);
   const { program } = snapshot;
   if (program === undefined) throw new LonghaulError('internal', `The snapshot of the run has no program`);
   const { address, indexed, context, lookup } = await stepScope(runtime, program, input);
@@ -59,7 +61,7 @@ async function askStep(runtime: ActivityRuntime, input: AskStepInput): Promise<A
   const beginStream = modelStream(runtime, { run: input, snapshot, eventId, callId: input.step });
   const outcome = await askModel(
     runtime.aborts,
-    { client, request, eventId, beginStream, heartbeatMs, ...providerContext(runtime, snapshot) },
+    { client, request, eventId, beginStream, patience, heartbeatMs, ...providerContext(runtime, snapshot) },
     async (answer) => {
       const interpreted = interpretResponse(answer, { snapshot: own, knownCallIds: new Set(), eventId, uuid: shortId });
       const response = limitResponseSize(lenient ? asGiven(interpreted, answer) : interpreted, own.model);

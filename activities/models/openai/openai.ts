@@ -3,7 +3,7 @@ import { type Duration, timerMilliseconds } from '../../../src/core/domain/run/d
 import { ModelCallError, UsageError } from '../../../src/core/domain/errors/error.ts';
 import type { ModelCallContext, ModelClient, ModelRequest, ModelResponse } from '../../../src/core/domain/model/model.ts';
 import { requireRealModelsAllowed } from '../../../src/model/real-models.ts';
-import { type ApiKey, keyFor } from './api-key.ts';
+import { Accounts, type ApiKey, keyFor } from './api-key.ts';
 import { type OpenAICapabilities, openaiCapabilities } from './capabilities.ts';
 import { ChatAnswer } from './chat-answer.ts';
 import { chatRequest } from './chat-request.ts';
@@ -65,6 +65,7 @@ class OpenAIModelClient implements ModelClient {
   readonly #isOpenAI: boolean;
   readonly #api: 'chat' | 'responses';
   readonly #tooLong: readonly TooLongRule[];
+  readonly #accounts = new Accounts();
   /** Clients by API key, the newest last. */
   readonly #clients = new Map<string, ProviderClient>();
 
@@ -84,12 +85,17 @@ class OpenAIModelClient implements ModelClient {
     let key: string | undefined;
     try {
       key = await keyFor(this.#options.apiKey, request.model, context);
+      this.#accounts.set(context, key);
       const client = this.#connect(request.model, key);
       return await (this.#api === 'chat' ? this.#callChat(client, request, context) : this.#callResponses(client, request, context));
     } catch (error) {
       if (context.signal.aborted) throw context.signal.reason;
       throw classifyError(error, { model: request.model, host: this.#url.host, secrets: this.#secrets(key), tooLong: this.#tooLong });
     }
+  }
+
+  rateLimitKey({ model }: ModelRequest, context: Pick<ModelCallContext, 'tags'>): string {
+    return `${this.#url.href} ${this.#accounts.get(context)} ${model}`;
   }
 
   async #callChat(client: ProviderClient, request: ModelRequest, context: ModelCallContext): Promise<ModelResponse> {

@@ -112,7 +112,7 @@ describe('the message of an error is shown, in whatever form it comes', () => {
 });
 
 describe.each(['chat', 'responses'] as const)('an error inside an answer of status 200, over %s', (api) => {
-  test.each<[form: string, body: unknown, code: ErrorCode, message: string]>([
+  test.each<[form: string, body: object, code: ErrorCode, message: string]>([
     ['a list', [{ error: { code: 429, message: 'slow down', status: 'RESOURCE_EXHAUSTED' } }], 'model_rate_limited', 'slow down'],
     ['an object', { error: { message: 'slow down', code: 'rate_limit_exceeded' } }, 'model_rate_limited', 'slow down'],
     ['a text', { error: 'out of memory' }, 'model_server_error', 'out of memory'],
@@ -147,7 +147,7 @@ describe.each(['chat', 'responses'] as const)('an error inside an answer of stat
     ],
   ])('%s', async (_, body, code, message) => {
     for (const answer of ['stream', 'whole'] as const) {
-      const failure = await askForError((reply) => (answer === 'stream' ? reply.events(body as object) : reply.json(200, body as object)), {
+      const failure = await askForError((reply) => (answer === 'stream' ? reply.events(body) : reply.json(200, body)), {
         options: { api },
       });
       expect(failure).toMatchObject({ code, message: expect.stringContaining(message) as string });
