@@ -2,7 +2,6 @@ import { ApplicationFailure } from '@temporalio/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { counted } from '../../src/core/domain/content/text.ts';
 import { ModelCallError } from '../../src/core/domain/errors/error.ts';
-import { memberOf } from '../../src/core/domain/errors/thrown.ts';
 import type { ModelCallContext, ModelClient, ModelRequest, ModelResponse } from '../../src/core/domain/model/model.ts';
 import type { RecordedResponse } from '../../src/core/domain/model/recorded-response.ts';
 import { spentIn, type SpentDetails } from '../../src/core/domain/model/spent.ts';
@@ -11,7 +10,7 @@ import { attempt, type AttemptOptions } from '../attempts/attempt.ts';
 import type { AbortRegistry } from '../attempts/abort-registry.ts';
 import { failingAs, toFailure } from '../failures/failure.ts';
 import { limitPartialText } from './limit-response-size.ts';
-import { thrownCode } from '../models/errors/thrown-code.ts';
+import { thrownCode, thrownWaitMs } from '../models/errors/thrown-code.ts';
 import { NO_CHANGE, type SerializableFailure, withStack } from '../failures/serializable-failure.ts';
 import type { BeginStream } from '../attempts/streams/model-stream.ts';
 import { type Pace, paceOf } from './pacing.ts';
@@ -106,7 +105,7 @@ export async function askModel<Result>(
       if (spent.current !== undefined) current.heartbeat(kept(patience, spent));
       if (signal.aborted) throw signal.reason;
       // A client that chooses its key during the call knows only now which limit has counted it.
-      if (isSent) patience.failed(pace(), sentAt, memberOf(error, 'retryAfterMs'));
+      if (isSent) patience.failed(pace(), sentAt, thrownWaitMs(error));
       // An answer that cannot be interpreted is not paid for again.
       throw toFailure(error, isAnswered ? 'model_error' : thrownCode(error), { details: spent.details });
     } finally {

@@ -68,9 +68,9 @@ export class Patience {
   }
 
   /** Notes a request that has failed: its queue, and the wait that the provider asks for, which a failure may hold cut to a day. */
-  failed(pace: Pace | undefined, sentAt: number, askedMs: unknown): void {
+  failed(pace: Pace | undefined, sentAt: number, askedMs: number | undefined): void {
     this.#place = pace === undefined ? undefined : { pace, sentAt };
-    if (typeof askedMs === 'number' && askedMs > 0 && Number.isFinite(askedMs)) this.#askedMs = Math.ceil(askedMs);
+    this.#askedMs = askedMs;
   }
 
   /** The request is not sent now: its place in the queue is too far away. */

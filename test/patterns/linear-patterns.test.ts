@@ -35,7 +35,7 @@ function expressions(): Found[] {
 function visit(value: unknown, take: (node: Record<string, unknown>) => void): void {
   if (Array.isArray(value)) for (const item of value) visit(item, take);
   else if (typeof value === 'object' && value !== null && 'type' in value) {
-    take(value as Record<string, unknown>);
+    take({ ...value });
     for (const child of Object.values(value)) visit(child, take);
   }
 }

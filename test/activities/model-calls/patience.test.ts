@@ -148,6 +148,26 @@ describe('another failure', () => {
   });
 });
 
+test.each<[what: string, error: object, waitMs: number]>([
+  ['its headers', { status: 429, headers: new Headers({ 'retry-after': '70' }) }, 70_000],
+  ['its headers as an object', { status: 503, headers: { 'Retry-After': '70' } }, 70_000],
+  ['its body', { status: 429, error: { error: { details: [{ retryDelay: '70s' }] } } }, 70_000],
+  ['its message', { status: 429, message: 'Please try again in 70s' }, 70_000],
+  ['its message, which is the body', { status: 429, message: '{"error":{"message":"slow","retry_after":70}}' }, 70_000],
+])('an error that a client throws asks for a wait by %s', async (_, error, waitMs) => {
+  const model: ModelClient = {
+    capabilities: { structuredOutput: true },
+    rateLimitKey: () => undefined,
+    call: () => Promise.reject<ModelResponse>(Object.assign(new Error('no'), error)),
+  };
+  const environment = activityEnvironment({ agents: [DEFAULT], model });
+  environment.runtime.snapshots.add(snapshotOf(DEFAULT));
+  const asked = { agent: snapshotOf(DEFAULT).digest, through: 1, lastEventId: 'e0' };
+  const failure: unknown = await environment.run(callModelActivity(environment.runtime), asked).catch((thrown: unknown) => thrown);
+  expect(Number((failure as ApplicationFailure).nextRetryDelay)).toBeGreaterThanOrEqual(waitMs);
+  expect(Number((failure as ApplicationFailure).nextRetryDelay)).toBeLessThan(waitMs + 5_000);
+});
+
 test('no call is tried more often than the server allows, whatever the provider asks', () => {
   const patience = fc.integer({ min: 1_000, max: 5 * 86_400_000 });
   fc.assert(
