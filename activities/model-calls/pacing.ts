@@ -74,6 +74,13 @@ export class Pace {
     return 0;
   }
 
+  /** Lets a call go before its place if no other one waits. Returns false if one does. */
+  goAlone(call: string): boolean {
+    if (this.#places.size !== 1 || !this.#places.delete(call)) return false;
+    this.#sentAt = this.#sources.now();
+    return true;
+  }
+
   /** Gives up the place of a call. */
   leave(call: string): void {
     this.#places.delete(call);

@@ -55,6 +55,11 @@ export class Patience {
     return `${workflowExecution?.runId ?? ''}/${activityId}`;
   }
 
+  /** True for an attempt that comes after a wait: the server's clock says that it is over, which need not be that of the queue. */
+  get hasWaited(): boolean {
+    return this.#before.count > 0;
+  }
+
   /** The longest time that the attempt may wait for its place before it sends the request. */
   get holdMs(): number {
     // A call that comes back for its place is near it; others give their slot of the worker back.

@@ -8,7 +8,7 @@ import type { ModelClient, ModelResponse } from '../../../src/core/domain/model/
 import { modelOptions } from '../../../src/core/activity-requests/model-request.ts';
 import { defineAgent } from '../../../src/index.ts';
 import { snapshotOf } from '../../fakes/snapshot.ts';
-import { activityEnvironment } from '../activity-environment.ts';
+import { activityEnvironment, type ActivityEnvironment } from '../activity-environment.ts';
 
 const DEFAULT = defineAgent({ name: 'bot', model: 'scripted/m' });
 
@@ -193,4 +193,49 @@ test.each([
 ])('other details of heartbeats (%j) count as no refusal', async (heartbeatDetails) => {
   const { failure } = await failing({ attempt: 2, heartbeatDetails });
   expect(failure.details?.[0]).toMatchObject({ refused: { count: 1 } });
+});
+
+test('a call that is cancelled while it waits for its place sends nothing, and gives up the place', async () => {
+  let calls = 0;
+  const model: ModelClient = {
+    capabilities: { structuredOutput: true },
+    call: () => {
+      calls += 1;
+      return Promise.reject<ModelResponse>(new ModelCallError('model_rate_limited', 'slow down', { retryAfterMs: 2_000 }));
+    },
+  };
+  const run = (activityId: string): { environment: ActivityEnvironment; output: Promise<unknown> } => {
+    const environment = activityEnvironment({ agents: [DEFAULT], model, info: { activityId, startToCloseTimeoutMs: 600_000 } });
+    environment.runtime.snapshots.add(snapshotOf(DEFAULT));
+    const asked = { agent: snapshotOf(DEFAULT).digest, through: 1, lastEventId: 'e0' };
+    return { environment, output: environment.run(callModelActivity(environment.runtime), asked) };
+  };
+  await expect(run('first').output).rejects.toMatchObject({ type: 'model_rate_limited' });
+  const { environment, output } = run('second');
+  setTimeout(() => environment.cancel(), 50);
+  await expect(output).resolves.toEqual({ type: 'aborted' });
+  expect(calls).toBe(1);
+});
+
+test('a call whose place is far away is not sent, and gives its slot back until then', async () => {
+  let calls = 0;
+  const model: ModelClient = {
+    capabilities: { structuredOutput: true },
+    call: () => {
+      calls += 1;
+      return Promise.reject<ModelResponse>(new ModelCallError('model_rate_limited', 'slow down', { retryAfterMs: 60_000 }));
+    },
+  };
+  const run = (activityId: string): Promise<unknown> => {
+    const environment = activityEnvironment({ agents: [DEFAULT], model, info: { activityId } });
+    environment.runtime.snapshots.add(snapshotOf(DEFAULT));
+    return environment.run(callModelActivity(environment.runtime), { agent: snapshotOf(DEFAULT).digest, through: 1, lastEventId: 'e0' });
+  };
+  await expect(run('first')).rejects.toMatchObject({ message: 'slow down' });
+  await expect(run('second')).rejects.toMatchObject({
+    nonRetryable: false,
+    message: 'Not sent yet: 2 calls of model "m" wait, because the provider refuses some',
+    nextRetryDelay: expect.toSatisfy((ms: number) => ms > 60_000 && ms < 62_000) as number,
+  });
+  expect(calls).toBe(1);
 });
