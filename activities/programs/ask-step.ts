@@ -30,8 +30,8 @@ export function askStepActivity(runtime: ActivityRuntime): (input: AskStepInput)
 
 async function askStep(runtime: ActivityRuntime, input: AskStepInput, patience: Patience): Promise<AskStepOutput> {
   const snapshot = await runtime.snapshots.load(input, input.agent);
-  patience.bind(snapshot.timing);
-  const { program } = snapshot;
+  const { program, timing } = snapshot;
+  patience.bind(timing);
   if (program === undefined) throw new LonghaulError('internal', `The snapshot of the run has no program`);
   const { address, indexed, context, lookup } = await stepScope(runtime, program, input);
   const { unit, step } = indexed;
@@ -56,12 +56,11 @@ async function askStep(runtime: ActivityRuntime, input: AskStepInput, patience: 
     content: [{ type: 'message' as const, role, content }],
   }));
   const request = buildRequest(own, conversation, false);
-  const { heartbeatMs } = snapshot.timing;
   const eventId = shortId();
   const beginStream = modelStream(runtime, { run: input, snapshot, eventId, callId: input.step });
   const outcome = await askModel(
     runtime.aborts,
-    { client, request, eventId, beginStream, patience, heartbeatMs, ...providerContext(runtime, snapshot) },
+    { client, request, eventId, beginStream, patience, heartbeatMs: timing.heartbeatMs, ...providerContext(runtime, snapshot) },
     async (answer) => {
       const interpreted = interpretResponse(answer, { snapshot: own, knownCallIds: new Set(), eventId, uuid: shortId });
       const response = limitResponseSize(lenient ? asGiven(interpreted, answer) : interpreted, own.model);

@@ -6,11 +6,12 @@ import { runningCalls } from '../../../src/client/read/running-calls.ts';
 
 type Described = Pick<WorkflowExecutionDescription, 'raw'>;
 
-const CLIENT = {
+const OPTIONS: unknown = {
   options: {
     loadedDataConverter: { payloadConverter: defaultPayloadConverter, failureConverter: defaultFailureConverter, payloadCodecs: [] },
   },
-} as unknown as Client;
+};
+const CLIENT = OPTIONS as Client;
 const GIVES_UP = '2026-01-01T00:10:00.000Z';
 
 /** A described run with one pending activity, whose last attempt failed with these details. */
@@ -29,7 +30,8 @@ function described(type: string, state: number, details: unknown): Described {
     lastFailure,
     scheduledTime: msToTs(Date.parse('2026-01-01T00:00:07Z')),
   };
-  return { raw: { pendingActivities: [pending] } } as unknown as Described;
+  const description: unknown = { raw: { pendingActivities: [pending] } };
+  return description as Described;
 }
 
 test.each(['callModel', 'summarise', 'askStep'])(
