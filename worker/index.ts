@@ -8,6 +8,7 @@ export {
   openai,
   type OpenAICapabilities,
   type OpenAIOptions,
+  type TooLongRule,
 } from '../activities/models/index.ts';
 export { createWorker, type CreateWorkerOptions, type LonghaulWorker, type WorkerHealth } from './create-worker.ts';
 export type { ResourceHealth } from '../activities/resources/live-resource.ts';

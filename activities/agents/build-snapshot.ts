@@ -113,7 +113,7 @@ export function buildSnapshot(agent: AnyAgent, inputs: SnapshotInputs): AgentSna
     ...(agent.onUnknownOutcome === 'ask' ? { onUnknownOutcome: 'ask' as const } : {}),
     limits,
     ...below,
-    timing: { heartbeatMs, modelTimeoutMs: agent.modelTimeoutMs, modelMaxAttempts: agent.modelMaxAttempts, ...below.timing },
+    timing: { heartbeatMs, ...modelTiming(agent), ...below.timing },
     ...(agent.approvals === undefined ? {} : { approvals: agent.approvals }),
     ...permissionFields(agent, inputs.permissions, tools),
     ...hookFields(inputs),
@@ -124,6 +124,10 @@ export function buildSnapshot(agent: AnyAgent, inputs: SnapshotInputs): AgentSna
     ...commonFields(inputs),
   };
   return { ...content, digest: snapshotDigest(content) };
+}
+
+function modelTiming({ modelTimeoutMs, modelMaxAttempts, modelPatienceMs }: AnyAgent): Omit<AgentSnapshot['timing'], 'heartbeatMs'> {
+  return { modelTimeoutMs, modelMaxAttempts, ...(modelPatienceMs === undefined ? {} : { modelPatienceMs }) };
 }
 
 /** Returns the fields of a snapshot for the hooks of a run. */

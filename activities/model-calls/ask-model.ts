@@ -1,4 +1,7 @@
 import { ApplicationFailure } from '@temporalio/common';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { counted } from '../../src/core/domain/content/text.ts';
+import { ModelCallError } from '../../src/core/domain/errors/error.ts';
 import { ReasoningApart } from './reasoning-apart.ts';
 import type { ModelCallContext, ModelClient, ModelRequest, ModelResponse } from '../../src/core/domain/model/model.ts';
 import type { RecordedResponse } from '../../src/core/domain/model/recorded-response.ts';
@@ -8,24 +11,32 @@ import { attempt, type AttemptOptions } from '../attempts/attempt.ts';
 import type { AbortRegistry } from '../attempts/abort-registry.ts';
 import { failingAs, toFailure } from '../failures/failure.ts';
 import { limitPartialText } from './limit-response-size.ts';
-import { thrownCode } from '../models/errors/thrown-code.ts';
-import { NO_CHANGE, withStack } from '../failures/serializable-failure.ts';
+import { thrownCode, thrownWaitMs } from '../models/errors/thrown-code.ts';
+import { NO_CHANGE, type SerializableFailure, withStack } from '../failures/serializable-failure.ts';
 import type { BeginStream } from '../attempts/streams/model-stream.ts';
+import { type Pace, paceOf } from './pacing.ts';
+import { Patience } from './patience.ts';
 import { SpentAttempts } from './spent-attempts.ts';
 import { lastDetails } from '../attempts/worker-wait.ts';
 
-/** Wraps an activity that calls a model. If it fails before the call, its failure still carries the cost of earlier attempts. */
-export function modelActivity<Input, Output>(work: (input: Input) => Promise<Output>): (input: Input) => Promise<Output> {
+/**
+ * Wraps an activity that calls a model. Its patience decides whether a failure is the last one. If it fails before the call, its failure
+ * still carries the cost of earlier attempts.
+ */
+export function modelActivity<Input, Output>(
+  work: (input: Input, patience: Patience) => Promise<Output>,
+): (input: Input) => Promise<Output> {
   return failingAs('model_error', async (input) => {
+    const patience = new Patience();
     try {
-      return await work(input);
+      return await work(input, patience);
     } catch (error) {
-      throw withSpentBefore(error);
+      throw patience.settled(withSpentBefore(error));
     }
   });
 }
 
-function withSpentBefore(error: unknown): unknown {
+function withSpentBefore(error: unknown): SerializableFailure {
   const spent = spentIn(lastDetails());
   const failure = toFailure(error, 'model_error');
   if (spent === undefined || !(failure instanceof ApplicationFailure) || (failure.details ?? []).length > 0) return failure;
@@ -41,6 +52,7 @@ export interface ModelCallOptions
   request: ModelRequest;
   /** The id of the event that will hold the answer, or the part of it that has arrived. Another one in each attempt. */
   eventId: string;
+  patience: Patience;
   /** Streams the answer. */
   beginStream?: BeginStream | undefined;
   /** Returns the request that is sent instead. If it rejects, nothing is sent. */
@@ -60,30 +72,35 @@ export type AttemptOutcome<Result> =
  */
 export async function askModel<Result>(
   aborts: AbortRegistry,
-  { client, request, eventId, beginStream, prepare, tags, secret, ...options }: ModelCallOptions,
+  { client, request, eventId, beginStream, prepare, patience, tags, secret, ...options }: ModelCallOptions,
   read: (answer: ModelResponse, signal: AbortSignal) => Result | Promise<Result>,
 ): Promise<AttemptOutcome<Result>> {
   const known = { ...(tags === undefined ? {} : { tags }), ...(secret === undefined ? {} : { secret }) };
   const spent = new SpentAttempts(request, lastDetails());
-  return attempt(aborts, { ...options, details: () => spent.details }, async (current) => {
+  const pace = (): Pace | undefined => paceOf(client, request, known);
+  return attempt(aborts, { ...options, details: () => kept(patience, spent) }, async (current) => {
     const { signal } = current;
     let isSent = false;
     let isAnswered = false;
+    let sentAt = 0;
     const stream = beginStream?.(current);
     try {
       signal.throwIfAborted();
+      if ((pace()?.waitFor(patience.call) ?? 0) > 0) await inTurn(pace, patience, request, signal);
       const sent = (await prepare?.(request, signal)) ?? request;
       signal.throwIfAborted();
       isSent = true;
       const { onDelta, onUsage } = spent.listener((delta) => stream?.add(delta));
       const apart = new ReasoningApart(request, onDelta);
       let given: ModelResponse;
+      sentAt = performance.now();
       try {
         given = await client.call(sent, { ...known, signal, onDelta: (delta) => apart.take(delta), onUsage });
       } finally {
         apart.end();
       }
       isAnswered = true;
+      pace()?.answered(sentAt);
       const answer = apart.answer(given);
       stream?.end();
       spent.answered(answer);
@@ -94,14 +111,56 @@ export async function askModel<Result>(
       if (signal.aborted && current.isCancelled()) return { type: 'aborted', ...partial(spent, isSent, eventId) };
       // The server knows the cost of earlier attempts. New cost reaches it with the failure: this heartbeat needs no
       // call of its own.
-      if (spent.current !== undefined) current.heartbeat(spent.details);
+      if (spent.current !== undefined) current.heartbeat(kept(patience, spent));
       if (signal.aborted) throw signal.reason;
+      // A client that chooses its key during the call knows only now which limit has counted it.
+      if (isSent) patience.failed(pace(), sentAt, thrownWaitMs(error));
       // An answer that cannot be interpreted is not paid for again.
       throw toFailure(error, isAnswered ? 'model_error' : thrownCode(error), { details: spent.details });
     } finally {
       stream?.end();
     }
   });
+}
+
+/** The time in which calls that were refused together are all known, in milliseconds. */
+const SETTLE_MS = 200;
+
+/** Waits for the place of the call in the queue of those that the provider has refused. Throws if it is too far away. */
+async function inTurn(pace: () => Pace | undefined, patience: Patience, { model }: ModelRequest, signal: AbortSignal): Promise<void> {
+  const until = performance.now() + patience.holdMs;
+  const pause = async (ms: number): Promise<void> => {
+    await sleep(ms, undefined, { signal }).catch(() => {
+      pace()?.leave(patience.call);
+      throw signal.reason;
+    });
+  };
+  let isFirst = true;
+  for (;;) {
+    const queue = pace();
+    const wait = queue?.waitFor(patience.call) ?? 0;
+    if (wait === 0) return;
+    if (isFirst && patience.hasWaited) {
+      isFirst = false;
+      await pause(Math.min(wait, SETTLE_MS));
+      // In the test kit, waits between attempts take no time. Only calls that compete for a limit need real time.
+      if (queue?.goAlone(patience.call)) return;
+      continue;
+    }
+    if (performance.now() + wait > until) {
+      patience.parked(wait);
+      throw new ModelCallError(
+        'model_rate_limited',
+        `Not sent yet: ${counted(queue?.waiting ?? 0, 'call')} of model "${model}" wait, because the provider refuses some`,
+      );
+    }
+    await pause(wait);
+  }
+}
+
+/** Returns the details that the next attempt reads; undefined for none. */
+function kept(patience: Patience, spent: SpentAttempts): object | undefined {
+  return patience.details === undefined && spent.details === undefined ? undefined : { ...patience.details, ...spent.details };
 }
 
 function failedAttempts({ before }: SpentAttempts): { failedAttempts?: Spent } {

@@ -15,6 +15,7 @@ import { requireHooks } from '../hooks/event-hooks.ts';
 import { afterResponse } from '../hooks/model-hooks.ts';
 import { answerCheck } from './answer-check.ts';
 import { modelActivity, askModel } from './ask-model.ts';
+import type { Patience } from './patience.ts';
 import { PreparedRequest } from './prepared-request.ts';
 import { providerContext } from './provider-context.ts';
 import { limitResponseSize } from './limit-response-size.ts';
@@ -28,12 +29,13 @@ import type { FetchTranscript } from '../run-queries/transcript.ts';
  * answer, checked and with an id.
  */
 export function callModelActivity(runtime: ActivityRuntime): (input: CallModelInput) => Promise<CallModelOutput> {
-  return modelActivity((input) => callModel(runtime, input));
+  return modelActivity((input, patience) => callModel(runtime, input, patience));
 }
 
-async function callModel(runtime: ActivityRuntime, input: CallModelInput): Promise<CallModelOutput> {
+async function callModel(runtime: ActivityRuntime, input: CallModelInput, patience: Patience): Promise<CallModelOutput> {
   const key = runKey(input);
   const snapshot = await runtime.snapshots.load(input, input.agent);
+  patience.bind(snapshot.timing);
   const client = runtime.registry.provider(snapshot.model);
   // Before anything is paid for. The final attempt runs no tools.
   if (!input.final) for (const tool of snapshot.tools) requirePredicate(runtime, input, snapshot, tool);
@@ -48,7 +50,7 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput): Promi
   const prepare = (_: ModelRequest, signal: AbortSignal): Promise<ModelRequest> => prepared.prepare(signal);
   const eventId = randomUUID();
   const beginStream = modelStream(runtime, { run: input, snapshot, eventId, through: input.through });
-  const streamed = { client, request, prepare, eventId, beginStream };
+  const streamed = { client, request, prepare, eventId, beginStream, patience };
   const options = { ...streamed, heartbeatMs, interruptibleBy: input.run ?? '', ...providerContext(runtime, snapshot) };
   const outcome = await askModel(runtime.aborts, options, async (answer, signal) => {
     const known = {

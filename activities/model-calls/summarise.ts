@@ -11,6 +11,7 @@ import { requireHooks } from '../hooks/event-hooks.ts';
 import { beforeSummary } from '../hooks/model-hooks.ts';
 import { modelActivity, askModel } from './ask-model.ts';
 import { fetchTranscript } from './call-model.ts';
+import type { Patience } from './patience.ts';
 import { providerContext } from './provider-context.ts';
 import { runKey } from '../run-queries/access.ts';
 import type { ActivityRuntime } from '../runtime.ts';
@@ -18,11 +19,12 @@ import { summaryRequest, titleRequest } from './summary-request.ts';
 
 /** Creates the activity that summarises the older part of a conversation, or gives it a title, by one model call. */
 export function summariseActivity(runtime: ActivityRuntime): (input: SummariseInput) => Promise<SummariseOutput> {
-  return modelActivity((input) => summarise(runtime, input));
+  return modelActivity((input, patience) => summarise(runtime, input, patience));
 }
 
-async function summarise(runtime: ActivityRuntime, input: SummariseInput): Promise<SummariseOutput> {
+async function summarise(runtime: ActivityRuntime, input: SummariseInput, patience: Patience): Promise<SummariseOutput> {
   const snapshot = await runtime.snapshots.load(input, input.agent);
+  patience.bind(snapshot.timing);
   const model = snapshot.window?.summaryModel ?? snapshot.model;
   const client = runtime.registry.provider(model);
   const isTitle = input.purpose === 'title';
@@ -42,7 +44,7 @@ async function summarise(runtime: ActivityRuntime, input: SummariseInput): Promi
   const eventId = randomUUID();
   const outcome = await askModel(
     runtime.aborts,
-    { client, request, prepare, eventId, heartbeatMs, ...providerContext(runtime, snapshot) },
+    { client, request, prepare, eventId, patience, heartbeatMs, ...providerContext(runtime, snapshot) },
     ({ content, usage }): Summary => {
       if (content.trim() === '') throw new LonghaulError('model_bad_response', `Model "${model}" gave an empty summary`);
       const text = cutText(content.toWellFormed(), input.maxBytes);

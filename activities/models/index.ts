@@ -2,3 +2,4 @@ export { buildChatMessages, type ChatMessage, type ChatPart } from './openai/cha
 export type { ApiKey, GivenKey, KeyContext } from './openai/api-key.ts';
 export type { OpenAICapabilities } from './openai/capabilities.ts';
 export { openai, type OpenAIOptions } from './openai/openai.ts';
+export type { TooLongRule } from './errors/too-long.ts';

@@ -8,6 +8,7 @@ import { anchorNames, renderAsk } from '../../src/core/program/prompt/ask-prompt
 import type { AskStepInput, AskStepOutput } from '../../src/core/protocol.ts';
 import { interpretResponse } from '../../src/model/interpret-response.ts';
 import { askModel, modelActivity } from '../model-calls/ask-model.ts';
+import type { Patience } from '../model-calls/patience.ts';
 import { buildRequest } from '../model-calls/build-request.ts';
 import { providerContext } from '../model-calls/provider-context.ts';
 import { limitResponseSize } from '../model-calls/limit-response-size.ts';
@@ -24,12 +25,13 @@ import { verdictOn } from './verdict-on.ts';
  * names, calls the model once, and checks the answer with the anchors and the validator.
  */
 export function askStepActivity(runtime: ActivityRuntime): (input: AskStepInput) => Promise<AskStepOutput> {
-  return modelActivity((input) => askStep(runtime, input));
+  return modelActivity((input, patience) => askStep(runtime, input, patience));
 }
 
-async function askStep(runtime: ActivityRuntime, input: AskStepInput): Promise<AskStepOutput> {
+async function askStep(runtime: ActivityRuntime, input: AskStepInput, patience: Patience): Promise<AskStepOutput> {
   const snapshot = await runtime.snapshots.load(input, input.agent);
-  const { program } = snapshot;
+  const { program, timing } = snapshot;
+  patience.bind(timing);
   if (program === undefined) throw new LonghaulError('internal', `The snapshot of the run has no program`);
   const { address, indexed, context, lookup } = await stepScope(runtime, program, input);
   const { unit, step } = indexed;
@@ -54,12 +56,11 @@ async function askStep(runtime: ActivityRuntime, input: AskStepInput): Promise<A
     content: [{ type: 'message' as const, role, content }],
   }));
   const request = buildRequest(own, conversation, false);
-  const { heartbeatMs } = snapshot.timing;
   const eventId = shortId();
   const beginStream = modelStream(runtime, { run: input, snapshot, eventId, callId: input.step });
   const outcome = await askModel(
     runtime.aborts,
-    { client, request, eventId, beginStream, heartbeatMs, ...providerContext(runtime, snapshot) },
+    { client, request, eventId, beginStream, patience, heartbeatMs: timing.heartbeatMs, ...providerContext(runtime, snapshot) },
     async (answer) => {
       const interpreted = interpretResponse(answer, { snapshot: own, knownCallIds: new Set(), eventId, uuid: shortId });
       const response = limitResponseSize(lenient ? asGiven(interpreted, answer) : interpreted, own.model);

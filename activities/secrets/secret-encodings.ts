@@ -48,7 +48,7 @@ function base64Encodings(text: string): string[] {
   const fragments = [0, 1, 2].map((before) => {
     const encoded = Buffer.concat([Buffer.alloc(before), bytes])
       .toString('base64')
-      .replace(/=+$/, '');
+      .replace(/={1,2}$/, '');
     const isPartial = (before + bytes.length) % 3 !== 0;
     return encoded.slice(before === 0 ? 0 : before + 1, isPartial ? -1 : undefined);
   });

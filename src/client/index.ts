@@ -65,6 +65,7 @@ export type { Archiving, NotArchived } from '../core/domain/record/not-archived.
 export type { MessageMode } from '../core/domain/record/queued-message.ts';
 export type {
   ContextPage,
+  RefusedCall,
   RunningCall,
   DecisionReceipt,
   MessageReceipt,

@@ -75,7 +75,7 @@ export type {
   UseMemoryInput,
   UseMemoryOutput,
 } from './domain/program/messages.ts';
-export type { ApprovalsPage, ContextPage, RecordPage, RunningCall, StatusView, StepsPage } from './domain/run/views.ts';
+export type { ApprovalsPage, ContextPage, RecordPage, RefusedCall, RunningCall, StatusView, StepsPage } from './domain/run/views.ts';
 
 export type { JournalPage, JournalQuestion, RunSegmentInput, RunSegmentOutput } from './domain/code/segment-messages.ts';
 

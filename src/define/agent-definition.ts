@@ -92,6 +92,8 @@ export interface AgentDefinition<Output = unknown, Deps = never, GivenDeps = Dep
   readonly parallel: boolean;
   readonly modelTimeoutMs: number;
   readonly modelMaxAttempts: number;
+  /** Absent: the default. */
+  readonly modelPatienceMs?: number;
   readonly [OUTPUT]?: Output;
   readonly [DEPS]?: (deps: Deps) => void;
   readonly [GIVEN_DEPS]?: (deps: GivenDeps) => void;

@@ -121,6 +121,15 @@ export interface AgentOptions<
   parallel?: boolean;
   /** The time limit of one attempt of a model call. Default 10 minutes. */
   modelTimeout?: Duration;
-  /** The number of attempts of a model call, the first one included. Default 8. */
+  /**
+   * The number of attempts of a model call, the first one included. Attempts that the provider refuses (429, 5xx) do not count: they are
+   * bounded by `modelPatience`. Default 8.
+   */
   modelMaxAttempts?: number;
+  /**
+   * The time from the first attempt of a model call for which it is tried again while the provider refuses it (429, 5xx, overloaded).
+   * A provider that asks for a longer wait ends the call at once. With 0, such attempts count as any others. At most 5 days. Default
+   * 10 minutes.
+   */
+  modelPatience?: Duration;
 }

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { timerMilliseconds } from '../core/domain/run/duration.ts';
+import { type Duration, milliseconds, timerMilliseconds } from '../core/domain/run/duration.ts';
 import { type ModelName, modelName } from '../core/domain/agent/model-name.ts';
 import { UsageError } from '../core/domain/errors/error.ts';
 import { memoryTools } from '../core/domain/memory/memory-tools.ts';
@@ -57,6 +57,7 @@ const OPTIONS = [
   'parallel',
   'modelTimeout',
   'modelMaxAttempts',
+  'modelPatience',
 ];
 
 /** The instructions of an agent that sets none. */
@@ -124,6 +125,7 @@ export function defineAgent<
     parallel: options.parallel ?? true,
     modelTimeoutMs: timerMilliseconds(options.modelTimeout ?? '10m', `${owner}: "modelTimeout"`),
     modelMaxAttempts: wholeNumber(`${owner}: "modelMaxAttempts"`, options.modelMaxAttempts ?? 8, 1),
+    ...(options.modelPatience === undefined ? {} : { modelPatienceMs: patienceMs(owner, options.modelPatience) }),
   };
 }
 
@@ -152,6 +154,13 @@ function agentRules(
     ...agentGuardrails(owner, guardrails),
     ...(hooks === undefined ? {} : { hooks: checkHooks(owner, hooks) }),
   };
+}
+
+/** Less than the week in which the server ends the activity. */
+const LONGEST_PATIENCE_MS = 5 * 24 * 60 * 60 * 1_000;
+
+function patienceMs(owner: string, patience: Duration): number {
+  return milliseconds(patience, `${owner}: "modelPatience"`, { least: 0, most: LONGEST_PATIENCE_MS });
 }
 
 function checkName(name: unknown): string {

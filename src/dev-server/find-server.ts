@@ -1,3 +1,4 @@
+import { joinedLines } from '../core/domain/content/text.ts';
 import { resolve } from 'node:path';
 import { errorMessage } from '../core/domain/errors/error.ts';
 import { cliCache, installInCache, type CliCache } from './cli-cache.ts';
@@ -137,7 +138,7 @@ async function provide(make: (directory: string, context: ProvisionContext) => P
 }
 
 function oneLine(text: string): string {
-  return text.replace(/\s*\n\s*/g, ' · ');
+  return joinedLines(text, ' · ');
 }
 
 function nothingFound(misses: readonly string[]): string {

@@ -1,3 +1,4 @@
+import { joinedLines } from '../core/domain/content/text.ts';
 import { inspect } from 'node:util';
 import { errorMessage } from '../core/domain/errors/error.ts';
 import { printable } from '../core/domain/content/printable.ts';
@@ -41,7 +42,7 @@ export function logLine({ level, message, timestampNanos, meta = {} }: LogEntry)
     ...(Object.keys(rest).length === 0 ? [] : [asJson(rest)]),
     ...(error === undefined ? [] : [errorMessage(error)]),
   ];
-  const line = `${timeOf(timestampNanos)} ${level} ${facts.join(' · ')}`.replace(/\s*\n\s*/g, ' ');
+  const line = joinedLines(`${timeOf(timestampNanos)} ${level} ${facts.join(' · ')}`, ' ');
   return [line, ...stackLines(error).map((frame) => `    ${frame}`)].map(printable).join('\n');
 }
 

@@ -1,3 +1,4 @@
+import { withoutEnd } from '../core/domain/content/text.ts';
 import type { AnyAgent } from '../define/agent-definition.ts';
 import { requireKnown } from '../define/options/option-checks.ts';
 import type { AnyProgram } from '../define/program/program-definition.ts';
@@ -93,7 +94,7 @@ export function settingsOf(options: HandlerOptions, principal?: Principal): Serv
   requireKnown('the handler', options, Object.keys(OPTIONS));
   const { prefix = '', agents = [], programs = [], chats, checks = {}, mcp = {} } = options;
   const { draining = new AbortController().signal, closing = new AbortController().signal } = options;
-  const path = prefix.replace(/\/+$/, '');
+  const path = withoutEnd(prefix, '/');
   if (path !== '' && !/^(?:\/[\w.~-]+)+$/.test(path)) {
     throw new UsageError(`the handler: "prefix" is ${JSON.stringify(prefix)}: write a path, such as "/api"`);
   }

@@ -1,5 +1,9 @@
 /** Tests one position, and continues behind it. */
-type Matcher = (at: number, next: (at: number) => boolean) => boolean;
+interface Matcher {
+  (at: number, next: (at: number) => boolean): boolean;
+  /** For a single character: tests it alone. */
+  fits?: (at: number) => boolean;
+}
 
 /** Counts the characters that a backtracking engine reads, for the part of the syntax that the project's expressions use. */
 export class PatternSteps {
@@ -48,30 +52,51 @@ export class PatternSteps {
 
   #quantified(): Matcher {
     const part = this.#part();
-    const [, sign, least, comma, most] = /^(?:([*+?])|\{(\d+)(,?)(\d*)\})/.exec(this.#source.slice(this.#at)) ?? [];
-    if (sign !== undefined) {
-      this.#at += 1;
-      return this.#repeated(part, sign === '+' ? 1 : 0, sign === '?' ? 1 : Infinity);
-    }
-    if (least === undefined) return part;
-    this.#at = this.#source.indexOf('}', this.#at) + 1;
-    return this.#repeated(part, Number(least), most ? Number(most) : comma === '' ? Number(least) : Infinity);
+    const [found = '', sign, least, comma, most] = /^(?:([*+?])|\{(\d+)(,?)(\d*)\})/.exec(this.#source.slice(this.#at)) ?? [];
+    this.#at += found.length;
+    if (found === '') return part;
+    const isLazy = this.#take('?');
+    if (sign !== undefined) return this.#repeated(part, { min: sign === '+' ? 1 : 0, max: sign === '?' ? 1 : Infinity, isLazy });
+    return this.#repeated(part, { min: Number(least), max: most ? Number(most) : comma === '' ? Number(least) : Infinity, isLazy });
   }
 
-  #repeated(part: Matcher, min: number, max: number): Matcher {
-    const times = (count: number, at: number, next: (at: number) => boolean): boolean =>
-      (count < max && part(at, (then) => then > at && times(count + 1, then, next))) || (count >= min && next(at));
+  #repeated(part: Matcher, { min, max, isLazy }: { min: number; max: number; isLazy: boolean }): Matcher {
+    const { fits } = part;
+    if (fits !== undefined && !isLazy) return this.#repeatedCharacter(fits, min, max);
+    const times = (count: number, at: number, next: (at: number) => boolean): boolean => {
+      const more = (): boolean => count < max && part(at, (then) => then > at && times(count + 1, then, next));
+      const enough = (): boolean => count >= min && next(at);
+      return isLazy ? enough() || more() : more() || enough();
+    };
     return (at, next) => times(0, at, next);
   }
 
+  /** As many as there are, and then fewer: without the recursion, which long texts would overflow. */
+  #repeatedCharacter(fits: (at: number) => boolean, min: number, max: number): Matcher {
+    return (at, next) => {
+      let count = 0;
+      while (count < max && fits(at + count)) count += 1;
+      for (; count >= min; count -= 1) if (next(at + count)) return true;
+      return false;
+    };
+  }
+
   #part(): Matcher {
-    if (this.#take('^')) return (at, next) => at === 0 && next(at);
-    if (this.#take('$')) return (at, next) => at === this.#text.length && next(at);
+    if (this.#take('^')) return (at, next) => this.#isEdge(at, -1) && next(at);
+    if (this.#take('$')) return (at, next) => this.#isEdge(at, 0) && next(at);
+    if (this.#take('\\b')) return (at, next) => this.#isWord(at - 1) !== this.#isWord(at) && next(at);
     if (this.#take('(?<!')) return this.#behind(this.#group());
-    if (this.#take('(?!')) return this.#ahead(this.#group());
-    if (this.#take('(?:') || this.#take('(')) return this.#group();
+    if (this.#take('(?!')) return this.#ahead(this.#group(), false);
+    if (this.#take('(?=')) return this.#ahead(this.#group(), true);
+    const [open] = /^\((?:\?:|\?<\w+>)?/.exec(this.#source.slice(this.#at)) ?? [];
+    if (open !== undefined) {
+      this.#at += open.length;
+      return this.#group();
+    }
     const [atom] =
-      /^(?:\[(?:\\.|[^\]\\])*\]|\\[pP]\{\w+\}|\\[sSdDwW.()[\]/-]|[^\\[\](){}*+?^$|])/u.exec(this.#source.slice(this.#at)) ?? [];
+      /^(?:\[(?:\\.|[^\]\\])*\]|\\[pP]\{\w+\}|\\u[\da-f]{4}|\\x[\da-f]{2}|\\[^1-9bBkpPux]|[^\\[(){*+?^$|)])/iu.exec(
+        this.#source.slice(this.#at),
+      ) ?? [];
     if (atom === undefined) throw new Error(`The expression ${this.#source} has an unknown part at ${this.#at}`);
     this.#at += atom.length;
     return this.#character(atom);
@@ -88,20 +113,32 @@ export class PatternSteps {
     return (at, next) => !(at > 0 && inner(at - 1, () => true)) && next(at);
   }
 
-  #ahead(inner: Matcher): Matcher {
-    return (at, next) => !inner(at, () => true) && next(at);
+  #ahead(inner: Matcher, isWanted: boolean): Matcher {
+    return (at, next) => inner(at, () => true) === isWanted && next(at);
+  }
+
+  /** True at the beginning (`-1`) or the end (`0`) of the text, or of a line if lines count. */
+  #isEdge(at: number, side: -1 | 0): boolean {
+    const character = this.#text.charAt(at + side);
+    return character === '' || (this.#flags.includes('m') && character === '\n');
+  }
+
+  #isWord(at: number): boolean {
+    this.#steps += 1;
+    return /\w/.test(this.#text.charAt(at));
   }
 
   #character(atom: string): Matcher {
     const expression = new RegExp(`^${atom}$`, this.#flags);
     const known = new Map<string, boolean>();
-    return (at, next) => {
+    const fits = (at: number): boolean => {
       this.#steps += 1;
       const character = this.#text.charAt(at);
-      let fits = known.get(character);
-      if (fits === undefined) known.set(character, (fits = character !== '' && character.replace(expression, '') === ''));
-      return fits && next(at + 1);
+      let isFit = known.get(character);
+      if (isFit === undefined) known.set(character, (isFit = character !== '' && character.replace(expression, '') === ''));
+      return isFit;
     };
+    return Object.assign((at: number, next: (at: number) => boolean) => fits(at) && next(at + 1), { fits });
   }
 
   #take(text: string): boolean {

@@ -59,6 +59,8 @@ test.each([
   ['no steps', { limits: { steps: 0 } }, 'agent "bot": "limits.steps" is 0: write a whole number of at least 1'],
   ['half a step', { limits: { steps: 2.5 } }, '"limits.steps" is 2.5'],
   ['no attempts', { modelMaxAttempts: 0 }, '"modelMaxAttempts" is 0'],
+  ['a patience of no time', { modelPatience: -1 }, '"modelPatience" is -1'],
+  ['a patience that is longer than the server waits', { modelPatience: '6d' }, '"modelPatience" is "6d": write at most 432000000'],
   ['a negative retry', { outputRetries: -1, output: z.object({}) }, '"outputRetries" is -1'],
   ['no time for the model', { modelTimeout: -5 }, '"modelTimeout" is -5'],
   ['a misspelt option', { maxSteps: 5 }, 'agent "bot" has an unknown option "maxSteps"'],

@@ -148,7 +148,7 @@ describe('a run in memory', () => {
   test('waits for days in no time', async () => {
     const patient = defineTool({ ...toolOptions('patient'), approval: { deadline: '3d' } });
     const model = scriptedModel([failWith('model_rate_limited', 'later', { retryAfter: 3_600_000 }), callTool('patient'), say('Done.')]);
-    const { result, steps } = await testAgent(agentWith([patient]), { input: 'Go', model });
+    const { result, steps } = await testAgent(agentWith([patient], { modelPatience: '2h' }), { input: 'Go', model });
     expect(result.success).toBe(true);
     expect(result.durationSeconds).toBeGreaterThan(3 * 24 * 3_600 + 3_600);
     expect(steps[0]?.toolCalls[0]?.isError).toBe(true);

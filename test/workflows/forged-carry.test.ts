@@ -89,6 +89,7 @@ describe('a carried state', () => {
     ['snapshot.timing.modelTimeoutMs', -60_000],
     ['snapshot.timing.heartbeatMs', 0],
     ['snapshot.timing.modelMaxAttempts', 2 ** 31],
+    ['snapshot.timing.modelPatienceMs', -1],
     ['snapshot.tools.0.timeoutMs', 1e300],
     ['snapshot.tools.0.maxAttempts', 0],
     ['snapshot.tools.1.backoff.factor', 0.5],

@@ -1,4 +1,5 @@
 import { isInstance, memberOf } from '../../../src/core/domain/errors/thrown.ts';
+import { forPatterns } from './error-body.ts';
 
 /** The most causes that are followed: the libraries below `fetch` do not nest deeper. */
 const MOST_CAUSES = 5;
@@ -31,7 +32,10 @@ export function whyBroken(error: unknown): string | undefined {
 }
 
 function textsOf(chain: readonly unknown[], name: 'code' | 'message'): string[] {
-  return chain.map((one) => memberOf(one, name)).filter((one) => typeof one === 'string');
+  return chain
+    .map((one) => memberOf(one, name))
+    .filter((one) => typeof one === 'string')
+    .map(forPatterns);
 }
 
 /** Returns an error and its causes, up to the limit. */

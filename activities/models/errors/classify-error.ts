@@ -4,9 +4,10 @@ import { memberOf } from '../../../src/core/domain/errors/thrown.ts';
 import { oneLine } from '../../../src/core/domain/content/text.ts';
 import { AnswerFault, type AnswerFaultKind, ReportedFault } from './answer-fault.ts';
 import { isBrokenConnection, whyBroken } from './broken-connection.ts';
-import { readErrorBody } from './error-body.ts';
+import { forPatterns, readErrorBody } from './error-body.ts';
 import { decideCode } from './error-rules.ts';
-import { retryAfterMs } from './retry-after.ts';
+import { askedWaitMs } from './retry-after.ts';
+import type { TooLongRule } from './too-long.ts';
 
 /** The failed call, for the message, and the secrets that the message must not show. */
 export interface FailedCall {
@@ -14,6 +15,8 @@ export interface FailedCall {
   /** Host and port of the provider. */
   host: string;
   secrets: readonly string[];
+  /** How the server says that a conversation is too long, beside the ways that are known. */
+  tooLong?: readonly TooLongRule[] | undefined;
 }
 
 /** The most bytes of a provider's text that a message repeats. */
@@ -49,8 +52,7 @@ interface Description {
 }
 
 function describe(error: unknown, call: FailedCall): Description {
-  if (error instanceof AnswerFault)
-    return { code: FAULT_CODES[error.kind], message: `Provider of model "${call.model}": ${error.message}` };
+  if (error instanceof AnswerFault) return faulty(error, call);
   if (error instanceof ReportedFault) return reported(error.body, undefined, undefined, call);
   if (error instanceof APIConnectionTimeoutError) return timeout(call);
   if (error instanceof APIConnectionError) return broken(error, call);
@@ -60,16 +62,25 @@ function describe(error: unknown, call: FailedCall): Description {
   return { code: 'model_error', message: `The call of model "${call.model}" failed: ${quote(errorMessage(error), call)}` };
 }
 
+function faulty({ kind, message, text }: AnswerFault, call: FailedCall): Description {
+  const said = quote(readErrorBody(text).message, call);
+  return { code: FAULT_CODES[kind], message: `Provider of model "${call.model}": ${message}${said === '' ? '' : `: ${said}`}` };
+}
+
 function reported(body: unknown, httpStatus: number | undefined, headers: Headers | undefined, call: FailedCall): Description {
   const reportedBody = readErrorBody(body);
   const status = httpStatus ?? reportedBody.status;
-  const code = heedRetryHeader(decideCode({ ...reportedBody, status }), headers?.get('x-should-retry'));
-  const text = quote(reportedBody.message, call);
+  const decided = decideCode({ ...reportedBody, status }, call.tooLong);
+  const code = heedRetryHeader(decided, headers?.get('x-should-retry'));
+  const text = quote(reportedBody.message, call) || (status === undefined ? '' : 'it says nothing more');
+  const { waitSeconds } = reportedBody;
   const answered = status === undefined ? 'reported an error' : `answered ${status}`;
   return {
     code,
     message: `Provider ${answered} for model "${call.model}"${text === '' ? '' : `: ${text}`}`,
-    wait: ERROR_CODES[code].retryable ? retryAfterMs(headers, Date.now()) : undefined,
+    wait: ERROR_CODES[code].retryable
+      ? askedWaitMs({ headers, message: forPatterns(reportedBody.message), waitSeconds }, Date.now())
+      : undefined,
   };
 }
 
@@ -115,5 +126,6 @@ function redact(text: string, secrets: readonly string[]): string {
   for (const secret of secrets.map((value) => value.trim())) {
     if (secret.length >= SHORTEST_SECRET) clean = clean.replaceAll(secret, '[redacted]');
   }
-  return clean.replace(CREDENTIALS, '[redacted]');
+  // The secrets are removed from the whole text, because half of one would not be found.
+  return forPatterns(clean).replace(CREDENTIALS, '[redacted]');
 }

@@ -1,31 +1,210 @@
+import { utf8Prefix } from '../../../src/core/domain/content/text.ts';
 import { isTooDeep } from '../../../src/core/domain/json/json-depth.ts';
 import { isJsonObject, type JsonValue } from '../../../src/core/domain/json/json.ts';
 
 /** The content of an error's body, in any of the known shapes. */
 export interface ErrorBody {
+  /** What a person reads. Empty if the body says nothing. */
   message: string;
-  /** Its machine-readable words: code, type, the inner code of Azure. */
+  /** Its machine-readable words: code, type, the inner code of Azure, the status of Google. */
   words: string[];
   /** The HTTP status, if the body repeats it as its code. */
   status: number | undefined;
+  /** The wait in seconds that the body asks for. */
+  waitSeconds: number | undefined;
 }
 
+/** The most bytes of text of others that an expression sees. */
+const PATTERN_BYTES = 8_192;
+
+/** Returns the part of a text of others that an expression may see. */
+export function forPatterns(text: string): string {
+  // A code unit has at most three bytes, and at least one: only the beginning needs to be encoded.
+  return utf8Prefix(text.slice(0, PATTERN_BYTES), PATTERN_BYTES);
+}
+
+/** The levels of a body that are read: of lists, objects, and JSON inside a text. */
+const READ_LEVELS = 8;
+
+/** The longest text that is read as JSON. */
+const LONGEST_JSON = 256 * 1024;
+
 /**
- * Reads the shapes in use: `{error: {message, code, type}}` (OpenAI, llama.cpp), `{message, code, type}` (vLLM),
- * `{error: "text"}` (Ollama), `{detail}` (FastAPI), plain text (proxies).
+ * Reads an error as servers and gateways send it: `{error: {message, code, type}}` and all that is nested in place of one of these,
+ * lists of such, JSON inside a text, pages of HTML, plain text.
  */
 export function readErrorBody(raw: unknown): ErrorBody {
+  const facts: Facts = { words: [], status: undefined, waitSeconds: undefined };
   const body = shallowBody(raw);
-  const error = isJsonObject(body) && (isJsonObject(body['error']) || typeof body['error'] === 'string') ? body['error'] : body;
-  if (typeof error === 'string') return { message: error, words: [], status: undefined };
-  if (!isJsonObject(error)) return { message: '', words: [], status: undefined };
-  const { code, type, innererror, message, detail } = error;
-  const inner = isJsonObject(innererror) ? innererror['code'] : undefined;
-  return {
-    message: text(message) ?? text(detail) ?? JSON.stringify(error),
-    words: [code, type, inner].filter((word) => typeof word === 'string'),
-    status: typeof code === 'number' && code >= 400 && code <= 599 ? code : undefined,
-  };
+  const message = messageIn(body, facts, READ_LEVELS) ?? (saysSomething(body) ? JSON.stringify(body) : '');
+  return { ...facts, message };
+}
+
+function saysSomething(body: unknown): boolean {
+  return isJsonObject(body) && Object.values(body).some((value) => value !== '' && value !== null);
+}
+
+type Facts = Omit<ErrorBody, 'message'>;
+
+/** Fields that say what is wrong, beside an object below `error`: the first that says something counts. */
+const MESSAGE_FIELDS = [
+  'message',
+  'Message',
+  'msg',
+  'error_msg',
+  'error_message',
+  'errorMessage',
+  'error_description',
+  'errors',
+  'detail',
+  'details',
+  'base_resp',
+  'status_msg',
+  'choices',
+  'response',
+  'error',
+  'title',
+  'reason',
+];
+
+/** Fields whose text is a word for machines. */
+const WORD_FIELDS = ['code', 'type', 'status', '__type', 'error_code', 'errorCode', 'error_type', 'reason'];
+
+/** Returns the first message in a value, and collects the facts around it. */
+function messageIn(value: unknown, facts: Facts, levels: number): string | undefined {
+  if (levels === 0) return undefined;
+  if (typeof value === 'string') return messageOfText(value, facts, levels);
+  if (Array.isArray(value)) return messageOfList(value, facts, levels);
+  if (!isJsonObject(value)) return undefined;
+  collect(value, facts);
+  const { error } = value;
+  const fields = typeof error === 'object' ? ['error', ...MESSAGE_FIELDS] : MESSAGE_FIELDS;
+  // All of them are read, because the facts may be in another one than the message.
+  const found = fields.map((field) => messageIn(value[field], facts, levels - 1)).find((text) => text !== undefined);
+  // OpenRouter says "Provider returned error", and has the provider's own words beside it.
+  const metadata = value['metadata'];
+  const inner = isJsonObject(metadata) ? messageIn(metadata['raw'], facts, levels - 1) : undefined;
+  if (isJsonObject(metadata)) collectWait(metadata, facts);
+  if (inner === undefined || found === undefined) return found ?? inner;
+  return found.includes(inner) ? found : `${found}: ${inner}`;
+}
+
+/** Problems of one request, as FastAPI lists them: one message of them all. Other lists hold one error. */
+function messageOfList(list: unknown[], facts: Facts, levels: number): string | undefined {
+  const few = list.slice(0, 5);
+  const texts = few.map((one) => {
+    const text = messageIn(one, facts, levels - 1);
+    const place: unknown = isJsonObject(one) ? one['loc'] : undefined;
+    return text === undefined || !Array.isArray(place) ? text : `${text} (${place.map(String).join('.')})`;
+  });
+  const said = [...new Set(texts.filter((text) => text !== undefined))];
+  return said.length === 0 ? undefined : said.join('; ');
+}
+
+function messageOfText(text: string, facts: Facts, levels: number): string | undefined {
+  const trimmed = text.trim();
+  if (trimmed === '') return undefined;
+  if ((trimmed.startsWith('{') || trimmed.startsWith('[')) && trimmed.length <= LONGEST_JSON) {
+    const inner = messageIn(shallowBody(parsed(trimmed)), facts, levels - 1);
+    if (inner !== undefined) return inner;
+  }
+  return trimmed.startsWith('<') ? textOfPage(trimmed) : trimmed;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** MiniMax reports its errors with the HTTP status 200 and a number of its own. */
+const MINIMAX_STATUS: Readonly<Record<number, number>> = {
+  1000: 500,
+  1001: 504,
+  1002: 429,
+  1004: 401,
+  1008: 402,
+  1013: 500,
+  1024: 500,
+  1033: 500,
+  1039: 429,
+  1041: 429,
+  1042: 400,
+  2013: 400,
+  2045: 429,
+  2049: 401,
+  2056: 429,
+};
+
+/** Words of MiniMax for a text that it withholds. */
+const MINIMAX_FILTERED: readonly unknown[] = [1026, 1027];
+
+function collect(value: Record<string, unknown>, facts: Facts): void {
+  for (const field of WORD_FIELDS) {
+    const word = value[field];
+    if (typeof word === 'string' && word !== '' && word.length <= 200) facts.words.push(word);
+  }
+  const { innererror, status_code: own } = value;
+  if (isJsonObject(innererror)) collect(innererror, facts);
+  if (MINIMAX_FILTERED.includes(own)) facts.words.push('content_filter');
+  facts.status ??= [value['code'], value['status'], value['statusCode'], own].map(httpStatus).find((status) => status !== undefined);
+  collectWait(value, facts);
+}
+
+function httpStatus(code: unknown): number | undefined {
+  const number = typeof code === 'string' && /^\d{3}$/.test(code) ? Number(code) : code;
+  if (typeof number !== 'number') return undefined;
+  return number >= 400 && number <= 599 ? number : MINIMAX_STATUS[number];
+}
+
+/** Google's `RetryInfo`, in seconds with a unit or as an object; the seconds of others. */
+function collectWait(value: Record<string, unknown>, facts: Facts): void {
+  const { retryDelay, retry_after: after, retry_after_seconds: seconds } = value;
+  const google: unknown = isJsonObject(retryDelay)
+    ? Number(retryDelay['seconds'] ?? 0) + Number(retryDelay['nanos'] ?? 0) / 1e9
+    : typeof retryDelay === 'string' && /^\d{1,9}(?:\.\d{1,9})?s$/.test(retryDelay)
+      ? Number(retryDelay.slice(0, -1))
+      : undefined;
+  facts.waitSeconds ??= [google, after, seconds].find((one): one is number => typeof one === 'number' && Number.isFinite(one) && one > 0);
+}
+
+/** The elements of a page whose text no one reads. */
+const UNREAD = ['script', 'style', 'svg'];
+
+/** Returns the text of a page: its title and its first heading, otherwise all of its text. */
+function textOfPage(page: string): string | undefined {
+  const heads = ['title', 'h1'].map((tag) => withoutTags(elementOf(page, tag))).filter((text) => text !== '');
+  const text = heads.length > 0 ? [...new Set(heads)].join(': ') : withoutTags(page);
+  return text === '' ? undefined : text;
+}
+
+/** Returns the content of the first element of a kind. */
+function elementOf(page: string, tag: string): string {
+  const lower = page.toLowerCase();
+  const start = lower.indexOf(`<${tag}`);
+  const open = start === -1 ? -1 : page.indexOf('>', start);
+  const end = open === -1 ? -1 : lower.indexOf(`</${tag}`, open);
+  return end === -1 ? '' : page.slice(open + 1, end);
+}
+
+/** Returns the text between the tags. Reads each character a fixed number of times: the page may be hostile. */
+function withoutTags(page: string): string {
+  const lower = page.toLowerCase();
+  let text = '';
+  let at = 0;
+  while (at < page.length) {
+    const open = page.indexOf('<', at);
+    text += ` ${page.slice(at, open === -1 ? page.length : open)}`;
+    if (open === -1) break;
+    const unread = UNREAD.find((tag) => lower.startsWith(tag, open + 1));
+    const close = unread === undefined ? open : lower.indexOf(`</${unread}`, open);
+    const end = close === -1 ? -1 : page.indexOf('>', close);
+    if (end === -1) break;
+    at = end + 1;
+  }
+  return text.trim();
 }
 
 /** The levels that are kept of a body that is nested too deep: no API puts its message below them. */
@@ -41,9 +220,4 @@ function cutBelow(value: JsonValue, levels: number): JsonValue {
   if (levels === 0) return '…';
   if (Array.isArray(value)) return value.map((one) => cutBelow(one, levels - 1));
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, cutBelow(one, levels - 1)]));
-}
-
-function text(value: unknown): string | undefined {
-  if (typeof value === 'string') return value === '' ? undefined : value;
-  return value === undefined || value === null ? undefined : JSON.stringify(value);
 }

@@ -1,4 +1,6 @@
 import type { ErrorCode } from '../../../src/core/domain/errors/error.ts';
+import { forPatterns } from './error-body.ts';
+import { isTooLong, type TooLongRule } from './too-long.ts';
 
 /** An error that a provider has reported. */
 export interface ReportedError {
@@ -21,26 +23,12 @@ interface ErrorRule {
   certain?: true;
 }
 
-/** Messages of OpenAI, vLLM, llama.cpp, Ollama and LM Studio for a conversation that is too long. */
-const CONTEXT_TEXT = new RegExp(
-  [
-    'maximum context length',
-    "exceed\\w* (?:the |this |max(?:imum)? |available |model(?:'s)? )*context",
-    'longer than the maximum model length',
-    'too long to fit into the model',
-    'greater than the context length',
-    'max_tokens must be at least 1, got -',
-  ].join('|'),
-  'i',
-);
-
-/** The table of provider errors. The first matching row decides. */
+/** The table of provider errors, without those of conversations that are too long (`too-long.ts`). The first matching row decides. */
 const ERROR_RULES: readonly ErrorRule[] = [
-  { code: 'context_length_exceeded', word: /^(?:context_length_exceeded|exceed_context_size_error)$/, certain: true },
-  { code: 'context_length_exceeded', status: [400, 428], text: CONTEXT_TEXT, certain: true },
-  { code: 'context_length_exceeded', status: [500, 599], text: CONTEXT_TEXT, certain: true },
   { code: 'model_quota_exceeded', word: /^(?:insufficient_quota|insufficient_credits|billing_\w+)$/, certain: true },
   { code: 'model_quota_exceeded', status: 402, certain: true },
+  // A limit of nothing: the account may not use the model at all.
+  { code: 'model_quota_exceeded', status: 429, text: /\blimit:? 0\b(?![.,]\d)/i, certain: true },
   {
     code: 'content_filter',
     word: /content_filter|content_policy|policy_violation|ResponsibleAIPolicy|moderation_blocked|^(?:bio|cyber)_policy/i,
@@ -62,8 +50,7 @@ const ERROR_RULES: readonly ErrorRule[] = [
   { code: 'model_bad_response', status: [100, 399] },
 
   // Errors inside an answer of status 200 have words only.
-  { code: 'context_length_exceeded', text: CONTEXT_TEXT, certain: true },
-  { code: 'model_rate_limited', word: /rate_limit|too_many_requests/i },
+  { code: 'model_rate_limited', word: /rate_limit|too_many_requests|throttl|resource_exhausted/i },
   { code: 'model_server_error', word: /server_error|internal|overloaded|unavailable|timeout/i },
   { code: 'model_unauthorized', word: /api_key|authentication/i },
   { code: 'model_forbidden', word: /permission/i },
@@ -72,8 +59,13 @@ const ERROR_RULES: readonly ErrorRule[] = [
   { code: 'model_server_error' },
 ];
 
-/** Returns the code of a reported error; `certain` if a retry header must not overrule it. */
-export function decideCode(error: ReportedError): { code: ErrorCode; certain: boolean } {
+/**
+ * Returns the code of a reported error; `certain` if a retry header must not overrule it. `tooLong`: the user's rows for conversations
+ * that are too long.
+ */
+export function decideCode(reported: ReportedError, tooLong?: readonly TooLongRule[]): { code: ErrorCode; certain: boolean } {
+  const error = { ...reported, message: forPatterns(reported.message) };
+  if (isTooLong(error, tooLong)) return { code: 'context_length_exceeded', certain: true };
   const rule = ERROR_RULES.find((candidate) => fits(candidate, error));
   return { code: rule?.code ?? 'model_error', certain: rule?.certain === true };
 }

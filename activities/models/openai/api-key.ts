@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { errorCode, errorMessage, ModelCallError } from '../../../src/core/domain/errors/error.ts';
 import type { ModelCallContext } from '../../../src/core/domain/model/model.ts';
 import { isSecretReference, type SecretReference } from '../../../src/core/domain/agent/secret-reference.ts';
@@ -15,6 +16,27 @@ export type GivenKey = string | SecretReference | undefined;
 
 /** A key, or a function that chooses one for each call. It is called in the worker, and its result is not recorded. */
 export type ApiKey = GivenKey | ((context: KeyContext) => GivenKey | Promise<GivenKey>);
+
+/** The most combinations of tags whose account is remembered. */
+const MOST_ACCOUNTS = 1_000;
+
+/** The accounts that calls were made for, by the tags that choose the key, without the keys themselves. */
+export class Accounts {
+  readonly #known = new Map<string, string>();
+
+  /** Returns a text for the account. Before the first call with these tags, they stand for it. */
+  get({ tags = [] }: Pick<ModelCallContext, 'tags'>): string {
+    return this.#known.get(tags.join('\n')) ?? tags.join('\n');
+  }
+
+  set({ tags = [] }: Pick<ModelCallContext, 'tags'>, key = ''): void {
+    const chosenBy = tags.join('\n');
+    this.#known.delete(chosenBy);
+    this.#known.set(chosenBy, createHash('sha256').update(key).digest('hex').slice(0, 16));
+    const [oldest] = this.#known.keys();
+    if (oldest !== undefined && this.#known.size > MOST_ACCOUNTS) this.#known.delete(oldest);
+  }
+}
 
 /** Returns the key for one call; undefined if there is none. Rejects with a ModelCallError if the key cannot be read. */
 export async function keyFor(

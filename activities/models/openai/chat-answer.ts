@@ -41,8 +41,8 @@ export class ChatAnswer {
       return;
     }
     const { data } = piece;
-    if (!isJsonObject(data)) return;
     if (isReportedError(data)) throw new ReportedFault(data);
+    if (!isJsonObject(data)) return;
     const usage = tokenUsage(data['usage']);
     if (usage !== null) this.#listener.onUsage?.(usage);
     this.#usage = usage ?? this.#usage;

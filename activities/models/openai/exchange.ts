@@ -65,7 +65,7 @@ async function* piecesOf(response: Response, watch: IdleTimeout): AsyncGenerator
     return;
   }
   // Some servers send an event stream with the wrong content type.
-  if (!/^data:/m.test(whole)) throw new AnswerFault('malformed', 'the answer is neither JSON nor a stream of events');
+  if (!/^data:/m.test(whole)) throw new AnswerFault('malformed', 'the answer is neither JSON nor a stream of events', whole);
   yield* eventsOf(ReadableStream.from([whole]));
 }
 
@@ -95,7 +95,7 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new AnswerFault('malformed', 'the answer is not JSON');
+    throw new AnswerFault('malformed', 'the answer is not JSON', text);
   }
 }
 

@@ -3,11 +3,12 @@ import { type Duration, timerMilliseconds } from '../../../src/core/domain/run/d
 import { ModelCallError, UsageError } from '../../../src/core/domain/errors/error.ts';
 import type { ModelCallContext, ModelClient, ModelRequest, ModelResponse } from '../../../src/core/domain/model/model.ts';
 import { requireRealModelsAllowed } from '../../../src/model/real-models.ts';
-import { type ApiKey, keyFor } from './api-key.ts';
+import { Accounts, type ApiKey, keyFor } from './api-key.ts';
 import { type OpenAICapabilities, openaiCapabilities } from './capabilities.ts';
 import { ChatAnswer } from './chat-answer.ts';
 import { chatRequest } from './chat-request.ts';
 import { classifyError } from '../errors/classify-error.ts';
+import { checkTooLong, type TooLongRule } from '../errors/too-long.ts';
 import { type Exchange, exchange } from './exchange.ts';
 import { ProviderClient } from './provider-client.ts';
 import { ResponsesAnswer } from './responses-answer.ts';
@@ -34,12 +35,17 @@ export interface OpenAIOptions {
   headers?: Record<string, string>;
   /** The capabilities of the server, if they differ from OpenAI's. */
   capabilities?: Partial<OpenAICapabilities>;
+  /**
+   * How the server says that a conversation is too long, if it does so in its own words: `[{ status: 400, text: 'input too big' }]`.
+   * The conversation is then compacted, and the model asked again. The words of about thirty servers are known.
+   */
+  tooLong?: readonly TooLongRule[];
 }
 
 const OPENAI_URL = 'https://api.openai.com/v1';
 /** The most keys whose clients are cached: for instance one for each tenant. */
 const MAX_CLIENTS = 100;
-const OPTIONS = ['apiKey', 'baseURL', 'api', 'organization', 'timeout', 'headers', 'capabilities'];
+const OPTIONS = ['apiKey', 'baseURL', 'api', 'organization', 'timeout', 'headers', 'capabilities', 'tooLong'];
 
 /**
  * Creates a model client for OpenAI and for every server with its API (vLLM, Ollama, llama.cpp, gateways). Reads and
@@ -58,6 +64,8 @@ class OpenAIModelClient implements ModelClient {
   readonly #timeoutMs: number;
   readonly #isOpenAI: boolean;
   readonly #api: 'chat' | 'responses';
+  readonly #tooLong: readonly TooLongRule[];
+  readonly #accounts = new Accounts();
   /** Clients by API key, the newest last. */
   readonly #clients = new Map<string, ProviderClient>();
 
@@ -67,6 +75,7 @@ class OpenAIModelClient implements ModelClient {
     this.#timeoutMs = timeoutMs;
     this.#isOpenAI = url.hostname === 'openai.com' || url.hostname.endsWith('.openai.com');
     this.#api = options.api ?? (this.#isOpenAI ? 'responses' : 'chat');
+    this.#tooLong = checkTooLong('openai: "tooLong"', options.tooLong ?? []);
     this.capabilities = openaiCapabilities(this.#isOpenAI, options.capabilities);
   }
 
@@ -76,12 +85,17 @@ class OpenAIModelClient implements ModelClient {
     let key: string | undefined;
     try {
       key = await keyFor(this.#options.apiKey, request.model, context);
+      this.#accounts.set(context, key);
       const client = this.#connect(request.model, key);
       return await (this.#api === 'chat' ? this.#callChat(client, request, context) : this.#callResponses(client, request, context));
     } catch (error) {
       if (context.signal.aborted) throw context.signal.reason;
-      throw classifyError(error, { model: request.model, host: this.#url.host, secrets: this.#secrets(key) });
+      throw classifyError(error, { model: request.model, host: this.#url.host, secrets: this.#secrets(key), tooLong: this.#tooLong });
     }
+  }
+
+  rateLimitKey({ model }: ModelRequest, context: Pick<ModelCallContext, 'tags'>): string {
+    return `${this.#url.href} ${this.#accounts.get(context)} ${model}`;
   }
 
   async #callChat(client: ProviderClient, request: ModelRequest, context: ModelCallContext): Promise<ModelResponse> {

@@ -26,7 +26,9 @@ export class ResponsesAnswer {
 
   /** Processes a piece of the answer. Throws a `ReportedFault` if it says that the response failed. */
   take(piece: AnswerPiece): void {
-    if (piece.type === 'end' || !isJsonObject(piece.data)) return;
+    if (piece.type === 'end') return;
+    if (Array.isArray(piece.data) && isReportedError(piece.data)) throw new ReportedFault(piece.data);
+    if (!isJsonObject(piece.data)) return;
     const event = piece.data;
     switch (typeof event['type'] === 'string' ? event['type'] : '') {
       case 'response.output_text.delta':

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { RunHandle } from '../../client/run-handle.ts';
-import { ACTIVITIES, type RunningCall } from '../../core/protocol.ts';
+import { ACTIVITIES, type RefusedCall, type RunningCall } from '../../core/protocol.ts';
 import { printable } from '../../core/domain/content/printable.ts';
 import type { Output } from '../output.ts';
 
@@ -9,6 +9,7 @@ const EVERY_MS = 1_000;
 
 /** The texts for calls that never report progress. */
 const WITHOUT_PROGRESS: Partial<Record<string, string>> = {
+  [ACTIVITIES.summarise]: 'summarises the conversation',
   [ACTIVITIES.askStep]: 'a step asks the model',
   [ACTIVITIES.useMemory]: 'a step uses the memory',
   [ACTIVITIES.storeOutputs]: 'stores large outputs of steps',
@@ -34,7 +35,17 @@ export function progressText({ name, attempt, progress }: RunningCall): string {
 
 /** Returns the lines for a running call, with the failure of the attempt before. */
 export function runningLines(call: RunningCall): string[] {
-  return [progressText(call), ...(call.lastFailure === undefined ? [] : [printable(`the attempt before failed: ${call.lastFailure}`)])];
+  const { lastFailure, refused } = call;
+  return [
+    progressText(call),
+    ...(lastFailure === undefined ? [] : [printable(`the attempt before failed: ${lastFailure}`)]),
+    ...(refused === undefined ? [] : [printable(refusedText(refused))]),
+  ];
+}
+
+function refusedText({ code, times, nextAttemptAt, givesUpAt }: RefusedCall): string {
+  const next = nextAttemptAt === undefined ? '' : `tried again at ${nextAttemptAt}, `;
+  return `refused by the provider ${times === 1 ? 'once' : `${times} times`} (${code}): ${next}given up at ${givesUpAt}`;
 }
 
 /** The part of a run handle that reports progress. */

@@ -1,3 +1,4 @@
+import { withoutEnd } from '../../core/domain/content/text.ts';
 import type { ServerLocation } from '../with-client.ts';
 
 const PROBE_MS = 500;
@@ -7,7 +8,7 @@ const CLOUD_UI = 'https://cloud.temporal.io';
 
 /** Returns the address of a run in the Temporal UI at `base`. */
 export function runLink(base: string, namespace: string, runId: string): string {
-  return `${base.replace(/\/+$/, '')}/namespaces/${encodeURIComponent(namespace)}/workflows/${encodeURIComponent(runId)}`;
+  return `${withoutEnd(base, '/')}/namespaces/${encodeURIComponent(namespace)}/workflows/${encodeURIComponent(runId)}`;
 }
 
 /**

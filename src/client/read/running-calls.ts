@@ -1,7 +1,10 @@
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
+import { optionalTsToDate } from '@temporalio/common/lib/time.js';
 import { decodeArrayFromPayloads, decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import type { RunningCall } from '../../core/domain/run/views.ts';
 import { activityDetails } from '../../core/domain/errors/worker-wait.ts';
+import { refusedIn } from '../../core/domain/model/refused.ts';
 import { ACTIVITIES } from '../../core/protocol.ts';
 
 type Pending = NonNullable<WorkflowExecutionDescription['raw']['pendingActivities']>[number];
@@ -12,9 +15,13 @@ export async function runningCalls(client: Client, { raw }: Pick<WorkflowExecuti
   return Promise.all(pending.map((one) => runningCall(client, one)));
 }
 
+/** The server's state of an activity that no worker executes now: `PENDING_ACTIVITY_STATE_SCHEDULED`. */
+const WAITS = 1;
+
 /** Longhaul's own activities that depend on something outside: on the model, and on what the worker's options name. */
 const SHOWN: readonly string[] = [
   ACTIVITIES.callModel,
+  ACTIVITIES.summarise,
   ACTIVITIES.askStep,
   ACTIVITIES.useMemory,
   ACTIVITIES.storeOutputs,
@@ -43,5 +50,17 @@ async function runningCall(client: Client, pending: Pending): Promise<RunningCal
     attempt: attempt ?? 1,
     ...(progress === undefined || progress === null ? {} : { progress: progress as NonNullable<RunningCall['progress']> }),
     ...(failure === undefined ? {} : { lastFailure: failure.message }),
+    ...refusedCall(pending, failure),
+  };
+}
+
+/** Tells, for a model call that waits for its next attempt, when that is, and when the call is given up. The failure knows the latter. */
+function refusedCall({ state, scheduledTime }: Pending, failure: unknown): Pick<RunningCall, 'refused'> {
+  if (state !== WAITS || !(failure instanceof ApplicationFailure)) return {};
+  const { count, givesUpAt } = refusedIn(failure.details?.[0]) ?? {};
+  if (count === undefined || givesUpAt === undefined) return {};
+  const next = optionalTsToDate(scheduledTime)?.toISOString();
+  return {
+    refused: { code: failure.type ?? 'model_error', times: count, ...(next === undefined ? {} : { nextAttemptAt: next }), givesUpAt },
   };
 }

@@ -1,6 +1,6 @@
 import { ActivityCancellationType, type ActivityOptions } from '@temporalio/common';
 import { modelFailure, modelOutcome, summaryFailure, summaryOutcome } from './activity-outcome.ts';
-import type { AgentSnapshot } from '../domain/agent/agent-snapshot.ts';
+import { type ActivityTiming, type AgentSnapshot, DEFAULT_PATIENCE_MS } from '../domain/agent/agent-snapshot.ts';
 import { MODEL_CALL_EVENTS } from '../domain/hooks/hook-event.ts';
 import { hooksFor, hooksMs, inlineHooks } from '../domain/hooks/hook-snapshot.ts';
 import { MISSED_HEARTBEATS } from '../domain/agent/tool-policy.ts';
@@ -86,6 +86,19 @@ export function modelOptions({ timing }: AgentSnapshot, summary: string, besideM
     heartbeatTimeout: timing.heartbeatMs * MISSED_HEARTBEATS,
     // A cancelled activity returns the part of the answer that had arrived, so the run waits for it.
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
-    retry: { maximumAttempts: timing.modelMaxAttempts, initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
+    retry: { maximumAttempts: mostAttempts(timing), initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
   };
+}
+
+/** The waits of a refused call grow: more attempts than these do not fit into the patience. */
+const MOST_REFUSALS = { first: 100, everyMs: 5_000 };
+
+/**
+ * Returns the last bound of the attempts of a model call. The activity counts them itself, because those that the provider refuses are
+ * bounded by time. It counts by its heartbeats, which may be lost.
+ */
+function mostAttempts({ modelMaxAttempts, modelPatienceMs = DEFAULT_PATIENCE_MS }: ActivityTiming): number {
+  return modelPatienceMs === 0
+    ? modelMaxAttempts
+    : modelMaxAttempts + MOST_REFUSALS.first + Math.ceil(modelPatienceMs / MOST_REFUSALS.everyMs);
 }

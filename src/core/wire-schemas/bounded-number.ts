@@ -22,5 +22,8 @@ export const ATTEMPTS: JsonObject = { type: 'integer', minimum: 1, maximum: 2 **
 /** A duration in milliseconds. */
 export const DURATION: JsonObject = { type: 'number', exclusiveMinimum: 0, maximum: MAX_DURATION_MS };
 
+/** A duration in milliseconds, or 0 for none. */
+export const DURATION_OR_NONE: JsonObject = { type: 'number', minimum: 0, maximum: MAX_DURATION_MS };
+
 /** A time in milliseconds since the epoch, up to the last that a `Date` can hold. */
 export const MOMENT: JsonObject = { type: 'number', minimum: 0, maximum: 8_640_000_000_000_000 };

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../domain/json/json.ts';
 import { GUARDRAIL_TYPES } from '../domain/guardrails/guardrail.ts';
 import { ANSWER_RULES_SCHEMA } from './agent-document-schema.ts';
-import { AMOUNT, AT_LEAST_ONE, ATTEMPTS, COUNT, DURATION, SUMMAND } from './bounded-number.ts';
+import { AMOUNT, AT_LEAST_ONE, ATTEMPTS, COUNT, DURATION, DURATION_OR_NONE, SUMMAND } from './bounded-number.ts';
 import { CODE_SNAPSHOT_SCHEMA } from './code-schema.ts';
 import { PINNED_PROGRAM_SCHEMA } from './pinned-program.ts';
 import { FLOW_SCHEMA } from './flow-schema.ts';
@@ -152,7 +152,13 @@ export const SNAPSHOT_SCHEMA: JsonObject = {
     children: { type: 'object', properties: { depth: COUNT, alive: AT_LEAST_ONE, perTree: AT_LEAST_ONE } },
     timing: {
       type: 'object',
-      properties: { heartbeatMs: DURATION, modelTimeoutMs: DURATION, modelMaxAttempts: ATTEMPTS, childCheckMs: DURATION },
+      properties: {
+        heartbeatMs: DURATION,
+        modelTimeoutMs: DURATION,
+        modelMaxAttempts: ATTEMPTS,
+        modelPatienceMs: DURATION_OR_NONE,
+        childCheckMs: DURATION,
+      },
       required: ['heartbeatMs', 'modelTimeoutMs', 'modelMaxAttempts'],
     },
     hooks: HOOKS_SCHEMA,

@@ -86,7 +86,17 @@ export const statusView = component(
     archiving: range.extend({ since: timestamp }).exactOptional(),
     notArchived: z.array(range.extend({ message: z.string() })).exactOptional(),
     running: z
-      .array(z.object({ name: z.string(), attempt: z.number(), progress: z.unknown().optional(), lastFailure: z.string().exactOptional() }))
+      .array(
+        z.object({
+          name: z.string(),
+          attempt: z.number(),
+          progress: z.unknown().optional(),
+          lastFailure: z.string().exactOptional(),
+          refused: z
+            .object({ code: z.string(), times: z.number(), nextAttemptAt: timestamp.exactOptional(), givesUpAt: timestamp })
+            .exactOptional(),
+        }),
+      )
       .exactOptional(),
     startTime: timestamp,
   }),

@@ -12,6 +12,8 @@ export function harnessModel(harness: Harness, model: ModelClient): ModelClient 
   const refusals = new Map<Fault, number>();
   return {
     capabilities: model.capabilities,
+    // A scripted model has no limit: calls that a test lets it refuse must not wait in real time.
+    rateLimitKey: (request, context) => model.rateLimitKey?.(request, context),
     call: async (request, context) => {
       const step = harness.step.getStore();
       refuse(harness, refusals, step);

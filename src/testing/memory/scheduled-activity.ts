@@ -51,6 +51,7 @@ export class ScheduledActivity<Input, Output> {
   #environment: MockActivityEnvironment | undefined;
   #loseAttempt: (() => void) | undefined;
   #heartbeat: unknown;
+  #scheduledAt = 0;
 
   constructor(id: string, call: ScheduledCall<Input>, host: ActivityHost) {
     this.#id = id;
@@ -85,7 +86,8 @@ export class ScheduledActivity<Input, Output> {
   async #attempts(): Promise<Output> {
     const { retry = {}, scheduleToCloseTimeout } = this.#call.options;
     const { time } = this.#host;
-    const closeAt = scheduleToCloseTimeout === undefined ? Infinity : time.now() + msToNumber(scheduleToCloseTimeout);
+    this.#scheduledAt = time.now();
+    const closeAt = scheduleToCloseTimeout === undefined ? Infinity : this.#scheduledAt + msToNumber(scheduleToCloseTimeout);
     for (let attempt = 1; ; attempt += 1) {
       if (this.#cancelled.signal.aborted) throw this.#failure(new CancelledFailure('CANCELLED'));
       const end = await this.#attempt(attempt);
@@ -108,6 +110,8 @@ export class ScheduledActivity<Input, Output> {
         activityType: name,
         attempt,
         isLocal: tier === 'local',
+        scheduledTimestampMs: this.#scheduledAt,
+        currentAttemptScheduledTimestampMs: time.now(),
         startToCloseTimeoutMs: this.#startToCloseMs,
         ...(this.#heartbeatMs === undefined ? {} : { heartbeatTimeoutMs: this.#heartbeatMs }),
         heartbeatDetails: this.#heartbeat,

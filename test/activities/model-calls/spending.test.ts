@@ -77,13 +77,13 @@ test('without reported usage, text, arguments of calls and reasoning are estimat
 });
 
 test('a failure without any output costs nothing, and sends no heartbeat', async () => {
-  const environment = environmentOf(scriptedModel([failWith('model_rate_limited')]));
+  const environment = environmentOf(scriptedModel([failWith('model_unreachable')]));
   expect(await detailsOf(callModel(environment))).toEqual([]);
   expect(environment.heartbeats).toEqual([]);
 });
 
 test('every later failure reports the usage of earlier attempts, without another heartbeat', async () => {
-  const environment = environmentOf(scriptedModel([failWith('model_server_error')]), { heartbeatDetails: BEFORE });
+  const environment = environmentOf(scriptedModel([failWith('model_unreachable')]), { heartbeatDetails: BEFORE });
   expect(await detailsOf(callModel(environment))).toEqual([BEFORE]);
   expect(environment.heartbeats).toEqual([]);
 });

@@ -117,8 +117,8 @@ describe('the recorded event has the id that was streamed', () => {
 });
 
 test('every attempt has an id of its own, and its number', async () => {
-  const first = streaming(scriptedModel([failWith('model_server_error')]), { info: { attempt: 1 } });
-  await expect(first.callModel()).rejects.toMatchObject({ type: 'model_server_error' });
+  const first = streaming(scriptedModel([failWith('model_unreachable')]), { info: { attempt: 1 } });
+  await expect(first.callModel()).rejects.toMatchObject({ type: 'model_unreachable' });
   const second = streaming(scriptedModel([say('A')]), { info: { attempt: 2 } });
   const eventId = eventIdOf(await second.callModel());
   expect(second.sink.entries()[0]).toMatchObject({ type: 'attempt', of: { eventId, attempt: 2 } });
@@ -166,7 +166,7 @@ test('the details of the stream of a call are sent beside its cost, until it end
     call: async (_, { onDelta, onUsage }) => {
       onUsage?.(reported);
       onDelta?.({ type: 'text', text: 'A' });
-      throw Object.assign(new Error('broken'), { status: 503 });
+      throw Object.assign(new Error('broken'), { code: 'ECONNRESET' });
     },
   };
   const { environment, sink, callModel } = streaming(model, { publish: ({ entry, activity }) => activity?.heartbeat({ of: entry.type }) });

@@ -15,6 +15,20 @@ test('progress is shown as the tool reports it, with the attempt if it is not th
   ]);
 });
 
+test('a model call that is refused says when it is tried again, and when it is given up', () => {
+  const refused = {
+    code: 'model_rate_limited',
+    times: 3,
+    nextAttemptAt: '2026-01-01T00:00:07.000Z',
+    givesUpAt: '2026-01-01T00:10:00.000Z',
+  };
+  expect(runningLines({ name: 'callModel', attempt: 4, lastFailure: 'slow down', refused })).toEqual([
+    'callModel … no progress reported (attempt 4)',
+    'the attempt before failed: slow down',
+    'refused by the provider 3 times (model_rate_limited): tried again at 2026-01-01T00:00:07.000Z, given up at 2026-01-01T00:10:00.000Z',
+  ]);
+});
+
 test('progress is printed when it changes, and a failed query for it does not fail the command', async () => {
   const controller = new AbortController();
   const { io, stdout } = commandIo();

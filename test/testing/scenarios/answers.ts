@@ -52,7 +52,7 @@ export const ANSWERS = [
     script: [failWith('model_server_error', 'oops', { retryAfter: 10 }), say('Hello.')],
     timeline: ['agent: Hello.'],
   }),
-  scenario('a provider that keeps failing ends the run', agentWith([], { modelMaxAttempts: 2 }), {
+  scenario('a provider that keeps failing ends the run', agentWith([], { modelMaxAttempts: 2, modelPatience: 0 }), {
     script: [failWith('model_server_error', 'oops', { retryAfter: 10 }), failWith('model_server_error', 'still oops')],
     timeline: [],
     status: 'error',

@@ -5,7 +5,7 @@ import type { Parser } from './parser.ts';
 /** A name in code: the parser decides which of them are declared. */
 const NAME = /[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*/gu;
 
-const DECLARATION = /\b(?:let|const|var|class|function)\s*\*?\s*([\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*)/gu;
+const DECLARATION = /\b(?:let|const|var|class|function)(?:\s+|\s*\*\s*)([\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*)/gu;
 
 /** The names that code declares at its top level. The code can be parsed. */
 export function declaredNames(parser: Parser, code: string, isModule = false): string[] {

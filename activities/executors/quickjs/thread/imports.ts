@@ -34,7 +34,7 @@ export function importsProblem(
 export function importedNames(parser: Parser, code: string): string[] {
   const names = keywords(parser, code, true).flatMap((rest) => {
     if (CALL.test(rest) || META.test(rest)) return [];
-    const clause = CLAUSE.exec(rest)?.[1]?.replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*/gu, ' ') ?? '';
+    const clause = CLAUSE.exec(rest)?.[1]?.replaceAll(/\/\*[\s\S]*?(?:\*\/|$)|\/\/.*/gu, ' ') ?? '';
     // What is declared is the last name of each part: `a`, `a as b`, `* as c`.
     return clause.split(',').flatMap((part) => part.match(NAME)?.slice(-1) ?? []);
   });

@@ -107,14 +107,19 @@ export interface OutputSnapshot {
   maxRetries: number;
 }
 
+/** The patience of an agent that sets none: ten minutes. */
+export const DEFAULT_PATIENCE_MS = 600_000;
+
 /** The timing of the run's activities. It is recorded because the workflow schedules by it. */
 export interface ActivityTiming {
   /** Milliseconds between two heartbeats, which is also the delay until a cancellation reaches another process. */
   heartbeatMs: number;
   /** Milliseconds that one attempt of a model call may take. */
   modelTimeoutMs: number;
-  /** All attempts of a model call, including the first one. */
+  /** All attempts of a model call, including the first one, and without those that the provider refused (429, 5xx). */
   modelMaxAttempts: number;
+  /** Milliseconds for which a model call that the provider refuses is tried again; with 0, refusals count as attempts. Absent: 10 minutes. */
+  modelPatienceMs?: number;
   /** Milliseconds between two checks that a child is alive which cannot tell of its end. Absent for agents that start no runs. */
   childCheckMs?: number;
 }

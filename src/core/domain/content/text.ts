@@ -46,6 +46,25 @@ function jsonCharacterBytes(codePoint: number): number {
 /** Backspace, tab, line feed, form feed, carriage return. */
 const SHORT_ESCAPES = new Set([0x08, 0x09, 0x0a, 0x0c, 0x0d]);
 
+/**
+ * Returns a text without the given characters at its end. An expression for it (`/x+$/`) would search again from each of them, which
+ * takes time quadratic in a text of others.
+ */
+export function withoutEnd(text: string, characters: string): string {
+  let end = text.length;
+  while (end > 0 && characters.includes(text.charAt(end - 1))) end -= 1;
+  return text.slice(0, end);
+}
+
+/** Joins the lines of a text, without blanks around them and without empty ones. */
+export function joinedLines(text: string, separator: string): string {
+  return text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+    .join(separator);
+}
+
 /** Cuts a text to `maxLength` characters, without splitting one; three dots follow a text that was cut. */
 export function shortened(text: string, maxLength: number): string {
   // A text of so few code units has no more characters.

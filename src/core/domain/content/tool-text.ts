@@ -1,3 +1,4 @@
+import { withoutEnd } from './text.ts';
 import type { JsonValue } from '../json/json.ts';
 import type { Verified } from '../record/step.ts';
 
@@ -58,7 +59,7 @@ export function tryAgain(message: string): string {
 /** Returns the result of a call whose tool has asked the model to try again as often as it may. */
 export function noRetriesLeft(name: string, retries: number, message: string): string {
   const times = retries === 1 ? 'once' : `${retries} times`;
-  const reason = message.replace(TRY_AGAIN, '').replace(/[.\s]+$/, '');
+  const reason = withoutEnd(message.replace(TRY_AGAIN, ''), '. \t\r\n');
   return `Tool '${name}' failed, and has no retries left (it asked ${retries === 0 ? 'for none' : times}): ${reason}. Try another way.`;
 }
 

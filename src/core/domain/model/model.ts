@@ -102,4 +102,10 @@ export interface ModelCapabilities {
 export interface ModelClient {
   readonly capabilities: ModelCapabilities;
   call(request: ModelRequest, context: ModelCallContext): Promise<ModelResponse>;
+  /**
+   * Returns a text that is the same for all calls that one limit of the provider counts together, such as the address, the account and
+   * the model. While the provider refuses some of them (429), the calls of the process are spaced. Undefined: never. Without this
+   * function, the calls of one client for one model are counted together. It is called often, and must not throw.
+   */
+  rateLimitKey?(request: ModelRequest, context: Pick<ModelCallContext, 'tags'>): string | undefined;
 }

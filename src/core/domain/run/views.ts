@@ -61,7 +61,7 @@ export interface StatusView {
 /** A call of a tool, the model, the archive or a hook of the worker that is in progress or waits for its next attempt. */
 export interface RunningCall {
   /**
-   * The name of the tool; `callModel` for the model, `askStep` and `useMemory` for steps of a program, `archiveEvents` for the archive, `notifyWaiting` for `notify`, `notifyEnded`
+   * The name of the tool; `callModel` for the model, `summarise` for a summary or a title, `askStep` and `useMemory` for steps of a program, `archiveEvents` for the archive, `notifyWaiting` for `notify`, `notifyEnded`
    * for the hook of that name.
    */
   name: string;
@@ -71,6 +71,20 @@ export interface RunningCall {
   progress?: JsonValue;
   /** The error of the attempt before. */
   lastFailure?: string;
+  /** Set while a model call waits for its next attempt because the provider has refused it. */
+  refused?: RefusedCall;
+}
+
+/** A model call that its provider refuses (429, 5xx), and that is tried again for the patience of the agent. */
+export interface RefusedCall {
+  /** The code of the error, such as `model_rate_limited`. */
+  code: string;
+  /** The number of refusals so far. */
+  times: number;
+  /** The time of the next attempt, ISO 8601. Absent if the server does not say it. */
+  nextAttemptAt?: string;
+  /** The time at which the call is given up, ISO 8601. */
+  givesUpAt: string;
 }
 
 /** Answer of the `approvals` query. */

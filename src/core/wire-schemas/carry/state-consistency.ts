@@ -90,7 +90,7 @@ function programProblem({ snapshot, program }: ContinueAsNewState): string | und
   const steps = new Map(allSteps(snapshot.program).map(({ unit, step }) => [`${unit.name}.${step.name}`, kindOf(step)]));
   const unknown =
     program.units.find(([name]) => !snapshot.program?.units.some((unit) => unit.name === name)) ??
-    program.steps.find(([at, { kind }]) => steps.get(at.replace(/(\[\d+\])+$/, '')) !== kind);
+    program.steps.find(([at, { kind }]) => steps.get(withoutIndexes(at)) !== kind);
   if (unknown !== undefined) return `program: "${unknown[0]}" is not in the document`;
   const unnamed = program.steps.find(([, { spilled, outputId }]) => spilled !== undefined && outputId === undefined);
   if (unnamed !== undefined) return `program: the stored output of "${unnamed[0]}" has no id`;
@@ -114,4 +114,10 @@ function repeated(values: readonly (string | number)[]): string | number | undef
 
 function isThere<Value>(value: Value | undefined): value is Value {
   return value !== undefined;
+}
+
+/** Returns the name of a step by its address: `sort.Kind` of `sort.Kind[2][0]`. */
+function withoutIndexes(address: string): string {
+  const [name = ''] = address.split('[', 1);
+  return name;
 }

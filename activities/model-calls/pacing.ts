@@ -1,0 +1,195 @@
+import type { ModelCallContext, ModelClient, ModelRequest } from '../../src/core/domain/model/model.ts';
+
+/** The first distance of two requests after a refusal, in milliseconds, if the answers before prove no higher rate. */
+const FIRST_SPACING_MS = 400;
+/** Requests keep this distance from the rate that has worked. */
+const MARGIN = 1.25;
+const LONGEST_SPACING_MS = 60_000;
+/** A refusal of a request that kept its distance widens it; so many answers in a row narrow it a little. */
+const WIDER = 1.5;
+const NARROWER = 0.9;
+const ANSWERS_TO_NARROW = 20;
+/** The pause after a refusal that asks for none. It doubles as long as the next request is refused, too. */
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 60_000;
+/** Distances vary by a fifth, so that processes do not keep step. */
+const JITTER = 0.2;
+/** The part of the distance that requests keep even if timers were late. */
+const LEAST_GAP = 0.9;
+/** The time without a refusal after which requests are no longer spaced, once nothing waits. */
+const WATCHED_MS = 10_000;
+/** The time after which the place of a call that did not come back is given up: it was cancelled, or another worker has it. */
+const LOST_MS = 10_000;
+/** Places are given for this time ahead. A call beyond comes back later, without a place. */
+const HORIZON_MS = 120_000;
+const MOST_PLACES = 1_000;
+/** The answers whose times are remembered. */
+const REMEMBERED = 64;
+
+/** Clock and chance of a pace. */
+export interface PaceSources {
+  /** Milliseconds of a clock that never goes back. */
+  now: () => number;
+  /** A number from 0 to 1. */
+  random: () => number;
+}
+
+/**
+ * Spaces the requests of this process that one limit of a provider counts, while the provider refuses some.
+ *
+ * A call that waits alone cannot know how many others wait: thirty calls that are refused together and come back after the same
+ * second are refused together again, and jitter spreads them over less than they need. So each refused call takes a place in one
+ * queue, with a distance that is learnt from answers and refusals, and calls that come meanwhile take one behind it. After a pause
+ * the first of the queue is the probe for all. Without refusals there is no queue, and a call costs one comparison.
+ *
+ * It only delays. A lost place, another process, or a clock that jumps cost a refusal, which the provider may give at any time.
+ */
+export class Pace {
+  readonly #sources: PaceSources;
+  /** The times at which waiting calls may be sent. */
+  readonly #places = new Map<string, number>();
+  readonly #answers: number[] = [];
+  #spacingMs = FIRST_SPACING_MS;
+  #pauseMs = FIRST_PAUSE_MS;
+  #inARow = 0;
+  /** The time of the next free place. */
+  #nextAt = -Infinity;
+  #sentAt = -Infinity;
+  #refusedAt = -Infinity;
+
+  constructor(sources: PaceSources) {
+    this.#sources = sources;
+  }
+
+  /** Returns 0 if the call may be sent now, which it then must be; otherwise the milliseconds until its place, which it keeps. */
+  waitFor(call: string): number {
+    if (this.#refusedAt === -Infinity) return 0;
+    const now = this.#sources.now();
+    if (!this.#isWatching(now)) return 0;
+    const at = this.#places.get(call) ?? this.#place(call, now);
+    const wait = Math.max(at, this.#sentAt + this.#spacingMs * LEAST_GAP) - now;
+    if (wait >= 1) return Math.ceil(wait);
+    this.#places.delete(call);
+    this.#sentAt = now;
+    return 0;
+  }
+
+  /** Lets a call go before its place if no other one waits. Returns false if one does. */
+  goAlone(call: string): boolean {
+    if (this.#places.size !== 1 || !this.#places.delete(call)) return false;
+    this.#sentAt = this.#sources.now();
+    return true;
+  }
+
+  /** Gives up the place of a call. */
+  leave(call: string): void {
+    this.#places.delete(call);
+  }
+
+  /** Learns from an answer to a request that was sent at that time. */
+  answered(sentAt: number): void {
+    if (this.#answers.length >= REMEMBERED) this.#answers.shift();
+    this.#answers.push(this.#sources.now());
+    if (sentAt <= this.#refusedAt) return;
+    this.#pauseMs = FIRST_PAUSE_MS;
+    this.#inARow += 1;
+    if (this.#inARow % ANSWERS_TO_NARROW === 0) this.#spacingMs = Math.max(1, this.#spacingMs * NARROWER);
+  }
+
+  /**
+   * Gives a call that was sent at that time, and refused, its next place. Returns the milliseconds until then, which are at least
+   * `askedMs`, the wait that the provider asked for.
+   */
+  refused(call: string, sentAt: number, askedMs: number | undefined): number {
+    const { now, random } = this.#sources;
+    const at = now();
+    // Requests that were sent before the last refusal had arrived say nothing new.
+    const isNews = sentAt > this.#refusedAt;
+    if (!this.#isWatching(at)) this.#begin(at);
+    else if (isNews) {
+      this.#spacingMs = Math.min(LONGEST_SPACING_MS, this.#spacingMs * WIDER);
+      this.#pauseMs = Math.min(LONGEST_PAUSE_MS, this.#pauseMs * 2);
+    }
+    this.#inARow = 0;
+    this.#refusedAt = at;
+    const pause = askedMs === undefined ? this.#pauseMs : askedMs + this.#pauseMs - FIRST_PAUSE_MS;
+    const from = at + pause + random() * JITTER * this.#spacingMs;
+    if (isNews) this.#postpone(call, from);
+    this.#nextAt = Math.max(this.#nextAt, at + (askedMs ?? 0));
+    const place = this.#places.get(call) ?? this.#place(call, at + (askedMs ?? 0));
+    return Math.ceil(Math.max(1, askedMs ?? 0, place - at));
+  }
+
+  /** The distance of requests, in milliseconds. */
+  get spacingMs(): number {
+    return this.#spacingMs;
+  }
+
+  /** The number of calls that wait. */
+  get waiting(): number {
+    return this.#places.size;
+  }
+
+  #isWatching(now: number): boolean {
+    for (const [call, at] of this.#places) if (at < now - LOST_MS) this.#places.delete(call);
+    return this.#places.size > 0 || now < this.#nextAt || now < this.#refusedAt + WATCHED_MS;
+  }
+
+  #begin(now: number): void {
+    const inLastSecond = this.#answers.filter((at) => at > now - 1_000).length;
+    this.#spacingMs = Math.min(FIRST_SPACING_MS, (1_000 * MARGIN) / Math.max(1, inLastSecond));
+    this.#pauseMs = FIRST_PAUSE_MS;
+  }
+
+  /** Puts the refused call in front of the queue, which begins again at that time. */
+  #postpone(call: string, from: number): void {
+    const waiting = [...this.#places].filter(([other]) => other !== call).toSorted(([, one], [, other]) => one - other);
+    this.#nextAt = from;
+    this.#places.clear();
+    for (const [one, at] of [[call, from] as const, ...waiting]) {
+      const place = Math.max(at, this.#nextAt);
+      this.#places.set(one, place);
+      this.#nextAt = place + this.#distance();
+    }
+  }
+
+  /** Returns the time of the next free place, which the call gets unless the queue is full. */
+  #place(call: string, from: number): number {
+    const at = Math.max(from, this.#nextAt);
+    if (this.#places.size >= MOST_PLACES || at - from > HORIZON_MS) return from + HORIZON_MS * (0.5 + this.#sources.random() / 2);
+    this.#places.set(call, at);
+    this.#nextAt = at + this.#distance();
+    return at;
+  }
+
+  #distance(): number {
+    return this.#spacingMs * (1 + this.#sources.random() * JITTER);
+  }
+}
+
+const SOURCES: PaceSources = { now: () => performance.now(), random: Math.random };
+/** The most limits that are remembered: a worker may have a key for each tenant. */
+const MOST_PACES = 1_000;
+const paces = new Map<string, Pace>();
+const pacesOfClients = new WeakMap<ModelClient, Map<string, Pace>>();
+
+/** Returns the pace that a request is held to. Undefined: the client says that no limit counts it. */
+export function paceOf(client: ModelClient, request: ModelRequest, context: Pick<ModelCallContext, 'tags'>): Pace | undefined {
+  if (client.rateLimitKey !== undefined) {
+    const key = client.rateLimitKey(request, context);
+    return key === undefined ? undefined : paceIn(paces, key);
+  }
+  const ofClient = pacesOfClients.get(client) ?? new Map<string, Pace>();
+  pacesOfClients.set(client, ofClient);
+  return paceIn(ofClient, request.model);
+}
+
+function paceIn(known: Map<string, Pace>, key: string): Pace {
+  const pace = known.get(key) ?? new Pace(SOURCES);
+  // The newest last.
+  known.delete(key);
+  known.set(key, pace);
+  const [oldest] = known.keys();
+  if (oldest !== undefined && known.size > MOST_PACES) known.delete(oldest);
+  return pace;
+}
