@@ -2,7 +2,8 @@ import type { z } from 'zod';
 import type { AgentSnapshot } from '../core/domain/agent/agent-snapshot.ts';
 import { mayCall } from '../core/code/callers.ts';
 import { isCodeCallId } from '../core/code/code-call-ids.ts';
-import { checkRunCode } from '../core/code/run-code-call.ts';
+import { checkRunCode, RUN_CODE_PARAMETERS } from '../core/code/run-code-call.ts';
+import type { JsonObject } from '../core/domain/json/json.ts';
 import { cleanUsage } from '../core/domain/model/clean-usage.ts';
 import type { ContentItem, ToolCall } from '../core/domain/content/content.ts';
 import type { ModelResponse } from '../core/domain/model/model.ts';
@@ -13,7 +14,7 @@ import { type CheckedArguments, checkArguments, invalidArguments } from '../core
 import { checkOutput, checkOutputText, type OutputCheck, type TextAnswer } from './check-output.ts';
 import { cleanJson } from './clean-json.ts';
 import { endedByItself } from './finish-words.ts';
-import { type ParsedToolCall, parseToolCall } from './parse-tool-call.ts';
+import { MISSING_ARGUMENTS, type ParsedToolCall, parseToolCall } from './parse-tool-call.ts';
 import type { FinishReason } from '../core/domain/record/step.ts';
 
 /** The data that the interpretation of a response depends on. */
@@ -113,19 +114,37 @@ function checkCall(parsed: ParsedToolCall, options: InterpretOptions): Checked {
   const { name, arguments: given } = parsed;
   const { snapshot } = options;
   if (isFinalAnswer(name, options)) return checkFinalAnswer(parsed, options);
-  if (name === RUN_CODE && snapshot.code !== undefined) return unreadable(parsed) ?? checkRunCode(given);
+  if (name === RUN_CODE && snapshot.code !== undefined) return unreadable(parsed, RUN_CODE_PARAMETERS) ?? checkRunCode(given);
   const tool = snapshot.tools.find((one) => one.name === name);
   if (tool === undefined) return { args: given };
   // The loop has the tool, because code may call it.
   if (!mayCall('model', tool)) return { args: given, problem: unknownTool(name) };
-  return unreadable(parsed) ?? checkArguments(tool, given, { nulls: tool.strict });
+  return unreadable(parsed, tool.schema) ?? checkArguments(tool, given, { nulls: tool.strict });
 }
 
 /** Returns a call whose arguments could not be read with the problem of it; undefined for any other. */
-function unreadable(parsed: ParsedToolCall): CheckedArguments | undefined {
-  const { name, arguments: args, problem, notAnObject } = parsed;
+function unreadable(parsed: ParsedToolCall, schema: JsonObject): CheckedArguments | undefined {
+  const { name, arguments: args, problem, notAnObject, isBare } = parsed;
   if (problem !== undefined) return { args, problem };
+  if (isBare && mayHaveFields(schema)) return { args, problem: MISSING_ARGUMENTS };
   return notAnObject === undefined ? undefined : { args, problem: invalidArguments(name, `expected object, got ${notAnObject}`) };
+}
+
+/** False if the schema accepts `{}` alone, as far as it is plain to see: arguments that are missing were then not cut off. */
+function mayHaveFields({
+  type: _,
+  title: __,
+  description: ___,
+  $schema: ____,
+  properties,
+  required,
+  additionalProperties,
+  ...others
+}: JsonObject): boolean {
+  const isEmpty = (value: unknown): boolean =>
+    value === undefined || (typeof value === 'object' && value !== null && Object.keys(value).length === 0);
+  if (!isEmpty(properties) || !isEmpty(required) || Object.keys(others).length > 0) return true;
+  return additionalProperties !== undefined && additionalProperties !== false;
 }
 
 function isFinalAnswer(name: string, { snapshot }: InterpretOptions): boolean {
@@ -134,7 +153,7 @@ function isFinalAnswer(name: string, { snapshot }: InterpretOptions): boolean {
 
 function checkFinalAnswer(parsed: ParsedToolCall, options: InterpretOptions): Checked {
   const args = parsed.arguments;
-  const unread = unreadable(parsed);
+  const unread = unreadable(parsed, { required: ['output'] });
   if (unread !== undefined) return unread;
   const output = Object.hasOwn(args, 'output') ? args['output'] : undefined;
   if (output === undefined) return { args, problem: invalidArguments(FINAL_ANSWER, 'missing required field "output"') };
