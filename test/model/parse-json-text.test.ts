@@ -133,7 +133,8 @@ test('any object in any spelling is read as itself, and no beginning of it is re
       const text = spelled(value, () => choices[(at += 1) % choices.length] ?? 0);
       expect(valueOf(text)).toEqual(value);
       for (let length = 0; length < text.length; length += 1) {
-        expect(parseJsonText(text.slice(0, length), true).ok, text.slice(0, length)).toBe(false);
+        const beginning = text.slice(0, length);
+        expect([beginning, parseJsonText(beginning, true).ok]).toEqual([beginning, false]);
       }
     }),
     { numRuns: 500 },
