@@ -3,6 +3,7 @@ import type { GuardrailSpent } from '../../src/core/domain/guardrails/guardrail.
 import { LonghaulError, UsageError } from '../../src/core/domain/errors/error.ts';
 import type { ModelRequest } from '../../src/core/domain/model/model.ts';
 import { addSpent } from '../../src/core/domain/model/spent.ts';
+import { requireAnswer } from '../../src/model/require-answer.ts';
 import { parseJsonText } from '../../src/model/parse-json-text.ts';
 import { jsonSchemaOf } from '../../src/schema/zod-json-schema.ts';
 import type { AgentSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
@@ -39,6 +40,7 @@ export class GuardrailModels {
       signal.throwIfAborted();
       const answer = await client.call(request, { ...providerContext(this.#runtime, this.#snapshot), signal, ...attempt.listener() });
       attempt.answered(answer);
+      requireAnswer(answer, model);
       return schema === undefined ? answer.content : parsed(model, answer.content, schema);
     } finally {
       this.#count(model, attempt);

@@ -59,7 +59,8 @@ async function askStep(runtime: ActivityRuntime, input: AskStepInput): Promise<A
   const beginStream = modelStream(runtime, { run: input, snapshot, eventId, callId: input.step });
   const outcome = await askModel(
     runtime.aborts,
-    { client, request, eventId, beginStream, heartbeatMs, ...providerContext(runtime, snapshot) },
+    // In AXON, an empty answer is a failed attempt of its step.
+    { client, request, eventId, beginStream, heartbeatMs, mayBeEmpty: lenient, ...providerContext(runtime, snapshot) },
     async (answer) => {
       const interpreted = interpretResponse(answer, { snapshot: own, knownCallIds: new Set(), eventId, uuid: shortId });
       const response = limitResponseSize(lenient ? asGiven(interpreted, answer) : interpreted, own.model);

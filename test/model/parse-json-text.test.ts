@@ -133,8 +133,7 @@ test('any object in any spelling is read as itself, and no beginning of it is re
       const text = spelled(value, () => choices[(at += 1) % choices.length] ?? 0);
       expect(valueOf(text)).toEqual(value);
       for (let length = 0; length < text.length; length += 1) {
-        const beginning = text.slice(0, length);
-        expect([beginning, parseJsonText(beginning, true).ok]).toEqual([beginning, false]);
+        if (parseJsonText(text.slice(0, length), true).ok) throw new Error(`read ${text.slice(0, length)} of ${text}`);
       }
     }),
     { numRuns: 500 },

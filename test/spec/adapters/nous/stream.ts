@@ -84,9 +84,11 @@ function toTheirEvents(items: readonly StreamItem[], hasFinish: boolean): JsonVa
     if (item.type === 'delta') events.push(toTheirDelta(item.delta));
     if (item.type === 'event' && isResponse(item.event)) thinking = live?.reasoning ?? '';
     if (item.type !== 'end') continue;
-    const finishReason = view.steps.at(-1)?.finishReason ?? null;
+    // Nous completes an empty stream, behind an error, as if the provider had stopped.
+    const isEmpty = item.result.errorCode === 'model_no_answer';
+    const finishReason = view.steps.at(-1)?.finishReason ?? (isEmpty ? 'stop' : null);
     if (hasFinish) events.push(['finish', finishReason]);
-    if (events.length === 0) events.push(['error', 'empty_stream']);
+    if (isEmpty) events.push(['error', 'empty_stream']);
     const output = item.result.output;
     events.push(['complete', { output, finish_reason: finishReason, ...(thinking === '' ? {} : { thinking }) }]);
   }
