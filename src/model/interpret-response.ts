@@ -13,7 +13,7 @@ import { FINAL_ANSWER, RUN_CODE, unknownTool } from '../core/domain/content/tool
 import { type CheckedArguments, checkArguments, invalidArguments } from '../core/json-schema/check-arguments.ts';
 import { checkOutput, checkOutputText, type OutputCheck, type TextAnswer } from './check-output.ts';
 import { cleanJson } from './clean-json.ts';
-import { endedByItself } from './finish-words.ts';
+import { endedByItself, finishReasonOf } from './finish-words.ts';
 import { MISSING_ARGUMENTS, type ParsedToolCall, parseToolCall } from './parse-tool-call.ts';
 import type { FinishReason } from '../core/domain/record/step.ts';
 
@@ -56,7 +56,7 @@ export function interpretResponse(response: ModelResponse, options: InterpretOpt
   const message: ContentItem[] = text !== '' || calls.length === 0 ? [{ type: 'message', role: 'assistant', content: text }] : [];
   const problems = calls.flatMap(({ call, problem }) => (problem === undefined ? [] : [[call.toolCallId, problem]]));
   const output = calls.length > 0 ? finalAnswerVerdict(calls, options) : textVerdict({ text, structured, complete }, options);
-  const refusal = typeof fields.refusal === 'string' ? fields.refusal.toWellFormed() : '';
+  const refusal = refusalOf(fields, text);
   const confidence = cleanConfidence(fields.confidence);
   const providerItems = listOf(fields.providerItems)
     .map(cleanJson)
@@ -75,6 +75,13 @@ export function interpretResponse(response: ModelResponse, options: InterpretOpt
     ...(providerItems.length === 0 ? {} : { providerItems }),
     ...(notices.length === 0 ? {} : { notices }),
   };
+}
+
+/** Returns the words in which the model refused. The finish reason alone says it, too: the text is then the refusal. */
+function refusalOf({ refusal, finishReason, toolCalls }: Partial<Record<keyof ModelResponse, unknown>>, text: string): string {
+  if (typeof refusal === 'string' && refusal !== '') return refusal.toWellFormed();
+  const refused = typeof finishReason === 'string' && finishReasonOf(finishReason) === 'refusal' && listOf(toolCalls).length === 0;
+  return refused ? text || 'it gave no reason' : '';
 }
 
 /** Returns the fields of a response, each of which a model client may have set wrongly. */
@@ -181,7 +188,7 @@ function outputCheck({ snapshot, outputZod }: InterpretOptions): OutputCheck {
 
 /** Returns the finish reason as a short text, derived from the content if the provider sent none. */
 function cleanFinishReason(reason: unknown, hasToolCalls: boolean): FinishReason {
-  if (typeof reason === 'string' && reason.trim() !== '') return reason.slice(0, 64).toWellFormed();
+  if (typeof reason === 'string' && reason.trim() !== '') return finishReasonOf(reason).slice(0, 64).toWellFormed();
   return hasToolCalls ? 'tool_calls' : 'stop';
 }
 

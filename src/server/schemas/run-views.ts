@@ -99,6 +99,7 @@ const recordedFields = {
   output: jsonValue,
   status: terminalStatus,
   stopReason: z.string(),
+  finishReason: z.string().exactOptional(),
   steps: z.array(stepResult).exactOptional(),
   stepsUsed: z.number(),
   usage: aggregatedUsage,
