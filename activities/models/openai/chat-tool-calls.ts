@@ -124,15 +124,17 @@ export class ChatToolCalls {
   }
 
   /**
-   * Returns a call with its arguments. If every chunk repeats the text before it, the last one has all of it, unless the
-   * chunks make sense one after the other.
+   * Returns a call with its arguments. If each chunk repeats the text before it, the last one has all of it, unless only
+   * all of them together make sense.
    */
   #resolve({ id, name, text, snapshot, pieces }: CallInProgress): RawToolCall {
     const args = pieces === 0 ? undefined : text;
-    if (snapshot === undefined || snapshot === text || parseJsonText(text, true).ok) return { id, name, arguments: args };
-    if (parseLooseJson(text).type === 'invalid') return { id, name, arguments: snapshot };
-    // The beginning of an object whose first value begins like the object itself.
-    if (parseJsonText(snapshot, true).ok) this.#ambiguous({ index: undefined, id, name, text });
+    if (snapshot === undefined || pieces === 1) return { id, name, arguments: args };
+    const joined = parseLooseJson(text).type;
+    const last = parseLooseJson(snapshot).type;
+    if (joined === 'invalid' && last !== 'invalid') return { id, name, arguments: snapshot };
+    // For example an object whose first value begins like the object itself. Two that are cut do no harm.
+    if (joined !== 'invalid' && last !== 'invalid' && joined + last !== 'cutcut') this.#ambiguous({ index: undefined, id, name, text });
     return { id, name, arguments: args };
   }
 
