@@ -18,9 +18,9 @@ export function requireAnswer(response: ModelResponse, model: string, { mayBeEmp
   if (fault === 'context_full') fail('context_length_exceeded', `The context of model "${model}" was full before its answer ended`, word);
   if (fault === 'failed') fail('model_no_answer', `Model "${model}" did not finish its answer`, word);
   if (Array.isArray(toolCalls) && toolCalls.length > 0) return;
+  if (mayBeEmpty || (structured !== undefined && structured !== null)) return;
   if (finishReasonOf(word) === 'tool_calls')
     fail('model_no_answer', `The answer of model "${model}" announces tool calls and has none`, word);
-  if (mayBeEmpty || (structured !== undefined && structured !== null)) return;
   const text = typeof content === 'string' ? content : '';
   if (textBesideReasoning(text).trim() !== '') return;
   fail('model_no_answer', `The answer of model "${model}" ${text.trim() === '' ? 'is empty' : 'has reasoning alone'}`, word);
