@@ -213,7 +213,7 @@ class CallInProgress {
 /** True if two lists of calls are the same, but for their ids. */
 export function isSameList(calls: readonly RawToolCall[], others: readonly RawToolCall[]): boolean {
   const plain = (list: readonly RawToolCall[]): string =>
-    JSON.stringify(list.map(({ name, arguments: args }) => [name ?? null, comparable(String(args ?? ''))]));
+    JSON.stringify(list.map(({ name, arguments: args }) => [name ?? null, comparable(typeof args === 'string' ? args : '')]));
   return plain(calls) === plain(others);
 }
 
@@ -239,7 +239,8 @@ function mayGrow(from: JsonValue, to: JsonValue): boolean {
   if (isJsonObject(from)) {
     return isJsonObject(to) && Object.entries(from).every(([key, one]) => Object.hasOwn(to, key) && mayGrow(one, to[key] ?? null));
   }
-  return typeof from === typeof to && String(to).startsWith(String(from));
+  if (typeof from === 'string') return typeof to === 'string' && to.startsWith(from);
+  return JSON.stringify(to).startsWith(JSON.stringify(from));
 }
 
 /** Returns the calls that a chunk or a message lists. Some servers send one call in place of a list of one. */

@@ -91,8 +91,9 @@ describe('the recorded event has the id that was streamed', () => {
         const { sink, callModel } = streaming(scriptedModel([malformed(answer)]), { agent });
         const output = await callModel(final ? { final } : {}).catch((error: unknown) => error);
         // Some of them answer nothing.
-        if (output instanceof Error) expect(output).toMatchObject({ type: 'model_no_answer' });
-        else expect(sink.entries()).toMatchObject([{ type: 'attempt', of: { eventId: eventIdOf(output as CallModelOutput) } }]);
+        const of = output instanceof Error ? {} : { eventId: eventIdOf(output as CallModelOutput) };
+        expect(output instanceof Error ? output : { type: 'model_no_answer' }).toMatchObject({ type: 'model_no_answer' });
+        expect(sink.entries()).toMatchObject([{ type: 'attempt', of }]);
       }),
       { numRuns: 200 },
     );

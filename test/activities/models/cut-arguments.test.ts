@@ -194,7 +194,7 @@ test('no beginning of a reply in JSON runs a tool with other arguments', () => {
       for (let length = 0; length <= whole.length; length += 1) {
         const finishReason = WORDS[length % WORDS.length] ?? '';
         const ran = ranWith({ content: whole.slice(0, length), toolCalls: [], usage: null, finishReason }, JSON_AGENT);
-        if (ran !== undefined) expect(ran).toEqual(value);
+        expect(ran ?? value).toEqual(value);
       }
       expect(ranWith({ content: whole, toolCalls: [], usage: null, finishReason: 'stop' }, JSON_AGENT)).toEqual(value);
     }),
