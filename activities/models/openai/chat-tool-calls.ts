@@ -93,7 +93,8 @@ export class ChatToolCalls {
     const { id, name, text, index } = piece;
     if (name === undefined || call.name === undefined) return call;
     // A server that gives ids gives one to each call: without one, a chunk belongs to the call before.
-    if (call.id !== undefined) return id === undefined || id === call.id ? call : this.#open(index);
+    if (call.id !== undefined && id !== undefined && id !== call.id) return this.#sameUnderOtherId(call, piece);
+    if (call.id !== undefined) return call;
     if (name !== call.name) {
       // Without an id it may be another call, or the rest of the name.
       if (call.text.trim() === '') this.#ambiguous(piece);
@@ -102,6 +103,17 @@ export class ChatToolCalls {
     if (!call.isClosed || !text.trim().startsWith('{')) return call;
     // It may repeat the call, or have more of its arguments. Only other values show that it is another call.
     if (mayBecome(call.text, text)) this.#ambiguous(piece);
+    return this.#open(index);
+  }
+
+  /** Returns the call that a piece continues, or a new one, if it has another id: a server may make one for each chunk. */
+  #sameUnderOtherId(call: CallInProgress, piece: CallPiece): CallInProgress {
+    const { name, text, index } = piece;
+    const trimmed = text.trim();
+    if (name !== call.name || call.isClosed || trimmed === '') return this.#open(index);
+    // Arguments begin with a bracket.
+    if (call.text.trim() !== '' && !trimmed.startsWith('{')) return call;
+    if (text.startsWith(call.snapshot ?? '')) this.#ambiguous(piece);
     return this.#open(index);
   }
 

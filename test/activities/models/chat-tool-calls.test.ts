@@ -40,6 +40,7 @@ describe('chunks of calls with one reading are put together', () => {
     ['no id behind the first', [A], one(piece('pay', '{"n"', { index: 0, id: 'a' }), piece(undefined, ':1}', { index: 0 }))],
     ['an equal id and name in each', [A], one(piece('pay', '{"n"', { index: 0, id: 'a' }), piece('pay', ':1}', { index: 0, id: 'a' }))],
     ['a new id in each', [A], one(piece('pay', '{"n"', { index: 0, id: 'a' }), piece(undefined, ':1}', { index: 0, id: 'x' }))],
+    ['a new id and the name in each', [A], one(piece('pay', '{"n"', { index: 0, id: 'a' }), piece('pay', ':1}', { index: 0, id: 'x' }))],
     ['an equal name and no id', [A], one(piece('pay', '{"n"', { index: 0, id: 'a' }), piece('pay', ':1}', { index: 0 }))],
     [
       'one index for two calls with ids',
@@ -191,6 +192,8 @@ describe('chunks of calls with two readings make the answer malformed', () => {
     ['objects that grow', one(piece('pay', { n: 1 }, { index: 0, id: 'a' }), piece('pay', { n: 1, to: 'x' }, { index: 0, id: 'a' }))],
     ['{} or a call of its own, without an id', one(piece('pay', '{}', { index: 0 }), piece('pay', A.arguments, { index: 0 }))],
     ['two names of one id', one(piece('pay', '{"n":1', { index: 0, id: 'a' }), piece('refund', '}', { index: 0, id: 'a' }))],
+    ['all so far under new ids', one(piece('pay', '{"n"', { index: 0, id: 'a' }), piece('pay', A.arguments, { index: 0, id: 'x' }))],
+    ['arguments under a new id', one(piece('pay', '', { index: 0, id: 'a' }), piece('pay', A.arguments, { index: 0, id: 'x' }))],
     ['a second name before any arguments', one(piece('pay', '', { index: 0 }), piece('ment', '{}', { index: 0 }))],
     [
       'all so far, or an object that begins like itself',
