@@ -21,6 +21,8 @@ import { retryDelay } from './retry-delay.ts';
 export interface FailureParts {
   /** JSON for the reader of the failure. An error that is a Temporal failure already keeps its own details. */
   details?: object | undefined;
+  /** True: another attempt may help, although the table says that the code is not retried. */
+  isRetryable?: boolean;
   sanitizer?: Sanitizer;
 }
 
@@ -33,7 +35,7 @@ export interface FailureParts {
 export function toFailure(
   error: unknown,
   otherwise: ErrorCode,
-  { details, sanitizer = NO_CHANGE }: FailureParts = {},
+  { details, isRetryable: mayRetry = false, sanitizer = NO_CHANGE }: FailureParts = {},
 ): SerializableFailure {
   const cancellation = serializableCancellation(error, sanitizer);
   if (cancellation !== undefined) return cancellation;
@@ -41,7 +43,7 @@ export function toFailure(
   const code = errorCode(error) ?? otherwise;
   const wait = retryDelay(memberOf(error, 'retryAfterMs')) ?? 0;
   const failureDetails = isInstance(error, MissingOnWorkerError) ? missingDetails(error.missing) : details;
-  const isRetryable = ERROR_CODES[code].retryable && !isInstance(error, MissingOnWorkerError);
+  const isRetryable = (mayRetry || ERROR_CODES[code].retryable) && !isInstance(error, MissingOnWorkerError);
   const cause = causeOf(error, sanitizer);
   const failure = ApplicationFailure.create({
     type: code,

@@ -4,6 +4,7 @@ import { LonghaulError, UsageError } from '../../src/core/domain/errors/error.ts
 import type { ModelRequest } from '../../src/core/domain/model/model.ts';
 import { addSpent } from '../../src/core/domain/model/spent.ts';
 import { splitReasoning } from '../../src/model/split-reasoning.ts';
+import { requireAnswer } from '../../src/model/require-answer.ts';
 import { parseJsonText } from '../../src/model/parse-json-text.ts';
 import { jsonSchemaOf } from '../../src/schema/zod-json-schema.ts';
 import type { AgentSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
@@ -40,6 +41,7 @@ export class GuardrailModels {
       signal.throwIfAborted();
       const answer = await client.call(request, { ...providerContext(this.#runtime, this.#snapshot), signal, ...attempt.listener() });
       attempt.answered(answer);
+      requireAnswer(answer, model);
       const { text } = splitReasoning(answer.content);
       return schema === undefined ? text : parsed(model, text, schema);
     } finally {

@@ -1,12 +1,14 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { counted } from '../../src/core/domain/content/text.ts';
-import { ModelCallError } from '../../src/core/domain/errors/error.ts';
+import { errorCode, ModelCallError } from '../../src/core/domain/errors/error.ts';
 import { ReasoningApart } from './reasoning-apart.ts';
 import type { ModelCallContext, ModelClient, ModelRequest, ModelResponse } from '../../src/core/domain/model/model.ts';
 import type { RecordedResponse } from '../../src/core/domain/model/recorded-response.ts';
 import { spentIn, type SpentDetails } from '../../src/core/domain/model/spent.ts';
 import type { Spent } from '../../src/core/domain/model/usage.ts';
+import { readCallsInText } from '../../src/model/calls-in-text.ts';
+import { requireAnswer } from '../../src/model/require-answer.ts';
 import { attempt, type AttemptOptions } from '../attempts/attempt.ts';
 import type { AbortRegistry } from '../attempts/abort-registry.ts';
 import { failingAs, toFailure } from '../failures/failure.ts';
@@ -55,6 +57,8 @@ export interface ModelCallOptions
   patience: Patience;
   /** Streams the answer. */
   beginStream?: BeginStream | undefined;
+  /** True if an empty answer is handled by `read`. Default: it is a failed attempt. */
+  mayBeEmpty?: boolean;
   /** Returns the request that is sent instead. If it rejects, nothing is sent. */
   prepare?: (request: ModelRequest, signal: AbortSignal) => Promise<ModelRequest>;
 }
@@ -66,13 +70,14 @@ export type AttemptOutcome<Result> =
   | { type: 'aborted'; partial?: RecordedResponse };
 
 /**
- * Calls a model once, and returns what `read` makes of the answer. The cost of failed attempts is never lost: this
+ * Calls a model once, and returns what `read` makes of the answer. A response that answers nothing is a failure, for every model
+ * client: it is tried again as long as the call has attempts. The cost of failed attempts is never lost: this
  * attempt passes it to the next one, a success reports the cost of earlier attempts, and a failure carries the total in
  * its details.
  */
 export async function askModel<Result>(
   aborts: AbortRegistry,
-  { client, request, eventId, beginStream, prepare, patience, tags, secret, ...options }: ModelCallOptions,
+  { client, request, eventId, beginStream, prepare, patience, mayBeEmpty = false, tags, secret, ...options }: ModelCallOptions,
   read: (answer: ModelResponse, signal: AbortSignal) => Result | Promise<Result>,
 ): Promise<AttemptOutcome<Result>> {
   const known = { ...(tags === undefined ? {} : { tags }), ...(secret === undefined ? {} : { secret }) };
@@ -101,9 +106,10 @@ export async function askModel<Result>(
       }
       isAnswered = true;
       pace()?.answered(sentAt);
-      const answer = apart.answer(given);
       stream?.end();
-      spent.answered(answer);
+      spent.answered(given);
+      const answer = readCallsInText(apart.answer(given), sent.tools);
+      requireAnswer(answer, request.model, { mayBeEmpty });
       return { type: 'answered', result: await read(answer, signal), ...failedAttempts(spent) };
     } catch (error) {
       // An abort by the run's own cancellation is an outcome, not an error: as an error it would race with the
@@ -115,8 +121,10 @@ export async function askModel<Result>(
       if (signal.aborted) throw signal.reason;
       // A client that chooses its key during the call knows only now which limit has counted it.
       if (isSent) patience.failed(pace(), sentAt, thrownWaitMs(error));
+      // The next answer may pass the filter of the provider: one of an earlier attempt did not, and no request was refused.
+      const isRetryable = isAnswered && errorCode(error) === 'content_filter';
       // An answer that cannot be interpreted is not paid for again.
-      throw toFailure(error, isAnswered ? 'model_error' : thrownCode(error), { details: spent.details });
+      throw toFailure(error, isAnswered ? 'model_error' : thrownCode(error), { details: spent.details, isRetryable });
     } finally {
       stream?.end();
     }

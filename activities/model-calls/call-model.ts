@@ -51,7 +51,9 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput, patien
   const eventId = randomUUID();
   const beginStream = modelStream(runtime, { run: input, snapshot, eventId, through: input.through });
   const streamed = { client, request, prepare, eventId, beginStream, patience };
-  const options = { ...streamed, heartbeatMs, interruptibleBy: input.run ?? '', ...providerContext(runtime, snapshot) };
+  // A reply in a format of its own that is empty goes back to the model, with what is wrong.
+  const mayBeEmpty = snapshot.replyFormat !== undefined && !input.final;
+  const options = { ...streamed, mayBeEmpty, heartbeatMs, interruptibleBy: input.run ?? '', ...providerContext(runtime, snapshot) };
   const outcome = await askModel(runtime.aborts, options, async (answer, signal) => {
     const known = {
       snapshot,

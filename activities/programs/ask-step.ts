@@ -60,7 +60,17 @@ async function askStep(runtime: ActivityRuntime, input: AskStepInput, patience: 
   const beginStream = modelStream(runtime, { run: input, snapshot, eventId, callId: input.step });
   const outcome = await askModel(
     runtime.aborts,
-    { client, request, eventId, beginStream, patience, heartbeatMs: timing.heartbeatMs, ...providerContext(runtime, snapshot) },
+    // In AXON, an empty answer is a failed attempt of its step.
+    {
+      client,
+      request,
+      eventId,
+      beginStream,
+      patience,
+      heartbeatMs: timing.heartbeatMs,
+      mayBeEmpty: lenient,
+      ...providerContext(runtime, snapshot),
+    },
     async (answer) => {
       const interpreted = interpretResponse(answer, { snapshot: own, knownCallIds: new Set(), eventId, uuid: shortId });
       const response = limitResponseSize(lenient ? asGiven(interpreted, answer) : interpreted, own.model);

@@ -2,8 +2,8 @@ import type { z } from 'zod';
 import type { AgentSnapshot } from '../core/domain/agent/agent-snapshot.ts';
 import { mayCall } from '../core/code/callers.ts';
 import { isCodeCallId } from '../core/code/code-call-ids.ts';
-import { checkRunCode } from '../core/code/run-code-call.ts';
-import { isJsonObject, type JsonValue } from '../core/domain/json/json.ts';
+import { checkRunCode, RUN_CODE_PARAMETERS } from '../core/code/run-code-call.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../core/domain/json/json.ts';
 import { cleanUsage } from '../core/domain/model/clean-usage.ts';
 import type { ContentItem, ToolCall } from '../core/domain/content/content.ts';
 import type { ModelResponse } from '../core/domain/model/model.ts';
@@ -22,8 +22,8 @@ import { checkJson } from '../core/json-schema/check-json-schema.ts';
 import { readBySchema } from '../core/json-schema/read-by-schema.ts';
 import { checkAnswerText, checkOutput, checkOutputText, type OutputCheck, type TextAnswer } from './check-output.ts';
 import { cleanJson } from './clean-json.ts';
-import { endedByItself } from './finish-words.ts';
-import { type ParsedToolCall, parseToolCall } from './parse-tool-call.ts';
+import { endedByItself, finishReasonOf } from './finish-words.ts';
+import { MISSING_ARGUMENTS, type ParsedToolCall, parseToolCall } from './parse-tool-call.ts';
 import type { FinishReason } from '../core/domain/record/step.ts';
 
 /** The data that the interpretation of a response depends on. */
@@ -65,7 +65,7 @@ export function interpretResponse(response: ModelResponse, options: InterpretOpt
   const message: ContentItem[] = text !== '' || calls.length === 0 ? [{ type: 'message', role: 'assistant', content: text }] : [];
   const problems = calls.flatMap(({ call, problem }) => (problem === undefined ? [] : [[call.toolCallId, problem]]));
   const output = calls.length > 0 ? finalAnswerVerdict(calls, options) : textVerdict({ text, structured, complete }, options);
-  const refusal = typeof fields.refusal === 'string' ? fields.refusal.toWellFormed() : '';
+  const refusal = refusalOf(fields, text);
   const confidence = cleanConfidence(fields.confidence);
   const providerItems = listOf(fields.providerItems)
     .map(cleanJson)
@@ -84,6 +84,13 @@ export function interpretResponse(response: ModelResponse, options: InterpretOpt
     ...(providerItems.length === 0 ? {} : { providerItems }),
     ...(notices.length === 0 ? {} : { notices }),
   };
+}
+
+/** Returns the words in which the model refused. The finish reason alone says it, too: the text is then the refusal. */
+function refusalOf({ refusal, finishReason, toolCalls }: Partial<Record<keyof ModelResponse, unknown>>, text: string): string {
+  if (typeof refusal === 'string' && refusal !== '') return refusal.toWellFormed();
+  const refused = typeof finishReason === 'string' && finishReasonOf(finishReason) === 'refusal' && listOf(toolCalls).length === 0;
+  return refused ? text || 'it gave no reason' : '';
 }
 
 /** Returns the fields of a response, each of which a model client may have set wrongly. */
@@ -123,23 +130,42 @@ function checkCall(parsed: ParsedToolCall, options: InterpretOptions): Checked {
   const { name, arguments: args } = parsed;
   const { snapshot } = options;
   if (isFinalAnswer(name, options)) return checkFinalAnswer(parsed, options);
-  if (name === RUN_CODE && snapshot.code !== undefined) return unreadable(parsed) ?? checkRunCode(sentArguments(parsed));
+  if (name === RUN_CODE && snapshot.code !== undefined)
+    return unreadable(parsed, RUN_CODE_PARAMETERS) ?? checkRunCode(sentArguments(parsed));
   const tool = snapshot.tools.find((one) => one.name === name);
   if (tool === undefined) return { args };
   // The loop has the tool, because code may call it.
   if (!mayCall('model', tool)) return { args, problem: unknownTool(name) };
-  return unreadable(parsed) ?? readArguments(tool, sentArguments(parsed));
+  return unreadable(parsed, tool.schema) ?? readArguments(tool, sentArguments(parsed));
 }
 
 /** Returns a call whose arguments could not be read with the problem of it; undefined for any other. */
-function unreadable(parsed: ParsedToolCall): CheckedArguments | undefined {
-  const { arguments: args, problem } = parsed;
-  return problem === undefined ? undefined : { args, problem };
+function unreadable(parsed: ParsedToolCall, schema: JsonObject): CheckedArguments | undefined {
+  const { arguments: args, problem, isBare } = parsed;
+  if (problem !== undefined) return { args, problem };
+  return isBare && mayHaveFields(schema) ? { args, problem: MISSING_ARGUMENTS } : undefined;
 }
 
 /** Returns the arguments of a call as the model sent them, which need not be an object. */
 function sentArguments({ arguments: args, notAnObject }: ParsedToolCall): JsonValue {
   return notAnObject === undefined ? args : notAnObject;
+}
+
+/** False if the schema accepts `{}` alone, as far as it is plain to see: arguments that are missing were then not cut off. */
+function mayHaveFields({
+  type: _,
+  title: __,
+  description: ___,
+  $schema: ____,
+  properties,
+  required,
+  additionalProperties,
+  ...others
+}: JsonObject): boolean {
+  const isEmpty = (value: unknown): boolean =>
+    value === undefined || (typeof value === 'object' && value !== null && Object.keys(value).length === 0);
+  if (!isEmpty(properties) || !isEmpty(required) || Object.keys(others).length > 0) return true;
+  return additionalProperties !== undefined && additionalProperties !== false;
 }
 
 function isFinalAnswer(name: string, { snapshot }: InterpretOptions): boolean {
@@ -148,7 +174,7 @@ function isFinalAnswer(name: string, { snapshot }: InterpretOptions): boolean {
 
 function checkFinalAnswer(parsed: ParsedToolCall, options: InterpretOptions): Checked {
   const args = parsed.arguments;
-  const unread = unreadable(parsed);
+  const unread = unreadable(parsed, { required: ['output'] });
   if (unread !== undefined) return unread;
   const check = outputCheck(options);
   const output = Object.hasOwn(args, 'output') ? args['output'] : undefined;
@@ -199,14 +225,14 @@ function outputCheck({ snapshot, outputZod }: InterpretOptions): OutputCheck {
 
 /** Returns the finish reason as a short text, derived from the content if the provider sent none. */
 function cleanFinishReason(reason: unknown, hasToolCalls: boolean): FinishReason {
-  if (typeof reason === 'string' && reason.trim() !== '') return reason.slice(0, 64).toWellFormed();
+  if (typeof reason === 'string' && reason.trim() !== '') return finishReasonOf(reason).slice(0, 64).toWellFormed();
   return hasToolCalls ? 'tool_calls' : 'stop';
 }
 
 function cleanNotices(given: unknown): Notice[] {
   const notices = listOf(given).flatMap((one): Notice[] => {
     const { code, message } = typeof one === 'object' && one !== null ? (one as Partial<Record<keyof Notice, unknown>>) : {};
-    return typeof code === 'string' && typeof message === 'string' ? [{ code: code as Notice['code'], message }] : [];
+    return typeof code === 'string' && typeof message === 'string' ? [{ code: code as Notice['code'], message: message.toWellFormed() }] : [];
   });
   return boundNotices(notices);
 }

@@ -13,6 +13,8 @@ export interface ParsedToolCall {
   problem?: string;
   /** The JSON value that the model sent instead of an object. */
   notAnObject?: JsonValue;
+  /** The model sent no arguments: they may have been cut off, unless its tool takes none. */
+  isBare?: true;
 }
 
 /** Options for reading a tool call. */
@@ -29,6 +31,9 @@ export interface ParseOptions {
 /** The result of a call whose arguments are not JSON. */
 const INVALID_JSON = 'Error: tool arguments were not valid JSON. Please retry with a JSON object.';
 
+/** The result of a call without arguments, of a tool that takes some. */
+export const MISSING_ARGUMENTS = `${INVALID_JSON} (They are missing. Call again with the complete arguments, or with {} if you mean none.)`;
+
 /** The longest id that providers accept when it is sent back. */
 const MAX_ID_LENGTH = 64;
 
@@ -38,8 +43,8 @@ const MAX_NAME_LENGTH = 128;
 /**
  * Reads a tool call in any of the shapes that model clients deliver: our own content item, `{id, function: {name,
  * arguments}}`, a flat dictionary, or a class instance. A missing name becomes `unknown`, a missing id a new one, and
- * arguments that are not an object `{}`. Missing arguments in an answer that was cut off become a problem. Never
- * throws.
+ * arguments that are not an object `{}`. Arguments that end in the middle, and missing ones in an answer that was cut off,
+ * become a problem, whatever the finish reason says about the former. Never throws.
  */
 export function parseToolCall(shape: unknown, options: ParseOptions = {}): ParsedToolCall {
   const { complete = true, uuid = () => crypto.randomUUID() } = options;
@@ -56,7 +61,7 @@ export function parseToolCall(shape: unknown, options: ParseOptions = {}): Parse
   };
 }
 
-type ParsedArguments = Pick<ParsedToolCall, 'arguments' | 'problem' | 'notAnObject'>;
+type ParsedArguments = Omit<ParsedToolCall, 'toolCallId' | 'name'>;
 
 function parseArguments(raw: unknown, complete: boolean): ParsedArguments {
   if (raw === undefined || raw === null) return noArguments(complete);
@@ -70,12 +75,10 @@ function parseArguments(raw: unknown, complete: boolean): ParsedArguments {
   return isJsonObject(value) ? { arguments: value } : { arguments: {}, notAnObject: value };
 }
 
-/**
- * Returns empty arguments if the model ended by itself; otherwise a problem, because the arguments may have been cut
- * off.
- */
+/** Returns empty arguments: with a problem if the provider says that the answer was cut off. */
 function noArguments(complete: boolean): ParsedArguments {
-  return { arguments: {}, ...(complete ? {} : { problem: `${INVALID_JSON} (They are empty, and the answer was cut off.)` }) };
+  const cut = complete ? {} : { problem: `${INVALID_JSON} (They are empty, and the answer was cut off.)` };
+  return { arguments: {}, isBare: true, ...cut };
 }
 
 function parseText(raw: string, complete: boolean): ParsedArguments {
@@ -83,9 +86,9 @@ function parseText(raw: string, complete: boolean): ParsedArguments {
   const parsed = parseJsonText(raw, complete);
   if (!parsed.ok) return { arguments: {}, problem: `${INVALID_JSON} (${parsed.problem})` };
   if (isJsonObject(parsed.value)) return { arguments: parsed.value };
-  // A repair turns any prose into JSON: only an object shows that the model meant JSON.
-  if (parsed.repaired) return { arguments: {}, problem: INVALID_JSON };
   if (parsed.value === null) return noArguments(complete);
+  // Prose in quotation marks is no JSON that the model meant.
+  if (parsed.repaired) return { arguments: {}, problem: INVALID_JSON };
   return { arguments: {}, notAnObject: parsed.value };
 }
 

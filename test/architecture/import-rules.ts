@@ -61,7 +61,7 @@ const ZONES: readonly Zone[] = [
   { files: 'src/memory/', may: ['src/core/', 'src/stores/payload-store/'], packages: ['node:*'] },
   { files: 'src/define/', may: ['src/core/', 'src/schema/', 'src/anchors/'], packages: ['zod'] },
   { files: 'src/index.ts', may: ['src/core/', 'src/define/', 'src/schema/', 'src/anchors/'] },
-  { files: 'src/model/', may: ['src/core/', 'src/schema/'], packages: ['node:*', 'zod', 'jsonrepair'] },
+  { files: 'src/model/', may: ['src/core/', 'src/schema/'], packages: ['node:*', 'zod'] },
   { files: 'src/codec/', may: ['src/core/'], packages: ['node:*', '@temporalio/common', '@temporalio/proto'] },
   { files: 'src/stores/payload-store/', may: ['src/core/'], packages: ['node:*', '@temporalio/common'] },
   { files: 'src/stores/archive/', may: ['src/core/', 'src/stores/payload-store/'], packages: ['node:*'] },

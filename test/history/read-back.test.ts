@@ -28,12 +28,13 @@ function pick({ status, stepsUsed }: Partial<RunResultFields>): Partial<RunResul
 const WITHOUT_PARTIAL_OUTPUT = 'cancelled-in-a-model-call';
 
 /** The result without fields that did not exist when the history was recorded. */
-function asThen({ usage, ...read }: RunResultFields, closed: Partial<RunResultFields>): Partial<RunResultFields> {
+function asThen({ usage, finishReason, ...read }: RunResultFields, closed: Partial<RunResultFields>): Partial<RunResultFields> {
   const { estimated, ...reported } = usage;
   const output = read.runId === WITHOUT_PARTIAL_OUTPUT ? '' : read.output;
   return {
     ...read,
     output,
+    ...(closed.finishReason === undefined || finishReason === undefined ? {} : { finishReason }),
     usage: closed.usage?.estimated === undefined || estimated === undefined ? reported : { ...reported, estimated },
   };
 }

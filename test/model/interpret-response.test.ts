@@ -84,11 +84,54 @@ test('arguments that do not fit are a problem that the model reads', () => {
   });
 });
 
-test('arguments that are not JSON are a problem, and cut-off arguments are never repaired', () => {
-  const cut = { toolCalls: [{ id: 'c1', name: 'add', arguments: '{"a":1,"b":2' }] };
-  expect(interpret({ ...cut, finishReason: 'tool_calls' }).problems).toBeUndefined();
-  expect(interpret({ ...cut, finishReason: 'length' }).problems?.['c1']).toContain('tool arguments were not valid JSON');
-  expect(interpret({ ...cut, finishReason: 'max_tokens' }).problems?.['c1']).toContain('tool arguments were not valid JSON');
+test.each(['tool_calls', 'stop', 'length', 'max_tokens', 'gave_up', '', undefined])(
+  'arguments that end in the middle are a problem if the finish reason is %j',
+  (finishReason) => {
+    const cut = { toolCalls: [{ id: 'c1', name: 'add', arguments: '{"a":1,"b":2' }] };
+    const { problems } = interpret({ ...cut, finishReason: finishReason as string });
+    expect(problems?.['c1']).toMatch(/^Error: tool arguments were not valid JSON.*cut off/);
+  },
+);
+
+const EMPTY = ['', ' \n', null, undefined, 'null', 'None'];
+test.each(EMPTY)('the arguments %j of a tool that takes some are a problem that says what to send', (given) => {
+  const tools = [
+    defineTool({ name: 'find', description: 'Finds.', parameters: z.object({ city: z.string().optional() }), execute: () => 1 }),
+  ];
+  const { problems } = interpret(
+    { toolCalls: [{ id: 'c1', name: 'find', arguments: given }], finishReason: 'tool_calls' },
+    { snapshot: newSnapshot({ tools }) },
+  );
+  expect(problems?.['c1']).toMatch(/^Error: tool arguments were not valid JSON.*They are missing.*\{\}/);
+});
+
+test.each([
+  ['the schema of no parameters', {}],
+  ['an object', { type: 'object' }],
+  ['an object without properties', { type: 'object', properties: {}, required: [], additionalProperties: false }],
+])('missing arguments are an empty object for a tool that takes %s', (_, schema) => {
+  const snapshot = newSnapshot({
+    tools: [defineTool({ name: 'ping', description: 'Pings.', parameters: z.object({}), execute: () => 1 })],
+  });
+  const tools = snapshot.tools.map((tool) => ({ ...tool, schema }));
+  const recorded = interpret({ toolCalls: [{ name: 'ping' }], finishReason: 'stop' }, { snapshot: { ...snapshot, tools } });
+  expect(recorded.problems).toBeUndefined();
+});
+
+test.each([
+  ['an optional property', { type: 'object', properties: { a: {} } }],
+  ['any property', { type: 'object', additionalProperties: true }],
+  ['properties of a type', { type: 'object', properties: {}, additionalProperties: { type: 'string' } }],
+  ['properties by a pattern', { type: 'object', patternProperties: { '^x': {} } }],
+  ['a choice', { type: 'object', anyOf: [{ properties: { a: {} } }, {}] }],
+  ['a reference', { $ref: '#/$defs/x', $defs: { x: {} } }],
+])('missing arguments are a problem for a tool that may take %s', (_, schema) => {
+  const snapshot = newSnapshot({
+    tools: [defineTool({ name: 'ping', description: 'Pings.', parameters: z.object({}), execute: () => 1 })],
+  });
+  const tools = snapshot.tools.map((tool) => ({ ...tool, schema }));
+  const recorded = interpret({ toolCalls: [{ id: 'c1', name: 'ping' }], finishReason: 'stop' }, { snapshot: { ...snapshot, tools } });
+  expect(recorded.problems?.['c1']).toContain('They are missing');
 });
 
 test('missing arguments are an empty object only if the model ended by itself', () => {

@@ -91,13 +91,20 @@ describe('an ask with tools', () => {
     ['too little confidence', { output: CONFIDENT, confidenceFloor: 0.9 }, structured({ confidence: 0.5 }), 'validation_failed'],
     ['a missing field', { output: CONFIDENT, requiredFields: ['letter'] }, structured({ confidence: 1 }), 'validation_failed'],
     ['a refusal', {}, { ...say(''), refusal: 'I must not' }, 'validation_failed'],
-    ['an empty answer', {}, say(''), 'empty_answer'],
   ])('fails with %s as an ask without tools', async (_, options: AskOptions, answer, code) => {
     const plain = await testProgram(asking(options), { input, model: scriptedModel([answer]) });
     const { result } = await testProgram(asking({ ...options, tools: [findOrder] }), { input, model: scriptedModel([call, answer]) });
     expect(result).toMatchObject({ status: 'error', errorCode: code });
     expect(result.units[0]?.steps[0]?.error).toEqual(plain.result.units[0]?.steps[0]?.error);
     expect(result.units[0]?.steps[0]?.violations).toEqual(plain.result.units[0]?.steps[0]?.violations);
+  });
+
+  test('fails like an ask without tools if every attempt gives an empty answer', async () => {
+    const empty = scriptedModel([say('')], { repeatLast: true });
+    const plain = await testProgram(asking({}), { input, model: empty });
+    const { result } = await testProgram(asking({ tools: [findOrder] }), { input, model: empty });
+    expect(result).toMatchObject({ status: 'error', errorCode: 'model_call_failed', error: expect.stringContaining('is empty') });
+    expect(result.units[0]?.steps[0]?.error).toEqual(plain.result.units[0]?.steps[0]?.error);
   });
 
   test('fails like an ask without tools if its model call fails', async () => {

@@ -12,6 +12,8 @@ export interface Exchange {
   timeoutMs: number;
   /** True once nothing of use can follow: the answer does not wait for the end of the stream. */
   isComplete: () => boolean;
+  /** The milliseconds without a further piece after which nothing of use follows. Undefined: until the timeout. */
+  silenceMs: () => number | undefined;
 }
 
 /** A piece of an answer: JSON that the provider sent, or the mark of its end. */
@@ -30,23 +32,37 @@ const CLOSE_WAIT_MS = 250;
  * Posts one request, without retries, and yields the answer, streamed or whole. A stream that breaks off ends without
  * an `end` piece.
  */
-export async function* exchange(client: OpenAI, { path, body, signal, timeoutMs, isComplete }: Exchange): AsyncGenerator<AnswerPiece> {
+export async function* exchange(
+  client: OpenAI,
+  { path, body, signal, timeoutMs, isComplete, silenceMs }: Exchange,
+): AsyncGenerator<AnswerPiece> {
   signal.throwIfAborted();
   const watch = new IdleTimeout(signal, timeoutMs);
   let closeWait: NodeJS.Timeout | undefined;
+  let silence: NodeJS.Timeout | undefined;
+  let isSilent = false;
   try {
     const response = await client.post(path, { body, signal: watch.signal, timeout: timeoutMs }).asResponse();
     watch.heard();
     for await (const piece of piecesOf(response, watch)) {
       if (closeWait !== undefined) continue;
+      clearTimeout(silence);
       yield piece;
+      const waitMs = silenceMs();
       if (piece.type === 'end' || isComplete()) closeWait = setTimeout(() => watch.end(), CLOSE_WAIT_MS);
+      else if (waitMs !== undefined) {
+        silence = setTimeout(() => {
+          isSilent = true;
+          watch.end();
+        }, waitMs);
+      }
     }
   } catch (error) {
-    if (closeWait !== undefined) return;
+    if (closeWait !== undefined || isSilent) return;
     throw watch.expired ? new AnswerFault('silent', `nothing arrived for ${timeoutMs} ms`) : error;
   } finally {
     clearTimeout(closeWait);
+    clearTimeout(silence);
     watch.end();
   }
 }
@@ -74,6 +90,8 @@ async function* eventsOf(text: AsyncIterable<string>): AsyncGenerator<AnswerPiec
     if (data.trim() === '') continue;
     if (data.trim() === '[DONE]') yield { type: 'end' };
     else if (complete || isJson(data)) yield { type: 'data', data: parse(data) };
+    // A part of the answer is missing, unless it is the mark of its end.
+    else if (!'[DONE]'.startsWith(data.trim())) throw new AnswerFault('cut', 'the connection ended in the middle of an event');
   }
 }
 

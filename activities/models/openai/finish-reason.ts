@@ -1,5 +1,5 @@
 import type { FinishReason } from '../../../src/core/domain/record/step.ts';
-import { finishReasonOf } from '../../../src/model/finish-words.ts';
+import { finishFault, finishReasonOf } from '../../../src/model/finish-words.ts';
 
 /**
  * Returns the finish reason of Longhaul, or the provider's own word if there is none. The content of the answer
@@ -8,7 +8,7 @@ import { finishReasonOf } from '../../../src/model/finish-words.ts';
  */
 export function normalFinishReason(word: string | undefined, answer: { toolCalls: number; refusal: string }): FinishReason {
   const known = finishReasonOf(word ?? 'stop');
-  if (known === 'length' || known === 'content_filter') return known;
+  if (known === 'length' || finishFault(known) !== undefined) return known;
   if (answer.refusal !== '') return 'refusal';
   return answer.toolCalls > 0 && known === 'stop' ? 'tool_calls' : known;
 }

@@ -9,6 +9,7 @@ import { ChatAnswer } from './chat-answer.ts';
 import { chatRequest } from './chat-request.ts';
 import { classifyError } from '../errors/classify-error.ts';
 import { checkTooLong, type TooLongRule } from '../errors/too-long.ts';
+import { AnswerFault, ReportedFault } from '../errors/answer-fault.ts';
 import { type Exchange, exchange } from './exchange.ts';
 import { ProviderClient } from './provider-client.ts';
 import { ResponsesAnswer } from './responses-answer.ts';
@@ -105,7 +106,8 @@ class OpenAIModelClient implements ModelClient {
       for await (const piece of exchange(client, this.#exchange('/chat/completions', body, answer, context))) answer.take(piece);
     } catch (error) {
       // A finished answer is complete and paid for, even if the connection broke before the usage arrived.
-      if (!answer.finished) throw error;
+      const isFault = error instanceof ReportedFault || (error instanceof AnswerFault && error.kind !== 'silent');
+      if (isFault || !answer.finished) throw error;
     }
     return answer.response();
   }
@@ -117,8 +119,13 @@ class OpenAIModelClient implements ModelClient {
     return answer.response();
   }
 
-  #exchange(path: string, body: Record<string, unknown>, answer: { complete: boolean }, { signal }: ModelCallContext): Exchange {
-    return { path, body, signal, timeoutMs: this.#timeoutMs, isComplete: () => answer.complete };
+  #exchange(
+    path: string,
+    body: Record<string, unknown>,
+    answer: { complete: boolean; silenceMs?: number | undefined },
+    { signal }: ModelCallContext,
+  ): Exchange {
+    return { path, body, signal, timeoutMs: this.#timeoutMs, isComplete: () => answer.complete, silenceMs: () => answer.silenceMs };
   }
 
   #connect(model: string, key: string | undefined): ProviderClient {

@@ -48,7 +48,7 @@ export class ResponsesAnswer {
         this.#reportInput(this.#calls.get(event['item_id']), event['delta']);
         break;
       case 'response.output_item.done':
-        this.#items.push(event['item']);
+        this.#keep(event['item']);
         break;
       case 'response.completed':
       case 'response.incomplete':
@@ -68,6 +68,7 @@ export class ResponsesAnswer {
     const output: unknown = this.#response['output'];
     const items = Array.isArray(output) && output.length > 0 ? output : this.#items;
     const objects = items.filter((item) => isJsonObject(item));
+    this.#requireBegunCalls(objects);
     const toolCalls = objects.filter((item) => item['type'] === 'function_call').map(toolCall);
     const refusal = messageText(objects, 'refusal', 'refusal');
     const reasoning = objects.filter(isReplayable);
@@ -79,6 +80,21 @@ export class ResponsesAnswer {
       ...(refusal === '' ? {} : { refusal }),
       ...(reasoning.length === 0 ? {} : { providerItems: reasoning }),
     };
+  }
+
+  /** Keeps a finished item, once. */
+  #keep(item: unknown): void {
+    const id = isJsonObject(item) && typeof item['id'] === 'string' ? item['id'] : undefined;
+    const known = id === undefined ? -1 : this.#items.findIndex((one) => isJsonObject(one) && one['id'] === id);
+    if (known < 0) this.#items.push(item);
+    else this.#items[known] = item;
+  }
+
+  /** Throws if a call that has begun is missing at the end. */
+  #requireBegunCalls(items: Record<string, unknown>[]): void {
+    const isThere = (begun: Record<string, unknown>): boolean =>
+      items.some((item) => item['id'] === begun['id'] || item['call_id'] === begun['call_id']);
+    if (![...this.#calls.values()].every(isThere)) throw new AnswerFault('malformed', 'a tool call has begun and not ended');
   }
 
   #takeText(delta: string): void {

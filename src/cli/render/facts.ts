@@ -6,6 +6,7 @@ import type { RunLimits } from '../../core/domain/agent/limits.ts';
 import type { AggregatedUsage } from '../../core/domain/model/usage.ts';
 import { dollars } from '../../core/domain/model/dollars.ts';
 import { missingText } from '../../core/domain/errors/missing.ts';
+import { endedEarly } from '../../core/domain/record/step.ts';
 import { eventsText } from '../../core/domain/record/not-archived.ts';
 import { printable, printableLine } from '../../core/domain/content/printable.ts';
 import type { Look, Output } from '../output.ts';
@@ -22,6 +23,9 @@ export function runFacts(run: RunView, link: string | undefined, output: Pick<Ou
     ['Run', printable(run.runId)],
     [run.units === null ? 'Agent' : 'Program', agentText(run)],
     ['Status', `${status}${more}`],
+    ...(run.finishReason !== null && endedEarly(run.finishReason)
+      ? [['Finish', printable(run.finishReason)] satisfies [string, string]]
+      : []),
     ...(run.session === null ? ownFacts(run) : [...sessionFacts(run.session, run.startTime), ...turnFacts(run, run.session)]),
     ['Started', run.startTime ?? '?'],
     ['Duration', run.durationSeconds === null ? 'still running' : `${run.durationSeconds.toFixed(2)}s`],

@@ -29,6 +29,8 @@ export interface RunView {
   currentAgent: string | null;
   status: RunStatus;
   stopReason: StopReason | null;
+  /** Why the model ended its last answer; null before the end of the run, and for a program. */
+  finishReason: string | null;
   steps: StepResult[];
   stepsUsed: number;
   maxIterations: number;
@@ -107,6 +109,7 @@ async function endedView(handle: RunHandle<JsonValue>): Promise<RunView> {
     ...fields,
     steps: stepsOf(records),
     units: result instanceof ProgramResult ? result.units : null,
+    finishReason: fields.finishReason ?? null,
     errorCode: fields.errorCode ?? null,
     cancelReason: fields.cancelReason ?? null,
     ...(fields.hooks === undefined ? {} : { hooks: fields.hooks }),
@@ -134,6 +137,7 @@ function viewOfStatus(status: StatusView, records: RunRecord[]): RunView {
     currentAgent: status.currentAgent ?? null,
     status: status.status,
     stopReason: null,
+    finishReason: null,
     steps,
     stepsUsed: status.currentStep,
     maxIterations,

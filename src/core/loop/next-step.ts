@@ -3,6 +3,7 @@
 import type { JsonValue } from '../domain/json/json.ts';
 import type { RecordedResponse } from '../domain/model/recorded-response.ts';
 import type { AnswerVerdict } from '../domain/program/verdict.ts';
+import type { FinishReason } from '../domain/record/step.ts';
 import type { StopReason, TerminalStatus } from '../domain/run/status.ts';
 import type { GuardrailTrip } from '../domain/guardrails/guardrail.ts';
 import type { ToolOutcome } from './ports.ts';
@@ -13,6 +14,8 @@ export interface Ending {
   stopReason: StopReason;
   output: JsonValue;
   error?: { code: string; message: string };
+  /** The finish reason of the answer, if it is that of an agent that the run has started. Default: that of the last step. */
+  finishReason?: FinishReason;
   /** The checks of the answer of an `ask` with tools. */
   verdict?: AnswerVerdict;
   /** The guardrail that ended the run. */
@@ -22,7 +25,7 @@ export interface Ending {
 }
 
 /** An answer that ends a run. */
-export interface Answered extends Pick<Ending, 'output' | 'verdict'> {
+export interface Answered extends Pick<Ending, 'output' | 'verdict' | 'finishReason'> {
   /** True for the attempt after the step limit. */
   final: boolean;
 }

@@ -14,7 +14,7 @@ import type { ErrorCode } from '../domain/errors/error.ts';
 import type { JsonObject, JsonValue } from '../domain/json/json.ts';
 import type { StopReason, TerminalStatus } from '../domain/run/status.ts';
 import type { RecordedResponse } from '../domain/model/recorded-response.ts';
-import type { Verified } from '../domain/record/step.ts';
+import type { FinishReason, Verified } from '../domain/record/step.ts';
 import type { Spent, UsageStats } from '../domain/model/usage.ts';
 import type { CodeCallResult, Moment } from '../execution/executor.ts';
 import type { RunClock } from './state/clock.ts';
@@ -130,6 +130,7 @@ export interface EndOfFinalAgent {
   status: TerminalStatus;
   stopReason: StopReason;
   output: JsonValue;
+  finishReason?: FinishReason;
   error?: { code: string; message: string };
 }
 

@@ -109,6 +109,7 @@ const recordedFields = {
   output: jsonValue,
   status: terminalStatus,
   stopReason: z.string(),
+  finishReason: z.string().exactOptional(),
   steps: z.array(stepResult).exactOptional(),
   stepsUsed: z.number(),
   usage: aggregatedUsage,

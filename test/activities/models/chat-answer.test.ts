@@ -81,7 +81,7 @@ describe('a Chat Completions answer', () => {
         { index: 0, id: 'x', function: { arguments: ':1}' } },
       ],
     ],
-    ['arguments as an object', [{ ...ONE[0], arguments: { a: 1 } }], [{ index: 0, id: 'c1', function: fn('f', { a: 1 }) }]],
+    ['arguments as an object', ONE, [{ index: 0, id: 'c1', function: fn('f', { a: 1 }) }]],
     ['no arguments', [{ id: 'c1', name: 'f', arguments: undefined }], [{ index: 0, id: 'c1', function: { name: 'f' } }]],
     ['no id', [{ id: undefined, name: 'f', arguments: '{}' }], [{ index: 0, function: fn('f', '{}') }]],
     ['null among the calls', ONE, [null, { id: 'c1', function: fn('f', '{"a":1}') }]],

@@ -18,6 +18,7 @@ const view: RunView = {
   currentAgent: null,
   status: 'completed',
   stopReason: 'final_answer',
+  finishReason: 'stop',
   steps: [],
   stepsUsed: 2,
   maxIterations: 10,

@@ -120,13 +120,16 @@ test.each([
   });
 });
 
-test('a result names the reason for which the model ended its last answer', async () => {
+test('a result names the reason for which the model ended its last answer, and says that it was cut off', async () => {
   const { handler } = served((run) => {
     run.shows({ type: 'step', step: { ...newStep(1), finishReason: 'length' } }).ends({ output: 'Once upon' });
   });
   await using client = await mcpClient(handler, 'auto');
   expect(await client.callTool({ name: 'clerk', arguments: { input: 'Q' } })).toMatchObject({
-    content: [{ type: 'text', text: 'Once upon' }],
+    content: [
+      { type: 'text', text: 'Once upon' },
+      { type: 'text', text: '[The answer was cut off: the model ended it with the finish reason "length".]' },
+    ],
     _meta: { 'longhaul/status': 'completed', 'longhaul/finishReason': 'length' },
   });
 });

@@ -118,6 +118,7 @@ const RESULT: Required<Omit<RunResultFields, 'steps' | 'outputTruncated'>> = {
   output: { paid: true },
   status: 'error',
   stopReason: 'error',
+  finishReason: 'length',
   stepsUsed: 1,
   usage: RUN_USAGE,
   toolCallsTotal: 1,

@@ -176,7 +176,7 @@ describe('around each limit no activity and no task is tried again', () => {
   }, 60_000);
 
   test('model output above its budget ends the run with an error that names the model', async () => {
-    const room = BYTE_BUDGETS.modelText - jsonBytes(await recordedResponse([say('')]));
+    const room = BYTE_BUDGETS.modelText - jsonBytes(await recordedResponse([say('x')])) + 1;
     const whole = { status: 'completed', output: expect.stringMatching(/^x+$/) };
     const ended = {
       status: 'error',

@@ -17,11 +17,16 @@ export const ANSWERS = [
     timeline: [/^agent:/],
     status: 'error',
   }),
-  scenario('an answer that the provider withholds is an error', plain, {
-    script: [say('', { finishReason: 'content_filter' })],
-    timeline: [/^agent:/],
+  scenario('an answer that the provider withholds is asked for again', plain, {
+    script: [say('Half', { finishReason: 'content_filter' }), say('Hello.')],
+    timeline: ['agent: Hello.'],
+  }),
+  scenario('an answer that the provider keeps withholding is an error', agentWith([], { modelMaxAttempts: 2 }), {
+    script: [say('', { finishReason: 'content_filter' }), say('', { finishReason: 'content_filter' })],
+    timeline: ['a model call failed: content_filter'],
     status: 'error',
   }),
+  scenario('an empty answer is asked for again', plain, { script: [say(' '), say('Hello.')], timeline: ['agent: Hello.'] }),
   scenario('after the last step one answer without tools is asked for', lastWords, {
     script: [callTool('look'), say('As far as I can see.')],
     timeline: ['agent calls look {}', 'look: seen', 'agent: As far as I can see.'],
@@ -66,7 +71,11 @@ export const ANSWERS = [
     script: [failWith('model_bad_response', 'no JSON', { retryAfter: 10 }), say('Hello.')],
     timeline: ['agent: Hello.'],
   }),
-  scenario('a model client that gives nothing has said nothing', plain, { script: [malformed(null)], timeline: ['agent: '] }),
+  scenario('a model client that gives nothing gives no answer', agentWith([], { modelMaxAttempts: 1 }), {
+    script: [malformed(null)],
+    timeline: ['a model call failed: model_no_answer'],
+    status: 'error',
+  }),
   scenario('a model that does not answer in time is given up', agentWith([], { modelTimeout: '1s', modelMaxAttempts: 1 }), {
     script: [{ type: 'hang', text: 'half an ans' }],
     timeline: [/^a model call failed|^$/],

@@ -153,6 +153,7 @@ export const ERROR_CODES = {
   model_timeout: { retryable: true, description: 'The provider did not answer in time.' },
   model_unreachable: { retryable: true, httpStatus: 503, description: 'No connection to the provider, or it broke.' },
   model_bad_response: { retryable: true, description: 'The answer of the provider is not what its API promises.' },
+  model_no_answer: { retryable: true, description: 'The model gave no answer: it is empty, has reasoning alone, or was not finished.' },
   model_error: { retryable: false, description: 'The model client failed in another way, and says that trying again is of no use.' },
   model_client_failed: { retryable: true, description: 'The model client threw an error that says nothing of its kind.' },
   context_length_exceeded: { retryable: false, description: 'The conversation is longer than the model takes.' },

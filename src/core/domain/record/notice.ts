@@ -23,7 +23,7 @@ const MESSAGE_BYTES = 400;
 
 /** Returns notices that fit into one event. */
 export function boundNotices(notices: readonly Notice[]): Notice[] {
-  const brief = notices.map(({ code, message }) => ({ code, message: cutText(message.toWellFormed(), MESSAGE_BYTES) }));
+  const brief = notices.map(({ code, message }) => ({ code, message: cutText(message, MESSAGE_BYTES) }));
   if (brief.length <= MOST_NOTICES) return brief;
   const kept = brief.slice(0, MOST_NOTICES - 1);
   const left = brief.length - kept.length;

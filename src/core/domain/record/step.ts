@@ -6,6 +6,17 @@ import type { UsageStats } from '../model/usage.ts';
 /** The reason why the model stopped: `stop`, `tool_calls`, `length`, `content_filter`, `refusal`, or the provider's own word. */
 export type FinishReason = string;
 
+/** True if the model did not end its answer by itself: it was cut off, or the provider has a word of its own for it. */
+export function endedEarly(finishReason: FinishReason | undefined): boolean {
+  return finishReason !== undefined && finishReason !== 'stop' && finishReason !== 'tool_calls';
+}
+
+/** Returns the sentence that says so of an answer, for whoever reads it. */
+export function cutNote(finishReason: FinishReason): string {
+  const what = finishReason === 'length' ? 'was cut off' : 'may not be whole';
+  return `[The answer ${what}: the model ended it with the finish reason "${finishReason}".]`;
+}
+
 /** The report of a tool about a call whose answer was lost. */
 export interface Verified {
   /** True if the call took effect. */

@@ -5,7 +5,7 @@ import { eventsText, type NotArchived } from '../record/not-archived.ts';
 import { outputText, mediaTypes } from '../content/output-text.ts';
 import { counted } from '../content/text.ts';
 import type { StopReason, TerminalStatus } from './status.ts';
-import type { StepResult } from '../record/step.ts';
+import { endedEarly, type FinishReason, type StepResult } from '../record/step.ts';
 import type { GuardrailTrip } from '../guardrails/guardrail.ts';
 import type { AnswerVerdict } from '../program/verdict.ts';
 import type { UnitResult } from '../program/unit-result.ts';
@@ -26,6 +26,11 @@ export interface RunResultFields<Output = JsonValue> {
   outputTruncated?: true;
   status: TerminalStatus;
   stopReason: StopReason;
+  /**
+   * The reason why the model ended its last answer: `stop`, `tool_calls`, `length` if it was cut off, or the provider's own word.
+   * Absent if the run has recorded no step, and for programs.
+   */
+  finishReason?: FinishReason;
   steps?: StepResult[];
   stepsUsed: number;
   usage: AggregatedUsage;
@@ -102,6 +107,11 @@ export class EndedRun<Output> {
   readonly output: Output;
   readonly status: TerminalStatus;
   readonly stopReason: StopReason;
+  /**
+   * The reason why the model ended its last answer: `stop`, `tool_calls`, `length` if it was cut off, or the provider's own word.
+   * Undefined if the run has recorded no step, and for programs.
+   */
+  readonly finishReason: FinishReason | undefined;
   /** The steps, if they were requested with `result({steps: true})`. */
   readonly steps: StepResult[] | undefined;
   readonly stepsUsed: number;
@@ -137,6 +147,7 @@ export class EndedRun<Output> {
     this.output = fields.output;
     this.status = fields.status;
     this.stopReason = fields.stopReason;
+    this.finishReason = fields.finishReason;
     this.steps = fields.steps;
     this.stepsUsed = fields.stepsUsed;
     this.usage = fields.usage;
@@ -194,6 +205,7 @@ export class EndedRun<Output> {
       `${this.usage.totalTokens} tokens${this.#estimated()}`,
       this.#duration(),
     ];
+    if (endedEarly(this.finishReason)) line.push(`finish: ${this.finishReason}`);
     if (this.hasMedia) line.push(`media: ${this.mediaTypes.join('+')}`);
     return line.join(' | ');
   }
@@ -212,6 +224,7 @@ export class EndedRun<Output> {
       `Duration: ${this.#duration()}`,
       `Output:   ${beginning(this.outputText, 120)}`,
     ];
+    if (endedEarly(this.finishReason)) lines.push(`Finish:   ${this.finishReason}`);
     if (this.error !== null) lines.push(`Error:    ${this.error}`);
     if (this.cancelReason !== undefined) lines.push(`Reason:   ${this.cancelReason}`);
     if (this.notArchived !== undefined) lines.push(`Archive:  lacks ${this.notArchived.map(eventsText).join(', ')}`);
@@ -227,6 +240,7 @@ export class EndedRun<Output> {
       output: this.output,
       status: this.status,
       stopReason: this.stopReason,
+      ...(this.finishReason === undefined ? {} : { finishReason: this.finishReason }),
       ...(this.steps === undefined ? {} : { steps: this.steps }),
       stepsUsed: this.stepsUsed,
       usage: this.usage,

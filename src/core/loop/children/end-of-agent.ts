@@ -7,6 +7,7 @@ import { cutContent, cutMarker, cutText } from '../../domain/content/cut-content
 import { outputText } from '../../domain/content/output-text.ts';
 import { BYTE_BUDGETS } from '../../domain/json/byte-budget.ts';
 import type { JsonValue } from '../../domain/json/json.ts';
+import { cutNote, endedEarly } from '../../domain/record/step.ts';
 import type { RunResultFields } from '../../domain/run/result.ts';
 import { checkJson, problemsText } from '../../json-schema/check-json-schema.ts';
 import type { RunPorts, ToolInvocation, ToolOutcome } from '../ports.ts';
@@ -50,8 +51,13 @@ export function outcomeOfAgent(
 
 type Result = ToolOutcome & { type: 'result' };
 
-function answerOf({ tool }: ToolInvocation, { output }: RunResultFields): Result {
-  return { type: 'result', status: 'success', content: fitting(tool.maxResultBytes, output), durationMs: null };
+/** Returns the answer of an agent: with a note if it was cut off, and as an error if it is empty. */
+function answerOf(invocation: ToolInvocation, { output, finishReason }: RunResultFields): Result {
+  const { tool } = invocation;
+  if (output === '') return failure(invocation, 'gave an empty answer');
+  // Output that fits a schema is whole, however its answer ended.
+  const note = finishReason !== undefined && endedEarly(finishReason) && typeof output === 'string' ? [cutNote(finishReason)] : [];
+  return { type: 'result', status: 'success', content: fitting(tool.maxResultBytes, output, ...note), durationMs: null };
 }
 
 /** Returns the error result for an agent that did not complete: the way in which it ended, and its partial answer. */
@@ -83,13 +89,14 @@ function fitting(maxBytes: number = BYTE_BUDGETS.toolResult, ...content: JsonVal
 function finalResult(
   { snapshot: { output: declared } }: RunState,
   { tool }: ToolInvocation,
-  { status, stopReason, output, error, errorCode }: RunResultFields,
+  { status, stopReason, output, finishReason, error, errorCode }: RunResultFields,
 ): Pick<Result, 'ended'> | { problem: string } {
   if (status === 'cancelled') return {};
   const problems = declared === undefined || status !== 'completed' ? [] : checkJson(declared.schema, output);
   if (problems.length > 0)
     return { problem: `gave an answer that does not fit the output schema of this agent: ${problemsText(problems)}` };
-  return { ended: { status, stopReason, output, tool: tool.name, ...errorOf(error, errorCode) } };
+  const finish = finishReason === undefined ? {} : { finishReason };
+  return { ended: { status, stopReason, output, tool: tool.name, ...finish, ...errorOf(error, errorCode) } };
 }
 
 /** Returns the way in which an agent of a parallel flow ended, if it did not complete. Its result has its partial answer. */

@@ -17,10 +17,19 @@ export function closeRun(state: RunState, clock: Pick<RunClock, 'now'>, ending: 
     steps: state.steps,
     ...countsOf(state),
     maxIterations: state.limits.maxIterations,
+    ...finishOf(state, ending),
     ...(state.program === undefined ? {} : { units: unitResults(state.program) }),
     ...agentsOf(state),
     ...(state.hookRecords === undefined ? {} : { hooks: state.hookRecords }),
   };
+}
+
+/** Returns the finish reason of the answer. Empty for a run without a step, and for a program, whose steps have theirs. */
+function finishOf(
+  { lastStep, program }: RunState,
+  { finishReason = lastStep?.finishReason }: Ending,
+): Pick<RunResultFields, 'finishReason'> {
+  return finishReason === undefined || program !== undefined ? {} : { finishReason };
 }
 
 /** Returns the agent that acted last, and the usage of each. Empty for a run that was not handed over. */

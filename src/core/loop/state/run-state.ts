@@ -16,7 +16,7 @@ import type { Principal } from '../../domain/run/principal.ts';
 import { givenEvents } from '../../domain/record/given-events.ts';
 import { guardrailsOf } from '../../domain/guardrails/guardrail.ts';
 import type { RunStatus } from '../../domain/run/status.ts';
-import type { StepResult, ToolCallRecord } from '../../domain/record/step.ts';
+import type { FinishReason, StepResult, ToolCallRecord } from '../../domain/record/step.ts';
 import { noUsage, type AggregatedUsage } from '../../domain/model/usage.ts';
 import { emptyWindow, extendWindow, type Window, type WindowEvent } from '../../domain/record/window.ts';
 import type { Approvals } from '../approvals/approvals.ts';
@@ -133,6 +133,7 @@ export type Phase = 'between' | 'model' | 'tools';
 export interface LastStep {
   thought: string | null;
   final: boolean;
+  finishReason?: FinishReason;
 }
 
 /** The provider's token count for a window of some bytes. */
@@ -225,7 +226,7 @@ export function findEvent({ window, code }: Pick<RunState, 'window' | 'code'>, i
 /** Appends a step and moves on to the next. */
 export function recordStep(state: RunState, step: Omit<StepResult, 'step'>): void {
   state.steps.push({ step: state.context.currentStep + 1, ...step });
-  state.lastStep = { thought: step.thought, final: step.final ?? false };
+  state.lastStep = { thought: step.thought, final: step.final ?? false, finishReason: step.finishReason };
   if (step.thought !== null) state.thought = step.thought;
   delete state.partial;
   state.phase = 'between';

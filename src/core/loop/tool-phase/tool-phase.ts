@@ -165,8 +165,11 @@ function afterTools(acting: Acting, ports: RunPorts, outcomes: readonly (ToolOut
     return 'status' in merged ? { type: 'finish', ending: merged } : finish(state, ports, { ...merged, final: false });
   }
   const ended = endOfFinalAgent(outcomes);
-  if (ended !== undefined)
-    return ended.status === 'completed' ? finish(state, ports, { output: ended.output, final: false }) : { type: 'finish', ending: ended };
+  if (ended !== undefined) {
+    if (ended.status !== 'completed') return { type: 'finish', ending: ended };
+    const { output, finishReason } = ended;
+    return finish(state, ports, { output, final: false, ...(finishReason === undefined ? {} : { finishReason }) });
+  }
   const answered = finalAnswerOfCode(state, outcomes);
   if (answered !== undefined) return finish(state, ports, { output: answered.output, final: false });
   const answers = calls.filter((call) => isFinalAnswer(state, call));

@@ -53,6 +53,7 @@ const ENDED: JsonObject = {
     tool: TEXT,
     status: { enum: ['completed', 'max_iterations_reached', 'error', 'cancelled'] },
     stopReason: TEXT,
+    finishReason: TEXT,
     error: { type: 'object', properties: { code: TEXT, message: TEXT }, required: ['code', 'message'] },
   },
   required: ['tool', 'status', 'stopReason', 'output'],

@@ -46,7 +46,7 @@ const CONTINUE_AS_NEW_STATE_SCHEMA: JsonObject = {
     state: OBJECT,
     lastStep: {
       type: 'object',
-      properties: { thought: { type: ['string', 'null'] }, final: { type: 'boolean' } },
+      properties: { thought: { type: ['string', 'null'] }, final: { type: 'boolean' }, finishReason: TEXT },
       required: ['thought', 'final'],
     },
     thought: TEXT,

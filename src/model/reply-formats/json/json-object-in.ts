@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject } from '../../../core/domain/json/json.ts';
 import { parseJsonText } from '../../parse-json-text.ts';
+import { withoutReasoning } from '../../reasoning-tags.ts';
 
 const FENCE = '```';
 
@@ -16,23 +17,6 @@ export function jsonObjectIn(text: string): JsonObject | undefined {
 function objectOf(text: string): JsonObject | undefined {
   const parsed = parseJsonText(text, false);
   return parsed.ok && isJsonObject(parsed.value) ? parsed.value : undefined;
-}
-
-const OPEN = '<think>';
-const CLOSE = '</think>';
-
-/** Removes each `<think>…</think>`, and tags that stand alone. */
-function withoutReasoning(text: string): string {
-  let kept = '';
-  let from = 0;
-  for (;;) {
-    const open = text.indexOf(OPEN, from);
-    const close = open < 0 ? -1 : text.indexOf(CLOSE, open);
-    if (close < 0) break;
-    kept += text.slice(from, open);
-    from = close + CLOSE.length;
-  }
-  return (kept + text.slice(from)).replaceAll(OPEN, '').replaceAll(CLOSE, '');
 }
 
 /** Returns the content of the first code fence, without the language that it may name. */

@@ -3,6 +3,7 @@ import type { StreamedResult } from '../../../client/stream/stream-item.ts';
 import type { ContentPart } from '../../../core/domain/content/content.ts';
 import { outputParts, outputText, partText } from '../../../core/domain/content/output-text.ts';
 import type { JsonValue } from '../../../core/domain/json/json.ts';
+import { cutNote, endedEarly } from '../../../core/domain/record/step.ts';
 import { META } from './call-names.ts';
 import type { Followed } from './follow-run.ts';
 
@@ -20,8 +21,9 @@ export interface CalledRun {
 /** Returns the result of a call from the outcome of its wait. Only the answer of a run that has completed is no error. */
 export function callResult(run: CalledRun, followed: Followed): CallToolResult {
   if (followed.type === 'goes_on') return { ...errorResult(goesOnText(run, followed)), _meta: metaOf(run, followed.status) };
-  const { result, lastFinish } = followed;
-  const answer = result.status === 'completed' ? answerResult(run, result.output) : errorResult(endedText(result));
+  const { result } = followed;
+  const lastFinish = result.finishReason ?? followed.lastFinish;
+  const answer = result.status === 'completed' ? answerResult(run, result.output, lastFinish) : errorResult(endedText(result));
   const finishReason = lastFinish === undefined ? {} : { [META.finishReason]: lastFinish };
   return { ...answer, _meta: { ...metaOf(run, result.status), ...finishReason } };
 }
@@ -35,11 +37,12 @@ function metaOf({ runId }: CalledRun, status: string): Record<string, unknown> {
   return { [META.runId]: runId, [META.status]: status };
 }
 
-function answerResult({ isStructured }: CalledRun, output: JsonValue): CallToolResult {
+function answerResult({ isStructured }: CalledRun, output: JsonValue, finishReason: string | undefined): CallToolResult {
   // The text is for clients that do not read structured content.
   if (isStructured) return { content: [{ type: 'text', text: JSON.stringify(output) }], structuredContent: output };
   const parts = outputParts(output);
-  return { content: parts.length === 0 ? [{ type: 'text', text: outputText(output) }] : parts.map(blockOf) };
+  const note = finishReason !== undefined && endedEarly(finishReason) ? [{ type: 'text' as const, text: cutNote(finishReason) }] : [];
+  return { content: [...(parts.length === 0 ? [{ type: 'text' as const, text: outputText(output) }] : parts.map(blockOf)), ...note] };
 }
 
 /** Returns a part of an answer as the protocol has it: other media than small images and audio as text, with their address. */

@@ -34,7 +34,7 @@ export const streamComplete: Operation = {
         }
       },
     });
-    return { events: [...toTheirEvents(items, finish !== undefined), ...again.map((reason) => ['finish', reason])] };
+    return { events: [...toTheirEvents(items, finish), ...again.map((reason) => ['finish', reason])] };
   },
 };
 
@@ -74,7 +74,7 @@ function toResponse(pieces: readonly ModelDelta[], finish: string | undefined): 
 }
 
 /** Returns the items in the words of Nous, which reports the finish of the provider, and a stream without content as an error. */
-function toTheirEvents(items: readonly StreamItem[], hasFinish: boolean): JsonValue[] {
+function toTheirEvents(items: readonly StreamItem[], finish: string | undefined): JsonValue[] {
   const events: JsonValue[] = [];
   let view: StreamView = newView();
   let thinking = '';
@@ -84,8 +84,10 @@ function toTheirEvents(items: readonly StreamItem[], hasFinish: boolean): JsonVa
     if (item.type === 'delta') events.push(toTheirDelta(item.delta));
     if (item.type === 'event' && isResponse(item.event)) thinking = live?.reasoning ?? '';
     if (item.type !== 'end') continue;
-    const finishReason = view.steps.at(-1)?.finishReason ?? null;
-    if (hasFinish) events.push(['finish', finishReason]);
+    // Nous completes an empty stream, behind an error, as if the provider had stopped.
+    const isEmpty = item.result.errorCode === 'model_no_answer';
+    const finishReason = view.steps.at(-1)?.finishReason ?? finish ?? (isEmpty ? 'stop' : null);
+    if (finish !== undefined) events.push(['finish', finishReason]);
     if (events.length === 0) events.push(['error', 'empty_stream']);
     const output = item.result.output;
     events.push(['complete', { output, finish_reason: finishReason, ...(thinking === '' ? {} : { thinking }) }]);

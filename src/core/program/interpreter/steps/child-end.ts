@@ -8,6 +8,7 @@ import type { StepError } from '../../../domain/program/step-error.ts';
 import type { StepNote } from '../../../domain/program/step-note.ts';
 import type { Event } from '../../../domain/record/event.ts';
 import type { RunResultFields } from '../../../domain/run/result.ts';
+import { endedEarly } from '../../../domain/record/step.ts';
 import { spendChild } from '../../../loop/state/child-spending.ts';
 import { noteError } from '../../../loop/state/run-state.ts';
 import { insertedText } from '../../references/interpolate.ts';
@@ -37,7 +38,10 @@ export function childEnded(
   if (isAnswered(result)) return askAnswered(run, running, { child, note: noteOf(running, child), result });
   const spent = spendChild(run.state, result);
   if (result.status !== 'completed') return failed(run, running, { child, error: failureOf(running, step, result), spent });
-  const { output } = result;
+  const { output, finishReason } = result;
+  if (typeof output === 'string' && (output === '' || endedEarly(finishReason))) {
+    return failed(run, running, { child, error: cutFailure(running, result), spent });
+  }
   const content = [{ type: 'message' as const, role: 'assistant' as const, content: insertedText(output) }];
   recordNote(run, noteOf(running, child), { ...spent, content });
   return { type: 'done', output, id: run.state.window.lastEventId };
@@ -73,6 +77,19 @@ function failureOf(running: RunningStep, { timeout }: StepDocument, result: RunR
   if (running.state.kind === 'ask' && isModelFailure(errorCode)) return modelCallFailure(error ?? '', running.address);
   const reason = status === stopReason ? status : `${status} (${stopReason})`;
   return stepFailure(running, 'child_failed', `The ${nounOf(running)} '${agentName}' of step '${step}' ended with ${reason}`, details);
+}
+
+/** Returns the failure of an attempt whose child gave an answer that is empty or cut off: later steps would read it as whole. */
+function cutFailure(running: RunningStep, { output, finishReason = 'stop', agentName }: RunResultFields): StepError {
+  const text = insertedText(output);
+  const problem = text === '' ? 'gave an empty answer' : `gave an answer that was not whole (finish reason "${finishReason}")`;
+  const partial = text === '' ? '' : `Partial answer: ${cutText(text, PARTIAL_BYTES)}`;
+  return stepFailure(
+    running,
+    'child_failed',
+    `The ${nounOf(running)} '${agentName}' of step '${running.address.step}' ${problem}`,
+    partial,
+  );
 }
 
 function failed(

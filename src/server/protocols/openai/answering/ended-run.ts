@@ -6,6 +6,7 @@ export interface EndedRun extends Pick<StreamedResult, 'runId' | 'agentName' | '
   output: unknown;
   below?: StreamedResult['below'] | undefined;
   errorCode?: string | undefined;
+  finishReason?: string | undefined;
   cancelReason?: string | undefined;
 }
 
@@ -23,8 +24,9 @@ export function refusalOf({ errorCode, error }: Pick<EndedRun, 'errorCode' | 'er
 }
 
 /** True if the model was cut off in the answer. `lastFinish`: the reason for which it ended its last answer. */
-export function wasCutOff({ status }: Pick<EndedRun, 'status'>, lastFinish: string | undefined): boolean {
-  return status === 'completed' && lastFinish === 'length';
+export function wasCutOff({ status, finishReason }: Pick<EndedRun, 'status' | 'finishReason'>, lastFinish: string | undefined): boolean {
+  // The answer may be that of an agent that the run has called, whose steps are not its own.
+  return status === 'completed' && (finishReason ?? lastFinish) === 'length';
 }
 
 /** Returns the reason for which the model ended its last answer. The result must have been requested with its steps. */
