@@ -155,7 +155,9 @@ async function toolsOfServers(
     ...runtime.otherActivities,
   ]);
   const listed = await listMcpTools({ pool: runtime.mcp, servers: mcp, taken, language: code?.executor.language, stop });
-  const notices = boundNotices(listed.notices.map((notice) => ({ ...notice, message: runtime.secrets.redact(notice.message).toWellFormed() })));
+  const notices = boundNotices(
+    listed.notices.map((notice) => ({ ...notice, message: runtime.secrets.redact(notice.message).toWellFormed() })),
+  );
   for (const { message } of notices) runtime.logOnce(`Agent "${agentName}": ${message}`);
   return { tools: listed.tools.map((tool) => ({ ...tool, ...redactedTexts(runtime, tool) })), notices };
 }

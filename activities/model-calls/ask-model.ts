@@ -106,10 +106,11 @@ export async function askModel<Result>(
       }
       isAnswered = true;
       pace()?.answered(sentAt);
+      const whole = apart.answer(given);
       stream?.end();
       spent.answered(given);
-      const answer = readCallsInText(apart.answer(given), sent.tools);
-      requireAnswer(answer, request.model, { mayBeEmpty });
+      const answer = readCallsInText(whole, sent.tools);
+      requireAnswer(answer, request.model, { mayBeEmpty, hasReasoned: whole !== given });
       return { type: 'answered', result: await read(answer, signal), ...failedAttempts(spent) };
     } catch (error) {
       // An abort by the run's own cancellation is an outcome, not an error: as an error it would race with the

@@ -1,7 +1,7 @@
 import { isJsonObject } from '../core/domain/json/json.ts';
 import type { ModelResponse, RawToolCall } from '../core/domain/model/model.ts';
 import { endedByItself } from './finish-words.ts';
-import { textBesideReasoning } from './reasoning-tags.ts';
+import { splitReasoning } from './split-reasoning.ts';
 
 const OPEN = '<tool_call>';
 const CLOSE = '</tool_call>';
@@ -15,7 +15,7 @@ export function readCallsInText(response: ModelResponse, tools: readonly { name:
   const { content, toolCalls, finishReason, refusal } = fieldsOf(response);
   if (typeof content !== 'string' || (Array.isArray(toolCalls) && toolCalls.length > 0) || refusal) return response;
   if (!endedByItself(finishReason)) return response;
-  const calls = callsIn(textBesideReasoning(content), new Set(tools.map(({ name }) => name)));
+  const calls = callsIn(splitReasoning(content).text, new Set(tools.map(({ name }) => name)));
   return calls === undefined ? response : { ...response, content: '', toolCalls: calls, finishReason: 'tool_calls' };
 }
 

@@ -232,7 +232,9 @@ function cleanFinishReason(reason: unknown, hasToolCalls: boolean): FinishReason
 function cleanNotices(given: unknown): Notice[] {
   const notices = listOf(given).flatMap((one): Notice[] => {
     const { code, message } = typeof one === 'object' && one !== null ? (one as Partial<Record<keyof Notice, unknown>>) : {};
-    return typeof code === 'string' && typeof message === 'string' ? [{ code: code as Notice['code'], message: message.toWellFormed() }] : [];
+    return typeof code === 'string' && typeof message === 'string'
+      ? [{ code: code as Notice['code'], message: message.toWellFormed() }]
+      : [];
   });
   return boundNotices(notices);
 }

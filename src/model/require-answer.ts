@@ -1,15 +1,26 @@
 import { type ErrorCode, ModelCallError } from '../core/domain/errors/error.ts';
 import type { ModelResponse } from '../core/domain/model/model.ts';
 import { finishFault, finishReasonOf } from './finish-words.ts';
-import { textBesideReasoning } from './reasoning-tags.ts';
+import { splitReasoning } from './split-reasoning.ts';
+
+/** Facts about an answer beside the response. */
+interface ExpectedAnswer {
+  /** The caller handles an empty answer itself. */
+  mayBeEmpty?: boolean;
+  /** Reasoning in tags was taken out of its text. */
+  hasReasoned?: boolean;
+}
 
 /**
  * Throws a `ModelCallError` for a response that answers nothing: it is empty, has reasoning alone, announces calls that
  * it lacks, or ended with an error. The half of an answer is none either, unless the model was cut off at its length.
- * Nothing in the response is trusted to be of its type. A refusal is an answer. `mayBeEmpty`: the caller handles an empty
- * answer itself.
+ * Nothing in the response is trusted to be of its type. A refusal is an answer.
  */
-export function requireAnswer(response: ModelResponse, model: string, { mayBeEmpty = false }: { mayBeEmpty?: boolean } = {}): void {
+export function requireAnswer(
+  response: ModelResponse,
+  model: string,
+  { mayBeEmpty = false, hasReasoned = false }: ExpectedAnswer = {},
+): void {
   const { content, toolCalls, structured, refusal, finishReason } = fieldsOf(response);
   const word = typeof finishReason === 'string' ? finishReason : '';
   if ((typeof refusal === 'string' && refusal !== '') || finishReasonOf(word) === 'refusal') return;
@@ -22,8 +33,9 @@ export function requireAnswer(response: ModelResponse, model: string, { mayBeEmp
   if (finishReasonOf(word) === 'tool_calls')
     fail('model_no_answer', `The answer of model "${model}" announces tool calls and has none`, word);
   const text = typeof content === 'string' ? content : '';
-  if (textBesideReasoning(text).trim() !== '') return;
-  fail('model_no_answer', `The answer of model "${model}" ${text.trim() === '' ? 'is empty' : 'has reasoning alone'}`, word);
+  if (splitReasoning(text).text.trim() !== '') return;
+  const isReasoning = hasReasoned || text.trim() !== '';
+  fail('model_no_answer', `The answer of model "${model}" ${isReasoning ? 'has reasoning alone' : 'is empty'}`, word);
 }
 
 function fail(code: ErrorCode, message: string, word: string): never {

@@ -46,7 +46,7 @@ describe.each(['schema', 'final_answer'] as const)('an answer as text, output mo
   });
 
   it.each<[form: string, content: string, problem: string]>([
-    ['prose alone', 'Four hours.', 'expected object, got string'],
+    ['prose alone', 'Four hours.', 'the answer is not valid JSON'],
     ['JSON that does not fit', '{"answer":"four"}', 'answer: expected number, got string'],
     ['JSON that does not fit, in prose', 'So: {"answer":"four"}.', 'answer: expected number, got string'],
     ['a number as text, which the model may mean otherwise', '{"answer":"4"}', 'answer: expected number, got string'],

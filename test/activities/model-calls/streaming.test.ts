@@ -222,7 +222,10 @@ describe('reasoning at the beginning of an answer', () => {
 
   test('that does not end leaves no answer, and what is only like it is text', async () => {
     const { callModel } = streaming(clientOf('<think>Is it', 3));
-    expect(await callModel()).toMatchObject({ response: { content: [{ type: 'message', content: '' }] } });
+    await expect(callModel()).rejects.toMatchObject({
+      type: 'model_no_answer',
+      message: 'The answer of model "m" has reasoning alone (finish reason "stop")',
+    });
     const like = streaming(clientOf('<thi', 1));
     const output = await like.callModel();
     expect(output).toMatchObject({ response: { content: [{ type: 'message', content: '<thi' }] } });

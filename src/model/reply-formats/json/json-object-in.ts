@@ -1,6 +1,5 @@
 import { isJsonObject, type JsonObject } from '../../../core/domain/json/json.ts';
 import { parseJsonText } from '../../parse-json-text.ts';
-import { withoutReasoning } from '../../reasoning-tags.ts';
 
 const FENCE = '```';
 
@@ -11,6 +10,20 @@ const FENCE = '```';
 export function jsonObjectIn(text: string): JsonObject | undefined {
   const bare = withoutReasoning(text).trim();
   return objectOf(text) ?? objectOf(bare) ?? objectOf(fenced(bare) ?? '');
+}
+
+/** Removes each `<think>…</think>`, wherever it is, and tags that stand alone. */
+function withoutReasoning(text: string): string {
+  const [open, close] = ['<think>', '</think>'];
+  let kept = '';
+  let from = 0;
+  for (;;) {
+    const begin = text.indexOf(open, from);
+    const end = begin < 0 ? -1 : text.indexOf(close, begin);
+    if (end < 0) return (kept + text.slice(from)).replaceAll(open, '').replaceAll(close, '');
+    kept += text.slice(from, begin);
+    from = end + close.length;
+  }
 }
 
 /** Never repairs: what is not JSON is sent back, so that no tool gets a value that the model did not write. */
