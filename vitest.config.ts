@@ -22,6 +22,7 @@ const MATRICES = {
     'test/memory/postgres/postgres-memory.test.ts',
     'test/streams/redis-outages.test.ts',
     'test/server-http/generated/generated-client.test.ts',
+    'test/server-http/large/any-large-body.test.ts',
     'test/cli/replay.test.ts',
     'test/core/children/trees/budget.test.ts',
     'test/core/loop/budget-invariants.test.ts',

@@ -71,8 +71,8 @@ test('an id in a path that is no UTF-8 reaches the client as a text of whole cha
   const ids: string[] = [];
   const handle = (runId: string): object => ({ runId, status: async () => ids.push(runId) });
   const handler = createHandler(clientWithRun({}, { handle }));
-  for (const id of ['%ED%A0%BD', '%FF', '%', 'a%00b']) await answer(handler, 'GET', `/v1/runs/${id}`);
-  expect(ids).toHaveLength(4);
+  for (const id of ['%ED%A0%BD', '%FF', '%']) await answer(handler, 'GET', `/v1/runs/${id}`);
+  expect(ids).toHaveLength(3);
   expect(ids.filter((id) => !id.isWellFormed())).toEqual([]);
 });
 
