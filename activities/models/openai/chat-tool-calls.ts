@@ -1,3 +1,4 @@
+import { isTooDeep } from '../../../src/core/domain/json/json-depth.ts';
 import { isJsonObject } from '../../../src/core/domain/json/json.ts';
 import type { RawToolCall } from '../../../src/core/domain/model/model.ts';
 import type { ModelDelta } from '../../../src/core/domain/stream/delta.ts';
@@ -69,10 +70,10 @@ function inputDelta({ id, name }: CallInProgress, text: string): ModelDelta {
   return { type: 'tool_input', callId: typeof id === 'string' ? id : '', toolName: typeof name === 'string' ? name : '', text };
 }
 
-/** Returns arguments as JSON text. */
+/** Returns arguments as JSON text; empty for an object that is nested too deeply to be written, which is refused with the whole answer. */
 function writtenText(given: unknown): string {
   if (typeof given === 'string') return given;
-  return isJsonObject(given) ? JSON.stringify(given) : '';
+  return isJsonObject(given) && !isTooDeep(given) ? JSON.stringify(given) : '';
 }
 
 function functionOf(call: Record<string, unknown>): Record<string, unknown> & { name?: unknown; arguments?: unknown } {
