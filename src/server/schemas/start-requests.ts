@@ -154,14 +154,20 @@ export const openSessionBody = component(
   }),
 );
 
+/** What a caller should know about what it has started. */
+const notice = z
+  .string()
+  .exactOptional()
+  .describe('Present if no worker has had the agent so far, as far as the server keeps runs: it may be misspelt.');
+
 /** The answer to a start. */
 export const runStarted = component(
   'RunStarted',
-  z.object({ runId: z.string(), repeated: z.boolean().describe('True: a run of that id existed, and nothing was started.') }),
+  z.object({ runId: z.string(), repeated: z.boolean().describe('True: a run of that id existed, and nothing was started.'), notice }),
 );
 
 /** The answer to the start of a session. */
 export const sessionOpened = component(
   'SessionOpened',
-  z.object({ sessionId: z.string(), repeated: z.boolean().describe('True: the session existed, and nothing was started.') }),
+  z.object({ sessionId: z.string(), repeated: z.boolean().describe('True: the session existed, and nothing was started.'), notice }),
 );

@@ -11,7 +11,7 @@ import { ok, REQUEST_PROBLEMS } from '../../routes/route-parts.ts';
 import { emptyBody } from '../../schemas/run-requests.ts';
 import { openStream } from '../../sse/open-stream.ts';
 import type { ServerSettings } from '../../server-settings.ts';
-import { holdsAnswers, knownAgent } from '../../starting/known-agent.ts';
+import { holdsAnswers, knownAgent, startableAgent } from '../../starting/known-agent.ts';
 import { acceptedTurn } from './accepted-turn.ts';
 import { chatResponse } from './chat-response.ts';
 import { sessionIdOf } from './chat-session-id.ts';
@@ -52,6 +52,7 @@ const post = defineRoute(
       ...REQUEST_PROBLEMS,
       'run_exists',
       'unknown_agent',
+      'agent_not_found',
       'queue_full',
       'payload_too_large',
       'invalid_input',
@@ -65,6 +66,7 @@ const post = defineRoute(
   },
   async ({ params, body, caller, client, settings, signal, raw }) => {
     requireStart(caller, params.agent);
+    startableAgent(settings, caller, params.agent);
     const posted = readPostedChat(body);
     const session = chatSession({ agent: params.agent, id: body.id, caller, client, settings });
     const known = await statusIfKnown(session);

@@ -17,7 +17,7 @@ import { turnResult } from '../../schemas/run-views.ts';
 import { sessionMessageBody, turnRunning } from '../../schemas/session-requests.ts';
 import { ok, REQUEST_PROBLEMS, sessionParams } from '../route-parts.ts';
 import { knownSession } from './known-session.ts';
-import { knownAgent } from '../../starting/known-agent.ts';
+import { startableAgent } from '../../starting/known-agent.ts';
 
 const MESSAGE_PROBLEMS = [
   ...REQUEST_PROBLEMS,
@@ -26,6 +26,7 @@ const MESSAGE_PROBLEMS = [
   'payload_too_large',
   'invalid_input',
   'unknown_agent',
+  'agent_not_found',
 ] as const;
 
 const MESSAGE_KEY = 'Becomes the id of the message, unless the body has one: the session accepts it once.';
@@ -139,7 +140,7 @@ async function sendMessage({
   const started = mayTakeId(sessionId, caller) ? agent : undefined;
   await requireAgentOf(caller, () => statusOr(run, started));
   if (started === undefined) return run.send(content, options);
-  return sessionToStart(client, knownAgent(settings, started), sessionId).send(content, options);
+  return sessionToStart(client, startableAgent(settings, caller, started), sessionId).send(content, options);
 }
 
 /** Returns the status of a session; that of the one which the agent would start, if there is none. */
