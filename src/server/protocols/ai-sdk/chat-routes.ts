@@ -8,6 +8,7 @@ import { type Caller, recordedName } from '../../auth/caller.ts';
 import { requireStart } from '../../auth/access/reach.ts';
 import { defineRoute, type Route } from '../../routing/route.ts';
 import { ok, REQUEST_PROBLEMS } from '../../routes/route-parts.ts';
+import { soon } from '../../requests/start-patience.ts';
 import { emptyBody } from '../../schemas/run-requests.ts';
 import { openStream } from '../../sse/open-stream.ts';
 import type { ServerSettings } from '../../server-settings.ts';
@@ -69,7 +70,7 @@ const post = defineRoute(
     startableAgent(settings, caller, params.agent);
     const posted = readPostedChat(body);
     const session = chatSession({ agent: params.agent, id: body.id, caller, client, settings });
-    const known = await statusIfKnown(session);
+    const known = await soon(() => statusIfKnown(session));
     if (known !== undefined && known.agentName !== params.agent) {
       throw new LonghaulError('run_exists', `Chat "${body.id}" is one with agent "${known.agentName}": use its route, or another id`);
     }
@@ -77,7 +78,7 @@ const post = defineRoute(
     const open = openStream({ caller, raw, signal, settings }, 'runs:write');
     try {
       const to = { session, client, caller, signal, recorded: known?.events ?? 0, holdsAnswers: isHeld(settings, params.agent) };
-      return chatResponse(await acceptedTurn(to, posted), open, { settings, raw });
+      return chatResponse(await soon(() => acceptedTurn(to, posted)), open, { settings, raw });
     } catch (error) {
       open.closed();
       throw error;

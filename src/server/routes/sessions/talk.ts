@@ -10,6 +10,7 @@ import { mayTakeId } from '../../requests/derived-id.ts';
 import { whileWaiting } from '../../limits/while-waiting.ts';
 import { valueWithin, waitMs, waitParameter, withinWait } from '../../requests/bounded-wait.ts';
 import { requestId } from '../../requests/idempotency-key.ts';
+import { soon } from '../../requests/start-patience.ts';
 import { requireAgentOf, requireStart } from '../../auth/access/reach.ts';
 import { defineRoute, type Route, type RouteRequest } from '../../routing/route.ts';
 import { messageReceipt } from '../../schemas/run-requests.ts';
@@ -124,14 +125,11 @@ const turn = defineRoute(
 );
 
 /** Sends a message. With the name of an agent it starts the session, if there is none. */
-async function sendMessage({
-  params: { sessionId },
-  body,
-  caller,
-  client,
-  idempotencyKey,
-  settings,
-}: MessageRequest): Promise<MessageReceipt> {
+function sendMessage(request: MessageRequest): Promise<MessageReceipt> {
+  return soon(() => sendNow(request));
+}
+
+async function sendNow({ params: { sessionId }, body, caller, client, idempotencyKey, settings }: MessageRequest): Promise<MessageReceipt> {
   const { content, id, agent, ...mode } = body;
   const options = { ...mode, ...requestId(id, idempotencyKey) };
   const run = client.handle(sessionId);
