@@ -17,7 +17,9 @@ export const contentPart = component(
       z.strictObject({ type: z.literal('video'), format: z.string().exactOptional(), ...source }),
       z.strictObject({ type: z.literal('file'), name: z.string().exactOptional(), ...source }),
     ])
-    .describe('A piece of a message: text, or media by its URL or as small inline data (base64).'),
+    .describe(
+      'A piece of a message: text, or media by its URL or as small inline data (base64). Media has exactly one of `url` and `data`.',
+    ),
 );
 
 /** The words of a user: text, or parts if it has media. */

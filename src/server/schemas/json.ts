@@ -25,7 +25,7 @@ export const duration = component(
       z.int().min(1),
       z
         .string()
-        .regex(/^\d+(?:\.\d+)?(?:ms|s|m|h|d)$/)
+        .regex(/^(?:[1-9]\d{0,9}(?:\.\d{1,9})?(?:ms|s|m)|[1-9]\d{0,5}(?:\.\d{1,9})?[hd]|0\.\d?[1-9]\d{0,9}[smhd])$/)
         .transform((text) => text as `${number}s`),
     ])
     .describe('A time span: milliseconds, or a text such as `500ms`, `30s`, `5m`, `1.5h`, `2d`.'),
@@ -36,7 +36,8 @@ export const nameText = z
   .string()
   .min(1)
   .refine((text) => text.isWellFormed(), 'has half of a surrogate pair')
-  .refine((text) => !text.includes('\0'), 'has a NUL character');
+  .refine((text) => !text.includes('\0'), 'has a NUL character')
+  .meta({ pattern: '^[^\\u0000]+$' });
 
 /** The most bytes of an id that a Temporal server keeps. It answers a longer one with an error that clients try again. */
 const MOST_ID_BYTES = 1_000;
@@ -45,7 +46,8 @@ const MOST_ID_BYTES = 1_000;
 export const runIdText = nameText
   .max(MOST_ID_BYTES)
   .refine((text) => Buffer.byteLength(text) <= MOST_ID_BYTES, `has more than ${MOST_ID_BYTES} bytes in UTF-8`)
-  .refine((text) => text.trim() !== '', 'is blank');
+  .refine((text) => text.trim() !== '', 'is blank')
+  .meta({ pattern: '^[^\\u0000]*[^\\u0000\\s][^\\u0000]*$', description: 'At most 1,000 bytes in UTF-8.' });
 
 /** The name of an agent or a program. It is the beginning of the id of a run that has none of its own. */
 export const agentNameText = nameText.max(200);

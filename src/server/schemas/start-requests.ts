@@ -67,7 +67,7 @@ const searchAttributes = members(
 const common = {
   deps: jsonObject.exactOptional(),
   principal: principal.exactOptional(),
-  tags: list(nameText, { max: MOST.words }).exactOptional().describe('Up to 20 words by which the run is found.'),
+  tags: list(nameText.max(100), { max: 20 }).exactOptional().describe('Up to 20 words by which the run is found.'),
   memo: jsonObject.exactOptional().describe('Data that is shown with the run.'),
   live: z
     .boolean()

@@ -31,6 +31,7 @@ const ANSWER = {
   description: 'The answer as a UI message stream of the AI SDK, version 1, in server-sent events.',
   schema: chatChunk,
   contentType: 'text/event-stream',
+  lastData: '[DONE]',
   headers: { 'x-vercel-ai-ui-message-stream': 'The version of the protocol: `v1`.' },
 };
 
