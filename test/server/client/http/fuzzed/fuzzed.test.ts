@@ -81,7 +81,16 @@ test('a fuzzer that knows the OpenAPI document alone finds nothing in 2,000 requ
   try {
     const excluded = 'positive_data_acceptance,use_after_free,ensure_resource_availability';
     const fuzzed = async (tag: string): Promise<{ tag: string; stdout: string }> => {
-      const args = ['run', `${http.url}/v1/openapi.json`, '--include-tag', tag, '--header', 'Authorization: Bearer fuzz'];
+      const args = [
+        '--config-file',
+        join(CHECKS, 'schemathesis.toml'),
+        'run',
+        `${http.url}/v1/openapi.json`,
+        '--include-tag',
+        tag,
+        '--header',
+        'Authorization: Bearer fuzz',
+      ];
       const extent = ['--phases', 'coverage,fuzzing', '--max-examples', String(CASES_OF_ROUTE), '--seed', '1', '--no-shrink'];
       const options = ['--exclude-checks', excluded, '--continue-on-failure', '--request-timeout', '60', '--warnings', 'off', '--no-color'];
       const env = { ...process.env, PYTHONPATH: CHECKS, SCHEMATHESIS_HOOKS: 'checks' };
