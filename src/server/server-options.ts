@@ -31,7 +31,7 @@ export interface HandlerOptions {
   limits?: CallerLimitOptions | false;
   /** The pages of other origins that may call the service. Default: none. */
   cors?: CorsOptions;
-  /** The agents that the service lists. It starts others as well, by their names, if workers have them. */
+  /** The agents that the service lists, and starts: another name is `agent_not_found`. Default: it starts any by its name, and says if no worker has had it. */
   agents?: readonly AnyAgent[];
   /** The programs that the service lists. It starts others as well. */
   programs?: readonly AnyProgram[];

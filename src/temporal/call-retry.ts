@@ -1,6 +1,7 @@
 import { defaultGrpcRetryOptions, makeGrpcRetryInterceptor } from '@temporalio/client';
 import { withCallTimeout } from './call-timeout.ts';
 import { GRPC } from './grpc-code.ts';
+import { patienceMs } from './patience.ts';
 import { retriesUntilClosed } from './retries-until-closed.ts';
 
 /** An interceptor that retries calls on a connection, as a Temporal Connection takes it. */
@@ -20,7 +21,7 @@ const LEFT_TO_SENDERS: readonly [method: string, codes: ReadonlySet<number>][] =
 const ofSenders = LEFT_TO_SENDERS.map(([method, codes]) => {
   const retryableDecider: typeof options.retryableDecider = (attempt, status) =>
     !codes.has(status.code) && options.retryableDecider(attempt, status);
-  return { method, retry: makeGrpcRetryInterceptor({ ...options, retryableDecider }) };
+  return { method, retryableDecider, retry: makeGrpcRetryInterceptor({ ...options, retryableDecider }) };
 });
 
 /**
@@ -29,7 +30,18 @@ const ofSenders = LEFT_TO_SENDERS.map(([method, codes]) => {
  */
 export const CALL_RETRY: Interceptor[] = [
   (call, next) => {
-    const { retry = usual } = ofSenders.find(({ method }) => call.method_definition.path.endsWith(method)) ?? {};
+    const own = ofSenders.find(({ method }) => call.method_definition.path.endsWith(method));
+    const ms = patienceMs();
+    const retry = ms === undefined ? (own?.retry ?? usual) : retryFor(ms, own?.retryableDecider ?? options.retryableDecider);
     return retry(withCallTimeout(call), retriesUntilClosed(next));
   },
 ];
+
+/** Returns an interceptor for one call, whose last attempt is at most this many milliseconds after now. */
+function retryFor(ms: number, retryableDecider: typeof options.retryableDecider): Interceptor {
+  const until = Date.now() + ms;
+  return makeGrpcRetryInterceptor({
+    delayFunction: (attempt, status) => Math.min(options.delayFunction(attempt, status), Math.max(0, until - Date.now())),
+    retryableDecider: (attempt, status) => Date.now() < until && retryableDecider(attempt, status),
+  });
+}

@@ -1,3 +1,5 @@
+import { patienceMs } from './patience.ts';
+
 /**
  * The time limit of one call to the server, with its retries, in milliseconds. It applies if the caller sets no
  * deadline.
@@ -20,5 +22,5 @@ interface BoundedCall {
 /** Returns the call with a deadline: without one, gRPC would wait indefinitely for a server behind a broken network. */
 export function withCallTimeout<Call extends BoundedCall>(call: Call): Call {
   const isLongPoll = LONG_POLLS.some((method) => call.method_definition.path.endsWith(method));
-  return { ...call, deadline: call.deadline ?? Date.now() + (isLongPoll ? LONG_POLL_MS : USUAL_MS) };
+  return { ...call, deadline: call.deadline ?? Date.now() + (isLongPoll ? LONG_POLL_MS : (patienceMs() ?? USUAL_MS)) };
 }

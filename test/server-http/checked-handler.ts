@@ -50,13 +50,22 @@ async function checkedResponse(
   }
   const declared = operation.responses[response.status];
   const content = declared?.content?.[type];
-  if (type === 'text/event-stream' && content !== undefined) return checkedStream(document, content.schema, response);
+  if (type === 'text/event-stream' && content !== undefined) return checkedStream(document, itemSchema(content.schema), response);
   const text = await response.clone().text();
   if (declared !== undefined && declared.content === undefined && text === '') return response;
   if (content === undefined) throw new Error(`${method} ${path} declares no ${response.status} of type "${type}": ${text}`);
   const values = type.includes('ndjson') ? text.trim().split('\n') : [text];
   for (const value of values) expectFits(document, content.schema, JSON.parse(value) as JsonValue);
   return response;
+}
+
+/** Returns the schema of the items of a stream, from that of its events: the data of an event is the text of an item. */
+function itemSchema(event: JsonObject): JsonObject {
+  const { data } = event['properties'] as { data: JsonObject };
+  const texts = (data['anyOf'] ?? [data]) as { contentSchema?: JsonObject }[];
+  const { contentSchema: schema } = texts.find((one) => one.contentSchema !== undefined) ?? {};
+  if (schema === undefined) throw new Error('the events of the stream have no item as data');
+  return schema;
 }
 
 /** Returns the type of a body, without the set of characters. */

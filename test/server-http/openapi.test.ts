@@ -54,3 +54,39 @@ test('every refusal that says when to come back names the header for it, and str
   const tokens = operations.filter(({ security = [] }) => security.some((one) => 'runToken' in one));
   expect(tokens.map(({ operationId }) => operationId).toSorted()).toEqual(['streamRun', 'streamSession']);
 });
+
+test('streams are described as they are on the wire: events, whose data is the text of an item', () => {
+  const streams = Object.entries(document.paths).flatMap(([path, operations]) =>
+    Object.values(operations).flatMap(({ responses }) => {
+      const schema = responses['200']?.content?.['text/event-stream']?.schema;
+      return schema === undefined ? [] : [[path, schema] as const];
+    }),
+  );
+  expect(streams.map(([path]) => path)).toEqual([
+    '/v1/runs/{runId}/stream',
+    '/v1/sessions/{sessionId}/stream',
+    '/v1/agents/{agent}/chat',
+    '/v1/agents/{agent}/chat/{id}/stream',
+  ]);
+  for (const [path, { type, properties }] of streams) {
+    expect([path, type, Object.keys(properties as object)]).toEqual([path, 'object', ['id', 'event', 'data', 'retry']]);
+    const items = valuesOf('contentSchema', properties).flatMap((schema) => valuesOf('$ref', schema));
+    const expected = path.includes('/chat') ? ['UiMessageChunk'] : ['StreamItem', 'Problem'];
+    expect(items).toEqual(expected.map((name) => `#/components/schemas/${name}`));
+  }
+});
+
+test('names, ids and durations have the patterns that they are checked by', () => {
+  const { StartRun: start, Duration: duration } = document.components.schemas as Record<
+    string,
+    { properties?: Record<string, { pattern: string }> }
+  >;
+  for (const name of ['agent', 'runId', 'previousRunId']) {
+    const pattern = new RegExp(start?.properties?.[name]?.pattern ?? 'none');
+    expect([pattern.test('clerk 1'), pattern.test('a\0b'), pattern.test('')]).toEqual([true, false, false]);
+  }
+  const [pattern] = valuesOf('pattern', duration).map((text) => new RegExp(String(text)));
+  for (const text of ['1ms', '500ms', '30s', '1.5h', '2d', '0.5s', '10m']) expect([text, pattern?.test(text)]).toEqual([text, true]);
+  for (const text of ['0ms', '0s', '0.0s', '1', 's', '-1s', '1w', '99999999999s', '0.5ms', '1e3s', ' 1s', '1.s'])
+    expect([text, pattern?.test(text)]).toEqual([text, false]);
+});

@@ -1,3 +1,4 @@
+import { isTooDeep, MAX_JSON_DEPTH } from '../../../src/core/domain/json/json-depth.ts';
 import { canonicalJson, isJsonObject, type JsonValue } from '../../../src/core/domain/json/json.ts';
 import type { RawToolCall } from '../../../src/core/domain/model/model.ts';
 import type { ModelDelta } from '../../../src/core/domain/stream/delta.ts';
@@ -268,10 +269,14 @@ function pieceOf(call: Record<string, unknown>): CallPiece {
   return { index: typeof number === 'number' ? number : undefined, id: filled(call['id']), name: filled(name), text: writtenText(args) };
 }
 
+/** Replaces arguments that are nested too deeply to be written: as deep as no reader takes them, so that the call is refused for that. */
+const TOO_DEEP = '['.repeat(MAX_JSON_DEPTH + 1) + ']'.repeat(MAX_JSON_DEPTH + 1);
+
 /** Returns arguments as JSON text. */
 function writtenText(given: unknown): string {
   if (typeof given === 'string') return given;
-  return given === undefined || given === null ? '' : JSON.stringify(given);
+  if (given === undefined || given === null) return '';
+  return isTooDeep(given) ? TOO_DEEP : JSON.stringify(given);
 }
 
 function filled(value: unknown): string | undefined {

@@ -12,6 +12,7 @@ import { errorMessage, isErrorCode, LonghaulError } from '../../core/domain/erro
 import { type RunInput, UPDATES } from '../../core/protocol.ts';
 import { GRPC, grpcCode } from '../../temporal/grpc-code.ts';
 import { requireRun } from '../listing/foreign-workflow.ts';
+import { patienceMs } from '../../temporal/patience.ts';
 import { unreachableError } from '../../temporal/server-reachability.ts';
 import { runNotFound } from '../../temporal/run-outcome.ts';
 import { waitForWorkflowTask } from './wait-for-workflow-task.ts';
@@ -80,6 +81,7 @@ async function tryUpdate<Answer>(client: Client, runId: string, update: RunUpdat
   const handle = client.workflow.getHandle(runId);
   let wait = PAUSES_MS.shortest;
   let obstacle: unknown;
+  const impatientAt = Date.now() + (patienceMs() ?? Infinity);
   for (;;) {
     await throttle.keepGap();
     const sentAt = Date.now();
@@ -102,8 +104,8 @@ async function tryUpdate<Answer>(client: Client, runId: string, update: RunUpdat
       if (!isPassing(error)) throw refusal(error);
       // A timeout alone says less than the obstacle that took the time.
       if (obstacle === undefined || error instanceof WorkflowUpdateFailedError) obstacle = error;
-      if (Date.now() + wait > deadline)
-        throw isUnreachable(obstacle) ? serverUnreachable(client, update, obstacle) : gaveUp(runId, update, obstacle);
+      const isOver = Date.now() + wait > deadline || (isUnreachable(error) && Date.now() + wait > impatientAt);
+      if (isOver) throw isUnreachable(obstacle) ? serverUnreachable(client, update, obstacle) : gaveUp(runId, update, obstacle);
       if (isCongestion(error)) {
         throttle.congested(Date.now());
         wait = Math.max(wait, PAUSES_MS.congested);

@@ -137,11 +137,32 @@ function responsesOf({ responses, problems, scope, body, params, query }: Route[
   return Object.fromEntries([...refusals, ...given].toSorted(([one], [other]) => one - other));
 }
 
-function responseOf({ description, schema, contentType = 'application/json', headers }: ResponseDefinition): Json {
+function responseOf({ description, schema, contentType = 'application/json', headers, lastData }: ResponseDefinition): Json {
+  const body = schema && (contentType === 'text/event-stream' ? eventOf(schema, lastData) : schemaOf(schema));
   return {
     description,
     ...describedHeaders(headers),
-    ...(schema === undefined ? {} : { content: { [contentType]: { schema: schemaOf(schema) } } }),
+    ...(body === undefined ? {} : { content: { [contentType]: { schema: body } } }),
+  };
+}
+
+/** Returns the schema of one server-sent event, as it is on the wire: its data is the text of an item. */
+function eventOf(item: z.ZodType, lastData: string | undefined): Json {
+  const text = (schema: Json): Json => ({ type: 'string', contentMediaType: 'application/json', contentSchema: schema });
+  const data =
+    lastData === undefined ? text({ anyOf: [schemaOf(item), schemaOf(problem)] }) : { anyOf: [text(schemaOf(item)), { const: lastData }] };
+  return {
+    type: 'object',
+    description: 'One event of the stream. Lines that begin with a colon are comments, which keep the connection open.',
+    properties: {
+      id: { type: 'string', description: 'The cursor: a client that comes back sends it as `Last-Event-ID`.' },
+      event: { type: 'string', description: 'The `type` of the item; `problem` for a problem, which is the last event.' },
+      data: { ...data, description: 'The item, as JSON.' },
+      retry: {
+        type: 'integer',
+        description: 'The milliseconds after which a client that was cut off comes back. Only in the first event.',
+      },
+    },
   };
 }
 
@@ -170,21 +191,15 @@ function referenceTo(id: string): string {
 
 /** Returns a schema without a name. It has no others inside. */
 function plainSchema(schema: z.ZodType): Json {
-  const { $schema: _, additionalProperties: __, ...plain } = z.toJSONSchema(schema, { io: 'input', override: withoutSafeBounds });
+  const { $schema: _, additionalProperties: __, ...plain } = z.toJSONSchema(schema, { io: 'input' });
   return plain;
 }
 
 function componentSchemas(): Json {
-  const { schemas } = z.toJSONSchema(COMPONENTS, { io: 'input', uri: referenceTo, override: withoutSafeBounds });
+  const { schemas } = z.toJSONSchema(COMPONENTS, { io: 'input', uri: referenceTo });
   return Object.fromEntries(
     Object.entries(schemas)
       .map(([id, { $schema: _, $id: __, ...schema }]) => [id, schema] as const)
       .toSorted(([one], [other]) => (one < other ? -1 : 1)),
   );
-}
-
-/** Leaves out the bounds of numbers that JavaScript can count with: they say nothing about the service. */
-function withoutSafeBounds({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
-  if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
-  if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
 }

@@ -74,10 +74,15 @@ function codeOf(error: unknown): ErrorCode {
   return grpcCode(error) === GRPC.resourceExhausted ? 'busy' : 'internal';
 }
 
+/** The most characters of a detail: messages quote parts of requests. */
+const LONGEST_DETAIL = 2_000;
+
 function detailOf(code: ErrorCode, error: unknown): string {
   // The client's own message names the namespace, and a command that the caller may not have.
   if (code === 'run_not_found') return 'The service has no run of that id for this caller.';
-  return grpcCode(error) === undefined ? errorMessage(error) : ERROR_CODES[code].description;
+  if (grpcCode(error) !== undefined) return ERROR_CODES[code].description;
+  const message = errorMessage(error);
+  return message.length > LONGEST_DETAIL ? `${message.slice(0, LONGEST_DETAIL).toWellFormed()}…` : message;
 }
 
 /** The errors of the service that say what their response needs. Those of others may have `parts` of another kind. */

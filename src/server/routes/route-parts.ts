@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import type { ErrorCode } from '../../core/domain/errors/error.ts';
 import type { ResponseDefinition } from '../routing/route.ts';
+import { runIdText } from '../schemas/json.ts';
 
 /** The parameters of the path of a run. */
-export const runParams = z.object({ runId: z.string().min(1).describe('The id of the run.') });
+export const runParams = z.object({ runId: runIdText.describe('The id of the run.') });
 
 /** The parameters of the path of a session. */
-export const sessionParams = z.object({ sessionId: z.string().min(1).describe('The id of the session.') });
+export const sessionParams = z.object({ sessionId: runIdText.describe('The id of the session.') });
 
 /** A number of things in a query. */
 export const pageSize = z.coerce.number().int().min(1).max(1_000);

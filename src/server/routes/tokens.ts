@@ -2,16 +2,17 @@ import { z } from 'zod';
 import { MAX_RUN_TOKEN_MINUTES, RUN_TOKEN_SCOPES } from '../auth/run-tokens/run-tokens.ts';
 import { RequestError } from '../problems/request-error.ts';
 import { defineRoute } from '../routing/route.ts';
+import { list, MOST } from '../schemas/bounded.ts';
 import { component } from '../schemas/component.ts';
-import { nameText, timestamp } from '../schemas/json.ts';
+import { runIdText, timestamp } from '../schemas/json.ts';
 import { READ_PROBLEMS } from './route-parts.ts';
 
 const tokenBody = component(
   'TokenRequest',
   z.strictObject({
-    runId: nameText,
+    runId: runIdText,
     minutes: z.number().gt(0).lte(MAX_RUN_TOKEN_MINUTES).exactOptional().describe('The life of the token. Default 15.'),
-    scopes: z.array(z.enum(RUN_TOKEN_SCOPES)).min(1).exactOptional().describe('Default: `runs:read`.'),
+    scopes: list(z.enum(RUN_TOKEN_SCOPES), { min: 1, max: MOST.words }).exactOptional().describe('Default: `runs:read`.'),
   }),
 );
 

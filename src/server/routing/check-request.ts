@@ -25,9 +25,15 @@ export async function readRequest({ definition }: Route, { req }: Context<Server
   const { query, body, bodyIsOptional, idempotencyKey } = definition;
   return {
     query: query === undefined ? undefined : parameters(query, queryOf(req.url), 'query'),
-    body: body === undefined ? undefined : bodyOf(body, (await readJsonBody(req.raw)) ?? (bodyIsOptional ? {} : undefined)),
+    body: body === undefined ? undefined : bodyOf(body, await givenBody(req.raw, bodyIsOptional)),
     idempotencyKey: idempotencyKey === undefined ? undefined : readIdempotencyKey(req.raw.headers),
   };
+}
+
+/** Reads a body. `null` is one, and stands for no object. */
+async function givenBody(raw: Request, isOptional: true | undefined): Promise<unknown> {
+  const body = await readJsonBody(raw);
+  return body === undefined && isOptional ? {} : body;
 }
 
 /** Returns the parameters of a query: a text each, or a list of texts if it is repeated. */

@@ -11,6 +11,8 @@ export interface ResponseDefinition {
   schema?: z.ZodType;
   /** The type of the body. Default `application/json`. */
   contentType?: string;
+  /** The data of the last event of a stream, if it is no item. */
+  lastData?: string;
   /** Headers of the response, by their names, with their descriptions. */
   headers?: Readonly<Record<string, string>>;
 }

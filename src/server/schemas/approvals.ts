@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { component } from './component.ts';
-import { ignoredBy, jsonObject, jsonValue, nameText, requestIdText, timestamp, version } from './json.ts';
+import { ignoredBy, jsonObject, jsonValue, nameText, runIdText, requestIdText, timestamp, version } from './json.ts';
 import { nextCursor, runStatus } from './run-views.ts';
 
 /** A pending approval. */
@@ -60,7 +60,7 @@ export const approvalsPage = component('ApprovalsPage', z.object({ approvals: z.
 
 const about = {
   digest: nameText.describe('The digest of the approval as it was listed: another call is not decided.'),
-  runId: nameText.exactOptional().describe('The run that waits, as it was listed. Default: this run, or one below it.'),
+  runId: runIdText.exactOptional().describe('The run that waits, as it was listed. Default: this run, or one below it.'),
   id: requestIdText.exactOptional(),
   by: ignoredBy.exactOptional(),
 };

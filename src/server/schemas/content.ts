@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { SavedContext } from '../../core/saved/saved-context.ts';
+import { list, members, MOST } from './bounded.ts';
 import { component } from './component.ts';
 import { jsonObject, jsonValue } from './json.ts';
 
@@ -16,20 +17,22 @@ export const contentPart = component(
       z.strictObject({ type: z.literal('video'), format: z.string().exactOptional(), ...source }),
       z.strictObject({ type: z.literal('file'), name: z.string().exactOptional(), ...source }),
     ])
-    .describe('A piece of a message: text, or media by its URL or as small inline data (base64).'),
+    .describe(
+      'A piece of a message: text, or media by its URL or as small inline data (base64). Media has exactly one of `url` and `data`.',
+    ),
 );
 
 /** The words of a user: text, or parts if it has media. */
 export const inputContent = component(
   'InputContent',
-  z.union([z.string(), z.array(contentPart)]).describe('Text, or parts if it has media.'),
+  z.union([z.string(), list(contentPart, { max: MOST.parts })]).describe('Text, or parts if it has media.'),
 );
 
 /** Content that is in a payload store. */
 export const spilledContent = component(
   'SpilledContent',
   z
-    .strictObject({ store: z.string(), claim: z.record(z.string(), z.string()), bytes: z.number(), sha256: z.string() })
+    .strictObject({ store: z.string(), claim: members(z.string()), bytes: z.number(), sha256: z.string() })
     .describe('The location of content that is too large for the conversation.'),
 );
 
@@ -45,7 +48,7 @@ export const contentItem = component(
         toolCallId: z.string(),
         name: z.string(),
         status: z.enum(['success', 'error']),
-        content: z.array(jsonValue),
+        content: list(jsonValue, { max: MOST.parts }),
         spilled: spilledContent.exactOptional(),
       }),
     ])
@@ -56,7 +59,7 @@ export const contentItem = component(
 export const savedContext = component(
   'SavedContext',
   z
-    .looseObject({ version: z.literal(1), messages: z.array(z.unknown()) })
+    .looseObject({ version: z.literal(1), messages: list(z.unknown(), { max: MOST.items }) })
     .transform((value: object) => value as SavedContext)
     .describe('The context of a run as a document.'),
 );

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { JsonObject, JsonValue } from '../../core/domain/json/json.ts';
+import { isJsonObject, type JsonValue } from '../../core/domain/json/json.ts';
 import { component } from './component.ts';
 
 /** Any JSON value: a body has nothing else. */
@@ -8,13 +8,13 @@ export const jsonValue = z
   .refine((value) => value !== undefined, 'missing')
   .transform((value) => value as JsonValue);
 
-/** Any JSON object. */
+/** Any JSON object. Its members are not visited: only its reader knows their shape. */
 export const jsonObject = component(
   'JsonObject',
   z
-    .record(z.string(), z.unknown())
-    .transform((value) => value as JsonObject)
-    .describe('Any JSON object.'),
+    .unknown()
+    .refine(isJsonObject, 'expected an object')
+    .meta({ type: 'object', additionalProperties: {}, description: 'Any JSON object.' }),
 );
 
 /** A time span as requests write it. */
@@ -25,7 +25,7 @@ export const duration = component(
       z.int().min(1),
       z
         .string()
-        .regex(/^\d+(?:\.\d+)?(?:ms|s|m|h|d)$/)
+        .regex(/^(?:[1-9]\d{0,9}(?:\.\d{1,9})?(?:ms|s|m)|[1-9]\d{0,5}(?:\.\d{1,9})?[hd]|0\.\d?[1-9]\d{0,9}[smhd])$/)
         .transform((text) => text as `${number}s`),
     ])
     .describe('A time span: milliseconds, or a text such as `500ms`, `30s`, `5m`, `1.5h`, `2d`.'),
@@ -36,7 +36,21 @@ export const nameText = z
   .string()
   .min(1)
   .refine((text) => text.isWellFormed(), 'has half of a surrogate pair')
-  .refine((text) => !text.includes('\0'), 'has a NUL character');
+  .refine((text) => !text.includes('\0'), 'has a NUL character')
+  .meta({ pattern: '^[^\\u0000]+$' });
+
+/** The most bytes of an id that a Temporal server keeps. It answers a longer one with an error that clients try again. */
+const MOST_ID_BYTES = 1_000;
+
+/** The id of a run or a session, in a body, a path or a query. */
+export const runIdText = nameText
+  .max(MOST_ID_BYTES)
+  .refine((text) => Buffer.byteLength(text) <= MOST_ID_BYTES, `has more than ${MOST_ID_BYTES} bytes in UTF-8`)
+  .refine((text) => text.trim() !== '', 'is blank')
+  .meta({ pattern: '^[^\\u0000]*[^\\u0000\\s][^\\u0000]*$', description: 'At most 1,000 bytes in UTF-8.' });
+
+/** The name of an agent or a program. It is the beginning of the id of a run that has none of its own. */
+export const agentNameText = nameText.max(200);
 
 /** A point in time, as ISO 8601 has it. */
 export const timestamp = z.string().describe('ISO 8601.');

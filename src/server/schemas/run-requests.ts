@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { list, members, MOST } from './bounded.ts';
 import { component } from './component.ts';
 import { inputContent } from './content.ts';
 import { ignoredBy, requestIdText, version } from './json.ts';
@@ -54,11 +55,11 @@ const rule = component(
   z.strictObject({
     tool: z.string().exactOptional(),
     category: z.string().exactOptional(),
-    args: z.record(z.string(), z.string()).exactOptional(),
+    args: members(z.string()).exactOptional(),
   }),
 );
 
-const rules = z.array(z.union([z.string(), rule])).exactOptional();
+const rules = list(z.union([z.string(), rule]), { max: MOST.parts }).exactOptional();
 
 /** The body of a change of permissions. */
 export const permissionsBody = component(

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { component } from './component.ts';
 import { inputContent } from './content.ts';
-import { ignoredBy, nameText, requestIdText, version } from './json.ts';
+import { ignoredBy, agentNameText, requestIdText, version } from './json.ts';
 import { messageMode, messageReceipt } from './run-requests.ts';
 import { statusView } from './run-views.ts';
 import { sessionLimits } from './start-requests.ts';
@@ -15,7 +15,7 @@ export const sessionMessageBody = component(
     content: inputContent,
     mode: messageMode.exactOptional(),
     id: requestIdText.exactOptional(),
-    agent: nameText
+    agent: agentNameText
       .exactOptional()
       .describe('The agent with which the session begins if there is none of that id. Default: that is refused.'),
   }),

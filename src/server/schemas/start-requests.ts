@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import type { ProgramDocument } from '../../core/domain/program/document.ts';
+import { list, members, MOST } from './bounded.ts';
 import { component } from './component.ts';
 import { contentItem, inputContent, savedContext } from './content.ts';
-import { duration, jsonObject, nameText } from './json.ts';
+import { agentNameText, duration, jsonObject, nameText, runIdText } from './json.ts';
 
 /** The name of a model. */
 const modelName = z
@@ -40,7 +41,7 @@ export const limitOptions = component(
     .strictObject({
       steps: z.int().min(1).exactOptional(),
       toolCalls: count.exactOptional(),
-      toolCallsByName: z.record(z.string(), count).exactOptional(),
+      toolCallsByName: members(count).exactOptional(),
       inputTokens: count.exactOptional(),
       outputTokens: count.exactOptional(),
       totalTokens: count.exactOptional(),
@@ -62,18 +63,18 @@ const principal = component(
 const SEARCH_TYPES = ['TEXT', 'KEYWORD', 'INT', 'DOUBLE', 'BOOL', 'DATETIME', 'KEYWORD_LIST'] as const;
 
 /** A search attribute of the operator's own, by its name. */
-const searchAttributes = z
-  .record(
-    z.string(),
-    z.strictObject({ type: z.enum(SEARCH_TYPES), value: z.union([z.string(), z.number(), z.boolean(), z.array(z.string())]) }),
-  )
-  .describe('Search attributes of your own, by their names: the namespace must have them.');
+const searchAttributes = members(
+  z.strictObject({
+    type: z.enum(SEARCH_TYPES),
+    value: z.union([z.string(), z.number(), z.boolean(), list(z.string(), { max: MOST.words })]),
+  }),
+).describe('Search attributes of your own, by their names: the namespace must have them.');
 
 /** The fields of a start that do not depend on what is started. */
 const common = {
   deps: jsonObject.exactOptional(),
   principal: principal.exactOptional(),
-  tags: z.array(nameText).exactOptional().describe('Up to 20 words by which the run is found.'),
+  tags: list(nameText.max(100), { max: 20 }).exactOptional().describe('Up to 20 words by which the run is found.'),
   memo: jsonObject.exactOptional().describe('Data that is shown with the run.'),
   live: z
     .boolean()
@@ -86,7 +87,7 @@ const common = {
 };
 
 const identified = {
-  runId: nameText.max(1_000).exactOptional().describe('Identifies the run. Default: it follows from the `Idempotency-Key`, or is made.'),
+  runId: runIdText.exactOptional().describe('Identifies the run. Default: it follows from the `Idempotency-Key`, or is made.'),
   ifExists: z.enum(['fail', 'return', 'restartFailed']).exactOptional().describe('The action if the run id is taken. Default `fail`.'),
 };
 
@@ -94,11 +95,11 @@ const identified = {
 export const startRunBody = component(
   'StartRun',
   z.strictObject({
-    agent: nameText.describe('The name of the agent.'),
+    agent: agentNameText.describe('The name of the agent.'),
     input: inputContent.exactOptional(),
-    messages: z.array(contentItem).exactOptional().describe('The conversation before `input`.'),
+    messages: list(contentItem, { max: MOST.items }).exactOptional().describe('The conversation before `input`.'),
     saved: savedContext.exactOptional().describe('Instead of `messages`: a saved context.'),
-    previousRunId: nameText.exactOptional().describe('Instead of `messages`: a run that has ended, whose conversation goes on.'),
+    previousRunId: runIdText.exactOptional().describe('Instead of `messages`: a run that has ended, whose conversation goes on.'),
     limits: limitOptions.exactOptional(),
     deadline: duration.exactOptional(),
     model: modelName.exactOptional(),
@@ -116,12 +117,12 @@ export const startProgramBody = component(
   'StartProgram',
   z.strictObject({
     program: z
-      .union([nameText, programDocument])
+      .union([agentNameText, programDocument])
       .describe('The name of a program of the worker; or a document, which needs the scope `admin`.'),
     input: jsonObject.exactOptional(),
     limits: limitOptions.exactOptional(),
     deadline: duration.exactOptional(),
-    resume: z.strictObject({ run: nameText, from: nameText.exactOptional() }).exactOptional(),
+    resume: z.strictObject({ run: runIdText, from: nameText.exactOptional() }).exactOptional(),
     ...identified,
     ...common,
   }),
@@ -144,15 +145,15 @@ export const sessionLimits = component(
 export const openSessionBody = component(
   'OpenSession',
   z.strictObject({
-    agent: nameText.describe('The name of the agent.'),
-    id: nameText.max(1_000).exactOptional().describe('Identifies the session. Default: it follows from the `Idempotency-Key`, or is made.'),
+    agent: agentNameText.describe('The name of the agent.'),
+    id: runIdText.exactOptional().describe('Identifies the session. Default: it follows from the `Idempotency-Key`, or is made.'),
     title: z.string().exactOptional(),
     generateTitle: z.boolean().exactOptional(),
     limits: sessionLimits.exactOptional(),
     turnLimits: limitOptions.exactOptional(),
     compactAfter: z.int().min(0).nullable().exactOptional(),
     refresh: z.literal('never').exactOptional(),
-    messages: z.array(contentItem).exactOptional(),
+    messages: list(contentItem, { max: MOST.items }).exactOptional(),
     saved: savedContext.exactOptional(),
     model: modelName.exactOptional(),
     settings: modelSettings.exactOptional(),
@@ -160,14 +161,20 @@ export const openSessionBody = component(
   }),
 );
 
+/** What a caller should know about what it has started. */
+const notice = z
+  .string()
+  .exactOptional()
+  .describe('Present if no worker has had the agent so far, as far as the server keeps runs: it may be misspelt.');
+
 /** The answer to a start. */
 export const runStarted = component(
   'RunStarted',
-  z.object({ runId: z.string(), repeated: z.boolean().describe('True: a run of that id existed, and nothing was started.') }),
+  z.object({ runId: z.string(), repeated: z.boolean().describe('True: a run of that id existed, and nothing was started.'), notice }),
 );
 
 /** The answer to the start of a session. */
 export const sessionOpened = component(
   'SessionOpened',
-  z.object({ sessionId: z.string(), repeated: z.boolean().describe('True: the session existed, and nothing was started.') }),
+  z.object({ sessionId: z.string(), repeated: z.boolean().describe('True: the session existed, and nothing was started.'), notice }),
 );

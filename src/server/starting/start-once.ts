@@ -1,6 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { errorCode } from '../../core/domain/errors/error.ts';
 import { RequestError } from '../problems/request-error.ts';
+import { soon } from '../requests/start-patience.ts';
 import { readMemo } from './read-memo.ts';
 import { REQUEST_MEMO } from './start-options.ts';
 
@@ -29,9 +30,13 @@ export interface StartOutcome {
 
 /**
  * Starts a run, or finds the one that the same request has started. The run itself says what it was started with: a digest in its memo,
- * which the service has written. Throws `key_reused` if that was another request, and `run_exists`.
+ * which the service has written. Throws `key_reused` if that was another request, `run_exists`, and `server_unreachable` within 5 seconds.
  */
-export async function startOnce({ client, runId, isOfKey, digest, start, existing, again }: RepeatableStart): Promise<StartOutcome> {
+export function startOnce(start: RepeatableStart): Promise<StartOutcome> {
+  return soon(() => startOrFind(start));
+}
+
+async function startOrFind({ client, runId, isOfKey, digest, start, existing, again }: RepeatableStart): Promise<StartOutcome> {
   try {
     return { runId: await start(), repeated: false };
   } catch (error) {

@@ -10,6 +10,7 @@ export const START_PROBLEMS: readonly ErrorCode[] = [
   'run_open',
   'invalid_input',
   'unknown_agent',
+  'agent_not_found',
   'key_reused',
   'payload_too_large',
   'history_removed',
@@ -26,6 +27,7 @@ export function started(schema: z.ZodType): Readonly<Record<number, ResponseDefi
 }
 
 /** Answers a start. `path` is that of the collection, with a slash at its end. */
-export function startReply({ runId, repeated }: StartOutcome, path: string): Reply {
-  return { status: repeated ? 200 : 201, headers: { location: `${path}${encodeURIComponent(runId)}` }, body: { runId, repeated } };
+export function startReply({ runId, repeated }: StartOutcome, path: string, notice?: string): Reply {
+  const body = { runId, repeated, ...(notice === undefined ? {} : { notice }) };
+  return { status: repeated ? 200 : 201, headers: { location: `${path}${encodeURIComponent(runId)}` }, body };
 }

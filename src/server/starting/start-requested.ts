@@ -25,12 +25,13 @@ type ClientOptions<Body> = Omit<Body, 'runId' | 'ifExists' | 'memo' | 'searchAtt
 
 /**
  * Starts a run as a request says, once for its idempotency key, and answers it. `route` keeps apart the requests of several routes with
- * the same key.
+ * the same key. `notice` tells what the caller should know about a run that has been started.
  */
 export async function startRequested<Body extends StartBody>(
   { body, caller, client, idempotencyKey: key, settings }: RouteRequest<unknown, unknown, Body>,
   route: string,
   start: (options: ClientOptions<Body>) => Promise<{ runId: string }>,
+  notice: () => Promise<string | undefined> = async () => undefined,
 ): Promise<Reply> {
   requireOwnFields(caller, body);
   requireOwnId(body.runId, '#/runId', caller);
@@ -50,5 +51,5 @@ export async function startRequested<Body extends StartBody>(
     existing: ifExists === 'fail' && digest === undefined ? undefined : () => startAs('return'),
     again: ifExists === 'restartFailed' ? () => startAs('restartFailed') : undefined,
   });
-  return startReply(outcome, `${settings.prefix}/v1/runs/`);
+  return startReply(outcome, `${settings.prefix}/v1/runs/`, outcome.repeated ? undefined : await notice());
 }

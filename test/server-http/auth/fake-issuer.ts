@@ -1,12 +1,14 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { exportJWK, generateKeyPair, type JSONWebKeySet, type JWTPayload, SignJWT } from 'jose';
+import { CompactSign, exportJWK, generateKeyPair, type JSONWebKeySet, type JWTPayload, SignJWT } from 'jose';
 
 /** An issuer of tokens, with one pair of keys. */
 export interface FakeIssuer {
   keys: JSONWebKeySet;
   /** Signs claims as a token of an hour for the audience `longhaul`. `header` and `claims` replace what it would write; undefined leaves out. */
   token(claims?: Record<string, unknown>, header?: { typ?: string; kid?: string }): Promise<string>;
+  /** Signs claims as they are written, of which a later one of the same name counts. */
+  signed(json: string): Promise<string>;
 }
 
 /** Makes an issuer with its name. With `named: false`, neither its key nor its tokens have the name of the key. */
@@ -21,6 +23,7 @@ export async function fakeIssuer(issuer: string, { named = true } = {}): Promise
       const all = { iss: issuer, aud: 'longhaul', sub: 'ada', iat: now, exp: now + 3_600, ...claims };
       return new SignJWT(JSON.parse(JSON.stringify(all)) as JWTPayload).setProtectedHeader({ alg, ...names, ...header }).sign(privateKey);
     },
+    signed: (json) => new CompactSign(new TextEncoder().encode(json)).setProtectedHeader({ alg, ...names }).sign(privateKey),
   };
 }
 

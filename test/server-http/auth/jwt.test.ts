@@ -1,11 +1,12 @@
-import { SignJWT, UnsecuredJWT } from 'jose';
+import { generateKeyPairSync, sign } from 'node:crypto';
+import { type JSONWebKeySet, SignJWT, UnsecuredJWT } from 'jose';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { UsageError } from '../../../src/core/domain/errors/error.ts';
 import type { Caller } from '../../../src/server/auth/caller.ts';
 import { jwt } from '../../../src/server/auth/jwt/jwt.ts';
 import type { JwtOptions } from '../../../src/server/auth/jwt/jwt-options.ts';
 import { bearing } from './bearer.ts';
-import { type FakeIssuer, fakeIssuer } from './fake-issuer.ts';
+import { type FakeIssuer, fakeIssuer, fakeSite } from './fake-issuer.ts';
 
 const ISSUER = 'https://issuer.example/';
 
@@ -46,17 +47,63 @@ describe('a JSON Web Token', () => {
     ['that has expired', { exp: inSeconds(-60) }],
     ['that does not expire', { exp: undefined }],
     ['that is not valid yet', { nbf: inSeconds(60) }],
-    ['without a subject', { sub: undefined }],
-    ['with an empty subject', { sub: '' }],
-    ['with a subject that no principal can have', { sub: 'u'.repeat(201) }],
-    ['with a tenant that is no text', { tenant: ['acme'] }],
-    ['with half of a surrogate pair in its tenant', { tenant: 'acme\ud83d' }],
-    ['with scopes that are no text', { scope: ['admin'] }],
-    ['with agents that are no list', { agents: 'clerk' }],
     ['about a log-out', {}, { typ: 'logout+jwt' }],
     ['by an unknown key', {}, { kid: 'k2' }],
   ])('%s is refused', async (_, claims, header) => {
     expect(await callerOf(await issuer.token(claims, header))).toBeUndefined();
+  });
+
+  it.each<[string, string, string]>([
+    ['exp', 'of no end', '1e999'],
+    ['exp', 'behind the last date', '1e300'],
+    ['exp', 'in microseconds', '1800000000000000'],
+    ['tenant', 'null', 'null'],
+    ['tenant', 'a list', '["acme"]'],
+    ['tenant', 'a number', '5'],
+    ['tenant', 'an object', '{}'],
+    ['tenant', 'false', 'false'],
+    ['tenant', 'empty', '""'],
+    ['tenant', 'too long', JSON.stringify('t'.repeat(201))],
+    ['tenant', 'half of a surrogate pair', String.raw`"acme\ud83d"`],
+    ['org_id', 'null', 'null'],
+    ['org_id', 'a number', '7'],
+    ['scope', 'a list', '["admin"]'],
+    ['scope', 'null', 'null'],
+    ['agents', 'a text', '"clerk"'],
+    ['agents', 'null', 'null'],
+    ['agents', 'a list with null', '[null]'],
+    ['sub', 'empty', '""'],
+    ['sub', 'too long', JSON.stringify('u'.repeat(201))],
+  ])('with the claim "%s" that is %s is refused in words', async (claim, _, value) => {
+    const named = ['tenant', 'org_id', 'sub'].includes(claim) ? new RegExp(`"${claim}"|principal`) : `"${claim}"`;
+    const refused = callerOf(
+      await issuer.signed(`{"iss":"${ISSUER}","aud":"longhaul","sub":"ada","exp":${inSeconds(60)},"${claim}":${value}}`),
+    );
+    await expect(refused).rejects.toMatchObject({ code: 'unauthenticated', message: expect.stringMatching(named) as string });
+  });
+
+  it('without a subject is refused in words', async () => {
+    await expect(callerOf(await issuer.token({ sub: undefined }))).rejects.toMatchObject({ code: 'unauthenticated' });
+  });
+
+  it('by a key that is too weak is refused in words, and not tried again', async () => {
+    const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 1_024 });
+    const keys = { keys: [{ ...publicKey.export({ format: 'jwk' }), alg: 'RS256', kid: 'weak' }] } as JSONWebKeySet;
+    const encoded = (part: object): string => Buffer.from(JSON.stringify(part)).toString('base64url');
+    const body = `${encoded({ alg: 'RS256', kid: 'weak' })}.${encoded({ iss: ISSUER, aud: 'longhaul', sub: 'ada', exp: inSeconds(60) })}`;
+    const token = `${body}.${sign('sha256', Buffer.from(body), privateKey).toString('base64url')}`;
+    expect(() => jwt({ issuer: ISSUER, audience: 'longhaul', keys })).toThrow('2048 bits');
+    const site = await fakeSite();
+    site.documents['/keys'] = keys;
+    try {
+      const authenticate = jwt({ issuer: ISSUER, audience: 'longhaul', jwksUrl: `${site.url}/keys` });
+      await expect(authenticate(bearing(token))).rejects.toMatchObject({
+        code: 'unauthenticated',
+        message: expect.stringContaining('weak') as string,
+      });
+    } finally {
+      await site.close();
+    }
   });
 
   it('is refused without a signature, with one by a public key as a secret, and with one by another key of the same name', async () => {

@@ -210,3 +210,25 @@ test('a run of another principal is not found, in every way to reach it', async 
     expect(String(error)).not.toContain('secret');
   }
 });
+
+describe('arguments of an earlier call that are nested deeply', () => {
+  const LEVELS = 20_000;
+  test.each([
+    ['lists', `{"x":${'['.repeat(LEVELS)}${']'.repeat(LEVELS)}}`],
+    ['objects', `{"x":${'{"a":'.repeat(LEVELS)}1${'}'.repeat(LEVELS)}}`],
+  ])('are refused by their name, and start nothing: %s', async (_, json) => {
+    const called = { id: 'c1', type: 'function', function: { name: 'search', arguments: json } };
+    const messages = [{ role: 'assistant', tool_calls: [called] }, ...CHAT.messages];
+    expect(await refusal('/v1/chat/completions', { ...CHAT, messages })).toMatchObject({
+      status: 400,
+      param: 'messages[0].tool_calls[0].function.arguments',
+      code: 'invalid_value',
+    });
+    const item = { type: 'function_call', call_id: 'c1', name: 'search', arguments: json };
+    expect(await refusal('/v1/responses', { model: 'clerk', input: [item, { role: 'user', content: 'Q' }] })).toMatchObject({
+      status: 400,
+      param: 'input[0].arguments',
+      code: 'invalid_value',
+    });
+  });
+});

@@ -29,6 +29,15 @@ export function wrongCredentials(): AccessError {
   return new AccessError('unauthenticated', message, `${REALM}, error="invalid_token"`);
 }
 
+/** Returns the refusal of a token that its issuer has signed, and that says nothing that the service can act on: its issuer has to change it. */
+export function unusableToken(why: string): AccessError {
+  return new AccessError(
+    'unauthenticated',
+    `The issuer has signed the token, but it cannot be used: ${why}`,
+    `${REALM}, error="invalid_token"`,
+  );
+}
+
 /** Returns the refusal of a request that the caller's rights do not cover. `scope` is the one that would. */
 export function forbidden(message: string, scope?: Scope): AccessError {
   const missing = scope === undefined ? '' : `, error="insufficient_scope", scope="${scope}"`;

@@ -54,6 +54,9 @@ export interface JwtOptions {
   rights?: (claims: JWTPayload) => JwtRights | undefined;
 }
 
+/** The least bits of a key of RSA. */
+const LEAST_RSA_BITS = 2_048;
+
 /** Throws a UsageError for options that would verify too little. */
 export function checkJwtOptions({ issuer, audience, jwksUrl, keys, algorithms, clockTolerance = 0 }: JwtOptions): void {
   const audiences: readonly unknown[] = typeof audience === 'string' ? [audience] : audience;
@@ -68,6 +71,10 @@ export function checkJwtOptions({ issuer, audience, jwksUrl, keys, algorithms, c
   if (keys === undefined) requireSafeUrl(jwksUrl ?? issuer, jwksUrl === undefined ? 'issuer' : 'jwksUrl');
   else if (!keys.keys.every(({ kty, d }) => kty !== 'oct' && d === undefined))
     throw new UsageError('jwt: "keys" has a private or a symmetric key: give the public keys of the issuer alone');
+  else {
+    const weak = keys.keys.findIndex(({ kty, n }) => kty === 'RSA' && Buffer.from(n ?? '', 'base64url').length * 8 < LEAST_RSA_BITS);
+    if (weak !== -1) throw new UsageError(`jwt: key ${weak + 1} of "keys" has fewer than ${LEAST_RSA_BITS} bits: use a longer one`);
+  }
 }
 
 /** True for a URL that keys may come from: https, or a host that only this machine reaches. */

@@ -8,10 +8,11 @@ import { type Caller, recordedName } from '../../auth/caller.ts';
 import { requireStart } from '../../auth/access/reach.ts';
 import { defineRoute, type Route } from '../../routing/route.ts';
 import { ok, REQUEST_PROBLEMS } from '../../routes/route-parts.ts';
+import { soon } from '../../requests/start-patience.ts';
 import { emptyBody } from '../../schemas/run-requests.ts';
 import { openStream } from '../../sse/open-stream.ts';
 import type { ServerSettings } from '../../server-settings.ts';
-import { holdsAnswers, knownAgent } from '../../starting/known-agent.ts';
+import { holdsAnswers, knownAgent, startableAgent } from '../../starting/known-agent.ts';
 import { acceptedTurn } from './accepted-turn.ts';
 import { chatResponse } from './chat-response.ts';
 import { sessionIdOf } from './chat-session-id.ts';
@@ -30,6 +31,7 @@ const ANSWER = {
   description: 'The answer as a UI message stream of the AI SDK, version 1, in server-sent events.',
   schema: chatChunk,
   contentType: 'text/event-stream',
+  lastData: '[DONE]',
   headers: { 'x-vercel-ai-ui-message-stream': 'The version of the protocol: `v1`.' },
 };
 
@@ -52,6 +54,7 @@ const post = defineRoute(
       ...REQUEST_PROBLEMS,
       'run_exists',
       'unknown_agent',
+      'agent_not_found',
       'queue_full',
       'payload_too_large',
       'invalid_input',
@@ -65,9 +68,10 @@ const post = defineRoute(
   },
   async ({ params, body, caller, client, settings, signal, raw }) => {
     requireStart(caller, params.agent);
+    startableAgent(settings, caller, params.agent);
     const posted = readPostedChat(body);
     const session = chatSession({ agent: params.agent, id: body.id, caller, client, settings });
-    const known = await statusIfKnown(session);
+    const known = await soon(() => statusIfKnown(session));
     if (known !== undefined && known.agentName !== params.agent) {
       throw new LonghaulError('run_exists', `Chat "${body.id}" is one with agent "${known.agentName}": use its route, or another id`);
     }
@@ -75,7 +79,7 @@ const post = defineRoute(
     const open = openStream({ caller, raw, signal, settings }, 'runs:write');
     try {
       const to = { session, client, caller, signal, recorded: known?.events ?? 0, holdsAnswers: isHeld(settings, params.agent) };
-      return chatResponse(await acceptedTurn(to, posted), open, { settings, raw });
+      return chatResponse(await soon(() => acceptedTurn(to, posted)), open, { settings, raw });
     } catch (error) {
       open.closed();
       throw error;

@@ -1,23 +1,23 @@
 import { z } from 'zod';
 import type { ContentPart } from '../../../core/domain/content/content.ts';
 import { RequestError } from '../../problems/request-error.ts';
+import { list, MOST } from '../../schemas/bounded.ts';
 import { component } from '../../schemas/component.ts';
 import { nameText } from '../../schemas/json.ts';
 
 /** The id of a chat, as the client chose it. */
 export const chatIdText = nameText.max(200);
 
-const posted = z.looseObject({ id: nameText, role: z.string(), parts: z.array(z.looseObject({ type: z.string() })) });
+const posted = z.looseObject({ id: nameText, role: z.string(), parts: list(z.looseObject({ type: z.string() }), { max: MOST.parts }) });
 
 /** The body of a chat request, as `useChat` sends it. Members that the service does not name are those of the page. */
 export const chatBody = component(
   'Chat',
   z.looseObject({
     id: chatIdText.describe('The id of the chat: that of its session, within the tenant.'),
-    messages: z
-      .array(posted)
-      .min(1)
-      .describe('Only the last message, if the user wrote it, and the answers to approvals are read: the session has the conversation.'),
+    messages: list(posted, { min: 1, max: MOST.items }).describe(
+      'Only the last message, if the user wrote it, and the answers to approvals are read: the session has the conversation.',
+    ),
     trigger: z.string().optional(),
     messageId: z.string().optional().describe('The message that the answer goes on, or that is sent again.'),
   }),

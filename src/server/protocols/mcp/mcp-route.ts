@@ -38,10 +38,24 @@ export function mcpRoute(agents: readonly AnyAgent[], report: ReportError): Rout
   );
 }
 
+/** The most messages of a batch, and the most members of a message, of its parameters and of the arguments of a call. */
+const MOST_MEMBERS = 1_000;
+
+/** The package tries each member by the schema of every kind of message. */
+function hasTooManyMembers(value: unknown, levels = 4): boolean {
+  if (typeof value !== 'object' || value === null || levels === 0) return false;
+  const members: unknown[] = Object.values(value);
+  return members.length > MOST_MEMBERS || members.some((member) => hasTooManyMembers(member, levels - 1));
+}
+
 /** Returns the body of a request, or the response that refuses it, in the form of JSON-RPC. */
 async function bodyOf(raw: Request): Promise<unknown> {
   try {
-    return (await readJsonBody(raw)) ?? rpcError(400, RPC.parseError, 'The request has no body: send a JSON-RPC message');
+    const body = await readJsonBody(raw);
+    if (body === undefined) return rpcError(400, RPC.parseError, 'The request has no body: send a JSON-RPC message');
+    return hasTooManyMembers(body)
+      ? rpcError(400, RPC.invalidRequest, `The message has too many members: send at most ${MOST_MEMBERS}`)
+      : body;
   } catch (error) {
     const code = errorCode(error);
     if (code === undefined) throw error;

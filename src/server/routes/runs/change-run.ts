@@ -1,7 +1,9 @@
 import { z } from 'zod';
+import type { MessageReceipt } from '../../../core/protocol.ts';
 import type { Duration } from '../../../core/domain/run/duration.ts';
 import { recordedName } from '../../auth/caller.ts';
 import { requestId } from '../../requests/idempotency-key.ts';
+import { soon } from '../../requests/start-patience.ts';
 import { requireRaise } from '../../auth/access/raise.ts';
 import { requireAgentOf } from '../../auth/access/reach.ts';
 import { defineRoute, type Route } from '../../routing/route.ts';
@@ -26,7 +28,7 @@ const common = { method: 'POST', tag: 'runs', scope: 'runs:write', params: runPa
 
 const ID_KEY = 'Becomes the id of the request, unless the body has one: the run accepts it once.';
 
-const send = defineRoute(
+const sendMessage = defineRoute(
   {
     ...common,
     path: '/v1/runs/{runId}/messages',
@@ -40,8 +42,11 @@ const send = defineRoute(
   },
   async ({ params, body: { content, id, ...options }, caller, client, idempotencyKey }) => {
     const run = client.handle(params.runId);
-    await requireAgentOf(caller, () => run.status());
-    return { status: 200, body: await run.send(content, { ...options, ...requestId(id, idempotencyKey) }) };
+    const send = async (): Promise<MessageReceipt> => {
+      await requireAgentOf(caller, () => run.status());
+      return run.send(content, { ...options, ...requestId(id, idempotencyKey) });
+    };
+    return { status: 200, body: await soon(send) };
   },
 );
 
@@ -143,8 +148,8 @@ const retry = defineRoute(
   },
   async ({ params, body, caller, client }) => {
     const run = client.handle(params.runId);
-    await requireAgentOf(caller, () => run.status());
-    return { status: 200, body: await run.retry(body) };
+    await soon(() => requireAgentOf(caller, () => run.status()));
+    return { status: 200, body: await soon(() => run.retry(body)) };
   },
 );
 
@@ -176,4 +181,4 @@ const remove = defineRoute(
 );
 
 /** The routes that send a run a request, or remove it. */
-export const CHANGE_RUN_ROUTES: readonly Route[] = [send, pause, resume, cancel, raise, setPermissions, retry, remove];
+export const CHANGE_RUN_ROUTES: readonly Route[] = [sendMessage, pause, resume, cancel, raise, setPermissions, retry, remove];

@@ -4,7 +4,7 @@ import { defineRoute } from '../../routing/route.ts';
 import { runStarted, startRunBody } from '../../schemas/start-requests.ts';
 import { START_PROBLEMS, started } from '../../starting/start-reply.ts';
 import { startRequested } from '../../starting/start-requested.ts';
-import { knownAgent } from '../../starting/known-agent.ts';
+import { noticeOfAgent, startableAgent } from '../../starting/known-agent.ts';
 
 const ID = 'startRun';
 
@@ -26,8 +26,13 @@ export const startRunRoute = defineRoute(
   async (request) => {
     const { body, caller, client, settings } = request;
     requireStart(caller, body.agent);
-    const known = knownAgent(settings, body.agent);
+    const known = startableAgent(settings, caller, body.agent);
     // The client checks that there is one opening, and which one.
-    return startRequested(request, ID, ({ agent: _, ...options }) => client.start(known, options as StartOptions));
+    return startRequested(
+      request,
+      ID,
+      ({ agent: _, ...options }) => client.start(known, options as StartOptions),
+      () => noticeOfAgent(client.temporal, known),
+    );
   },
 );

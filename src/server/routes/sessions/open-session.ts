@@ -9,7 +9,7 @@ import { openSessionBody, sessionOpened } from '../../schemas/start-requests.ts'
 import { startOnce } from '../../starting/start-once.ts';
 import { memoWith, requireOwnFields, searchAttributePairs } from '../../starting/start-options.ts';
 import { START_PROBLEMS, started } from '../../starting/start-reply.ts';
-import { knownAgent } from '../../starting/known-agent.ts';
+import { noticeOfAgent, startableAgent } from '../../starting/known-agent.ts';
 
 const ID = 'openSession';
 
@@ -38,7 +38,7 @@ export const openSessionRoute = defineRoute(
       (idempotencyKey === undefined ? `${agent}-${randomUUID()}` : runIdOfKey(caller.principal, idempotencyKey, body.principal?.tenant));
     const digest = idempotencyKey === undefined ? undefined : requestDigest(ID, idempotencyKey, body);
     const options = { ...rest, id, ...memoWith(memo, digest), ...searchAttributePairs(searchAttributes) } as SessionOptions;
-    const known = knownAgent(settings, agent);
+    const known = startableAgent(settings, caller, agent);
     const outcome = await startOnce({
       client: client.temporal,
       runId: id,
@@ -52,7 +52,8 @@ export const openSessionRoute = defineRoute(
     });
     const { runId: sessionId, repeated } = outcome;
     const headers = { location: `${settings.prefix}/v1/sessions/${encodeURIComponent(sessionId)}` };
-    return { status: repeated ? 200 : 201, headers, body: { sessionId, repeated } };
+    const notice = repeated ? undefined : await noticeOfAgent(client.temporal, known);
+    return { status: repeated ? 200 : 201, headers, body: { sessionId, repeated, ...(notice === undefined ? {} : { notice }) } };
   },
 );
 

@@ -10,6 +10,7 @@ import { mayTakeId } from '../../requests/derived-id.ts';
 import { whileWaiting } from '../../limits/while-waiting.ts';
 import { valueWithin, waitMs, waitParameter, withinWait } from '../../requests/bounded-wait.ts';
 import { requestId } from '../../requests/idempotency-key.ts';
+import { soon } from '../../requests/start-patience.ts';
 import { requireAgentOf, requireStart } from '../../auth/access/reach.ts';
 import { defineRoute, type Route, type RouteRequest } from '../../routing/route.ts';
 import { messageReceipt } from '../../schemas/run-requests.ts';
@@ -17,7 +18,7 @@ import { turnResult } from '../../schemas/run-views.ts';
 import { sessionMessageBody, turnRunning } from '../../schemas/session-requests.ts';
 import { ok, REQUEST_PROBLEMS, sessionParams } from '../route-parts.ts';
 import { knownSession } from './known-session.ts';
-import { knownAgent } from '../../starting/known-agent.ts';
+import { startableAgent } from '../../starting/known-agent.ts';
 
 const MESSAGE_PROBLEMS = [
   ...REQUEST_PROBLEMS,
@@ -26,6 +27,7 @@ const MESSAGE_PROBLEMS = [
   'payload_too_large',
   'invalid_input',
   'unknown_agent',
+  'agent_not_found',
 ] as const;
 
 const MESSAGE_KEY = 'Becomes the id of the message, unless the body has one: the session accepts it once.';
@@ -123,14 +125,11 @@ const turn = defineRoute(
 );
 
 /** Sends a message. With the name of an agent it starts the session, if there is none. */
-async function sendMessage({
-  params: { sessionId },
-  body,
-  caller,
-  client,
-  idempotencyKey,
-  settings,
-}: MessageRequest): Promise<MessageReceipt> {
+function sendMessage(request: MessageRequest): Promise<MessageReceipt> {
+  return soon(() => sendNow(request));
+}
+
+async function sendNow({ params: { sessionId }, body, caller, client, idempotencyKey, settings }: MessageRequest): Promise<MessageReceipt> {
   const { content, id, agent, ...mode } = body;
   const options = { ...mode, ...requestId(id, idempotencyKey) };
   const run = client.handle(sessionId);
@@ -139,7 +138,7 @@ async function sendMessage({
   const started = mayTakeId(sessionId, caller) ? agent : undefined;
   await requireAgentOf(caller, () => statusOr(run, started));
   if (started === undefined) return run.send(content, options);
-  return sessionToStart(client, knownAgent(settings, started), sessionId).send(content, options);
+  return sessionToStart(client, startableAgent(settings, caller, started), sessionId).send(content, options);
 }
 
 /** Returns the status of a session; that of the one which the agent would start, if there is none. */

@@ -1,15 +1,16 @@
 import { z } from 'zod';
 import type { ModelSettings } from '../../../../core/domain/agent/agent-snapshot.ts';
-import { nameText } from '../../../schemas/json.ts';
+import { list, MOST } from '../../../schemas/bounded.ts';
+import { agentNameText, jsonObject } from '../../../schemas/json.ts';
 import { chatMessage } from '../input/chat-messages.ts';
 import type { AnswerFormat } from '../parameters/answer-format.ts';
 import { parsed } from '../parameters/parsed.ts';
 import { type ParameterTable, supportedParameters } from '../parameters/supported-parameters.ts';
 import { metadata, NO_EFFECT } from '../parameters/shared-parameters.ts';
 
-const schema = z.object({
-  model: nameText,
-  messages: z.array(chatMessage).min(1),
+export const chatParameters = z.object({
+  model: agentNameText,
+  messages: list(chatMessage, { min: 1, max: MOST.items }),
   stream: z.boolean().default(false),
   stream_options: z.strictObject({ include_usage: z.boolean().nullish(), include_obfuscation: z.boolean().nullish() }).default({}),
   temperature: z.number().min(0).max(2).optional(),
@@ -18,9 +19,9 @@ const schema = z.object({
   parallel_tool_calls: z.boolean().optional(),
   reasoning_effort: z.string().min(1).optional(),
   response_format: z
-    .union([
+    .discriminatedUnion('type', [
       z.object({ type: z.enum(['text', 'json_object']) }),
-      z.object({ type: z.literal('json_schema'), json_schema: z.object({ schema: z.record(z.string(), z.unknown()).optional() }) }),
+      z.object({ type: z.literal('json_schema'), json_schema: z.object({ schema: jsonObject.optional() }) }),
     ])
     .default({ type: 'text' }),
   metadata: metadata.default({}),
@@ -28,7 +29,7 @@ const schema = z.object({
 
 /** The parameters of Chat Completions. */
 const TABLE: ParameterTable = {
-  own: Object.keys(schema.shape),
+  own: Object.keys(chatParameters.shape),
   // `store` is about the provider's dashboards: a run is recorded in any case.
   withoutEffect: [...NO_EFFECT, 'store'],
   others: {
@@ -56,17 +57,17 @@ const TABLE: ParameterTable = {
 };
 
 /** A request for a completion. */
-export type ChatBody = z.output<typeof schema>;
+export type ChatBody = z.output<typeof chatParameters>;
 
 /** Reads the body of a request. Throws for parameters that are not supported. */
 export function readChatBody(body: unknown): ChatBody {
-  return parsed(schema, supportedParameters(body, TABLE));
+  return parsed(chatParameters, supportedParameters(body, TABLE));
 }
 
 /** Returns the format that the answer must have. */
 export function chatFormat({ response_format: format }: ChatBody): AnswerFormat {
   if (format.type !== 'json_schema') return { type: format.type };
-  return { type: format.type, schema: format.json_schema.schema as AnswerFormat['schema'] };
+  return { type: format.type, schema: format.json_schema.schema };
 }
 
 /** Returns the settings of the model that a request has. */

@@ -21,6 +21,9 @@ export interface OpenaiErrorResponse {
 /** The codes of the protocol for errors that it knows under another name. */
 const CODES: Partial<Record<ErrorCode, string>> = { unauthenticated: 'invalid_api_key', too_many_requests: 'rate_limit_exceeded' };
 
+/** The most characters of the name of a parameter: one that does not exist is named as it was sent. */
+const LONGEST_PARAM = 500;
+
 /** Refusals with a status by which the package would send the request again, and would be refused again. */
 const STATUS_OF_CONFLICT = 409;
 
@@ -31,7 +34,7 @@ export function openaiErrorOf(error: unknown, request: { method: string; path: s
   // The protocol knows one status for requests that do not fit. That for a key that was used before stays its own.
   const status = openai.status ?? (problem.status === 422 && problem.code !== 'key_reused' ? 400 : problem.status);
   const [first] = problem.errors ?? [];
-  const param = openai.param ?? (first === undefined ? undefined : paramOf(first));
+  const param = (openai.param ?? (first === undefined ? undefined : paramOf(first)))?.slice(0, LONGEST_PARAM);
   const detail = first === undefined ? '' : ` (${first.pointer ?? first.parameter ?? ''}: ${first.detail})`;
   return {
     error: {

@@ -36,9 +36,9 @@ export function invalidValue(param: string, why: string): OpenaiRefusal {
   return new OpenaiRefusal('invalid_request', `"${param}": ${why}`, { param, code: 'invalid_value' });
 }
 
-/** Refuses a model that the service does not have. */
-export function modelNotFound(model: string, parts: RefusalParts = {}): OpenaiRefusal {
-  const message = `The model "${model}" does not exist: "GET /v1/models" lists the agents of the service`;
+/** Refuses a model that the service does not have. `hint` names another one. */
+export function modelNotFound(model: string, parts: RefusalParts = {}, hint = ''): OpenaiRefusal {
+  const message = `The model "${model}" does not exist: "GET /v1/models" lists the agents of the service${hint}`;
   return new OpenaiRefusal('agent_not_found', message, { param: 'model', code: 'model_not_found' }, parts);
 }
 

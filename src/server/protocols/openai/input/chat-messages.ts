@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { ContentItem, ToolCall } from '../../../../core/domain/content/content.ts';
+import { list, MOST } from '../../../schemas/bounded.ts';
 import { invalidValue, unsupported } from '../errors/openai-refusal.ts';
 import { contentOf, messageContent, textOf } from './content-parts.ts';
 import { toolCall, toolResult } from './tool-items.ts';
@@ -18,7 +19,7 @@ export const chatMessage = z.discriminatedUnion('role', [
     role: z.literal('assistant'),
     content: messageContent.nullish(),
     refusal: z.string().nullish(),
-    tool_calls: z.array(call).nullish(),
+    tool_calls: list(call, { max: MOST.parts }).nullish(),
   }),
   z.object({ role: z.literal('tool'), tool_call_id: z.string().min(1), content: messageContent }),
 ]);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { ContentPart, MediaSource } from '../../../../core/domain/content/content.ts';
+import { list, MOST } from '../../../schemas/bounded.ts';
 import { invalidValue, unsupported } from '../errors/openai-refusal.ts';
 
 const text = z.object({ type: z.enum(['text', 'input_text', 'output_text']), text: z.string() });
@@ -9,7 +10,7 @@ const refusal = z.object({ type: z.literal('refusal'), refusal: z.string() });
 const file = z.object({ file_data: z.string().nullish(), file_id: z.string().nullish(), filename: z.string().nullish() });
 
 /** A part of a message, as Chat Completions and Responses write it. */
-export const messagePart = z.union([
+export const messagePart = z.discriminatedUnion('type', [
   text,
   refusal,
   z.object({ type: z.literal('image_url'), image_url: z.object({ url: z.string() }) }),
@@ -20,7 +21,7 @@ export const messagePart = z.union([
 ]);
 
 /** The content of a message: text, or parts. */
-export const messageContent = z.union([z.string(), z.array(messagePart).min(1)]);
+export const messageContent = z.union([z.string(), list(messagePart, { min: 1, max: MOST.parts })]);
 
 type MessageContent = z.output<typeof messageContent>;
 

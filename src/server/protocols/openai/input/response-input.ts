@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { ContentItem, ContentPart, ToolCall } from '../../../../core/domain/content/content.ts';
+import { list, MOST } from '../../../schemas/bounded.ts';
 import { invalidValue, unsupported } from '../errors/openai-refusal.ts';
-import { contentOf, messageContent, textOf } from './content-parts.ts';
+import { contentOf, messageContent, messagePart, textOf } from './content-parts.ts';
 import { toolCall, toolResult } from './tool-items.ts';
 
 const id = z.string().min(1);
@@ -10,11 +11,11 @@ const called = { name: id, arguments: z.string() };
 const message = z.object({
   type: z.literal('message').optional(),
   role: z.enum(['user', 'assistant', 'system', 'developer']),
-  content: z.union([messageContent, z.array(z.never()).length(0)]),
+  content: z.union([z.string(), list(messagePart, { max: MOST.parts })]),
 });
 
 /** An item of the input of a response: also the items of the output of an earlier one. */
-export const inputItem = z.union([
+export const inputItem = z.discriminatedUnion('type', [
   message,
   z.object({ type: z.literal('function_call'), call_id: id, ...called }),
   z.object({ type: z.literal('function_call_output'), call_id: id, output: messageContent }),
@@ -23,7 +24,7 @@ export const inputItem = z.union([
 ]);
 
 /** The input of a response. */
-export const responseInput = z.union([z.string(), z.array(inputItem).min(1)]);
+export const responseInput = z.union([z.string(), list(inputItem, { min: 1, max: MOST.items })]);
 
 /** Returns the input of a request as items of a conversation. */
 export function itemsOfInput(input: z.output<typeof responseInput>): ContentItem[] {

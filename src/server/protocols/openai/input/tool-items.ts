@@ -1,3 +1,4 @@
+import { isTooDeep, MAX_JSON_DEPTH } from '../../../../core/domain/json/json-depth.ts';
 import { isJsonObject, type JsonObject } from '../../../../core/domain/json/json.ts';
 import type { ToolCall, ToolResult } from '../../../../core/domain/content/content.ts';
 import { invalidValue } from '../errors/openai-refusal.ts';
@@ -17,11 +18,13 @@ export function toolResult(
 }
 
 function argumentsOf(text: string, param: string): JsonObject {
+  let value: unknown;
   try {
-    const value: unknown = JSON.parse(text === '' ? '{}' : text);
-    if (isJsonObject(value)) return value;
+    value = JSON.parse(text === '' ? '{}' : text);
   } catch {
     // As below.
   }
-  throw invalidValue(param, 'expected a JSON object as text');
+  if (!isJsonObject(value)) throw invalidValue(param, 'expected a JSON object as text');
+  if (isTooDeep(value)) throw invalidValue(param, `nested deeper than ${MAX_JSON_DEPTH} levels`);
+  return value;
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ModelSettings } from '../../../../core/domain/agent/agent-snapshot.ts';
-import { nameText } from '../../../schemas/json.ts';
+import { agentNameText, jsonObject, runIdText } from '../../../schemas/json.ts';
 import { responseInput } from '../input/response-input.ts';
 import type { AnswerFormat } from '../parameters/answer-format.ts';
 import { parsed } from '../parameters/parsed.ts';
@@ -8,11 +8,11 @@ import { metadata, NO_EFFECT } from '../parameters/shared-parameters.ts';
 import { type ParameterTable, supportedParameters } from '../parameters/supported-parameters.ts';
 import type { RepeatedParameters } from './response-body.ts';
 
-const schema = z.object({
-  model: nameText,
+export const responseParameters = z.object({
+  model: agentNameText,
   input: responseInput.optional(),
   instructions: z.string().optional(),
-  previous_response_id: nameText.optional(),
+  previous_response_id: runIdText.optional(),
   background: z.boolean().optional(),
   stream: z.boolean().default(false),
   stream_options: z.strictObject({ include_obfuscation: z.boolean().nullish() }).default({}),
@@ -26,12 +26,12 @@ const schema = z.object({
   text: z
     .strictObject({
       format: z
-        .union([
+        .discriminatedUnion('type', [
           z.object({ type: z.enum(['text', 'json_object']) }),
           z.object({
             type: z.literal('json_schema'),
             name: z.string().min(1).max(64).default('answer'),
-            schema: z.record(z.string(), z.unknown()),
+            schema: jsonObject,
           }),
         ])
         .nullish(),
@@ -43,7 +43,7 @@ const schema = z.object({
 
 /** The parameters of Responses. */
 const TABLE: ParameterTable = {
-  own: Object.keys(schema.shape),
+  own: Object.keys(responseParameters.shape),
   withoutEffect: NO_EFFECT,
   others: {
     // A run is always recorded.
@@ -65,17 +65,17 @@ const TABLE: ParameterTable = {
 };
 
 /** A request for a response. */
-export type ResponseRequest = z.output<typeof schema>;
+export type ResponseRequest = z.output<typeof responseParameters>;
 
 /** Reads the body of a request. Throws for parameters that are not supported. */
 export function readResponseRequest(body: unknown): ResponseRequest {
-  return parsed(schema, supportedParameters(body, TABLE));
+  return parsed(responseParameters, supportedParameters(body, TABLE));
 }
 
 /** Returns the format that the answer must have. */
 export function responseFormat({ text: { format } }: ResponseRequest): AnswerFormat {
   if (format == null) return { type: 'text' };
-  return format.type === 'json_schema' ? { type: format.type, schema: format.schema as AnswerFormat['schema'] } : { type: format.type };
+  return format.type === 'json_schema' ? { type: format.type, schema: format.schema } : { type: format.type };
 }
 
 /** Returns the settings of the model that a request has. */

@@ -3,7 +3,7 @@ import type { AnyAgent } from '../../../../define/agent-definition.ts';
 import type { Caller } from '../../../auth/caller.ts';
 import { requireStart } from '../../../auth/access/reach.ts';
 import type { ServerSettings } from '../../../server-settings.ts';
-import { knownAgent } from '../../../starting/known-agent.ts';
+import { knownAgent, nearestAgent } from '../../../starting/known-agent.ts';
 import { modelNotFound } from '../errors/openai-refusal.ts';
 
 /**
@@ -13,7 +13,7 @@ import { modelNotFound } from '../errors/openai-refusal.ts';
 export function agentOfModel({ agents }: Pick<ServerSettings, 'agents'>, caller: Caller, model: string): AnyAgent | string {
   requireStart(caller, model);
   const known = knownAgent({ agents }, model);
-  if (typeof known === 'string' && agents.length > 0) throw modelNotFound(model);
+  if (typeof known === 'string' && agents.length > 0) throw modelNotFound(model, {}, nearestAgent(agents, caller, model));
   return known;
 }
 

@@ -1,0 +1,104 @@
+import { describe, expect, test } from 'vitest';
+import { defineAgent } from '../../../src/index.ts';
+import { type Caller, createHandler, type Handler } from '../../../src/server/index.ts';
+import { checkedHandler } from '../checked-handler.ts';
+import { answer, clientWithRun } from '../requests.ts';
+
+const agents = ['clerk', 'refund-desk', 'translator'].map((name) => defineAgent({ name, model: 'p/m' }));
+
+/** The starts of a service: `counted` is what the server answers to the question how many runs of an agent there are. */
+function service(counted: () => Promise<{ count: number }> = async () => ({ count: 0 })): {
+  client: ReturnType<typeof clientWithRun>;
+  starts: unknown[];
+  queries: string[];
+} {
+  const starts: unknown[] = [];
+  const queries: string[] = [];
+  const start = async (agent: unknown): Promise<{ runId: string }> => {
+    starts.push(agent);
+    return { runId: 'r' };
+  };
+  const session = (agent: unknown): object => ({ open: () => start(agent), send: () => start(agent) });
+  const count = (query: string): Promise<{ count: number }> => {
+    queries.push(query);
+    return counted();
+  };
+  const temporal = { options: { namespace: 'default' }, workflow: { count } };
+  return { client: clientWithRun({ send: start }, { start, session, temporal }), starts, queries };
+}
+
+const message = { id: 'm', role: 'user', parts: [{ type: 'text', text: 'Hi' }] };
+const WAYS: [string, (agent: string) => [path: string, body: object]][] = [
+  ['a run', (agent) => ['/v1/runs', { agent, input: 'Q' }]],
+  ['a session', (agent) => ['/v1/sessions', { agent }]],
+  ['the first message of a session', (agent) => ['/v1/sessions/s/messages', { agent, content: 'Hi' }]],
+  ['a chat of the AI SDK', (agent) => [`/v1/agents/${agent}/chat`, { id: 'c', messages: [message] }]],
+];
+
+describe.each(WAYS)('a service that lists agents refuses another name for %s', (_, request) => {
+  test.each([
+    ['clrek', 'clerk'],
+    ['Clerk', 'clerk'],
+    ['clerkk', 'clerk'],
+    ['clark', 'clerk'],
+    ['refunddesk', 'refund-desk'],
+    ['refund_desk', 'refund-desk'],
+    ['refund-dsk', 'refund-desk'],
+    ['translater', 'translator'],
+    ['tarnslator', 'translator'],
+    ['TRANSLATOR', 'translator'],
+    ['billing', undefined],
+    ['x', undefined],
+  ])('"%s" for %s', async (written, meant) => {
+    const { client, starts } = service();
+    const [path, body] = request(written);
+    const refused = await answer(await checkedHandler(client, { agents }), 'POST', path, { body });
+    expect(refused).toMatchObject({ status: 404, body: { code: 'agent_not_found' } });
+    expect(refused.body.detail).toContain(`"${written}"`);
+    expect(refused.body.detail.includes('Did you mean')).toBe(meant !== undefined);
+    expect(refused.body.detail).toContain(meant ?? 'no agent');
+    expect(starts).toEqual([]);
+  });
+});
+
+test('a name in the OpenAI protocol is refused with the nearest one as well', async () => {
+  const { client } = service();
+  const body = { model: 'clrek', input: 'Q' };
+  const refused = await answer<{ error: { message: string } }>(createHandler(client, { agents }), 'POST', '/v1/responses', { body });
+  expect([refused.status, refused.body.error.message]).toEqual([404, expect.stringContaining('Did you mean "clerk"?')]);
+});
+
+test('a caller is not told names of agents that it may not start', async () => {
+  const caller: Caller = { id: 'c', scopes: ['runs:write'], agents: ['clrek', 'translator'] };
+  const handler = createHandler(service().client, { agents, authenticate: () => caller });
+  const refused = await answer(handler, 'POST', '/v1/runs', { body: { agent: 'clrek', input: 'Q' } });
+  expect(refused).toMatchObject({ status: 404, body: { detail: 'The service has no agent "clrek"' } });
+});
+
+describe('a service that lists no agents starts any, and says what no worker has had', () => {
+  const started = async (handler: Handler, path: string, agent: string): Promise<{ status: number; body: { notice?: string } }> =>
+    answer<{ notice?: string }>(handler, 'POST', path, { body: path === '/v1/runs' ? { agent, input: 'Q' } : { agent } });
+
+  test.each(['/v1/runs', '/v1/sessions'])('POST %s', async (path) => {
+    const { client, starts, queries } = service();
+    const { status, body } = await started(await checkedHandler(client), path, "cl'erk");
+    expect([status, starts, queries]).toEqual([201, ["cl'erk"], [String.raw`LonghaulAgent = 'cl\'erk'`]]);
+    expect(body.notice).toBe(
+      `No worker has had agent "cl'erk" so far: is that its name? The run is safe, and begins as soon as a worker has it.`,
+    );
+  });
+
+  test('and asks once for an agent that a worker has had', async () => {
+    const { client, queries } = service(async () => ({ count: 3 }));
+    const handler = await checkedHandler(client);
+    for (const path of ['/v1/runs', '/v1/sessions', '/v1/runs']) expect((await started(handler, path, 'once')).body.notice).toBeUndefined();
+    expect(queries).toHaveLength(1);
+  });
+
+  test('and says nothing if the server does not tell', async () => {
+    const { client } = service(async () => {
+      throw new Error('no such attribute');
+    });
+    expect(await started(await checkedHandler(client), '/v1/runs', 'unknown')).toMatchObject({ status: 201, body: { repeated: false } });
+  });
+});
