@@ -12,7 +12,7 @@ import { partsDigest } from './opaque-parts.ts';
 import { type Body, holds, matches, REFUSED_PARTS, REQUEST_RULES } from './request-rules.ts';
 
 /** The most requests of one call that a server may refuse: each one differs from all before. */
-const MOST_REFUSALS = 8;
+const MOST_REFUSALS = 12;
 
 /** The most models whose servers are known at once, and the most refused parts of each. */
 const MOST_MODELS = 200;

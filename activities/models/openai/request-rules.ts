@@ -93,20 +93,6 @@ export const REQUEST_RULES: readonly RequestRule[] = [
   },
   // What providers send beside the content.
   {
-    when: { reasoningField: true },
-    refusals: [
-      /missing [`'"]?reasoning_content|reasoning_content[`'"]? (?:is|was) (?:missing|required)|reasoning_content[^.]{0,80}must be (?:passed|sent|provided)/i,
-    ],
-    says: 'each message with calls has a "reasoning_content"',
-    items: (items) => items.map(withReasoning),
-  },
-  {
-    when: { callSignature: true },
-    refusals: [/missing (?:a )?[`'"]?thought_?signature/i],
-    says: 'calls without a thought signature have the one that skips its check',
-    items: (items) => items.map(withSignature),
-  },
-  {
     when: { opaqueParts: false },
     refusals: [
       ...OPAQUE_MESSAGE_FIELDS.filter((name) => name.includes('_')).map(field),
@@ -210,6 +196,22 @@ export const REQUEST_RULES: readonly RequestRule[] = [
     when: { systemMessages: 'none' },
     refusals: [ALTERNATE],
     says: 'the system messages are put in front of the first message of the user',
+  },
+
+  // What providers insist on in the messages as they are now.
+  {
+    when: { reasoningField: true },
+    refusals: [
+      /missing [`'"]?reasoning_content|reasoning_content[`'"]? (?:is|was) (?:missing|required)|reasoning_content[^.]{0,80}must be (?:passed|sent|provided)/i,
+    ],
+    says: 'each message with calls has a "reasoning_content"',
+    items: (items) => items.map(withReasoning),
+  },
+  {
+    when: { callSignature: true },
+    refusals: [/missing (?:a )?[`'"]?thought_?signature/i],
+    says: 'calls without a thought signature have the one that skips its check',
+    items: (items) => items.map(withSignature),
   },
 
   // The parameters.
