@@ -176,10 +176,10 @@ function paramOf(body: unknown): string | undefined {
 function readable(text: string): string {
   return text
     .slice(0, REFUSAL_LENGTH)
-    .replaceAll(/\\+n/g, ' ')
-    .replaceAll(/\\+/g, '')
+    .replaceAll('\\n', ' ')
+    .replaceAll('\\', '')
     .replaceAll(/\s+/g, ' ')
-    .replace(/,? (?:expected|must be) one of .*/i, '');
+    .replace(/,? expected one of .*/i, '');
 }
 
 /** Returns the ways to mend a request, the best first. Not all of them change it. */

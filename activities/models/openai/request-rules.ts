@@ -173,7 +173,7 @@ export const REQUEST_RULES: readonly RequestRule[] = [
     when: { repeatedRoles: false },
     refusals: [
       ALTERNATE,
-      /unexpected role ['"]?(\w{1,12})['"]? after role ['"]?\1/i,
+      /unexpected role ['"]?(?:user['"]? after role ['"]?user|assistant['"]? after role ['"]?assistant)/i,
       /(?:consecutive|successive) (?:user|assistant|messages)|same role .{0,20}in a row/i,
       /function call turn comes immediately after/i,
     ],
@@ -297,7 +297,8 @@ export const REQUEST_RULES: readonly RequestRule[] = [
  * forgotten them. They are left out of this conversation, and those of later answers are sent back.
  */
 export const REFUSED_PARTS: readonly Refusal[] = [
-  /invalid_encrypted_content|encrypted[_ ]content.{0,400}(?:could not be|did not match)|could not decrypt/i,
+  /invalid_encrypted_content|could not decrypt/i,
+  [/encrypted[_ ]content/i, /could not be|did not match/i],
   /(?:invalid|corrupted|incorrect|malformed)[`'" ]{1,3}(?:thought[_ ])?signature|thought[_ ]signature[`'"]? (?:is )?(?:not valid|invalid|corrupted)/i,
   /thinking[`'"]? blocks? .{0,120}(?:cannot be modified|must remain)|redacted_thinking.{0,80}(?:invalid|could not)/i,
   /of type ['"`]?reasoning['"`]? was provided without its required following item|without its required ['"`]?reasoning['"`]? item/i,
