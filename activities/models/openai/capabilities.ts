@@ -46,6 +46,10 @@ export interface OpenAICapabilities extends ModelCapabilities {
   contentParts: boolean;
   /** A message may have several calls. Without it, each call and its result follow the one before. */
   severalCalls: boolean;
+  /** Takes calls of which nothing says how the model came to them. Without it, such calls and their results are sent as text. */
+  bareCalls: boolean;
+  /** Takes a conversation with calls without tools to call. Without it, a tool is offered that must not be called. */
+  callsWithoutTools: boolean;
   /** Takes images, audio and files. Without it, a text names them. */
   media: boolean;
   /**
@@ -83,6 +87,8 @@ export function openaiCapabilities(isOpenAI: boolean, declared: Partial<OpenAICa
     nullContent: true,
     contentParts: true,
     severalCalls: true,
+    bareCalls: true,
+    callsWithoutTools: true,
     media: true,
     callIds: 'safe',
     opaqueParts: true,

@@ -242,6 +242,7 @@ function isBlank(value: unknown): boolean {
   return typeof value === 'string' && value.trim() === '';
 }
 
-function textIn(value: unknown): string {
+/** Returns a value that is text; an empty text for any other. */
+export function textIn(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }

@@ -10,6 +10,7 @@ import {
   oneCallEach,
   RESPONSES,
   systemFirst,
+  textIn,
   userFirst,
   userLast,
   withCallIds,
@@ -104,6 +105,12 @@ export const REQUEST_RULES: readonly RequestRule[] = [
     items: (items) => items.flatMap(withoutOpaqueParts),
   },
 
+  {
+    when: { bareCalls: false },
+    refusals: [/expected [`'"]?thinking[`'"]?[^.]{0,60}but found|must start with a thinking block/i],
+    says: 'calls without the reasoning that led to them, and their results, are sent as text',
+    items: (items, dialect) => (dialect === CHAT ? bareCallsAsText(items) : [...items]),
+  },
   // The rest of the messages.
   {
     when: { callIds: 'nine' },
@@ -212,6 +219,14 @@ export const REQUEST_RULES: readonly RequestRule[] = [
     refusals: [/missing (?:a )?[`'"]?thought_?signature/i],
     says: 'calls without a thought signature have the one that skips its check',
     items: (items) => items.map(withSignature),
+  },
+  {
+    when: { callsWithoutTools: false },
+    refusals: [
+      /[`'"]?tools=?[`'"]? param[^.]{0,40}(?:specified|passed)|requires? [`'"]?(?:tools|toolconfig)[`'"]?|toolconfig field must be defined/i,
+    ],
+    says: 'a tool is offered that must not be called, because the conversation has calls',
+    body: withSomeTool,
   },
 
   // The parameters.
@@ -406,6 +421,57 @@ function asText(item: Item): Item {
 function withReasoning(item: Item): Item {
   if (item['tool_calls'] === undefined || typeof item['reasoning_content'] === 'string') return item;
   return { ...item, reasoning_content: reasoningText(item) };
+}
+
+/** Writes calls as text, and the results that follow as one message of the user. */
+function bareCallsAsText(items: readonly Item[]): Item[] {
+  const result: Item[] = [];
+  const names = new Map<unknown, string>();
+  let returned: Item | undefined;
+  for (const item of items) {
+    const calls = listOf(item['tool_calls']);
+    const name = item['role'] === 'tool' ? names.get(item['tool_call_id']) : undefined;
+    if (name !== undefined) {
+      const text = `[${name} returned: ${CHAT.textOf(item)}]`;
+      const joined =
+        returned === undefined ? { role: 'user', content: text } : { role: 'user', content: `${CHAT.textOf(returned)}\n${text}` };
+      if (returned !== undefined) result.pop();
+      result.push((returned = joined));
+      continue;
+    }
+    returned = undefined;
+    if (calls.length === 0 || hasOpaqueParts(item)) {
+      result.push(item);
+      continue;
+    }
+    const lines = calls.map(({ id, function: called }) => {
+      const { name: tool, arguments: given } = isJsonObject(called) ? called : {};
+      names.set(id, textIn(tool));
+      return `[${textIn(tool)} was called with ${textIn(given)}]`;
+    });
+    result.push({ role: 'assistant', content: [CHAT.textOf(item), ...lines].filter((text) => text !== '').join('\n') });
+  }
+  return result;
+}
+
+function hasOpaqueParts(item: Item): boolean {
+  const [first] = listOf(item['tool_calls']);
+  return (
+    Array.isArray(item['content']) ||
+    OPAQUE_MESSAGE_FIELDS.some((name) => name in item) ||
+    (first !== undefined && OPAQUE_CALL_FIELDS.some((name) => name in first))
+  );
+}
+
+/** Offers a tool, which the model may not choose. */
+function withSomeTool(body: Body, api: Api): Body {
+  const hasCalls = listOf(body[api === 'chat' ? 'messages' : 'input']).some(
+    (item) => 'tool_calls' in item || item['type'] === 'function_call',
+  );
+  if (!hasCalls || 'tools' in body) return body;
+  const tool = { name: 'no_tool', description: 'Must not be called.', parameters: { type: 'object', properties: {} } };
+  const tools = api === 'chat' ? [{ type: 'function', function: tool }] : [{ type: 'function', ...tool, strict: false }];
+  return { ...body, tools, tool_choice: 'none' };
 }
 
 /** Google names this value for calls that none of its models made. */

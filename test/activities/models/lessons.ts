@@ -264,6 +264,15 @@ export const LESSONS: Lesson[] = [
     ],
     (second) => textOf(second).includes('skip_thought_signature_validator'),
   ],
+  [
+    'LiteLLM, Claude',
+    400,
+    error(
+      'litellm.BadRequestError: AnthropicException - {"type":"error","error":{"type":"invalid_request_error","message":"messages.2.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`. When `thinking` is enabled, a final `assistant` message must start with a thinking block"}}',
+      { param: null },
+    ),
+    (second) => !textOf(second).includes('tool_calls') && textOf(second).includes('[f returned: 12]'),
+  ],
   // Contents.
   [
     'DeepSeek',

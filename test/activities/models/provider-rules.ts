@@ -138,6 +138,12 @@ export const PROVIDER_RULES: Readonly<Record<string, ProviderRule>> = {
     refusal: 'Unrecognized request argument supplied: reasoning_effort',
     isBroken: (body) => 'reasoning_effort' in body,
   },
+  noBareCalls: {
+    status: 400,
+    refusal: 'messages.2.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`.',
+    isBroken: ({ messages }) => messages.some((message) => message.tool_calls !== undefined && !('reasoning_content' in message)),
+    without: ['noOpaque', 'reasoningField', 'signature', 'silentOrder'],
+  },
   // The same order, and no word about it.
   silentOrder: {
     status: 400,
