@@ -157,13 +157,19 @@ function refusalOf(error: unknown, call: AdaptedCall): Refusal | undefined {
   return {
     texts,
     message,
-    isOfConversation: isBadRequest && (param === undefined || /^(?:messages|input|body\.messages|contents)\b/.test(param)),
+    isOfConversation:
+      isBadRequest &&
+      !texts.some((text) => OF_OTHER_CAUSE.test(text)) &&
+      (param === undefined || /^(?:messages|input|body\.messages|contents)\b/.test(param)),
   };
 }
 
 /** What tells the error of a template, or of a server without a feature, from a fault that passes. */
 const OF_TEMPLATE =
   /jinja|chat template|raise_exception|roles (?:must|are supported)|system message must|not support|only support|no user query/i;
+
+/** What no other form of the request cures: money, keys, lengths. It is often reported as a bad request. */
+const OF_OTHER_CAUSE = /credit|quota|billing|budget|balance|payment|api[ _-]key|too (?:long|large|many)|context (?:length|window)|exceed/i;
 
 function paramOf(body: unknown): string | undefined {
   if (!isJsonObject(body)) return undefined;

@@ -66,6 +66,8 @@ describe('a request that a server refuses', () => {
       { error: { message: "This model's maximum context length is 8 tokens; temperature not supported", code: 'context_length_exceeded' } },
     ],
     [400, { error: { message: 'content must be a string', code: 'content_filter' } }],
+    [400, error('Your credit balance is too low to access the API. Please go to Plans & Billing to purchase credits.')],
+    [400, error('litellm.BadRequestError: prompt is too long: 210000 tokens')],
   ])('is not adapted to other errors: %i %j', async (status, body) => {
     refusing(status, body);
     await failureOf(ask());
