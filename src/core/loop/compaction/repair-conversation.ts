@@ -1,13 +1,14 @@
 // Model phase: repairs a conversation that the provider of a session refuses.
 
+import { cutText } from '../../domain/content/cut-content.ts';
 import type { ErrorCode } from '../../domain/errors/error.ts';
 import type { NextStep } from '../next-step.ts';
 import type { RunPorts } from '../ports.ts';
 import { recordEvent, type RunState } from '../state/run-state.ts';
 import { shortenConversation, summariseEarlier } from './compact.ts';
 
-/** Characters of a refusal that a session remembers. */
-const REFUSAL_LENGTH = 200;
+/** Bytes of a refusal that a session remembers. */
+const REFUSAL_BYTES = 300;
 
 /** True for the codes of a request that a provider refuses as it is. The client has tried the forms that it knows. */
 export function isRefusal(code: ErrorCode): boolean {
@@ -48,10 +49,6 @@ function unlessFailed(next: NextStep): NextStep | undefined {
 
 /** Returns the words of a refusal without ids and places, which differ from request to request. */
 function wordsOf(message: string): string {
-  return message
-    .split(/(?<=[^\w-])|(?=[^\w-])/)
-    .map((word) => (/\d/.test(word) ? '#' : word))
-    .join('')
-    .slice(0, REFUSAL_LENGTH)
-    .toWellFormed();
+  const words = message.split(/(?<=[^\w-])|(?=[^\w-])/).map((word) => (/\d/.test(word) ? '#' : word));
+  return cutText(words.join(''), REFUSAL_BYTES);
 }
