@@ -1,6 +1,6 @@
 // Model phase: repairs a conversation that the provider of a session refuses.
 
-import { cutText } from '../../domain/content/cut-content.ts';
+import { jsonTextPrefix } from '../../domain/content/text.ts';
 import type { ErrorCode } from '../../domain/errors/error.ts';
 import type { NextStep } from '../next-step.ts';
 import type { RunPorts } from '../ports.ts';
@@ -50,5 +50,5 @@ function unlessFailed(next: NextStep): NextStep | undefined {
 /** Returns the words of a refusal without ids and places, which differ from request to request. */
 function wordsOf(message: string): string {
   const words = message.split(/(?<=[^\w-])|(?=[^\w-])/).map((word) => (/\d/.test(word) ? '#' : word));
-  return cutText(words.join(''), REFUSAL_BYTES);
+  return jsonTextPrefix(words.join(''), REFUSAL_BYTES);
 }
