@@ -7,7 +7,6 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../core/domain/js
 import { cleanUsage } from '../core/domain/model/clean-usage.ts';
 import type { ContentItem, ToolCall } from '../core/domain/content/content.ts';
 import type { ModelResponse } from '../core/domain/model/model.ts';
-import type { JsonValue } from '../core/domain/json/json.ts';
 import { jsonBytes } from '../core/domain/json/payload-limit.ts';
 import { recordedItems } from '../core/domain/record/provider-items.ts';
 import { boundNotices, type Notice } from '../core/domain/record/notice.ts';
