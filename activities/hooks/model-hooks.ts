@@ -63,7 +63,7 @@ export async function afterResponse(scope: HookScope, answer: ModelResponse): Pr
   const text = changes?.['text'];
   if (typeof text !== 'string') return { answer, records };
   // They would send the text that was replaced back to the provider.
-  const { providerItems: _, structured: __, ...rest } = answer;
+  const { providerItems: _, account: __, structured: ___, ...rest } = answer;
   return { answer: { ...rest, content: text }, records };
 }
 

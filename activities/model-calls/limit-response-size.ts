@@ -4,6 +4,7 @@ import { cutText } from '../../src/core/domain/content/cut-content.ts';
 import { LonghaulError } from '../../src/core/domain/errors/error.ts';
 import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
 import type { RecordedResponse } from '../../src/core/domain/model/recorded-response.ts';
+import { boundNotices } from '../../src/core/domain/record/notice.ts';
 import { FINAL_ANSWER } from '../../src/core/domain/content/tool-text.ts';
 
 /** Responses below this cannot be over any budget. */
@@ -20,6 +21,7 @@ export function limitResponseSize(response: RecordedResponse, model: string): Re
   const bytes = jsonBytes(brief);
   if (bytes <= SMALL) return brief;
   const beside = jsonBytes(withoutArguments(brief, () => true));
+  if (beside > BYTE_BUDGETS.modelText && brief.providerItems !== undefined) return limitResponseSize(withoutItems(brief), model);
   if (beside > BYTE_BUDGETS.modelText) throw tooLarge(model, beside, BYTE_BUDGETS.modelText);
   const dropped = callsToDrop(brief, bytes);
   if (dropped.size === 0) return brief;
@@ -30,6 +32,12 @@ export function limitResponseSize(response: RecordedResponse, model: string): Re
   const fittingBytes = jsonBytes(fitting);
   if (fittingBytes > BYTE_BUDGETS.modelResponse) throw tooLarge(model, fittingBytes, BYTE_BUDGETS.modelResponse);
   return fitting;
+}
+
+/** An answer can do without what its provider would get back. */
+function withoutItems({ providerItems: _, notices = [], ...response }: RecordedResponse): RecordedResponse {
+  const message = 'The reasoning and the signatures of this answer were left out: with them it would be too large to be recorded.';
+  return { ...response, notices: boundNotices([...notices, { code: 'request_adapted', message }]) };
 }
 
 /** Returns the text of an aborted answer, cut to the size that can be recorded. */

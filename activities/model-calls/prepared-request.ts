@@ -3,6 +3,7 @@ import type { HookRecord } from '../../src/core/domain/hooks/hook-record.ts';
 import { type Recalled, recallEvent } from '../../src/core/domain/memory/recalled.ts';
 import type { ConversationEvent, ModelRequest } from '../../src/core/domain/model/model.ts';
 import type { Folded, WindowEvent } from '../../src/core/domain/record/window.ts';
+import { itemsFor } from '../../src/core/domain/record/provider-items.ts';
 import type { CallModelInput } from '../../src/core/protocol.ts';
 import { beforeRequest } from '../hooks/model-hooks.ts';
 import type { ActivityRuntime } from '../runtime.ts';
@@ -57,15 +58,17 @@ export class PreparedRequest {
 
   #built(more: readonly Folded[]): ModelRequest {
     const { run, snapshot, events } = this.#call;
-    return buildRequest(snapshot, conversationOf([...events, ...more], snapshot.name), run.final === true, run.firstStep === true);
+    return buildRequest(snapshot, conversationOf([...events, ...more], snapshot.model), run.final === true, run.firstStep === true);
   }
 }
 
-/** Returns events without their location in the record, which means nothing to a model. The items of another agent are for the provider of its model alone. */
-function conversationOf(events: readonly Folded[], agent: string): ConversationEvent[] {
+/**
+ * Returns events without their location in the record, which means nothing to a model. What a provider sent beside an answer is for the
+ * model that gave it alone, whichever agent had it.
+ */
+function conversationOf(events: readonly Folded[], model: string): ConversationEvent[] {
   return events.flatMap(({ author, content, providerItems }) => {
     // A memory that was not available has nothing to say.
-    if (content.length === 0) return [];
-    return [providerItems === undefined || author !== agent ? { author, content } : { author, content, providerItems }];
+    return content.length === 0 ? [] : [{ author, content, ...itemsFor(model, providerItems) }];
   });
 }

@@ -7,6 +7,8 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../core/domain/js
 import { cleanUsage } from '../core/domain/model/clean-usage.ts';
 import type { ContentItem, ToolCall } from '../core/domain/content/content.ts';
 import type { ModelResponse } from '../core/domain/model/model.ts';
+import { jsonBytes } from '../core/domain/json/payload-limit.ts';
+import { recordedItems } from '../core/domain/record/provider-items.ts';
 import { boundNotices, type Notice } from '../core/domain/record/notice.ts';
 import type { OutputVerdict, RecordedResponse } from '../core/domain/model/recorded-response.ts';
 import { FINAL_ANSWER, RUN_CODE, unknownTool } from '../core/domain/content/tool-text.ts';
@@ -67,10 +69,8 @@ export function interpretResponse(response: ModelResponse, options: InterpretOpt
   const output = calls.length > 0 ? finalAnswerVerdict(calls, options) : textVerdict({ text, structured, complete }, options);
   const refusal = refusalOf(fields, text);
   const confidence = cleanConfidence(fields.confidence);
-  const providerItems = listOf(fields.providerItems)
-    .map(cleanJson)
-    .filter((item) => item !== undefined);
-  const notices = cleanNotices(fields.notices);
+  const { items, notices: ofItems } = itemsOf(fields, options.snapshot.model);
+  const notices = boundNotices([...cleanNotices(fields.notices), ...ofItems]);
   return {
     id: options.eventId,
     content: [...message, ...calls.map(({ call }) => call)],
@@ -81,7 +81,7 @@ export function interpretResponse(response: ModelResponse, options: InterpretOpt
     ...(output === undefined ? {} : { output }),
     ...(refusal === '' ? {} : { refusal }),
     ...(confidence === undefined ? {} : { confidence }),
-    ...(providerItems.length === 0 ? {} : { providerItems }),
+    ...(items.length === 0 ? {} : { providerItems: items }),
     ...(notices.length === 0 ? {} : { notices }),
   };
 }
@@ -229,14 +229,34 @@ function cleanFinishReason(reason: unknown, hasToolCalls: boolean): FinishReason
   return hasToolCalls ? 'tool_calls' : 'stop';
 }
 
+/** The most bytes of JSON of what a provider sends beside an answer. Each later request of the run repeats them. */
+const MOST_ITEM_BYTES = 256_000;
+
+/** The longest name of an account. */
+const MOST_ACCOUNT_LENGTH = 64;
+
+/** Returns the items beside the answer in the form of the record, and a notice if they are too large to be kept. */
+function itemsOf(fields: Partial<Record<keyof ModelResponse, unknown>>, model: string): { items: JsonValue[]; notices: Notice[] } {
+  const items = listOf(fields.providerItems)
+    .map(cleanJson)
+    .filter((item) => item !== undefined);
+  if (items.length === 0) return { items, notices: [] };
+  const bytes = jsonBytes(items);
+  if (bytes > MOST_ITEM_BYTES) {
+    const message = `The reasoning and the signatures of this answer were left out: ${bytes} bytes of JSON, over ${MOST_ITEM_BYTES}. The provider does not get them back.`;
+    return { items: [], notices: [{ code: 'request_adapted', message }] };
+  }
+  const account = typeof fields.account === 'string' ? { account: fields.account.slice(0, MOST_ACCOUNT_LENGTH).toWellFormed() } : {};
+  return { items: recordedItems({ by: model, ...account }, items), notices: [] };
+}
+
 function cleanNotices(given: unknown): Notice[] {
-  const notices = listOf(given).flatMap((one): Notice[] => {
+  return listOf(given).flatMap((one): Notice[] => {
     const { code, message } = typeof one === 'object' && one !== null ? (one as Partial<Record<keyof Notice, unknown>>) : {};
     return typeof code === 'string' && typeof message === 'string'
       ? [{ code: code as Notice['code'], message: message.toWellFormed() }]
       : [];
   });
-  return boundNotices(notices);
 }
 
 /** Returns the confidence if it is a number from 0 to 1. */

@@ -240,7 +240,8 @@ test('an answer that is not an object comes through final_answer, for any provid
 
 test('refusal, confidence and provider items are passed on, and invalid ones dropped', () => {
   const recorded = interpret({ refusal: 'No\ud800', confidence: 0.5, providerItems: [{ type: 'reasoning' }, '\udc00'] });
-  expect(recorded).toMatchObject({ refusal: 'No\ufffd', confidence: 0.5, providerItems: [{ type: 'reasoning' }, '\ufffd'] });
+  const providerItems = [{ by: 'scripted/model' }, { type: 'reasoning' }, '\ufffd'];
+  expect(recorded).toMatchObject({ refusal: 'No\ufffd', confidence: 0.5, providerItems });
   const garbage = { refusal: 7, confidence: 12, providerItems: 'none', toolCalls: null, content: null, usage: 'free', finishReason: null };
   expect(interpret(garbage as never)).toEqual({
     id: 'event',

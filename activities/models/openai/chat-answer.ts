@@ -8,6 +8,7 @@ import { ChatToolCalls, isSameList } from './chat-tool-calls.ts';
 import type { AnswerListener } from './answer-listener.ts';
 import type { AnswerPiece } from './exchange.ts';
 import { normalFinishReason } from './finish-reason.ts';
+import { OpaqueParts } from './opaque-parts.ts';
 import { tokenUsage } from './token-usage.ts';
 
 /**
@@ -27,6 +28,7 @@ export class ChatAnswer {
   readonly #listener: AnswerListener;
   /** The calls by the index of their choice. */
   readonly #calls = new Map<number, ChatToolCalls>();
+  readonly #opaque = new OpaqueParts();
   /** Choices of which something has come and no finish reason since. */
   readonly #unfinished = new Set<number>();
   /** Choices besides the first that have text. */
@@ -92,12 +94,14 @@ export class ChatAnswer {
     if (this.#choice === undefined) throw new AnswerFault('malformed', 'the answer holds no choice');
     const toolCalls = this.#allCalls();
     this.#text ||= textOf(this.#repeated?.['content']);
+    const kept = this.#opaque.entries(this.#text, toolCalls);
     return {
       content: this.#text,
       toolCalls,
       usage: this.#usage,
       finishReason: normalFinishReason(this.#finishReason, { toolCalls: toolCalls.length, refusal: this.#refusal }),
       ...(this.#refusal === '' ? {} : { refusal: this.#refusal }),
+      ...(kept === undefined ? {} : { providerItems: kept }),
     };
   }
 
@@ -148,6 +152,8 @@ export class ChatAnswer {
   #takeMessage(message: Record<string, unknown>, index: number, add: 'addDeltas' | 'addWhole'): void {
     const text = textOf(message['content']);
     const deltas = this.#takeCalls(message, index, add);
+    // Of another choice only the calls belong to this answer.
+    this.#opaque.take(index === this.#choice ? message : { tool_calls: message['tool_calls'] }, add === 'addWhole');
     if (index !== this.#choice) {
       if (text !== '') this.#alternatives.add(index);
     } else {

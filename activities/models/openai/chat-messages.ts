@@ -1,14 +1,25 @@
 import type { ContentItem, ContentPart, Message, ToolCall } from '../../../src/core/domain/content/content.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/core/domain/json/json.ts';
+import type { ConversationEvent } from '../../../src/core/domain/model/model.ts';
 import { audioFormat, dataUrl, placeholder, plainText } from './media.ts';
 import { toolOutputMedia, toolOutputText } from './tool-output.ts';
 import { functionName } from './function-name.ts';
+import { type PlacedParts, placedParts } from './opaque-parts.ts';
 
 /** A message of Chat Completions. */
 export type ChatMessage =
   | { role: 'system' | 'developer'; content: string }
   | { role: 'user'; content: string | ChatPart[] }
-  | { role: 'assistant'; content: string | null; tool_calls?: ChatToolCall[] }
+  | AssistantMessage
   | { role: 'tool'; tool_call_id: string; content: string };
+
+/** It also has the fields of its opaque parts, and so have its calls. */
+interface AssistantMessage {
+  role: 'assistant';
+  /** A list: parts of reasoning that the provider sent as content, and the text behind them. */
+  content: string | null | JsonValue[];
+  tool_calls?: ChatToolCall[];
+}
 
 /** A part of a user's message. */
 export type ChatPart =
@@ -34,29 +45,67 @@ export function buildChatMessages(
   contents: readonly ContentItem[],
   systemRole: 'system' | 'developer' = 'system',
 ): ChatMessage[] {
+  return conversationMessages(instructions, [{ content: [...contents] }], systemRole);
+}
+
+/** Returns the same for the events of a conversation, with their opaque parts at the places from which they came. */
+export function conversationMessages(
+  instructions: readonly string[],
+  events: readonly Pick<ConversationEvent, 'content' | 'providerItems'>[],
+  systemRole: 'system' | 'developer' = 'system',
+): ChatMessage[] {
   const messages: ChatMessage[] = instructions.map((text) => ({ role: systemRole, content: text.toWellFormed() }));
   let media: ContentPart[] = [];
   const sendMedia = (): void => {
     if (media.length > 0) messages.push({ role: 'user', content: media.map(chatPart) });
     media = [];
   };
-  for (const item of contents) {
-    if (item.type !== 'tool_result') sendMedia();
-    switch (item.type) {
-      case 'message':
-        messages.push(chatMessage(item, systemRole));
-        break;
-      case 'tool_call':
-        addToolCall(messages, item);
-        break;
-      case 'tool_result':
-        messages.push({ role: 'tool', tool_call_id: item.toolCallId, content: toolOutputText(item) });
-        media.push(...toolOutputMedia(item));
-        break;
+  for (const event of events) {
+    const parts = placedParts(event);
+    const opens = messages.length;
+    for (const item of event.content) {
+      if (item.type !== 'tool_result') sendMedia();
+      switch (item.type) {
+        case 'message':
+          messages.push(chatMessage(item, systemRole));
+          break;
+        case 'tool_call':
+          addToolCall(messages, item, parts === undefined ? 0 : opens);
+          break;
+        case 'tool_result':
+          messages.push({ role: 'tool', tool_call_id: item.toolCallId, content: toolOutputText(item) });
+          media.push(...toolOutputMedia(item));
+          break;
+      }
     }
+    if (parts !== undefined) placeParts(messages, opens, parts);
   }
   sendMedia();
   return messages;
+}
+
+/** Puts opaque parts on the message of the assistant among those from `opens` on, and on its calls. */
+function placeParts(messages: ChatMessage[], opens: number, { message: fields, calls }: PlacedParts): void {
+  const at = messages.findIndex(({ role }, index) => index >= opens && role === 'assistant');
+  const message = messages[at];
+  if (message?.role !== 'assistant') return;
+  const { content: parts, ...others } = fields;
+  const toolCalls = message.tool_calls?.map((call, index) => withFields(call, calls[index] ?? {}));
+  messages[at] = {
+    ...message,
+    ...others,
+    ...(Array.isArray(parts) ? { content: [...parts, ...textParts(message.content)] } : {}),
+    ...(toolCalls === undefined ? {} : { tool_calls: toolCalls }),
+  };
+}
+
+function withFields(call: ChatToolCall, { function: ofFunction, ...fields }: JsonObject): ChatToolCall {
+  return { ...call, ...fields, function: { ...call.function, ...(isJsonObject(ofFunction) ? ofFunction : {}) } };
+}
+
+function textParts(content: string | null | JsonValue[]): JsonValue[] {
+  if (Array.isArray(content)) return content;
+  return content === null || content === '' ? [] : [{ type: 'text', text: content }];
 }
 
 function chatMessage({ role, content }: Message, systemRole: 'system' | 'developer'): ChatMessage {
@@ -70,14 +119,15 @@ function chatMessage({ role, content }: Message, systemRole: 'system' | 'develop
   }
 }
 
-function addToolCall(messages: ChatMessage[], call: ToolCall): void {
+/** `opens`: the index of the first message that the call may join. */
+function addToolCall(messages: ChatMessage[], call: ToolCall, opens: number): void {
   const entry: ChatToolCall = {
     id: call.toolCallId,
     type: 'function',
     function: { name: functionName(call.name), arguments: JSON.stringify(call.arguments) },
   };
   const last = messages.at(-1);
-  if (last?.role === 'assistant') last.tool_calls = [...(last.tool_calls ?? []), entry];
+  if (last?.role === 'assistant' && messages.length > opens) last.tool_calls = [...(last.tool_calls ?? []), entry];
   else messages.push({ role: 'assistant', content: null, tool_calls: [entry] });
 }
 

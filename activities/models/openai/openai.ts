@@ -3,6 +3,8 @@ import { type Duration, timerMilliseconds } from '../../../src/core/domain/run/d
 import { ModelCallError, UsageError } from '../../../src/core/domain/errors/error.ts';
 import type { ModelCallContext, ModelClient, ModelRequest, ModelResponse } from '../../../src/core/domain/model/model.ts';
 import { requireRealModelsAllowed } from '../../../src/model/real-models.ts';
+import type { ModelDelta } from '../../../src/core/domain/stream/delta.ts';
+import { LearnedRules } from './adapted-call.ts';
 import { Accounts, type ApiKey, keyFor } from './api-key.ts';
 import { type OpenAICapabilities, openaiCapabilities } from './capabilities.ts';
 import { ChatAnswer } from './chat-answer.ts';
@@ -12,6 +14,7 @@ import { checkTooLong, type TooLongRule } from '../errors/too-long.ts';
 import { AnswerFault, ReportedFault } from '../errors/answer-fault.ts';
 import { type Exchange, exchange } from './exchange.ts';
 import { ProviderClient } from './provider-client.ts';
+import { accountFingerprint } from './opaque-parts.ts';
 import { ResponsesAnswer } from './responses-answer.ts';
 import { responsesRequest } from './responses-request.ts';
 
@@ -34,7 +37,10 @@ export interface OpenAIOptions {
   timeout?: Duration;
   /** Sent with every request. */
   headers?: Record<string, string>;
-  /** The capabilities of the server, if they differ from OpenAI's. */
+  /**
+   * What the server takes, if it differs from OpenAI's. It is where a client begins: a refusal that names something else is learned for
+   * the rest of the process.
+   */
   capabilities?: Partial<OpenAICapabilities>;
   /**
    * How the server says that a conversation is too long, if it does so in its own words: `[{ status: 400, text: 'input too big' }]`.
@@ -67,6 +73,7 @@ class OpenAIModelClient implements ModelClient {
   readonly #api: 'chat' | 'responses';
   readonly #tooLong: readonly TooLongRule[];
   readonly #accounts = new Accounts();
+  readonly #learned = new LearnedRules();
   /** Clients by API key, the newest last. */
   readonly #clients = new Map<string, ProviderClient>();
 
@@ -88,10 +95,10 @@ class OpenAIModelClient implements ModelClient {
       key = await keyFor(this.#options.apiKey, request.model, context);
       this.#accounts.set(context, key);
       const client = this.#connect(request.model, key);
-      return await (this.#api === 'chat' ? this.#callChat(client, request, context) : this.#callResponses(client, request, context));
+      return await this.#adapted(client, request, context, key);
     } catch (error) {
       if (context.signal.aborted) throw context.signal.reason;
-      throw classifyError(error, { model: request.model, host: this.#url.host, secrets: this.#secrets(key), tooLong: this.#tooLong });
+      throw this.#classified(error, request.model, key);
     }
   }
 
@@ -99,9 +106,41 @@ class OpenAIModelClient implements ModelClient {
     return `${this.#url.href} ${this.#accounts.get(context)} ${model}`;
   }
 
-  async #callChat(client: ProviderClient, request: ModelRequest, context: ModelCallContext): Promise<ModelResponse> {
+  async #adapted(
+    client: ProviderClient,
+    request: ModelRequest,
+    context: ModelCallContext,
+    key: string | undefined,
+  ): Promise<ModelResponse> {
+    let isAnswering = false;
+    const onDelta = (delta: ModelDelta): void => {
+      isAnswering = true;
+      context.onDelta?.(delta);
+    };
+    const listening = { ...context, onDelta };
+    const account = this.#account(key);
+    const answer = await this.#learned.call({
+      request,
+      capabilities: this.capabilities,
+      account,
+      build: this.#api === 'chat' ? chatRequest : responsesRequest,
+      send: (body) => (this.#api === 'chat' ? this.#callChat(client, body, listening) : this.#callResponses(client, body, listening)),
+      isAnswering: () => isAnswering || context.signal.aborted,
+      classify: (error) => this.#classified(error, request.model, key),
+    });
+    return answer.providerItems === undefined ? answer : { ...answer, account };
+  }
+
+  #classified(error: unknown, model: string, key: string | undefined): ModelCallError {
+    return classifyError(error, { model, host: this.#url.host, secrets: this.#secrets(key), tooLong: this.#tooLong });
+  }
+
+  #account(key: string | undefined): string {
+    return accountFingerprint([this.#url.host, this.#options.organization ?? '', ...this.#secrets(key)]);
+  }
+
+  async #callChat(client: ProviderClient, body: Record<string, unknown>, context: ModelCallContext): Promise<ModelResponse> {
     const answer = new ChatAnswer(context);
-    const body = chatRequest(request, this.capabilities);
     try {
       for await (const piece of exchange(client, this.#exchange('/chat/completions', body, answer, context))) answer.take(piece);
     } catch (error) {
@@ -112,9 +151,8 @@ class OpenAIModelClient implements ModelClient {
     return answer.response();
   }
 
-  async #callResponses(client: ProviderClient, request: ModelRequest, context: ModelCallContext): Promise<ModelResponse> {
+  async #callResponses(client: ProviderClient, body: Record<string, unknown>, context: ModelCallContext): Promise<ModelResponse> {
     const answer = new ResponsesAnswer(context);
-    const body = responsesRequest(request, this.capabilities);
     for await (const piece of exchange(client, this.#exchange('/responses', body, answer, context))) answer.take(piece);
     return answer.response();
   }

@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonValue } from '../../../src/core/domain/json/json.ts';
 import type { ModelResponse, RawToolCall } from '../../../src/core/domain/model/model.ts';
+import { cleanJson } from '../../../src/model/clean-json.ts';
 import { AnswerFault, isReportedError, ReportedFault } from '../errors/answer-fault.ts';
 import type { AnswerListener } from './answer-listener.ts';
 import type { AnswerPiece } from './exchange.ts';
@@ -71,14 +72,15 @@ export class ResponsesAnswer {
     this.#requireBegunCalls(objects);
     const toolCalls = objects.filter((item) => item['type'] === 'function_call').map(toolCall);
     const refusal = messageText(objects, 'refusal', 'refusal');
-    const reasoning = objects.filter(isReplayable);
+    const content = messageText(objects, 'output_text', 'text') || this.#streamedText;
+    const kept = opaqueEntries(objects, content);
     return {
-      content: messageText(objects, 'output_text', 'text') || this.#streamedText,
+      content,
       toolCalls,
       usage: tokenUsage(this.#response['usage']),
       finishReason: normalFinishReason(incompleteReason(this.#response), { toolCalls: toolCalls.length, refusal }),
       ...(refusal === '' ? {} : { refusal }),
-      ...(reasoning.length === 0 ? {} : { providerItems: reasoning }),
+      ...(kept === undefined ? {} : { providerItems: kept }),
     };
   }
 
@@ -154,9 +156,25 @@ function messageText(items: Record<string, unknown>[], type: string, field: stri
   return parts.map((part) => (isJsonObject(part) && part['type'] === type && typeof part[field] === 'string' ? part[field] : '')).join('');
 }
 
-/** True for an item with encrypted content. Without it an item is only an id, of which the provider keeps no record. */
-function isReplayable(item: Record<string, unknown>): item is Record<string, JsonValue> {
-  return item['type'] === 'reasoning' && typeof item['encrypted_content'] === 'string';
+/**
+ * Returns the items with encrypted content, with the places of the text and the calls between them; undefined if there are none. Without
+ * encrypted content an item is only an id, of which the provider keeps no record.
+ */
+function opaqueEntries(items: readonly Record<string, unknown>[], text: string): JsonValue[] | undefined {
+  const entries: JsonValue[] = [];
+  let calls = 0;
+  let hasText = text.trim() === '';
+  for (const item of items) {
+    const clean = typeof item['encrypted_content'] === 'string' ? cleanJson(item) : undefined;
+    if (clean !== undefined) entries.push({ t: 'item', item: clean });
+    else if (item['type'] === 'function_call') entries.push({ t: 'call', i: calls++ });
+    else if (item['type'] === 'message' && !hasText) {
+      hasText = true;
+      entries.push({ t: 'text' });
+    }
+  }
+  if (!hasText) entries.push({ t: 'text' });
+  return entries.some((entry) => isJsonObject(entry) && entry['t'] === 'item') ? entries : undefined;
 }
 
 function incompleteReason({ status, incomplete_details: details }: Record<string, unknown>): string | undefined {

@@ -3,6 +3,7 @@ import type { ConversationEvent } from '../../../src/core/domain/model/model.ts'
 import { audioFormat, dataUrl, placeholder, plainText } from './media.ts';
 import { toolOutputMedia, toolOutputText } from './tool-output.ts';
 import { functionName } from './function-name.ts';
+import { type PlacedParts, placedParts } from './opaque-parts.ts';
 
 /** An item of the Responses API: an object that the API documents by its `type`. */
 export type ResponsesItem = Record<string, unknown>;
@@ -15,20 +16,21 @@ export function buildResponsesInput(
   instructions: readonly string[],
   conversation: readonly ConversationEvent[],
   systemRole: 'system' | 'developer' = 'system',
-): unknown[] {
-  const input: unknown[] = instructions.map((text) => ({ type: 'message', role: systemRole, content: text.toWellFormed() }));
+): ResponsesItem[] {
+  const input: ResponsesItem[] = instructions.map((text) => ({ type: 'message', role: systemRole, content: text.toWellFormed() }));
   let media: ContentPart[] = [];
   const sendMedia = (): void => {
     if (media.length > 0) input.push({ type: 'message', role: 'user', content: media.map(responsesPart) });
     media = [];
   };
-  for (const { content, providerItems } of conversation) {
-    // The API refuses reasoning without a following item.
-    if (content.length > 0 && providerItems !== undefined && providerItems.length > 0) {
+  for (const event of conversation) {
+    const parts = placedParts(event);
+    if (parts !== undefined) {
       sendMedia();
-      input.push(...providerItems);
+      input.push(...placedItems(event.content, parts).map((item) => ('type' in item ? responsesItem(item, systemRole) : item.item)));
+      continue;
     }
-    for (const item of content) {
+    for (const item of event.content) {
       if (item.type === 'tool_result') media.push(...toolOutputMedia(item));
       else sendMedia();
       input.push(responsesItem(item, systemRole));
@@ -36,6 +38,20 @@ export function buildResponsesInput(
   }
   sendMedia();
   return input;
+}
+
+type Placed = ContentItem | { item: ResponsesItem };
+
+/** Returns the content of an answer with its opaque items where they were. The API refuses reasoning without an item behind it. */
+function placedItems(content: readonly ContentItem[], { order }: PlacedParts): Placed[] {
+  const calls = content.filter(({ type }) => type === 'tool_call');
+  const placed = order.flatMap((entry): Placed[] => {
+    if (entry === 'text') return content.filter(({ type }) => type === 'message');
+    if ('item' in entry) return [entry];
+    const call = calls[entry.call];
+    return call === undefined ? [] : [call];
+  });
+  return placed.slice(0, placed.findLastIndex((one) => 'type' in one) + 1);
 }
 
 function responsesItem(item: ContentItem, systemRole: 'system' | 'developer'): ResponsesItem {

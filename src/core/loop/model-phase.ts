@@ -4,6 +4,7 @@ import { isToolCall } from '../domain/content/content.ts';
 import type { RecordedResponse } from '../domain/model/recorded-response.ts';
 import { answer } from './answer.ts';
 import { compactWindow, isWindowFull, shortenConversation } from './compaction/compact.ts';
+import { isRefusal, repairConversation } from './compaction/repair-conversation.ts';
 import type { GuardrailReport } from '../domain/guardrails/guardrail.ts';
 import { beginInputCheck, checkInputFirst, endInputCheck } from './guardrails/check-input.ts';
 import { recordReport, spendOnGuardrails } from './guardrails/guardrail-note.ts';
@@ -110,13 +111,21 @@ function recordPartial(state: RunState, ports: RunPorts, partial: RecordedRespon
   if (text !== null) state.partial = text;
 }
 
-/** Handles a failed call. If the conversation was too long, shortens it once and calls the model again. */
+/**
+ * Handles a failed call. If the conversation was too long, or the provider of a session refuses it again, shortens it once and calls the
+ * model again.
+ */
 async function afterFailure(state: RunState, ports: RunPorts, position: CallPosition, { code, message }: Failure): Promise<NextStep> {
   if (code === 'context_length_exceeded' && !position.shortened) {
     if (limitReached(state, ports.now(), position) !== undefined) return stopAtLimit(state, ports, position);
     const shortened = await shortenConversation(state, ports);
     if (shortened === 'shortened') return { ...position, shortened: true };
     if (shortened !== undefined) return unlessFinal(state, position, shortened);
+  }
+  if (isRefusal(code) && !position.shortened && limitReached(state, ports.now(), position) === undefined) {
+    const repaired = await repairConversation(state, ports, message);
+    if (repaired === 'repaired') return { ...position, shortened: true };
+    if (repaired !== undefined) return unlessFinal(state, position, repaired);
   }
   return unlessFinal(state, position, endFailed(state, code, message));
 }
@@ -192,6 +201,7 @@ function recordResponse(
     ...guardrails,
   });
   state.seenEvents = state.window.through;
+  if (state.session !== undefined) delete state.session.refusal;
   // After the answer, so that its offset is the one that its activity expects.
   recordReport(state, ports, input);
   if (usage !== null) state.measured = { tokens: usage.promptTokens + usage.completionTokens, bytes: state.window.bytes };

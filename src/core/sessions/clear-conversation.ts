@@ -21,6 +21,7 @@ function clearWindow(state: OpenSession, ports: SessionPorts): void {
   if (window.events.length === 0) return;
   recordEvent(state, ports, { author: snapshot.name, content: [], cleared: true, compaction: { summarised: { head: null, tail: null } } });
   session.compactedAt = session.turns;
+  delete session.refusal;
   delete state.measured;
   delete state.code;
   delete state.loadedSkills;

@@ -51,10 +51,11 @@ describe('a Chat Completions request', () => {
       options: { capabilities },
       request: { tools: [SEARCH], output: ANSWER, settings: { ...SETTINGS, toolChoice: { tool: 'search_web' }, extra: {} } },
     });
+    const schema = 'Answer with JSON alone, without a code fence, that fits this JSON Schema:\n{"type":"object","properties":{}}';
     expect(server().requests[0]?.body).toEqual({
       model: 'gpt-x',
       messages: [
-        { role: 'developer', content: 'Be brief.' },
+        { role: 'developer', content: `Be brief.\n\n${schema}` },
         { role: 'user', content: 'How far is the Moon?' },
       ],
       tools: [{ type: 'function', function: { name, description, parameters } }],

@@ -71,12 +71,14 @@ describe('the Responses API', () => {
       toolCalls: [{ id: 'c1', name: 'search_web', arguments: '{"query":"moon"}' }],
       usage: { promptTokens: 20, completionTokens: 10, totalTokens: 30, cachedTokens: 16, reasoningTokens: 4 },
       finishReason: 'tool_calls',
-      providerItems: [REASONING],
+      providerItems: [{ t: 'item', item: REASONING }, { t: 'text' }, { t: 'call', i: 0 }],
+      account: expect.stringMatching(/^[0-9a-f]{8}$/),
     });
     expect(pieces).toEqual(['Let me see.']);
   });
 
   test('encrypted reasoning is sent again before the items that followed it', async () => {
+    const { account = '', providerItems = [] } = await ask(responsesStream([REASONING, outputMessage('Let me see.'), CALL]), over());
     const conversation: ConversationEvent[] = [
       { author: 'user', content: [{ type: 'message', role: 'user', content: 'How far?' }] },
       {
@@ -85,16 +87,17 @@ describe('the Responses API', () => {
           { type: 'message', role: 'assistant', content: 'Let me see.' },
           { type: 'tool_call', toolCallId: 'c1', name: 'search_web', arguments: { query: 'moon' } },
         ],
-        providerItems: [REASONING],
+        providerItems,
+        account,
       },
       {
         author: 'bot',
         content: [{ type: 'tool_result', toolCallId: 'c1', name: 'search_web', status: 'success', content: ['384,400 km'] }],
       },
-      { author: 'bot', content: [], providerItems: [REASONING] },
+      { author: 'bot', content: [], providerItems, account },
     ];
     await ask(responsesStream([outputMessage('384,400 km')]), over({ request: { instructions: [], conversation } }));
-    expect(server().requests[0]?.body['input']).toEqual([
+    expect(server().requests[1]?.body['input']).toEqual([
       { type: 'message', role: 'user', content: 'How far?' },
       REASONING,
       { type: 'message', role: 'assistant', content: 'Let me see.' },

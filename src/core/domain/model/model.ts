@@ -11,7 +11,10 @@ import type { UsageStats } from './usage.ts';
 export interface ConversationEvent {
   author: string;
   content: ContentItem[];
+  /** The items that the client returned with this answer. Only those of answers by the same `provider/model`. */
   providerItems?: JsonValue[];
+  /** The account of the provider to which they belong, as the client named it. */
+  account?: string;
 }
 
 /**
@@ -55,8 +58,13 @@ export interface ModelResponse {
   structured?: JsonValue;
   /** The model's own confidence in [0, 1], if it reports one. */
   confidence?: number | null;
-  /** Opaque items to send back with the next request (encrypted reasoning). */
+  /**
+   * Opaque items to send back with the next request (reasoning, signatures). They are recorded with the answer, and returned as part of
+   * the conversation to the same `provider/model`. At most 256 kB: more is left out, with a notice.
+   */
   providerItems?: JsonValue[];
+  /** A short name of the account to which they belong, never a key. The client gets it back with the items, and compares it. */
+  account?: string;
   /** What the client changed in the request so that the provider took it. Recorded with the answer. */
   notices?: Notice[];
   /** The unchanged answer of the provider, for debugging. It is never recorded. */

@@ -39,7 +39,7 @@ export interface Event {
   failed?: { code: string };
   /** On a model response that a cancellation or a message cut off: the content is the part that had arrived. */
   interrupted?: true;
-  /** On a model response: opaque items that the provider expects in the next request (encrypted reasoning). */
+  /** On a model response: what the provider expects back in the next request (reasoning, signatures), behind its owner (`ProviderItemsOwner`). */
   providerItems?: JsonValue[];
   /** What was left out or changed so that the run could continue. An event of its own has no content. */
   notices?: Notice[];

@@ -21,6 +21,8 @@ export interface SessionState extends SessionInput {
   turn?: TurnBeginning;
   /** The number of turns that had begun at the last compaction. */
   compactedAt: number;
+  /** The words with which the provider refused the last request. Absent once a model has answered. */
+  refusal?: string;
   /** The end of the last turn, in milliseconds since the epoch. Absent before the first. */
   idleSince?: number;
   /** The overrides of the start, for an agent that is resolved again. */

@@ -6,7 +6,7 @@ import { extendWindow, type Window, windowEventBytes } from '../../domain/record
 import { endCancelled, endFailed } from '../endings/endings.ts';
 import type { NextStep } from '../next-step.ts';
 import { recalledBefore, recalledBeforeTurn } from './recalled-events.ts';
-import { headOf, planEviction, planSummary, planUnseenEviction } from './plan-compaction.ts';
+import { headOf, planEviction, planSummary, planUnseenEviction, type SummaryRange } from './plan-compaction.ts';
 import type { RunPorts } from '../ports.ts';
 import { recordEvent, type RunState } from '../state/run-state.ts';
 import { recordFailedCall, recordInterrupted, spend } from '../state/spending.ts';
@@ -66,6 +66,22 @@ export async function shortenConversation(state: RunState, ports: RunPorts): Pro
   const { bytes } = state.window;
   const ended = await compact(state, ports, Math.floor(bytes * ENOUGH));
   return ended ?? (state.window.bytes < bytes ? 'shortened' : undefined);
+}
+
+/**
+ * Replaces all of a conversation but its newest message by a summary, for a provider that refuses it as it is. Undefined if nothing could
+ * be replaced, or the summary failed.
+ */
+export async function summariseEarlier(state: RunState, ports: RunPorts): Promise<'summarised' | NextStep | undefined> {
+  const { events, bytes } = state.window;
+  const newest = events.at(-1);
+  const isMessage = newest?.content.every((item) => item.type === 'message' && item.role === 'user') === true;
+  const earlier = isMessage ? events.slice(0, -1) : events;
+  if (earlier.length === 0 || state.snapshot.window?.summarise !== true) return undefined;
+  const range = { head: null, tail: isMessage ? newest.offset : null, events: earlier.length };
+  const ended = await summariseRange(state, ports, range, summaryBytes(bytes));
+  if (ended === undefined) return 'summarised';
+  return ended.ending.status === 'error' ? undefined : ended;
 }
 
 /**
@@ -136,7 +152,16 @@ async function summarise(state: RunState, ports: RunPorts, limit: number): Promi
     // What a conversation of months began with is not what it is about.
     isWhole: state.session !== undefined,
   });
-  if (range === undefined) return undefined;
+  return range === undefined ? undefined : await summariseRange(state, ports, range, maxBytes);
+}
+
+/** Replaces a part of the window by a summary. Returns the end of the run if there is none. */
+async function summariseRange(
+  state: RunState,
+  ports: RunPorts,
+  range: SummaryRange,
+  maxBytes: number,
+): Promise<Extract<NextStep, { type: 'finish' }> | undefined> {
   const { through, lastEventId } = state.window;
   const outcome = await ports.summarise({ through, lastEventId, ...range, maxBytes });
   const model = state.snapshot.window?.summaryModel ?? state.snapshot.model;

@@ -41,6 +41,7 @@ export const SESSION_STATE_SCHEMA: JsonObject = {
     turn: { type: 'object', properties: { number: AT_LEAST_ONE, stepsBefore: COUNT }, required: ['number', 'stepsBefore'] },
     compactedAt: COUNT,
     idleSince: MOMENT,
+    refusal: { type: 'string' },
     overrides: { type: 'object' },
     unraised: RUN_LIMITS_SCHEMA,
     refreshDue: { const: true },
