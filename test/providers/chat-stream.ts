@@ -148,15 +148,7 @@ function withEnd(pieces: readonly Piece[], word: string | null, { dialect, model
 }
 
 function wholeBody(said: Said, calls: readonly CallWithId[], word: string | null, { dialect, model, opaque }: Making): string {
-  const fields: Record<string, unknown> = {};
-  for (const delta of opaque?.parts.deltas(opaque.minted) ?? []) {
-    for (const [name, value] of Object.entries(delta)) {
-      const before = fields[name];
-      fields[name] = typeof before === 'string' && typeof value === 'string' ? before + value : value;
-    }
-  }
-  const whole = opaque?.parts.expected(opaque.minted);
-  if (opaque !== undefined && 'thinking_blocks' in fields) fields['thinking_blocks'] = whole;
+  const fields = opaque === undefined ? {} : wholeFields(opaque);
   const message = {
     role: 'assistant',
     content: said.text ?? (calls.length > 0 ? null : ''),
@@ -183,4 +175,16 @@ function wholeBody(said: Said, calls: readonly CallWithId[], word: string | null
     choices: [{ index: 0, message, finish_reason: word }],
     ...usage,
   });
+}
+
+/** Returns the fields of the deltas as one message has them. */
+function wholeFields({ parts, minted }: NonNullable<Making['opaque']>): Record<string, unknown> {
+  const fields: Record<string, unknown> = {};
+  for (const [name, value] of parts.deltas(minted).flatMap(Object.entries<unknown>)) {
+    const before = fields[name];
+    if (typeof before === 'string' && typeof value === 'string') fields[name] = before + value;
+    else fields[name] = Array.isArray(before) && Array.isArray(value) ? [...(before as unknown[]), ...(value as unknown[])] : value;
+  }
+  // Blocks are whole outside of a stream.
+  return 'thinking_blocks' in fields ? { ...fields, thinking_blocks: parts.expected(minted) } : fields;
 }

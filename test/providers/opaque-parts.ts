@@ -16,6 +16,8 @@ export interface OpaqueParts {
   expected: (minted: Minted) => unknown;
   /** True if another model and another account take it as well: it is a text, and nothing is signed. */
   plain?: true;
+  /** What the provider takes in place of it, as it documents for calls that its model has not made. */
+  instead?: unknown;
 }
 
 const halves = (text: string): [string, string] => [text.slice(0, text.length / 2), text.slice(text.length / 2)];
@@ -34,6 +36,7 @@ export const THOUGHT_SIGNATURE: OpaqueParts = {
   ofCall: ({ signature }) => ({ extra_content: { google: { thought_signature: signature } } }),
   read: ({ calls }) => calls.map(({ raw }) => raw['extra_content']).find((one) => one !== undefined),
   expected: ({ signature }) => ({ google: { thought_signature: signature } }),
+  instead: { google: { thought_signature: 'skip_thought_signature_validator' } },
 };
 
 /** OpenRouter: a list of details. The text comes in pieces, and the signature behind it. */
@@ -87,10 +90,10 @@ export const partsPresent =
 export const partsUnchanged =
   (parts: OpaqueParts): Rule =>
   ({ messages, model, key }, minted) => {
-    const known = minted.filter((one) => !one.forgotten && (parts.plain === true || (one.model === model && one.key === key)));
+    const known = minted.filter((one) => parts.plain === true || (!one.forgotten && one.model === model && one.key === key));
     const at = messages.findIndex((message) => {
       const given = parts.read(message);
-      if (given === undefined || (parts.plain === true && given === '')) return false;
+      if (given === undefined || (parts.plain === true && given === '') || isDeepStrictEqual(given, parts.instead)) return false;
       return !known.some((one) => isDeepStrictEqual(parts.expected(one), given));
     });
     return at < 0 ? undefined : found(at, messages[at]?.calls[0]?.name);

@@ -143,10 +143,14 @@ export const LITELLM_ANTHROPIC: Family = {
     overloaded: anthropicError(529, 'Overloaded', 'overloaded_error', 'InternalServerError'),
     'server error': anthropicError(500, 'Internal server error', 'api_error', 'InternalServerError'),
     filtered: anthropicError(400, 'Output blocked by content filtering policy', 'invalid_request_error', 'ContentPolicyViolationError'),
-    unauthorized: openaiError(401, 'Authentication Error, Invalid proxy server token passed. Received API Key = sk-...-two', {
-      type: 'token_not_found_in_db',
-      code: '401',
-    }),
+    unauthorized: {
+      ...openaiError(401, 'Authentication Error, Invalid proxy server token passed. Received API Key = sk-...-two', {
+        type: 'token_not_found_in_db',
+        code: '401',
+      }),
+      // What looks like a key is not shown.
+      says: 'Authentication Error, Invalid proxy server token passed. Received API Key =',
+    },
   },
   learns: 2,
 };
