@@ -71,6 +71,8 @@ export interface Expectation {
   turns?: readonly unknown[];
   /** Refusals that the conversation provokes, besides those of rules that the family has to be learned by. */
   refusals?: number;
+  /** The models whose rules have to be learned. Default 1. */
+  models?: number;
   /** False: the script may be left unused. */
   usedUp?: false;
   /** The run may also end with an error that says what the provider said: the caller has asked for what the provider does not have. */

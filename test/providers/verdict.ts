@@ -70,9 +70,9 @@ function ranProblems({ ran, result, exchanged }: Outcome, { conversation }: Judg
 }
 
 function requestProblems({ exchanged }: Outcome, { conversation, family, provider }: Judged): (string | undefined)[] {
-  const { refusals = 0, usedUp } = conversation.expect;
+  const { refusals = 0, models = 1, usedUp } = conversation.expect;
   const refused = exchanged.flatMap((one) => (one.refused === undefined ? [] : [one.refused]));
-  const most = family.learns + refusals;
+  const most = family.learns * models + refusals;
   const { entries, unplanned } = provider.leftOver;
   return [
     refused.length > most

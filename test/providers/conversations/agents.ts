@@ -160,7 +160,7 @@ export const AGENTS: readonly Conversation[] = [
       call(['look_up', { order: 43 }]),
       say('The invoice is paid.'),
     ],
-    expect: { ran: [LOOK_UP, ['look_up', { order: 43 }]] },
+    expect: { models: 2, ran: [LOOK_UP, ['look_up', { order: 43 }]] },
   },
   {
     name: 'an agent as a tool',

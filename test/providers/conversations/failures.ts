@@ -19,6 +19,20 @@ const NOT_FOUND =
   '<!DOCTYPE html><html><head><title>404 Not Found</title></head><body><h1>Not Found</h1><p>The route was not found on this gateway.</p></body></html>';
 const HTML = { 'content-type': 'text/html' };
 
+/** No wait cures it. */
+const ABOVE_LIMIT = {
+  status: 429,
+  body: {
+    error: {
+      message:
+        'Request too large for gpt-5 in organization org-1 on tokens per min (TPM): Limit 30000, Requested 45000. The input or output tokens must be reduced in order to run successfully.',
+      type: 'tokens',
+      param: null,
+      code: 'rate_limit_exceeded',
+    },
+  },
+};
+
 /** What providers, and the gateways before them, answer instead. */
 export const FAILURES: readonly Conversation[] = [
   passes('the rate is limited, with a wait in the header', 'rate limited'),
@@ -79,7 +93,7 @@ export const FAILURES: readonly Conversation[] = [
   },
   {
     name: 'a provider that falls silent, then an answer',
-    client: { timeout: '1s' },
+    client: { timeout: '3s' },
     script: [{ type: 'silent' }, say(ANSWER)],
     expect: {},
   },
@@ -101,6 +115,17 @@ export const FAILURES: readonly Conversation[] = [
         ['echo', { text: 'a'.repeat(9_000) }],
         ['echo', { text: 'b'.repeat(9_000) }],
       ],
+    },
+  },
+  {
+    name: 'a request that alone is above the limit of a minute',
+    script: [],
+    always: () => ({ type: 'status', failure: ABOVE_LIMIT }),
+    expect: {
+      status: 'error',
+      code: 'context_length_exceeded',
+      says: () => 'Limit 30000, Requested 45000',
+      check: ({ exchanged }) => (exchanged.length > 2 ? `it was sent ${exchanged.length} times` : undefined),
     },
   },
   {

@@ -1,5 +1,5 @@
 import { call, fail, say } from '../answer.ts';
-import type { Conversation, Stage } from '../conversation.ts';
+import type { Conversation, Expectation, Stage } from '../conversation.ts';
 import type { SessionAct } from '../session-in-memory.ts';
 
 const LOOK_UP: [string, object] = ['look_up', { order: 42 }];
@@ -13,12 +13,12 @@ const FIRST = says('Where is order 42?');
 const NEXT = says('And order 43?');
 
 /** A row of two turns with calls, between which something changes. */
-function between(name: string, change: (stage: Stage) => SessionAct, refusals = 0): Conversation {
+function between(name: string, change: (stage: Stage) => SessionAct, more: Partial<Expectation> = {}): Conversation {
   return {
     name: `a session: ${name}`,
     session: (stage) => [FIRST, change(stage), NEXT],
     script: BOTH,
-    expect: { ran: [LOOK_UP, SECOND], turns: [FIRST_ANSWER, SECOND_ANSWER], refusals },
+    expect: { ran: [LOOK_UP, SECOND], turns: [FIRST_ANSWER, SECOND_ANSWER], ...more },
   };
 }
 
@@ -45,16 +45,22 @@ export const SESSIONS: readonly Conversation[] = [
     script: [...BOTH, say('You are welcome.')],
     expect: { ran: [LOOK_UP, SECOND], turns: [FIRST_ANSWER, SECOND_ANSWER, 'You are welcome.'] },
   },
-  between('the next turn has another model', ({ agent, family }) => ({
-    type: 'deploys',
-    agent: agent({ model: `openai/${family.otherModel}` }),
-  })),
+  between(
+    'the next turn has another model',
+    ({ agent, family }) => ({
+      type: 'deploys',
+      agent: agent({ model: `openai/${family.otherModel}` }),
+    }),
+    { models: 2 },
+  ),
   between('the next turn has other instructions', ({ agent }) => ({
     type: 'deploys',
     agent: agent({ instructions: ['You are a clerk.', 'Be brief.'] }),
   })),
   between('the next turn has the key of another account', (stage) => ({ type: 'does', act: () => (stage.key = 'key-two') })),
-  between('the provider has forgotten what it has sent', ({ provider }) => ({ type: 'does', act: () => provider.forget() }), 1),
+  between('the provider has forgotten what it has sent', ({ provider }) => ({ type: 'does', act: () => provider.forget() }), {
+    refusals: 1,
+  }),
   {
     name: 'a session: a turn that is interrupted while a tool runs',
     session: () => [FIRST, NEXT],

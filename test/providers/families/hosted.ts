@@ -274,7 +274,7 @@ export const GEMINI: Family = {
       { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'API_KEY_INVALID', domain: 'googleapis.com' },
     ]),
   },
-  learns: 1,
+  learns: 2,
 };
 
 /** An error as Mistral sends it. */
