@@ -22,7 +22,7 @@ export interface Stage {
   provider: CellProvider;
   /** The calls that have run, in the order of their beginnings. */
   ran: Ran[];
-  /** The account of the next requests. */
+  /** The account of the next requests. Each cell has its own: the requests of one account wait for each other when it is limited. */
   key: string;
   /** Returns an agent that asks the model of the family. */
   agent: (changes?: AgentChanges) => AnyAgent;

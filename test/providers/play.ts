@@ -16,7 +16,6 @@ export interface Cell {
   conversation: Conversation;
 }
 
-const KEY = 'key-one';
 let cells = 0;
 
 /** Holds a conversation with a family. Returns what does not hold; nothing for a cell that passes. */
@@ -25,7 +24,7 @@ export async function play(server: FakeServer, { family, conversation }: Cell): 
   const script = typeof conversation.script === 'function' ? conversation.script(family) : conversation.script;
   const provider = new CellProvider(family, script, conversation.always);
   if (conversation.longest !== undefined) provider.longest = conversation.longest;
-  const stage: Stage = { family, provider, ran: [], key: KEY, cleanUps: [], agent: (changes) => agentOf(stage, changes) };
+  const stage: Stage = { family, provider, ran: [], key: `key-of-${id}`, cleanUps: [], agent: (changes) => agentOf(stage, changes) };
   const { whileSlow } = conversation;
   if (whileSlow !== undefined) stage.whileSlow = () => whileSlow(stage);
   server.add(id, provider, family);

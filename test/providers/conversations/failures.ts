@@ -67,7 +67,7 @@ export const FAILURES: readonly Conversation[] = [
     expect: {
       status: 'error',
       code: 'model_not_found',
-      says: () => 'The route was not found on this gateway.',
+      says: () => '404 Not Found',
       check: ({ result }) => (result.error?.includes('<h1>') === true ? 'the error shows tags' : undefined),
     },
   },

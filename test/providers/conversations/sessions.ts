@@ -57,7 +57,7 @@ export const SESSIONS: readonly Conversation[] = [
     type: 'deploys',
     agent: agent({ instructions: ['You are a clerk.', 'Be brief.'] }),
   })),
-  between('the next turn has the key of another account', (stage) => ({ type: 'does', act: () => (stage.key = 'key-two') })),
+  between('the next turn has the key of another account', (stage) => ({ type: 'does', act: () => (stage.key += '-too') })),
   between('the provider has forgotten what it has sent', ({ provider }) => ({ type: 'does', act: () => provider.forget() }), {
     refusals: 1,
   }),
