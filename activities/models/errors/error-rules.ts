@@ -25,7 +25,12 @@ interface ErrorRule {
 
 /** The table of provider errors, without those of conversations that are too long (`too-long.ts`). The first matching row decides. */
 const ERROR_RULES: readonly ErrorRule[] = [
-  { code: 'model_quota_exceeded', word: /^(?:insufficient_quota|insufficient_credits|billing_\w+)$/, certain: true },
+  {
+    code: 'model_quota_exceeded',
+    // OpenAI and most others; Kimi; LiteLLM; MiniMax and Zhipu.
+    word: /^(?:insufficient_quota|insufficient_credits|billing_\w+|exceeded_current_quota_error|budget_exceeded|insufficient_balance\w*)$/,
+    certain: true,
+  },
   { code: 'model_quota_exceeded', status: 402, certain: true },
   // A limit of nothing: the account may not use the model at all.
   { code: 'model_quota_exceeded', status: 429, text: /\blimit:? 0\b(?![.,]\d)/i, certain: true },

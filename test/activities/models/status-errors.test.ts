@@ -68,6 +68,10 @@ describe('an error status', () => {
   test.each([
     [429, { code: 'insufficient_quota' }, 'model_quota_exceeded'],
     [429, { type: 'insufficient_quota' }, 'model_quota_exceeded'],
+    [429, { type: 'exceeded_current_quota_error' }, 'model_quota_exceeded'],
+    [429, { type: 'budget_exceeded' }, 'model_quota_exceeded'],
+    [400, { type: 'budget_exceeded' }, 'model_quota_exceeded'],
+    [429, { type: 'insufficient_balance_error' }, 'model_quota_exceeded'],
     [400, { code: 'content_filter' }, 'content_filter'],
     [400, { code: 'content_policy_violation' }, 'content_filter'],
     [400, { innererror: { code: 'ResponsibleAIPolicyViolation' } }, 'content_filter'],

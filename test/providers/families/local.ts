@@ -205,8 +205,8 @@ export const OLLAMA: Family = {
     'rate limited': { ...openaiError(429, 'too many concurrent requests', { type: 'api_error' }), headers: { 'retry-after': '1' } },
     'rate limited in words': {
       status: 429,
-      body: { error: 'you have reached your hourly usage limit, please try again in 12m' },
-      says: 'hourly usage limit',
+      body: { error: 'you have reached your usage limit, please try again in 2m' },
+      says: 'you have reached your usage limit',
     },
     overloaded: openaiError(503, 'server busy, please try again.  maximum pending requests exceeded', { type: 'api_error' }),
     'server error': openaiError(500, 'llama runner process has terminated: signal: killed', { type: 'api_error' }),
