@@ -84,7 +84,10 @@ export function endedByItself(word: unknown): boolean {
 }
 
 function rowOf<Row>(table: Record<string, Row>, word: string): Row | undefined {
-  const plain = word
+  // Gemini says more behind a colon: `content_filter: PROHIBITED_CONTENT`.
+  const [kind = ''] = word.split(':', 1);
+  const plain = kind
+    .trim()
     .replace(/([a-z])([A-Z])/g, '$1_$2')
     .toLowerCase()
     .replaceAll(/[\s-]/g, '_');

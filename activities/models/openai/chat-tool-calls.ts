@@ -74,8 +74,10 @@ export class ChatToolCalls {
   #callOf(piece: CallPiece, inChunk: ReadonlySet<CallInProgress>): CallInProgress {
     const { index, id, name } = piece;
     const begins = name !== undefined;
-    const numbered = index === undefined ? undefined : this.#calls.findLast((call) => call.index === index);
     const identified = id === undefined ? undefined : this.#calls.findLast((call) => call.id === id);
+    // Where all calls have one number, the id says which of them a chunk repeats.
+    const newest = index === undefined ? undefined : this.#calls.findLast((call) => call.index === index);
+    const numbered = newest !== undefined && identified?.index === index ? identified : newest;
     if (numbered !== undefined) return begins && inChunk.has(numbered) ? this.#open(index) : this.#sameOrNext(numbered, piece);
     const last = this.#calls.at(-1);
     if (index !== undefined) {

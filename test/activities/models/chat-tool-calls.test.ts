@@ -48,6 +48,11 @@ describe('chunks of calls with one reading are put together', () => {
       one(piece('pay', A.arguments, { index: 0, id: 'a' }), piece('pay', B.arguments, { index: 0, id: 'b' })),
     ],
     [
+      'one index for two calls with ids, and both again',
+      [A, B],
+      one(...[A, B, A, B].map(({ id, arguments: text }) => piece('pay', text, { index: 0, id }))),
+    ],
+    [
       'one index for two calls without ids',
       [bare(A), bare(B)],
       one(piece('pay', A.arguments, { index: 0 }), piece('pay', B.arguments, { index: 0 })),

@@ -13,6 +13,7 @@ test.each([
   ['max_tokens', CALLS, 'length'],
   ['model_length', CALLS, 'length'],
   ['content_filter', CALLS, 'content_filter'],
+  ['content_filter: PROHIBITED_CONTENT', TEXT, 'content_filter'],
   ['stop', { toolCalls: 0, refusal: 'No.' }, 'refusal'],
 ])('"%s" with %j is "%s"', (word, answer, expected) => {
   expect(normalFinishReason(word, answer)).toBe(expected);
