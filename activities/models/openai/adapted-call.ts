@@ -59,13 +59,14 @@ export class LearnedRules {
 
   /**
    * Sends a request, and sends it again in another form each time that the server refuses it for a reason that can be mended: never
-   * unchanged. Rejects with the error that was thrown last.
+   * unchanged. Rejects with the error that was thrown last, or, if guesses have not helped, with the one that no rule explains.
    */
   async call(call: AdaptedCall): Promise<ModelResponse> {
     const learned = this.#of(call.request.model);
     const notices: Notice[] = [];
     const guesses: Adaptation[] = [];
     const sent = new Set<string>();
+    let unexplained: unknown;
     for (;;) {
       const body = bodyOf(call, learned, guesses);
       sent.add(digestOf(body));
@@ -80,10 +81,12 @@ export class LearnedRules {
         if (refusal === undefined || next === undefined) {
           // An overloaded server has not refused the guess: the next attempt begins with it.
           if (refusal === undefined && !call.isAnswering()) for (const guess of guesses) remember(learned, guess);
-          throw error;
+          throw refusal === undefined ? error : (unexplained ?? error);
         }
-        if (next.isGuess) guesses.push(next);
-        else remember(learned, next);
+        if (next.isGuess) {
+          guesses.push(next);
+          unexplained ??= error;
+        } else remember(learned, next);
         notices.push({
           code: 'request_adapted',
           message: `The server refused the request, so ${next.says}. ${cutText(refusal.message, 200)}`,

@@ -50,6 +50,8 @@ export interface OpenAICapabilities extends ModelCapabilities {
   bareCalls: boolean;
   /** Takes a conversation with calls without tools to call. Without it, a tool is offered that must not be called. */
   callsWithoutTools: boolean;
+  /** A schema may list several types (`type: ['string', 'null']`). Without it, `nullable` and `anyOf` say the same. */
+  typeLists: boolean;
   /** Takes images, audio and files. Without it, a text names them. */
   media: boolean;
   /**
@@ -89,6 +91,7 @@ export function openaiCapabilities(isOpenAI: boolean, declared: Partial<OpenAICa
     severalCalls: true,
     bareCalls: true,
     callsWithoutTools: true,
+    typeLists: true,
     media: true,
     callIds: 'safe',
     opaqueParts: true,

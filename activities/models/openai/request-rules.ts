@@ -231,6 +231,15 @@ export const REQUEST_RULES: readonly RequestRule[] = [
 
   // The parameters.
   {
+    when: { typeLists: false },
+    refusals: [
+      /proto field is not repeating, cannot start list/i,
+      /schema.{0,200}(?:lists?|arrays?|unions?) of types (?:is|are) not supported/i,
+    ],
+    says: 'schemas say by "nullable" that null is allowed, and not by a list of types',
+    body: withoutTypeLists,
+  },
+  {
     when: { encryptedReasoning: false },
     refusals: [field('reasoning\\.encrypted_content'), /encrypted content is not supported with this model/i, field('include')],
     says: 'encrypted reasoning is not asked for',
@@ -367,6 +376,47 @@ function withoutStrict(body: Body, api: Api): Body {
     ...(isJsonObject(format) ? { response_format: { ...format, json_schema: relaxed(format['json_schema']) } } : {}),
     ...(isJsonObject(text) ? { text: { ...text, format: relaxed(text['format']) } } : {}),
   };
+}
+
+/** Says by `nullable` and `anyOf` what a list of types says, in the schemas of tools and of the answer. */
+function withoutTypeLists(body: Body, api: Api): Body {
+  const { tools, response_format: format, text } = body;
+  const plain = (one: unknown, name: string): unknown => (isJsonObject(one) ? { ...one, [name]: withSingleTypes(one[name]) } : one);
+  return {
+    ...body,
+    ...(Array.isArray(tools)
+      ? {
+          tools: listOf(tools).map((tool) =>
+            api === 'chat' ? { ...tool, function: plain(tool['function'], 'parameters') } : plain(tool, 'parameters'),
+          ),
+        }
+      : {}),
+    ...(isJsonObject(format) ? { response_format: { ...format, json_schema: plain(format['json_schema'], 'schema') } } : {}),
+    ...(isJsonObject(text) ? { text: { ...text, format: plain(text['format'], 'schema') } } : {}),
+  };
+}
+
+/** The keywords whose values are data, and not schemas. */
+const DATA = new Set(['const', 'default', 'examples', 'enum', 'required']);
+
+function withSingleTypes(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(withSingleTypes);
+  if (!isJsonObject(schema)) return schema;
+  const { properties, type, enum: values, ...others } = schema;
+  const result: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(others)) result[name] = DATA.has(name) ? value : withSingleTypes(value);
+  // The names below `properties` are those of the user.
+  if (isJsonObject(properties)) {
+    result['properties'] = Object.fromEntries(Object.entries(properties).map(([name, value]) => [name, withSingleTypes(value)]));
+  }
+  if (!Array.isArray(type))
+    return { ...(type === undefined ? {} : { type }), ...result, ...(values === undefined ? {} : { enum: values }) };
+  const types = type.filter((one) => one !== 'null');
+  const given = Array.isArray(values) ? { enum: values.filter((value) => value !== null) } : {};
+  const nullable = types.length < type.length ? { nullable: true } : {};
+  const [only] = types;
+  if (types.length < 2) return { ...(only === undefined ? { type: 'null' } : { type: only, ...nullable }), ...result, ...given };
+  return { anyOf: types.map((one) => ({ ...result, type: one })), ...nullable, ...given };
 }
 
 /** Describes the schema of the answer in the last system message, or in one of its own. */
