@@ -4,7 +4,7 @@ import { LonghaulError } from '../../src/core/domain/errors/error.ts';
 import type { BriefResponse } from '../../src/core/domain/program/messages.ts';
 import type { RecordedResponse } from '../../src/core/domain/model/recorded-response.ts';
 import { answerOf } from '../../src/core/loop/state/answer-of.ts';
-import { anchorNames, renderAsk } from '../../src/core/program/prompt/ask-prompt.ts';
+import { anchorNames, type PromptParts, renderAsk, type RenderedPrompt } from '../../src/core/program/prompt/ask-prompt.ts';
 import type { AskStepInput, AskStepOutput } from '../../src/core/protocol.ts';
 import { interpretResponse } from '../../src/model/interpret-response.ts';
 import { askModel, modelActivity } from '../model-calls/ask-model.ts';
@@ -38,16 +38,8 @@ async function askStep(runtime: ActivityRuntime, input: AskStepInput, patience: 
   if (step.ask === undefined) throw new LonghaulError('internal', `Step "${input.step}" makes no model call`);
   const lenient = program.lenient === true;
   const anchors = runtime.anchors.named(anchorNames(unit, step.ask), { lenient });
-  const edited = input.edited ? (await runtime.stepValues.edited(input))['prompt'] : undefined;
-  const rendered = renderAsk(unit, step.ask, {
-    lookup,
-    lenient,
-    anchors: anchors.map(anchorInstruction),
-    ...(input.failure === undefined ? {} : { failure: await runtime.stepValues.failure(input, input.failure) }),
-    ...(typeof edited === 'string' ? { edited } : {}),
-  });
-  if (!rendered.ok) throw new LonghaulError('invalid_input', `The prompt of step "${input.step}" cannot be rendered: ${rendered.problem}`);
-  const { instructions, prompt } = rendered;
+  const parts = { lookup, lenient, anchors: anchors.map(anchorInstruction) };
+  const { instructions, prompt } = await renderStep(runtime, input, { unit, ask: step.ask, parts });
   const client = runtime.registry.provider(step.ask.model ?? program.model ?? '');
   const own: AgentSnapshot = askSnapshot(snapshot, { unit, ask: step.ask, instructions, capabilities: client.capabilities });
   context.append('user', prompt);
@@ -58,26 +50,24 @@ async function askStep(runtime: ActivityRuntime, input: AskStepInput, patience: 
   const request = buildRequest(own, conversation, false);
   const eventId = shortId();
   const beginStream = modelStream(runtime, { run: input, snapshot, eventId, callId: input.step });
-  const outcome = await askModel(
-    runtime.aborts,
-    // In AXON, an empty answer is a failed attempt of its step.
-    {
-      client,
-      request,
-      eventId,
-      beginStream,
-      patience,
-      heartbeatMs: timing.heartbeatMs,
-      mayBeEmpty: lenient,
-      ...providerContext(runtime, snapshot),
-    },
-    async (answer) => {
-      const interpreted = interpretResponse(answer, { snapshot: own, knownCallIds: new Set(), eventId, uuid: shortId });
-      const response = limitResponseSize(lenient ? asGiven(interpreted, answer) : interpreted, own.model);
-      const checks = { ask: step.ask ?? { prompt: '' }, anchors, lenient, step: address.step };
-      return { response, verdict: await verdictOn(response, checks, context) };
-    },
-  );
+  const { heartbeatMs } = timing;
+  // In AXON, an empty answer is a failed attempt of its step.
+  const asked = {
+    client,
+    request,
+    eventId,
+    beginStream,
+    patience,
+    heartbeatMs,
+    mayBeEmpty: lenient,
+    ...providerContext(runtime, snapshot),
+  };
+  const outcome = await askModel(runtime.aborts, asked, async (answer) => {
+    const interpreted = interpretResponse(answer, { snapshot: own, knownCallIds: new Set(), eventId, uuid: shortId });
+    const response = limitResponseSize(lenient ? asGiven(interpreted, answer) : interpreted, own.model);
+    const checks = { ask: step.ask ?? { prompt: '' }, anchors, lenient, step: address.step };
+    return { response, verdict: await verdictOn(response, checks, context) };
+  });
   if (outcome.type === 'aborted') return outcome;
   const { response, verdict } = outcome.result;
   const output = answerOf(response, step.ask);
@@ -92,4 +82,27 @@ async function askStep(runtime: ActivityRuntime, input: AskStepInput, patience: 
 /** Leaves out the finish reason that goes without saying. */
 function brief({ finishReason, ...response }: RecordedResponse): BriefResponse {
   return finishReason === 'stop' ? response : { ...response, finishReason };
+}
+
+/** The step of a prompt, and what its text is made of. */
+interface RenderedStep {
+  unit: Parameters<typeof renderAsk>[0];
+  ask: Parameters<typeof renderAsk>[1];
+  parts: Pick<PromptParts, 'lookup' | 'lenient' | 'anchors'>;
+}
+
+/** Renders the prompt, with an edit by an approver and the failure of the attempt before, if there are any. */
+async function renderStep(
+  { stepValues }: ActivityRuntime,
+  input: AskStepInput,
+  { unit, ask, parts }: RenderedStep,
+): Promise<Extract<RenderedPrompt, { ok: true }>> {
+  const edited = input.edited ? (await stepValues.edited(input))['prompt'] : undefined;
+  const rendered = renderAsk(unit, ask, {
+    ...parts,
+    ...(input.failure === undefined ? {} : { failure: await stepValues.failure(input, input.failure) }),
+    ...(typeof edited === 'string' ? { edited } : {}),
+  });
+  if (!rendered.ok) throw new LonghaulError('invalid_input', `The prompt of step "${input.step}" cannot be rendered: ${rendered.problem}`);
+  return rendered;
 }
