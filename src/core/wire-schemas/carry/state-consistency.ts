@@ -118,6 +118,6 @@ function isThere<Value>(value: Value | undefined): value is Value {
 
 /** Returns the name of a step by its address: `sort.Kind` of `sort.Kind[2][0]`. */
 function withoutIndexes(address: string): string {
-  const [name = ''] = address.split('[', 1);
-  return name;
+  const at = address.indexOf('[');
+  return at >= 0 && /^(?:\[\d+\])+$/.test(address.slice(at)) ? address.slice(0, at) : address;
 }
