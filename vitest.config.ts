@@ -45,6 +45,7 @@ const MATRICES = {
     'test/server/client/http/access/access-matrix.test.ts',
     'test/server/client/http/chat.test.ts',
     'test/server/client/http/fuzzed/fuzzed.test.ts',
+    'test/server/client/http/guarded-answers.test.ts',
     'test/server/client/http/lists.test.ts',
     'test/server/client/http/mcp.test.ts',
     'test/server/client/http/openai.test.ts',

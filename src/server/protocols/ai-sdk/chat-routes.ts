@@ -12,7 +12,7 @@ import { soon } from '../../requests/start-patience.ts';
 import { emptyBody } from '../../schemas/run-requests.ts';
 import { openStream } from '../../sse/open-stream.ts';
 import type { ServerSettings } from '../../server-settings.ts';
-import { holdsAnswers, knownAgent, startableAgent } from '../../starting/known-agent.ts';
+import { knownAgent, startableAgent } from '../../starting/known-agent.ts';
 import { acceptedTurn } from './accepted-turn.ts';
 import { chatResponse } from './chat-response.ts';
 import { sessionIdOf } from './chat-session-id.ts';
@@ -78,7 +78,7 @@ const post = defineRoute(
     // Without a place for the answer nothing is accepted: it would be sent again.
     const open = openStream({ caller, raw, signal, settings }, 'runs:write');
     try {
-      const to = { session, client, caller, signal, recorded: known?.events ?? 0, holdsAnswers: isHeld(settings, params.agent) };
+      const to = { session, client, caller, signal, recorded: known?.events ?? 0 };
       return chatResponse(await soon(() => acceptedTurn(to, posted)), open, { settings, raw });
     } catch (error) {
       open.closed();
@@ -106,7 +106,7 @@ const stream = defineRoute(
     const turn = status && runningTurn(status);
     if (status === undefined || turn === undefined) return { status: 204 };
     const place = await placeOfTurn(session.run, turn, status.events);
-    const followed = { run: session.run, turn, place, holdsAnswers: isHeld(settings, params.agent) };
+    const followed = { run: session.run, turn, place };
     return chatResponse(followed, openStream({ caller, raw, signal, settings }), { settings, raw });
   },
 );
@@ -135,7 +135,7 @@ const messages = defineRoute(
     const status = await statusOfChat(session, params.agent);
     const last = status === undefined ? 0 : Math.min(before - 1, runningTurn(status) ?? status.session?.turns ?? 0);
     if (status === undefined || last < 1) return { status: 200, body: { messages: [] } };
-    const range = { first: Math.max(1, last - limit + 1), last, known: status.events, holdsAnswers: isHeld(settings, params.agent) };
+    const range = { first: Math.max(1, last - limit + 1), last, known: status.events };
     const { messages: read, first } = await earlierMessages(session.run, range);
     return { status: 200, body: { messages: read, ...(first > 1 ? { before: first } : {}) } };
   },
@@ -175,11 +175,6 @@ function chatSession({ agent: name, id, caller, client, settings }: ChatOf): Ses
   const known = knownAgent(settings, name);
   const options = settings.chats?.({ agent: name, caller }) ?? {};
   return client.session<string>(known as string, { ...options, id: sessionIdOf(caller.principal, id) });
-}
-
-/** True if the service knows that the agent has guardrails for its answers. */
-function isHeld(settings: ServerSettings, name: string): boolean {
-  return holdsAnswers(knownAgent(settings, name));
 }
 
 /** Returns the status of a chat with an agent. A chat with another one is none of this route. */

@@ -30,8 +30,6 @@ export interface FollowedTurn {
   /** The decisions on calls of runs below that the client has answered. */
   answers?: readonly AnsweredCall[];
   message?: UnreadMessage;
-  /** True: nothing is shown of an answer that the guardrails of the agent have not passed. */
-  holdsAnswers?: boolean;
 }
 
 /** The pauses between two looks at approvals of runs below, which no item of the stream tells. */
@@ -43,9 +41,9 @@ const LONGEST_PAUSE_MS = 15_000;
  * turn ends before the model has read it: nothing is sent before that is known. Throws the errors of the stream of a run.
  */
 export async function* followTurn(followed: FollowedTurn, signal: AbortSignal): AsyncGenerator<UiChunk> {
-  const { run, turn, place, after, answers = [], message, holdsAnswers = false } = followed;
+  const { run, turn, place, after, answers = [], message } = followed;
   let number = turn;
-  let encoder = new TurnEncoder({ sessionId: run.runId, turn, holdsAnswers, ...(after === undefined ? {} : { after }) });
+  let encoder = new TurnEncoder({ sessionId: run.runId, turn, ...(after === undefined ? {} : { after }) });
   let held: UiChunk[] | undefined = message === undefined ? undefined : [];
   let unread = message?.queued ?? 0;
   let status: RunStatus | undefined;
@@ -66,7 +64,7 @@ export async function* followTurn(followed: FollowedTurn, signal: AbortSignal): 
         const event = item.type === 'event' ? item : undefined;
         if (message !== undefined && event?.event.turn?.unanswered?.includes(message.id) && held !== undefined) {
           number += 1;
-          encoder = new TurnEncoder({ sessionId: run.runId, turn: number, holdsAnswers });
+          encoder = new TurnEncoder({ sessionId: run.runId, turn: number });
           held = [encoder.begin()];
           unread = 0;
           continue;

@@ -23,8 +23,6 @@ export interface EncodedTurn {
    * Absent: the message is sent from its beginning.
    */
   after?: number;
-  /** True: the agent has guardrails for its answers, so nothing is shown of one that they have not passed. */
-  holdsAnswers?: boolean;
 }
 
 /**
@@ -34,7 +32,7 @@ export interface EncodedTurn {
 export class TurnEncoder {
   readonly #turn: EncodedTurn;
   readonly #calls: TurnCalls;
-  readonly #guarded: GuardedChunks;
+  readonly #guarded = new GuardedChunks();
   #live: LiveResponse | undefined;
   /** True: pieces are missing, and what follows them is not shown before the event or another attempt. */
   #hasGap = false;
@@ -50,7 +48,6 @@ export class TurnEncoder {
     this.#turn = turn;
     this.#isKnown = turn.after !== undefined;
     this.#calls = new TurnCalls(turn);
-    this.#guarded = new GuardedChunks({ holdsAnswers: turn.holdsAnswers === true });
   }
 
   /** True once the last chunk is made: the turn has ended, or waits for decisions. */
@@ -159,7 +156,6 @@ export class TurnEncoder {
     }
     // The output of a call of another model, which the message does not show; or the rest of an answer whose beginning is unknown.
     if (callId !== undefined || this.#hasGap) return;
-    if (this.#turn.holdsAnswers && delta.type !== 'reasoning') return;
     if (this.#live !== undefined && this.#live.eventId !== eventId) yield* this.#discardLive();
     if (!this.#isInStep) yield* this.#beginStep();
     this.#live ??= new LiveResponse(eventId);
