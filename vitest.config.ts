@@ -49,6 +49,7 @@ const MATRICES = {
     'test/server/client/http/lists.test.ts',
     'test/server/client/http/mcp.test.ts',
     'test/server/client/http/openai.test.ts',
+    'test/server/client/http/python-clients.test.ts',
     'test/server/client/stream/heartbeats.test.ts',
     'test/server/client/stream/killed-processes.test.ts',
     'test/server/client/stream/rolling-restart.test.ts',
