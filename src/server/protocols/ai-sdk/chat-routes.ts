@@ -6,6 +6,7 @@ import type { LonghaulClient } from '../../../client/longhaul-client.ts';
 import type { SessionHandle } from '../../../client/sessions/session-handle.ts';
 import { type Caller, recordedName } from '../../auth/caller.ts';
 import { requireStart } from '../../auth/access/reach.ts';
+import { hasScope } from '../../auth/access/scopes.ts';
 import { defineRoute, type Route } from '../../routing/route.ts';
 import { ok, REQUEST_PROBLEMS } from '../../routes/route-parts.ts';
 import { soon } from '../../requests/start-patience.ts';
@@ -19,6 +20,8 @@ import { sessionIdOf } from './chat-session-id.ts';
 import { chatChunk, chatMessages, interruptReceipt } from './chat-schemas.ts';
 import { earlierMessages } from './earlier-messages.ts';
 import { chatBody, chatIdText, readPostedChat } from './posted-chat.ts';
+import type { FollowedTurn } from './followed-turn.ts';
+import { recordedAnswer } from './shown-answers.ts';
 import { placeOfTurn } from './turn-place.ts';
 
 const agent = z.string().min(1).describe('The name of the agent.');
@@ -79,7 +82,8 @@ const post = defineRoute(
     const open = openStream({ caller, raw, signal, settings }, 'runs:write');
     try {
       const to = { session, client, caller, signal, recorded: known?.events ?? 0 };
-      return chatResponse(await soon(() => acceptedTurn(to, posted)), open, { settings, raw });
+      const turn = await soon(() => acceptedTurn(to, posted));
+      return chatResponse({ ...turn, ...ofOthers(client, caller) }, open, { settings, raw });
     } catch (error) {
       open.closed();
       throw error;
@@ -106,7 +110,7 @@ const stream = defineRoute(
     const turn = status && runningTurn(status);
     if (status === undefined || turn === undefined) return { status: 204 };
     const place = await placeOfTurn(session.run, turn, status.events);
-    const followed = { run: session.run, turn, place };
+    const followed = { run: session.run, turn, place, ...ofOthers(client, caller) };
     return chatResponse(followed, openStream({ caller, raw, signal, settings }), { settings, raw });
   },
 );
@@ -175,6 +179,11 @@ function chatSession({ agent: name, id, caller, client, settings }: ChatOf): Ses
   const known = knownAgent(settings, name);
   const options = settings.chats?.({ agent: name, caller }) ?? {};
   return client.session<string>(known as string, { ...options, id: sessionIdOf(caller.principal, id) });
+}
+
+/** Returns the part of a turn by which its stream stays open while calls wait for others: for a caller who may not decide. */
+function ofOthers(client: LonghaulClient, caller: Caller): Pick<FollowedTurn, 'answerOf'> {
+  return hasScope(caller, 'approvals:decide') ? {} : { answerOf: (call) => recordedAnswer(client, call) };
 }
 
 /** Returns the status of a chat with an agent. A chat with another one is none of this route. */
