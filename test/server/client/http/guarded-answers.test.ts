@@ -105,6 +105,7 @@ function observedSink(): { sink: StreamSink; entries: StreamEntry[] } {
           channel.publish(runId, entry, activity);
         },
         read: (runId, options) => channel.read(runId, options),
+        removeRun: (runId) => channel.removeRun(runId),
         health: () => channel.health(),
         close: () => channel.close(),
       };
