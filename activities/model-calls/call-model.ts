@@ -49,7 +49,9 @@ async function callModel(runtime: ActivityRuntime, input: CallModelInput, patien
   const { request } = prepared;
   const prepare = (_: ModelRequest, signal: AbortSignal): Promise<ModelRequest> => prepared.prepare(signal);
   const eventId = randomUUID();
-  const beginStream = modelStream(runtime, { run: input, snapshot, eventId, through: input.through });
+  const { anchors = [], lenient = false } = snapshot.checks ?? {};
+  const checkedBy = runtime.anchors.named(anchors, { lenient });
+  const beginStream = modelStream(runtime, { run: input, snapshot, eventId, through: input.through, anchors: checkedBy });
   const streamed = { client, request, prepare, eventId, beginStream, patience };
   // A reply in a format of its own that is empty goes back to the model, with what is wrong.
   const mayBeEmpty = snapshot.replyFormat !== undefined && !input.final;

@@ -49,7 +49,7 @@ async function askStep(runtime: ActivityRuntime, input: AskStepInput, patience: 
   }));
   const request = buildRequest(own, conversation, false);
   const eventId = shortId();
-  const beginStream = modelStream(runtime, { run: input, snapshot, eventId, callId: input.step });
+  const beginStream = modelStream(runtime, { run: input, snapshot, eventId, callId: input.step, anchors });
   const { heartbeatMs } = timing;
   // In AXON, an empty answer is a failed attempt of its step.
   const asked = {

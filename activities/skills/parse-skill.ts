@@ -97,7 +97,7 @@ function allowedTools({ allowed_tools: own, 'allowed-tools': specified }: JsonOb
   if ((own ?? null) !== null && (specified ?? null) !== null) return 'it has both "allowed_tools" and "allowed-tools": leave one out';
   const allowed = own ?? specified ?? undefined;
   // A pattern such as `Bash(git add *)` is one name, which no tool has.
-  if (typeof allowed === 'string') return allowed.match(/[^\s,(]+(?:\([^)]*\))?/g) ?? [];
+  if (typeof allowed === 'string') return allowed.match(/[^\s,(]+(?:\([^()]*\))?/g) ?? [];
   return textsOf(allowed);
 }
 

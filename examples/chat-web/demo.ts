@@ -21,7 +21,7 @@ async function demo({ exit }: { exit: boolean }): Promise<number> {
     // Worker and page are one process: answers stream through its memory. With several, give all of them redisStreams({ url }).
     const client = await demoSession.start({ agents: [clerk], providers: { openai: provider }, streams: memoryStreams() });
     site = await serveSite(client, exit ? 0 : Number(PORT));
-    output.print(`\nThe page is at ${site.url}`);
+    output.print(`\nThe page is at ${site.url}, and that of a supervisor, who decides, at ${site.url}/desk`);
     if (!exit) await demoSession.stayUp();
     return EXIT_CODES.ok.code;
   } catch (error) {

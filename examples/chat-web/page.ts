@@ -2,15 +2,16 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
-/** Answers a request for a part of the page; undefined for any other request. */
-export type Page = (request: Request) => Response | undefined;
+/** Answers a request for a part of the pages; undefined for any other request. */
+export type Pages = (request: Request) => Response | undefined;
 
 const FOLDER = fileURLToPath(new URL('page/', import.meta.url));
 
-/** Bundles the page. */
-export async function bundledPage(): Promise<Page> {
+/** Bundles the page of the customer, at `/`, and that of the supervisor, at `/desk`. */
+export async function bundledPages(): Promise<Pages> {
   const { outputFiles } = await build({
-    entryPoints: [`${FOLDER}page.tsx`],
+    entryPoints: [`${FOLDER}page.tsx`, `${FOLDER}desk.tsx`],
+    outdir: FOLDER,
     bundle: true,
     minify: true,
     write: false,
@@ -18,13 +19,14 @@ export async function bundledPage(): Promise<Page> {
     jsx: 'automatic',
     define: { 'process.env.NODE_ENV': '"production"' },
   });
-  const [script] = outputFiles;
   const html = readFileSync(`${FOLDER}page.html`, 'utf8');
+  const files = new Map([
+    ['/', { type: 'html', text: html }],
+    ['/desk', { type: 'html', text: html.replace('/page.js', '/desk.js').replace('Chat with the clerk', 'Desk of the supervisor') }],
+    ...outputFiles.map(({ path, text }) => [path.slice(FOLDER.length - 1), { type: 'javascript', text }] as const),
+  ]);
   return ({ method, url }) => {
-    const { pathname } = new URL(url);
-    if (method !== 'GET') return undefined;
-    if (pathname === '/') return new Response(html, { headers: { 'content-type': 'text/html; charset=utf-8' } });
-    if (pathname !== '/page.js') return undefined;
-    return new Response(script?.text, { headers: { 'content-type': 'text/javascript; charset=utf-8' } });
+    const file = method === 'GET' ? files.get(new URL(url).pathname) : undefined;
+    return file && new Response(file.text, { headers: { 'content-type': `text/${file.type}; charset=utf-8` } });
   };
 }

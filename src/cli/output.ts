@@ -29,6 +29,16 @@ export class Output {
     this.#stdout.write(`${line}\n`);
   }
 
+  /** Writes a part of a line of the result. */
+  write(text: string): void {
+    this.#stdout.write(text);
+  }
+
+  /** True if the result is shown to a person as it comes. */
+  get isLive(): boolean {
+    return !this.json && this.#stdout.isTTY === true;
+  }
+
   /** Prints a line of the result, for machines. */
   printJson(value: unknown): void {
     this.#stdout.write(`${JSON.stringify(value)}\n`);

@@ -5,7 +5,7 @@ import type { Terminal } from './terminal.ts';
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const satisfies readonly InterruptionCause[];
 
 /** The script of npm whose process this is, if it is the command itself: `npx longhaul worker`, or a script that runs nothing beside it. */
-const OWN_SCRIPT = /^(['"]?)longhaul\1(?:\s[^&|;]*)?$/;
+const OWN_SCRIPT = /^(?:longhaul|'longhaul'|"longhaul")(?:\s[^&|;]*)?$/;
 
 /** Milliseconds between two looks at the parent process. */
 const LOOK_EVERY_MS = 250;

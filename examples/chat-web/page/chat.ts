@@ -71,6 +71,39 @@ export async function catchUp(chat: Chat<ChatMessage>): Promise<void> {
   else await chat.regenerate();
 }
 
+/**
+ * Listens for a decision of someone else while a call of the newest answer waits: the answer ended with the cursor behind which the
+ * session continues. Returns the function that stops it.
+ */
+export function hearDecisions(chat: Chat<ChatMessage>): () => void {
+  const last = chat.messages.at(-1);
+  const { runId, cursor } = last?.metadata ?? {};
+  if (chat.status !== 'ready' || last === undefined || !waits(last) || runId === undefined || cursor === undefined) return () => undefined;
+  const source = new EventSource(`/v1/sessions/${encodeURIComponent(runId)}/stream?cursor=${encodeURIComponent(cursor)}`);
+  const hear = (): void => {
+    source.close();
+    void showDecision(chat);
+  };
+  source.addEventListener('event', hear);
+  source.addEventListener('status', ({ data }) => {
+    if ((JSON.parse(String(data)) as { status: string }).status !== 'pending_confirmation') hear();
+  });
+  source.addEventListener('problem', () => source.close());
+  return () => source.close();
+}
+
+/** Shows how the answer continues: it is being given, or it has ended meanwhile and is recorded. */
+async function showDecision(chat: Chat<ChatMessage>): Promise<void> {
+  const before = JSON.stringify(chat.messages.at(-1));
+  await chat.resumeStream();
+  if (chat.status === 'ready' && JSON.stringify(chat.messages.at(-1)) === before) chat.messages = await recordedMessages(chat.id);
+}
+
+/** True for an answer with a call that waits for a decision. */
+function waits({ parts }: ChatMessage): boolean {
+  return parts.some((part) => isToolUIPart(part) && part.state === 'approval-requested');
+}
+
 /** True once all calls that wait are answered, and one of the answers has not been sent. */
 function isAnswered(message: ChatMessage | undefined): boolean {
   const states = message?.parts.filter(isToolUIPart).map(({ state }) => state) ?? [];
@@ -78,9 +111,6 @@ function isAnswered(message: ChatMessage | undefined): boolean {
 }
 
 /** True for an answer that has ended, or that waits for a person. */
-function isComplete({ role, metadata, parts }: ChatMessage): boolean {
-  return (
-    role === 'assistant' &&
-    (metadata?.stopReason !== undefined || parts.some((part) => isToolUIPart(part) && part.state === 'approval-requested'))
-  );
+function isComplete(message: ChatMessage): boolean {
+  return message.role === 'assistant' && (message.metadata?.stopReason !== undefined || waits(message));
 }

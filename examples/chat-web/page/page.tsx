@@ -2,7 +2,7 @@ import { type Chat, useChat } from '@ai-sdk/react';
 import { isToolUIPart } from 'ai';
 import { type ReactNode, type SubmitEvent, useEffect, useState } from 'react';
 import { createRoot } from 'react-dom/client';
-import { catchUp, type ChatMessage, keepUnsent, openChat, stopAnswer } from './chat.ts';
+import { catchUp, type ChatMessage, hearDecisions, keepUnsent, openChat, stopAnswer } from './chat.ts';
 
 /** The pause before a page that was cut off tries again. */
 const RETRY_MS = 1_000;
@@ -13,6 +13,7 @@ function Page({ chat }: { chat: Chat<ChatMessage> }): ReactNode {
   const isBusy = status === 'submitted' || status === 'streaming';
   useEffect(() => keepUnsent(chat), [chat, messages]);
   useEffect(() => void catchUp(chat), [chat]);
+  useEffect(() => hearDecisions(chat), [chat, messages, status]);
   // `fetch` fails with a TypeError if the connection is lost.
   const isCutOff = error instanceof TypeError;
   useEffect(() => {

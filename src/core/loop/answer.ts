@@ -4,7 +4,7 @@ import { FINAL_ANSWER } from '../domain/content/tool-text.ts';
 import type { JsonValue } from '../domain/json/json.ts';
 import type { RecordedResponse } from '../domain/model/recorded-response.ts';
 import { endCancelled, endFailed, endAtLimit } from './endings/endings.ts';
-import { guardrailsOf } from '../domain/guardrails/guardrail.ts';
+import { guardsAnswers } from '../domain/guardrails/guardrail.ts';
 import { endTurn } from './flows/turns.ts';
 import type { Answered, NextStep } from './next-step.ts';
 import type { RunPorts } from './ports.ts';
@@ -76,7 +76,7 @@ export function mayRetryOutput(state: RunState): boolean {
 
 /** Ends the run with an answer, once the guardrails of the agent have passed it. */
 export function finish(state: RunState, ports: RunPorts, answered: Answered): NextStep {
-  return guardrailsOf(state.snapshot, 'output').length > 0 ? { type: 'check_output', answered } : accept(state, ports, answered);
+  return guardsAnswers(state.snapshot) ? { type: 'check_output', answered } : accept(state, ports, answered);
 }
 
 /**

@@ -5,7 +5,7 @@ import type { RecordedResponse } from '../domain/model/recorded-response.ts';
 import { answer } from './answer.ts';
 import { compactWindow, isWindowFull, shortenConversation } from './compaction/compact.ts';
 import { isRefusal, repairConversation } from './compaction/repair-conversation.ts';
-import type { GuardrailReport } from '../domain/guardrails/guardrail.ts';
+import { type GuardrailReport, guardsAnswers } from '../domain/guardrails/guardrail.ts';
 import { beginInputCheck, checkInputFirst, endInputCheck } from './guardrails/check-input.ts';
 import { recordReport, spendOnGuardrails } from './guardrails/guardrail-note.ts';
 import { askAtLimit } from './limits/ask-at-limit.ts';
@@ -196,6 +196,7 @@ function recordResponse(
     author,
     content,
     ...spending,
+    ...(guardsAnswers(state.snapshot) ? { guarded: true } : {}),
     ...(providerItems === undefined ? {} : { providerItems }),
     ...(notices === undefined ? {} : { notices }),
     ...guardrails,

@@ -47,6 +47,7 @@ export const event = component(
       failedAttempts: jsonObject.exactOptional(),
       failed: z.object({ code: z.string() }).exactOptional(),
       interrupted: z.literal(true).exactOptional(),
+      guarded: z.literal(true).exactOptional(),
       providerItems: z.array(z.unknown()).exactOptional(),
       notices: z.array(z.object({ code: z.string(), message: z.string() })).exactOptional(),
       compaction: jsonObject.exactOptional(),

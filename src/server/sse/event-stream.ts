@@ -14,7 +14,7 @@ export interface StreamMessage {
 /** The pause after which a comment keeps the connection open. */
 const COMMENT_MS = 15_000;
 
-/** The milliseconds after which a client that was cut off comes back. */
+/** The milliseconds after which an `EventSource` that was cut off comes back. */
 const RETRY_MS = 1_000;
 
 /** The headers of an event stream. Proxies must pass on each message at once. */
@@ -29,7 +29,10 @@ export interface EventStreamOptions {
   headers?: Record<string, string>;
   /** The milliseconds between two comments. */
   commentMs?: number;
-  /** True: a client of this protocol takes a connection that is closed for the end, and one that breaks for a cut. */
+  /**
+   * True for a client that is no `EventSource`: it takes a connection that is closed for the end, and one that breaks for a cut, and comes
+   * back by itself. It is sent no `retry`, which the OpenAI package for Python takes for an event without data.
+   */
   breaksIfCut?: boolean;
 }
 
@@ -42,7 +45,7 @@ export function eventStream(messages: AsyncGenerator<StreamMessage>, options: Ev
   const encoder = new TextEncoder();
   const next = new NextValue(messages);
   const over = new AbortController();
-  let isFirst = true;
+  let isFirst = !breaksIfCut;
   const body = pulledBody({
     signal,
     async next() {

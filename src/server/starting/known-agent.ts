@@ -33,11 +33,6 @@ export function nearestAgent(agents: readonly AnyAgent[], caller: Caller, name: 
   );
 }
 
-/** True if no text of the agent may be shown before its guardrails have passed the whole answer. */
-export function holdsAnswers(agent: AnyAgent | string): boolean {
-  return typeof agent !== 'string' && (agent.guardrails ?? []).some(({ type }) => type === 'output');
-}
-
 /** The time that a start waits for what the server has seen of an agent, in milliseconds. */
 const NOTICE_MS = 1_000;
 

@@ -1,14 +1,14 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { callModelActivity } from '../../../activities/model-calls/call-model.ts';
 import { summariseActivity } from '../../../activities/model-calls/summarise.ts';
 import { WorkerStreams } from '../../../activities/attempts/streams/worker-streams.ts';
-import { defineAgent, defineTool, quickjs } from '../../../src/index.ts';
+import { contentFilter, defineAgent, defineTool, quickjs } from '../../../src/index.ts';
 import type { AnyAgent } from '../../../src/define/agent-definition.ts';
 import type { ModelCallContext, ModelClient } from '../../../src/core/domain/model/model.ts';
 import type { CallModelInput, CallModelOutput } from '../../../src/core/protocol.ts';
-import { callTool, failWith, hang, malformed, say, scriptedModel, together } from '../../../src/testing/index.ts';
+import { callTool, failWith, hang, malformed, say, type ScriptEntry, scriptedModel, together } from '../../../src/testing/index.ts';
 import { type FakeSink, fakeSink, folded, PLAIN, type Published } from '../../fakes/fake-sink.ts';
 import { snapshotOf } from '../../fakes/snapshot.ts';
 import { activityEnvironment, EXECUTION, type ActivityEnvironment, type EnvironmentOptions } from '../activity-environment.ts';
@@ -60,6 +60,56 @@ test('an attempt announces itself, and streams its answer under the id of its ev
     ],
   });
   expect(sink.published.every(({ runId, activity }) => runId === 'run-1' && activity?.live === false)).toBe(true);
+});
+
+describe('what may be an answer that has to pass something first', () => {
+  const search = defineTool({ name: 'search', description: 'Finds', parameters: z.object({ q: z.string() }), execute: () => null });
+  const guardrails = [contentFilter({ type: 'output', keywords: ['secret'] })];
+  const common = { name: 'bot', model: 'scripted/m', tools: [search] } as const;
+  const guarded = defineAgent({ ...common, guardrails });
+  const typed = { output: z.object({ a: z.string() }) };
+  const code = { code: { executor: quickjs() } };
+  const argumentsOf = [{ type: 'tool_input', callId: 'c1', toolName: 'search', text: '{"q":"x"}' }];
+  const reply = say('The secret', { reasoning: 'The secret?' });
+  const input = contentFilter({ type: 'input', keywords: ['secret'] });
+
+  test.each<[what: string, AnyAgent, ScriptEntry, shown: object[]]>([
+    ['text', guarded, reply, []],
+    ['text with calls', guarded, together(reply, callTool('search', { q: 'x' }, 'c1')), argumentsOf],
+    ['two calls', guarded, together(reply, callTool('search', { q: 'x' }, 'c1'), callTool('nothing', { q: 'y' }, 'c2')), argumentsOf],
+    ['a call that no tool has', guarded, callTool('nothing', { a: 'secret' }), []],
+    ['a refusal', guarded, say('', { refusal: 'secret' }), []],
+    ['an answer in JSON', defineAgent({ ...common, guardrails, replyFormat: 'json' }), say('{"answer":"secret"}'), []],
+    ['an answer with a schema', defineAgent({ ...common, guardrails, ...typed }), say('{"a":"secret"}'), []],
+    ['an answer by a call', defineAgent({ ...common, guardrails, ...typed }), callTool('final_answer', { output: { a: 'secret' } }), []],
+    ['code', defineAgent({ ...common, guardrails, ...code }), callTool('run_code', { code: '"secret"' }), []],
+    ['code in a block', defineAgent({ ...common, guardrails, ...code, replyFormat: 'code' }), say('```js\n"secret"\n```'), []],
+    ['the text of an agent with other guardrails besides', defineAgent({ ...common, guardrails: [input, ...guardrails] }), reply, []],
+    [
+      'nothing: the guardrails are for messages alone',
+      defineAgent({ ...common, guardrails: [input] }),
+      reply,
+      [
+        { type: 'reasoning', text: 'The secret?' },
+        { type: 'text', text: 'The secret' },
+      ],
+    ],
+  ])('of %s, no piece is published', async (_, agent, entry, shown) => {
+    const { sink, callModel } = streaming(scriptedModel([entry]), { agent });
+    await callModel();
+    const [first, ...rest] = sink.entries('run-1');
+    expect(first).toMatchObject({ type: 'attempt' });
+    expect(Object.values(folded(rest)).flat()).toEqual(shown);
+  });
+
+  test('the rest of an attempt that is cut off is not published either', async () => {
+    const { environment, sink, callModel } = streaming(scriptedModel([hang('The secret')]), { agent: guarded });
+    const calling = callModel();
+    await vi.waitFor(() => expect(sink.entries('run-1')).toHaveLength(1));
+    environment.runtime.aborts.abort(EXECUTION);
+    await calling;
+    expect(folded(sink.entries('run-1'))).toEqual({});
+  });
 });
 
 describe('the recorded event has the id that was streamed', () => {

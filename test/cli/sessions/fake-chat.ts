@@ -73,7 +73,7 @@ export type FakeAnswers = Partial<Record<'send' | 'interrupt' | 'status' | 'appr
 /** Begins a chat with a session that answers like this; `events` are those that it records while it is followed. */
 export function fakeChat(
   answers: FakeAnswers,
-  { events, status }: { events?: () => AsyncGenerator<unknown>; status?: unknown } = {},
+  { events, status, live }: { events?: () => AsyncGenerator<unknown>; status?: unknown; live?: OpenChat['live'] } = {},
 ): FakeChat {
   const [kept, lines] = [commandIo(), new FakeLines()];
   const requests: unknown[][] = [];
@@ -91,7 +91,7 @@ export function fakeChat(
     result: request('result'),
   };
   const session = { id: 'talk-1', run, send: request('send'), interrupt: request('interrupt'), status: request('status') };
-  const open = { client: { temporal: {} }, session, status } as unknown as OpenChat;
+  const open = { client: { temporal: {} }, session, status, live } as unknown as OpenChat;
   const exitCode = new TerminalChat(kept.io, { agent: 'clerk' }, open, lines).talk();
   return { lines, kept, requests, exitCode };
 }

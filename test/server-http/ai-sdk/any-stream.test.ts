@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { TurnEncoder } from '../../../src/server/protocols/ai-sdk/encoder/turn-encoder.ts';
 import { eventsOf, expectedParts, itemsOf, steps, streamings } from './generated-turn.ts';
-import { built, encoded, partsOf } from './recorded-turn.ts';
+import { built, encoded, guarded, partsOf } from './recorded-turn.ts';
 
 /** Reasoning is live alone: the record has none. */
 function withoutReasoning(parts: unknown[]): unknown[] {
@@ -26,7 +26,7 @@ it('the message that the AI SDK builds is the one of the record, whatever was ta
 it('the message of an agent whose answers are held back is the same, with the texts of whole answers alone', async () => {
   await fc.assert(
     fc.asyncProperty(steps, streamings, async (all, ways) => {
-      const { message, errors } = await built(encoded(itemsOf(all, ways), { holdsAnswers: true }));
+      const { message, errors } = await built(encoded(guarded(itemsOf(all, ways))));
       const whole = all.map((step) => (step.isInterrupted ? { ...step, text: '' } : step));
       expect(withoutReasoning(partsOf(message))).toEqual(expectedParts(whole));
       expect(errors).toEqual([]);

@@ -7,7 +7,7 @@ import { checkedHandler } from '../checked-handler.ts';
 import { answer } from '../requests.ts';
 import { FakeChat } from './fake-chat.ts';
 import { eventsOf, steps } from './generated-turn.ts';
-import { asks, built, call, decided, encoded, ended, recorded, result, says } from './recorded-turn.ts';
+import { asks, built, call, decided, encoded, ended, guarded, recorded, result, says } from './recorded-turn.ts';
 
 interface Messages {
   messages: UIMessage[];
@@ -120,9 +120,11 @@ test('the chat of another agent has no messages at the route of this one', async
 
 test('an answer whose turn was stopped before the guardrails of the agent had passed it is not shown', async () => {
   const items = [asks(0, 'Hi'), says(1, 'e1', 'The secret'), ended(2, 1, { status: 'cancelled', stopReason: 'cancelled' })];
-  const events = items.map(({ event }) => event);
-  const run = { runId: 'chat-1', context: async () => ({ from: 0, events, total: events.length, currentStep: 0 }) };
-  const loaded = async (holdsAnswers: boolean) => earlierMessages(run as never, { first: 1, last: 1, known: events.length, holdsAnswers });
-  expect(JSON.stringify(await loaded(false))).toContain('The secret');
-  expect(JSON.stringify(await loaded(true))).not.toContain('The secret');
+  const loaded = async (given: readonly StreamItem[]) => {
+    const events = given.flatMap((one) => (one.type === 'event' ? [one.event] : []));
+    const run = { runId: 'chat-1', context: async () => ({ from: 0, events, total: events.length, currentStep: 0 }) };
+    return JSON.stringify(await earlierMessages(run as never, { first: 1, last: 1, known: events.length }));
+  };
+  expect(await loaded(items)).toContain('The secret');
+  expect(await loaded(guarded(items))).not.toContain('The secret');
 });

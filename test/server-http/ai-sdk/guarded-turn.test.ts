@@ -2,14 +2,12 @@ import type { UIMessage } from 'ai';
 import { describe, expect, it, test } from 'vitest';
 import type { GuardrailNote } from '../../../src/core/domain/guardrails/guardrail.ts';
 import type { StreamItem } from '../../../src/client/index.ts';
-import { contentFilter, defineAgent } from '../../../src/index.ts';
 import type { EncodedTurn } from '../../../src/server/protocols/ai-sdk/encoder/turn-encoder.ts';
 import type { UiChunk } from '../../../src/server/protocols/ai-sdk/encoder/ui-chunk.ts';
 import { fetchFrom, pageOf, serviceOf, textOf } from './chat-page.ts';
 import { FakeChat } from './fake-chat.ts';
-import { asks, built, call, encoded, ended, partsOf, piece, recorded, result, says, textPiece } from './recorded-turn.ts';
+import { asks, built, call, encoded, ended, guarded, partsOf, piece, recorded, result, says, textPiece } from './recorded-turn.ts';
 
-const HOLDS = { holdsAnswers: true };
 const BLOCKED = { type: 'text', text: 'Response blocked: off topic', state: 'done' };
 
 /** The checks that have blocked the events at these offsets. */
@@ -40,42 +38,44 @@ describe('the answer of an agent with guardrails for it', () => {
   const streamed = [asks(0, 'Hi'), textPiece('e1', 'The sec'), textPiece('e1', 'ret'), says(1, 'e1', 'The secret')];
 
   it('is shown once the turn has ended with it, and no text before', async () => {
-    expect(textsOf(encoded(streamed, HOLDS))).toBe('');
-    expect(encoded([...streamed, ended(2)], HOLDS)).toEqual(encoded([asks(0, 'Hi'), says(1, 'e1', 'The secret'), ended(2)]));
+    expect(textsOf(encoded(guarded(streamed)))).toBe('');
+    expect(encoded(guarded([...streamed, ended(2)]))).toEqual(encoded([asks(0, 'Hi'), says(1, 'e1', 'The secret'), ended(2)]));
   });
 
   it('is never shown if it is blocked: the turn ends with the words of the guardrail', async () => {
     const items = [piece('e1', { type: 'reasoning', text: 'The secret?' }), ...streamed, blocks(2, [1]), tripped(3)];
-    const chunks = encoded(items, HOLDS);
+    const chunks = encoded(guarded(items));
     expect(textsOf(chunks)).toBe('Response blocked: off topic');
     expect(chunks.at(-1)).toMatchObject({ type: 'finish', finishReason: 'content-filter' });
-    expect(await shown(items, HOLDS)).toEqual([BLOCKED]);
+    expect(await shown(guarded(items))).toEqual([BLOCKED]);
   });
 
   it('is held back with the results of the call that gives it', async () => {
     const given = [asks(0, 'Hi'), says(1, 'e1', '', call('f', { total: 42 }, 'final_answer')), recorded(2, 'r', [result('f', ['ok'])])];
-    expect(JSON.stringify(encoded(given, HOLDS))).not.toContain('42');
-    expect(await shown([...given, blocks(3, [1, 2]), tripped(4)], HOLDS)).toEqual([BLOCKED]);
-    expect(await shown([...given, ended(3)], HOLDS)).toMatchObject([{ type: 'tool-final_answer', state: 'output-available' }]);
+    expect(JSON.stringify(encoded(guarded(given)))).not.toContain('42');
+    expect(await shown(guarded([...given, blocks(3, [1, 2]), tripped(4)]))).toEqual([BLOCKED]);
+    expect(await shown(guarded([...given, ended(3)]))).toMatchObject([{ type: 'tool-final_answer', state: 'output-available' }]);
   });
 
   it('is not shown in part or whole if the user stops the turn before the guardrails have passed it', async () => {
     const stopped = { status: 'cancelled', stopReason: 'cancelled' } as const;
-    expect(await shown([...streamed, ended(2, 1, stopped)], HOLDS)).toEqual([]);
-    expect(await shown([asks(0, 'Hi'), textPiece('e1', 'The s'), interrupted(1, 'e1', 'The s'), ended(2, 1, stopped)], HOLDS)).toEqual([]);
+    expect(await shown(guarded([...streamed, ended(2, 1, stopped)]))).toEqual([]);
+    expect(await shown(guarded([asks(0, 'Hi'), textPiece('e1', 'The s'), interrupted(1, 'e1', 'The s'), ended(2, 1, stopped)]))).toEqual(
+      [],
+    );
   });
 
   it('is no answer if the turn goes on, and is shown then, as is a text with calls', async () => {
     const calls = says(3, 'e2', 'I look', call('c1'));
-    expect(textsOf(encoded([...streamed, asks(2, 'And more'), piece('e2', { type: 'text', text: 'I' }), calls], HOLDS))).toBe(
+    expect(textsOf(encoded(guarded([...streamed, asks(2, 'And more'), piece('e2', { type: 'text', text: 'I' }), calls])))).toBe(
       'The secretI look',
     );
   });
 
   it('goes on in the message of a client that has decided', async () => {
     const items = [asks(0, 'Hi'), says(1, 'e1', 'I look', call('c1')), recorded(2, 'r', [result('c1', ['found'])]), says(3, 'e2', 'It is')];
-    const { message } = await built(encoded(items.slice(0, 2), HOLDS));
-    const behind = encoded([...items, blocks(4, [3]), tripped(5)], { ...HOLDS, after: 1 });
+    const { message } = await built(encoded(guarded(items.slice(0, 2))));
+    const behind = encoded(guarded([...items, blocks(4, [3]), tripped(5)]), { after: 1 });
     const parts = partsOf((await built(behind, message)).message);
     expect(parts.map((part) => (part as { type: string }).type)).toEqual(['step-start', 'text', 'tool-search', 'step-start', 'text']);
     expect(parts.at(-1)).toEqual(BLOCKED);
@@ -102,33 +102,24 @@ describe('what a guardrail blocks that nothing has held back', () => {
   });
 });
 
-test.each([true, false])(
-  'a page shows no blocked answer, and is sent none of it if the service knows the guardrails: %s',
-  async (isListed) => {
-    const clerk = defineAgent({
-      name: 'clerk',
-      model: 'scripted/m',
-      guardrails: [contentFilter({ type: 'output', keywords: ['secret'] })],
-    });
-    const session = new FakeChat();
-    session.onRequest = () => {
-      session.beginTurn();
-      session.publish(asks(0, 'Hi'), textPiece('e1', 'The secret'));
-    };
-    const handler = serviceOf(session, {}, isListed ? { agents: [clerk] } : {});
-    const get = fetchFrom(handler);
-    const body = JSON.stringify({ id: 'c1', messages: [{ id: 'm1', role: 'user', parts: [{ type: 'text', text: 'Hi' }] }] });
-    const sent = await get('/v1/agents/clerk/chat', { method: 'POST', body, headers: { 'content-type': 'application/json' } });
-    const followed = await get('/v1/agents/clerk/chat/c1/stream');
-    const texts = [sent, followed].map(async (response) => response.text());
-    const page = pageOf(handler);
-    const resuming = page.resumeStream();
-    await expect.poll(() => session.open).toBe(3);
-    await expect.poll(() => textOf(page)).toBe(isListed ? '' : 'The secret');
-    session.publish(says(1, 'e1', 'The secret'), blocks(2, [1]), tripped(3));
-    await resuming;
-    for (const text of await Promise.all(texts)) expect(text.includes('The secret')).toBe(!isListed);
-    const loaded = (await (await get('/v1/agents/clerk/chat/c1')).json()) as { messages: UIMessage[] };
-    expect([page, loaded].map(textOf)).toEqual([BLOCKED.text, BLOCKED.text]);
-  },
-);
+test('a page shows no guarded answer that is blocked, and is sent none of it, by a service that does not know the agent', async () => {
+  const session = new FakeChat();
+  session.onRequest = () => {
+    session.beginTurn();
+    session.publish(...guarded([asks(0, 'Hi'), says(1, 'e1', 'The secret')]));
+  };
+  const handler = serviceOf(session);
+  const get = fetchFrom(handler);
+  const body = JSON.stringify({ id: 'c1', messages: [{ id: 'm1', role: 'user', parts: [{ type: 'text', text: 'Hi' }] }] });
+  const sent = await get('/v1/agents/clerk/chat', { method: 'POST', body, headers: { 'content-type': 'application/json' } });
+  const followed = await get('/v1/agents/clerk/chat/c1/stream');
+  const texts = [sent, followed].map(async (response) => response.text());
+  const page = pageOf(handler);
+  const resuming = page.resumeStream();
+  await expect.poll(() => session.open).toBe(3);
+  session.publish(blocks(2, [1]), tripped(3));
+  await resuming;
+  for (const text of await Promise.all(texts)) expect(text).not.toContain('The secret');
+  const loaded = (await (await get('/v1/agents/clerk/chat/c1')).json()) as { messages: UIMessage[] };
+  expect([page, loaded].map(textOf)).toEqual([BLOCKED.text, BLOCKED.text]);
+});

@@ -4,6 +4,7 @@ import type { Decision } from '../../../src/core/domain/approvals/approval.ts';
 import type { ContentItem } from '../../../src/core/domain/content/content.ts';
 import type { JsonObject, JsonValue } from '../../../src/core/domain/json/json.ts';
 import { type Event, newEvent } from '../../../src/core/domain/record/event.ts';
+import { isResponse } from '../../../src/core/domain/record/run-record.ts';
 import type { ModelDelta } from '../../../src/core/domain/stream/delta.ts';
 import type { StreamItem, StreamItemContent } from '../../../src/client/index.ts';
 import { type EncodedTurn, TurnEncoder } from '../../../src/server/protocols/ai-sdk/encoder/turn-encoder.ts';
@@ -58,6 +59,14 @@ export function piece(eventId: string, delta: ModelDelta, attempt = 1): StreamIt
 
 export function textPiece(eventId: string, text: string): StreamItem {
   return piece(eventId, { type: 'text', text });
+}
+
+/** The same items, of an agent with guardrails for its answers: its worker streams no part of them. */
+export function guarded(items: readonly StreamItem[]): StreamItem[] {
+  return items.flatMap((one): StreamItem[] => {
+    if (one.type === 'delta') return [];
+    return [one.type === 'event' && isResponse(one.event) ? { ...one, event: { ...one.event, guarded: true } } : one];
+  });
 }
 
 /** Encodes the items of a turn. */

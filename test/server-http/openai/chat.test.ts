@@ -3,7 +3,7 @@ import OpenAI from 'openai';
 import type { ChatCompletionChunk } from 'openai/resources/chat/completions';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { contentFilter, defineAgent } from '../../../src/index.ts';
+import { defineAgent } from '../../../src/index.ts';
 import { CompletionChunks } from '../../../src/server/protocols/openai/chat/completion-chunks.ts';
 import { errorCode } from '../../../src/core/domain/errors/error.ts';
 import type { StreamItem } from '../../../src/client/stream/stream-item.ts';
@@ -138,11 +138,6 @@ test('a run that waits for a decision is an error which names it, and which only
 });
 
 const triage = defineAgent({ name: 'triage', model: 'scripted/m', output: z.object({ urgency: z.string() }) });
-const guarded = defineAgent({
-  name: 'guarded',
-  model: 'scripted/m',
-  guardrails: [contentFilter({ type: 'output', keywords: ['secret'] })],
-});
 
 test('an answer in JSON is sent alone, as the schema of the agent has it', async () => {
   const run = new ToldRun()
@@ -156,16 +151,30 @@ test('an answer in JSON is sent alone, as the schema of the agent has it', async
   expect(textOf(await Array.fromAsync(await openai.chat.completions.create({ ...body, stream: true })))).toBe('{"urgency":"high"}');
 });
 
-test('an agent whose answers are checked shows none of their text before', async () => {
+test('an answer that is recorded as guarded is not shown before it has passed, also by a service that does not know the agent', async () => {
   const run = new ToldRun()
     .delta('e1', 'The secret is')
     .answer('e1', 'The secret is 7')
-    .end('Response blocked', { status: 'error', stopReason: 'guardrail', errorCode: 'guardrail_tripped' });
-  const openai = openaiFor(served(run, { agents: [guarded] }).handler);
-  const chunks = await Array.fromAsync(await openai.chat.completions.create({ ...ASKED, model: 'guarded', stream: true }));
+    .end('Response blocked', { status: 'error', stopReason: 'guardrail', errorCode: 'guardrail_tripped' })
+    .guarded();
+  const openai = openaiFor(served(run).handler);
+  const chunks = await Array.fromAsync(await openai.chat.completions.create({ ...ASKED, stream: true }));
   expect([textOf(chunks), chunks.at(-1)?.choices[0]?.finish_reason]).toEqual(['Response blocked', 'content_filter']);
-  const events = await Array.fromAsync(await openai.responses.create({ model: 'guarded', input: 'Q', stream: true }));
+  const events = await Array.fromAsync(await openai.responses.create({ model: 'clerk', input: 'Q', stream: true }));
   expect(JSON.stringify(events)).not.toContain('secret is');
+});
+
+test('guarded text that the run has continued behind is sent then, in its place', async () => {
+  const run = new ToldRun()
+    .answer('e1', 'One')
+    .event('m1', [{ type: 'message', role: 'user', content: 'More' }])
+    .answer('e2', 'I look', { id: 'c1', name: 'search', arguments: {} })
+    .toolResult('c1', 'found')
+    .answer('e3', 'Two')
+    .guarded()
+    .end('Two');
+  const stream = await openaiFor(served(run).handler).chat.completions.create({ ...ASKED, stream: true });
+  expect(textOf(await Array.fromAsync(stream))).toBe('One\n\nI look\n\nTwo');
 });
 
 test('a run is started with the earlier messages, the settings, and calls with their results', async () => {

@@ -1,7 +1,6 @@
 import OpenAI from 'openai';
 import type { ResponseStreamEvent } from 'openai/resources/responses/responses';
 import { describe, expect, test } from 'vitest';
-import { contentFilter, defineAgent } from '../../../src/index.ts';
 import { openaiFor } from './openai-client.ts';
 import { served } from './served-run.ts';
 import { ToldRun } from './told-run.ts';
@@ -110,12 +109,7 @@ describe.each([
 });
 
 test('a refusal is told alone where nothing but the answer is sent', async () => {
-  const guarded = defineAgent({
-    name: 'clerk',
-    model: 'scripted/m',
-    guardrails: [contentFilter({ type: 'output', keywords: ['secret'] })],
-  });
-  const { handler } = served(refused('Well. '), { agents: [guarded] });
+  const { handler } = served(refused('Well. ').guarded());
   const chunks = await Array.fromAsync(await openaiFor(handler).chat.completions.create({ ...CHAT, stream: true }));
   expect(chunks.map(({ choices: [one] }) => one?.delta)).toEqual([{ role: 'assistant', content: '' }, { refusal: REFUSED.error }, {}]);
   // The text before it has passed no guardrail.

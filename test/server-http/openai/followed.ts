@@ -1,5 +1,5 @@
 import type { ResponseFacts } from '../../../src/server/protocols/openai/responses/response-body.ts';
-import { ResponseEvents, type ResponseEventOptions } from '../../../src/server/protocols/openai/responses/response-events.ts';
+import { ResponseEvents } from '../../../src/server/protocols/openai/responses/response-events.ts';
 import { placeOf } from '../../../src/server/protocols/openai/responses/sequence.ts';
 import type { WireEvent } from '../../../src/server/protocols/openai/responses/wire-event.ts';
 import type { StreamItem } from '../../../src/client/stream/stream-item.ts';
@@ -7,8 +7,8 @@ import type { StreamItem } from '../../../src/client/stream/stream-item.ts';
 const FACTS: ResponseFacts = { runId: 'run-1', agent: 'clerk', createdAt: 1, parameters: {}, schema: undefined };
 
 /** The events that a reader gets of these items, behind the one with a number. */
-export function eventsOf(items: Iterable<StreamItem>, after?: number, options: ResponseEventOptions = {}): WireEvent[] {
-  const events = new ResponseEvents(FACTS, { ...options, after: after === undefined ? undefined : placeOf(after) });
+export function eventsOf(items: Iterable<StreamItem>, after?: number): WireEvent[] {
+  const events = new ResponseEvents(FACTS, { after: after === undefined ? undefined : placeOf(after) });
   const made = [...events.begin()];
   for (const item of items) made.push(...events.take(item));
   return made;

@@ -2,7 +2,7 @@ import OpenAI from 'openai';
 import type { ResponseInputItem, ResponseStreamEvent } from 'openai/resources/responses/responses';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { contentFilter, defineAgent } from '../../../src/index.ts';
+import { defineAgent } from '../../../src/index.ts';
 import { openaiFor } from './openai-client.ts';
 import { served } from './served-run.ts';
 import { ToldRun } from './told-run.ts';
@@ -162,14 +162,24 @@ test('text that a guardrail has blocked is no part of the output', async () => {
 });
 
 test('an answer that guardrails have not passed is no part of a response in progress', async () => {
-  const guarded = defineAgent({
-    name: 'clerk',
-    model: 'scripted/m',
-    guardrails: [contentFilter({ type: 'output', keywords: ['secret'] })],
-  });
-  const run = new ToldRun().answer('e1', 'The secret is 7');
-  const { handler } = served(run, { agents: [guarded] });
+  const { handler } = served(new ToldRun().answer('e1', 'The secret is 7').guarded());
   expect(await openaiFor(handler).responses.retrieve('run-1')).toMatchObject({ status: 'in_progress', output: [] });
+});
+
+test('the part of a guarded answer that had arrived is shown by no protocol, and neither is code that may return one', async () => {
+  const run = new ToldRun()
+    .answer('e1', 'The sec')
+    .answer('e2', 'The secret', { id: 'c1', name: 'run_code', arguments: { code: 'answer("the secret")' } })
+    .event('r1', [{ type: 'tool_result', toolCallId: 'c1', name: 'run_code', status: 'success', content: ['the secret'] }]);
+  Object.assign(run.events[0] ?? {}, { interrupted: true });
+  run.guarded().end('Response blocked', { status: 'error', stopReason: 'guardrail', errorCode: 'guardrail_tripped' });
+  const openai = openaiFor(served(run).handler);
+  expect((await openai.responses.retrieve('run-1')).output_text).toBe('Response blocked');
+  expect(JSON.stringify(await Array.fromAsync(await openai.responses.create({ model: 'clerk', input: 'Q', stream: true })))).not.toContain(
+    'sec',
+  );
+  const asked = { model: 'clerk', messages: [{ role: 'user' as const, content: 'Q' }], stream: true as const };
+  expect(JSON.stringify(await Array.fromAsync(await openai.chat.completions.create(asked)))).not.toContain('sec');
 });
 
 test('a run that goes on is a response in progress, at once with "background"', async () => {

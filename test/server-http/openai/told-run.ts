@@ -2,6 +2,7 @@ import type { StreamItem, StreamItemContent } from '../../../src/client/stream/s
 import type { ContentItem } from '../../../src/core/domain/content/content.ts';
 import { noUsage } from '../../../src/core/domain/model/usage.ts';
 import { type Event, newEvent } from '../../../src/core/domain/record/event.ts';
+import { isResponse } from '../../../src/core/domain/record/run-record.ts';
 import { newStep } from '../../../src/core/domain/record/step.ts';
 import type { RunResultFields } from '../../../src/core/domain/run/result.ts';
 
@@ -42,6 +43,13 @@ export class ToldRun {
 
   toolResult(callId: string, text: string, status: 'success' | 'error' = 'success'): this {
     return this.event(`result-${callId}`, [{ type: 'tool_result', toolCallId: callId, name: 'search', status, content: [text] }]);
+  }
+
+  /** The same run, of an agent with guardrails for its answers: its worker streams no part of them. */
+  guarded(): this {
+    this.items.splice(0, Infinity, ...this.items.filter(({ type }) => type !== 'delta'));
+    for (const event of this.events) if (isResponse(event)) event.guarded = true;
+    return this;
   }
 
   step(finishReason = 'stop'): this {

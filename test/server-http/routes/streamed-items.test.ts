@@ -66,6 +66,7 @@ const EVENT: Required<Event> = {
   failedAttempts: { reported: USAGE, estimated: ESTIMATED },
   failed: { code: 'model_error' },
   interrupted: true,
+  guarded: true,
   providerItems: [{ by: 'openai/gpt-x', account: '0a1b2c3d' }, { encrypted: 'x' }, null],
   notices: [{ code: 'request_adapted', message: 'm' }],
   compaction: { evicted: [[0, 1]], summarised: { head: null, tail: 3 }, dropped: [2], hooks: [HOOK] },

@@ -43,3 +43,13 @@ it('an idle stream has a comment after 15 seconds, and another one after each fu
   await reader?.cancel();
   await reading;
 });
+
+it.each([
+  ['an EventSource is told when to come back', false, 'retry: 1000\n\ndata: 1\n\n'],
+  ['a client of another protocol is sent its messages alone', true, 'data: 1\n\n'],
+])('%s', async (_, breaksIfCut, sent) => {
+  const messages = (async function* one(): AsyncGenerator<StreamMessage> {
+    yield { data: '1' };
+  })();
+  expect(await eventStream(messages, { breaksIfCut }).text()).toBe(sent);
+});

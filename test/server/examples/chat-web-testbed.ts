@@ -82,6 +82,13 @@ export class ChatWebTestbed {
     return page;
   }
 
+  /** Opens the page of the supervisor in another browser. */
+  async desk(): Promise<Page> {
+    const page = await (await this.#browser.newContext({ viewport: { width: 720, height: 640 } })).newPage();
+    await page.goto(`${this.#site.url}/desk`);
+    return page;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#browser.close();
     this.network.close();

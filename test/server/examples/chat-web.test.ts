@@ -103,6 +103,28 @@ describe.skipIf(MISSING.length > 0)(`the chat page in a browser${REASON}`, () =>
     expect(await page.locator('article').count()).toBe(4);
   });
 
+  test('a supervisor decides on another page, and the page of the customer shows it by itself, also after it was loaded again', async () => {
+    const page = await testbed.page();
+    const desk = await testbed.desk();
+    const waiting = desk.locator(`[data-run="${new URL(page.url()).hash.slice(1)}"]`);
+    const decides = (name: string): Promise<void> => waiting.getByRole('button', { name }).click({ timeout: 40_000 });
+    await say(page, 'Order 42 arrived broken');
+    await decides('Approve');
+    await shows(page, 'refunded €80 for order 42');
+    await shows(page, 'You get your money back within three days.');
+    await isReady(page);
+    await say(page, 'Order 43 is broken, too');
+    await page.getByRole('button', { name: 'Reject' }).waitFor();
+    await page.reload();
+    await page.getByRole('button', { name: 'Reject' }).waitFor();
+    await decides('Reject');
+    await shows(page, 'Rejected.');
+    await shows(page, 'I am sorry: that was not approved.');
+    await isReady(page);
+    expect(await page.locator('article').count()).toBe(4);
+    await expect.poll(() => waiting.count(), { timeout: 20_000 }).toBe(0);
+  });
+
   test('the stop button ends the answer where it is, and the chat goes on', async () => {
     const page = await testbed.page();
     await say(page, 'Tell me a story');

@@ -1,7 +1,9 @@
 import { answeringTurn } from '../../../client/sessions/answering-turn.ts';
 import type { SessionHandle } from '../../../client/sessions/session-handle.ts';
 import type { Event } from '../../../core/domain/record/event.ts';
+import { isResponse } from '../../../core/domain/record/run-record.ts';
 import { errorMessage } from '../../../core/domain/errors/error.ts';
+import { isToolCall } from '../../../core/domain/content/content.ts';
 import { outputText } from '../../../core/domain/content/output-text.ts';
 import { printable } from '../../../core/domain/content/printable.ts';
 import type { Duration } from '../../../core/domain/run/duration.ts';
@@ -13,8 +15,11 @@ import { serverOptions } from '../../program/server-options.ts';
 import { askDecision } from './ask-decision.ts';
 import { AwaitedTurn, type TurnRequest } from './awaited-turn.ts';
 import { chatEventLines } from './chat-event-lines.ts';
+import { LiveText } from '../../live/live-text.ts';
+import { responseText, SILENCE_MS } from '../../live/live-run.ts';
 import type { Interruptions } from './interruptions.ts';
 import type { Lines } from './lines.ts';
+import type { FollowLive } from './open-chat.ts';
 import { WaitingCalls } from './waiting-calls.ts';
 
 /** The end of an exchange: another one may follow, the session is closed, or the person has left. */
@@ -31,14 +36,18 @@ export interface ConversationParts {
   from: number;
   /** Milliseconds between two questions for pending decisions, and between two requests to interrupt a turn that has not begun. Default 500. */
   everyMs?: number;
+  /** Brings text as the model writes it. */
+  live?: FollowLive;
+  /** The time without output after which the person is told that the agent is working, in milliseconds. Default 3,000. */
+  silenceMs?: number;
 }
 
 /** The time for which a request waits for a worker: Ctrl-C ends the wait earlier. */
 const PATIENCE: Duration = '24h';
 
 /** The time after which a person who waits for the session to take a message is told so. */
-const SILENCE_MS = 5_000;
-const SILENCE = 'The session has not answered yet: is a worker running? Ctrl-C twice leaves.';
+const UNTAKEN_MS = 5_000;
+const UNTAKEN = 'The session has not answered yet: is a worker running? Ctrl-C twice leaves.';
 
 /** A message that a turn has not read, and the turn that reads it. */
 interface UnreadMessage {
@@ -55,6 +64,14 @@ export class Conversation {
   readonly #own: string[] = [];
   /** True once the session has answered. Before, the caller tells that no worker has taken it. */
   #hasBegun: boolean;
+  readonly #live: LiveText;
+  #reading: AbortController | undefined;
+  /** True while a turn is followed: between turns the person has a prompt. */
+  #isFollowing = false;
+  /** A guarded answer that no guardrail has passed so far, with its offset. */
+  #held: { event: Event; offset: number } | undefined;
+  /** The time of the newest output; undefined once the person was told that the agent is working. */
+  #shownAt: number | undefined;
   /** The turn that the person waits for. */
   #turn: AwaitedTurn | undefined;
 
@@ -62,6 +79,7 @@ export class Conversation {
     this.#parts = parts;
     this.#offset = parts.from;
     this.#hasBegun = parts.from > 0;
+    this.#live = new LiveText((text) => parts.io.output.write(text));
   }
 
   /** True if the session has not answered that request about the newest turn. */
@@ -73,7 +91,7 @@ export class Conversation {
   async say(text: string): Promise<Followed> {
     const { session, io } = this.#parts;
     const followed = await this.#during(async (turn) => {
-      const silence = this.#hasBegun ? setTimeout(() => io.output.note(SILENCE), SILENCE_MS) : undefined;
+      const silence = this.#hasBegun ? setTimeout(() => io.output.note(UNTAKEN), UNTAKEN_MS) : undefined;
       let receipt;
       try {
         receipt = await turn.answered('message', session.send(text, { timeout: PATIENCE }));
@@ -108,6 +126,7 @@ export class Conversation {
   /** Ends what goes on for the person who has left. */
   end(): void {
     this.#turn?.end();
+    this.#reading?.abort();
   }
 
   /** Does the work of one turn, which the first Ctrl-C interrupts. */
@@ -119,6 +138,8 @@ export class Conversation {
       return await work(turn);
     } finally {
       interruptions.interrupt = undefined;
+      this.#isFollowing = false;
+      this.#live.endLine();
       turn.end();
     }
   }
@@ -127,6 +148,9 @@ export class Conversation {
     const { session, everyMs = 500 } = this.#parts;
     const { signal } = turn;
     const number = await turn.number;
+    this.#shownAt = performance.now();
+    this.#isFollowing = true;
+    void this.#readLive();
     const waits = new WaitingCalls();
     let offset = this.#offset;
     const events = session.run.events({ from: offset, follow: true, signal });
@@ -136,6 +160,7 @@ export class Conversation {
     for (;;) {
       const happened = await Promise.race([event, time]);
       if (happened === 'tick') {
+        this.#saySilence();
         if ((await this.#askWhatWaits(turn, waits)) === 'end') return 'left';
         time = tick();
         continue;
@@ -150,6 +175,29 @@ export class Conversation {
       }
       event = nextEvent();
     }
+  }
+
+  /** Writes the text of the session as a service streams it, until the conversation is over. */
+  async #readLive(): Promise<void> {
+    const { live, session, io } = this.#parts;
+    if (live === undefined || this.#reading !== undefined) return;
+    const reading = (this.#reading = new AbortController());
+    for await (const item of live(session.id, AbortSignal.any([reading.signal, io.terminal.signal]))) {
+      if (!this.#isFollowing) continue;
+      if (item.type === 'delta' && item.delta.type === 'text' && item.callId === undefined) {
+        this.#shownAt = performance.now();
+        this.#live.add(item.eventId, item.delta.text);
+      } else if (item.type === 'reset' && item.callId === undefined) this.#live.reset();
+    }
+    // The next turn asks again: a service may have come meanwhile.
+    this.#reading = undefined;
+  }
+
+  #saySilence(): void {
+    const { io, silenceMs = SILENCE_MS } = this.#parts;
+    if (this.#shownAt === undefined || performance.now() - this.#shownAt < silenceMs) return;
+    this.#shownAt = undefined;
+    io.output.note(io.output.look('dim', '  … the agent is working'));
   }
 
   /** Asks for the decision on a call that begins to wait, unless the turn was interrupted. `end`: the person leaves instead. */
@@ -175,11 +223,35 @@ export class Conversation {
   #show(event: Event, offset: number): void {
     if (offset < this.#offset) return;
     this.#offset = offset + 1;
+    this.#shownAt = performance.now();
+    const held = this.#held;
+    this.#held = undefined;
+    const { turn, guardrails } = event;
+    const isBlocked = held !== undefined && guardrails?.blocked?.includes(held.offset);
+    // A turn that ends in another way than with the answer was passed by no guardrail.
+    const isUnchecked = turn !== undefined && turn.stopReason !== 'final_answer';
+    if (held !== undefined && !isBlocked && !isUnchecked) this.#print(held.event);
+    if (event.guarded && !event.content.some(isToolCall)) {
+      if (!event.interrupted) this.#held = { event, offset };
+      return;
+    }
+    this.#print(event);
+    // The text behind calls comes behind their results.
+    if (!event.content.some(isToolCall)) this.#live.goOn();
+  }
+
+  #print(event: Event): void {
     const { output } = this.#parts.io;
     const [message] = event.author === 'user' ? event.content : [];
     const own = message?.type === 'message' ? this.#own.indexOf(outputText(message.content)) : -1;
     if (own >= 0) this.#own.splice(own, 1);
-    else for (const line of chatEventLines(event, output)) output.print(line);
+    else {
+      const isWritten = isResponse(event) && this.#live.settle(event.id, responseText(event));
+      const rest = isWritten ? { ...event, content: event.content.filter(({ type }) => type !== 'message') } : event;
+      const shown = chatEventLines(rest, output);
+      if (shown.length > 0) this.#live.endLine();
+      for (const line of shown) output.print(line);
+    }
   }
 
   /** Interrupts the turn, as soon as its number is known. Never rejects. */

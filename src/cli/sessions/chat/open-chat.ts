@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { LonghaulClient } from '../../../client/longhaul-client.ts';
 import type { SessionHandle } from '../../../client/sessions/session-handle.ts';
 import type { SessionOptions } from '../../../client/sessions/session-options.ts';
+import type { StreamItemContent } from '../../../client/stream/stream-item.ts';
 import { errorCode, LonghaulError, UsageError } from '../../../core/domain/errors/error.ts';
 import type { ModelName } from '../../../core/domain/agent/model-name.ts';
 import { isTerminal } from '../../../core/domain/run/status.ts';
@@ -29,7 +30,12 @@ export interface OpenChat {
   client: LonghaulClient;
   session: SessionHandle;
   status: StatusView | undefined;
+  /** Returns the stream of a run from a service. Absent: none may have it. */
+  live?: FollowLive;
 }
+
+/** Returns the items of a run's stream, until the signal is aborted. Does not reject. */
+export type FollowLive = (runId: string, signal: AbortSignal) => AsyncIterable<StreamItemContent>;
 
 /** Returns the session that the flags name, or a new one, which begins with its first message. Throws for a session that takes no messages of this chat. */
 export async function openChat(client: LonghaulClient, flags: ChatFlags): Promise<OpenChat> {

@@ -46,9 +46,11 @@ export class TerminalChat {
     this.#open = open;
     this.#lines = lines;
     this.#interruptions = new Interruptions(lines);
-    const { session, status } = open;
+    const { session, status, live } = open;
     this.#hasBegun = status !== undefined;
-    this.#conversation = new Conversation({ io, flags, session, lines, interruptions: this.#interruptions, from: status?.events ?? 0 });
+    const from = status?.events ?? 0;
+    const parts = { io, flags, session, lines, interruptions: this.#interruptions, from };
+    this.#conversation = new Conversation({ ...parts, ...(live === undefined ? {} : { live }) });
   }
 
   /** Talks until the person leaves or the session is closed. Returns the exit code. */

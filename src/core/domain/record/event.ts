@@ -39,6 +39,11 @@ export interface Event {
   failed?: { code: string };
   /** On a model response that a cancellation or a message cut off: the content is the part that had arrived. */
   interrupted?: true;
+  /**
+   * On a model response: the agent that gave it has guardrails for its answers. A response that may be the answer has not passed them
+   * before the run continues or ends with it, and readers show none of its text until then.
+   */
+  guarded?: true;
   /** On a model response: what the provider expects back in the next request (reasoning, signatures), behind its owner (`ProviderItemsOwner`). */
   providerItems?: JsonValue[];
   /** What was left out or changed so that the run could continue. An event of its own has no content. */

@@ -49,6 +49,6 @@ function unlessFailed(next: NextStep): NextStep | undefined {
 
 /** Returns the words of a refusal without ids and places, which differ from request to request. */
 function wordsOf(message: string): string {
-  const words = message.split(/(?<=[^\w-])|(?=[^\w-])/).map((word) => (/\d/.test(word) ? '#' : word));
-  return jsonTextPrefix(words.join(''), REFUSAL_BYTES);
+  const words = message.replaceAll(/[\w-]+/g, (word) => (/\d/.test(word) ? '#' : word));
+  return jsonTextPrefix(words, REFUSAL_BYTES);
 }

@@ -1,6 +1,7 @@
 // Model phase: the cost of model calls.
 
 import type { ErrorCode } from '../../domain/errors/error.ts';
+import { guardsAnswers } from '../../domain/guardrails/guardrail.ts';
 import type { Event } from '../../domain/record/event.ts';
 import { jsonBytes } from '../../domain/json/payload-limit.ts';
 import { priced } from '../../domain/model/price.ts';
@@ -83,7 +84,8 @@ export function recordInterrupted(
   { id, content, usage, failedAttempts }: RecordedResponse,
 ): void {
   const spending = spend(state, { model, usage, answer: content, failedAttempts });
-  recordEvent(state, clock, { id, author: state.snapshot.name, content, ...spending, interrupted: true });
+  const guarded = guardsAnswers(state.snapshot) ? { guarded: true as const } : {};
+  recordEvent(state, clock, { id, author: state.snapshot.name, content, ...spending, ...guarded, interrupted: true });
 }
 
 /** Estimates the usage of a call: the request was at least the conversation, and the answer at least the part that arrived. */

@@ -18,8 +18,6 @@ export interface PostedTo {
   signal: AbortSignal;
   /** The number of events that the session had recorded before. */
   recorded: number;
-  /** True: nothing is shown of an answer that the guardrails of the agent have not passed. */
-  holdsAnswers: boolean;
 }
 
 /**
@@ -27,7 +25,7 @@ export interface PostedTo {
  * to a new message: that is accepted, since the page sends the answer again with every message. Throws as `answerApprovals` and `send` do.
  */
 export async function acceptedTurn(to: PostedTo, posted: PostedChat): Promise<FollowedTurn> {
-  const { session, recorded, holdsAnswers } = to;
+  const { session, recorded } = to;
   const { run } = session;
   const { message, goesOn } = posted;
   const { applied, refusal } = await appliedAnswers(to, posted);
@@ -44,7 +42,7 @@ export async function acceptedTurn(to: PostedTo, posted: PostedChat): Promise<Fo
   // A session that has just been started counts its first message before it has recorded it.
   const from = turn === 1 && beforeStep === 1 ? 0 : offset;
   const isNew = receipt?.offset !== undefined && id !== undefined && queued !== undefined;
-  return { run, turn, place, holdsAnswers, ...(isNew ? { message: { id, offset: from, queued } } : {}) };
+  return { run, turn, place, ...(isNew ? { message: { id, offset: from, queued } } : {}) };
 }
 
 async function appliedAnswers({ session, caller, signal }: PostedTo, { answers }: PostedChat): ReturnType<typeof answerApprovals> {
@@ -54,13 +52,13 @@ async function appliedAnswers({ session, caller, signal }: PostedTo, { answers }
 }
 
 /** Returns the newest turn with an answer, behind the response whose calls were answered. */
-async function continuedTurn({ session: { run }, client, holdsAnswers }: PostedTo, applied: AppliedAnswer[]): Promise<FollowedTurn> {
+async function continuedTurn({ session: { run }, client }: PostedTo, applied: AppliedAnswer[]): Promise<FollowedTurn> {
   const turn = Math.max(...applied.map(({ subject }) => subject.turn));
   // Other messages have the calls of other turns.
   const ofTurn = applied.filter(({ subject }) => subject.turn === turn);
   const after = Math.min(...ofTurn.map(({ subject }) => subject.offset));
   const answers = await shownAnswers(client, run.runId, ofTurn);
-  return { run, turn, after, answers, holdsAnswers, place: await placeOfTurn(run, turn, after) };
+  return { run, turn, after, answers, place: await placeOfTurn(run, turn, after) };
 }
 
 /** Returns the number of the newest turn. */

@@ -6,19 +6,22 @@ import type { LonghaulClient } from '../../../client/longhaul-client.ts';
 import type { SessionHandle } from '../../../client/sessions/session-handle.ts';
 import { type Caller, recordedName } from '../../auth/caller.ts';
 import { requireStart } from '../../auth/access/reach.ts';
+import { hasScope } from '../../auth/access/scopes.ts';
 import { defineRoute, type Route } from '../../routing/route.ts';
 import { ok, REQUEST_PROBLEMS } from '../../routes/route-parts.ts';
 import { soon } from '../../requests/start-patience.ts';
 import { emptyBody } from '../../schemas/run-requests.ts';
 import { openStream } from '../../sse/open-stream.ts';
 import type { ServerSettings } from '../../server-settings.ts';
-import { holdsAnswers, knownAgent, startableAgent } from '../../starting/known-agent.ts';
+import { knownAgent, startableAgent } from '../../starting/known-agent.ts';
 import { acceptedTurn } from './accepted-turn.ts';
 import { chatResponse } from './chat-response.ts';
 import { sessionIdOf } from './chat-session-id.ts';
 import { chatChunk, chatMessages, interruptReceipt } from './chat-schemas.ts';
 import { earlierMessages } from './earlier-messages.ts';
 import { chatBody, chatIdText, readPostedChat } from './posted-chat.ts';
+import type { FollowedTurn } from './followed-turn.ts';
+import { recordedAnswer } from './shown-answers.ts';
 import { placeOfTurn } from './turn-place.ts';
 
 const agent = z.string().min(1).describe('The name of the agent.');
@@ -78,8 +81,9 @@ const post = defineRoute(
     // Without a place for the answer nothing is accepted: it would be sent again.
     const open = openStream({ caller, raw, signal, settings }, 'runs:write');
     try {
-      const to = { session, client, caller, signal, recorded: known?.events ?? 0, holdsAnswers: isHeld(settings, params.agent) };
-      return chatResponse(await soon(() => acceptedTurn(to, posted)), open, { settings, raw });
+      const to = { session, client, caller, signal, recorded: known?.events ?? 0 };
+      const turn = await soon(() => acceptedTurn(to, posted));
+      return chatResponse({ ...turn, ...ofOthers(client, caller) }, open, { settings, raw });
     } catch (error) {
       open.closed();
       throw error;
@@ -106,7 +110,7 @@ const stream = defineRoute(
     const turn = status && runningTurn(status);
     if (status === undefined || turn === undefined) return { status: 204 };
     const place = await placeOfTurn(session.run, turn, status.events);
-    const followed = { run: session.run, turn, place, holdsAnswers: isHeld(settings, params.agent) };
+    const followed = { run: session.run, turn, place, ...ofOthers(client, caller) };
     return chatResponse(followed, openStream({ caller, raw, signal, settings }), { settings, raw });
   },
 );
@@ -135,7 +139,7 @@ const messages = defineRoute(
     const status = await statusOfChat(session, params.agent);
     const last = status === undefined ? 0 : Math.min(before - 1, runningTurn(status) ?? status.session?.turns ?? 0);
     if (status === undefined || last < 1) return { status: 200, body: { messages: [] } };
-    const range = { first: Math.max(1, last - limit + 1), last, known: status.events, holdsAnswers: isHeld(settings, params.agent) };
+    const range = { first: Math.max(1, last - limit + 1), last, known: status.events };
     const { messages: read, first } = await earlierMessages(session.run, range);
     return { status: 200, body: { messages: read, ...(first > 1 ? { before: first } : {}) } };
   },
@@ -177,9 +181,9 @@ function chatSession({ agent: name, id, caller, client, settings }: ChatOf): Ses
   return client.session<string>(known as string, { ...options, id: sessionIdOf(caller.principal, id) });
 }
 
-/** True if the service knows that the agent has guardrails for its answers. */
-function isHeld(settings: ServerSettings, name: string): boolean {
-  return holdsAnswers(knownAgent(settings, name));
+/** Returns the part of a turn by which its stream stays open while calls wait for others: for a caller who may not decide. */
+function ofOthers(client: LonghaulClient, caller: Caller): Pick<FollowedTurn, 'answerOf'> {
+  return hasScope(caller, 'approvals:decide') ? {} : { answerOf: (call) => recordedAnswer(client, call) };
 }
 
 /** Returns the status of a chat with an agent. A chat with another one is none of this route. */

@@ -12,8 +12,6 @@ export interface TurnRange {
   last: number;
   /** The number of events that are recorded. */
   known: number;
-  /** True: nothing is shown of an answer that the guardrails of the agent have not passed. */
-  holdsAnswers?: boolean;
 }
 
 /** The bytes of JSON after which older turns are left to the next page, approximately. */
@@ -30,16 +28,15 @@ export interface EarlierMessages {
  * of the user alone: its stream has the answer from its beginning.
  */
 export async function earlierMessages(run: Pick<RunHandle, 'runId' | 'context'>, range: TurnRange): Promise<EarlierMessages> {
-  const { holdsAnswers = false } = range;
   const { offset } = await placeOfTurn(run, range.first, range.known);
   const turns: UiMessage[][] = [];
-  let turn = new TurnMessages({ sessionId: run.runId, turn: range.first, holdsAnswers });
+  let turn = new TurnMessages({ sessionId: run.runId, turn: range.first });
   for await (const [at, event] of eventsFrom(run, offset)) {
     turn.take(at, event);
     if (event.turn === undefined) continue;
     turns.push(turn.messages());
     if (event.turn.number >= range.last) break;
-    turn = new TurnMessages({ sessionId: run.runId, turn: event.turn.number + 1, holdsAnswers });
+    turn = new TurnMessages({ sessionId: run.runId, turn: event.turn.number + 1 });
   }
   if (turns.length <= range.last - range.first) turns.push(turn.messages());
   let bytes = 0;

@@ -3,7 +3,7 @@ import { cursorAt } from '../../../client/stream/cursor.ts';
 import type { RecordPlace } from '../../../client/stream/record-pages.ts';
 import type { RunHandle } from '../../../client/run-handle.ts';
 import type { StreamItem } from '../../../client/stream/stream-item.ts';
-import type { AnsweredCall } from './encoder/turn-calls.ts';
+import type { AnsweredCall, AskedBelow } from './encoder/turn-calls.ts';
 import { TurnEncoder } from './encoder/turn-encoder.ts';
 import type { UiChunk } from './encoder/ui-chunk.ts';
 import { NextItem } from './next-item.ts';
@@ -30,8 +30,11 @@ export interface FollowedTurn {
   /** The decisions on calls of runs below that the client has answered. */
   answers?: readonly AnsweredCall[];
   message?: UnreadMessage;
-  /** True: nothing is shown of an answer that the guardrails of the agent have not passed. */
-  holdsAnswers?: boolean;
+  /**
+   * Present for a caller who may not decide: the stream stays open while calls wait for others. Returns the answer on a call of a run below
+   * that waits no more, as it is recorded.
+   */
+  answerOf?: (call: AskedBelow) => Promise<AnsweredCall>;
 }
 
 /** The pauses between two looks at approvals of runs below, which no item of the stream tells. */
@@ -39,13 +42,13 @@ const SHORTEST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 15_000;
 
 /**
- * Yields the chunks of a turn until it ends or waits for decisions. A message that arrives during a turn belongs to that turn, unless the
+ * Yields the chunks of a turn until it ends or waits for decisions of the caller. A message that arrives during a turn belongs to that turn, unless the
  * turn ends before the model has read it: nothing is sent before that is known. Throws the errors of the stream of a run.
  */
 export async function* followTurn(followed: FollowedTurn, signal: AbortSignal): AsyncGenerator<UiChunk> {
-  const { run, turn, place, after, answers = [], message, holdsAnswers = false } = followed;
+  const { run, turn, place, after, answers = [], message, answerOf } = followed;
   let number = turn;
-  let encoder = new TurnEncoder({ sessionId: run.runId, turn, holdsAnswers, ...(after === undefined ? {} : { after }) });
+  let encoder = new TurnEncoder({ sessionId: run.runId, turn, ...(after === undefined ? {} : { after }) });
   let held: UiChunk[] | undefined = message === undefined ? undefined : [];
   let unread = message?.queued ?? 0;
   let status: RunStatus | undefined;
@@ -66,17 +69,20 @@ export async function* followTurn(followed: FollowedTurn, signal: AbortSignal): 
         const event = item.type === 'event' ? item : undefined;
         if (message !== undefined && event?.event.turn?.unanswered?.includes(message.id) && held !== undefined) {
           number += 1;
-          encoder = new TurnEncoder({ sessionId: run.runId, turn: number, holdsAnswers });
+          encoder = new TurnEncoder({ sessionId: run.runId, turn: number });
           held = [encoder.begin()];
           unread = 0;
           continue;
         }
+        // The record of the session does not tell of decisions in runs below.
+        if (answerOf !== undefined && encoder.waitsBelow.length > 0) yield* pass(await answeredBelow(encoder, run, answerOf));
         yield* pass(encoder.take(item));
         if (event !== undefined && message !== undefined && event.offset >= message.offset && isOfUser(event.event)) unread -= 1;
         if (item.type === 'status') status = item.status;
       }
       if (status === 'pending_confirmation' && tellsOfApprovals(item))
-        yield* pass(encoder.ask((await run.approvals()).pending, { isLate: item === 'late' }));
+        yield* pass(encoder.ask((await run.approvals()).pending, { isLate: item === 'late', staysOpen: answerOf !== undefined }));
+      if (item === 'late' && answerOf !== undefined) yield* pass(await answeredBelow(encoder, run, answerOf));
       if (held !== undefined && (unread <= 0 || encoder.isOver)) {
         const release = held;
         held = undefined;
@@ -86,6 +92,20 @@ export async function* followTurn(followed: FollowedTurn, signal: AbortSignal): 
   } finally {
     items.stop();
   }
+}
+
+/** Returns the chunks about calls of runs below that others have decided on meanwhile. */
+async function answeredBelow(
+  encoder: TurnEncoder,
+  run: FollowedTurn['run'],
+  answerOf: NonNullable<FollowedTurn['answerOf']>,
+): Promise<UiChunk[]> {
+  if (encoder.waitsBelow.length === 0) return [];
+  const { pending } = await run.approvals();
+  const decided = encoder.waitsBelow.filter(({ subject }) => {
+    return !pending.some(({ runId = run.runId, callId }) => runId === subject.runId && callId === subject.callId);
+  });
+  return [...encoder.answered(await Promise.all(decided.map(async (call) => answerOf(call))))];
 }
 
 /** True if the approvals may be others than before. */

@@ -2,7 +2,7 @@ import type { Decision } from '../../../core/domain/approvals/approval.ts';
 import { errorCode } from '../../../core/domain/errors/error.ts';
 import type { LonghaulClient } from '../../../client/longhaul-client.ts';
 import type { AppliedAnswer } from './answer-approvals.ts';
-import type { AnsweredCall } from './encoder/turn-calls.ts';
+import type { AnsweredCall, AskedBelow } from './encoder/turn-calls.ts';
 
 /**
  * Returns the answers on calls of runs below a session as their message shows them: with the decision that holds. The stream of the
@@ -25,6 +25,14 @@ async function shownAnswer(client: Pick<LonghaulClient, 'handle'>, { outcome, ..
   const approved = decision.type !== 'reject';
   const reason = decision.reason ?? (approved === answer.approved ? answer.reason : undefined);
   return { approvalId, subject, approved, ...(reason === undefined ? {} : { reason }) };
+}
+
+/** Returns the answer on a call of a run below that others have decided on, as its message shows it. */
+export async function recordedAnswer(client: Pick<LonghaulClient, 'handle'>, { approvalId, subject }: AskedBelow): Promise<AnsweredCall> {
+  const decision = await recordedDecision(client, subject);
+  if (decision === undefined) return { approvalId, subject, approved: true, isUndecided: true };
+  const { type, reason } = decision;
+  return { approvalId, subject, approved: type !== 'reject', ...(reason === undefined ? {} : { reason }) };
 }
 
 /** Reads the decision on a call from the record of its run; undefined if the record is not there any more. */

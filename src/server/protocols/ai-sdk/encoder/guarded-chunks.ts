@@ -1,5 +1,5 @@
 import { isToolCall } from '../../../../core/domain/content/content.ts';
-import { FINAL_ANSWER } from '../../../../core/domain/content/tool-text.ts';
+import { FINAL_ANSWER, RUN_CODE } from '../../../../core/domain/content/tool-text.ts';
 import { blockedText, refusalIn } from '../../../../core/domain/guardrails/guardrail.ts';
 import type { Event } from '../../../../core/domain/record/event.ts';
 import { isResponse } from '../../../../core/domain/record/run-record.ts';
@@ -15,20 +15,15 @@ export interface BlockedText {
 }
 
 /**
- * Keeps what a guardrail has blocked from the chunks of a turn. If the agent has guardrails for its answers, a response that may be the
- * answer is held back until the turn has ended with it, or goes on. What was shown before it was blocked is taken back.
+ * Keeps what a guardrail has blocked from the chunks of a turn. A guarded response that may be the answer is held back until the turn has
+ * ended with it, or continues: whether it is guarded is recorded with it. What was shown before it was blocked is taken back.
  */
 export class GuardedChunks {
-  readonly #holdsAnswers: boolean;
   /** The chunks since the response that may be the answer. */
   #held: UiChunk[] | undefined;
   /** The offset of the newest response. */
   #newest: number | undefined;
   #blocked: BlockedText | undefined;
-
-  constructor({ holdsAnswers }: { holdsAnswers: boolean }) {
-    this.#holdsAnswers = holdsAnswers;
-  }
 
   /** The text to show at the end of the turn in place of what was blocked. */
   get blocked(): BlockedText | undefined {
@@ -47,8 +42,8 @@ export class GuardedChunks {
     else if (isResponse(event) || isOfUser(event)) yield* this.release();
     if (isResponse(event)) {
       this.#newest = offset;
-      if (this.#holdsAnswers && event.interrupted) return yield* withoutText(chunks);
-      if (this.#holdsAnswers && mayBeAnswer(event)) this.#held = [];
+      if (event.guarded && event.interrupted) return yield* withoutText(chunks);
+      if (event.guarded && mayBeAnswer(event)) this.#held = [];
     }
     yield* this.pass(chunks);
     if (event.guardrails?.blocked !== undefined) yield* this.#block(event, event.guardrails.blocked);
@@ -81,9 +76,9 @@ export class GuardedChunks {
   }
 }
 
-/** True for a response that calls nothing, unless it gives the answer by a call. */
+/** True for a response that calls no tool. The answer may be given by a call, and by code. */
 function mayBeAnswer({ content }: Event): boolean {
-  return !content.some((item) => isToolCall(item) && item.name !== FINAL_ANSWER);
+  return !content.some((item) => isToolCall(item) && item.name !== FINAL_ANSWER && item.name !== RUN_CODE);
 }
 
 const TEXT: readonly UiChunk['type'][] = ['text-start', 'text-delta', 'text-end'];

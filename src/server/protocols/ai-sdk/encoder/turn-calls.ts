@@ -18,6 +18,12 @@ export interface AnsweredCall {
 
 const UNDECIDED = 'The call was not decided on in time: it waits no more';
 
+/** A call of a run below that a message asks about. */
+export interface AskedBelow {
+  approvalId: string;
+  subject: { runId: string; callId: string };
+}
+
 /** The calls of a turn: their approvals, decisions and results. */
 export class TurnCalls {
   readonly #sessionId: string;
@@ -27,6 +33,10 @@ export class TurnCalls {
   readonly #rejected = new Set<string>();
   /** The calls with a result. */
   readonly #ended = new Set<string>();
+  /** The parts that ask for a decision, by their ids. */
+  readonly #asked = new Set<string>();
+  /** Those that ask about calls of runs below, and have no answer so far: the record of the session has none. */
+  readonly #below = new Map<string, AskedBelow>();
   /** The offset of the newest response: an approval about no call of the session belongs to it. */
   #newest = 0;
 
@@ -56,16 +66,29 @@ export class TurnCalls {
     return [...this.#offsets].some(([callId, offset]) => offset === this.#newest && !this.#ended.has(callId) && !waiting.has(callId));
   }
 
+  /** The calls of runs below that a part asks about. */
+  get below(): readonly AskedBelow[] {
+    return [...this.#below.values()];
+  }
+
+  /** Returns the approvals that no part asks for so far. */
+  unasked(pending: readonly ApprovalView[]): ApprovalView[] {
+    return pending.filter(({ runId = this.#sessionId, callId }) => !this.#asked.has(partOf(this.#sessionId, { runId, callId })));
+  }
+
   /** Yields the requests for decisions. A call of a run below, and a limit, get a part of their own. */
   *ask(pending: readonly ApprovalView[]): Generator<UiChunk> {
     for (const waiting of pending) {
       const { callId, digest, runId = this.#sessionId, toolName, arguments: input, reason } = waiting;
       const isOwn = runId === this.#sessionId;
       const toolCallId = partOf(this.#sessionId, { runId, callId });
+      const approvalId = this.#approvalId({ runId, callId, digest });
+      this.#asked.add(toolCallId);
+      if (!isOwn) this.#below.set(toolCallId, { approvalId, subject: { runId, callId } });
       if (!isOwn || !this.#offsets.has(callId)) yield { type: 'tool-input-available', toolCallId, toolName, input };
       yield {
         type: 'tool-approval-request',
-        approvalId: this.#approvalId({ runId, callId, digest }),
+        approvalId,
         toolCallId,
         approvalDescriptor: descriptorOf(waiting),
         ...(reason === undefined ? {} : { reason }),
@@ -77,6 +100,7 @@ export class TurnCalls {
   *answered({ approvalId, approved, reason, subject, isUndecided }: AnsweredCall): Generator<UiChunk> {
     if (subject.runId === this.#sessionId) return;
     const toolCallId = partOf(this.#sessionId, subject);
+    this.#below.delete(toolCallId);
     yield { type: 'tool-approval-response', approvalId, approved, ...(reason === undefined ? {} : { reason }) };
     if (approved && isUndecided) yield { type: 'tool-output-error', toolCallId, errorText: UNDECIDED };
     else yield outcomeChunk(toolCallId, { approved, output: {} });

@@ -10,7 +10,7 @@ import { finishReasonOf } from './finish-reason.ts';
 import { GuardedChunks } from './guarded-chunks.ts';
 import { LiveResponse } from './live-response.ts';
 import { callChunk, recordedParts } from './recorded-parts.ts';
-import { type AnsweredCall, TurnCalls } from './turn-calls.ts';
+import { type AnsweredCall, type AskedBelow, TurnCalls } from './turn-calls.ts';
 import type { UiChunk, UiFinishReason } from './ui-chunk.ts';
 
 /** The turn of a session that is encoded. */
@@ -23,8 +23,14 @@ export interface EncodedTurn {
    * Absent: the message is sent from its beginning.
    */
   after?: number;
-  /** True: the agent has guardrails for its answers, so nothing is shown of one that they have not passed. */
-  holdsAnswers?: boolean;
+}
+
+/** The circumstances in which a message asks for decisions. */
+export interface AskOptions {
+  /** True: nothing has come for some time. */
+  isLate?: boolean;
+  /** True: the client may not decide. */
+  staysOpen?: boolean;
 }
 
 /**
@@ -34,7 +40,7 @@ export interface EncodedTurn {
 export class TurnEncoder {
   readonly #turn: EncodedTurn;
   readonly #calls: TurnCalls;
-  readonly #guarded: GuardedChunks;
+  readonly #guarded = new GuardedChunks();
   #live: LiveResponse | undefined;
   /** True: pieces are missing, and what follows them is not shown before the event or another attempt. */
   #hasGap = false;
@@ -50,7 +56,6 @@ export class TurnEncoder {
     this.#turn = turn;
     this.#isKnown = turn.after !== undefined;
     this.#calls = new TurnCalls(turn);
-    this.#guarded = new GuardedChunks({ holdsAnswers: turn.holdsAnswers === true });
   }
 
   /** True once the last chunk is made: the turn has ended, or waits for decisions. */
@@ -97,18 +102,25 @@ export class TurnEncoder {
     }
   }
 
+  /** The calls of runs below that the message asks about, and that have no answer so far. */
+  get waitsBelow(): readonly AskedBelow[] {
+    return this.#calls.below;
+  }
+
   /**
-   * Asks for decisions, and ends the stream: the client goes on with its answers. Yields nothing if the response with a call that waits
+   * Asks for decisions, and ends the stream: the client continues with its answers. Yields nothing if the response with a call that waits
    * has not come yet, or, unless it is late, while other calls of the response run: a page sends its answers by itself only once these
-   * have their results.
+   * have their results. With `staysOpen` others decide: the stream does not end, and each approval is shown once.
    */
-  *ask(pending: readonly ApprovalView[], { isLate = false }: { isLate?: boolean } = {}): Generator<UiChunk> {
-    if (this.#isOver || pending.length === 0 || !this.#calls.hasAll(pending)) return;
-    if (!isLate && this.#calls.areRunning(pending)) return;
+  *ask(pending: readonly ApprovalView[], { isLate = false, staysOpen = false }: AskOptions = {}): Generator<UiChunk> {
+    if (this.#isOver || !this.#calls.hasAll(pending)) return;
+    if (!isLate && !staysOpen && this.#calls.areRunning(pending)) return;
+    const asked = staysOpen ? this.#calls.unasked(pending) : pending;
+    if (asked.length === 0) return;
     yield* this.#guarded.release();
     yield* this.#discardLive();
-    yield* this.#calls.ask(pending);
-    yield* this.#finish('tool-calls');
+    yield* this.#calls.ask(asked);
+    if (!staysOpen) yield* this.#finish('tool-calls');
   }
 
   *#event(offset: number, event: Event): Generator<UiChunk> {
@@ -159,7 +171,6 @@ export class TurnEncoder {
     }
     // The output of a call of another model, which the message does not show; or the rest of an answer whose beginning is unknown.
     if (callId !== undefined || this.#hasGap) return;
-    if (this.#turn.holdsAnswers && delta.type !== 'reasoning') return;
     if (this.#live !== undefined && this.#live.eventId !== eventId) yield* this.#discardLive();
     if (!this.#isInStep) yield* this.#beginStep();
     this.#live ??= new LiveResponse(eventId);

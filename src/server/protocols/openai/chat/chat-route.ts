@@ -10,7 +10,6 @@ import { conversationOf } from '../input/conversation.ts';
 import { itemsOfMessages } from '../input/chat-messages.ts';
 import { requireFormat } from '../parameters/answer-format.ts';
 import { agentOfModel } from '../starting/model-agent.ts';
-import { holdsAnswers } from '../../../starting/known-agent.ts';
 import { startAgent } from '../starting/start-agent.ts';
 import { chatFormat, chatSettings, readChatBody } from './chat-body.ts';
 import { chatEncoder } from './chat-encoder.ts';
@@ -50,7 +49,7 @@ export const chatRoute = defineRoute(
       return { runId, agent: body.model, createdAt };
     };
     if (body.stream) {
-      const answerAlone = format.type !== 'text' || holdsAnswers(agent);
+      const answerAlone = format.type !== 'text';
       const options = { includeUsage: body.stream_options.include_usage ?? false, answerAlone };
       return streamedResponse({ ...request, scope: 'runs:write' }, async () => {
         const facts = await start();

@@ -13,7 +13,7 @@ import { finishReason } from './finish-reason.ts';
 /** The options of the chunks of a completion. */
 export interface ChunkOptions {
   includeUsage: boolean;
-  /** True to send the answer alone, once the run has ended with it: it is JSON, or guardrails have to pass it. */
+  /** True to send the answer alone, once the run has ended with it: it is JSON. */
   answerAlone: boolean;
 }
 
@@ -35,6 +35,8 @@ export class CompletionChunks {
   /** True: text was sent that the last answer of the model does not have. It is that of a refusal if the run ends as one. */
   #hasUnrecorded = false;
   #hasSent = false;
+  /** A guarded text that may be the answer: it is sent once the run has continued, which shows that it was not the last one. */
+  #held: string | undefined;
   #hasGap = false;
   #lastText: string | undefined;
   #lastFinish: string | undefined;
@@ -88,16 +90,28 @@ export class CompletionChunks {
   }
 
   *#event(event: Event): Generator<ChatCompletionChunk> {
-    const messages = entriesOf(event).filter((entry) => entry.type === 'message');
-    for (const { eventId, text, mayBeAnswer } of messages) {
-      this.#lastText = mayBeAnswer ? text : undefined;
+    const entries = entriesOf(event);
+    const messages = entries.filter((entry) => entry.type === 'message');
+    if (entries.some(({ type }) => type !== 'result')) yield* this.#release();
+    for (const { eventId, text, mayBeAnswer, isGuarded } of messages) {
+      this.#lastText = mayBeAnswer && !isGuarded ? text : undefined;
       if (this.#options.answerAlone) continue;
+      if (mayBeAnswer && isGuarded) {
+        this.#held = text;
+        continue;
+      }
       const sent = this.#requireLive(eventId, text, mayBeAnswer);
       const rest = text.slice(sent.length);
-      if (rest !== '') yield* this.#text(sent === '' && this.#hasSent ? `${BETWEEN}${rest}` : rest);
+      if (rest !== '') yield* sent === '' ? this.#words(rest) : this.#text(rest);
     }
     if (!isResponse(event) || messages.length > 0) return;
     this.#requireLive(event.id, '', !event.content.some(({ type }) => type === 'tool_call'));
+  }
+
+  *#release(): Generator<ChatCompletionChunk> {
+    const held = this.#held;
+    this.#held = undefined;
+    if (held !== undefined) yield* this.#words(held);
   }
 
   /**
@@ -133,7 +147,12 @@ export class CompletionChunks {
     const isTold = result.status === 'completed' || result.stopReason === 'guardrail' || this.#options.answerAlone;
     if (!isTold || isSent) return;
     const text = outputText(result.output);
-    if (text !== '') yield* this.#text(this.#hasSent ? `${BETWEEN}${text}` : text);
+    if (text !== '') yield* this.#words(text);
+  }
+
+  /** Sends a text of its own, behind those that were sent. */
+  *#words(text: string): Generator<ChatCompletionChunk> {
+    yield* this.#text(this.#hasSent ? `${BETWEEN}${text}` : text);
   }
 
   *#text(content: string): Generator<ChatCompletionChunk> {

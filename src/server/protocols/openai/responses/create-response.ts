@@ -10,7 +10,6 @@ import { conversationOf } from '../input/conversation.ts';
 import { continuingInput, itemsOfInput } from '../input/response-input.ts';
 import { requireFormat } from '../parameters/answer-format.ts';
 import { agentOfModel, answerSchema } from '../starting/model-agent.ts';
-import { holdsAnswers } from '../../../starting/known-agent.ts';
 import { type AgentStart, startAgent } from '../starting/start-agent.ts';
 import { readCurrentResponse, readResponse } from './read-response.ts';
 import { responseBody, type ResponseFacts } from './response-body.ts';
@@ -56,7 +55,7 @@ export const createResponseRoute = defineRoute(
     if (body.stream) {
       return streamedResponse({ ...request, scope: 'runs:write' }, async () => {
         const facts = await start();
-        return { runId: facts.runId, encoder: responseEncoder(facts, { holdsAnswers: holdsAnswers(agent) }) };
+        return { runId: facts.runId, encoder: responseEncoder(facts) };
       });
     }
     if (body.background) {
@@ -68,7 +67,7 @@ export const createResponseRoute = defineRoute(
       const facts = await start();
       const handle = request.client.handle(facts.runId);
       const result = await awaitResult(handle, { ...request, steps: true });
-      return { status: 200, headers: runHeaders(facts.runId), body: await readResponse(handle, facts, { agent, result }) };
+      return { status: 200, headers: runHeaders(facts.runId), body: await readResponse(handle, facts, result) };
     });
   },
 );

@@ -1,11 +1,10 @@
 import type { LonghaulClient } from '../../../../client/longhaul-client.ts';
-import type { AnyAgent } from '../../../../define/agent-definition.ts';
 import type { RunHandle } from '../../../../client/run-handle.ts';
 import type { RunResult } from '../../../../core/domain/run/result.ts';
 import { isTerminal } from '../../../../core/domain/run/status.ts';
 import type { ServerSettings } from '../../../server-settings.ts';
 import { answerSchema } from '../starting/model-agent.ts';
-import { holdsAnswers, knownAgent } from '../../../starting/known-agent.ts';
+import { knownAgent } from '../../../starting/known-agent.ts';
 import { readFacts } from '../starting/run-facts.ts';
 import { type ResponseFacts, secondsOf } from './response-body.ts';
 import { ResponseEvents } from './response-events.ts';
@@ -35,16 +34,12 @@ export async function readCurrentResponse(
   const { hasEnded, ...facts } = await readResponseFacts(client, runId, settings);
   const handle = client.handle(runId);
   const result = hasEnded ? await handle.result({ steps: true }) : undefined;
-  return readResponse(handle, facts, { agent: knownAgent(settings, facts.agent), result });
+  return readResponse(handle, facts, result);
 }
 
-/** Returns the response of a run as far as it has been recorded. `agent`: its guardrails decide what is shown. `result`: with its steps. */
-export async function readResponse(
-  handle: Reading,
-  facts: ResponseFacts,
-  { agent, result }: { agent: AnyAgent | string; result: RunResult<unknown> | undefined },
-): Promise<ResponseBody> {
-  const events = new ResponseEvents(facts, { holdsAnswers: holdsAnswers(agent) });
+/** Returns the response of a run as far as it has been recorded. `result`: with its steps. */
+export async function readResponse(handle: Reading, facts: ResponseFacts, result: RunResult<unknown> | undefined): Promise<ResponseBody> {
+  const events = new ResponseEvents(facts);
   let offset = 0;
   for await (const event of handle.events()) {
     drain(events.take({ type: 'event', offset, event, cursor: '' }));

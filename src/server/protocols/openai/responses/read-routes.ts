@@ -9,7 +9,6 @@ import { lastFinishOf } from '../answering/ended-run.ts';
 import { runHeaders } from '../answering/run-headers.ts';
 import { streamedResponse } from '../answering/streamed.ts';
 import { invalidValue, unsupported } from '../errors/openai-refusal.ts';
-import { holdsAnswers, knownAgent } from '../../../starting/known-agent.ts';
 import { readCurrentResponse, readResponse, readResponseFacts } from './read-response.ts';
 import { responseBody } from './response-body.ts';
 import { responseEncoder } from './response-encoder.ts';
@@ -43,8 +42,7 @@ const retrieve = defineRoute(
     if (stream) {
       return streamedResponse({ ...request, settings, scope: 'runs:read' }, async () => {
         const { hasEnded: _, ...facts } = await readResponseFacts(request.client, runId, settings);
-        const isHeld = holdsAnswers(knownAgent(settings, facts.agent));
-        return { runId, encoder: responseEncoder(facts, { after: place, holdsAnswers: isHeld }) };
+        return { runId, encoder: responseEncoder(facts, { after: place }) };
       });
     }
     return { status: 200, headers: runHeaders(runId), body: await readCurrentResponse(request.client, runId, settings) };
@@ -74,7 +72,7 @@ const cancel = defineRoute(
       const lastFinish = result === undefined ? undefined : lastFinishOf(result);
       return { status: 200, headers, body: responseBody(facts, [], result, lastFinish) };
     }
-    return { status: 200, headers, body: await readResponse(handle, facts, { agent: knownAgent(settings, facts.agent), result }) };
+    return { status: 200, headers, body: await readResponse(handle, facts, result) };
   },
 );
 

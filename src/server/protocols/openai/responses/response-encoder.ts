@@ -5,7 +5,7 @@ import { ResponseEvents, type ResponseEventOptions } from './response-events.ts'
 import type { WireEvent } from './wire-event.ts';
 
 /** Returns the encoder of a streamed response. */
-export function responseEncoder(facts: ResponseFacts, options: ResponseEventOptions): StreamEncoder {
+export function responseEncoder(facts: ResponseFacts, options: ResponseEventOptions = {}): StreamEncoder {
   const events = new ResponseEvents(facts, options);
   let last = 0;
   function* messages(made: Iterable<WireEvent>): Generator<StreamMessage> {

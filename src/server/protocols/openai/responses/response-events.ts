@@ -19,8 +19,6 @@ type Message = OutputEntry & { type: 'message' };
 export interface ResponseEventOptions {
   /** The last event that the reader has got: only those behind it are made. */
   after?: SequencePlace | undefined;
-  /** True to show no text that may be the answer before the run has ended with it: guardrails have to pass it. */
-  holdsAnswers?: boolean;
 }
 
 /** The name by which events of the response itself are tagged. */
@@ -33,7 +31,6 @@ const RESPONSE = 'response';
 export class ResponseEvents {
   readonly #facts: ResponseFacts;
   readonly #numbering: Numbering;
-  readonly #holdsAnswers: boolean;
   /** The items that the record holds. */
   readonly #output: ResponseOutputItem[] = [];
   readonly #calls = new Map<string, OpenCall>();
@@ -49,10 +46,9 @@ export class ResponseEvents {
   #lastFinish: string | undefined;
   #result: EndedRun | undefined;
 
-  constructor(facts: ResponseFacts, { after, holdsAnswers = false }: ResponseEventOptions = {}) {
+  constructor(facts: ResponseFacts, { after }: ResponseEventOptions = {}) {
     this.#facts = facts;
     this.#numbering = new Numbering(after);
-    this.#holdsAnswers = holdsAnswers;
   }
 
   /** The response as far as the record holds it. */
@@ -100,7 +96,6 @@ export class ResponseEvents {
     if (this.#hasGap || (delta.type !== 'text' && delta.type !== 'reasoning')) return;
     yield* this.#resolve('commentary');
     const kind = delta.type === 'text' ? 'message' : 'reasoning';
-    if (this.#holdsAnswers && kind === 'message') return;
     const live = this.#live?.item;
     // A model that reasons again in the middle of its text is rare: that part is left out.
     if (live?.eventId === eventId && live.kind === 'message' && kind === 'reasoning') return;
@@ -146,7 +141,8 @@ export class ResponseEvents {
   }
 
   *#event(event: Event): Generator<WireEvent> {
-    const entries = entriesOf(event);
+    // Calls that may hold a guarded answer are not shown, and so are their results.
+    const entries = entriesOf(event).filter((entry) => entry.type !== 'result' || this.#calls.has(entry.callId));
     if (entries.length > 0) yield* this.#resolve('commentary');
     if (isResponse(event) && !entries.some(({ type }) => type === 'message')) yield* this.#takeBack(event.id);
     for (const entry of entries) {
@@ -157,7 +153,7 @@ export class ResponseEvents {
   }
 
   *#message(message: Message): Generator<WireEvent> {
-    if (this.#holdsAnswers && message.mayBeAnswer) {
+    if (message.isGuarded && message.mayBeAnswer) {
       yield* this.#takeBack(message.eventId);
       this.#pending = { message };
       return;
@@ -247,7 +243,8 @@ export class ResponseEvents {
     const isAnswer = refusal === undefined && this.#pending !== undefined && isOutput(this.#pending.message.text, result.output);
     const phase = isAnswer ? 'final_answer' : 'commentary';
     // Text that was held back for guardrails has not passed them if the run has ended in another way.
-    const isBlocked = result.stopReason === 'guardrail' || (this.#holdsAnswers && !isAnswer && result.status !== 'completed');
+    const isBlocked =
+      result.stopReason === 'guardrail' || (this.#pending?.message.isGuarded === true && !isAnswer && result.status !== 'completed');
     yield* this.#resolve(isBlocked ? 'blocked' : phase, isAnswer && wasCutOff(result, this.#lastFinish));
     for (const callId of this.#calls.keys()) yield* this.#endCall(callId, undefined);
     const isToldApart = result.status === 'completed' ? !isAnswer : result.stopReason === 'guardrail';
@@ -265,7 +262,14 @@ export class ResponseEvents {
   /** Shows words that no text of the record is: a value that came by a call, or the words of a guardrail or of a refusal. */
   *#lastMessage(text: string, kind: TextKind): Generator<WireEvent> {
     if (text === '') return;
-    const message: Message = { type: 'message', eventId: this.#facts.runId, text, mayBeAnswer: true, isInterrupted: false };
+    const message: Message = {
+      type: 'message',
+      eventId: this.#facts.runId,
+      text,
+      mayBeAnswer: true,
+      isInterrupted: false,
+      isGuarded: false,
+    };
     const item = yield* this.#recorded(message, kind);
     yield* this.#endMessage(item, { status: 'completed', phase: 'final_answer' });
   }

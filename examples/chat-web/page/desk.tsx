@@ -1,0 +1,56 @@
+import { type ReactNode, useEffect, useState } from 'react';
+import { createRoot } from 'react-dom/client';
+
+/** The pause between two looks at the calls that wait. */
+const LOOK_MS = 1_000;
+
+/** The part of an approval that the page shows and decides on. */
+interface Approval {
+  runId: string;
+  callId: string;
+  digest: string;
+  toolName: string;
+  arguments: Record<string, unknown>;
+}
+
+async function waitingCalls(): Promise<Approval[]> {
+  const response = await fetch('/v1/approvals');
+  return response.ok ? ((await response.json()) as { approvals: Approval[] }).approvals : [];
+}
+
+async function decide({ runId, callId, digest }: Approval, type: 'approve' | 'reject'): Promise<void> {
+  const path = `/v1/runs/${encodeURIComponent(runId)}/approvals/${encodeURIComponent(callId)}`;
+  await fetch(path, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ type, digest }) });
+}
+
+/** The page of a supervisor, who decides about the calls of all chats. */
+function Desk(): ReactNode {
+  const [waiting, setWaiting] = useState<Approval[]>([]);
+  useEffect(() => {
+    const timer = setInterval(() => void waitingCalls().then(setWaiting), LOOK_MS);
+    return () => clearInterval(timer);
+  }, []);
+  return (
+    <>
+      <h1>Calls that wait</h1>
+      {waiting.length === 0 && <p className="note">Nothing waits.</p>}
+      {waiting.map((approval) => (
+        <article key={`${approval.runId} ${approval.callId}`} className="call" data-run={approval.runId}>
+          <code>
+            {approval.toolName} {JSON.stringify(approval.arguments)}
+          </code>
+          <p className="note">Chat {approval.runId}</p>
+          <button type="button" onClick={() => void decide(approval, 'approve')}>
+            Approve
+          </button>
+          <button type="button" className="quiet" onClick={() => void decide(approval, 'reject')}>
+            Reject
+          </button>
+        </article>
+      ))}
+    </>
+  );
+}
+
+const root = document.querySelector('#page');
+if (root !== null) createRoot(root).render(<Desk />);
