@@ -25,7 +25,7 @@ export interface LiveService {
 export function liveService(env: NodeJS.ProcessEnv, address: string): LiveService | undefined {
   const { LONGHAUL_SERVICE: url, LONGHAUL_SERVICE_TOKEN: token } = env;
   if (url === 'none') return undefined;
-  if (url) return { url: url.replace(/\/+$/, ''), token: token || undefined };
+  if (url) return { url: url.replace(/\/$/, ''), token: token || undefined };
   return /^(?:127\.0\.0\.1|localhost|\[::1\]):/.test(address) ? { url: USUAL_SERVICE } : undefined;
 }
 
