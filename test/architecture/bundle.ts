@@ -17,7 +17,8 @@ export interface WorkflowBundle {
   workflowTypes: string[];
 }
 
-const SOURCE_MAP = /\/\/# sourceMappingURL=data:application\/json;charset=utf-8;base64,([\w+/=]+)\s*$/;
+/** The source map ends the bundle. It has megabytes: an expression that captures it can overflow the stack. */
+const SOURCE_MAP = '//# sourceMappingURL=data:application/json;charset=utf-8;base64,';
 
 /** Builds the bundle of a worker that serves agents and these workflows. */
 export async function bundleWorkflows(root: string, userWorkflows?: string): Promise<WorkflowBundle> {
@@ -28,9 +29,9 @@ export async function bundleWorkflows(root: string, userWorkflows?: string): Pro
   });
   if (workflowsPath === undefined) throw new Error('The plugin gives the worker no workflows: see configureWorker');
   const { code } = await bundleWorkflowCode({ workflowsPath, plugins: [plugin], logger: new DefaultLogger('ERROR') });
-  const [comment, encodedMap] = SOURCE_MAP.exec(code) ?? [];
-  if (comment === undefined || encodedMap === undefined) throw new Error('The bundle has no source map: see SOURCE_MAP');
-  const modules = modulesOf(encodedMap);
+  const at = code.lastIndexOf(SOURCE_MAP);
+  if (at < 0) throw new Error('The bundle has no source map: see SOURCE_MAP');
+  const modules = modulesOf(code.slice(at + SOURCE_MAP.length).trim());
   return {
     codeBytes: Buffer.byteLength(withoutComments(code)),
     packages: [...new Set(modules.map(bundledPackage).filter((name) => name !== undefined))].toSorted(),

@@ -27,7 +27,7 @@ export function serviceOf(testbed: Testbed, caller?: Partial<Caller>, programs: 
   const client = new LonghaulClient(testbed.client.temporal, { taskQueue: testbed.taskQueue });
   const whole: Caller = { id: 'ops', scopes: ['admin'], ...caller };
   const authenticated = caller === undefined ? {} : { authenticate: () => whole };
-  return checkedHandler(client, { agents: [assistant], programs, ...authenticated });
+  return checkedHandler(client, { agents: [assistant, clerk], programs, ...authenticated });
 }
 
 /** Starts a run, and returns its path. */
