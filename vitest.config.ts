@@ -44,7 +44,6 @@ const MATRICES = {
     'test/server/client/client-decisions.test.ts',
     'test/server/client/http/access/access-matrix.test.ts',
     'test/server/client/http/chat.test.ts',
-    'test/server/client/http/fuzzed/fuzzed.test.ts',
     'test/server/client/http/guarded-answers.test.ts',
     'test/server/client/http/lists.test.ts',
     'test/server/client/http/mcp.test.ts',
@@ -121,6 +120,9 @@ const MATRICES = {
   ],
 };
 
+/** A fuzzer of the HTTP service, which takes a quarter of an hour: `npm run fuzz`. */
+const FUZZED = ['test/server/client/http/fuzzed/fuzzed.test.ts'];
+
 /** The files that take a minute and more. Without a record of earlier times, vitest would start small files last, as most of these are. */
 const LONGEST = [
   'test/server/testing/kits.test.ts',
@@ -179,9 +181,13 @@ export default defineConfig({
           unstubGlobals: true,
         },
       },
-      { extends: true, test: { name: 'server', include: ['test/server/**/*.test.ts'], exclude: MATRICES.server, ...SERVER } },
+      {
+        extends: true,
+        test: { name: 'server', include: ['test/server/**/*.test.ts'], exclude: [...MATRICES.server, ...FUZZED], ...SERVER },
+      },
       { extends: true, test: { name: 'unit-matrices', include: MATRICES.unit, testTimeout: 20_000 } },
       { extends: true, test: { name: 'server-matrices', include: MATRICES.server, ...SERVER } },
+      { extends: true, test: { name: 'server-fuzz', include: FUZZED, ...SERVER } },
     ],
   },
 });
