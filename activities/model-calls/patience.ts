@@ -17,6 +17,8 @@ const REFUSALS: readonly unknown[] = ['model_rate_limited', 'model_server_error'
 const GROWTH_MS = { first: 1_000, longest: 30_000 };
 /** A shorter wait for a worker is not worth a field in each heartbeat. */
 const LONG_QUEUE_MS = 10_000;
+/** The wait from which on a failing server is taken to ask for a pause, which holds for other calls, too. */
+const PAUSE_MS = 1_000;
 /** The waits after other failures: those of the retry policy of the activity. */
 const BACKOFF_MS = { first: 1_000, longest: 60_000 };
 
@@ -125,8 +127,8 @@ export class Patience {
   #waitMs(failure: ApplicationFailure, asked: number | undefined, count: number): number {
     if (this.#parkedMs !== undefined) return this.#parkedMs;
     const growth = Math.min(GROWTH_MS.longest, GROWTH_MS.first * 2 ** Math.min(count - 1, 10));
-    // A server that fails at one request does not limit the others, unless it says when to come back.
-    if (this.#place !== undefined && (failure.type === 'model_rate_limited' || asked !== undefined)) {
+    // A server that fails at one request does not limit the others, unless it asks for a pause, as an overloaded one does.
+    if (this.#place !== undefined && (failure.type === 'model_rate_limited' || (asked ?? 0) >= PAUSE_MS)) {
       const { pace, sentAt } = this.#place;
       return pace.refused(this.call, sentAt, asked);
     }

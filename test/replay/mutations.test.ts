@@ -112,8 +112,8 @@ const CHANGES: readonly BrokenChange[] = [
   {
     what: 'does not check an answer',
     file: 'src/core/loop/answer.ts',
-    find: "guardrailsOf(state.snapshot, 'output').length > 0 ?",
-    replace: "guardrailsOf(state.snapshot, 'output').length > 9 ?",
+    find: 'return guardsAnswers(state.snapshot) ?',
+    replace: 'return !state.snapshot ?',
     history: 'checked-answer-blocked',
     caught: { step: 2, expected: 'activity "checkGuardrails"', actual: 'a change of search attributes' },
   },
