@@ -117,7 +117,9 @@ test('programs and agents are listed as far as the caller may start them, and a 
   const handler = await service(testbed, [say('A note')], { programs: [note] });
   expect(await answer(handler, 'GET', '/v1/programs')).toMatchObject({ body: { programs: [{ name: 'note', units: ['u'] }] } });
   const agents = await answer(handler, 'GET', '/v1/agents');
-  expect(agents).toMatchObject({ body: { agents: [{ name: 'assistant', tools: [{ name: 'search' }, { name: 'broken' }] }] } });
+  expect(agents).toMatchObject({
+    body: { agents: [{ name: 'assistant', tools: [{ name: 'search' }, { name: 'broken' }] }, { name: 'clerk' }] },
+  });
   expect(await answer(handler, 'GET', '/v1/agents/assistant')).toMatchObject({ status: 200, body: { name: 'assistant' } });
   const limited = await serviceOf(testbed, { agents: ['other'], scopes: ['runs:read', 'runs:write'] }, [note]);
   expect(await answer(limited, 'GET', '/v1/agents')).toMatchObject({ body: { agents: [] } });
