@@ -79,9 +79,14 @@ async function openChat(handler: Handler, id: string, key: string): Promise<stri
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
   const response = await handler(new Request('http://localhost/v1/agents/clerk/chat', { method: 'POST', body, headers }));
   expect(response.status).toBe(200);
-  const runId = /"runId":"([^"]+)"/.exec(await response.text())?.[1];
-  if (runId === undefined) throw new Error('The chat does not name its run');
-  return runId;
+  // The stream stays open while the call waits, because this caller may not decide about it.
+  let text = '';
+  for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+    text += chunk;
+    const runId = /"runId":"([^"]+)"/.exec(text)?.[1];
+    if (runId !== undefined) return runId;
+  }
+  throw new Error('The chat does not name its run');
 }
 
 /** The length and the status of the history of each run of the principal: any effect on one of them changes it. */
