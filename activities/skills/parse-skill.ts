@@ -90,14 +90,14 @@ function hintFor(message: string): string {
 }
 
 /**
- * Returns the tools that may be called while the skill is active: a list, or a text as the Agent Skills specification has it, with
- * blanks or commas between the names. Returns a problem if both fields are given.
+ * Returns the tools that may be called while the skill is active: a list, or in `allowed-tools` a text as the Agent Skills
+ * specification has it, with blanks or commas between the names. Returns a problem if both fields are given.
  */
 function allowedTools({ allowed_tools: own, 'allowed-tools': specified }: JsonObject): string[] | string | undefined {
   if ((own ?? null) !== null && (specified ?? null) !== null) return 'it has both "allowed_tools" and "allowed-tools": leave one out';
   const allowed = own ?? specified ?? undefined;
-  // A pattern such as `Bash(git add *)` is one name, which no tool has.
-  if (typeof allowed === 'string') return allowed.match(/[^\s,(]+(?:\([^()]*\))?/g) ?? [];
+  // A pattern such as `Bash(git add *)` is one name, which no tool has. In the Skills Guide, from which `allowed_tools` is, a text is no list.
+  if (typeof specified === 'string') return specified.match(/[^\s,(]+(?:\([^()]*\))?/g) ?? [];
   return textsOf(allowed);
 }
 

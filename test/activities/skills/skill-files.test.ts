@@ -94,7 +94,7 @@ describe('a skill is read from each of these files', () => {
     ['patterns', ['allowed-tools: Bash(git add *) Bash(jq:*), Read'], ['Bash(git add *)', 'Bash(jq:*)', 'Read']],
     ['a list with numbers', ['allowed-tools: [find_order, 7]'], ['find_order', '7']],
     ['with an underscore, a list', ['allowed_tools: [find_order]'], ['find_order']],
-    ['with an underscore, a text', ['allowed_tools: find_order refund'], ['find_order', 'refund']],
+    ['with an underscore, a text, which is no list there', ['allowed_tools: find_order refund'], undefined],
     ['an empty list', ['allowed-tools: []'], []],
     ['nothing', ['allowed-tools:'], undefined],
   ])('with "allowed-tools" as %s', async (_, lines, tools) => {
