@@ -2,6 +2,7 @@ import { isJsonObject } from '../core/domain/json/json.ts';
 import type { ModelResponse, RawToolCall } from '../core/domain/model/model.ts';
 import { endedByItself } from './finish-words.ts';
 import { splitReasoning } from './split-reasoning.ts';
+import { responseFields } from './response-fields.ts';
 
 const OPEN = '<tool_call>';
 const CLOSE = '</tool_call>';
@@ -12,7 +13,7 @@ const CLOSE = '</tool_call>';
  * trained on. If anything else is in the text, or anything is missing, it stays text.
  */
 export function readCallsInText(response: ModelResponse, tools: readonly { name: string }[]): ModelResponse {
-  const { content, toolCalls, finishReason, refusal } = fieldsOf(response);
+  const { content, toolCalls, finishReason, refusal } = responseFields(response);
   if (typeof content !== 'string' || (Array.isArray(toolCalls) && toolCalls.length > 0) || refusal) return response;
   if (!endedByItself(finishReason)) return response;
   const calls = callsIn(splitReasoning(content).text, new Set(tools.map(({ name }) => name)));
@@ -42,8 +43,4 @@ function callOf(text: string, tools: ReadonlySet<string>): RawToolCall | undefin
   } catch {
     return undefined;
   }
-}
-
-function fieldsOf(response: unknown): Partial<Record<keyof ModelResponse, unknown>> {
-  return typeof response === 'object' && response !== null ? response : {};
 }

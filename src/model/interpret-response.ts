@@ -27,6 +27,7 @@ import { cleanJson } from './clean-json.ts';
 import { endedByItself, finishReasonOf } from './finish-words.ts';
 import { MISSING_ARGUMENTS, type ParsedToolCall, parseToolCall } from './parse-tool-call.ts';
 import type { FinishReason } from '../core/domain/record/step.ts';
+import { responseFields } from './response-fields.ts';
 
 /** The data that the interpretation of a response depends on. */
 export interface InterpretOptions {
@@ -57,7 +58,7 @@ interface CheckedCall {
  * the response is trusted, and this never throws. Calls of tools that the agent does not have are left to the loop.
  */
 export function interpretResponse(response: ModelResponse, options: InterpretOptions): RecordedResponse {
-  const fields = fieldsOf(response);
+  const fields = responseFields(response);
   const structured = typeof fields.structured === 'object' ? (cleanJson(fields.structured) ?? undefined) : undefined;
   const content = typeof fields.content === 'string' ? fields.content.toWellFormed() : '';
   const text = content === '' && structured !== undefined ? JSON.stringify(structured) : content;
@@ -91,11 +92,6 @@ function refusalOf({ refusal, finishReason, toolCalls }: Partial<Record<keyof Mo
   if (typeof refusal === 'string' && refusal !== '') return refusal.toWellFormed();
   const refused = typeof finishReason === 'string' && finishReasonOf(finishReason) === 'refusal' && listOf(toolCalls).length === 0;
   return refused ? text || 'it gave no reason' : '';
-}
-
-/** Returns the fields of a response, each of which a model client may have set wrongly. */
-function fieldsOf(response: unknown): Partial<Record<keyof ModelResponse, unknown>> {
-  return typeof response === 'object' && response !== null ? response : {};
 }
 
 function listOf(value: unknown): unknown[] {

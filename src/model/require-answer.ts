@@ -2,6 +2,7 @@ import { type ErrorCode, ModelCallError } from '../core/domain/errors/error.ts';
 import type { ModelResponse } from '../core/domain/model/model.ts';
 import { finishFault, finishReasonOf } from './finish-words.ts';
 import { splitReasoning } from './split-reasoning.ts';
+import { responseFields } from './response-fields.ts';
 
 /** Facts about an answer beside the response. */
 interface ExpectedAnswer {
@@ -21,7 +22,7 @@ export function requireAnswer(
   model: string,
   { mayBeEmpty = false, hasReasoned = false }: ExpectedAnswer = {},
 ): void {
-  const { content, toolCalls, structured, refusal, finishReason } = fieldsOf(response);
+  const { content, toolCalls, structured, refusal, finishReason } = responseFields(response);
   const word = typeof finishReason === 'string' ? finishReason : '';
   if ((typeof refusal === 'string' && refusal !== '') || finishReasonOf(word) === 'refusal') return;
   const fault = finishFault(word);
@@ -40,8 +41,4 @@ export function requireAnswer(
 
 function fail(code: ErrorCode, message: string, word: string): never {
   throw new ModelCallError(code, `${message} (${word === '' ? 'no finish reason' : `finish reason ${JSON.stringify(word.slice(0, 64))}`})`);
-}
-
-function fieldsOf(response: unknown): Partial<Record<keyof ModelResponse, unknown>> {
-  return typeof response === 'object' && response !== null ? response : {};
 }

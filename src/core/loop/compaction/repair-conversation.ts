@@ -4,7 +4,7 @@ import { jsonTextPrefix } from '../../domain/content/text.ts';
 import type { ErrorCode } from '../../domain/errors/error.ts';
 import type { NextStep } from '../next-step.ts';
 import type { RunPorts } from '../ports.ts';
-import { recordEvent, type RunState } from '../state/run-state.ts';
+import { recordNotices, type RunState } from '../state/run-state.ts';
 import { shortenConversation, summariseEarlier } from './compact.ts';
 
 /** Bytes of a refusal that a session remembers. */
@@ -20,10 +20,10 @@ export function isRefusal(code: ErrorCode): boolean {
  * second refusal of the same words without an answer in between has the conversation compacted, once in a turn. Undefined: the turn ends
  * with what the provider said. The conversation of a run without turns is not changed, because the run ends with its error.
  */
-export async function repairConversation(state: RunState, ports: RunPorts, message: string): Promise<'repaired' | NextStep | undefined> {
+export async function repairConversation(state: RunState, ports: RunPorts, refused: string): Promise<'repaired' | NextStep | undefined> {
   const { session } = state;
   if (session === undefined) return undefined;
-  const refusal = wordsOf(message);
+  const refusal = wordsOf(refused);
   if (session.refusal !== refusal) {
     session.refusal = refusal;
     return undefined;
@@ -34,11 +34,8 @@ export async function repairConversation(state: RunState, ports: RunPorts, messa
   if (compacted !== 'summarised' && compacted !== 'shortened') return unlessFailed(compacted);
   session.compactedAt = session.turns;
   const what = `${events.length} events with ${bytes} bytes are now ${state.window.events.length} with ${state.window.bytes}`;
-  recordEvent(state, ports, {
-    author: state.snapshot.name,
-    content: [],
-    notices: [{ code: 'conversation_repaired', message: `The provider refused the conversation twice, so it was compacted: ${what}` }],
-  });
+  const message = `The provider refused the conversation twice, so it was compacted: ${what}`;
+  recordNotices(state, ports, [{ code: 'conversation_repaired', message }]);
   return 'repaired';
 }
 

@@ -213,7 +213,7 @@ export function recordEvent(state: RunState, clock: RunClock, event: Pick<Event,
   delete state.resultIds;
 }
 
-/** Records what a person should know of the agent that was resolved, in an event without content; none if there is nothing. */
+/** Records what a person should know, in an event without content; none if there is nothing. */
 export function recordNotices(state: RunState, clock: RunClock, notices: readonly Notice[] = []): void {
   if (notices.length > 0) recordEvent(state, clock, { author: state.snapshot.name, content: [], notices: [...notices] });
 }
