@@ -8,17 +8,65 @@ import type { JsonValue } from '../../../src/core/domain/json/json.ts';
 import type { ConversationEvent } from '../../../src/core/domain/model/model.ts';
 import { itemsFor, recordedItems } from '../../../src/core/domain/record/provider-items.ts';
 import { defineAgent, defineTool } from '../../../src/index.ts';
-import { chatStream, says } from '../../fakes/openai-answers.ts';
-import { type FakeOpenAI, startFakeOpenAI } from '../../fakes/openai-server.ts';
+import { chatStream, outputMessage, responsesStream, says } from '../../fakes/openai-answers.ts';
+import { type FakeOpenAI, type Handler, startFakeOpenAI } from '../../fakes/openai-server.ts';
 import { snapshotOf } from '../../fakes/snapshot.ts';
-import { type ChatBody, PROVIDER_RULES, unsoundness } from './provider-rules.ts';
+import {
+  type ChatBody,
+  chatUnsoundness,
+  PROVIDER_RULES,
+  type ProviderRule,
+  RESPONSES_RULES,
+  type ResponsesBody,
+  responsesUnsoundness,
+} from './provider-rules.ts';
+
+/** What a test needs to know of one of the two APIs. */
+interface Api {
+  name: 'chat' | 'responses';
+  rules: Readonly<Record<string, ProviderRule>>;
+  /** What no provider takes in any conversation. */
+  unsoundness: (body: unknown) => string | undefined;
+  /** The answer that fits the schema of the agent. */
+  answer: Handler;
+  /** What a provider sent beside an answer with this text and so many calls. Its value is `whose`. */
+  opaqueItems: (whose: string, hasText: boolean, calls: number) => JsonValue[];
+}
+
+const REASONING = (whose: string): Record<string, JsonValue> => ({ type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: whose });
+const CHAT: Api = {
+  name: 'chat',
+  rules: PROVIDER_RULES as Readonly<Record<string, ProviderRule>>,
+  unsoundness: (body) => chatUnsoundness(body as ChatBody),
+  answer: says('{"a":"done"}'),
+  opaqueItems: (whose, hasText, calls) => [
+    { t: 'message', reasoning_content: whose },
+    ...(hasText ? [{ t: 'text' }] : []),
+    ...Array.from({ length: calls }, (_, i) => ({
+      t: 'call',
+      i,
+      ...(i === 0 ? { extra_content: { google: { thought_signature: whose } } } : {}),
+    })),
+  ],
+};
+const RESPONSES: Api = {
+  name: 'responses',
+  rules: RESPONSES_RULES as Readonly<Record<string, ProviderRule>>,
+  unsoundness: (body) => responsesUnsoundness(body as ResponsesBody),
+  answer: responsesStream([outputMessage('{"a":"done"}')]),
+  opaqueItems: (whose, hasText, calls) => [
+    { t: 'item', item: REASONING(whose) },
+    ...(hasText ? [{ t: 'text' }] : []),
+    ...Array.from({ length: calls }, (_, i) => ({ t: 'call', i })),
+  ],
+};
 
 let server: FakeOpenAI;
 let account = '';
 beforeAll(async () => {
   server = await startFakeOpenAI();
   server.script(chatStream([{ reasoning_content: 'r' }, { content: 'Hi' }]));
-  const answer = await clientOf().call(requestOf([]), { signal: new AbortController().signal });
+  const answer = await clientOf('chat').call(requestOf([]), { signal: new AbortController().signal });
   account = answer.account ?? '';
 });
 afterAll(() => server.close());
@@ -33,7 +81,7 @@ const AGENT = snapshotOf(
     settings: { temperature: 0.5, maxOutputTokens: 9, toolChoice: 'required', parallelToolCalls: true, reasoningEffort: 'low' },
   }),
 );
-const clientOf = (): ReturnType<typeof openai> => openai({ apiKey: 'sk-test-0123456789', baseURL: server.url });
+const clientOf = (api: Api['name']): ReturnType<typeof openai> => openai({ api, apiKey: 'sk-test-0123456789', baseURL: server.url });
 const requestOf = (conversation: ConversationEvent[]): ReturnType<typeof buildRequest> => buildRequest(AGENT, conversation, false);
 
 /** One thing that happens in a run: a message, an answer, or an answer with calls and those of their results that there are. */
@@ -69,7 +117,7 @@ const happening: fc.Arbitrary<Happening> = fc.oneof(
 );
 
 /** The conversation of a run, and the words that must still be in the request. */
-function conversationOf(happenings: readonly Happening[]): { conversation: ConversationEvent[]; words: string[] } {
+function conversationOf(api: Api, happenings: readonly Happening[]): { conversation: ConversationEvent[]; words: string[] } {
   const words: string[] = [];
   let count = 0;
   const marked = (said: string): string => {
@@ -91,7 +139,7 @@ function conversationOf(happenings: readonly Happening[]): { conversation: Conve
     if (one.type === 'system') return [{ author: 'system', content: [{ type: 'message', role: 'system', content: marked('rule') }] }];
     const said: ContentItem[] =
       one.text === '' && one.type === 'calls' ? [] : [{ type: 'message', role: 'assistant', content: marked(one.text) }];
-    if (one.type === 'answer') return [{ author: 'clerk', content: said, ...itemsOf(one.opaque, one.text, 0) }];
+    if (one.type === 'answer') return [{ author: 'clerk', content: said, ...itemsOf(api, one.opaque, one.text, 0) }];
     const calls = one.calls.map(({ id, name, result }) => ({ id: `${id}${++count}`, name, result, mark: marked('argument') }));
     const asked = calls.map(({ id, name, mark }): ContentItem => ({ type: 'tool_call', toolCallId: id, name, arguments: { mark } }));
     const answered = calls.flatMap(({ id, name, result }): ContentItem[] => {
@@ -99,69 +147,66 @@ function conversationOf(happenings: readonly Happening[]): { conversation: Conve
       const content: JsonValue[] = result === 'empty' ? [''] : [marked('result'), ...(result === 'image' ? [image] : [])];
       return [{ type: 'tool_result', toolCallId: id, name, status: 'success', content }];
     });
-    const event: ConversationEvent = { author: 'clerk', content: [...said, ...asked], ...itemsOf(one.opaque, one.text, calls.length) };
+    const event: ConversationEvent = { author: 'clerk', content: [...said, ...asked], ...itemsOf(api, one.opaque, one.text, calls.length) };
     return answered.length === 0 ? [event] : [event, { author: 'clerk', content: answered }];
   });
   return { conversation, words };
 }
 
 /** What the run gives the client back of what a provider sent beside an answer. */
-function itemsOf(kind: Opaque, said: string, calls: number): Pick<ConversationEvent, 'providerItems' | 'account'> {
+function itemsOf(api: Api, kind: Opaque, said: string, calls: number): Pick<ConversationEvent, 'providerItems' | 'account'> {
   if (kind === 'none') return {};
-  const foreign = kind !== 'own';
-  const items: JsonValue[] = [
-    { t: 'message', reasoning_content: foreign ? 'foreign' : 'own' },
-    ...(said.trim() === '' ? [] : [{ t: 'text' }]),
-    ...Array.from({ length: kind === 'that does not fit' ? calls + 1 : calls }, (_, i) => ({
-      t: 'call',
-      i,
-      ...(i === 0 ? { extra_content: { google: { thought_signature: foreign ? 'foreign' : 'own' } } } : {}),
-    })),
-  ];
+  const items = api.opaqueItems(kind === 'own' ? 'own' : 'foreign', said.trim() !== '', kind === 'that does not fit' ? calls + 1 : calls);
   const owner = { by: kind === 'of another model' ? 'p/other' : 'p/m', account: kind === 'of another account' ? '00000000' : account };
   return itemsFor('p/m', recordedItems(owner, items));
 }
 
 /** The rules of one provider. */
-const rules = fc
-  .subarray(Object.keys(PROVIDER_RULES), { maxLength: 8 })
-  .filter((names) => names.every((name) => !(PROVIDER_RULES[name]?.without ?? []).some((other) => names.includes(other))));
+function someRules(rules: Api['rules']): fc.Arbitrary<string[]> {
+  const fits = (names: string[]): boolean =>
+    names.every((name) => !(rules[name]?.without ?? []).some((other) => names.includes(other)));
+  return fc.subarray(Object.keys(rules), { maxLength: 8 }).filter(fits);
+}
 
 /** Serves as a provider with these rules. Returns the bodies that it gets, and what it refused. */
-function serve(names: readonly string[]): { bodies: ChatBody[]; refused: string[] } {
-  const served: { bodies: ChatBody[]; refused: string[] } = { bodies: [], refused: [] };
+function serve({ rules, answer }: Api, names: readonly string[]): { bodies: unknown[]; refused: string[] } {
+  const served: { bodies: unknown[]; refused: string[] } = { bodies: [], refused: [] };
   server.script((reply, request) => {
-    const body = request.body as ChatBody;
-    served.bodies.push(body);
-    const broken = names.find((name) => PROVIDER_RULES[name]?.isBroken(body));
-    const rule = broken === undefined ? undefined : PROVIDER_RULES[broken];
-    if (broken === undefined || rule === undefined) return says('{"a":"done"}')(reply, request);
+    served.bodies.push(request.body);
+    const broken = names.find((name) => rules[name]?.isBroken(request.body));
+    const rule = broken === undefined ? undefined : rules[broken];
+    if (broken === undefined || rule === undefined) return answer(reply, request);
     served.refused.push(broken);
     return reply.json(rule.status, { error: { message: rule.refusal, type: 'invalid_request_error' } });
   });
   return served;
 }
 
-test('after any history, the request that is sent at last fits the rules of any provider, and nothing of the conversation is lost', async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.array(happening, { maxLength: 10 }), fc.array(happening, { maxLength: 4 }), rules, async (first, more, names) => {
-      const client = clientOf();
-      const seen = new Set<string>();
-      for (const happenings of [first, [...first, ...more]]) {
-        const { conversation, words } = conversationOf(happenings);
-        const served = serve(names);
-        const { notices = [] } = await client.call(requestOf(conversation), { signal: new AbortController().signal });
-        const texts = served.bodies.map((body) => JSON.stringify(body));
-        expect(new Set(texts).size).toBe(texts.length);
-        for (const body of served.bodies) expect(unsoundness(body)).toBeUndefined();
-        for (const sent of texts) expect(sent).not.toContain('foreign');
-        for (const word of words) expect(texts.at(-1)).toContain(word);
-        expect(notices).toHaveLength(served.refused.length);
-        // What has been learned is not asked for again. A rule without a word about it is learned as far as it has helped.
-        expect(served.refused.filter((name) => name !== 'silentOrder' && seen.has(name))).toEqual([]);
-        for (const name of served.refused) seen.add(name);
-      }
-    }),
-    { numRuns: 150 },
-  );
-}, 120_000);
+test.each([CHAT, RESPONSES])(
+  'after any history, the request to $name that is sent at last fits the rules of any provider, and nothing of the conversation is lost',
+  async (api) => {
+    const histories = [fc.array(happening, { maxLength: 10 }), fc.array(happening, { maxLength: 4 })] as const;
+    await fc.assert(
+      fc.asyncProperty(...histories, someRules(api.rules), async (first, more, names) => {
+        const client = clientOf(api.name);
+        const seen = new Set<string>();
+        for (const happenings of [first, [...first, ...more]]) {
+          const { conversation, words } = conversationOf(api, happenings);
+          const served = serve(api, names);
+          const { notices = [] } = await client.call(requestOf(conversation), { signal: new AbortController().signal });
+          const texts = served.bodies.map((body) => JSON.stringify(body));
+          expect(new Set(texts).size).toBe(texts.length);
+          for (const body of served.bodies) expect(api.unsoundness(body)).toBeUndefined();
+          for (const sent of texts) expect(sent).not.toContain('foreign');
+          for (const word of words) expect(texts.at(-1)).toContain(word);
+          expect(notices).toHaveLength(served.refused.length);
+          // What has been learned is not asked for again. A rule without a word about it is learned as far as it has helped.
+          expect(served.refused.filter((name) => name !== 'silentOrder' && seen.has(name))).toEqual([]);
+          for (const name of served.refused) seen.add(name);
+        }
+      }),
+      { numRuns: 150 },
+    );
+  },
+  120_000,
+);
