@@ -104,13 +104,6 @@ export const REQUEST_RULES: readonly RequestRule[] = [
     says: 'the reasoning and the signatures of earlier answers are left out',
     items: (items) => items.flatMap(withoutOpaqueParts),
   },
-
-  {
-    when: { bareCalls: false },
-    refusals: [/expected [`'"]?thinking[`'"]?[^.]{0,60}but found|must start with a thinking block/i],
-    says: 'calls without the reasoning that led to them, and their results, are sent as text',
-    items: (items, dialect) => (dialect === CHAT ? bareCallsAsText(items) : [...items]),
-  },
   // The rest of the messages.
   {
     when: { callIds: 'nine' },
@@ -125,6 +118,13 @@ export const REQUEST_RULES: readonly RequestRule[] = [
     ],
     says: 'the calls of an answer are sent one after the other',
     items: (items, dialect) => (dialect === CHAT ? oneCallEach(items) : [...items]),
+  },
+  // Behind the rule above: of calls that are sent one after the other, the first alone has the reasoning.
+  {
+    when: { bareCalls: false },
+    refusals: [/expected [`'"]?thinking[`'"]?[^.]{0,60}but found|must start with a thinking block/i],
+    says: 'calls without the reasoning that led to them, and their results, are sent as text',
+    items: (items, dialect) => (dialect === CHAT ? bareCallsAsText(items) : [...items]),
   },
   {
     when: { media: false },

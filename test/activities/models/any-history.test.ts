@@ -163,8 +163,7 @@ function itemsOf(api: Api, kind: Opaque, said: string, calls: number): Pick<Conv
 
 /** The rules of one provider. */
 function someRules(rules: Api['rules']): fc.Arbitrary<string[]> {
-  const fits = (names: string[]): boolean =>
-    names.every((name) => !(rules[name]?.without ?? []).some((other) => names.includes(other)));
+  const fits = (names: string[]): boolean => names.every((name) => !(rules[name]?.without ?? []).some((other) => names.includes(other)));
   return fc.subarray(Object.keys(rules), { maxLength: 8 }).filter(fits);
 }
 
