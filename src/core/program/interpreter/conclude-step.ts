@@ -3,6 +3,7 @@
 import type { StepDocument } from '../../domain/program/document.ts';
 import { formatError } from '../errors/format-error.ts';
 import { exhaustionFailure } from '../errors/step-failures.ts';
+import { fallbackOf } from '../refine/refine-config.ts';
 import { addressText } from '../state/address.ts';
 import type { ProgramRun } from './program-run.ts';
 import { endStep, type RunningStep } from './record.ts';
@@ -17,17 +18,16 @@ export async function concludeStep(run: ProgramRun, running: RunningStep, step: 
     endStep(run, running, { status: 'completed', output: last.output, outputId: last.id });
     return 'completed';
   }
-  const { onExhaustion = 'fail', fallback } = step.refine ?? {};
+  const fallback = fallbackOf(step.refine ?? {});
   const { unit, step: name } = running.address;
-  const isFallback = onExhaustion === 'fallback' && fallback !== undefined;
   // Only a lenient program may name a fallback that it does not have.
-  const isMissing = isFallback && indexOf(run.program.document).find(unit, fallback) === undefined;
-  if (onExhaustion === 'skip' || isMissing) {
+  const isMissing = fallback !== undefined && indexOf(run.program.document).find(unit, fallback) === undefined;
+  if (step.refine?.onExhaustion === 'skip' || isMissing) {
     const reason = isMissing ? `its attempts are used up, and there is no step "${fallback}"` : 'its attempts are used up';
     endStep(run, running, { status: 'skipped', error: last.error, reason });
     return 'completed';
   }
-  if (isFallback) return takeFallback(run, running, fallback);
+  if (fallback !== undefined) return takeFallback(run, running, fallback);
   // AXON reports used-up attempts even for a model call that has only one.
   const isExhausted = step.refine !== undefined || (run.program.document.lenient === true && step.ask !== undefined);
   const error = isExhausted ? exhaustionFailure(running.state.attempts, formatError(last.error), { step: name, unit }) : last.error;

@@ -29,6 +29,11 @@ export function resolveRefine(refine: RefineDocument | undefined): RefineConfig 
   return { maxAttempts, backoff, passFailureContext, onExhaustion, ...(fallback === undefined ? {} : { fallback }) };
 }
 
+/** Returns the step whose output replaces that of a step whose attempts are used up; undefined if there is none. */
+export function fallbackOf({ onExhaustion, fallback }: Pick<RefineDocument, 'onExhaustion' | 'fallback'>): string | undefined {
+  return onExhaustion === 'fallback' ? fallback : undefined;
+}
+
 /** Lists what cannot work in a refine block, each as a sentence. */
 export function refineProblems(refine: RefineDocument): string[] {
   const { onExhaustion, fallback } = refine;
