@@ -201,7 +201,8 @@ export class EndedRun<Output> {
     const line = [
       `[${this.status}] ${this.agentName}`,
       ...this.progress(),
-      `${counted(this.toolCallsTotal, 'tool call')} (${calls.join(', ') || 'none'})`,
+      // The same words for every number, as the framework that the line comes from: programs take it apart.
+      `${this.toolCallsTotal} tool calls (${calls.join(', ') || 'none'})`,
       `${this.usage.totalTokens} tokens${this.#estimated()}`,
       this.#duration(),
     ];

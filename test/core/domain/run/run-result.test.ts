@@ -27,9 +27,9 @@ describe('the summary', () => {
     expect(new RunResult(fields).summary()).toBe('[completed] bot | 2/10 steps | 3 tool calls (searchx2, calcx1) | 150 tokens | 2.50s');
   });
 
-  it('has one tool call in the singular', () => {
-    const one = { toolCallsTotal: 1, toolCallsByName: { search: 1 } };
-    expect(new RunResult({ ...fields, ...one }).summary()).toContain('| 1 tool call (searchx1) |');
+  it('has the same words for one tool call and one step', () => {
+    const one = { toolCallsTotal: 1, toolCallsByName: { search: 1 }, stepsUsed: 1, maxIterations: 1 };
+    expect(new RunResult({ ...fields, ...one }).summary()).toContain('| 1/1 steps | 1 tool calls (searchx1) |');
   });
 
   it.each([
