@@ -39,7 +39,7 @@ async function askStep(runtime: ActivityRuntime, input: AskStepInput, patience: 
   const lenient = program.lenient === true;
   const anchors = runtime.anchors.named(anchorNames(unit, step.ask), { lenient });
   const parts = { lookup, lenient, anchors: anchors.map(anchorInstruction) };
-  const { instructions, prompt } = await renderStep(runtime, input, { unit, ask: step.ask, parts });
+  const { instructions, prompt, failure } = await renderStep(runtime, input, { unit, ask: step.ask, parts });
   const client = runtime.registry.provider(step.ask.model ?? program.model ?? '');
   const own: AgentSnapshot = askSnapshot(snapshot, { unit, ask: step.ask, instructions, capabilities: client.capabilities });
   context.append('user', prompt);
@@ -47,7 +47,7 @@ async function askStep(runtime: ActivityRuntime, input: AskStepInput, patience: 
     author: role,
     content: [{ type: 'message' as const, role, content }],
   }));
-  const request = buildRequest(own, conversation, false);
+  const request = { ...buildRequest(own, conversation, false), ...(failure === undefined ? {} : { failureContext: failure }) };
   const eventId = shortId();
   const beginStream = modelStream(runtime, { run: input, snapshot, eventId, callId: input.step, anchors });
   const { heartbeatMs } = timing;
@@ -96,13 +96,14 @@ async function renderStep(
   { stepValues }: ActivityRuntime,
   input: AskStepInput,
   { unit, ask, parts }: RenderedStep,
-): Promise<Extract<RenderedPrompt, { ok: true }>> {
+): Promise<Extract<RenderedPrompt, { ok: true }> & { failure: string | undefined }> {
+  const failure = input.failure === undefined ? undefined : await stepValues.failure(input, input.failure);
   const edited = input.edited ? (await stepValues.edited(input))['prompt'] : undefined;
   const rendered = renderAsk(unit, ask, {
     ...parts,
-    ...(input.failure === undefined ? {} : { failure: await stepValues.failure(input, input.failure) }),
+    ...(failure === undefined ? {} : { failure }),
     ...(typeof edited === 'string' ? { edited } : {}),
   });
   if (!rendered.ok) throw new LonghaulError('invalid_input', `The prompt of step "${input.step}" cannot be rendered: ${rendered.problem}`);
-  return rendered;
+  return { ...rendered, failure };
 }

@@ -66,6 +66,24 @@ describe('a program', () => {
     expect(JSON.stringify(requests[1]?.conversation)).toContain('Hedging without citation: i believe');
   });
 
+  const failures = [undefined, 'Hedging without citation: i believe', 'Hedging without citation: probably'].map((one) =>
+    one === undefined ? undefined : (expect.stringContaining(one) as unknown),
+  );
+
+  test.each<[string, { passFailureContext?: boolean }, unknown[]]>([
+    ['by itself, and at the end of the prompt', {}, failures],
+    ['only if the step passes it on', { passFailureContext: false }, [undefined, undefined, undefined]],
+  ])('tells the model client what failed in the attempt before, %s', async (_, options, expected) => {
+    const refine = { maxAttempts: 3, ...options };
+    const units = [unit('u', { anchors: ['NoHallucination'] }, [ask('A', 'q', { refine })])];
+    const script = scriptedModel([say('I believe so'), say('Probably'), say('Yes [1]')]);
+    const { requests } = await testProgram(defineProgram({ name: 'heal', model: MODEL, units }), { model: script });
+    expect(requests.map(({ failureContext }) => failureContext)).toEqual(expected);
+    const prompts = requests.map(({ conversation }) => conversation[0]?.content[0]);
+    const contents = requests.map(({ failureContext: failed }) => (failed === undefined ? 'q' : `q\n\nPrevious attempt failed: ${failed}`));
+    expect(prompts).toMatchObject(contents.map((content) => ({ content })));
+  });
+
   test('fails a unit after its last attempt, and skips the units that need it', async () => {
     const program = defineProgram({
       name: 'fail',

@@ -31,6 +31,12 @@ export interface ModelRequest {
   /** The schema that the provider is asked to enforce on the answer. Absent: none. */
   output?: { name: string; schema: JsonObject; strict: boolean };
   settings: RequestSettings;
+  /**
+   * Why the attempt before failed, if this is a further attempt of an `ask` whose `refine` passes it on: the text that the prompt ends
+   * with, by itself. A client may log it, or choose another model. Absent: a first attempt, or the model may not
+   * learn it, or the `ask` has tools and its failure is in the prompt alone.
+   */
+  failureContext?: string;
 }
 
 /** The settings of one model call. */
