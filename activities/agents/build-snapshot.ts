@@ -98,6 +98,7 @@ export function buildSnapshot(agent: AnyAgent, inputs: SnapshotInputs): AgentSna
   const content: Omit<AgentSnapshot, 'digest'> = {
     version: 1,
     name: agent.name,
+    ...(agent.description === undefined ? {} : { description: agent.description }),
     instructions,
     model: agent.model,
     tools,
@@ -191,6 +192,7 @@ export function toolSnapshot(tool: AnyTool): ToolSnapshot {
   const { label, approval, answer, callers, category, notExecutable } = tool;
   return {
     name: tool.name,
+    ...(tool.version === undefined ? {} : { version: tool.version }),
     description: tool.description,
     ...(label === undefined ? {} : { label }),
     parameters: tool.providerSchema,

@@ -145,6 +145,18 @@ describe('a run in memory', () => {
     await expect(testAgent(agentWith([count]), { input: 'Go', model, runId: '' })).rejects.toThrow('run id');
   });
 
+  test('has the versions of its tools in the records of their calls', async () => {
+    const tools = [defineTool({ ...toolOptions('newer'), version: '2.1' }), defineTool(toolOptions('plain'))];
+    const model = scriptedModel([together(callTool('newer'), callTool('plain'), callTool('nope')), say('Done.')]);
+    const { steps } = await testAgent(agentWith(tools), { input: 'Go', model });
+    expect(steps[0]?.toolCalls.map(({ toolName, toolVersion }) => [toolName, toolVersion])).toEqual([
+      ['newer', '2.1'],
+      ['plain', undefined],
+      ['nope', undefined],
+    ]);
+    expect(steps[0]?.toolCalls[1]).not.toHaveProperty('toolVersion');
+  });
+
   test('waits for days in no time', async () => {
     const patient = defineTool({ ...toolOptions('patient'), approval: { deadline: '3d' } });
     const model = scriptedModel([failWith('model_rate_limited', 'later', { retryAfter: 3_600_000 }), callTool('patient'), say('Done.')]);

@@ -43,7 +43,8 @@ export function stepLines(step: StepResult, output: Pick<Output, 'look'>, detail
 /** Returns the lines for a call: its arguments or code, the decisions about it, and its result. */
 function callLines(call: ToolCallRecord, output: Pick<Output, 'look'>, details: StepDetails): string[] {
   const { code } = call.arguments;
-  const name = output.look('cyan', printable(call.toolName));
+  const version = call.toolVersion === undefined ? '' : output.look('dim', `@${call.toolVersion}`);
+  const name = `${output.look('cyan', printable(call.toolName))}${version}`;
   const isCode = call.toolName === RUN_CODE && typeof code === 'string';
   return [
     ...(isCode ? [`  → ${name}`, ...codeLines(code)] : [`  → ${name} ${shown(JSON.stringify(call.arguments))}`]),

@@ -13,7 +13,7 @@ import { toSavedContext } from './to-saved-context.ts';
 /** The part of a run that is saved. */
 export interface RunToSave {
   /** The agent that acts. */
-  agent: Pick<AgentSnapshot, 'name' | 'instructions'>;
+  agent: Pick<AgentSnapshot, 'name' | 'description' | 'instructions'>;
   window: Pick<Window, 'events'>;
   /** Events of the record whose times are known. */
   events: readonly Pick<Event, 'id' | 'timestamp'>[];
@@ -46,6 +46,7 @@ export function contextOfRun({ agent, window, events, startedAt, ...run }: RunTo
     max_iterations: run.maxIterations,
     started_at: new Date(startedAt).toISOString(),
     agent_name: agent.name,
+    ...(agent.description === undefined ? {} : { agent_description: agent.description }),
   });
 }
 

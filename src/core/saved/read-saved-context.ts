@@ -34,6 +34,7 @@ function refused(problem: string): ReadSavedContext {
 }
 
 const FIELDS: Record<keyof SavedContext, true> = {
+  agent_description: true,
   version: true,
   messages: true,
   tool_calls: true,

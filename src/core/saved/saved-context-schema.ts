@@ -52,5 +52,6 @@ export const SAVED_CONTEXT_SCHEMA: JsonObject = {
     max_iterations: AMOUNT,
     started_at: TEXT,
     agent_name: TEXT,
+    agent_description: TEXT,
   },
 };

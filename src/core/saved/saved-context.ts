@@ -26,6 +26,8 @@ export interface SavedContext {
   /** ISO 8601. */
   started_at: string | null;
   agent_name: string | null;
+  /** The description of the agent. Absent: it has none. */
+  agent_description?: string;
 }
 
 /** One message of a saved context. */

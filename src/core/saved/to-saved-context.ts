@@ -28,6 +28,7 @@ export function toSavedContext(context: ContextToSave): SavedContext {
     max_iterations: context.max_iterations ?? DEFAULT_STEPS,
     started_at: context.started_at ?? null,
     agent_name: context.agent_name ?? null,
+    ...(context.agent_description === undefined ? {} : { agent_description: context.agent_description }),
   };
 }
 

@@ -75,6 +75,7 @@ const RECORD: JsonObject = {
   type: 'object',
   properties: {
     toolName: TEXT,
+    toolVersion: TEXT,
     callId: TEXT,
     arguments: { type: 'object' },
     result: TEXT,

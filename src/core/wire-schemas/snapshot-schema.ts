@@ -45,6 +45,7 @@ const TOOL: JsonObject = {
     name: NAME,
     description: TEXT,
     label: TEXT,
+    version: TEXT,
     parameters: OBJECT,
     strict: FLAG,
     schema: OBJECT,
@@ -126,6 +127,7 @@ export const SNAPSHOT_SCHEMA: JsonObject = {
   type: 'object',
   properties: {
     name: TEXT,
+    description: TEXT,
     instructions: TEXTS,
     model: TEXT,
     digest: TEXT,

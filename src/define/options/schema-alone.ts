@@ -3,7 +3,7 @@ import { UsageError } from '../../core/domain/errors/error.ts';
 import { ToolFailure } from '../tools/tool-failure.ts';
 
 /** The options of a tool with `execute: 'none'`. All others concern the execution of its calls. */
-const DESCRIPTION: readonly string[] = ['name', 'description', 'parameters', 'strict', 'execute', 'callers'];
+const DESCRIPTION: readonly string[] = ['name', 'description', 'version', 'parameters', 'strict', 'execute', 'callers'];
 
 /**
  * Returns the `execute` of a tool that is a schema alone. It runs only for runs that began when the tool had a function. Throws a

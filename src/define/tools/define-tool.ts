@@ -31,6 +31,11 @@ export interface ToolOptions<Parameters extends ObjectSchema, Deps, Result, Need
    * begins with it. A run keeps the label that it began with. The model never sees it.
    */
   label?: string;
+  /**
+   * For people and records: the version of the tool, such as `2` or `1.4.0`. A run keeps the version that it began with, and the records of
+   * its calls have it. The model never sees it.
+   */
+  version?: string;
   parameters: Parameters;
   /** The schema of the value that `execute` returns; a value that does not fit is an error result. */
   result?: z.ZodType;
@@ -78,6 +83,7 @@ const OWN_OPTIONS: Record<Exclude<keyof ToolOptions<ObjectSchema, unknown, unkno
   name: true,
   description: true,
   label: true,
+  version: true,
   parameters: true,
   result: true,
   execute: true,
@@ -131,6 +137,7 @@ export function defineTool<Parameters extends ObjectSchema, Result, Deps = Recor
     name,
     description: nonEmpty(`${owner}: "description"`, options.description),
     ...(options.label === undefined ? {} : { label: checkLabel(`${owner}: "label"`, options.label) }),
+    ...(options.version === undefined ? {} : { version: checkVersion(`${owner}: "version"`, options.version) }),
     parameters: options.parameters,
     ...(options.result === undefined ? {} : { result: options.result }),
     schema,
@@ -168,6 +175,16 @@ function checkLabel(owner: string, label: unknown): string {
   }
   if (/[\p{Cc}\p{Cs}]/u.test(text)) throw new UsageError(`${owner} is ${JSON.stringify(text)}: write one line of text`);
   return text;
+}
+
+/** The versions that records and lists can show in a line. */
+const VERSION = /^[A-Za-z0-9][A-Za-z0-9._+-]{0,63}$/;
+
+function checkVersion(owner: string, version: unknown): string {
+  if (typeof version === 'string' && VERSION.test(version)) return version;
+  throw new UsageError(
+    `${owner} is ${JSON.stringify(version)}: write a text of 1 to 64 letters, digits, ".", "_", "+" or "-" that begins with a letter or digit`,
+  );
 }
 
 function parametersSchema(owner: string, parameters: z.ZodType): JsonObject {

@@ -19,6 +19,8 @@ export interface ToolDefinition<Args = never, Deps = Record<string, unknown>, Re
   readonly description: string;
   /** The text that the summaries of its calls begin with. Absent: they begin with the arguments. */
   readonly label?: string;
+  /** The version that records and lists show. Absent: it has none. */
+  readonly version?: string;
   /** The full zod schema: applied to the arguments by the tool's activity before it acts. */
   readonly parameters: z.ZodType;
   /** The zod schema of the value that `execute` returns, if the tool declares one. */

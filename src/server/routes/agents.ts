@@ -14,7 +14,7 @@ const agentEntry = component(
     description: z.string().exactOptional(),
     deps: jsonObject.exactOptional().describe('The JSON Schema of the deps that a start takes.'),
     output: jsonObject.exactOptional().describe('The JSON Schema of the output. Absent: text.'),
-    tools: z.array(z.object({ name: z.string(), description: z.string() })),
+    tools: z.array(z.object({ name: z.string(), version: z.string().exactOptional(), description: z.string() })),
   }),
 );
 
@@ -51,7 +51,8 @@ const one = defineRoute(
   },
 );
 
-function startable(agents: readonly AnyAgent[], { agents: allowed }: Caller): AnyAgent[] {
+/** Returns the agents that a caller may start. */
+export function startable(agents: readonly AnyAgent[], { agents: allowed }: Caller): AnyAgent[] {
   return agents.filter(({ name }) => allowed === undefined || allowed.includes(name));
 }
 
@@ -61,7 +62,11 @@ function entryOf({ name, description, depsSchema, output, tools }: AnyAgent): z.
     ...(description === undefined ? {} : { description }),
     ...(depsSchema === undefined ? {} : { deps: depsSchema }),
     ...(output === undefined ? {} : { output: output.schema }),
-    tools: tools.map((tool) => ({ name: tool.name, description: tool.description })),
+    tools: tools.map((tool) => ({
+      name: tool.name,
+      ...(tool.version === undefined ? {} : { version: tool.version }),
+      description: tool.description,
+    })),
   };
 }
 

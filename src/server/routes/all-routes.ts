@@ -9,6 +9,7 @@ import { RUN_APPROVAL_ROUTES } from './runs/run-approvals.ts';
 import { RUN_RECORD_ROUTES } from './runs/run-records.ts';
 import { STREAM_ROUTES } from './stream-routes.ts';
 import { tokenRoute } from './tokens.ts';
+import { TOOL_ROUTES } from './tools.ts';
 import { spilledRoute } from './runs/spilled.ts';
 import { startRunRoute } from './runs/start-run.ts';
 import { CHANGE_SESSION_ROUTES } from './sessions/change-session.ts';
@@ -31,6 +32,7 @@ export const ROUTES: readonly Route[] = [
   ...CHANGE_SESSION_ROUTES,
   ...PROGRAM_ROUTES,
   ...AGENT_ROUTES,
+  ...TOOL_ROUTES,
   tokenRoute,
   ...USER_ROUTES,
   ...CHAT_ROUTES,

@@ -86,6 +86,7 @@ const toolCallRecord = component(
   'ToolCallRecord',
   z.object({
     toolName: z.string(),
+    toolVersion: z.string().exactOptional(),
     callId: z.string(),
     arguments: jsonObject,
     result: z.string(),

@@ -30,6 +30,14 @@ test('without that option, the snapshot of a versioned worker equals that of an 
   expect(buildSnapshot(agent, { ...circumstances, upgradeOnContinueAsNew: false })).toEqual(buildSnapshot(agent, circumstances));
 });
 
+test('the version of a tool and the description of the agent are pinned, if there are any', () => {
+  const tools = [lookUp, { ...refund, version: '2' }];
+  const snapshot = buildSnapshot(defineAgent({ name: 'clerk', model: 'p/m', description: 'Answers.', tools }), circumstances);
+  expect(snapshot.description).toBe('Answers.');
+  expect(snapshot.tools.map(({ version }) => version)).toEqual([undefined, '2']);
+  expect(buildSnapshot(defineAgent({ name: 'clerk', model: 'p/m' }), circumstances)).not.toHaveProperty('description');
+});
+
 test('the label of a tool is pinned, if the tool has one', () => {
   const tools = [lookUp, { ...refund, label: 'Refund' }];
   const snapshot = buildSnapshot(defineAgent({ name: 'clerk', model: 'p/m', tools }), circumstances);

@@ -17,7 +17,7 @@ const HOOK_RECORD: HookRecord = { hook: 'cap', on: 'pre_tool_use', answer: 'fail
 export function waitingCarry(): JsonObject {
   const approval = { when: 'always' as const, deadlineMs: 60_000, onDeadline: 'reject' as const };
   const tools = [
-    testTool('pay', { label: 'Payment', approval, effect: 'once', taskQueue: 'payments' }),
+    testTool('pay', { label: 'Payment', version: '2.1', approval, effect: 'once', taskQueue: 'payments' }),
     testTool('search', { backoff: { initialMs: 10, factor: 2, maxMs: 100 }, modelRetries: 1, heartbeatTimeoutMs: 1_000 }),
     testTool('order', { notExecutable: true, result: { type: 'string' }, callers: ['model'] }),
     testTool('ask', { agent: { name: 'below', share: ['user'], limits: { totalTokens: 9 }, final: true, request: true, leaf: true } }),
@@ -28,6 +28,7 @@ export function waitingCarry(): JsonObject {
   const snapshot = testSnapshot({
     tools: [...tools, remember, transfer],
     window,
+    description: 'Pays bills.',
     instructions: ['Be brief.'],
     prices: { 'scripted/model': { input: 1, output: 2 } },
     continueAsNew: { events: 1_000, bytes: 1_000_000, updates: 100 },

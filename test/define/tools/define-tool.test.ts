@@ -30,6 +30,13 @@ test.each([
   expect(defineTool({ ...BASE, timeout }).policy.timeoutMs).toBe(expected);
 });
 
+test('a tool has a version if it is given one', () => {
+  for (const version of ['2', '1.4.0', 'v2_rc-1+build.7', 'x'.repeat(64)]) expect(defineTool({ ...BASE, version }).version).toBe(version);
+  expect(defineTool(BASE)).not.toHaveProperty('version');
+  const { execute: _, ...described } = BASE;
+  expect(defineTool({ ...described, execute: 'none', version: '2' }).version).toBe('2');
+});
+
 test('a schema without a strict form is validated by Longhaul, with the reason', () => {
   const tool = defineTool({ ...BASE, parameters: z.object({ headers: z.record(z.string(), z.string()) }) });
   expect(tool).toMatchObject({ strict: false, strictProblem: '"headers" is a record' });
@@ -100,6 +107,10 @@ test.each([
   ['an empty label', { label: ' ' }, 'tool "search": "label" is " ": write a text'],
   ['a label that is no text', { label: 7 }, 'tool "search": "label" is 7: write a text'],
   ['a long label', { label: 'x'.repeat(61) }, 'tool "search": "label" has 61 characters: write at most 60'],
+  ['an empty version', { version: '' }, 'tool "search": "version" is "": write a text of 1 to 64 letters'],
+  ['a version that is a number', { version: 2 }, 'tool "search": "version" is 2: write a text of 1 to 64 letters'],
+  ['a version with a blank', { version: '1 beta' }, 'tool "search": "version" is "1 beta": write a text of 1 to 64 letters'],
+  ['a long version', { version: 'x'.repeat(65) }, `tool "search": "version" is "${'x'.repeat(65)}": write a text of 1 to 64 letters`],
   ['a label of two lines', { label: 'a\nb' }, 'tool "search": "label" is "a\\nb": write one line of text'],
   ['parameters of another library', { parameters: { type: 'object' } }, 'tool "search": "parameters" is not a schema of zod 4'],
   ['parameters that are a list', { parameters: z.array(z.string()) }, 'tool "search": parameters are not an object schema'],

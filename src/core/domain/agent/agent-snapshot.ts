@@ -32,6 +32,8 @@ export interface ToolDescription {
 export interface ToolSnapshot extends ToolDescription, ToolPolicy {
   /** The text that the summaries of its calls begin with. Absent: they begin with the arguments. */
   label?: string;
+  /** The version that the records of its calls have. Absent: it has none. */
+  version?: string;
   /** The schema that arguments are checked against. Differs from `parameters` if the provider supports only a part of it. */
   schema: JsonObject;
   /** False: its calls never overlap with another call of the same response. */
@@ -137,6 +139,8 @@ export interface ChildLimits {
 export interface AgentSnapshot {
   version: 1;
   name: string;
+  /** Describes the agent, for the document of a saved context. Absent: it has no description. */
+  description?: string;
   instructions: string[];
   /** `provider/model`. */
   model: string;

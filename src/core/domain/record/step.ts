@@ -28,6 +28,8 @@ export interface Verified {
 /** One executed or refused tool call of a step. */
 export interface ToolCallRecord {
   toolName: string;
+  /** The version of the tool in this run. Absent: it has none. */
+  toolVersion?: string;
   callId: string;
   arguments: JsonObject;
   /** The result as text: text blocks joined by line breaks, other values as JSON; the bare message for an error. */

@@ -107,8 +107,10 @@ function toRecord(
   const isError = status === 'error';
   const result = resultText(content);
   if (isError) noteError(state, result);
+  const toolVersion = state.snapshot.tools.find(({ name }) => name === call.name)?.version;
   return {
     toolName: call.name,
+    ...(toolVersion === undefined ? {} : { toolVersion }),
     callId: call.toolCallId,
     arguments:
       state.approvals.approved.find(({ callId }) => callId === call.toolCallId)?.arguments ?? asRewritten(response, call).arguments,

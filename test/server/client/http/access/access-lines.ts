@@ -116,6 +116,7 @@ export const SERVICE_LINES: Readonly<Record<string, readonly AccessLine[]>> = {
   'GET /v1/sessions/{sessionId}/turns/{turn}': PLAIN,
   'GET /v1/programs': [{ foreign: NOTHING, agents: { status: 200, has: '{"programs":[]}' } }],
   'GET /v1/agents': [{ foreign: NOTHING, agents: { status: 200, has: '{"agents":[]}' } }],
+  'GET /v1/tools': [{ foreign: NOTHING, agents: { status: 200, has: '{"tools":[]}' } }],
   'GET /v1/agents/{agent}': [{ foreign: NOTHING, agents: { status: 404, code: 'agent_not_found' } }],
   'POST /v1/tokens': [{ body: ({ runId }) => ({ runId }) }],
   'POST /v1/runs/{runId}/messages': [{ body: () => message }],
