@@ -22,7 +22,10 @@ export { defineTool } from './define/tools/define-tool.ts';
 export { mcpServer } from './define/mcp/mcp-server.ts';
 export { secret, type SecretOptions } from './define/context/secret.ts';
 export { resource } from './define/context/resource.ts';
+export { applyContextUpdate } from './define/context/apply-context-update.ts';
 export { contextUpdate, withUpdate } from './define/context/context-update.ts';
+export { savedContext } from './define/context/saved-context.ts';
+export { patchDanglingToolCalls } from './core/saved/patch-saved-context.ts';
 export { ModelRetry, ToolFailure } from './define/tools/tool-failure.ts';
 export { toolOutput } from './define/tools/tool-output.ts';
 export type {
@@ -113,6 +116,8 @@ export type {
   ToolResult,
 } from './core/domain/content/content.ts';
 export type { Event } from './core/domain/record/event.ts';
+export type { SavedContext, SavedMessage, SavedRole, SavedUsage } from './core/saved/saved-context.ts';
+export type { ContextToSave, MessageToSave } from './core/saved/to-saved-context.ts';
 export type { CodeLanguage, CodeSnapshot, ExecutorKind, ExecutorSnapshot } from './core/domain/code/code-snapshot.ts';
 export type { PruneStrategy } from './core/domain/content/conversation/prune-steps.ts';
 export type { ExecutionLimits } from './core/execution/execution-limits.ts';

@@ -1,7 +1,6 @@
 import type { ContextOperation } from '../../src/core/domain/record/context-update.ts';
 import { BYTE_BUDGETS } from '../../src/core/domain/json/byte-budget.ts';
-import { depsProblem } from '../../src/core/domain/record/deps-problem.ts';
-import { isJsonObject } from '../../src/core/domain/json/json.ts';
+import { operationProblem } from '../../src/core/domain/record/operation-problem.ts';
 import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
 import { cleanJson } from '../../src/model/clean-json.ts';
 
@@ -20,7 +19,7 @@ export function updateFrom(toolName: string, update: unknown): ReturnedUpdate {
   if (!hasOperations(update)) return refused('it has no list of operations: write contextUpdate().set(key, value)');
   const operations: ContextOperation[] = [];
   for (const operation of update.operations) {
-    const problem = problemOf(operation as ContextOperation | null);
+    const problem = operationProblem(operation as ContextOperation | null);
     if (problem !== undefined) return refused(problem);
     operations.push(cleanJson(operation) as ContextOperation);
   }
@@ -42,20 +41,6 @@ export function withoutLegacyUpdate(returned: unknown): { value: unknown; update
   if (!isPlainObject(changes)) return { value };
   const operations = Object.entries(changes).map(([key, one]) => ({ op: 'set', key, value: one }) as ContextOperation);
   return { value, update: { operations } };
-}
-
-const OPERATIONS: readonly string[] = ['set', 'merge', 'append', 'delete'] satisfies ContextOperation['op'][];
-
-function problemOf(operation: ContextOperation | null): string | undefined {
-  if (operation === null || !OPERATIONS.includes(operation.op)) {
-    return `there is no operation ${JSON.stringify(operation?.op ?? null)}: write ${OPERATIONS.slice(0, -1).join(', ')} or ${OPERATIONS.at(-1)}`;
-  }
-  const { op, key } = operation;
-  if (typeof key !== 'string' || key === '') return `the key of "${op}" is ${JSON.stringify(key)}: write the name of a field`;
-  if (op === 'delete') return undefined;
-  if (op === 'merge' && !isJsonObject(operation.value)) return `what is merged into deps.${key} is no object`;
-  if (operation.value === undefined) return `deps.${key} is undefined: write null, or delete the key`;
-  return depsProblem({ [key]: operation.value });
 }
 
 function isPlainObject(value: unknown): value is Record<string, unknown> {
