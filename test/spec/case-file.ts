@@ -2,9 +2,10 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { JsonValue } from '../../src/core/domain/json/json.ts';
+import { INFORMATIONAL_KEYS } from './match.ts';
 
 /** Keys of a case that inform the reader. */
-const INFORMATION = ['basis', 'upstream', 'upstream_behaviour'];
+const INFORMATION = ['basis', 'upstream', 'upstream_behaviour', 'note', ...INFORMATIONAL_KEYS];
 
 const specCaseSchema = z
   .looseObject({

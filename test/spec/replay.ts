@@ -29,7 +29,7 @@ export type Outcome =
 const CASE_TIMEOUT_MS = 10_000;
 
 /** Keys that any expectation may have. */
-const COMMON_KEYS = ['raises_or_error', UNORDERED_TAIL, ...INFORMATIONAL_KEYS];
+export const COMMON_KEYS = ['raises_or_error', UNORDERED_TAIL, ...INFORMATIONAL_KEYS];
 
 /** Replays the cases of one file, one after the other. */
 export async function replayFile(

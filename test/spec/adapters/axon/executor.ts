@@ -1,3 +1,5 @@
+import { anchorInstruction } from '../../../../src/anchors/anchor-instruction.ts';
+import { BUILT_IN_ANCHORS } from '../../../../src/anchors/built-in-anchors.ts';
 import { unknownTool } from '../../../../src/core/domain/content/tool-text.ts';
 import type { Event } from '../../../../src/core/domain/record/event.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../../src/core/domain/json/json.ts';
@@ -21,7 +23,17 @@ import { notRegistered, readRegistered, toTool } from './dispatch.ts';
 export const axonExecutorOperations: Readonly<Record<string, Operation>> = {
   'executor.run': {
     input: ['units', 'model', 'registered'],
-    expect: ['success', 'unit_success', 'unit_errors', 'step_contents', 'prompts', 'failure_contexts', 'events', 'attempts'],
+    expect: [
+      'success',
+      'unit_success',
+      'unit_errors',
+      'step_contents',
+      'prompts',
+      'system_prompts',
+      'failure_contexts',
+      'events',
+      'attempts',
+    ],
     perform: run,
   },
   interpolate: { input: ['prompt', 'results'], expect: [], perform: interpolatePrompt },
@@ -48,6 +60,7 @@ async function run({ units, model, registered }: JsonObject): Promise<unknown> {
     prompts: requests.map((request) => promptOf(request)[0]),
     failure_contexts: requests.map((request) => withFlows(promptOf(request)[1] ?? '', flows)),
     events: span === undefined ? [] : typesOf(span),
+    system_prompts: requests.map(systemPromptOf),
     attempts: first === undefined ? [] : stepsOf(first).map(({ attempts }) => attempts),
   };
 }
@@ -109,6 +122,13 @@ function promptOf({ conversation }: ModelRequest): string[] {
   const prompt = thoughtOf(conversation.flatMap(({ content }) => content)) ?? '';
   const at = prompt.indexOf(FAILURE_CONTEXT);
   return at === -1 ? [prompt] : [prompt.slice(0, at), prompt.slice(at + FAILURE_CONTEXT.length)];
+}
+
+const ANCHOR_TEXTS = new Set(BUILT_IN_ANCHORS.map(anchorInstruction));
+
+/** In AXON, the texts of the anchors are in the system prompt that a case gives, or nowhere. */
+function systemPromptOf({ instructions }: ModelRequest): string {
+  return instructions.filter((instruction) => !ANCHOR_TEXTS.has(instruction)).join('\n\n');
 }
 
 function typesOf({ events }: TraceSpan): string[] {

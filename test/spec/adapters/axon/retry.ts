@@ -6,7 +6,7 @@ import type { RefineDocument } from '../../../../src/core/domain/program/documen
 import { type Backoff, delayAfter } from '../../../../src/core/program/refine/backoff.ts';
 import { failedAttempt, failureOf } from '../../../../src/core/program/refine/failed-attempt.ts';
 import { type AttemptOutcome, refine } from '../../../../src/core/program/refine/refine.ts';
-import { resolveRefine } from '../../../../src/core/program/refine/refine-config.ts';
+import { fallbackOf, resolveRefine } from '../../../../src/core/program/refine/refine-config.ts';
 import type { SuiteAdapter } from '../adapter.ts';
 import { list, number, only, text } from '../fields.ts';
 import { mapTexts } from '../wording.ts';
@@ -25,7 +25,7 @@ export const axonRetrySuite: Omit<SuiteAdapter, 'withoutCounterpart'> = {
     'retry.config': { input: CONFIG, expect: ['config', 'error'], perform: config },
     'retry.execute': {
       input: ['config', 'behaviour', 'step_name', 'flow_name'],
-      expect: ['success', 'result', 'attempts', 'exhausted', 'contexts', 'raises'],
+      expect: ['success', 'result', 'attempts', 'exhausted', 'contexts', 'raises', 'fallback_target'],
       perform: execute,
     },
   },
@@ -81,7 +81,14 @@ async function execute(input: JsonObject, expect: JsonValue): Promise<unknown> {
     one.success ? one : { attempt: one.attempt, success: false, error: one.error, error_type: one.errorType },
   );
   const failure = failureOf(result, resolved, place);
-  return { ...result, attempts, contexts, ...(failure === undefined ? {} : { raises: raised(failure, expect) }) };
+  const target = result.exhausted ? fallbackOf(resolved) : undefined;
+  return {
+    ...result,
+    attempts,
+    contexts,
+    fallback_target: target ?? null,
+    ...(failure === undefined ? {} : { raises: raised(failure, expect) }),
+  };
 }
 
 function outcomeOf(behaviour: JsonValue | undefined): AttemptOutcome<JsonValue> {

@@ -8,7 +8,7 @@ import { CaseProblem, list, only, text } from '../fields.ts';
 /** The operations on traces. */
 export const axonTracerOperations: Readonly<Record<string, Operation>> = {
   'tracer.event_types': { input: [], expect: ['types'], perform: () => ({ types: [...TRACE_EVENT_TYPES] }) },
-  'tracer.spans': { input: ['do'], expect: ['tree', 'total_events'], perform: spans },
+  'tracer.spans': { input: ['do'], expect: ['tree', 'total_events', 'all_closed'], perform: spans },
 };
 
 function spans({ do: actions }: JsonObject, expect: JsonValue): unknown {
@@ -18,7 +18,7 @@ function spans({ do: actions }: JsonObject, expect: JsonValue): unknown {
   const tree = trace.spans.map(shown);
   // A case writes one span by itself, or the list of all.
   const isOne = isJsonObject(expect) && isJsonObject(expect['tree']) && tree.length === 1;
-  return { tree: isOne ? tree[0] : tree, total_events: trace.totalEvents };
+  return { tree: isOne ? tree[0] : tree, total_events: trace.totalEvents, all_closed: trace.spans.every(isClosed) };
 }
 
 function perform(tracer: Tracer, action: JsonValue, at: number): void {
@@ -32,6 +32,10 @@ function perform(tracer: Tracer, action: JsonValue, at: number): void {
 function eventOf(type: string, at: number): ReturnType<typeof traceEvent> {
   if (isTraceEventType(type)) return traceEvent(type, { step: '', at });
   throw new CaseProblem(`There are no events of the type ${JSON.stringify(type)}`);
+}
+
+function isClosed({ endTime, children }: TraceSpan): boolean {
+  return endTime !== undefined && children.every(isClosed);
 }
 
 function shown({ name, events, children }: TraceSpan): JsonObject {

@@ -5,14 +5,13 @@ import type { AnyHook, HookAnswer } from '../../../../src/define/hooks/hook-defi
 import { HOOK_EVENTS, type HookEvent, isBlocking } from '../../../../src/core/domain/hooks/hook-event.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../../src/core/domain/json/json.ts';
 import type { Operation } from '../adapter.ts';
-import { object } from '../fields.ts';
+import { CaseProblem, list, object, only } from '../fields.ts';
 
 /** Operation `hooks.run`: the hooks of one event. */
 export const hooksRun: Operation = { input: ['event', 'hooks', 'payload'], expect: ['result', 'ran'], perform };
 
 async function perform({ event, hooks, payload }: JsonObject): Promise<JsonObject> {
-  const on = HOOK_EVENTS.find((one) => one === event);
-  if (on === undefined) throw new TypeError(`No event ${JSON.stringify(event)}`);
+  const on = eventOf(event);
   const never = new AbortController().signal;
   const context = {
     runId: 'r',
@@ -22,7 +21,7 @@ async function perform({ event, hooks, payload }: JsonObject): Promise<JsonObjec
     resources: () => Promise.resolve({}),
     signal: never,
   };
-  const defined = (hooks as JsonObject[]).map((hook, index) => callable(definition(on, hook, index), () => context, never));
+  const defined = list(hooks).map((hook, index) => callable(toHook(on, hook, index), () => context, never));
   const { tool_name: toolName, ...rest } = object(payload ?? {});
   const outcome = await runHooks({ on, payload: { ...rest, ...(toolName === undefined ? {} : { toolName }) } }, defined);
   const { result, changes } = outcome;
@@ -30,12 +29,24 @@ async function perform({ event, hooks, payload }: JsonObject): Promise<JsonObjec
   return { result: changes === undefined ? 'allow' : { modify: changes }, ran: outcome.ran };
 }
 
-const KEYS = new Set(['returns', 'throws', 'matcher', 'priority', 'fail_closed', 'name']);
+const KEYS = ['returns', 'throws', 'matcher', 'priority', 'fail_closed', 'name'];
 
-function definition(on: HookEvent, hook: JsonObject, index: number): AnyHook {
-  const unknown = Object.keys(hook).find((key) => !KEYS.has(key));
-  if (unknown !== undefined) throw new TypeError(`A hook has the unknown key "${unknown}"`);
-  const { returns, throws, matcher, priority, fail_closed: failClosed, name = `hook-${index}` } = hook;
+/** Returns the hooks of an agent: a list of hooks that each name their event, or lists by event. */
+export function toHooks(hooks: JsonValue | undefined): AnyHook[] {
+  const given = isJsonObject(hooks)
+    ? Object.entries(hooks).flatMap(([event, ofEvent]) => list(ofEvent).map((hook) => ({ event, ...object(hook) })))
+    : list(hooks).map((hook) => object(hook));
+  return given.map(({ event, ...hook }, index) => toHook(eventOf(event), hook, index));
+}
+
+function eventOf(event: JsonValue | undefined): HookEvent {
+  const on = HOOK_EVENTS.find((one) => one === event);
+  if (on === undefined) throw new CaseProblem(`There is no event ${JSON.stringify(event)}`);
+  return on;
+}
+
+function toHook(on: HookEvent, hook: JsonValue, index: number): AnyHook {
+  const { returns, throws, matcher, priority, fail_closed: failClosed, name = `hook-${index}` } = only('A hook', hook, KEYS);
   return defineHook({
     name: typeof name === 'string' ? name : JSON.stringify(name),
     on,
@@ -61,5 +72,5 @@ function match(matcher: JsonValue): string | RegExp | ((payload: object) => bool
       return asked.every(([key, value]) => fields.get(key === 'tool_name' ? 'toolName' : key) === value);
     };
   }
-  throw new TypeError(`No matcher ${JSON.stringify(matcher)}`);
+  throw new CaseProblem(`There is no matcher ${JSON.stringify(matcher)}`);
 }

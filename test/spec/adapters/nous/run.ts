@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { defineAgent } from '../../../../src/define/define-agent.ts';
 import { defineTool } from '../../../../src/define/tools/define-tool.ts';
 import type { ToolDefinition } from '../../../../src/define/tools/tool-definition.ts';
+import { deniedByHook } from '../../../../src/core/domain/hooks/denied-by-hook.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../../src/core/domain/json/json.ts';
 import type { RunResult } from '../../../../src/core/domain/run/result.ts';
 import type { ToolCallRecord } from '../../../../src/core/domain/record/step.ts';
@@ -11,18 +12,19 @@ import { approve, cancelRun, reject, type TestDecision } from '../../../../src/t
 import type { Operation } from '../adapter.ts';
 import { CaseProblem, flag, list, number, object, only, said, text } from '../fields.ts';
 import { endOf, runWithKit } from '../kit-run.ts';
+import { toHooks } from './hooks.ts';
 import { invalidArgumentsText } from './validation.ts';
 import { toAnswer } from '../scripted-answers.ts';
 
 /** A whole run, in the words of Nous. */
 export const runLoop: Operation = {
-  input: ['model', 'tools', 'deps', 'max_iterations', 'parallel', 'approval', 'cancel_before_iteration', 'cancel_reason'],
+  input: ['model', 'tools', 'deps', 'hooks', 'max_iterations', 'parallel', 'approval', 'cancel_before_iteration', 'cancel_reason'],
   expect: ['output', 'iterations', 'error', 'tool_messages', 'usage_tool_calls'],
   perform: runNousLoop,
 };
 
 async function runNousLoop(input: JsonObject): Promise<JsonObject> {
-  const { model, tools, deps, max_iterations, parallel, approval, cancel_before_iteration, cancel_reason } = input;
+  const { model, tools, deps, hooks, max_iterations, parallel, approval, cancel_before_iteration, cancel_reason } = input;
   const defined = Object.entries(object(tools ?? {}));
   const decision = toDecision(approval);
   const agent = defineAgent({
@@ -30,6 +32,7 @@ async function runNousLoop(input: JsonObject): Promise<JsonObject> {
     model: 'scripted/model',
     instructions: [],
     tools: defined.map(([name, tool]) => toTool(name, tool)),
+    hooks: toHooks(hooks),
     parallel: flag(parallel),
   });
   const played = await runWithKit({
@@ -95,12 +98,14 @@ function errorOf({ status, error, cancelReason, maxIterations }: RunResult<unkno
 }
 
 /** Returns a result in the words of Nous, which adds its own words to an error that a tool threw. */
-function toTheirMessage({ toolName, result, isError }: ToolCallRecord): string {
+function toTheirMessage({ toolName, result, isError, arguments: args }: ToolCallRecord): string {
   if (!isError) return result;
   if (result.startsWith('User denied the tool execution.')) return 'Tool call was rejected by approval handler.';
+  const denied = deniedByHook(toolName, undefined).slice(0, -1);
+  if (result.startsWith(denied)) return `Tool call was denied by hook${result.slice(denied.length)}`;
   if (result === unknownTool(toolName)) return `Tool not found: ${toolName}`;
   if (result.startsWith('Error: ') || result.startsWith('Tool call was interrupted')) return result;
-  const invalid = invalidArgumentsText(result);
+  const invalid = invalidArgumentsText(result, args);
   if (invalid !== undefined) return invalid;
   return `Tool execution failed: ${toolName}\nError: ${result}\nPlease try a different approach or tool if available.`;
 }

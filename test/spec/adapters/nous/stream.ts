@@ -4,22 +4,25 @@ import { isResponse } from '../../../../src/core/domain/record/run-record.ts';
 import type { StreamItem } from '../../../../src/client/stream/stream-item.ts';
 import { defineAgent } from '../../../../src/define/define-agent.ts';
 import type { JsonValue } from '../../../../src/core/domain/json/json.ts';
+import { ModelCallError } from '../../../../src/core/domain/errors/error.ts';
 import type { ModelResponse, RawToolCall } from '../../../../src/core/domain/model/model.ts';
 import type { ModelDelta } from '../../../../src/core/domain/stream/delta.ts';
 import { malformed } from '../../../../src/testing/index.ts';
 import type { Operation } from '../adapter.ts';
-import { CaseProblem, list, only, text } from '../fields.ts';
+import { CaseProblem, list, only, said, text } from '../fields.ts';
 import { streamWithKit } from '../streamed-run.ts';
+import { parsedJsonText } from '../wording.ts';
 
 /** The events of one model call of a provider, and those that a reader of its run gets. */
 export const streamComplete: Operation = {
   input: ['events'],
   expect: ['events'],
   perform: async ({ events }) => {
-    const provided = list(events).map(toPiece);
+    const provided = untilFailure(list(events).map(toPiece));
     const pieces = provided.flatMap((piece) => ('delta' in piece ? [piece.delta] : []));
     // Providers may tell the end of an answer twice. A client of a provider takes the first one, and Nous passes on the others.
     const [finish, ...again] = provided.flatMap((piece) => ('finish' in piece ? [piece.finish] : []));
+    const failure = provided.find((piece) => 'failure' in piece);
     const items = await streamWithKit({
       agent: defineAgent({ name: 'a', model: 'scripted/model', instructions: [] }),
       script: [malformed(toResponse(pieces, finish))],
@@ -32,6 +35,7 @@ export const streamComplete: Operation = {
           // The worker joins pieces that come at the same time.
           await delay(APART_MS);
         }
+        if (failure !== undefined) throw new ModelCallError('model_error', failure.failure);
       },
     });
     return { events: [...toTheirEvents(items, finish), ...again.map((reason) => ['finish', reason])] };
@@ -41,7 +45,13 @@ export const streamComplete: Operation = {
 /** A time after which the worker publishes a piece by itself. */
 const APART_MS = 8;
 
-type Piece = { delta: ModelDelta } | { finish: string };
+type Piece = { delta: ModelDelta } | { finish: string } | { failure: string };
+
+/** A client of a provider fails with the first error that it is told. */
+function untilFailure(pieces: readonly Piece[]): Piece[] {
+  const failed = pieces.findIndex((piece) => 'failure' in piece);
+  return failed === -1 ? [...pieces] : pieces.slice(0, failed + 1);
+}
 
 function toPiece(event: JsonValue): Piece {
   const [kind, content = null] = list(event);
@@ -56,6 +66,8 @@ function toPiece(event: JsonValue): Piece {
     }
     case 'finish':
       return { finish: text(content) };
+    case 'error':
+      return { failure: said(content) };
     default:
       throw new CaseProblem(`The provider sends ${JSON.stringify(event)}, which the adapter does not know`);
   }
@@ -84,12 +96,15 @@ function toTheirEvents(items: readonly StreamItem[], finish: string | undefined)
     if (item.type === 'delta') events.push(toTheirDelta(item.delta));
     if (item.type === 'event' && isResponse(item.event)) thinking = live?.reasoning ?? '';
     if (item.type !== 'end') continue;
-    // Nous completes an empty stream, behind an error, as if the provider had stopped.
-    const isEmpty = item.result.errorCode === 'model_no_answer';
-    const finishReason = view.steps.at(-1)?.finishReason ?? finish ?? (isEmpty ? 'stop' : null);
+    // Nous completes a stream that is empty or has failed, behind an error, as if the provider had stopped.
+    const { errorCode, error } = item.result;
+    const isBroken = errorCode === 'model_error';
+    const finishReason = view.steps.at(-1)?.finishReason ?? finish ?? (isBroken || errorCode === 'model_no_answer' ? 'stop' : null);
     if (finish !== undefined) events.push(['finish', finishReason]);
+    if (isBroken) events.push(['error', parsedJsonText(error ?? '')]);
     if (events.length === 0) events.push(['error', 'empty_stream']);
-    const output = item.result.output;
+    const output = isBroken ? (live?.text ?? '') : item.result.output;
+    if (isBroken) thinking = live?.reasoning ?? '';
     events.push(['complete', { output, finish_reason: finishReason, ...(thinking === '' ? {} : { thinking }) }]);
   }
   return events;

@@ -44,7 +44,7 @@ async function executeNousTool({ tool, behaviour, args }: JsonObject): Promise<J
   const { events } = await atTheirTime(() => runWithKit({ agent, script, input: 'Q', steps: 2, timeout: '1d' }));
   const result = events.flatMap(({ content }) => content).find((item) => item.type === 'tool_result');
   if (result === undefined) throw new Error('The run has no result of the call');
-  return { ...toTheirOutcome(result, seen.length), ctx_retry: seen };
+  return { ...toTheirOutcome(result, seen.length, args ?? {}), ctx_retry: seen };
 }
 
 /** A schema of the case, passed to the product unchanged: the product finds out which values fit it. */
@@ -52,10 +52,10 @@ function parametersOf(schema: JsonObject): z.ZodObject<z.core.$ZodLooseShape> {
   return z.looseObject({}).meta(schema);
 }
 
-function toTheirOutcome({ status, content }: ToolResult, attempts: number): JsonObject {
+function toTheirOutcome({ status, content }: ToolResult, attempts: number, args: JsonValue): JsonObject {
   if (status === 'success') return { ok: content[0] ?? null, attempts };
   const message = resultText(content);
-  const invalid = invalidArgumentsText(message);
+  const invalid = invalidArgumentsText(message, args);
   if (invalid !== undefined) return { error: { kind: 'validation_error', message: invalid, attempts } };
   return { error: { kind: TIMED_OUT.test(message) ? 'tool_timeout' : 'tool_error', message, attempts } };
 }

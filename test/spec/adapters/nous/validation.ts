@@ -1,3 +1,4 @@
+import { isJsonObject, type JsonValue } from '../../../../src/core/domain/json/json.ts';
 import { checkJson, type JsonProblem } from '../../../../src/core/json-schema/check-json-schema.ts';
 import type { Operation } from '../adapter.ts';
 import { object } from '../fields.ts';
@@ -7,17 +8,38 @@ export const validateArguments: Operation = {
   input: ['schema', 'args'],
   expect: ['ok', 'error_text', 'fields'],
   perform: ({ schema, args = null }) => {
-    const problems = checkJson(object(schema), args);
-    return problems.length === 0 ? { ok: true } : { error_text: validationText(problems), fields: problems.map(fieldOf) };
+    const problems = inTheirOrder(checkJson(object(schema), args));
+    // Nous names the missing fields alone, if there are any.
+    const missing = problems.filter(isMissing);
+    const listed = missing.length > 0 ? missing : problems;
+    return problems.length === 0 ? { ok: true } : { error_text: validationText(problems, args), fields: listed.map(fieldOf) };
   },
 };
+
+/** Nous lists the problems by the names of the fields, those of a list by the place; a field that is nested follows its object. */
+function inTheirOrder(problems: readonly JsonProblem[]): JsonProblem[] {
+  return problems.toSorted(({ path: one }, { path: other }) => comparePaths(segments(one), segments(other)));
+}
+
+function segments(path: string): string[] {
+  return path.split(/[.[\]]+/).filter((segment) => segment !== '');
+}
+
+function comparePaths([one, ...rest]: string[], [other, ...others]: string[]): number {
+  if (one === undefined || other === undefined) return Number(one !== undefined) - Number(other !== undefined);
+  if (one === other) return comparePaths(rest, others);
+  const areIndexes = /^\d+$/.test(one) && /^\d+$/.test(other);
+  return areIndexes ? Number(one) - Number(other) : one < other ? -1 : 1;
+}
 
 const REFUSED = /^Invalid arguments for '(.*?)': (.*)$/s;
 
 /** Returns the product's text about a call with invalid arguments in the words of Nous; undefined for any other text. */
-export function invalidArgumentsText(text: string): string | undefined {
-  const [, name, problems] = REFUSED.exec(text) ?? [];
-  return problems === undefined ? undefined : `Invalid arguments for '${name}': ${validationText(problems.split('; ').map(readProblem))}`;
+export function invalidArgumentsText(text: string, args: JsonValue): string | undefined {
+  const [, name, listed] = REFUSED.exec(text) ?? [];
+  if (listed === undefined) return undefined;
+  const problems = inTheirOrder(listed.split('; ').map(readProblem));
+  return `Invalid arguments for '${name}': ${validationText(problems, args)}`;
 }
 
 function readProblem(text: string): JsonProblem {
@@ -26,10 +48,35 @@ function readProblem(text: string): JsonProblem {
 }
 
 /** Nous names the missing fields first, and alone if there are any. */
-function validationText(problems: readonly JsonProblem[]): string {
+function validationText(problems: readonly JsonProblem[], args: JsonValue): string {
   const missing = problems.filter(isMissing);
   if (missing.length > 0) return `Missing required fields: ${missing.map(fieldOf).join(', ')}`;
-  return `Type mismatch: ${problems.map(({ path, message }) => `${path}: ${message}`).join('; ')}`;
+  return `Type mismatch: ${problems.map((problem) => `${problem.path}: ${withTheirKind(problem, args)}`).join('; ')}`;
+}
+
+const TYPE = /^(expected (?:string|integer|number|boolean|array|object|null), got )(.*)$/s;
+
+/**
+ * The product calls a number that is none of the expected type a number, and quotes one that is no integer: Nous names its type. A list of
+ * values is an enumeration in Nous.
+ */
+function withTheirKind({ path, message }: JsonProblem, args: JsonValue): string {
+  const [, expected, got = ''] = TYPE.exec(message) ?? [];
+  if (expected === undefined)
+    return message.replace(/^expected (.*), got /s, (_, values: string) => `expected enum:${asList(values)}, got `);
+  if (!/^(number|-?\d.*)$/.test(got)) return message;
+  const found = segments(path).reduce(memberOf, args);
+  return `${expected}${Number.isInteger(found) ? 'integer' : 'number'}`;
+}
+
+function memberOf(value: JsonValue, name: string): JsonValue {
+  if (Array.isArray(value)) return value[Number(name)] ?? null;
+  return isJsonObject(value) ? (value[name] ?? null) : null;
+}
+
+/** `"a", "b" or 3` as a list. */
+function asList(values: string): string {
+  return `[${(values.match(/"(?:[^"\\]|\\.)*"|[^\s,]+/g) ?? []).filter((value) => value !== 'or').join(', ')}]`;
 }
 
 const MISSING = /^missing required field "(.*)"$/;

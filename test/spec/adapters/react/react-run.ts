@@ -17,6 +17,9 @@ import { toAnswer } from '../scripted-answers.ts';
 /** The default and only instruction of the ReAct agent of the seed. */
 export const INSTRUCTIONS = ["You are a helpful AI assistant. Use the provided tools to solve the user's request. Think step-by-step."];
 
+/** What the agent of the cases is for. */
+export const DESCRIPTION = 'Answers questions with its tools.';
+
 const TOOLS: readonly ToolDefinition<never, JsonObject>[] = [
   defineTool({
     name: 'add',
@@ -65,6 +68,7 @@ export function reactKitRun({ model, tools, max_iterations }: JsonObject): KitRu
   const defined = list(tools).map((name) => toolNamed(text(name)));
   const agent = defineAgent({
     name: 'agent',
+    description: DESCRIPTION,
     model: 'scripted/model',
     instructions: INSTRUCTIONS,
     tools: defined,

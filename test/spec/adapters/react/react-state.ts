@@ -10,22 +10,22 @@ import { newSnapshot } from '../../../fakes/snapshot.ts';
 import type { Operation } from '../adapter.ts';
 import { list, object, only, text } from '../fields.ts';
 import { endOf } from '../kit-run.ts';
-import { INSTRUCTIONS, playReact } from './react-run.ts';
+import { DESCRIPTION, INSTRUCTIONS, playReact } from './react-run.ts';
 
-const STATE = ['name', 'description', 'system_instructions', 'max_iterations', 'messages'];
+const STATE = ['name', 'description', 'system_instructions', 'max_iterations', 'messages', 'roles'];
 
 /** The state of the ReAct agent of the seed between runs: in the product, a saved context and a run that begins from it. */
 export const reactStateOperations: Readonly<Record<string, Operation>> = {
   'agent.save_state': { input: ['model', 'tools', 'max_iterations'], expect: ['state'], perform: save },
   'agent.load_state': { input: ['saved', 'agent_name'], expect: ['name', 'max_iterations', 'memory_roles'], perform: load },
-  'agent.reset': { input: [], expect: ['memory_roles'], perform: () => ({ memory_roles: rolesOf(begin('agent')) }) },
+  'agent.reset': { input: ['model', 'tools', 'max_iterations'], expect: ['memory_roles'], perform: reset },
 };
 
 async function save(input: JsonObject): Promise<JsonObject> {
   const played = await playReact(input);
   const { agentName, usage, toolCallsTotal, stepsUsed, maxIterations, startTime } = endOf(played);
   const saved = contextOfRun({
-    agent: { name: agentName, instructions: INSTRUCTIONS },
+    agent: { name: agentName, description: DESCRIPTION, instructions: INSTRUCTIONS },
     window: played.events.reduce(extendWindow, emptyWindow()),
     events: played.events,
     deps: {},
@@ -39,17 +39,26 @@ async function save(input: JsonObject): Promise<JsonObject> {
 }
 
 /** In the seed, the first message of an agent's memory has its instructions. */
-function toTheirState({ agent_name, system_prompt, max_iterations, messages }: SavedContext): JsonObject {
+function toTheirState({ agent_name, agent_description, system_prompt, max_iterations, messages }: SavedContext): JsonObject {
+  const whole = [{ role: 'system', content: system_prompt }, ...messages.map(toTheirMessage)];
   return {
     name: agent_name,
+    description: agent_description ?? null,
     system_instructions: system_prompt,
     max_iterations,
-    messages: [{ role: 'system', content: system_prompt }, ...messages.map(toTheirMessage)],
+    messages: whole,
+    roles: whole.map(({ role }) => role ?? null),
   };
 }
 
 function toTheirMessage({ content, ...message }: SavedMessage): JsonObject {
   return { ...message, content: Array.isArray(content) ? resultText(content) : content };
+}
+
+/** After a run, if the case has a model. */
+async function reset({ model, ...options }: JsonObject): Promise<JsonObject> {
+  if (model !== undefined) endOf(await playReact({ model, ...options }));
+  return { memory_roles: rolesOf(begin('agent')) };
 }
 
 function load({ saved, agent_name }: JsonObject): JsonObject {
@@ -60,12 +69,13 @@ function load({ saved, agent_name }: JsonObject): JsonObject {
 }
 
 function toDocument(saved: JsonValue | undefined): JsonObject {
-  const { name, system_instructions = null, max_iterations, messages } = only('A state', saved ?? {}, STATE);
+  const { name, description, system_instructions = null, max_iterations, messages } = only('A state', saved ?? {}, STATE);
   const said = list(messages).map(toDocumentMessage);
   const [first] = said;
   return {
     version: SAVED_VERSION,
     agent_name: name ?? null,
+    agent_description: description ?? null,
     system_prompt: first?.['role'] === 'system' ? (first['content'] ?? null) : system_instructions,
     ...(max_iterations === undefined ? {} : { max_iterations }),
     messages: said,

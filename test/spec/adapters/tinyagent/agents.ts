@@ -1,4 +1,4 @@
-import { isJsonObject } from '../../../../src/core/domain/json/json.ts';
+import { isJsonObject, type JsonValue } from '../../../../src/core/domain/json/json.ts';
 import type { SuiteAdapter } from '../adapter.ts';
 import type { CodeLanguage } from '../../../../src/core/domain/code/code-snapshot.ts';
 import { fencedBlock } from '../../../../src/core/domain/code/fenced-block.ts';
@@ -15,6 +15,18 @@ import { scratchpadRun } from './scratchpad.ts';
 /** The product names the language that it runs. */
 const PYTHON_BLOCK = 'a python block';
 
+/** A case writes the text of a working memory, or `{"regex": …}` for a text that has it. */
+function toMatcher(expect: JsonValue): JsonValue {
+  return isJsonObject(expect) && typeof expect['regex'] === 'string' ? { $regex: inJavaScript(expect['regex']) } : expect;
+}
+
+/** Writes flags at the beginning of a pattern, and the ends of a text, as JavaScript has them. */
+function inJavaScript(pattern: string): string {
+  const [, flags, rest = pattern] = /^\(\?([ims]+)\)(.*)$/s.exec(pattern) ?? [];
+  const anchored = rest.replace(/^\\A/, '^').replace(/\\Z$/, '$');
+  return flags === undefined ? anchored : `(?${flags}:${anchored})`;
+}
+
 /** Suite `tinyagent.agents`: agents that answer in text alone, and the parts that they are made of. */
 export function tinyagentAgentsSuite(language: CodeLanguage): Omit<SuiteAdapter, 'withoutCounterpart'> {
   return {
@@ -30,6 +42,7 @@ export function tinyagentAgentsSuite(language: CodeLanguage): Omit<SuiteAdapter,
     normalise: (expect, op) => {
       if (op === 'agent.construct') return mapTexts(expect, keptDuplicate);
       if (op === 'code_agent.run') return mapTexts(expect, (said) => said.replace(PYTHON_BLOCK, `a ${language} block`));
+      if (op === 'scratchpad.context') return toMatcher(expect);
       if (!isJsonObject(expect) || !Array.isArray(expect['temperatures'])) return expect;
       return { ...expect, temperatures: expect['temperatures'].map(rounded) };
     },

@@ -9,8 +9,12 @@ import { CaseProblem, list, number, object, only, text } from '../fields.ts';
 export const conversationOperations: Readonly<Record<string, Operation>> = {
   'memory.to_messages': {
     input: ['steps'],
-    expect: ['messages'],
-    perform: ({ steps }) => ({ messages: stepMessages(list(steps).map(toOurStep)).map(({ role, content }) => ({ role, content })) }),
+    expect: ['messages', 'step_numbers'],
+    perform: ({ steps }) => {
+      const ours = list(steps).map(toOurStep);
+      // The product numbers no steps: a step is known by its place.
+      return { messages: stepMessages(ours).map(({ role, content }) => ({ role, content })), step_numbers: [...ours.keys()] };
+    },
   },
   'memory.prune': {
     input: ['steps', 'strategy'],
@@ -49,19 +53,25 @@ function toTheirStep(step: ConversationStep): JsonObject {
 /** The names of the strategies by their forms in the cases. */
 const NONE = ['none', 'no_pruning'];
 const OLD_OBSERVATIONS = ['prune_old_observations', 'old_observations', 'prune_old'];
+const OF_OLD_OBSERVATIONS = ['full', 'keep_last_n', 'max_length'];
 
 function toOurStrategy(strategy: JsonValue | undefined): PruneStrategy {
   if (strategy === undefined || strategy === null || NONE.includes(JSON.stringify(strategy).slice(1, -1))) return { strategy: 'none' };
-  const known = only('The strategy', strategy, [...NONE, ...OLD_OBSERVATIONS, 'keep_last', 'keep_last_n', 'max_length']);
+  const known = only('The strategy', strategy, [...NONE, ...OLD_OBSERVATIONS, ...OF_OLD_OBSERVATIONS, 'keep_last']);
   if (NONE.some((name) => known[name] === true)) return { strategy: 'none' };
   const nested = OLD_OBSERVATIONS.map((name) => known[name]).find((value) => value !== undefined);
   if (nested !== undefined) return toOldObservations(isJsonObject(nested) ? nested : {});
-  if (known['keep_last_n'] !== undefined || known['max_length'] !== undefined) return toOldObservations(known);
+  if (OF_OLD_OBSERVATIONS.some((name) => known[name] !== undefined)) return toOldObservations(known);
   return { strategy: 'last_steps', keep: number(object(strategy)['keep_last'], 0) };
 }
 
 function toOldObservations(options: JsonObject): PruneStrategy {
-  const { keep_last_n, keep_last = keep_last_n, max_length } = only('The strategy', options, ['keep_last', 'keep_last_n', 'max_length']);
+  const {
+    full,
+    keep_last_n = full,
+    keep_last = keep_last_n,
+    max_length,
+  } = only('The strategy', options, [...OF_OLD_OBSERVATIONS, 'keep_last']);
   return {
     strategy: 'old_observations',
     ...(keep_last === undefined ? {} : { keep: number(keep_last, 0) }),

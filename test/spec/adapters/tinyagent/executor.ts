@@ -20,7 +20,7 @@ export function tinyagentExecutorOperations(language: CodeLanguage): Readonly<Re
       expect: ['results'],
       perform: (input, expect) => session(language, input, expect),
     },
-    'exec.protocol': { input: [], expect: ['implements'], perform: (_, expect) => protocol(language, expect) },
+    'exec.protocol': { input: [], expect: ['implements', 'methods'], perform: (_, expect) => protocol(language, expect) },
     'exec.limits': { input: LIMIT_KEYS, expect: LIMIT_KEYS, perform: (input) => toTheirLimits(executionLimits(toOurLimits(input))) },
     'exec.truncate': {
       input: ['text', 'max_output_bytes'],
@@ -83,11 +83,19 @@ function withNames(result: JsonObject, expected: JsonValue | undefined): JsonObj
 
 const METHODS = ['run', 'kill', 'inject', 'reset'] as const;
 
-/** The methods of an executor as a list of their names, or as a truth value if the case asks for one. */
+/** The methods of an executor as a list of their names, in the order of the case, or as a truth value if the case asks for one. */
 async function protocol(language: CodeLanguage, expect: JsonValue): Promise<JsonObject> {
   const executor = await open(language, {});
-  const methods = METHODS.filter((name) => typeof executor[name] === 'function');
+  const own = METHODS.filter((name) => typeof executor[name] === 'function');
   await executor.close();
-  const asList = isJsonObject(expect) && Array.isArray(expect['implements']);
-  return { implements: asList ? methods : methods.length === METHODS.length };
+  const { implements: asked, methods } = isJsonObject(expect) ? expect : {};
+  return {
+    implements: Array.isArray(asked) ? inOrderOf(asked, own) : own.length === METHODS.length,
+    methods: inOrderOf(list(methods), own),
+  };
+}
+
+function inOrderOf(order: readonly JsonValue[], names: readonly string[]): string[] {
+  const listed = order.filter((name): name is string => typeof name === 'string' && names.includes(name));
+  return [...listed, ...names.filter((name) => !order.includes(name))];
 }
