@@ -3,6 +3,7 @@
  * steps of programs, `longhaul/client` starts runs, and `longhaul/worker` executes them.
  */
 export { custom, type CustomExecutorOptions } from './define/code/custom.ts';
+export { inProcess, type InProcessExecutorOptions } from './define/code/in-process.ts';
 export { python } from './define/code/python.ts';
 export { quickjs } from './define/code/quickjs.ts';
 export { agentTool, type AgentToolOptions } from './define/children/agent-tool.ts';
@@ -38,7 +39,13 @@ export type {
   UnfinishedOf,
 } from './define/agent-definition.ts';
 export type { CodeOptions } from './define/code/code-option.ts';
-export type { CodeDefinition, ExecutorDefinition } from './define/code/executor-definition.ts';
+export type {
+  CodeDefinition,
+  CreateOwnExecutor,
+  ExecutorDefinition,
+  Inject,
+  OwnExecutorSettings,
+} from './define/code/executor-definition.ts';
 export type { ExecutorOptions } from './define/code/executor-options.ts';
 export type { MemoryOptions, RecallOptions } from './define/options/memory-option.ts';
 export type { MemoryNote } from './core/domain/memory/memory-note.ts';
