@@ -1,6 +1,6 @@
 /**
  * `longhaul`: the functions that define agents, tools and programs, and the types of a run's data. `longhaul/program` makes the
- * steps of programs, `longhaul/client` starts runs, and `longhaul/worker` executes them.
+ * steps of programs, `longhaul/client` starts runs, `longhaul/worker` executes them, and `longhaul/executors` runs code without any.
  */
 export { custom, type CustomExecutorOptions } from './define/code/custom.ts';
 export { inProcess, type InProcessExecutorOptions } from './define/code/in-process.ts';
