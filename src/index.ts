@@ -1,8 +1,9 @@
 /**
  * `longhaul`: the functions that define agents, tools and programs, and the types of a run's data. `longhaul/program` makes the
- * steps of programs, `longhaul/client` starts runs, and `longhaul/worker` executes them.
+ * steps of programs, `longhaul/client` starts runs, `longhaul/worker` executes them, and `longhaul/executors` runs code without any.
  */
 export { custom, type CustomExecutorOptions } from './define/code/custom.ts';
+export { inProcess, type InProcessExecutorOptions } from './define/code/in-process.ts';
 export { python } from './define/code/python.ts';
 export { quickjs } from './define/code/quickjs.ts';
 export { agentTool, type AgentToolOptions } from './define/children/agent-tool.ts';
@@ -41,7 +42,13 @@ export type {
   UnfinishedOf,
 } from './define/agent-definition.ts';
 export type { CodeOptions } from './define/code/code-option.ts';
-export type { CodeDefinition, ExecutorDefinition } from './define/code/executor-definition.ts';
+export type {
+  CodeDefinition,
+  CreateOwnExecutor,
+  ExecutorDefinition,
+  Inject,
+  OwnExecutorSettings,
+} from './define/code/executor-definition.ts';
 export type { ExecutorOptions } from './define/code/executor-options.ts';
 export type { MemoryOptions, RecallOptions } from './define/options/memory-option.ts';
 export type { MemoryNote } from './core/domain/memory/memory-note.ts';

@@ -5,7 +5,7 @@ import { toolsFor } from '../../src/core/code/callers.ts';
 import type { AnswerRules } from '../../src/core/domain/program/answer-rules.ts';
 import type { AgentSnapshot, OutputSnapshot, ToolSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
 import type { ContinueAsNewThresholds } from '../../src/core/domain/run/continue-as-new.ts';
-import { canonicalJson, type JsonValue } from '../../src/core/domain/json/json.ts';
+import { canonicalJson, type JsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
 import type { ModelCapabilities } from '../../src/core/domain/model/model.ts';
 import { LonghaulError } from '../../src/core/domain/errors/error.ts';
 import { memoryTools } from '../../src/core/domain/memory/memory-tools.ts';
@@ -57,6 +57,8 @@ export interface CommonInputs {
 export interface SnapshotInputs extends CommonInputs, LimitOverrides {
   /** The agent's instructions, resolved for the deps of this run. */
   instructions: string[];
+  /** The values that its code has from the start, by the deps of this run. */
+  injected?: JsonObject | undefined;
   capabilities: ModelCapabilities;
   /** The tools of the agent's MCP servers. */
   mcpTools?: readonly ToolSnapshot[];
@@ -105,7 +107,7 @@ export function buildSnapshot(agent: AnyAgent, inputs: SnapshotInputs): AgentSna
     parallel: agent.parallel,
     settings: agent.settings,
     ...(output === undefined ? {} : { output }),
-    ...codeFields(agent, tools),
+    ...codeFields(agent, tools, inputs.injected),
     ...handoffs.fields,
     ...inputs.skills?.fields,
     ...(agent.memory === undefined ? {} : { memory: agent.memory }),

@@ -2,6 +2,7 @@ import { mayCall } from '../../src/core/code/callers.ts';
 import { spellingProblem } from '../../src/core/code/language-names.ts';
 import type { AgentSnapshot, ToolSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
 import type { CodeSnapshot } from '../../src/core/domain/code/code-snapshot.ts';
+import type { JsonObject } from '../../src/core/domain/json/json.ts';
 import { LonghaulError } from '../../src/core/domain/errors/error.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
 import type { AnyTool } from '../../src/define/tools/tool-definition.ts';
@@ -14,13 +15,14 @@ import { jsonSchemaOf } from '../../src/schema/zod-json-schema.ts';
 export function codeFields(
   { name, code, replyFormat }: AnyAgent,
   tools: readonly ToolSnapshot[],
+  injected?: JsonObject,
 ): Pick<AgentSnapshot, 'code' | 'replyFormat'> {
   if (code !== undefined) requireCodeTools(name, code.executor.language, tools);
   if (replyFormat !== undefined && tools.length === 0) {
     throw new LonghaulError('invalid_agent', `Agent "${name}" requires at least one tool: its MCP servers have none`);
   }
   return {
-    ...(code === undefined ? {} : { code: codeSnapshot(code) }),
+    ...(code === undefined ? {} : { code: codeSnapshot(code, injected) }),
     ...(replyFormat === undefined ? {} : { replyFormat }),
   };
 }
@@ -35,11 +37,12 @@ export function resultField(tool: AnyTool): Pick<ToolSnapshot, 'result'> {
   }
 }
 
-function codeSnapshot({ executor, tier, prune }: NonNullable<AnyAgent['code']>): CodeSnapshot {
+function codeSnapshot({ executor, tier, prune }: NonNullable<AnyAgent['code']>, injected: JsonObject | undefined): CodeSnapshot {
   const { kind, language, limits, allowedImports } = executor;
   return {
     executor: { kind, language, limits: { ...limits }, allowedImports: [...allowedImports] },
     tier,
+    ...(injected === undefined ? {} : { injected }),
     ...(prune === undefined ? {} : { prune: { ...prune } }),
   };
 }

@@ -18,6 +18,7 @@ import { attempt } from '../attempts/attempt.ts';
 import { buildSnapshot } from './build-snapshot.ts';
 import { documentAgent } from './document-agent.ts';
 import { checkSnapshotSize } from './check-snapshot-size.ts';
+import { checkInjected, injectedValues } from './injected-values.ts';
 import { firstOfFlow, requireDeps } from '../handoffs/first-of-flow.ts';
 import { namedAgent } from '../handoffs/named-agent.ts';
 import { transferTargets } from '../handoffs/transfer-targets.ts';
@@ -61,10 +62,12 @@ async function resolveAgent(runtime: ActivityRuntime, input: ResolveAgentInput, 
   const { tools: mcpTools, notices } = await toolsOfServers(runtime, agent, signal);
   const skills = await pinSkills(runtime, agent.name, () => inputOf(input, opening));
   const hooks = runtime.registry.hooks(agent, input.hooks);
-  const texts = [...(await resolveInstructions(agent, parseDeps(agent, deps))), ...anchorTexts(runtime, document), ...skills.instructions];
+  const parsedDeps = parseDeps(agent, deps);
+  const texts = [...(await resolveInstructions(agent, parsedDeps)), ...anchorTexts(runtime, document), ...skills.instructions];
   const opened = await openRun(runtime, input, { agent: agent.name, hooks, deps, signal }, texts);
   const snapshot = buildSnapshot(agent, {
     instructions: opened.instructions,
+    injected: await injectedValues(agent, parsedDeps),
     ...(document === undefined ? {} : { checks: rulesOf(document) }),
     capabilities: runtime.registry.provider(agent.model).capabilities,
     ...workerFacts(runtime),
@@ -87,6 +90,7 @@ async function resolveAgent(runtime: ActivityRuntime, input: ResolveAgentInput, 
     flow: known.flow,
   });
   checkSnapshotSize(snapshot);
+  await checkInjected(runtime, snapshot);
   runtime.snapshots.add(snapshot);
   const pinned = document === undefined ? snapshot : withoutDocument(snapshot, document);
   return { ...pinned, ...(opening === undefined ? {} : { opening }), ...(notices.length === 0 ? {} : { notices }) };

@@ -5,19 +5,24 @@ import type { Executor } from '../../src/core/execution/executor.ts';
 import type { ExecutorDefinition } from '../../src/define/code/executor-definition.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 
-/** Makes the executor that the code of a run was pinned to, with the tools that code may call. */
-export function codeExecutor(runtime: Pick<ActivityRuntime, 'registry' | 'createExecutor'>, snapshot: AgentSnapshot): Promise<Executor> {
-  return runtime.createExecutor(definitionOf(runtime, snapshot), {
+/** Makes the executor that the code of a run was pinned to, with the tools that code may call and the values that it is given. */
+export async function codeExecutor(
+  runtime: Pick<ActivityRuntime, 'registry' | 'createExecutor'>,
+  snapshot: AgentSnapshot,
+): Promise<Executor> {
+  const executor = await runtime.createExecutor(definitionOf(runtime, snapshot), {
     tools: codeTools(snapshot),
     scratchpad: snapshot.replyFormat === 'code',
   });
+  for (const [name, value] of Object.entries(snapshot.code?.injected ?? {})) executor.inject(name, value);
+  return executor;
 }
 
-/** Returns the pinned executor. The command of a custom one comes from this worker, which must have the agent. */
+/** Returns the pinned executor. The command or the function of one of the user comes from this worker, which must have the agent. */
 function definitionOf({ registry }: Pick<ActivityRuntime, 'registry'>, { name, code }: AgentSnapshot): ExecutorDefinition {
   if (code === undefined) throw new LonghaulError('internal', `Agent "${name}" runs no code`);
   const { executor } = code;
-  if (executor.kind !== 'custom') return executor;
-  const command = registry.agent(name).code?.executor.command;
-  return command === undefined ? executor : { ...executor, command };
+  if (executor.kind !== 'custom' && executor.kind !== 'in_process') return executor;
+  const { command, create } = registry.agent(name).code?.executor ?? {};
+  return { ...executor, ...(command === undefined ? {} : { command }), ...(create === undefined ? {} : { create }) };
 }

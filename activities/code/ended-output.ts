@@ -10,6 +10,7 @@ import { BYTE_BUDGETS } from '../../src/core/domain/json/byte-budget.ts';
 import type { JsonValue } from '../../src/core/domain/json/json.ts';
 import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
 import { cellFeedback } from '../../src/core/execution/cell-feedback.ts';
+import { namespaceNote } from '../../src/core/execution/namespace-note.ts';
 import type { ExecutionResult } from '../../src/core/execution/execution-result.ts';
 import { finalValue } from '../../src/model/reply-formats/code/final-value.ts';
 import { DEFAULT_BUDGET, limitResultSize } from '../tool-calls/limit-result-size.ts';
@@ -40,7 +41,9 @@ export async function endedOutput(
   const final = answerProblem === undefined ? answer : undefined;
   const error = result.error ?? (problem === '' ? null : ({ kind: 'runtime', message: problem } as const));
   const redacted = error === null ? null : { kind: error.kind, message: secrets.redact(error.message) };
-  const text = textOf(work, { output: secrets.redact(result.output), final, error: redacted, code, scratchpad: memory?.scratchpad });
+  const shown = textOf(work, { output: secrets.redact(result.output), final, error: redacted, code, scratchpad: memory?.scratchpad });
+  const note = namespaceNote(result);
+  const text = note === undefined ? shown : `${shown}\n\n${note}`;
   const { content } = await limitResultSize({ name: RUN_CODE, content: [text], isError: false }, DEFAULT_BUDGET, notSpilled);
   return {
     type: 'ended',

@@ -1,11 +1,8 @@
-import type { ExecutionErrorKind } from '../../src/core/execution/execution-result.ts';
+import { EMPTYING_ERROR_KINDS } from '../../src/core/execution/execution-result.ts';
 import type { CodeCallResult, Executor, Moment, Segment } from '../../src/core/execution/executor.ts';
 import { cleanSegment } from './clean-segment.ts';
 import { position } from './namespace-position.ts';
 import { cellDigest, segmentDigest } from './segment-digest.ts';
-
-/** Kinds of errors after which nothing can be said of the values that code has left. */
-const ENDING: ReadonlySet<ExecutionErrorKind> = new Set(['timeout', 'memory', 'killed', 'protocol']);
 
 /** Bytes that an executor takes beside the values of its code. */
 const EXECUTOR_BYTES = 8_000_000;
@@ -115,5 +112,5 @@ export class Namespace {
 
 /** True for the end of a cell after which its namespace must not be used. */
 function isEnding(segment: Segment): boolean {
-  return segment.type === 'ended' && segment.result.error !== null && ENDING.has(segment.result.error.kind);
+  return segment.type === 'ended' && segment.result.error !== null && EMPTYING_ERROR_KINDS.has(segment.result.error.kind);
 }

@@ -19,6 +19,7 @@ export async function checkExecutors(agents: readonly AgentWithCode[]): Promise<
 export async function checkExecutor(definition: ExecutorDefinition): Promise<void> {
   switch (definition.kind) {
     case 'quickjs':
+    case 'in_process':
       return;
     case 'python': {
       const { checkPython } = await import('./python/check-python.ts');
@@ -31,11 +32,11 @@ export async function checkExecutor(definition: ExecutorDefinition): Promise<voi
   }
 }
 
-/** Executors that differ in what has to be checked. QuickJS is part of the package: there is nothing to check. */
+/** Executors that differ in what has to be checked. QuickJS is part of the package, and a function of the user isolates nothing. */
 function distinctExecutors(agents: readonly AgentWithCode[]): ExecutorDefinition[] {
   const distinct = new Map<string, ExecutorDefinition>();
   for (const { code } of agents) {
-    if (code === undefined || code.executor.kind === 'quickjs') continue;
+    if (code === undefined || code.executor.kind === 'quickjs' || code.executor.kind === 'in_process') continue;
     const { kind, language, command } = code.executor;
     distinct.set(JSON.stringify([kind, ...(command === undefined ? [] : [language, command])]), code.executor);
   }

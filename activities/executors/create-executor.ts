@@ -1,6 +1,7 @@
 import type { Executor } from '../../src/core/execution/executor.ts';
 import type { ExecutorDefinition } from '../../src/define/code/executor-definition.ts';
 import type { Provided } from './provided.ts';
+import { ownExecutor } from './own-executor.ts';
 
 /** The form of `createExecutor`. */
 export type CreateExecutor = (definition: ExecutorDefinition, provided: Provided) => Promise<Executor>;
@@ -20,5 +21,7 @@ export async function createExecutor(definition: ExecutorDefinition, provided: P
       const { customExecutor } = await import('./custom/custom-executor.ts');
       return customExecutor(definition, provided);
     }
+    case 'in_process':
+      return ownExecutor(definition, provided);
   }
 }

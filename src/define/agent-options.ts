@@ -65,7 +65,7 @@ export interface AgentOptions<
    * Lets the model run code that calls the agent's tools: it has the tool `run_code`. The code runs isolated, each call in it is
    * recorded and may wait for a decision like any other, and its variables stay until the run ends.
    */
-  code?: CodeOptions;
+  code?: CodeOptions<DepsFor<Deps>>;
   /**
    * The form of the model's answers, for models without tool calls. `code`: one block of code, which `code` must be able to run.
    * `json`: an object with `tool` and `arguments`, or with `answer`. Default: text and tool calls.

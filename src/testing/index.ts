@@ -3,6 +3,8 @@
 import '../node-version/require-node.ts';
 export { callTool, failWith, hang, malformed, say, structured, together } from './scripted/script-entry.ts';
 export type { ScriptedCall, ScriptedDetails, ScriptedReply, ScriptEntry } from './scripted/script-entry.ts';
+export { scriptedExecutor } from './scripted/scripted-executor.ts';
+export type { ScriptedCode, ScriptedExecution, ScriptedExecutor, ScriptedExecutorOptions } from './scripted/scripted-executor.ts';
 export { scriptedModel } from './scripted/scripted-model.ts';
 export type { ScriptedModel, ScriptedModelOptions } from './scripted/scripted-model.ts';
 export { durableTest, startTestServer } from './durable-test.ts';

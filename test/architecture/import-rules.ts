@@ -157,7 +157,12 @@ const ZONES: readonly Zone[] = [
   },
   // Only the thread of an executor loads an engine.
   { files: 'activities/executors/quickjs/thread/', may: ['src/core/', 'activities/executors/'], packages: ['node:*', 'quickjs-wasi'] },
-  { files: 'activities/executors/', may: ['src/core/'], mayTypes: ['src/define/code/'], packages: ['node:*'] },
+  {
+    files: 'activities/executors/',
+    may: ['src/core/', 'src/node-version/require-node.ts'],
+    mayTypes: ['src/define/code/'],
+    packages: ['node:*'],
+  },
   {
     files: 'activities/',
     may: [
@@ -241,6 +246,10 @@ const CLOSURES: readonly { entries: string; mustNotLoad: readonly string[] }[] =
   { entries: 'src/testing/', mustNotLoad: ['openai', '@temporalio/workflow'] },
   // Only the thread of an executor has an engine.
   { entries: 'activities/executors/quickjs/quickjs-executor.ts', mustNotLoad: ['quickjs-wasi'] },
+  {
+    entries: 'activities/executors/index.ts',
+    mustNotLoad: ['quickjs-wasi', 'openai', '@temporalio/activity', '@temporalio/client', '@temporalio/worker', '@temporalio/testing'],
+  },
   // Most workers have no MCP servers.
   { entries: 'worker/index.ts', mustNotLoad: ['@modelcontextprotocol/client', 'redis'] },
   { entries: 'src/client/index.ts', mustNotLoad: ['openai', '@temporalio/worker', '@temporalio/activity', '@temporalio/testing'] },

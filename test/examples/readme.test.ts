@@ -7,6 +7,7 @@ test.each([
   ['README.md', 'examples/first-agent/agents.ts'],
   ['docs/service.md', 'examples/service/service.ts'],
   ['docs/talking.md', 'examples/approvals/refunds.ts'],
+  ['docs/code.md', 'examples/executors/run-code.ts'],
   ['docs/hooks.md', 'examples/hooks/refunds.ts'],
   ['docs/tools.md', 'examples/tools/shop.ts'],
   ['docs/programs.md', 'examples/programs/renewals.ts'],

@@ -6,9 +6,13 @@ import type { CodeCall, Executor } from '../../src/core/execution/executor.ts';
 import type { Attempt } from './attempts/attempt.ts';
 import type { Canaries } from './canaries.ts';
 import { callProblems, runWithTools, TOOLS } from './tools.ts';
+import { wakingCodeProblems } from './waking-code.ts';
 
 /** Milliseconds that a run may take longer than its limit, and megabytes that the process may grow more than its limit. */
 const TOLERATED = { overLimitMs: 1_000, growthMb: 64 } as const;
+
+/** Megabytes that the interpreter of Python takes itself. */
+const OWN_MB = 24;
 
 const MOMENT = { now: 0, seed: 1 };
 const SAMPLE_MS = 20;
@@ -38,7 +42,12 @@ export async function attack(attempt: Attempt, canaries: Canaries): Promise<Outc
     const { results, calls, overLimitMs, growthMb } = await measured(executor, attempt);
     return {
       escapes: await canaries.problems(results),
-      problems: [...unmet(attempt, results.at(-1)), ...callProblems(calls), ...unexpected(attempt, calls)],
+      problems: [
+        ...unmet(attempt, results.at(-1)),
+        ...callProblems(calls),
+        ...unexpected(attempt, calls),
+        ...(attempt.language === 'python' ? [...impossibleFigures(attempt, results), ...(await wakingCodeProblems())] : []),
+      ],
       overLimitMs,
       growthMb,
       ended: endOf(results.at(-1)),
@@ -93,6 +102,13 @@ function unmet({ ends, answer, output }: Attempt, result: ExecutionResult | unde
     ...(output === undefined || result?.output === output ? [] : [`its output is ${JSON.stringify(result?.output)}`]),
     ...((result?.output.length ?? 0) <= 70_000 ? [] : ['its output was not cut']),
   ];
+}
+
+/** An interpreter takes some megabytes, and no more than its limit. */
+function impossibleFigures({ limits }: Attempt, results: readonly ExecutionResult[]): string[] {
+  return results
+    .filter(({ success, memoryUsedBytes: used }) => success && (used < 2 ** 20 || used > (limits.maxMemoryMb + OWN_MB) * 2 ** 20))
+    .map(({ memoryUsedBytes }) => `it claims to have taken ${memoryUsedBytes} bytes`);
 }
 
 function unexpected({ calls: expected }: Attempt, calls: readonly CodeCall[]): string[] {

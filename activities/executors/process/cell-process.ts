@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ExecutionError } from '../../../src/core/execution/execution-result.ts';
 import type { CodeTool } from '../../../src/core/execution/executor.ts';
-import { type EndFrame, MAX_FRAME_LENGTH, MAX_SEGMENTS, type RunFrame } from '../quickjs/frames.ts';
+import { type EndFrame, MAX_CALLS, MAX_FRAME_LENGTH, MAX_SEGMENTS, type RunFrame } from '../quickjs/frames.ts';
 import { timeoutError } from '../quickjs/time-limit.ts';
 import { FrameLines } from './frame-lines.ts';
 import type { Program } from './program.ts';
@@ -33,6 +33,9 @@ export class CellProcess {
   /** Milliseconds that the segments of the present cell took, and their number. */
   private spentMs = 0;
   private segments = 0;
+  /** Calls of the present cell, and characters that it has printed, where a frame counts as one at least. */
+  private calls = 0;
+  private printed = 0;
   private settle: ((ending: SegmentEnding) => void) | undefined;
   private failure: ExecutionError | undefined;
   private hasBegun = false;
@@ -42,7 +45,7 @@ export class CellProcess {
     this.tools = new Set(settings.tools.map(({ name }: CodeTool) => name));
     this.program = new StartedProgram(program, {
       data: (chunk) => this.receive(chunk),
-      ended: (reason) => this.fail(reason.kind === 'timeout' ? this.timeoutError() : this.explained(reason)),
+      ended: (reason) => this.fail(reason.kind === 'timeout' && this.isTimeUp() ? this.timeoutError() : this.explained(reason)),
     });
     this.program.hold(false);
     this.program.write(JSON.stringify({ type: 'start', ...settings, ...program.settings }));
@@ -53,6 +56,8 @@ export class CellProcess {
     this.output = '';
     this.spentMs = 0;
     this.segments = 0;
+    this.calls = 0;
+    this.printed = 0;
     this.token = randomUUID();
     this.phase = 'starting';
     this.timer = setTimeout(
@@ -107,15 +112,18 @@ export class CellProcess {
         return this.print(frame.text);
       case 'calls':
         if (this.segments >= MAX_SEGMENTS + 1) return this.break('The process waited for calls more often than it may');
+        this.calls += frame.calls.length;
+        if (this.calls > MAX_CALLS) return this.break('The process called tools more often than it may');
         if (frame.calls.some(({ tool }) => !this.tools.has(tool))) return this.break('The process called a tool that there is not');
         return this.finish('waiting', frame);
       default:
-        return this.finish('idle', frame);
+        return this.finish('idle', { ...frame, memoryUsedBytes: this.program.memoryUsedBytes ?? frame.memoryUsedBytes });
     }
   }
 
   private print(text: string): void {
-    if (this.output.length + text.length > this.settings.outputLength) this.break('The process sent more output than it may');
+    this.printed += Math.max(1, text.length);
+    if (this.printed > this.settings.outputLength) this.break('The process sent more output than it may');
     else this.output += text;
   }
 
@@ -149,6 +157,12 @@ export class CellProcess {
     settle?.({ ...ending, durationMs });
   }
 
+  /** False for a process that ended earlier, whatever it says. */
+  private isTimeUp(): boolean {
+    const { timeoutMs } = this.settings;
+    return timeoutMs > 0 && this.phase === 'running' && this.spentMs + performance.now() - this.began >= timeoutMs;
+  }
+
   private timeoutError(): ExecutionError {
     return timeoutError(this.settings.timeoutMs / 1_000);
   }
@@ -156,6 +170,6 @@ export class CellProcess {
   /** A process that never began says in its error output why. */
   private explained({ kind, message }: ExecutionError): ExecutionError {
     const stderr = this.program.stderr.trim();
-    return { kind, message: this.hasBegun || stderr === '' ? message : `${message}: ${stderr}` };
+    return { kind: kind === 'timeout' ? 'protocol' : kind, message: this.hasBegun || stderr === '' ? message : `${message}: ${stderr}` };
   }
 }

@@ -1,7 +1,12 @@
 import { UsageError } from '../../../src/core/domain/errors/error.ts';
 import type { JsonValue } from '../../../src/core/domain/json/json.ts';
 import type { ExecutionLimits } from '../../../src/core/execution/execution-limits.ts';
-import type { ExecutionErrorKind, ExecutionResult, Scratchpad } from '../../../src/core/execution/execution-result.ts';
+import {
+  EMPTYING_ERROR_KINDS,
+  type ExecutionErrorKind,
+  type ExecutionResult,
+  type Scratchpad,
+} from '../../../src/core/execution/execution-result.ts';
 import type { CodeCallResult, Executor, Moment, Segment } from '../../../src/core/execution/executor.ts';
 import { resultsText } from '../quickjs/call-results.ts';
 import { MAX_CODE_LENGTH } from '../quickjs/frames.ts';
@@ -12,9 +17,6 @@ import { Injections } from './injections.ts';
 import type { Program } from './program.ts';
 import { type ProcessDefinition, processSettings, type ProcessSettings } from './settings.ts';
 
-/** Kinds of errors after which nothing can be said of the state that the code has left. */
-const ENDING: ReadonlySet<ExecutionErrorKind> = new Set(['timeout', 'memory', 'killed', 'protocol']);
-
 /** A cell that has begun and not ended. */
 interface Cell {
   /** Milliseconds and characters of output of the segments that have ended. */
@@ -22,6 +24,8 @@ interface Cell {
   outputLength: number;
   /** The number of calls that it waits for; 0 while it runs. */
   waitsFor: number;
+  /** The kind of the error by which the names before it were lost. */
+  emptiedBy: ExecutionErrorKind | undefined;
 }
 
 /** Runs code in a process, which is started with the first run. There are no checkpoints: the cells have to be run again. */
@@ -32,7 +36,9 @@ export class ProcessExecutor implements Executor {
   private readonly injections: Injections;
   private process: CellProcess | undefined;
   private cell: Cell | undefined;
+  /** The kind of the error by which all names were lost, until the next run says so. */
   private ended: ExecutionErrorKind | undefined;
+  private isClosed = false;
   private scratchpad = emptyScratchpad();
 
   constructor(program: () => Program, definition: ProcessDefinition, provided: Provided) {
@@ -71,6 +77,7 @@ export class ProcessExecutor implements Executor {
   }
 
   async close(): Promise<void> {
+    this.isClosed = true;
     await this.end('killed');
   }
 
@@ -81,22 +88,23 @@ export class ProcessExecutor implements Executor {
 
   async reset(): Promise<void> {
     this.refuseDuringRun('reset');
+    this.refuseAfterClose();
     await this.end('killed');
-    this.injections.clear();
     this.scratchpad = emptyScratchpad();
     this.ended = undefined;
   }
 
   private async start(code: string, moment: Moment, mayCall: boolean): Promise<Segment> {
     this.refuseDuringRun(mayCall ? 'begin' : 'run');
-    if (this.ended !== undefined) {
-      throw new UsageError(`The executor has ended with "${this.ended}", and its names are lost: call reset() before the next run`);
-    }
+    this.refuseAfterClose();
     checkMoment(moment);
     if (code.length > MAX_CODE_LENGTH) return { type: 'ended', result: codeTooLong(code, this.keptScratchpad), durationMs: 0 };
+    const emptiedBy = this.ended;
+    this.ended = undefined;
+    if (emptiedBy !== undefined) this.scratchpad = emptyScratchpad();
     this.process ??= new CellProcess(this.program(), this.settings);
     const { process } = this;
-    const cell: Cell = { spentMs: 0, outputLength: 0, waitsFor: 0 };
+    const cell: Cell = { spentMs: 0, outputLength: 0, waitsFor: 0, emptiedBy };
     this.cell = cell;
     const { now, seed } = moment;
     return this.segment(process, cell, await process.run({ type: 'run', code, now, seed, injected: this.injections.take(), mayCall }));
@@ -112,9 +120,10 @@ export class ProcessExecutor implements Executor {
       return { type: 'calls', calls: ending.calls, output, durationMs };
     }
     if (this.cell === cell) this.cell = undefined;
-    if (ending.type === 'failed' && ENDING.has(ending.kind) && this.process === process) await this.end(ending.kind);
+    if (ending.type === 'failed' && EMPTYING_ERROR_KINDS.has(ending.kind) && this.process === process) await this.end(ending.kind);
     this.scratchpad = readScratchpad(ending.scratchpad) ?? this.scratchpad;
-    const figures = { output: process.output, durationMs: cell.spentMs, scratchpad: this.keptScratchpad };
+    const { emptiedBy, spentMs } = cell;
+    const figures = { output: process.output, durationMs: spentMs, scratchpad: this.keptScratchpad, emptiedBy };
     return { type: 'ended', result: resultOf(ending, figures, this.limits), durationMs };
   }
 
@@ -127,7 +136,12 @@ export class ProcessExecutor implements Executor {
     this.ended = kind;
     this.process = undefined;
     this.cell = undefined;
+    this.injections.clear();
     await process?.terminate({ kind, message: 'The run was killed' });
+  }
+
+  private refuseAfterClose(): void {
+    if (this.isClosed) throw new UsageError('The executor is closed: make another one');
   }
 
   private refuseDuringRun(called: string): void {

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../../src/core/domain/json/json.ts';
+import type { ExecutionError } from '../../../src/core/execution/execution-result.ts';
 
 /** A program that runs code, as the worker starts it for each namespace. */
 export interface Program {
@@ -14,6 +15,14 @@ export interface Program {
   extraInput?: Uint8Array;
   /** Settings besides those that all programs get. */
   settings?: JsonObject;
-  /** The exit code by which it says that it ran out of memory. */
-  outOfMemoryCode?: number;
+  /** What its exit codes mean, beyond that it ended by itself. That its time was up is believed if it was. */
+  exits?: Readonly<Record<number, ExecutionError>>;
+  /** Absent: the memory of the code is what the program reports. */
+  memory?: ProgramMemory;
+}
+
+/** How the worker itself reads the memory of the code. */
+export interface ProgramMemory {
+  /** Reads bytes by what the program wrote to its file descriptor 4; undefined if they cannot be told. */
+  read: (info: string) => number | undefined;
 }

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import type { Writable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import { errorMessage } from '../../../src/core/domain/errors/error.ts';
 import type { ExecutionError } from '../../../src/core/execution/execution-result.ts';
 import type { Program } from './program.ts';
@@ -8,8 +8,8 @@ import type { Program } from './program.ts';
 const MAX_STDERR_LENGTH = 2_000;
 /** Milliseconds that what it has written may take to arrive after its exit, and that its pipes may stay open after it was killed. */
 const CLOSE_MS = 2_000;
-/** The signal of the kernel for a process that used up its processor time, as a shell reports it. */
-const PROCESSOR_TIME_CODE = 128 + 24;
+/** Characters that a program may write about itself. */
+const MAX_INFO_LENGTH = 1_000;
 
 /** The events of a program that was started. */
 export interface ProgramEvents {
@@ -22,6 +22,8 @@ export interface ProgramEvents {
 export class StartedProgram {
   /** The beginning of its error output. */
   stderr = '';
+  /** The text of its file descriptor 4. */
+  private info = '';
   private readonly child: ChildProcess;
   private readonly program: Program;
   private readonly events: ProgramEvents;
@@ -37,7 +39,7 @@ export class StartedProgram {
       cwd,
       ...(user === undefined ? {} : { uid: user, gid: user }),
       detached: true,
-      stdio: ['pipe', 'pipe', 'pipe', ...(extraInput === undefined ? [] : ['pipe' as const])],
+      stdio: ['pipe', 'pipe', 'pipe', ...besides(program)],
     });
     const { child } = this;
     this.closed = new Promise((resolve) => {
@@ -49,6 +51,11 @@ export class StartedProgram {
     // What it left behind may hold its pipes open.
     child.once('exit', (code, signal) => setTimeout(() => this.end(this.reasonOf(code, signal)), CLOSE_MS).unref());
     this.listen(extraInput);
+  }
+
+  /** Bytes that the code has taken at most, as the worker reads them; undefined if only the program itself can tell. */
+  get memoryUsedBytes(): number | undefined {
+    return this.program.memory === undefined ? undefined : (this.program.memory.read(this.info) ?? 0);
   }
 
   /** Writes a line. A program that has ended does not hear it. */
@@ -74,6 +81,7 @@ export class StartedProgram {
     this.child.stdout?.destroy();
     this.child.stderr?.destroy();
     this.child.stdin?.destroy();
+    this.child.stdio[4]?.destroy();
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, CLOSE_MS);
@@ -85,11 +93,15 @@ export class StartedProgram {
 
   private listen(extraInput: Uint8Array | undefined): void {
     const { stdin, stdout, stderr } = this.child;
-    // Absent without a fourth stream.
+    // Absent for a program that has the standard streams alone.
     const extra = this.child.stdio[3] as Writable | null | undefined;
+    const info = this.child.stdio[4] as Readable | null | undefined;
     const ignore = (): void => undefined;
     // A pipe that breaks is a process that ends, which is reported by itself.
-    for (const stream of [stdin, stdout, stderr, extra]) stream?.on('error', ignore);
+    for (const stream of [stdin, stdout, stderr, extra, info]) stream?.on('error', ignore);
+    info?.on('data', (chunk: Buffer) => {
+      this.info = (this.info + chunk.toString('utf8')).slice(0, MAX_INFO_LENGTH);
+    });
     stdout?.on('data', (chunk: Buffer) => {
       if (!this.hasEnded) this.events.data(chunk);
     });
@@ -117,8 +129,13 @@ export class StartedProgram {
   }
 
   private reasonOf(code: number | null, signal: NodeJS.Signals | null): Pick<ExecutionError, 'kind' | 'message'> {
-    if (code === PROCESSOR_TIME_CODE || signal === 'SIGXCPU') return { kind: 'timeout', message: 'The code used up its processor time' };
-    if (code !== null && code === this.program.outOfMemoryCode) return { kind: 'memory', message: 'The code ran out of memory' };
-    return { kind: 'protocol', message: `The process ended by itself, with ${signal ?? `code ${code}`}` };
+    const known = code === null ? undefined : this.program.exits?.[code];
+    return known ?? { kind: 'protocol', message: `The process ended by itself, with ${signal ?? `code ${code}`}` };
   }
+}
+
+/** The streams of a program besides the standard streams. */
+function besides({ extraInput, memory }: Program): ('pipe' | 'ignore')[] {
+  if (extraInput === undefined && memory === undefined) return [];
+  return [extraInput === undefined ? 'ignore' : 'pipe', memory === undefined ? 'ignore' : 'pipe'];
 }

@@ -45,3 +45,21 @@ export const PROBES: Readonly<Record<string, { expected: unknown; problem: strin
 export const MEMORY_PROBE = 'x = [0] * (8 << 20)';
 
 export const TIME_PROBE = 'while True: pass';
+
+/** Milliseconds for which an interpreter has to rest between two cells. */
+export const REST_MS = 250;
+
+/** Says that it has ended, and goes on until there is a second cell. Then it answers with the longest time in which it did not run. */
+export const REST_PROBE = `
+import os
+select = print.__self__.__import__('select').select
+longest, last = 0, os.times().elapsed
+os.write(1, b'done "namespace":{}\\n')
+while not select([0], [], [], 0)[0]:
+  now = os.times().elapsed
+  longest, last = max(longest, now - last), now
+longest = max(longest, os.times().elapsed - last)
+os.read(0, 10 ** 5)
+os.write(1, b'done "answer":"%d","namespace":{}\\n' % (longest * 1000))
+while True: pass
+`;

@@ -1,6 +1,6 @@
 /**
  * System calls that code has no use for and that reach out of its limits: memory that no limit counts, sockets, other processes,
- * mounts and namespaces, and parts of the kernel with a record of faults. Their numbers on x64 and arm64.
+ * timers that could wake a process which was stopped, mounts and namespaces, and parts of the kernel with a record of faults. Their numbers on x64 and arm64.
  */
 export const REFUSED_SYSTEM_CALLS: Readonly<Record<string, { x64: number; arm64: number }>> = {
   socket: { x64: 41, arm64: 198 },
@@ -14,6 +14,8 @@ export const REFUSED_SYSTEM_CALLS: Readonly<Record<string, { x64: number; arm64:
   mq_open: { x64: 240, arm64: 180 },
   memfd_create: { x64: 319, arm64: 279 },
   memfd_secret: { x64: 447, arm64: 447 },
+  mq_notify: { x64: 244, arm64: 184 },
+  timer_create: { x64: 222, arm64: 107 },
   ptrace: { x64: 101, arm64: 117 },
   process_vm_readv: { x64: 310, arm64: 270 },
   process_vm_writev: { x64: 311, arm64: 271 },

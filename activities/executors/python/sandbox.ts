@@ -1,6 +1,8 @@
 import { randomInt } from 'node:crypto';
 import { lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import type { Program } from '../process/program.ts';
+import { MAX_FRAME_LENGTH } from '../quickjs/frames.ts';
+import { peakMemoryBytes } from './peak-memory.ts';
 import { RUNNER } from './runner/runner.ts';
 import { systemCallFilter } from './system-call-filter.ts';
 
@@ -18,11 +20,20 @@ const RESERVE_BYTES = 524_288;
 /** Files that code may have open, for the modules that it imports. */
 const FILES = 24;
 const OUT_OF_MEMORY_CODE = 64;
+/** Characters of a frame that the supervisor writes itself. */
+const FRAME_HEAD_LENGTH = 1_000;
+
+const EXITS: NonNullable<Program['exits']> = {
+  [OUT_OF_MEMORY_CODE]: { kind: 'memory', message: 'The code ran out of memory' },
+  65: { kind: 'protocol', message: 'The code wrote into the stream of its interpreter, or went on after its end' },
+  // The supervisor's timer, as a shell reports its signal.
+  142: { kind: 'timeout', message: 'The code used up its time' },
+};
 
 const NAMESPACES = '--unshare-user --unshare-pid --unshare-net --unshare-ipc --unshare-uts --unshare-cgroup-try';
-const PRIVILEGES = '--disable-userns --hostname code --die-with-parent --new-session --cap-drop ALL --seccomp 3';
+const PRIVILEGES = '--disable-userns --hostname code --die-with-parent --new-session --cap-drop ALL --seccomp 3 --info-fd 4';
 
-/** CPython under bubblewrap: no network, no files but the interpreter's, no environment, one process, no capabilities. */
+/** CPython under bubblewrap: no network, no files but the interpreter's, no environment, no capabilities, and no process but the interpreter and its supervisor. */
 export function sandboxedPython(): Program {
   return {
     file: BUBBLEWRAP,
@@ -32,8 +43,16 @@ export function sandboxedPython(): Program {
     // The limit of processes does not count those of root.
     user: process.getuid?.() === 0 ? randomInt(FIRST_USER, LAST_USER + 1) : undefined,
     extraInput: systemCallFilter(),
-    settings: { ownBytes: OWN_BYTES, reserveBytes: RESERVE_BYTES, processes: 1, files: FILES, outOfMemoryCode: OUT_OF_MEMORY_CODE },
-    outOfMemoryCode: OUT_OF_MEMORY_CODE,
+    settings: {
+      ownBytes: OWN_BYTES,
+      reserveBytes: RESERVE_BYTES,
+      processes: 1,
+      files: FILES,
+      outOfMemoryCode: OUT_OF_MEMORY_CODE,
+      lineLength: MAX_FRAME_LENGTH - FRAME_HEAD_LENGTH,
+    },
+    exits: EXITS,
+    memory: { read: peakMemoryBytes },
   };
 }
 

@@ -1,7 +1,13 @@
 import { UsageError } from '../../../src/core/domain/errors/error.ts';
 import type { JsonValue } from '../../../src/core/domain/json/json.ts';
 import { type ExecutionLimits, executionLimits } from '../../../src/core/execution/execution-limits.ts';
-import type { ExecutionError, ExecutionErrorKind, ExecutionResult, Scratchpad } from '../../../src/core/execution/execution-result.ts';
+import {
+  EMPTYING_ERROR_KINDS,
+  type ExecutionError,
+  type ExecutionErrorKind,
+  type ExecutionResult,
+  type Scratchpad,
+} from '../../../src/core/execution/execution-result.ts';
 import type { CodeCallResult, Executor, Moment, Segment } from '../../../src/core/execution/executor.ts';
 import type { Provided } from '../provided.ts';
 import { resultsText } from './call-results.ts';
@@ -17,9 +23,6 @@ export interface QuickJsDefinition {
   /** Names of modules that code may import. */
   allowedImports?: readonly string[];
 }
-
-/** Kinds of errors after which nothing can be said of the state that the code has left. */
-const ENDING: ReadonlySet<ExecutionErrorKind> = new Set(['timeout', 'memory', 'killed', 'protocol']);
 
 /** Makes an executor of JavaScript: QuickJS, compiled to WebAssembly, in a thread of its own. The thread starts with the first run. */
 export function quickjsExecutor(definition: QuickJsDefinition = {}, provided: Provided = { tools: [], scratchpad: false }): Executor {
@@ -43,6 +46,8 @@ interface Cell {
   outputLength: number;
   /** The number of calls that it waits for; 0 while it runs. */
   waitsFor: number;
+  /** The kind of the error by which the names before it were lost. */
+  emptiedBy: ExecutionErrorKind | undefined;
 }
 
 class QuickJsExecutor implements Executor {
@@ -54,7 +59,9 @@ class QuickJsExecutor implements Executor {
   private restoring: CodeMemory | undefined;
   private cell: Cell | undefined;
   private isBusy = false;
+  /** The kind of the error by which all names were lost, until the next run says so. */
   private ended: ExecutionErrorKind | undefined;
+  private isClosed = false;
   private scratchpad = emptyScratchpad();
 
   constructor(limits: ExecutionLimits, allowedImports: readonly string[], provided: Provided) {
@@ -95,6 +102,7 @@ class QuickJsExecutor implements Executor {
   }
 
   async close(): Promise<void> {
+    this.isClosed = true;
     await this.end('killed');
   }
 
@@ -105,16 +113,15 @@ class QuickJsExecutor implements Executor {
 
   async reset(): Promise<void> {
     this.refuseDuringRun('reset');
+    this.refuseAfterClose();
     await this.end('killed');
-    this.injections.clear();
     this.scratchpad = emptyScratchpad();
-    this.memory = new CodeMemory(this.settings);
     this.ended = undefined;
   }
 
   checkpoint(): Promise<Uint8Array> {
     return this.exclusively('checkpoint', async () => {
-      this.refuseAfterEnd('checkpoint()');
+      this.refuseAfterEnd();
       const { memory } = this;
       const resting = this.injections.isEmpty ? await memory.restingCheckpoint() : undefined;
       if (resting !== undefined) return resting;
@@ -128,6 +135,7 @@ class QuickJsExecutor implements Executor {
 
   restore(checkpoint: Uint8Array): Promise<void> {
     return this.exclusively('restore', async () => {
+      this.refuseAfterClose();
       const memory = new CodeMemory(this.settings);
       this.restoring = memory;
       const { problem, scratchpad } = await memory.restore(checkpoint);
@@ -147,10 +155,13 @@ class QuickJsExecutor implements Executor {
 
   private async start(code: string, moment: Moment, mayCall: boolean): Promise<Segment> {
     this.refuseDuringRun(mayCall ? 'begin' : 'run');
-    this.refuseAfterEnd('the next run');
+    this.refuseAfterClose();
     checkMoment(moment);
     if (code.length > MAX_CODE_LENGTH) return { type: 'ended', result: codeTooLong(code, this.keptScratchpad), durationMs: 0 };
-    const cell: Cell = { memory: this.memory, thread: undefined, spentMs: 0, outputLength: 0, waitsFor: 0 };
+    const emptiedBy = this.ended;
+    this.ended = undefined;
+    if (emptiedBy !== undefined) this.scratchpad = emptyScratchpad();
+    const cell: Cell = { memory: this.memory, thread: undefined, spentMs: 0, outputLength: 0, waitsFor: 0, emptiedBy };
     this.cell = cell;
     const injected = this.injections.take();
     cell.thread = await cell.memory.wake();
@@ -170,11 +181,12 @@ class QuickJsExecutor implements Executor {
     }
     if (this.cell === cell) {
       this.cell = undefined;
-      if (ending.type === 'failed' && ENDING.has(ending.kind)) await this.end(ending.kind);
+      if (ending.type === 'failed' && EMPTYING_ERROR_KINDS.has(ending.kind)) await this.end(ending.kind);
       else if (ending.memoryUsedBytes < LARGE_MEMORY_BYTES) cell.memory.becomeIdle();
     }
     this.scratchpad = readScratchpad(ending.scratchpad) ?? this.scratchpad;
-    const figures = { output: printed, durationMs: cell.spentMs, scratchpad: this.keptScratchpad };
+    const { emptiedBy, spentMs } = cell;
+    const figures = { output: printed, durationMs: spentMs, scratchpad: this.keptScratchpad, emptiedBy };
     return { type: 'ended', result: resultOf(ending, figures, this.limits), durationMs };
   }
 
@@ -203,7 +215,10 @@ class QuickJsExecutor implements Executor {
     const error: ExecutionError = { kind, message: 'The run was killed' };
     this.ended = kind;
     this.cell = undefined;
-    await Promise.all([this.memory.end(error), ...(this.restoring === undefined ? [] : [this.restoring.end(error)])]);
+    this.injections.clear();
+    const { memory, restoring } = this;
+    this.memory = new CodeMemory(this.settings);
+    await Promise.all([memory.end(error), ...(restoring === undefined ? [] : [restoring.end(error)])]);
   }
 
   private refuseDuringRun(called: string): void {
@@ -215,9 +230,14 @@ class QuickJsExecutor implements Executor {
     }
   }
 
-  private refuseAfterEnd(before: string): void {
+  private refuseAfterClose(): void {
+    if (this.isClosed) throw new UsageError('The executor is closed: make another one');
+  }
+
+  private refuseAfterEnd(): void {
+    this.refuseAfterClose();
     if (this.ended === undefined) return;
-    throw new UsageError(`The executor has ended with "${this.ended}", and its names are lost: call reset() before ${before}`);
+    throw new UsageError(`All names were lost by an error of the kind "${this.ended}": there is nothing to make a checkpoint of`);
   }
 }
 

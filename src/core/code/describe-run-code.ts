@@ -1,5 +1,6 @@
 import type { AgentSnapshot, ToolDescription } from '../domain/agent/agent-snapshot.ts';
-import type { CodeLanguage, ExecutorSnapshot } from '../domain/code/code-snapshot.ts';
+import type { CodeLanguage, CodeSnapshot, ExecutorSnapshot } from '../domain/code/code-snapshot.ts';
+import type { JsonObject, JsonValue } from '../domain/json/json.ts';
 import { RUN_CODE } from '../domain/content/tool-text.ts';
 import { toolsFor } from './callers.ts';
 import { describeFunctions } from './describe-functions.ts';
@@ -9,11 +10,11 @@ import { RUN_CODE_PARAMETERS } from './run-code-call.ts';
 /** Returns the tool through which the model of an agent runs code; undefined for an agent without code. */
 export function runCodeTool({ code, tools }: Pick<AgentSnapshot, 'code' | 'tools'>): ToolDescription | undefined {
   if (code === undefined) return undefined;
-  return { name: RUN_CODE, description: describeRunCode(code.executor, { tools }), parameters: RUN_CODE_PARAMETERS, strict: true };
+  return { name: RUN_CODE, description: describeRunCode(code, { tools }), parameters: RUN_CODE_PARAMETERS, strict: true };
 }
 
-function describeRunCode(executor: ExecutorSnapshot, snapshot: Pick<AgentSnapshot, 'tools' | 'permissions'>): string {
-  const { language } = executor;
+function describeRunCode(code: CodeSnapshot, snapshot: Pick<AgentSnapshot, 'tools' | 'permissions'>): string {
+  const { language } = code.executor;
   const spoken = LANGUAGE_NAMES[language];
   return [
     `Runs ${spoken} code, isolated, and returns what it prints. Use it in place of several tool calls: call functions in loops, filter and combine their results, compute.`,
@@ -23,12 +24,12 @@ function describeRunCode(executor: ExecutorSnapshot, snapshot: Pick<AgentSnapsho
     describeFunctions(snapshot, language),
     '',
     'Rules:',
-    ...codeRules(executor, snapshot).map((rule) => `- ${rule}`),
+    ...codeRules(code, snapshot).map((rule) => `- ${rule}`),
   ].join('\n');
 }
 
 /** Returns the rules of code, one sentence or two each. */
-export function codeRules(executor: ExecutorSnapshot, snapshot: Pick<AgentSnapshot, 'tools' | 'permissions'>): string[] {
+export function codeRules({ executor, injected }: CodeSnapshot, snapshot: Pick<AgentSnapshot, 'tools' | 'permissions'>): string[] {
   const { language, allowedImports } = executor;
   return [
     ...callRules(language, toolsFor('code', snapshot)[0]?.name ?? 'name'),
@@ -36,6 +37,7 @@ export function codeRules(executor: ExecutorSnapshot, snapshot: Pick<AgentSnapsh
     `${language === 'python' ? 'print(…)' : 'print(…), or console.log(…),'} writes to the output. You read the output, the final answer and errors, and nothing else: print what you need, and no more.`,
     'final_answer(value) gives the result of the code, as a JSON value.',
     'Variables and functions stay for the next code that you run.',
+    ...injectedRule(injected),
     allowedImports.length === 0 ? 'Nothing can be imported.' : `Only these modules can be imported: ${allowedImports.join(', ')}.`,
     limitsRule(executor),
   ];
@@ -52,6 +54,18 @@ function callRules(language: CodeLanguage, name: string): string[] {
         `${name}({…}) waits and returns the result: it needs no await.`,
         `tools.${name}({…}) does not wait: it returns a promise. Calls that are pending together run together: await Promise.all(list.map((one) => tools.${name}({…}))).`,
       ];
+}
+
+/** Returns the rule that names the variables of the start. */
+function injectedRule(injected: JsonObject = {}): string[] {
+  const named = Object.entries(injected).map(([name, value]) => `${name} (${kindOf(value)})`);
+  return named.length === 0 ? [] : [`These variables are there from the start: ${named.join(', ')}.`];
+}
+
+function kindOf(value: JsonValue): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return `list of ${value.length}`;
+  return typeof value === 'object' ? `object with ${Object.keys(value).slice(0, 20).join(', ') || 'no keys'}` : typeof value;
 }
 
 function limitsRule({ limits: { timeoutSeconds, maxMemoryMb, maxOutputBytes } }: ExecutorSnapshot): string {

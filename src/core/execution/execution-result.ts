@@ -18,6 +18,9 @@ export const EXECUTION_ERROR_KINDS = [
 
 export type ExecutionErrorKind = (typeof EXECUTION_ERROR_KINDS)[number];
 
+/** Kinds of errors after which nothing can be said of the names and values that the code has left: they are lost. */
+export const EMPTYING_ERROR_KINDS: ReadonlySet<ExecutionErrorKind> = new Set(['timeout', 'memory', 'killed', 'protocol']);
+
 /** Explains why a run failed. */
 export interface ExecutionError {
   readonly kind: ExecutionErrorKind;
@@ -47,6 +50,11 @@ export interface ExecutionResult {
   readonly namespace: Readonly<Record<string, NamespaceEntry>>;
   /** True without error and time-out. */
   readonly success: boolean;
+  /**
+   * The kind of the error by which an earlier run lost all names, if this run is the first one since: it began with an empty
+   * namespace. Null if it began with the names of the runs before.
+   */
+  readonly emptiedBy: ExecutionErrorKind | null;
   /** The scratchpad after the run, if the executor has one: a failed run changes it too, unless it was ended. */
   readonly scratchpad?: Scratchpad;
 }
@@ -58,6 +66,7 @@ export interface ExecutionFigures {
   durationMs: number;
   memoryUsedBytes: number;
   scratchpad?: Scratchpad | undefined;
+  emptiedBy?: ExecutionErrorKind | null | undefined;
 }
 
 /** The rest of a run that reached its end. */
@@ -77,6 +86,7 @@ export function newExecutionResult(fields: Partial<Omit<ExecutionResult, 'succes
     durationMs: 0,
     memoryUsedBytes: 0,
     namespace: {},
+    emptiedBy: null,
     ...fields,
     error,
     timeout,
@@ -93,6 +103,7 @@ export function succeeded(run: CompletedExecution, maxOutputBytes: number): Exec
     durationMs: run.durationMs,
     memoryUsedBytes: run.memoryUsedBytes,
     namespace: run.namespace,
+    emptiedBy: run.emptiedBy ?? null,
     ...(run.scratchpad === undefined ? {} : { scratchpad: run.scratchpad }),
   });
 }
@@ -105,6 +116,7 @@ export function failed(run: ExecutionFigures, error: ExecutionError): ExecutionR
     timeout: error.kind === 'timeout',
     durationMs: run.durationMs,
     memoryUsedBytes: run.memoryUsedBytes,
+    emptiedBy: run.emptiedBy ?? null,
     ...(run.scratchpad === undefined ? {} : { scratchpad: run.scratchpad }),
   });
 }

@@ -41,10 +41,11 @@ export type Segment =
 
 /**
  * Runs code that a model wrote. Names that a run declares are there for the next one. A run that was killed, or that used up its
- * time or memory, leaves no state that could be relied on: the executor refuses further runs until `reset`.
+ * time or memory, leaves no state that could be relied on: all names are lost, and the next run, which begins with an empty
+ * namespace, says so in `emptiedBy`.
  */
 export interface Executor {
-  /** Runs code that calls no tools. Never rejects for anything that the code does. */
+  /** Runs code that calls no tools. Never rejects for anything that the code does. Throws a `UsageError` while other code runs. */
   run(code: string, moment: Moment): Promise<ExecutionResult>;
   /** Runs code up to the first calls of tools, or to its end. Never rejects for anything that the code does. */
   begin(code: string, moment: Moment): Promise<Segment>;
@@ -52,11 +53,11 @@ export interface Executor {
   resume(results: readonly CodeCallResult[]): Promise<Segment>;
   /** Ends the run in progress, at once. Without one, it changes nothing. */
   kill(): Promise<void>;
-  /** Sets a name for all runs that follow. Throws a `UsageError` for a value that is not JSON. */
+  /** Sets a name from the next run on. Throws a `UsageError` for a value that is not JSON. */
   inject(name: string, value: JsonValue): void;
   /** Forgets all names. The next run starts anew. */
   reset(): Promise<void>;
-  /** Ends what runs, and frees everything that the executor holds. */
+  /** Ends what runs, and frees everything that the executor holds. It cannot be used again. */
   close(): Promise<void>;
   /** Returns all names and values between two runs as bytes that `restore` takes. Absent: the executor cannot do that. */
   checkpoint?(): Promise<Uint8Array>;

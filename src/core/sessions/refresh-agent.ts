@@ -1,5 +1,6 @@
 import { limitNumbers, nameOfTool } from '../domain/agent/limit-numbers.ts';
 import type { LimitChanges, RunLimits } from '../domain/agent/limits.ts';
+import { forgetCellsOfOtherCode } from '../loop/code/cells.ts';
 import { raiseLimits } from '../loop/limits/limits.ts';
 import { beginRecall, noteError, recordEvent } from '../loop/state/run-state.ts';
 import type { OpenSession } from './open-session.ts';
@@ -35,6 +36,7 @@ export async function refreshAgent(state: OpenSession, ports: SessionPorts): Pro
   const { digest } = resolved.snapshot;
   if (digest === snapshot.digest) return;
   state.snapshot = resolved.snapshot;
+  forgetCellsOfOtherCode(state, snapshot.code);
   takeLimits(state, resolved.snapshot.limits);
   // The provider counted the tokens of another request.
   delete state.measured;

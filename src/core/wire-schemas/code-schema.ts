@@ -20,7 +20,7 @@ export const CODE_SNAPSHOT_SCHEMA: JsonObject = {
     executor: {
       type: 'object',
       properties: {
-        kind: { enum: ['quickjs', 'python', 'custom'] },
+        kind: { enum: ['quickjs', 'python', 'custom', 'in_process'] },
         language: { enum: ['javascript', 'python'] },
         limits: {
           type: 'object',
@@ -38,6 +38,7 @@ export const CODE_SNAPSHOT_SCHEMA: JsonObject = {
       required: ['kind', 'language', 'limits', 'allowedImports'],
     },
     tier: { enum: ['local', 'remote'] },
+    injected: { type: 'object' },
     prune: {
       type: 'object',
       properties: { strategy: { enum: ['none', 'last_steps', 'old_observations'] }, keep: COUNT, maxLength: COUNT },
@@ -93,7 +94,7 @@ export const CODE_STATE_SCHEMA: JsonObject = {
   properties: {
     journal: {
       type: 'object',
-      properties: { checkpoint: SPILLED, cells: { type: 'array', items: CELL }, isLost: { const: true } },
+      properties: { checkpoint: SPILLED, cells: { type: 'array', items: CELL }, isLost: { enum: ['too_large', 'agent_changed'] } },
       required: ['cells'],
     },
     journalBytes: COUNT,

@@ -3,20 +3,26 @@ import { spellingProblem } from '../../core/code/language-names.ts';
 import type { ReplyFormat } from '../../core/domain/agent/agent-snapshot.ts';
 import type { PruneStrategy } from '../../core/domain/content/conversation/prune-steps.ts';
 import { UsageError } from '../../core/domain/errors/error.ts';
+import type { JsonObject } from '../../core/domain/json/json.ts';
 import { requireKnown } from '../options/option-checks.ts';
 import type { AnyTool } from '../tools/tool-definition.ts';
-import type { CodeDefinition, ExecutorDefinition } from './executor-definition.ts';
+import type { CodeDefinition, ExecutorDefinition, Inject } from './executor-definition.ts';
 import { checkPrune } from './prune-option.ts';
 
 /** The way in which an agent runs code, as the option `code` says it. */
-export interface CodeOptions {
-  /** The executor of the code: `quickjs()`, `python()` or `custom({...})`. */
+export interface CodeOptions<Deps = JsonObject> {
+  /** The executor of the code: `quickjs()`, `python()`, `custom({...})` or `inProcess({...})`. */
   executor: ExecutorDefinition;
   /**
    * `local`: code runs inside the workflow task, mostly on the worker that has its variables in memory. For executors with a time
    * limit of at most 10 seconds. Default `remote`: in activities of their own.
    */
   tier?: 'local' | 'remote';
+  /**
+   * Returns values that the code has as variables from the start: JSON, at most 64,000 bytes. It is called once, when the run begins,
+   * and again if a session resolves its agent again. The values are recorded: put no secrets into them.
+   */
+  inject?: Inject<Deps>;
   /**
    * With `replyFormat: 'code'`: the rule by which the conversation is shortened before the model receives it. Default: its last 5
    * steps are kept. Nothing is removed from the record.
@@ -29,7 +35,7 @@ const MAX_LOCAL_SECONDS = 10;
 
 /** The options of an agent that concern code. */
 export interface AgentCodeOptions {
-  code?: CodeOptions;
+  code?: CodeOptions<never>;
   replyFormat?: ReplyFormat;
 }
 
@@ -52,21 +58,30 @@ export function agentCode(
   return { ...(checked === undefined ? {} : { code: checked }), ...(replyFormat === undefined ? {} : { replyFormat }) };
 }
 
-function checkCode(owner: string, code: CodeOptions): CodeDefinition {
+function checkCode(owner: string, code: CodeOptions<never>): CodeDefinition {
   const option = `${owner}: "code"`;
   if (isExecutor(code)) throw new UsageError(`${option} is an executor: write {executor: ${code.kind}(…)}`);
   if (typeof code !== 'object' || code === null) throw new UsageError(`${option} is ${JSON.stringify(code)}: write {executor: quickjs()}`);
-  requireKnown(option, code, ['executor', 'tier', 'prune']);
-  const { executor, tier = 'remote', prune } = code;
-  if (executor === undefined) throw new UsageError(`${option} has no "executor": write quickjs(), python() or custom({...})`);
+  requireKnown(option, code, ['executor', 'tier', 'inject', 'prune']);
+  const { executor, tier = 'remote', inject, prune } = code;
+  if (executor === undefined)
+    throw new UsageError(`${option} has no "executor": write quickjs(), python(), custom({...}) or inProcess({...})`);
   if (!isExecutor(executor)) {
-    throw new UsageError(`${owner}: "code.executor" is not an executor: make it with quickjs, python or custom`);
+    throw new UsageError(`${owner}: "code.executor" is not an executor: make it with quickjs, python, custom or inProcess`);
   }
   if (tier !== 'local' && tier !== 'remote') {
     throw new UsageError(`${owner}: "code.tier" is ${JSON.stringify(tier)}: write "local" or "remote"`);
   }
   if (tier === 'local') requireShort(owner, executor);
-  return Object.freeze({ executor, tier, ...(prune === undefined ? {} : { prune: checkPrune(owner, prune) }) });
+  if (inject !== undefined && typeof inject !== 'function') {
+    throw new UsageError(`${owner}: "code.inject" is ${JSON.stringify(inject)}: write a function, ({deps}) => ({name: value})`);
+  }
+  return Object.freeze({
+    executor,
+    tier,
+    ...(inject === undefined ? {} : { inject }),
+    ...(prune === undefined ? {} : { prune: checkPrune(owner, prune) }),
+  });
 }
 
 function requireShort(owner: string, { kind, limits: { timeoutSeconds } }: ExecutorDefinition): void {
@@ -125,12 +140,12 @@ function requireModelTools(owner: string, tools: readonly AnyTool[]): void {
   );
 }
 
-/** True for a value that `quickjs`, `python` or `custom` returned, of any copy of this package. */
+/** True for a value that `quickjs`, `python`, `custom` or `inProcess` returned, of any copy of this package. */
 function isExecutor(value: unknown): value is ExecutorDefinition {
   if (typeof value !== 'object' || value === null) return false;
   const { kind, language, limits, allowedImports } = value as Partial<Record<keyof ExecutorDefinition, unknown>>;
   return (
-    (kind === 'quickjs' || kind === 'python' || kind === 'custom') &&
+    (kind === 'quickjs' || kind === 'python' || kind === 'custom' || kind === 'in_process') &&
     (language === 'javascript' || language === 'python') &&
     typeof limits === 'object' &&
     limits !== null &&

@@ -48,7 +48,10 @@ test.each(['timeout', 'memory', 'killed', 'protocol'])('a cell that ends by %s i
   const run = new CodeRun();
   await run.cell('let a 1');
   const ended = await run.cell(`let a 2\nend ${kind} it was over`);
-  expect(ended).toMatchObject({ content: [`Error (${kind}): it was over`], isError: true });
+  expect(ended).toMatchObject({
+    content: [expect.stringMatching(`^Error \\(${kind}\\): it was over\\n\\nNothing that this code has defined`)],
+    isError: true,
+  });
   expect(ended).not.toHaveProperty('digest');
   expect(run.executors.alive()).toBe(0);
   expect(await run.cell('print a')).toMatchObject({ content: ['1'] });

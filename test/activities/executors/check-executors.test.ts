@@ -54,6 +54,14 @@ describe.skipIf(!CAN_ISOLATE)('on a machine that isolates', () => {
     await expect(checkPython({ ...HERE, program })).rejects.toThrow(problem);
   });
 
+  test('code that is not stopped at its end is found', async () => {
+    const program = (): ReturnType<typeof sandboxedPython> => {
+      const made = sandboxedPython();
+      return { ...made, args: made.args.map((arg) => arg.replace(/^ +self\.stop\(\)$/m, '')) };
+    };
+    await expect(checkPython({ ...HERE, program })).rejects.toThrow('code could go on after its end');
+  });
+
   test('a file system that is not empty is found', async () => {
     const program = (): ReturnType<typeof sandboxedPython> => {
       const made = sandboxedPython();

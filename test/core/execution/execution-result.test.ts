@@ -17,6 +17,7 @@ test('a run without a final answer succeeds and is not final', () => {
     memoryUsedBytes: 2,
     namespace: {},
     success: true,
+    emptiedBy: null,
   });
 });
 

@@ -68,7 +68,11 @@ test('the model may be made to call run_code, and not a tool that only code may 
 describe('an agent whose code cannot work is a usage error', () => {
   const executor = quickjs();
   test.each([
-    ['code without executor', { code: {} }, 'agent "desk": "code" has no "executor": write quickjs(), python() or custom({...})'],
+    [
+      'code without executor',
+      { code: {} },
+      'agent "desk": "code" has no "executor": write quickjs(), python(), custom({...}) or inProcess({...})',
+    ],
     ['an executor as code', { code: executor }, 'agent "desk": "code" is an executor: write {executor: quickjs(…)}'],
     ['code that is true', { code: true }, 'agent "desk": "code" is true: write {executor: quickjs()}'],
     ['another object as executor', { code: { executor: { kind: 'quickjs' } } }, '"code.executor" is not an executor: make it with quickjs'],
@@ -76,7 +80,7 @@ describe('an agent whose code cannot work is a usage error', () => {
     [
       'an unknown option of code',
       { code: { executor, limits: {} } },
-      '"code" has an unknown option "limits" (known: executor, tier, prune)',
+      '"code" has an unknown option "limits" (known: executor, tier, inject, prune)',
     ],
     ['an unknown tier', { code: { executor, tier: 'near' } }, '"code.tier" is "near": write "local" or "remote"'],
     ['a long local tier', { code: { executor, tier: 'local' } }, 'but its executor has a time limit of 30 seconds'],

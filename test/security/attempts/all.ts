@@ -1,6 +1,7 @@
 import type { Attempt } from './attempt.ts';
 import { CALLS } from './calls.ts';
 import { MEMORY } from './memory.ts';
+import { FORGERY_IN_PYTHON } from './python/forgery.ts';
 import { MEMORY_IN_PYTHON, STACK_IN_PYTHON, TIME_IN_PYTHON } from './python/limits.ts';
 import { PROCESS_IN_PYTHON } from './python/process.ts';
 import { PROTOCOL_IN_PYTHON } from './python/protocol.ts';
@@ -18,6 +19,7 @@ const IN_PYTHON: readonly Attempt[] = [
   ...MEMORY_IN_PYTHON,
   ...STACK_IN_PYTHON,
   ...PROTOCOL_IN_PYTHON,
+  ...FORGERY_IN_PYTHON,
   ...PROCESS_IN_PYTHON,
 ];
 

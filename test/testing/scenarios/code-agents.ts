@@ -70,6 +70,14 @@ export const hasty = agentWith(tools, { code: { executor: quickjs({ limits: { ti
 export const limited = agentWith(tools, { code: local, limits: { toolCalls: 3 } });
 /** An agent with tools that read and change the deps. */
 export const promoting = defineAgent({ name: 'agent', model: 'scripted/m', deps, tools: [promote, rankOf], code: local });
+/** An agent whose code has a value by the deps from the start. */
+export const ranked = defineAgent({
+  name: 'agent',
+  model: 'scripted/m',
+  deps,
+  tools: [promote, rankOf],
+  code: { ...remote, inject: ({ deps: { rank } }) => ({ first: rank, ranks: [rank] }) },
+});
 
 /** Answers of the model that run the cells one after the other, and then end. */
 export function cells(...codes: readonly string[]): ScriptEntry[] {

@@ -1,5 +1,5 @@
 import { callTool, delay, killWorker, say, together } from '../../../src/testing/index.ts';
-import { cells, coder, far, promoting } from './code-agents.ts';
+import { cells, coder, far, promoting, ranked } from './code-agents.ts';
 import { scenario } from './scenario.ts';
 
 /** Calls of tools in code, and names that stay. */
@@ -116,6 +116,23 @@ export const CODE_CELLS = [
       'run_code: found b',
       /^agent calls run_code/,
       'run_code: 1',
+      'agent: done',
+    ],
+  }),
+  scenario('values from the start are those of the start, also if another worker runs the code again', ranked, {
+    script: cells('ranks.push(1); print(first)', "promote({ rank: 'b' }); print(first, ranks.length, rank())"),
+    deps: { rank: 'a' },
+    faults: [killWorker({ tool: 'promote' })],
+    timeline: [
+      /^agent calls run_code/,
+      'run_code: a',
+      /^agent calls run_code/,
+      'agent calls promote {"rank":"b"}',
+      'promote: promoted',
+      'deps: set rank',
+      'agent calls rank {}',
+      'rank: b',
+      'run_code: a 2 b',
       'agent: done',
     ],
   }),

@@ -92,7 +92,7 @@ export const CODE_ENDINGS = [
       /^agent calls run_code/,
       'agent calls find {"text":"b"}',
       'find: found b',
-      'run_code failed: Error (timeout): Execution timed out after 2s',
+      /^run_code failed: Error \(timeout\): Execution timed out after 2s\n\nNothing that this code has defined or changed was kept/,
       /^agent calls run_code/,
       'run_code: string undefined',
       'agent: done',

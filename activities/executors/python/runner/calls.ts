@@ -71,7 +71,7 @@ def exchange():
         results = [{'error': problem}] * len(batch)
     else:
         current.segments += 1
-        send('calls', ',"durationMs":0,"calls":[%s]' % ','.join(text for _, text in batch))
+        send('calls', '"calls":[%s]' % ','.join(text for _, text in batch))
         results = receive()['results']
     for (call, _), outcome in zip(batch, results):
         call._outcome = outcome

@@ -17,7 +17,6 @@ class ImportNotAllowed(ImportError):
 class Run:
     """The state of one cell."""
     def __init__(self, frame):
-        self.token = frame['token']
         self.now, self.seed, self.may_call = frame['now'], frame['seed'], frame['mayCall']
         self.room = settings['outputLength']
         self.calls, self.segments, self.batch, self.batch_length = 0, 1, [], 0
@@ -73,10 +72,11 @@ def namespace_text():
     for name, value in list(namespace.items()):
         if name == '__builtins__' or not isinstance(name, str) or (name in provided and provided[name] is value):
             continue
-        left -= len(name) + 30
+        kind = type_name(value)
+        left -= len(name) + len(kind) + 30
         if left <= 0:
             break
-        entry = '{"type":%s' % quote(type_name(value))
+        entry = '{"type":%s' % quote(kind)
         try:
             text = json_text(value, 'It', left)
             entry += ',"json":' + quote(text)
@@ -99,10 +99,9 @@ def failure_of(error):
     return ('undefined_name' if type(error) is NameError else 'runtime'), describe(error)
 
 def ended(kind, members):
-    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     pad = ',"scratchpad":' + quote(scratchpad_text()) if settings['scratchpad'] else ''
     current.is_over = True
-    send(kind, ',"durationMs":0,"memoryUsedBytes":%d%s%s' % (used, pad, members))
+    send(kind, members + pad)
 
 def run(frame):
     """Runs a cell. What it holds on to when it fails is let go before the end is sent, which needs memory."""
@@ -112,14 +111,14 @@ def run(frame):
             namespace[name] = parse(text)
         exec(compiled(frame['code']), namespace)
         end_calls()
-        members = ',"namespace":' + namespace_text()
+        members = '"namespace":' + namespace_text()
         if current.answer is not None:
             members += ',"answer":' + quote(current.answer)
         return 'done', members
     except BaseException as error:
         reserve = None
         kind, message = failure_of(error)
-    return 'failed', ',"kind":"%s","message":%s' % (kind, quote(message))
+    return kind, '"message":' + quote(message)
 
 set_limits()
 pin_clock()
@@ -131,8 +130,6 @@ try:
     while True:
         frame = receive()
         current = Run(frame)
-        send('began')
-        limit_processor_time()
         seed_randomness()
         ended(*run(frame))
 except MemoryError:

@@ -4,9 +4,10 @@ import { FRAMES } from './frames.ts';
 import { JSON_TEXT } from './json-text.ts';
 import { MOMENT } from './moment.ts';
 import { SCRATCHPAD } from './scratchpad.ts';
+import { SUPERVISOR } from './supervisor.ts';
 
 /**
- * The program in Python that runs in the sandbox: it runs one cell after the other, and answers in frames. It trusts the frames that
- * it receives, which come from the executor alone; code that reaches into it harms its own run.
+ * The program in Python that runs in the sandbox: a supervisor, and the interpreter that it starts, which runs one cell after the
+ * other. The supervisor trusts the worker alone. The interpreter may be taken over by the code that it runs.
  */
-export const RUNNER = FRAMES + JSON_TEXT + CALLS + SCRATCHPAD + MOMENT + CELLS;
+export const RUNNER = SUPERVISOR + FRAMES + JSON_TEXT + CALLS + SCRATCHPAD + MOMENT + CELLS;

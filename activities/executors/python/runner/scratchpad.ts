@@ -54,6 +54,7 @@ memory = Memory()
 def signal(label):
     def signalled(text=''):
         print('[%s] %s' % (label, text))
+        return text
     signalled.__name__ = signalled.__qualname__ = label.lower()
     return signalled
 

@@ -26,6 +26,6 @@ export interface CodeJournal {
   /** The namespace before the first of the cells. Absent: it is empty. */
   checkpoint?: SpilledContent;
   cells: JournalCell[];
-  /** There were cells before, whose names and values are lost: the model has to be told. */
-  isLost?: true;
+  /** There were cells before, whose names and values are lost: the model has to be told why. */
+  isLost?: 'too_large' | 'agent_changed';
 }

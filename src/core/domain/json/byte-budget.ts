@@ -12,6 +12,8 @@ export const BYTE_BUDGETS = {
   snapshot: 400_000,
   /** The input of a run, text or parts, and the conversation before it. The first event is never dropped. */
   startInput: 400_000,
+  /** The values that the code of an agent is given when its run begins. They are part of the snapshot. */
+  injected: 64_000,
   /** The deps of a run, at its start and after every change; also the operations of one change. */
   deps: 150_000,
   /** The state of a run, after every change. */

@@ -117,8 +117,11 @@ function endOfCell(state: RunState, outcome: Exclude<SegmentOutcome, { type: 'ca
   return toResult(state, outcome);
 }
 
-/** The text that the model reads before the first result after cells that were too large to be carried. */
-const LOST = 'The names and values of earlier cells are lost, because together they were too large to be kept. Define them again.';
+/** The text that the model reads before the first result after cells whose names and values were lost, by the reason. */
+const LOST = {
+  too_large: 'The names and values of earlier cells are lost, because together they were too large to be kept. Define them again.',
+  agent_changed: 'The names and values of earlier cells are lost, because the way in which code runs has changed. Define them again.',
+} as const;
 
 function toResult(
   state: RunState,
@@ -128,15 +131,15 @@ function toResult(
   const problem = changes && stateProblem(state.context.state, changes);
   if (problem !== undefined) return { ...result('error', ...content, problem), durationMs };
   for (const [key, value] of Object.entries(changes ?? {})) setState(state.context, key, value);
-  const isLost = journal.isLost === true;
-  if (isLost) delete journal.isLost;
+  const { isLost } = journal;
+  delete journal.isLost;
   return {
     type: 'result',
     status: isError ? 'error' : 'success',
-    content: isLost ? [LOST, ...content] : content,
+    content: isLost === undefined ? content : [LOST[isLost], ...content],
     durationMs,
     // The worker's cache has the result without that text.
-    ...(isLost ? {} : { resultId: id }),
+    ...(isLost === undefined ? { resultId: id } : {}),
     applied: true,
     ...(final === undefined ? {} : { finalAnswer: final }),
   };

@@ -1,6 +1,8 @@
 // Shared state: the cells of a run.
 
+import type { AgentSnapshot } from '../../domain/agent/agent-snapshot.ts';
 import type { CodeJournal, JournalCell } from '../../domain/code/journal.ts';
+import { canonicalJson, type JsonValue } from '../../domain/json/json.ts';
 import { jsonBytes } from '../../domain/json/payload-limit.ts';
 import type { CodeCallResult } from '../../execution/executor.ts';
 import type { RunState } from '../state/run-state.ts';
@@ -75,7 +77,20 @@ export function carriedCodeBytes({ journalBytes, records, calls }: CodeState): n
 
 /** Forgets the cells between two steps if they are too large to be carried. The model is told with the result of the next cell. */
 export function forgetLargeJournal(state: RunState): void {
-  if (state.code !== undefined && state.code.journalBytes > CARRIED_JOURNAL_BYTES) beginJournal(state, { isLost: true });
+  if (state.code !== undefined && state.code.journalBytes > CARRIED_JOURNAL_BYTES) beginJournal(state, { isLost: 'too_large' });
+}
+
+/** Forgets the cells of a run whose agent runs code in another way from now on, or none. The model is told with the result of the next cell. */
+export function forgetCellsOfOtherCode(state: RunState, before: AgentSnapshot['code']): void {
+  const { snapshot, code } = state;
+  if (code === undefined || canonicalJson(toJson(before)) === canonicalJson(toJson(snapshot.code))) return;
+  const { cells, checkpoint, isLost } = code.journal;
+  if (snapshot.code === undefined) delete state.code;
+  else if (cells.length > 0 || checkpoint !== undefined || isLost !== undefined) beginJournal(state, { isLost: 'agent_changed' });
+}
+
+function toJson(code: AgentSnapshot['code']): JsonValue {
+  return code === undefined ? null : (JSON.parse(JSON.stringify(code)) as JsonValue);
 }
 
 function emptyJournal(): Pick<CodeState, 'journal' | 'journalBytes'> {

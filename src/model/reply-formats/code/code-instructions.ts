@@ -29,6 +29,6 @@ export function codeInstructions(snapshot: AgentSnapshot): string {
     describeFunctions(snapshot, language),
     '',
     'Rules:',
-    ...[...codeRules(executor, snapshot), ...NAMESPACE].map((rule) => `- ${rule}`),
+    ...[...codeRules(code, snapshot), ...NAMESPACE].map((rule) => `- ${rule}`),
   ].join('\n');
 }

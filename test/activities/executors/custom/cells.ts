@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline';
 
 /**
  * A program that speaks the protocol of `custom`, without any boundary: for tests alone. Its cells are lines, each a command with an
- * argument of JSON: `print`, `answer`, `call`, `fail`, and ways to misbehave: `say`, `exit`, `spin`, `flood`.
+ * argument of JSON: `print`, `answer`, `call`, `fail`, and ways to misbehave: `say`, `exit`, `spin`, `murmur`, `flood`.
  */
 
 const input = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
@@ -35,6 +35,7 @@ async function run({ token, code, injected }: { token: string; code: string; inj
     else if (command === 'frame') send(given as object);
     else if (command === 'exit') process.exit(Number(given));
     else if (command === 'spin') while (performance.now() > 0);
+    else if (command === 'murmur') for (let count = 0; count < Number(given); count += 1) send({ type: 'output', text: '' });
     else if (command === 'flood')
       for (;;) if (!process.stdout.write('x'.repeat(65_536))) await new Promise((drained) => process.stdout.once('drain', drained));
   }

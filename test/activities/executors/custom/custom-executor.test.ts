@@ -56,6 +56,12 @@ test.each([
   ['a second beginning', 'frame {"type":"began"}', 'out of turn'],
   ['a tool that there is not', 'call [{"tool":"other","arguments":{}}]', 'called a tool that there is not'],
   ['more output than it may', `frame {"type":"output","text":"${'x'.repeat(90_000)}"}`, 'more output than it may'],
+  ['output without any text, again and again', 'murmur 70000', 'more output than it may'],
+  [
+    'the claim that it was killed',
+    'frame {"type":"failed","kind":"killed","message":"","durationMs":0,"memoryUsedBytes":0}',
+    'something else',
+  ],
   ['a line without an end', 'flood', 'more than a frame may have'],
   ['its end', 'exit 3', 'The process ended by itself, with code 3'],
   ['calls where there may be none', 'call [{"tool":"orders","arguments":{}}]', 'called tools, which it may not'],
@@ -63,8 +69,7 @@ test.each([
   const one = await executor();
   const { error } = await one.run(code, MOMENT);
   expect(error).toEqual({ kind: 'protocol', message: expect.stringContaining(message) as string });
-  await one.reset();
-  expect(await one.run('print 2', MOMENT)).toMatchObject({ output: '2', success: true });
+  expect(await one.run('print 2', MOMENT)).toMatchObject({ output: '2', success: true, emptiedBy: 'protocol' });
 });
 
 test('a program that never answers is killed at the limit of time', async () => {

@@ -128,9 +128,9 @@ describe.skipIf(!CAN_ISOLATE)('Python under bubblewrap', () => {
       output: 'before',
       error: { kind: 'timeout', message: 'Execution timed out after 0.5s' },
     });
-    await expect(one.run('1', MOMENT)).rejects.toThrow('ended with "timeout"');
-    await one.reset();
-    expect((await runAll(['print(2)'], one)).output).toBe('2');
+    one.inject('given', [2]);
+    expect(await runAll(['print(given)'], one)).toMatchObject({ output: '[2]', emptiedBy: 'timeout' });
+    expect(await runAll(['print(given)'], one)).toMatchObject({ output: '[2]', emptiedBy: null });
   });
 
   test('the smallest limit of memory leaves room for the interpreter', async () => {
@@ -146,7 +146,15 @@ describe.skipIf(!CAN_ISOLATE)('Python under bubblewrap', () => {
     const running = one.run('while True: pass', MOMENT);
     await one.kill();
     expect((await running).error?.kind).toBe('killed');
-    await expect(one.run('1', MOMENT)).rejects.toThrow('call reset()');
+    expect(await runAll(['print(1)'], one)).toMatchObject({ output: '1', emptiedBy: 'killed' });
+    await one.close();
+    await expect(one.run('1', MOMENT)).rejects.toThrow('The executor is closed');
+  });
+
+  test('the memory of the interpreter is measured from outside', async () => {
+    const { memoryUsedBytes } = await runAll(['x = "x" * 20_000_000\nx = None'], executor({ limits: { maxMemoryMb: 64 } }));
+    expect(memoryUsedBytes).toBeGreaterThan(20_000_000);
+    expect(memoryUsedBytes).toBeLessThan(90_000_000);
   });
 
   test('names that no code may change stay those of the executor', async () => {

@@ -95,6 +95,11 @@ describe.skipIf(!CAN_ISOLATE)('calls of tools from Python', () => {
     await expect(one.resume([{ value: 1 }])).rejects.toThrow('No code waits for calls');
   });
 
+  test('signals return what they were given', async () => {
+    const { finalValue } = await executor().run("final_answer([uncertain('u'), explore('e'), commit(3)])", MOMENT);
+    expect(finalValue).toEqual(['u', 'e', 3]);
+  });
+
   test('the scratchpad outlives failures, and its signals are printed', async () => {
     const one = executor();
     const code = [

@@ -44,7 +44,7 @@ test('injected values that no run has had yet are part of a checkpoint', async (
   expect((await course(one, 'print(order)')).result.output).toBe('{"id":3}');
 });
 
-test('a restore replaces what the executor had, also after its end', async () => {
+test('a restore replaces what the executor had, also after a kill', async () => {
   const one = made();
   await course(one, 'let a = 1');
   const checkpoint = (await one.checkpoint?.()) ?? new Uint8Array();
@@ -52,9 +52,13 @@ test('a restore replaces what the executor had, also after its end', async () =>
   await course(other, 'let b = 2');
   await other.restore?.(checkpoint);
   expect((await course(other, 'print(a, typeof b)')).result.output).toBe('1 undefined');
-  await other.close();
+  const running = other.begin('for (;;);', MOMENT);
+  await other.kill();
+  await running;
   await other.restore?.(checkpoint);
-  expect((await course(other, 'print(a)')).result.output).toBe('1');
+  expect((await course(other, 'print(a)')).result).toMatchObject({ output: '1', emptiedBy: null });
+  await other.close();
+  await expect(other.restore?.(checkpoint)).rejects.toThrow('The executor is closed');
 });
 
 test('what code deleted and overwrote stays so, and it still cannot make code of text', async () => {
@@ -101,9 +105,11 @@ test('no checkpoint is made while code runs, nor after its end', async () => {
   const running = one.begin('for (;;);', MOMENT);
   await expect(one.checkpoint?.()).rejects.toThrow('The executor is running code');
   await expect(one.restore?.(new Uint8Array())).rejects.toThrow('The executor is running code');
-  await one.close();
+  await one.kill();
   await running;
-  await expect(one.checkpoint?.()).rejects.toThrow('The executor has ended with "killed"');
+  await expect(one.checkpoint?.()).rejects.toThrow('All names were lost by an error of the kind "killed"');
+  await one.close();
+  await expect(one.checkpoint?.()).rejects.toThrow('The executor is closed');
 });
 
 const CELLS = [

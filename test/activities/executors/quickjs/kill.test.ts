@@ -15,9 +15,7 @@ test.each([
   await new Promise((later) => void setTimeout(later, 100));
   await one.kill();
   expect(await running).toMatchObject({ type: 'ended', result: { success: false, timeout: false, error: { kind: 'killed' } } });
-  await expect(one.begin('1', MOMENT)).rejects.toThrow('The executor has ended with "killed"');
-  await one.reset();
-  expect((await course(one, 'print(typeof before)')).result.output).toBe('undefined');
+  expect((await course(one, 'print(typeof before)')).result).toMatchObject({ output: 'undefined', emptiedBy: 'killed' });
 });
 
 test.each([
@@ -29,8 +27,7 @@ test.each([
   expect((await one.begin(code, MOMENT)).type).toBe('calls');
   await one.kill();
   await expect(one.resume([{ value: 1 }])).rejects.toThrow('No code waits for calls');
-  await one.reset();
-  expect((await course(one, 'print(1)')).result.output).toBe('1');
+  expect((await course(one, 'print(1)')).result).toMatchObject({ output: '1', emptiedBy: 'killed' });
 });
 
 test('kill settles a segment that goes on with its results', async () => {
@@ -57,6 +54,7 @@ test('kill ends a start, a checkpoint and a restore', async () => {
 test('what has been closed can be closed again, and runs no more', async () => {
   const one = executor();
   await one.close();
-  await expect(one.run('print(1)', MOMENT)).rejects.toThrow('The executor has ended with "killed"');
+  await expect(one.run('print(1)', MOMENT)).rejects.toThrow('The executor is closed: make another one');
+  await expect(one.reset()).rejects.toThrow('The executor is closed');
   await one.close();
 });

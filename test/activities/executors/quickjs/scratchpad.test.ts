@@ -30,15 +30,19 @@ test('signals are printed', async () => {
   expect(result.output).toBe('[UNCERTAIN] whether\n[EXPLORE] how\n[COMMIT] this\n[UNCERTAIN] {"a":1}');
 });
 
+test('signals return what they were given', async () => {
+  const { result } = await course(withScratchpad(), "final_answer([uncertain('u'), explore('e'), commit(3), typeof commit()])");
+  expect(result.finalValue).toEqual(['u', 'e', 3, 'undefined']);
+});
+
 test('a failed cell keeps what it stored, an ended one what the cells before it stored', async () => {
   const one = withScratchpad();
   expect((await course(one, "store('a', 1); throw 1")).result.scratchpad?.values).toEqual({ a: 1 });
   const waiting = await one.begin("store('b', 2); orders(1)", MOMENT);
   expect(waiting.type).toBe('calls');
   const ended = one.resume([{ value: 1 }]);
-  await one.close();
-  expect((await ended).type === 'ended').toBe(true);
-  await one.reset();
+  await one.kill();
+  expect(await ended).toMatchObject({ type: 'ended', result: { scratchpad: { values: { a: 1 } } } });
   expect((await course(one, '1')).result.scratchpad).toEqual({ values: {}, observations: [], failed: [] });
 });
 

@@ -1,6 +1,6 @@
 import { type Attempt, type Family, SMALL } from '../attempt.ts';
 
-type Expected = Pick<Attempt, 'ends' | 'answer' | 'output'>;
+type Expected = Pick<Attempt, 'ends' | 'answer' | 'output' | 'calls'>;
 
 /** Cells and what they have to end with. */
 export type InPython = readonly [code: string | string[], expected?: Expected];

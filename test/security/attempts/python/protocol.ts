@@ -50,7 +50,7 @@ const CELLS: readonly InPython[] = [
   ['# -*- coding: utf-7 -*-\nprint("+AGE-")', { ends: ['success'] }],
 ];
 
-/** Code that writes to the descriptors of the frames itself. A frame without the token of the run ends the process. */
+/** Code that writes to its descriptors itself. What its interpreter would not write ends the process. */
 const DESCRIPTORS: readonly InPython[] = [
   [`os.write(1, b'${FORGED}\\n')\nfinal_answer(2)`, { ends: ['protocol'] }],
   ["os.write(1, b'x' * 100)\nfinal_answer(2)", { ends: ['protocol'] }],
@@ -62,22 +62,13 @@ const DESCRIPTORS: readonly InPython[] = [
   ['os.close(1)\nfinal_answer(1)', { ends: ['protocol'] }],
   ['os.close(0)\nfinal_answer(1)', { ends: ['success'], answer: 1 }],
   [['os.close(0)', 'final_answer(1)'], { ends: ['protocol'] }],
-  ['os.dup2(2, 1)\nfinal_answer(1)', { ends: ['timeout'] }],
+  ['os.dup2(2, 1)\nfinal_answer(1)', { ends: ['protocol'] }],
   ["libc.dprintf(1, b'frame')\nfinal_answer(1)", { ends: ['protocol'] }],
   ["os.write(0, b'x')\nfinal_answer(1)"],
-  [
-    'main = final_answer.__globals__\nmain[\'send\'](\'done\', \',"durationMs":0,"memoryUsedBytes":0,"answer":"}","namespace":{}\')',
-    { ends: ['protocol'] },
-  ],
-  ["main = final_answer.__globals__\nmain['send']('began')", { ends: ['protocol'] }],
-  [
-    'main = final_answer.__globals__\nmain[\'send\'](\'calls\', \',"durationMs":0,"calls":[{"tool":"made_up","arguments":{}}]\')',
-    { ends: ['protocol'] },
-  ],
-  [
-    'main = final_answer.__globals__\nmain[\'send\'](\'failed\', \',"durationMs":0,"memoryUsedBytes":0,"kind":"success","message":""\')',
-    { ends: ['protocol'] },
-  ],
+  [`main = final_answer.__globals__\nmain['send']('done', '"answer":"}","namespace":{}')`, { ends: ['protocol'] }],
+  ["main = final_answer.__globals__\nmain['send']('began', '')", { ends: ['protocol'] }],
+  ['main = final_answer.__globals__\nmain[\'send\'](\'calls\', \'"calls":[{"tool":"made_up","arguments":{}}]\')', { ends: ['protocol'] }],
+  ["main = final_answer.__globals__\nmain['send']('success', '\"message\":\"\"')", { ends: ['protocol'] }],
   ["main = final_answer.__globals__\nmain['current'].room = 10 ** 9\nwhile True: print('x' * 10 ** 5)", { ends: ['protocol'] }],
 ];
 

@@ -59,10 +59,10 @@ const HOST: readonly InPython[] = [
   ["load('socket').socket(load('socket').AF_UNIX)", { ends: ['runtime'] }],
   ["load('socket').socketpair()", { ends: ['runtime'] }],
   ["load('urllib.request').request.urlopen(f\"http://127.0.0.1:{bait['port']}\", timeout=0.2)", { ends: ['runtime'] }],
-  ["load('socket').socket(fileno=1).connect(('127.0.0.1', bait['port']))", { ends: ['protocol'] }],
+  ["load('socket').socket(fileno=1).connect(('127.0.0.1', bait['port']))", { ends: ['runtime'] }],
   ['final_answer([os.getuid() == 0, os.geteuid() == 0, os.getgroups() == [0]])', { ends: ['success'], answer: [false, false, false] }],
   ["final_answer(load('socket').gethostname())", { ends: ['success'], answer: 'code' }],
-  ['final_answer([fd for fd in range(24) if attempt(lambda: os.fstat(fd)) is not None])', { ends: ['success'], answer: [0, 1, 2] }],
+  ['final_answer([fd for fd in range(1024) if attempt(lambda: os.fstat(fd)) is not None])', { ends: ['success'], answer: [0, 1, 2] }],
   ['final_answer(bytes_ := len(os.read(3, 10)))', { ends: ['runtime'] }],
   [
     "for pid in range(2, 40):\n  attempt(lambda: print(os.readlink(f'/proc/{pid}/exe')))\nfinal_answer(0)",

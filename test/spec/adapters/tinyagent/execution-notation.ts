@@ -71,5 +71,6 @@ export function toTheirResult(result: ExecutionResult): JsonObject {
     final_value: result.finalValue,
     namespace: Object.fromEntries(Object.entries(result.namespace).map(([name, { value = null }]) => [name, value])),
     success: result.success,
+    emptied_by: result.emptiedBy,
   };
 }

@@ -1,16 +1,17 @@
-import { createExecutor } from '../../../../activities/executors/create-executor.ts';
-import type { CodeLanguage, ExecutorKind } from '../../../../src/core/domain/code/code-snapshot.ts';
+import { createExecutor, type StandaloneExecutor } from '../../../../activities/executors/standalone-executor.ts';
+import type { CodeLanguage } from '../../../../src/core/domain/code/code-snapshot.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../../src/core/domain/json/json.ts';
 import { executionLimits } from '../../../../src/core/execution/execution-limits.ts';
 import { newExecutionResult } from '../../../../src/core/execution/execution-result.ts';
-import type { Executor } from '../../../../src/core/execution/executor.ts';
 import { truncateOutput } from '../../../../src/core/execution/output.ts';
+import { python } from '../../../../src/define/code/python.ts';
+import { quickjs } from '../../../../src/define/code/quickjs.ts';
 import type { Operation } from '../adapter.ts';
 import { CaseProblem, list, number, object, only, text } from '../fields.ts';
 import { LIMIT_KEYS, RESULT_KEYS, toOurLimits, toOurResultFields, toTheirLimits, toTheirResult } from './execution-notation.ts';
 
 /** The executors that the programs of the cases are for. */
-const KINDS: Readonly<Record<CodeLanguage, ExecutorKind>> = { javascript: 'quickjs', python: 'python' };
+const EXECUTORS = { javascript: quickjs, python };
 
 /** Suite `tinyagent.executor`, with the rendering of the programs in one language. */
 export function tinyagentExecutorOperations(language: CodeLanguage): Readonly<Record<string, Operation>> {
@@ -36,10 +37,10 @@ export function tinyagentExecutorOperations(language: CodeLanguage): Readonly<Re
 }
 
 /** Makes the executor of a case with its limits. */
-function open(language: CodeLanguage, { allowed_imports, limits }: JsonObject): Promise<Executor> {
-  const allowedImports = list(allowed_imports).map((name) => text(name));
-  const definition = { kind: KINDS[language], language, limits: executionLimits(toOurLimits(limits)), allowedImports };
-  return createExecutor(definition, { tools: [], scratchpad: false });
+function open(language: CodeLanguage, { allowed_imports, limits }: JsonObject): Promise<StandaloneExecutor> {
+  return createExecutor(
+    EXECUTORS[language]({ allowedImports: list(allowed_imports).map((name) => text(name)), limits: toOurLimits(limits) }),
+  );
 }
 
 async function session(language: CodeLanguage, input: JsonObject, expect: JsonValue): Promise<JsonObject> {
@@ -58,7 +59,7 @@ async function session(language: CodeLanguage, input: JsonObject, expect: JsonVa
 }
 
 /** Performs one action of a session. Only a run has a result. */
-async function act(executor: Executor, language: CodeLanguage, action: JsonObject, run: number): Promise<JsonObject | undefined> {
+async function act(executor: StandaloneExecutor, language: CodeLanguage, action: JsonObject, run: number): Promise<JsonObject | undefined> {
   const { run: programs, inject, reset, kill } = only('An action', action, ['run', 'inject', 'reset', 'kill']);
   if (programs !== undefined) {
     const code = only('A program', programs, ['python', 'javascript'])[language];

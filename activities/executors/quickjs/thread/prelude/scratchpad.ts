@@ -68,8 +68,12 @@ export const SCRATCHPAD = `
     give('recall', recall);
     give('observe', observe);
     give('memory', freeze(memory));
-    give('uncertain', (value) => print('[UNCERTAIN] ' + show(value)));
-    give('explore', (value) => print('[EXPLORE] ' + show(value)));
-    give('commit', (value) => print('[COMMIT] ' + show(value)));
+    const signal = (label) => (value) => {
+      print('[' + label + '] ' + show(value));
+      return value;
+    };
+    give('uncertain', signal('UNCERTAIN'));
+    give('explore', signal('EXPLORE'));
+    give('commit', signal('COMMIT'));
   }
 `;

@@ -1,0 +1,18 @@
+/**
+ * `longhaul/executors`: runs code isolated, without an agent and without Temporal, and has the types for an executor of one's own.
+ */
+// oxlint-disable-next-line import/no-unassigned-import -- it comes first, and throws if Node is too old.
+import '../../src/node-version/require-node.ts';
+export { createExecutor, type StandaloneExecutor } from './standalone-executor.ts';
+export type { CreateOwnExecutor, ExecutorDefinition, OwnExecutorSettings } from '../../src/define/code/executor-definition.ts';
+export type { Scratchpad } from '../../src/core/domain/code/scratchpad.ts';
+export type { JsonObject, JsonValue } from '../../src/core/domain/json/json.ts';
+export type { ExecutionLimits } from '../../src/core/execution/execution-limits.ts';
+export {
+  type ExecutionError,
+  type ExecutionErrorKind,
+  type ExecutionResult,
+  type NamespaceEntry,
+  newExecutionResult,
+} from '../../src/core/execution/execution-result.ts';
+export type { CodeCall, CodeCallResult, CodeTool, Executor, Moment, Segment } from '../../src/core/execution/executor.ts';

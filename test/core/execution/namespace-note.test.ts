@@ -1,0 +1,15 @@
+import { expect, test } from 'vitest';
+import { EXECUTION_ERROR_KINDS, newExecutionResult } from '../../../src/core/execution/execution-result.ts';
+import { namespaceNote } from '../../../src/core/execution/namespace-note.ts';
+
+test('a model is told what is lost after an error that leaves no values, and after no other', () => {
+  const told = EXECUTION_ERROR_KINDS.filter((kind) => namespaceNote({ error: { kind, message: 'no' } }) !== undefined);
+  expect(told).toEqual(['timeout', 'memory', 'killed', 'protocol']);
+  expect(namespaceNote(newExecutionResult())).toBeUndefined();
+});
+
+test('a model is told that code began with an empty namespace, and why', () => {
+  expect(namespaceNote(newExecutionResult({ emptiedBy: 'memory' }))).toBe(
+    'This code began with an empty namespace, because earlier code ended with "memory": define again what you need.',
+  );
+});

@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest';
+import type { AgentSnapshot } from '../../../../src/core/domain/agent/agent-snapshot.ts';
+import type { CodeState } from '../../../../src/core/loop/code/code-state.ts';
+import { forgetCellsOfOtherCode } from '../../../../src/core/loop/code/cells.ts';
+import { DEFAULT_EXECUTION_LIMITS } from '../../../../src/core/execution/execution-limits.ts';
+import type { RunState } from '../../../../src/core/loop/state/run-state.ts';
+import { testSnapshot } from '../fakes/snapshot.ts';
+
+const before: NonNullable<AgentSnapshot['code']> = {
+  executor: { kind: 'quickjs', language: 'javascript', limits: DEFAULT_EXECUTION_LIMITS, allowedImports: [] },
+  tier: 'remote',
+  injected: { rate: 1 },
+};
+
+const CELL = { code: 'let a = rate', moment: { now: 0, seed: 1 }, segments: [{ digest: 'd' }] };
+
+/** The state of a run that has run a cell, and whose agent runs code in this way from now on. */
+function changed(code: AgentSnapshot['code'], journal: Partial<CodeState['journal']> = { cells: [CELL] }): CodeState | undefined {
+  const state = {
+    snapshot: testSnapshot(code === undefined ? {} : { code }),
+    code: { journal: { cells: [], ...journal }, journalBytes: 100, records: [] },
+  } as unknown as RunState;
+  forgetCellsOfOtherCode(state, before);
+  return state.code;
+}
+
+test.each([
+  ['other values from the start', { ...before, injected: { rate: 2 } }],
+  ['no values from the start', { executor: before.executor, tier: before.tier }],
+  ['another language', { ...before, executor: { ...before.executor, kind: 'python', language: 'python' } }],
+  ['other limits', { ...before, executor: { ...before.executor, limits: { ...DEFAULT_EXECUTION_LIMITS, timeoutSeconds: 1 } } }],
+] as const)('cells are forgotten if code runs with %s, and the model is told', (_, code) => {
+  expect(changed(code as AgentSnapshot['code'])?.journal).toEqual({ cells: [], isLost: 'agent_changed' });
+});
+
+test('cells stay if code runs as before', () => {
+  expect(changed({ tier: 'remote', injected: { rate: 1 }, executor: { ...before.executor } })?.journal).toEqual({ cells: [CELL] });
+});
+
+test('a run that has run no code has nothing to forget', () => {
+  expect(changed({ ...before, tier: 'local' }, {})?.journal).toEqual({ cells: [] });
+});
+
+test('an agent without code has no cells', () => {
+  expect(changed(undefined)).toBeUndefined();
+});
