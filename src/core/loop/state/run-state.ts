@@ -29,6 +29,7 @@ import type { HookedCalls } from '../../domain/hooks/hook-messages.ts';
 import type { HookRecord } from '../../domain/hooks/hook-record.ts';
 import type { Permissions } from '../../domain/permissions/permissions.ts';
 import type { ProgramState } from '../../domain/program/program-state.ts';
+import type { ChangesSoFar } from '../tool-phase/changes-meanwhile.ts';
 import type { RunClock } from './clock.ts';
 
 /** The state of a run: one plain object, owned and changed by the loop alone. */
@@ -38,6 +39,8 @@ export interface RunState {
   snapshot: AgentSnapshot;
   /** The current deps of the run. */
   deps: JsonObject;
+  /** The changes that calls have made to deps and state in this execution. Absent if there are none. */
+  changes?: ChangesSoFar;
   /** The context of the run. Its `events` are those of this execution only. */
   context: ExecutionContext;
   /** Offset of the first event of `context`: 0 until the run continues as new. */
