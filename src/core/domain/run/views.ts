@@ -144,8 +144,12 @@ export interface RecordPage {
   status: RunStatus;
   /** Offset of the first event of the execution that answers. Earlier events are in earlier executions. */
   firstOffset: number;
+  /** Offset of the first event of this page. */
+  from: number;
   /** The events from the requested offset on. Empty also if the next one is too large for any answer. */
   events: Event[];
+  /** True if events that were asked for are left out, because of the bytes that the question allows. */
+  cut?: true;
   /** The number of all events. */
   total: number;
   /** Index of the first step of the execution that answers. */
