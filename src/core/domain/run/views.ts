@@ -6,6 +6,7 @@ import type { Missing } from '../errors/missing.ts';
 import type { Archiving, NotArchived } from '../record/not-archived.ts';
 import type { RunStatus } from './status.ts';
 import type { SessionView } from '../sessions/session-views.ts';
+import type { CallsNotRun } from '../record/calls-not-run.ts';
 import type { StepResult } from '../record/step.ts';
 import type { AggregatedUsage } from '../model/usage.ts';
 
@@ -24,7 +25,10 @@ export interface StatusView {
   usage: AggregatedUsage;
   /** The usage of the run and of the runs below it that have ended. Absent if there are none, and for a program: it is then `usage`. */
   treeUsage?: AggregatedUsage;
+  /** The number of calls that tools executed. */
   toolCallsTotal: number;
+  /** The number of calls that did not run, by reason and name. Absent if all have run. */
+  toolCallsNotRun?: CallsNotRun;
   events: number;
   /** The number of executions of the run so far. */
   executions: number;

@@ -98,7 +98,7 @@ interface Ended {
 
 /** Records the result. An error result is a failed attempt. */
 function conclude(run: ProgramRun, running: RunningStep, { step, invocation, call, startedAt, seen, outcome: ended }: Ended): AttemptEnd {
-  const { state, ports } = run;
+  const { state } = run;
   const { name } = invocation.tool;
   const { callId } = call;
   state.approvals.approved = state.approvals.approved.filter((one) => one.callId !== callId);
@@ -107,11 +107,10 @@ function conclude(run: ProgramRun, running: RunningStep, { step, invocation, cal
     recordResult(run, running, call, { name, status: 'error', content: ['The call was running when the run was cancelled'] });
     return { type: 'stopped' };
   }
-  const { status, content, durationMs } = outcome;
+  const { status, content, notRun } = outcome;
   const isError = status === 'error';
   const result = resultText(content);
-  const timestamp = new Date(ports.now()).toISOString();
-  countToolCall(state, { toolName: name, callId, arguments: invocation.call.arguments, result, isError, durationMs, timestamp });
+  countToolCall(state, { toolName: name, ...(notRun === undefined ? {} : { notRun }) });
   const error = isError ? failureOf(run, running, { step, startedAt, name, result }) : undefined;
   recordResult(run, running, call, { name, status, content, startedAt, ...(error === undefined ? {} : { error }) });
   const id = state.window.lastEventId;
