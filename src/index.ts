@@ -95,6 +95,7 @@ export type { ModelName } from './core/domain/agent/model-name.ts';
 export type { Overflow } from './define/options/result-budget.ts';
 export type { OpenContext, ReadSecret, ResourceDefinition, ResourceOptions } from './define/context/resource.ts';
 export type { Resources, RunContext, RunLog } from './define/context/run-context.ts';
+export type { EventsOptions, ReadEvents, RecordedEvent, RecordedEvents } from './define/context/record-events.ts';
 export type { Principal } from './core/domain/run/principal.ts';
 export type { AgentToolDefinition } from './define/children/agent-tool-definition.ts';
 export type { ChildrenOptions } from './core/domain/children/tree-limits.ts';

@@ -191,7 +191,7 @@ export function snapshotDigest(content: Omit<AgentSnapshot, 'digest'>): string {
 
 /** Returns a tool as it is pinned for a run. */
 export function toolSnapshot(tool: AnyTool): ToolSnapshot {
-  const { label, approval, answer, callers, category, notExecutable } = tool;
+  const { label, updates, approval, answer, callers, category, notExecutable } = tool;
   return {
     name: tool.name,
     ...(tool.version === undefined ? {} : { version: tool.version }),
@@ -201,6 +201,7 @@ export function toolSnapshot(tool: AnyTool): ToolSnapshot {
     strict: tool.strict,
     schema: tool.schema,
     parallel: tool.parallel,
+    ...(updates === undefined ? {} : { updates: typeof updates === 'boolean' ? updates : [...updates] }),
     ...tool.policy,
     maxResultBytes: tool.maxResultBytes,
     ...(approval === undefined ? {} : { approval: { ...approval, when: approval.when === 'always' ? 'always' : 'predicate' } }),

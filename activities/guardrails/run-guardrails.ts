@@ -7,6 +7,7 @@ import type { GuardrailAnswer, GuardrailContext, GuardrailContexts } from '../..
 import type { Resources } from '../../src/define/context/run-context.ts';
 import type { DataView, OfRun } from '../../src/core/protocol.ts';
 import { runIdOf } from '../run-queries/access.ts';
+import { eventsOf } from '../run-queries/events.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 import type { GuardrailModels } from './guardrail-model.ts';
 import type { PinnedGuardrail } from './pinned-guardrails.ts';
@@ -82,6 +83,7 @@ function contextOf(
     principal: Object.freeze(structuredClone(data.principal ?? {})),
     state: Object.freeze(structuredClone(data.state)),
     resources,
+    events: eventsOf(run),
     agent: snapshot.name,
     runId: runIdOf(run),
     signal,

@@ -5,6 +5,7 @@ import { type DataView, type OfRun, QUERIES } from '../../src/core/protocol.ts';
 import { cutText } from '../../src/core/domain/content/cut-content.ts';
 import type { JsonObject } from '../../src/core/domain/json/json.ts';
 import { queryRun, runIdOf } from '../run-queries/access.ts';
+import { eventsOf } from '../run-queries/events.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 import { callable } from './call-hook.ts';
 import { type HookedEvent, type HooksOutcome, runHooks } from './run-hooks.ts';
@@ -60,6 +61,7 @@ function contexts({
     agent: snapshot.name,
     deps: async () => Object.freeze(structuredClone((await viewOnce()).deps)),
     principal: async () => Object.freeze(structuredClone((await viewOnce()).principal ?? {})),
+    events: eventsOf(run),
     resources: () => runtime.resourcePool.use(),
     signal,
   });

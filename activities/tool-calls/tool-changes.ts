@@ -1,12 +1,13 @@
 import { activityInfo } from '@temporalio/activity';
 import { BYTE_BUDGETS } from '../../src/core/domain/json/byte-budget.ts';
-import { applyOperations, type ContextOperation } from '../../src/core/domain/record/context-update.ts';
+import { applyOperations, type ContextOperation, touchedKeys } from '../../src/core/domain/record/context-update.ts';
 import { errorMessage } from '../../src/core/domain/errors/error.ts';
 import { depthProblem } from '../../src/core/domain/json/json-depth.ts';
 import type { JsonObject, JsonValue } from '../../src/core/domain/json/json.ts';
 import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
 import { stateProblem } from '../../src/core/domain/record/state-problem.ts';
 import type { RunToolInput } from '../../src/core/protocol.ts';
+import type { AnyTool } from '../../src/define/tools/tool-definition.ts';
 import type { Executed } from './execute-tool.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 
@@ -22,18 +23,21 @@ export interface KeptChanges {
 interface CallData {
   input: RunToolInput;
   name: string;
+  tool: Pick<AnyTool, 'updates'>;
   deps: JsonObject;
   state: JsonObject;
 }
 
 /**
  * Checks the changes of a call before they are reported to the run: the state within its budget, the deps by the
- * agent's full schema, and no secret in either.
+ * agent's full schema, no secret in either, and no key that the tool does not name.
  */
 export function keptChanges(runtime: ActivityRuntime, call: CallData, executed: Executed, changes: JsonObject): KeptChanges {
   const { content, isError, update = [] } = executed;
   const isChanged = Object.keys(changes).length > 0;
   if (!isChanged && update.length === 0) return { content, isError };
+  const unnamed = unnamedKey(call.tool, [...Object.keys(changes), ...touchedKeys(update)]);
+  if (unnamed !== undefined) return { content: [unnamedText(call, unnamed)], isError: true };
   const problem = localProblem({ changes, update }) ?? (isChanged ? stateProblem(call.state, changes) : undefined);
   if (problem !== undefined) return { content: [`Tool '${call.name}' keeps too much. ${problem}`], isError: true };
   const refused = update.length === 0 ? undefined : updateProblem(runtime, call, update);
@@ -46,6 +50,16 @@ export function keptChanges(runtime: ActivityRuntime, call: CallData, executed: 
     ...(isChanged ? { state: runtime.secrets.redactJson(changes) as JsonObject } : {}),
     ...(update.length === 0 ? {} : { contextUpdate: update }),
   };
+}
+
+/** Returns the first key that the tool does not name among those that it changes. The calls of the response were ordered by these. */
+function unnamedKey({ updates = true }: Pick<AnyTool, 'updates'>, keys: readonly string[]): string | undefined {
+  return updates === true ? undefined : keys.find((key) => updates === false || !updates.includes(key));
+}
+
+function unnamedText({ name, tool: { updates } }: CallData, key: string): string {
+  const named = typeof updates === 'boolean' ? 'nothing' : updates?.map((one) => `"${one}"`).join(', ');
+  return `The update by tool '${name}' was refused, and changed nothing: it changes "${key}", and the option "updates" of the tool names ${named}`;
 }
 
 /**

@@ -9,6 +9,7 @@ import type { Attempt } from '../attempts/attempt.ts';
 import { heartbeatDetails } from '../attempts/heartbeat-details.ts';
 import { redactedLog } from '../secrets/redact-log.ts';
 import { runIdOf } from '../run-queries/access.ts';
+import { eventsOf } from '../run-queries/events.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 import type { ToolStream } from './tool-stream.ts';
 import { attemptNumber, lastDetails } from '../attempts/worker-wait.ts';
@@ -53,6 +54,7 @@ export function toolContext(runtime: ActivityRuntime, input: RunToolInput, parts
     },
     state: frozenCopy(state),
     log: runLog(runtime, { runId, agent: agentName, step, callId }),
+    events: eventsOf(input),
     setState: (key: string, value: JsonValue) => {
       const plain = cleanJson(value);
       if (plain === undefined)

@@ -18,6 +18,7 @@ const addToCart = defineTool({
   name: 'add_to_cart',
   description: 'Puts an article into the cart',
   parameters: z.object({ article: z.string() }),
+  updates: ['cart'], // such calls run in the order of the answer
   tier: 'local', // over in milliseconds: no round trip to the server
   resources: ['shop'],
   execute: ({ article }, { deps, resources }: ShopContext) => {
@@ -53,6 +54,5 @@ export const clerk = defineAgent({
   instructions: 'You help customers buy what they ask for.',
   deps: customer,
   tools: [addToCart, pay],
-  parallel: false,
   onUnknownOutcome: 'ask', // if the tool does not know the outcome, ask a person
 });

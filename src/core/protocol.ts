@@ -193,6 +193,9 @@ export const INLINE_BYTES = 1_000;
 /** Bytes of JSON at which a page of a query's answer ends, approximately: an answer is one payload of at most 2 MiB. */
 export const PAGE_BYTES = 1_000_000;
 
+/** The number of events, and their bytes of JSON, that code of the user reads at once: if it does not say, and at most. */
+export const EVENTS_READ = { events: 20, mostEvents: 200, bytes: 64_000, mostBytes: 500_000 } as const;
+
 /** The second argument of a query from an activity of the run. It proves that the server has recorded the events before that activity. */
 export interface QueryingActivity {
   activityId: string;

@@ -20,6 +20,7 @@ export function fakeContext(changes: Partial<RunContext> = {}): RunContext {
     signal: new AbortController().signal,
     state: {},
     log: { debug: ignore, info: ignore, warn: ignore, error: ignore },
+    events: () => Promise.reject(new Error('There is no record here')),
     setState: ignore,
     heartbeat: ignore,
     emit: ignore,

@@ -50,6 +50,31 @@ const picky = defineTool({
   },
 });
 
+function counting(options: { name: string; updates?: true; tier?: 'local' }) {
+  return defineTool({
+    ...options,
+    description: 'Counts up',
+    parameters: z.object({}),
+    execute: (_, { deps }: { deps: Readonly<{ count?: number }> }) => {
+      const count = (deps.count ?? 0) + 1;
+      return withUpdate(count, contextUpdate<{ count: number }>().set('count', count));
+    },
+  });
+}
+
+/** Calls run in order, next to others that wait for a decision, are local, or say nothing of what they change. */
+export const counter = defineAgent({
+  name: 'counter',
+  model: 'scripted/m',
+  tools: [
+    counting({ name: 'count', updates: true }),
+    counting({ name: 'count_quickly', updates: true, tier: 'local' }),
+    counting({ name: 'count_carelessly' }),
+    spend,
+    raiseBar,
+  ],
+});
+
 const tools = [pay, book, raiseBar, spend, picky];
 
 /** Calls overlap, and the model reads that an outcome is unknown. */

@@ -6,7 +6,7 @@ import { assistant, broken, search } from '../server/testbed/agents.ts';
 import { clerk, refund } from '../server/approvals/decision-agents.ts';
 import { HeldArchive } from '../server/archive/held-archive.ts';
 import { codeAgents } from './code-agents.ts';
-import { asker, teller } from './effect-agents.ts';
+import { asker, counter, teller } from './effect-agents.ts';
 import { hookedLead, remotelyHooked } from './scenarios/agents/hooks.ts';
 import { severalAgents } from './several-agents.ts';
 import { keeper, leader, sideBySide } from './sub-agents.ts';
@@ -120,6 +120,7 @@ export const agents = [
   locals,
   localsInSequence,
   teller,
+  counter,
   asker,
   deployed as AnyAgent,
   ...codeAgents,

@@ -4,7 +4,7 @@ import { DEFAULT_MODEL_CALLS } from '../../src/core/domain/program/document.ts';
 import type { StepState } from '../../src/core/domain/program/program-state.ts';
 import { noUsage } from '../../src/core/domain/model/usage.ts';
 import { newStep, newToolCallRecord } from '../../src/core/domain/record/step.ts';
-import { newRunState } from '../../src/core/loop/state/run-state.ts';
+import { countToolCall, newRunState } from '../../src/core/loop/state/run-state.ts';
 import { currentDetails } from '../../workflows/visibility/current-details.ts';
 import { testSnapshot } from '../core/loop/fakes/snapshot.ts';
 
@@ -117,4 +117,13 @@ test('the details of a program name the child that waits for a person', () => {
   const lines = currentDetails(state, { agentName: 'p', missing: [], inbox: { waitingChildren: ['r/u.A[1]'] } }).split('\n');
   expect(lines).toContain('  - `A[0]` running, run `r/u.A[0]`');
   expect(lines).toContain('  - `A[1]` running, run `r/u.A[1]` waits for a person');
+});
+
+test('the details name the calls that did not run apart from those that did', () => {
+  const state = newRunState({ runId: 'r', input: 'Q', snapshot: testSnapshot(), startedAt: 0 }, { now: () => 0, uuid: () => 'id' });
+  countToolCall(state, { toolName: 'look_up' });
+  countToolCall(state, { toolName: 'refund', notRun: 'refused' });
+  countToolCall(state, { toolName: 'cost $5', notRun: 'unknown' });
+  const lines = currentDetails(state, { agentName: 'a', missing: [] }).split('\n');
+  expect(lines).toContain('- **Tool calls** 1, 1 refused (refund), 1 unknown (cost &#36;5)');
 });

@@ -99,6 +99,8 @@ describe('a carried state', () => {
     ['snapshot.tools.2.notExecutable', 'yes'],
     ['snapshot.tools.2.result', 'text'],
     ['snapshot.tools.2.callers', 'model'],
+    ['snapshot.tools.2.updates', 'cart'],
+    ['snapshot.tools.2.updates', [1]],
     ['snapshot.tools.2.callers.0', 'human'],
     ['snapshot.tools.3.agent.name', 7],
     ['snapshot.tools.3.agent.share', 'user'],

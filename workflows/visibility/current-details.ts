@@ -4,6 +4,7 @@ import { decisionHints } from '../../src/core/hints/decision-hints.ts';
 import { dollars } from '../../src/core/domain/model/dollars.ts';
 import { DEFAULT_MODEL_CALLS } from '../../src/core/domain/program/document.ts';
 import { missingText } from '../../src/core/domain/errors/missing.ts';
+import { notRunTexts } from '../../src/core/domain/record/calls-not-run.ts';
 import { eventsText } from '../../src/core/domain/record/not-archived.ts';
 import { shellCommand } from '../../src/core/hints/shell-command.ts';
 import { counted, oneLine } from '../../src/core/domain/content/text.ts';
@@ -24,6 +25,7 @@ import { sessionLines } from './session-lines.ts';
 const THOUGHT_BYTES = 600;
 const ERROR_BYTES = 300;
 const ARGUMENTS_BYTES = 400;
+const NOT_RUN_BYTES = 120;
 
 /** The number of pending approvals that are shown: the CLI lists all of them. */
 const SHOWN_APPROVALS = 5;
@@ -84,13 +86,14 @@ function actingAgentLines(state: RunState): string[] {
 
 /** Returns the usage against its limits. */
 function usageLines(state: RunState): string[] {
-  const { limits, usage, toolCallsTotal, startedAt } = state;
+  const { limits, usage, toolCallsTotal, toolCallsNotRun, startedAt } = state;
   const { steps, toolCalls, inputTokens, outputTokens, totalTokens, costUsd } = used(state);
   const estimated = usage.estimated === undefined ? '' : `, ${usage.estimated.totalTokens} of them estimated`;
   const of = (limit: number | undefined): string => (limit === undefined ? '' : ` of ${limit}`);
+  const notRun = notRunTexts(toolCallsNotRun, { times: ' ×' }).map((text) => shown(text, NOT_RUN_BYTES));
   const lines = [
     stepsLine(state, steps),
-    `- **Tool calls** ${limits.toolCalls === undefined ? toolCallsTotal : `${toolCalls} of ${limits.toolCalls}`}`,
+    `- **Tool calls** ${[limits.toolCalls === undefined ? toolCallsTotal : `${toolCalls} of ${limits.toolCalls}`, ...notRun].join(', ')}`,
     `- **Tokens** ${totalTokens}${of(limits.totalTokens)} (${inputTokens}${of(limits.inputTokens)} prompt, ${outputTokens}${of(limits.outputTokens)} completion${estimated})`,
   ];
   if (usage.costUsd !== undefined || limits.costUsd !== undefined) {

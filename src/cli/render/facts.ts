@@ -6,6 +6,7 @@ import type { RunLimits } from '../../core/domain/agent/limits.ts';
 import type { AggregatedUsage } from '../../core/domain/model/usage.ts';
 import { dollars } from '../../core/domain/model/dollars.ts';
 import { missingText } from '../../core/domain/errors/missing.ts';
+import { notRunTexts } from '../../core/domain/record/calls-not-run.ts';
 import { endedEarly } from '../../core/domain/record/step.ts';
 import { eventsText } from '../../core/domain/record/not-archived.ts';
 import { printable, printableLine } from '../../core/domain/content/printable.ts';
@@ -56,7 +57,7 @@ function turnFacts(run: RunView, { turns, turn }: SessionView): [string, string]
   const steps = stepsOfNewestTurn(run.records, { goesOn: turn !== undefined });
   const { usage, limits } = run;
   return [
-    [`Turn ${turns}`, `${steps} of at most ${run.maxIterations} steps, with ${callsText(run)}`],
+    [`Turn ${turns}`, `${steps} of at most ${run.maxIterations} steps, with ${callFacts(run)}`],
     ['', tokensText(usage, limits ?? {})],
   ];
 }
@@ -64,12 +65,12 @@ function turnFacts(run: RunView, { turns, turn }: SessionView): [string, string]
 /** Returns what the run has done of what it may do. */
 function progressFacts(run: RunView): [string, string][] {
   const { units, stepsUsed, maxIterations, usage } = run;
-  if (units === null) return [['Steps', `${stepsUsed} of at most ${maxIterations}, with ${callsText(run)}`]];
+  if (units === null) return [['Steps', `${stepsUsed} of at most ${maxIterations}, with ${callFacts(run)}`]];
   // No author has chosen the default, and a run seldom comes near it.
   const limit = maxIterations === DEFAULT_MODEL_CALLS ? undefined : maxIterations;
   return [
     ['Units', unitsText(units, { isOver: isTerminal(run.status) })],
-    ['Calls', `${counted(limit === undefined ? usage.llmCalls : stepsUsed, 'model call')}${atMost(limit)}, ${callsText(run)}`],
+    ['Calls', `${counted(limit === undefined ? usage.llmCalls : stepsUsed, 'model call')}${atMost(limit)}, ${callFacts(run)}`],
   ];
 }
 
@@ -98,9 +99,11 @@ const LOOKS: Record<RunStatus, Look> = {
 
 type Limits = Partial<RunLimits>;
 
-function callsText({ toolCallsTotal, limits }: RunView): string {
+function callFacts({ toolCallsTotal, toolCallsNotRun, limits }: RunView): string {
   const ofTools = Object.entries(limits?.toolCallsByName ?? {}).map(([name, limit]) => `${printable(name)} at most ${limit}`);
-  return `${counted(toolCallsTotal, 'tool call')}${atMost(limits?.toolCalls)}${ofTools.length === 0 ? '' : ` (${ofTools.join(', ')})`}`;
+  const notRun = notRunTexts(toolCallsNotRun, { times: ' ×', name: printable });
+  const ran = `${counted(toolCallsTotal, 'tool call')}${atMost(limits?.toolCalls)}${ofTools.length === 0 ? '' : ` (${ofTools.join(', ')})`}`;
+  return [ran, ...notRun].join(', ');
 }
 
 /** Returns the tokens used. Limits count estimated tokens like reported ones. */

@@ -1,4 +1,5 @@
-import { printableLine } from '../../core/domain/content/printable.ts';
+import { printable, printableLine } from '../../core/domain/content/printable.ts';
+import { notRunTexts } from '../../core/domain/record/calls-not-run.ts';
 import { counted } from '../../core/domain/content/text.ts';
 import { dollars } from '../../core/domain/model/dollars.ts';
 import type { RunRecord } from '../../core/domain/record/run-record.ts';
@@ -36,6 +37,7 @@ function usedText({ spent, limits }: SessionView): string {
       : [`${dollars(cost)}${limits.costUsd === null ? '' : ` of at most ${dollars(limits.costUsd)}`}`]),
     counted(spent.stepsUsed, 'step'),
     counted(spent.toolCallsTotal, 'tool call'),
+    ...notRunTexts(spent.toolCallsNotRun, { times: ' ×', name: printable }),
   ].join(', ');
 }
 

@@ -11,6 +11,7 @@ import type { UnitResult } from '../../core/domain/program/unit-result.ts';
 import type { RunRecord } from '../../core/domain/record/run-record.ts';
 import { ProgramResult } from '../../core/domain/run/program-result.ts';
 import type { RunStatus, StopReason } from '../../core/domain/run/status.ts';
+import type { CallsNotRun } from '../../core/domain/record/calls-not-run.ts';
 import type { StepResult } from '../../core/domain/record/step.ts';
 import type { AggregatedUsage } from '../../core/domain/model/usage.ts';
 import type { SessionView } from '../../core/domain/sessions/session-views.ts';
@@ -36,6 +37,8 @@ export interface RunView {
   maxIterations: number;
   usage: AggregatedUsage;
   toolCallsTotal: number;
+  /** The calls that did not run. Absent if all have run. */
+  toolCallsNotRun?: CallsNotRun;
   output: JsonValue;
   outputText: string;
   error: string | null;
@@ -143,6 +146,7 @@ function viewOfStatus(status: StatusView, records: RunRecord[]): RunView {
     maxIterations,
     usage,
     toolCallsTotal,
+    ...(status.toolCallsNotRun === undefined ? {} : { toolCallsNotRun: status.toolCallsNotRun }),
     output: null,
     outputText: '',
     error: null,

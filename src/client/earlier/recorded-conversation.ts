@@ -14,6 +14,7 @@ export function savedContextOf(runId: string, recorded: ReadBackRun): SavedConte
     deps: state.deps,
     usage: state.usage,
     toolCallsTotal: state.toolCallsTotal,
+    toolCallsNotRun: state.toolCallsNotRun,
     currentStep: context.currentStep,
     maxIterations: limits.maxIterations,
     startedAt: recorded.startedAt,

@@ -1,3 +1,4 @@
+import type { CallsNotRun } from '../../core/domain/record/calls-not-run.ts';
 import type { NotArchived } from '../../core/domain/record/not-archived.ts';
 import type { RunResultFields } from '../../core/domain/run/result.ts';
 import type { RunRecord } from '../../core/domain/record/run-record.ts';
@@ -65,7 +66,7 @@ export type ExportLine =
   | ExportedExecution
   | RunRecord
   /** The usage of the run so far. */
-  | ({ type: 'usage'; toolCallsTotal: number; toolCallsByName: Record<string, number> } & AggregatedUsage)
+  | ({ type: 'usage'; toolCallsTotal: number; toolCallsByName: Record<string, number>; toolCallsNotRun?: CallsNotRun } & AggregatedUsage)
   /** The end of the run, with an output of any size and without its steps. Present only for a run that has ended. */
   | ({ type: 'result' } & Omit<RunResultFields, 'steps'>)
   /** The line in place of the result, for a run that was ended from outside. */

@@ -115,8 +115,14 @@ class RunExport {
   async *#ending({ run, end }: ReadExecution): AsyncGenerator<ExportLine> {
     const { state, result } = run;
     if (state !== undefined) {
-      const { usage, toolCallsTotal, toolCallsByName } = state;
-      yield { type: 'usage', ...usage, toolCallsTotal, toolCallsByName: Object.fromEntries(toolCallsByName) };
+      const { usage, toolCallsTotal, toolCallsByName, toolCallsNotRun } = state;
+      yield {
+        type: 'usage',
+        ...usage,
+        toolCallsTotal,
+        toolCallsByName: Object.fromEntries(toolCallsByName),
+        ...(toolCallsNotRun === undefined ? {} : { toolCallsNotRun }),
+      };
     }
     if (end?.type !== 'closed') return;
     try {

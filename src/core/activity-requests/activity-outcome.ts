@@ -97,7 +97,8 @@ export function toolFailure(tool: ToolSnapshot, error: unknown): ToolOutcome {
   const message = problem.type === 'timed_out' ? timeoutText(tool, error) : problem.message;
   if (tool.effect === 'once' && !hasNotBegun(error)) return { type: 'lost', reason: lostReason(message) };
   const missing = missingMessage(tool, error);
-  if (missing !== undefined) return { ...errorOutcome(noWorkerHas(tool.name)), noWorker: { code: missingCode(error), message: missing } };
+  if (missing !== undefined)
+    return { ...errorOutcome(noWorkerHas(tool.name)), notRun: 'not_started', noWorker: { code: missingCode(error), message: missing } };
   return errorOutcome(message);
 }
 

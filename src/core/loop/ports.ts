@@ -14,6 +14,7 @@ import type { ErrorCode } from '../domain/errors/error.ts';
 import type { JsonObject, JsonValue } from '../domain/json/json.ts';
 import type { StopReason, TerminalStatus } from '../domain/run/status.ts';
 import type { RecordedResponse } from '../domain/model/recorded-response.ts';
+import type { NotRun } from '../domain/record/calls-not-run.ts';
 import type { FinishReason, Verified } from '../domain/record/step.ts';
 import type { Spent, UsageStats } from '../domain/model/usage.ts';
 import type { CodeCallResult, Moment } from '../execution/executor.ts';
@@ -81,6 +82,8 @@ export type ToolOutcome =
       content: JsonValue[];
       /** The location of the whole content, if `content` is only its preview. */
       spilled?: SpilledContent;
+      /** The call did not run, for this reason. */
+      notRun?: NotRun;
       /** Milliseconds, or null if the tool never started. */
       durationMs: number | null;
       /** The id in the caches of transcripts. Absent if no activity produced the result. */

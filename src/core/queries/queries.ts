@@ -40,7 +40,7 @@ export const QUERY_KINDS: Readonly<Record<keyof typeof QUERIES, QueryKind>> = {
   },
   steps: { description: 'A page of the recorded steps; {"from": index}', answer: (run, ask: From) => stepsPage(run, offset(ask)) },
   record: {
-    description: 'The status, and a page of the events and steps; {"from": offset, "step": index}',
+    description: 'The status, and a page of the events and steps; {"from": offset, "step": index}; {"last": number, "bytes": number}',
     answer: (run, ask: RecordQuestion | null | undefined) => recordPage(run, ask ?? {}),
   },
   approvals: {

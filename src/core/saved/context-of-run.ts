@@ -7,6 +7,7 @@ import type { Event } from '../domain/record/event.ts';
 import { needsResponse } from '../domain/record/needs-response.ts';
 import type { Window } from '../domain/record/window.ts';
 import type { SavedContext, SavedUsage } from './saved-context.ts';
+import { type CallsNotRun, requestedCalls } from '../domain/record/calls-not-run.ts';
 import { savedMessages } from './saved-messages.ts';
 import { toSavedContext } from './to-saved-context.ts';
 
@@ -20,6 +21,7 @@ export interface RunToSave {
   deps: JsonObject;
   usage: AggregatedUsage;
   toolCallsTotal: number;
+  toolCallsNotRun?: CallsNotRun | undefined;
   /** The number of steps that are complete. */
   currentStep: number;
   maxIterations: number;
@@ -40,7 +42,7 @@ export function contextOfRun({ agent, window, events, startedAt, ...run }: RunTo
     tool_calls: content.filter(isToolCall).map(({ toolCallId, name, arguments: args }) => ({ id: toolCallId, name, arguments: args })),
     system_prompt: agent.instructions.length === 0 ? null : agent.instructions.join('\n\n'),
     deps: run.deps,
-    usage: savedUsage(run.usage, run.toolCallsTotal),
+    usage: savedUsage(run.usage, requestedCalls(run)),
     needs_response: needsResponse(content),
     iteration: run.currentStep,
     max_iterations: run.maxIterations,

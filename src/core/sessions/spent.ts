@@ -1,4 +1,5 @@
 import type { SpentByTurns } from '../domain/sessions/session-state.ts';
+import { addNotRun } from '../domain/record/calls-not-run.ts';
 import type { SpentBelow } from '../domain/children/spent-below.ts';
 import { addRunUsage, noUsage } from '../domain/model/usage.ts';
 import { countsOf } from '../loop/endings/close-run.ts';
@@ -13,12 +14,14 @@ export function nothingSpent(): SpentByTurns {
 export function withTurn(before: SpentByTurns, turn: SpentByTurns): SpentByTurns {
   const byName = new Map(Object.entries(before.toolCallsByName));
   for (const [name, calls] of Object.entries(turn.toolCallsByName)) byName.set(name, (byName.get(name) ?? 0) + calls);
+  const notRun = addNotRun(before.toolCallsNotRun, turn.toolCallsNotRun);
   const below = turn.below === undefined ? before.below : sumBelow(before.below, turn.below);
   return {
     stepsUsed: before.stepsUsed + turn.stepsUsed,
     usage: addRunUsage(before.usage, turn.usage),
     toolCallsTotal: before.toolCallsTotal + turn.toolCallsTotal,
     toolCallsByName: Object.fromEntries(byName),
+    ...(notRun === undefined ? {} : { toolCallsNotRun: notRun }),
     ...(below === undefined ? {} : { below }),
   };
 }

@@ -24,6 +24,7 @@ export function beginTurn(state: OpenSession, ports: Pick<RunPorts, 'now' | 'inb
   state.usage = noUsage();
   state.toolCallsTotal = 0;
   state.toolCallsByName = new Map();
+  delete state.toolCallsNotRun;
   state.toolCallsStarted = new Map();
   state.modelRetries = new Map();
   state.outputRetries = 0;

@@ -50,6 +50,7 @@ const TOOL: JsonObject = {
     strict: FLAG,
     schema: OBJECT,
     parallel: FLAG,
+    updates: { anyOf: [FLAG, TEXTS] },
     maxResultBytes: COUNT,
     approval: {
       ...APPROVAL_DEADLINE,

@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from '../../core/domain/json/json.ts';
 import type { Principal } from '../../core/domain/run/principal.ts';
 import type { CallUsage } from '../../core/protocol.ts';
+import type { ReadEvents } from './record-events.ts';
 import type { ReadSecret } from './resource.ts';
 
 /** Live objects of the worker by name (pools, clients). They never reach history. */
@@ -51,6 +52,11 @@ export interface RunContext<Deps = JsonObject, Needed = Resources> {
   /** The run's state at the time of the model's response. */
   readonly state: Readonly<JsonObject>;
   readonly log: RunLog;
+  /**
+   * Reads events of the record of the run: the newest 20, or those that the options name, at most 200 and 500,000 bytes of JSON. It
+   * asks the run, so it is no substitute for the arguments, and another attempt of the call may read more. Rejects in a local tool.
+   */
+  readonly events: ReadEvents;
   /**
    * Sets a key of the run's state, recorded together with the result of this call. Throws a TypeError for a value that is not
    * JSON. If the state would exceed 150,000 bytes of JSON, the call's result is an error and nothing is set.

@@ -4,6 +4,7 @@ import type { ContentItem } from '../../core/domain/content/content.ts';
 import type { GuardrailType } from '../../core/domain/guardrails/guardrail.ts';
 import type { JsonObject, JsonValue } from '../../core/domain/json/json.ts';
 import type { Principal } from '../../core/domain/run/principal.ts';
+import type { ReadEvents } from '../context/record-events.ts';
 import type { Resources } from '../context/run-context.ts';
 
 /**
@@ -32,6 +33,8 @@ export interface GuardrailContext {
   /** The run's state. Read-only. */
   readonly state: Readonly<JsonObject>;
   readonly resources: Resources;
+  /** Reads events of the record of the run: the newest 20, or those that the options name. Rejects in guardrails for calls of local code. */
+  readonly events: ReadEvents;
   /** The name of the agent. */
   readonly agent: string;
   readonly runId: string;

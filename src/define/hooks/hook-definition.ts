@@ -1,6 +1,7 @@
 import type { HookEvent } from '../../core/domain/hooks/hook-event.ts';
 import type { JsonObject } from '../../core/domain/json/json.ts';
 import type { Principal } from '../../core/domain/run/principal.ts';
+import type { ReadEvents } from '../context/record-events.ts';
 import type { Resources } from '../context/run-context.ts';
 import type { HookPayloads } from './hook-payload.ts';
 
@@ -29,6 +30,8 @@ export interface HookContext {
   readonly deps: () => Promise<Readonly<JsonObject>>;
   /** Returns whom the run acts for. Read-only. */
   readonly principal: () => Promise<Readonly<Principal>>;
+  /** Reads events of the record of the run: the newest 20, or those that the options name. Rejects in hooks of local calls. */
+  readonly events: ReadEvents;
   /** Returns the live objects of the worker. */
   readonly resources: () => Promise<Resources>;
   /** Aborted when the time of the hook is up, or its run is cancelled. */

@@ -50,6 +50,14 @@ export interface ToolOptions<Parameters extends ObjectSchema, Deps, Result, Need
   execute: ((args: z.output<Parameters>, context: RunContext<Deps, Needed>) => Result) | 'none';
   /** False if its calls must never overlap with another call of the same response. Default true. */
   parallel?: boolean;
+  /**
+   * What its calls change of the deps (`withUpdate`) and the state (`setState`): `true` for anything, or the keys. Calls of one
+   * response that change the same keys then run in their order, and each call sees the changes of those before it; a change of
+   * another key is an error result. `false`: nothing, so that no call waits for one of this tool.
+   *
+   * Default: not known. Such calls overlap, and a change that would undo one that another call made meanwhile becomes an error result.
+   */
+  updates?: boolean | readonly string[];
   /** The names of the worker's resources that `execute` uses: creating a worker without them throws, and lazy ones are opened. */
   resources?: readonly (keyof NoInfer<Needed> & string)[];
   /** Bytes of JSON that one result may have in the conversation, error results too. Default 64,000, at most 400,000. */
@@ -88,6 +96,7 @@ const OWN_OPTIONS: Record<Exclude<keyof ToolOptions<ObjectSchema, unknown, unkno
   result: true,
   execute: true,
   parallel: true,
+  updates: true,
   resources: true,
   maxResultBytes: true,
   overflow: true,
@@ -143,6 +152,7 @@ export function defineTool<Parameters extends ObjectSchema, Result, Deps = Recor
     schema,
     ...providerSchema(owner, schema, toStrictJsonSchema(schema), options.strict),
     parallel: options.parallel ?? true,
+    ...updatesField(`${owner}: "updates"`, options.updates),
     policy: toolPolicy(owner, options),
     ...(options.verify === undefined ? {} : { verify: options.verify }),
     retryOn: options.retryOn ?? 'any',
@@ -166,6 +176,15 @@ function checkName(name: unknown): string {
     throw new UsageError(`tool "${name}": this name is reserved: give the tool another one`);
   }
   return name;
+}
+
+function updatesField(owner: string, updates: unknown): Pick<ToolDefinition, 'updates'> {
+  if (updates === undefined) return {};
+  if (typeof updates === 'boolean') return { updates };
+  if (!Array.isArray(updates) || updates.length === 0 || updates.some((key) => typeof key !== 'string' || key === '')) {
+    throw new UsageError(`${owner} is ${JSON.stringify(updates)}: write true, false, or the keys of deps and state that its calls change`);
+  }
+  return { updates: [...new Set(updates as string[])] };
 }
 
 function checkLabel(owner: string, label: unknown): string {

@@ -34,6 +34,8 @@ export interface ToolDefinition<Args = never, Deps = Record<string, unknown>, Re
   /** The reason why it is not. */
   readonly strictProblem?: string;
   readonly parallel: boolean;
+  /** What its calls change of deps and state: true for anything, a list of keys, false for nothing. Absent: not known. */
+  readonly updates?: boolean | readonly string[];
   /** The timeouts, retries and bounds of its calls. */
   readonly policy: ToolPolicy;
   /** Looks up the outcome of a call. */

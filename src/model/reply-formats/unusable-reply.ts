@@ -1,10 +1,5 @@
 import type { ToolCall } from '../../core/domain/content/content.ts';
-
-/**
- * The name of the call that stands for an answer which has not the form that the agent asks for. No tool has it: the call never
- * runs, and its result tells the model what is wrong.
- */
-export const UNUSABLE_REPLY = 'unusable_reply';
+import { UNUSABLE_REPLY } from '../../core/domain/content/tool-text.ts';
 
 /** The reason why an answer cannot be used. */
 export type UnusableReason = 'not_json' | 'scratchpad' | 'empty';

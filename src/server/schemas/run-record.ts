@@ -95,6 +95,7 @@ const toolCallRecord = component(
     timestamp,
     spilled: spilledContent.exactOptional(),
     caller: z.literal('code').exactOptional(),
+    notRun: z.enum(['refused', 'answered', 'unknown', 'invalid', 'not_started']).exactOptional(),
     verified: z.object({ happened: z.boolean(), reason: z.string() }).exactOptional(),
     childRunId: z.string().exactOptional(),
     hooks: z.array(jsonObject).exactOptional(),

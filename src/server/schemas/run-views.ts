@@ -31,11 +31,23 @@ export const runLimits = component(
   }),
 );
 
+const callsNotRun = component(
+  'CallsNotRun',
+  z.object({
+    refused: z.record(z.string(), z.number()).exactOptional(),
+    answered: z.record(z.string(), z.number()).exactOptional(),
+    unknown: z.record(z.string(), z.number()).exactOptional(),
+    invalid: z.record(z.string(), z.number()).exactOptional(),
+    not_started: z.record(z.string(), z.number()).exactOptional(),
+  }),
+);
+
 const spent = z.object({
   stepsUsed: z.number(),
   usage: aggregatedUsage,
   toolCallsTotal: z.number(),
   toolCallsByName: z.record(z.string(), z.number()),
+  toolCallsNotRun: callsNotRun.exactOptional(),
   below: jsonObject.exactOptional(),
 });
 
@@ -71,6 +83,7 @@ export const statusView = component(
     usage: aggregatedUsage,
     treeUsage: aggregatedUsage.exactOptional(),
     toolCallsTotal: z.number(),
+    toolCallsNotRun: callsNotRun.exactOptional(),
     events: z.number(),
     executions: z.number(),
     queued: z.number(),
@@ -115,6 +128,7 @@ const recordedFields = {
   usage: aggregatedUsage,
   toolCallsTotal: z.number(),
   toolCallsByName: z.record(z.string(), z.number()),
+  toolCallsNotRun: callsNotRun.exactOptional(),
   startTime: timestampOrNull,
   endTime: timestampOrNull,
   durationSeconds: z.number().nullable(),

@@ -58,4 +58,8 @@ test('the line of a result has counts in words', () => {
     '| 3 tool calls (a ×2, b ×1) |',
   );
   expect(resultLine(newRunResult(result))).toContain('| 0 tool calls |');
+  const notRun = { refused: { refund: 1 }, unknown: { 'no\u001bpe': 2 } };
+  const line = resultLine(newRunResult({ ...result, ...called, toolCallsNotRun: notRun }));
+  expect(line).toMatch(/\| 1 tool call \(look_up_order ×1\), 1 refused \(refund\), 2 unknown \(no.*pe ×2\) \|/);
+  expect(line).not.toContain('\u001b');
 });

@@ -63,6 +63,7 @@ export class FakeServer {
       executionId,
       status,
       firstOffset: 0,
+      from,
       events: [...events],
       total: all.length,
       firstStep: 0,

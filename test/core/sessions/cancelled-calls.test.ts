@@ -58,7 +58,7 @@ test('an interrupted turn gives results to the call that runs, to the one that w
     ]
   `);
   expect(state.turns).toMatchObject([
-    { turn: 1, status: 'cancelled', cancelReason: 'enough', toolCallsTotal: 3 },
+    { turn: 1, status: 'cancelled', cancelReason: 'enough', toolCallsTotal: 1, toolCallsNotRun: { not_started: {} } },
     { turn: 2, status: 'completed', output: 'B' },
   ]);
   expect(state.approvals.pending).toEqual([]);

@@ -19,7 +19,7 @@ export function waitingCarry(): JsonObject {
   const tools = [
     testTool('pay', { label: 'Payment', version: '2.1', approval, effect: 'once', taskQueue: 'payments' }),
     testTool('search', { backoff: { initialMs: 10, factor: 2, maxMs: 100 }, modelRetries: 1, heartbeatTimeoutMs: 1_000 }),
-    testTool('order', { notExecutable: true, result: { type: 'string' }, callers: ['model'] }),
+    testTool('order', { updates: ['cart'], notExecutable: true, result: { type: 'string' }, callers: ['model'] }),
     testTool('ask', { agent: { name: 'below', share: ['user'], limits: { totalTokens: 9 }, final: true, request: true, leaf: true } }),
   ];
   const remember = testTool('remember', { ofMemory: true, callers: ['model'] });

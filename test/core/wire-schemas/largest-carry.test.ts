@@ -1,3 +1,4 @@
+import { NOT_RUN, type NotRun } from '../../../src/core/domain/record/calls-not-run.ts';
 import { expect, test } from 'vitest';
 import type { Decision } from '../../../src/core/domain/approvals/approval.ts';
 import { BYTE_BUDGETS, MAX_QUEUED_MESSAGES } from '../../../src/core/domain/json/byte-budget.ts';
@@ -38,16 +39,10 @@ function largeRun(toolName = 'tool'): RunState {
   const snapshot = { ...small, instructions: [text(BYTE_BUDGETS.snapshot - jsonBytes(small) + 2)] };
   const state = newRunState({ runId: 'r'.repeat(1_000), snapshot, input: text(BYTE_BUDGETS.startInput), startedAt: PORTS.now() }, PORTS);
   state.context.state = { k: text(BYTE_BUDGETS.state - 6) };
-  for (let count = 0; count < 400; count += 1)
-    countToolCall(state, {
-      toolName: `${toolName}${count}`,
-      callId: '',
-      arguments: {},
-      result: '',
-      isError: true,
-      durationMs: 0,
-      timestamp: '',
-    });
+  for (let count = 0; count < 400; count += 1) {
+    countToolCall(state, { toolName: `${toolName}${count}` });
+    for (const notRun of Object.keys(NOT_RUN) as NotRun[]) countToolCall(state, { toolName: `${toolName}${count}`, notRun });
+  }
   recordStep(state, { thought: LONGEST.repeat(100_000), toolCalls: [], usage: null, finishReason: 'stop' });
   return state;
 }

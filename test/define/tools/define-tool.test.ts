@@ -58,6 +58,18 @@ test('a tool has a label for people if it is given one', () => {
   expect(defineTool(BASE)).not.toHaveProperty('label');
 });
 
+test.each([
+  [true, true],
+  [false, false],
+  [
+    ['a', 'b', 'a'],
+    ['a', 'b'],
+  ],
+])('a tool may say what its calls change: %j', (updates, expected) => {
+  expect(defineTool({ ...BASE, updates }).updates).toEqual(expected);
+  expect(defineTool(BASE)).not.toHaveProperty('updates');
+});
+
 test('a tool may use the largest budget for its results', () => {
   expect(defineTool({ ...BASE, maxResultBytes: 400_000, overflow: 'spill' })).toMatchObject({ maxResultBytes: 400_000, overflow: 'spill' });
 });
@@ -88,6 +100,7 @@ describe('a tool that is a schema alone', () => {
     ['result', { result: z.string() }],
     ['label', { label: 'Search' }],
     ['parallel', { parallel: false }],
+    ['updates', { updates: true }],
     ['maxResultBytes', { maxResultBytes: 5_000 }],
   ])('has no option "%s"', (option, more) => {
     const define = (): unknown => defineTool({ ...described, ...more, execute: 'none' });
@@ -129,6 +142,13 @@ test.each([
     { strict: true, parameters: z.object({ t: z.tuple([z.string()]) }) },
     'tool "search" cannot be strict: "t" is a tuple',
   ],
+  [
+    'updates that are no list',
+    { updates: 'count' },
+    'tool "search": "updates" is "count": write true, false, or the keys of deps and state that its calls change',
+  ],
+  ['updates of nothing in particular', { updates: [] }, 'tool "search": "updates" is []: write true, false, or the keys'],
+  ['an update without a key', { updates: ['a', ''] }, 'tool "search": "updates" is ["a",""]: write true, false, or the keys'],
   ['no attempts', { maxAttempts: 0 }, 'tool "search": "maxAttempts" is 0: write a whole number of at least 1'],
   ['half an attempt', { maxAttempts: 1.5 }, '"maxAttempts" is 1.5'],
   ['room for no result', { maxResultBytes: 999 }, 'tool "search": "maxResultBytes" is 999: write a whole number of at least 1000'],

@@ -43,7 +43,8 @@ test('a run calls tools and answers, and its events, steps and result agree', as
 
   const result = await handle.result({ steps: true });
   expect(result).toMatchObject({ status: 'completed', stopReason: 'final_answer', output: '17,000 hours', stepsUsed: 2, success: true });
-  expect(result.toolCallsByName).toEqual({ search: 1, broken: 1, nope: 1 });
+  expect(result.toolCallsByName).toEqual({ search: 1, broken: 1 });
+  expect(result.toolCallsNotRun).toEqual({ unknown: { nope: 1 } });
   expect(result.usage).toMatchObject({ totalTokens: 30, llmCalls: 2 });
   expect(await handle.steps()).toEqual(result.steps);
   expect(await executionStatus(testbed, handle.runId)).toBe('COMPLETED');

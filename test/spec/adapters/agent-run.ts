@@ -28,8 +28,7 @@ async function runAgentCase(input: JsonObject, expect: JsonValue): Promise<JsonO
     model: 'scripted/model',
     instructions: [],
     tools: suiteTools(() => events),
-    // The book runs the calls of a response one after the other, and sends a bad answer back until the steps are used up.
-    parallel: false,
+    // The book sends a bad answer back until the steps are used up.
     ...(output_type === undefined || output_type === null
       ? {}
       : { output: toZod(output_type), outputMode: 'final_answer' as const, outputRetries: steps }),
@@ -68,6 +67,7 @@ function suiteTools(countEvents: () => number): ToolDefinition<never, JsonObject
     defineTool({
       name: 'peek',
       description: 'Counts the events, and how often it was called.',
+      updates: ['n'],
       parameters: z.object({ key: z.unknown() }),
       execute: (_, context) => {
         context.setState('n', Number(context.state['n'] ?? 0) + 1);

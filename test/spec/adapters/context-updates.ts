@@ -72,13 +72,14 @@ function withOperation(update: ContextUpdate, { op, key, value = null }: JsonObj
   }
 }
 
-/** Each turn is one response; its calls run one after the other, as Nous runs them. */
+/** Each turn is one response. */
 async function depsAfterTurns({ deps, turns }: JsonObject): Promise<JsonObject> {
   const updates = list(turns).map((turn) => list(turn).map((call) => requireKnown(operationsOf(call))));
   const seen: JsonValue[][] = updates.map(() => []);
   const note = defineTool({
     name: 'note',
     description: 'Looks at the deps and changes them.',
+    updates: true,
     parameters: z.object({ turn: z.int(), place: z.int() }),
     execute: ({ turn, place }, context) => {
       seen[turn]?.push(structuredClone(context.deps) as JsonValue);
@@ -133,7 +134,7 @@ async function depsAfter(
   script: ScriptEntry[],
   look: (content: JsonValue[]) => void = () => undefined,
 ): Promise<JsonObject> {
-  const agent = defineAgent({ name: 'a', model: 'scripted/model', instructions: [], tools: [tool], parallel: false });
+  const agent = defineAgent({ name: 'a', model: 'scripted/model', instructions: [], tools: [tool] });
   const played = await runWithKit({ agent, script, input: 'Q', deps, steps: script.length });
   for (const { content } of played.events) for (const item of content) if (item.type === 'tool_result') look(item.content);
   return played.deps;

@@ -4,6 +4,7 @@ import type { JsonObject, JsonValue } from '../../../src/core/domain/json/json.t
 import { newRunResult } from '../../core/domain/run/new-run-result.ts';
 import { outputText } from '../../../src/core/domain/content/output-text.ts';
 import { TERMINAL_STATUSES, type TerminalStatus } from '../../../src/core/domain/run/status.ts';
+import { type CallCounts, requestedCalls } from '../../../src/core/domain/record/calls-not-run.ts';
 import { hasToolCalls, newStep, newToolCallRecord, type StepResult, type ToolCallRecord } from '../../../src/core/domain/record/step.ts';
 import { type AggregatedUsage, noUsage, type UsageStats } from '../../../src/core/domain/model/usage.ts';
 import { toOurPart } from './content-notation.ts';
@@ -151,6 +152,13 @@ export function toTheirStep(step: StepResult): JsonObject {
   };
 }
 
+function requestedByName({ toolCallsByName, toolCallsNotRun = {} }: CallCounts): JsonObject {
+  const counts = new Map(Object.entries(toolCallsByName));
+  for (const byName of Object.values(toolCallsNotRun))
+    for (const [name, calls] of Object.entries(byName)) counts.set(name, (counts.get(name) ?? 0) + calls);
+  return Object.fromEntries(counts);
+}
+
 /** A result as the dictionary of the cases: every field, and the derived fields. `output` is text. */
 export function toTheirResult(result: RunResult<unknown>): JsonObject {
   const json = result.toJSON();
@@ -166,8 +174,9 @@ export function toTheirResult(result: RunResult<unknown>): JsonObject {
     steps_used: json.stepsUsed,
     success: json.success,
     usage: toTheirTotals(json.usage),
-    tool_calls_total: json.toolCallsTotal,
-    tool_calls_by_name: json.toolCallsByName,
+    // The seed counts what the model asked for.
+    tool_calls_total: requestedCalls(json),
+    tool_calls_by_name: requestedByName(json),
     start_time: json.startTime,
     end_time: json.endTime,
     duration_seconds: json.durationSeconds,

@@ -46,8 +46,62 @@ const agent = defineAgent({ name: 'agent', model: 'scripted/m', deps, tools: [no
 const inSequence = defineAgent({ name: 'agent', model: 'scripted/m', deps, tools: [note, promote, rank, spend], parallel: false });
 const started = { deps: { rank: 'gold', visits: ['home'] } };
 
+const counted = z.object({ counters: z.record(z.string(), z.number()), notes: z.array(z.string()) });
+type Counted = { readonly deps: Readonly<z.infer<typeof counted>> };
+
+const increment = defineTool({
+  name: 'increment',
+  description: 'Increments a named counter, which begins at 0',
+  parameters: z.object({ name: z.string() }),
+  updates: ['counters'],
+  execute: ({ name }, { deps: { counters } }: Counted) => {
+    const value = (counters[name] ?? 0) + 1;
+    return withUpdate({ counter: name, value }, contextUpdate().set('counters', { ...counters, [name]: value }));
+  },
+});
+const addNote = defineTool({
+  name: 'add_note',
+  description: 'Adds a note to the scratchpad',
+  parameters: z.object({ text: z.string() }),
+  updates: ['notes'],
+  execute: ({ text }, { deps: { notes } }: Counted) =>
+    withUpdate({ added: text, total: notes.length + 1 }, contextUpdate().append('notes', text)),
+});
+const showState = defineTool({
+  name: 'show_state',
+  description: 'Shows the counters and the notes',
+  parameters: z.object({}),
+  execute: (_, context: Counted) => context.deps,
+});
+const counter = defineAgent({ name: 'agent', model: 'scripted/m', deps: counted, tools: [increment, addNote, showState] });
+const VOWEL = callTool('increment', { name: 'vowels' });
+
 /** Changes that tools make to the data of a run. */
 export const UPDATES = [
+  scenario('each call of an answer sees what the calls before it changed', counter, {
+    deps: { counters: {}, notes: [] },
+    script: [
+      together(VOWEL, VOWEL, VOWEL, callTool('add_note', { text: 'Found vowels: e, e, a' }), callTool('show_state')),
+      say('There are three vowels.'),
+    ],
+    timeline: [
+      /calls/,
+      /calls/,
+      /calls/,
+      /calls/,
+      /calls/,
+      'increment: {"counter":"vowels","value":1}',
+      'increment: {"counter":"vowels","value":2}',
+      'increment: {"counter":"vowels","value":3}',
+      'add_note: {"added":"Found vowels: e, e, a","total":1}',
+      'show_state: {"counters":{"vowels":3},"notes":["Found vowels: e, e, a"]}',
+      'deps: set counters',
+      'deps: set counters',
+      'deps: set counters',
+      'deps: append notes',
+      'agent: There are three vowels.',
+    ],
+  }),
   scenario('calls in sequence see the changes of those before', inSequence, {
     ...started,
     script: [together(callTool('note', { where: 'a' }), callTool('note', { where: 'b' })), say('Done.')],

@@ -38,6 +38,8 @@ export interface ToolSnapshot extends ToolDescription, ToolPolicy {
   schema: JsonObject;
   /** False: its calls never overlap with another call of the same response. */
   parallel: boolean;
+  /** What its calls change of deps and state: true for anything, a list of keys, false for nothing. Absent: not known. */
+  updates?: boolean | string[];
   /** Bytes of JSON that one result may have: the run reserves room for them. Absent in snapshots of older releases. */
   maxResultBytes?: number;
   /** The condition under which its calls wait for a decision. Absent: they never wait. */

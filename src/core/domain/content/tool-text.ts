@@ -8,6 +8,12 @@ export const FINAL_ANSWER = 'final_answer';
 /** The name of the tool through which the model runs code. */
 export const RUN_CODE = 'run_code';
 
+/**
+ * The name of the call that stands for an answer which has not the form that the agent asks for. No tool has it: the call never
+ * runs, and its result tells the model what is wrong.
+ */
+export const UNUSABLE_REPLY = 'unusable_reply';
+
 /** The result of a call that never ran because the run was interrupted. */
 export const INTERRUPTED_CALL = 'Tool call was interrupted and not executed. Please retry if needed.';
 

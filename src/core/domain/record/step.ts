@@ -2,6 +2,7 @@ import type { HookRecord } from '../hooks/hook-record.ts';
 import type { SpilledContent } from '../content/content.ts';
 import type { JsonObject } from '../json/json.ts';
 import type { UsageStats } from '../model/usage.ts';
+import type { NotRun } from './calls-not-run.ts';
 
 /** The reason why the model stopped: `stop`, `tool_calls`, `length`, `content_filter`, `refusal`, or the provider's own word. */
 export type FinishReason = string;
@@ -25,7 +26,7 @@ export interface Verified {
   reason: string;
 }
 
-/** One executed or refused tool call of a step. */
+/** One tool call of a step, executed or not. */
 export interface ToolCallRecord {
   toolName: string;
   /** The version of the tool in this run. Absent: it has none. */
@@ -35,6 +36,8 @@ export interface ToolCallRecord {
   /** The result as text: text blocks joined by line breaks, other values as JSON; the bare message for an error. */
   result: string;
   isError: boolean;
+  /** Present if the call did not run: `result` says why. */
+  notRun?: NotRun;
   /** Milliseconds from start to end of the tool, or null if it never started or the time is unknown. */
   durationMs: number | null;
   /** The time of recording the result, ISO 8601. */

@@ -3,8 +3,9 @@ import { isJsonObject, type JsonValue } from '../json/json.ts';
 import type { HookRecord } from '../hooks/hook-record.ts';
 import { eventsText, type NotArchived } from '../record/not-archived.ts';
 import { outputText, mediaTypes } from '../content/output-text.ts';
-import { counted } from '../content/text.ts';
 import type { StopReason, TerminalStatus } from './status.ts';
+import { type CallsNotRun, callsText } from '../record/calls-not-run.ts';
+import { counted } from '../content/text.ts';
 import { endedEarly, type FinishReason, type StepResult } from '../record/step.ts';
 import type { GuardrailTrip } from '../guardrails/guardrail.ts';
 import type { AnswerVerdict } from '../program/verdict.ts';
@@ -34,9 +35,12 @@ export interface RunResultFields<Output = JsonValue> {
   steps?: StepResult[];
   stepsUsed: number;
   usage: AggregatedUsage;
+  /** The number of calls that tools executed, whether they succeeded or not. */
   toolCallsTotal: number;
-  /** The number of calls by the name of the tool, including failed and unknown ones, in the order of first use. */
+  /** The same by the name of the tool, in the order of first use. */
   toolCallsByName: Record<string, number>;
+  /** The number of calls that did not run, by the reason and by the name of the tool. Absent if all have run. */
+  toolCallsNotRun?: CallsNotRun;
   /** ISO 8601; null in a result that no run produced. */
   startTime: string | null;
   endTime: string | null;
@@ -118,6 +122,8 @@ export class EndedRun<Output> {
   readonly usage: AggregatedUsage;
   readonly toolCallsTotal: number;
   readonly toolCallsByName: Record<string, number>;
+  /** The number of calls that did not run, by the reason (`refused`, `answered`, `unknown`, `invalid`, `not_started`) and by the name of the tool. */
+  readonly toolCallsNotRun: CallsNotRun | undefined;
   readonly startTime: string | null;
   readonly endTime: string | null;
   readonly durationSeconds: number | null;
@@ -153,6 +159,7 @@ export class EndedRun<Output> {
     this.usage = fields.usage;
     this.toolCallsTotal = fields.toolCallsTotal;
     this.toolCallsByName = fields.toolCallsByName;
+    this.toolCallsNotRun = fields.toolCallsNotRun;
     this.startTime = fields.startTime;
     this.endTime = fields.endTime;
     this.durationSeconds = fields.durationSeconds;
@@ -195,14 +202,16 @@ export class EndedRun<Output> {
     return this.mediaTypes.some((type) => type !== 'text');
   }
 
-  /** Summarises the result in one line: `[completed] bot | 2/10 steps | 3 tool calls (searchx2, calcx1) | 150 tokens | 2.50s`. */
+  /**
+   * Summarises the result in one line: `[completed] bot | 2/10 steps | 3 tool calls (searchx2, calcx1) | 150 tokens | 2.50s`. Calls
+   * that did not run are named after those that did: `1 tool calls (lookupx1), 1 refused (refund)`.
+   */
   summary(): string {
-    const calls = Object.entries(this.toolCallsByName).map(([name, count]) => `${name}x${count}`);
     const line = [
       `[${this.status}] ${this.agentName}`,
       ...this.progress(),
       // The same words for every number, as the framework that the line comes from: programs take it apart.
-      `${this.toolCallsTotal} tool calls (${calls.join(', ') || 'none'})`,
+      callsText(this, { times: 'x', none: 'none', unit: 'tool calls' }),
       `${this.usage.totalTokens} tokens${this.#estimated()}`,
       this.#duration(),
     ];
@@ -213,14 +222,13 @@ export class EndedRun<Output> {
 
   /** Shows the result in several lines: run, agent, status, steps, tools, tokens, duration, output (120 characters), error. */
   toString(): string {
-    const calls = Object.entries(this.toolCallsByName).map(([name, count]) => `${name}x${count}`);
     const { totalTokens, promptTokens, completionTokens } = this.usage;
     const lines = [
       `Run:      ${this.runId}`,
       `Agent:    ${this.agentName}`,
       `Status:   ${this.status}${this.status === 'max_iterations_reached' ? ` (${this.stopReason})` : ''}`,
       ...this.progressLines(),
-      `Tools:    ${this.toolCallsTotal}${calls.length > 0 ? ` (${calls.join(', ')})` : ''}`,
+      `Tools:    ${callsText(this, { times: 'x' }).replace(/ tool calls?/, '')}`,
       `Tokens:   ${totalTokens} (prompt=${promptTokens}, completion=${completionTokens})${this.#estimated()}`,
       `Duration: ${this.#duration()}`,
       `Output:   ${beginning(this.outputText, 120)}`,
@@ -247,6 +255,7 @@ export class EndedRun<Output> {
       usage: this.usage,
       toolCallsTotal: this.toolCallsTotal,
       toolCallsByName: this.toolCallsByName,
+      ...(this.toolCallsNotRun === undefined ? {} : { toolCallsNotRun: this.toolCallsNotRun }),
       startTime: this.startTime,
       endTime: this.endTime,
       durationSeconds: this.durationSeconds,

@@ -6,6 +6,7 @@ import type { Missing } from '../errors/missing.ts';
 import type { Archiving, NotArchived } from '../record/not-archived.ts';
 import type { RunStatus } from './status.ts';
 import type { SessionView } from '../sessions/session-views.ts';
+import type { CallsNotRun } from '../record/calls-not-run.ts';
 import type { StepResult } from '../record/step.ts';
 import type { AggregatedUsage } from '../model/usage.ts';
 
@@ -24,7 +25,10 @@ export interface StatusView {
   usage: AggregatedUsage;
   /** The usage of the run and of the runs below it that have ended. Absent if there are none, and for a program: it is then `usage`. */
   treeUsage?: AggregatedUsage;
+  /** The number of calls that tools executed. */
   toolCallsTotal: number;
+  /** The number of calls that did not run, by reason and name. Absent if all have run. */
+  toolCallsNotRun?: CallsNotRun;
   events: number;
   /** The number of executions of the run so far. */
   executions: number;
@@ -144,8 +148,12 @@ export interface RecordPage {
   status: RunStatus;
   /** Offset of the first event of the execution that answers. Earlier events are in earlier executions. */
   firstOffset: number;
+  /** Offset of the first event of this page. */
+  from: number;
   /** The events from the requested offset on. Empty also if the next one is too large for any answer. */
   events: Event[];
+  /** True if events that were asked for are left out, because of the bytes that the question allows. */
+  cut?: true;
   /** The number of all events. */
   total: number;
   /** Index of the first step of the execution that answers. */

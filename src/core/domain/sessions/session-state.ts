@@ -5,7 +5,10 @@ import type { RunResultFields } from '../run/result.ts';
 import type { SessionInput } from './session-input.ts';
 
 /** The amounts that turns have used. */
-export type SpentByTurns = Pick<RunResultFields, 'stepsUsed' | 'usage' | 'toolCallsTotal' | 'toolCallsByName' | 'below'>;
+export type SpentByTurns = Pick<
+  RunResultFields,
+  'stepsUsed' | 'usage' | 'toolCallsTotal' | 'toolCallsByName' | 'toolCallsNotRun' | 'below'
+>;
 
 /** The state of a session beside that of its present turn: plain data, carried into the next execution. */
 export interface SessionState extends SessionInput {

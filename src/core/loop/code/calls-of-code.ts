@@ -1,6 +1,6 @@
 // Tool phase: calls that code makes.
 
-import { resultText } from '../../domain/content/tool-text.ts';
+import { INTERRUPTED_CALL, resultText } from '../../domain/content/tool-text.ts';
 import type { CodeCallResult } from '../../execution/executor.ts';
 import type { CellPosition, NextStep } from '../next-step.ts';
 import type { RunPorts, ToolOutcome } from '../ports.ts';
@@ -56,7 +56,7 @@ function resultForCode({ status, content }: Pick<ToolOutcome & { type: 'result' 
 /** Returns the outcome of a cell that must not go on: its run is cancelled, a message steers it, or no worker could make a call. */
 function instead(ports: RunPorts, outcomes: readonly (ToolOutcome | null)[]): ToolOutcome | undefined {
   const missing = noWorker(ports, outcomes);
-  if (missing !== undefined) return { ...interrupted(), noWorker: missing };
+  if (missing !== undefined) return { ...result('error', INTERRUPTED_CALL), durationMs: null, noWorker: missing };
   if (ports.cancelRequested() || outcomes.some((outcome) => outcome?.type === 'cancelled')) return { type: 'cancelled' };
   return ports.inbox.isSteered ? { ...result('error', STEERED), durationMs: null } : undefined;
 }

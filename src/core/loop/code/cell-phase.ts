@@ -50,6 +50,7 @@ export async function runCellPhase(state: RunState, ports: RunPorts, position: C
       ...(approvals === undefined ? {} : { approvals }),
       ...(rewrites === undefined ? {} : { rewrites }),
       ...(hooks === undefined ? {} : { hooks }),
+      ...(guardrails === undefined ? {} : { guardrails: { findings: guardrails.findings } }),
     },
     final: false,
     outcomes: [],

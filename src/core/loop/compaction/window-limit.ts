@@ -35,7 +35,8 @@ export function fitsContinueAsNew(state: RunState, bytes = 0): boolean {
 function carriableBytes({ snapshot, context, window, approvals, limits, ...state }: RunState): number {
   const { whole, name } = sizesOf(snapshot);
   const events = window.events.length * (EVENT_BYTES + name);
-  const numbers = [...state.toolCallsByName, ...state.toolCallsStarted, limits, ...(state.resultIds ?? [])];
+  const notRun = state.toolCallsNotRun === undefined ? [] : [state.toolCallsNotRun];
+  const numbers = [...state.toolCallsByName, ...notRun, ...state.toolCallsStarted, limits, ...(state.resultIds ?? [])];
   // Counted only if present, so that a replayed run of an older release has the same limit.
   const notArchived = state.notArchived === undefined ? 0 : jsonBytes(state.notArchived);
   const code = state.code === undefined ? 0 : carriedCodeBytes(state.code);

@@ -55,14 +55,16 @@ export function countsOf({
   usage,
   toolCallsTotal,
   toolCallsByName,
+  toolCallsNotRun,
   below,
   session,
-}: RunState): Pick<RunResultFields, 'stepsUsed' | 'usage' | 'toolCallsTotal' | 'toolCallsByName' | 'below'> {
+}: RunState): Pick<RunResultFields, 'stepsUsed' | 'usage' | 'toolCallsTotal' | 'toolCallsByName' | 'toolCallsNotRun' | 'below'> {
   return {
     stepsUsed: context.currentStep - (session?.turn?.stepsBefore ?? 0),
     usage,
     toolCallsTotal,
     toolCallsByName: Object.fromEntries(toolCallsByName),
+    ...(toolCallsNotRun === undefined ? {} : { toolCallsNotRun }),
     ...(below === undefined ? {} : { below }),
   };
 }

@@ -3,9 +3,7 @@
 import { isToolCall, type ToolCall } from '../../domain/content/content.ts';
 import { ONE_TRANSFER, RUN_ENDS } from '../../domain/handoffs/transfer-text.ts';
 import type { RecordedResponse } from '../../domain/model/recorded-response.ts';
-import type { ToolOutcome } from '../ports.ts';
 import type { RunState } from '../state/run-state.ts';
-import { result } from '../tool-phase/call-results.ts';
 
 /** True for a call of the tool by which the agent hands the run over. */
 export function isTransfer({ snapshot }: Pick<RunState, 'snapshot'>, { name }: ToolCall): boolean {
@@ -19,12 +17,12 @@ export interface TransferContext {
   isLast: boolean;
 }
 
-/** Returns the result of a transfer that is not carried out: it is not the first valid one of its response, or the response ends the run. */
-export function withoutTransfer(state: RunState, { response, isLast }: TransferContext, call: ToolCall): ToolOutcome | undefined {
-  if (isLast) return result('error', RUN_ENDS);
+/** Returns the text for the model about a transfer that is not carried out: it is not the first valid one of its response, or the response ends the run. */
+export function withoutTransfer(state: RunState, { response, isLast }: TransferContext, call: ToolCall): string | undefined {
+  if (isLast) return RUN_ENDS;
   const { content, problems = {} } = response;
   const first = content.filter(isToolCall).find((one) => isTransfer(state, one) && !Object.hasOwn(problems, one.toolCallId));
-  return first?.toolCallId === call.toolCallId ? undefined : result('error', ONE_TRANSFER);
+  return first?.toolCallId === call.toolCallId ? undefined : ONE_TRANSFER;
 }
 
 /** Returns the name of the agent that acts, for a step of a run that may have several. */

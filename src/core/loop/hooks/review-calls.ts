@@ -27,7 +27,10 @@ export async function beforeCalls(state: RunState, ports: RunPorts, position: To
   return { ...position, response: { ...reviewed(response, review), reviewed: true } };
 }
 
-function reviewed(response: RecordedResponse, { problems, approvals, rewrites, injections, hooks }: ReviewedCalls): RecordedResponse {
+function reviewed(
+  response: RecordedResponse,
+  { problems, approvals, rewrites, injections, hooks, guardrails }: ReviewedCalls,
+): RecordedResponse {
   const texts = new Map(Object.entries(response.injections ?? {}));
   for (const [id, text] of Object.entries(injections ?? {})) texts.set(id, texts.has(id) ? `${texts.get(id)}\n${text}` : text);
   const args = new Map([...Object.entries(response.rewrites ?? {}), ...Object.entries(rewrites ?? {})]);
@@ -38,6 +41,7 @@ function reviewed(response: RecordedResponse, { problems, approvals, rewrites, i
     ...(approvals === undefined ? {} : { approvals }),
     ...(args.size === 0 ? {} : { rewrites: Object.fromEntries(args) }),
     ...(texts.size === 0 ? {} : { injections: Object.fromEntries(texts) }),
+    ...(guardrails === undefined ? {} : { guardrails: { findings: [...(response.guardrails?.findings ?? []), ...guardrails.findings] } }),
     ...(hooks === undefined ? {} : { hooks: [...(response.hooks ?? []), ...hooks] }),
   };
 }

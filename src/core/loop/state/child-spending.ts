@@ -2,6 +2,7 @@
 
 import { withChild } from '../../domain/children/spent-below.ts';
 import type { Event } from '../../domain/record/event.ts';
+import { addNotRun } from '../../domain/record/calls-not-run.ts';
 import { addRunUsage } from '../../domain/model/usage.ts';
 import type { RunResultFields } from '../../domain/run/result.ts';
 import { countToolCalls, type RunState } from './run-state.ts';
@@ -14,7 +15,7 @@ const CALLS_BELOW = '(below)';
  * returns its usage for the event. An agent counts what its children have used apart from its own use.
  */
 export function spendChild(state: RunState, child: RunResultFields): Pick<Event, 'usage' | 'estimated'> {
-  const { stepsUsed, toolCallsByName, below } = child;
+  const { stepsUsed, toolCallsByName, toolCallsNotRun, below } = child;
   if (state.program === undefined) {
     state.below = withChild(state.below, child);
     return {};
@@ -28,6 +29,8 @@ export function spendChild(state: RunState, child: RunResultFields): Pick<Event,
     const counted = countToolCalls(state, name, calls);
     state.toolCallsStarted.set(counted, (state.toolCallsStarted.get(counted) ?? 0) + calls);
   }
+  const notRun = addNotRun(state.toolCallsNotRun, toolCallsNotRun);
+  if (notRun !== undefined) state.toolCallsNotRun = notRun;
   const { llmCalls: _, estimated, ...reported } = usage;
   return { usage: reported, ...(estimated === undefined ? {} : { estimated }) };
 }

@@ -16,6 +16,7 @@ import type { SessionState } from '../../domain/sessions/session-state.ts';
 import type { SpentBelow } from '../../domain/children/spent-below.ts';
 import type { ParentRun } from '../../domain/run/parent-run.ts';
 import type { Principal } from '../../domain/run/principal.ts';
+import type { CallsNotRun } from '../../domain/record/calls-not-run.ts';
 import type { AggregatedUsage } from '../../domain/model/usage.ts';
 import type { Window } from '../../domain/record/window.ts';
 import type { Approvals } from '../approvals/approvals.ts';
@@ -55,6 +56,8 @@ export interface ContinueAsNewState {
   measured?: MeasuredWindow;
   toolCallsTotal: number;
   toolCallsByName: [name: string, calls: number][];
+  /** Absent if all calls have run. */
+  toolCallsNotRun?: CallsNotRun;
   outputRetries: number;
   seenEvents: number;
   /** Absent if guardrails have checked all messages, or the agent has none for input. */
@@ -161,6 +164,7 @@ export function toContinueAsNewState(
 /** The optional fields that a run and the carried state have in common. */
 const COMMON_FIELDS = [
   'measured',
+  'toolCallsNotRun',
   'resultIds',
   'lastError',
   'notArchived',

@@ -2,6 +2,7 @@
 
 import type { RunLimits } from '../../domain/agent/limits.ts';
 import type { Archiving, NotArchived } from '../../domain/record/not-archived.ts';
+import type { CallsNotRun } from '../../domain/record/calls-not-run.ts';
 import { addRunUsage, noUsage, type AggregatedUsage } from '../../domain/model/usage.ts';
 import { hasSeveralAgents } from '../handoffs/transfer-calls.ts';
 import { used } from '../limits/limits.ts';
@@ -14,7 +15,10 @@ export interface RunProgress {
   usage: AggregatedUsage;
   /** Present if runs below this one have ended, and their usage is not part of `usage`. */
   treeUsage?: AggregatedUsage;
+  /** The calls that tools executed. */
   toolCallsTotal: number;
+  /** The calls that did not run. Absent if all have run. */
+  toolCallsNotRun?: CallsNotRun;
   toolCallsStarted: number;
   /** The number of recorded events. */
   events: number;
@@ -36,14 +40,28 @@ export function progressOf(state: RunState | undefined): RunProgress {
   if (state === undefined) {
     return { currentStep: 0, maxIterations: 0, usage: noUsage(), toolCallsTotal: 0, toolCallsStarted: 0, events: 0, waitingFor: [] };
   }
-  const { context, limits, usage, toolCallsTotal, window, approvals, lastError, archiving, notArchived, below, endedChildren, snapshot } =
-    state;
+  const {
+    context,
+    limits,
+    usage,
+    toolCallsTotal,
+    toolCallsNotRun,
+    window,
+    approvals,
+    lastError,
+    archiving,
+    notArchived,
+    below,
+    endedChildren,
+    snapshot,
+  } = state;
   return {
     currentStep: context.currentStep,
     maxIterations: limits.maxIterations,
     usage,
     ...(below === undefined ? {} : { treeUsage: addRunUsage(usage, below.usage) }),
     toolCallsTotal,
+    ...(toolCallsNotRun === undefined ? {} : { toolCallsNotRun }),
     toolCallsStarted: used(state).toolCalls,
     events: window.through,
     waitingFor: approvals.pending.map(({ toolName }) => toolName),

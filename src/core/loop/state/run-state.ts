@@ -16,6 +16,7 @@ import type { Principal } from '../../domain/run/principal.ts';
 import { givenEvents } from '../../domain/record/given-events.ts';
 import { guardrailsOf } from '../../domain/guardrails/guardrail.ts';
 import type { RunStatus } from '../../domain/run/status.ts';
+import { addNotRun, type CallsNotRun, type NotRun } from '../../domain/record/calls-not-run.ts';
 import type { FinishReason, StepResult, ToolCallRecord } from '../../domain/record/step.ts';
 import { noUsage, type AggregatedUsage } from '../../domain/model/usage.ts';
 import { emptyWindow, extendWindow, type Window, type WindowEvent } from '../../domain/record/window.ts';
@@ -29,6 +30,7 @@ import type { HookedCalls } from '../../domain/hooks/hook-messages.ts';
 import type { HookRecord } from '../../domain/hooks/hook-record.ts';
 import type { Permissions } from '../../domain/permissions/permissions.ts';
 import type { ProgramState } from '../../domain/program/program-state.ts';
+import type { ChangesSoFar } from '../tool-phase/changes-meanwhile.ts';
 import type { RunClock } from './clock.ts';
 
 /** The state of a run: one plain object, owned and changed by the loop alone. */
@@ -38,6 +40,8 @@ export interface RunState {
   snapshot: AgentSnapshot;
   /** The current deps of the run. */
   deps: JsonObject;
+  /** The changes that calls have made to deps and state in this execution. Absent if there are none. */
+  changes?: ChangesSoFar;
   /** The context of the run. Its `events` are those of this execution only. */
   context: ExecutionContext;
   /** Offset of the first event of `context`: 0 until the run continues as new. */
@@ -60,9 +64,12 @@ export interface RunState {
   usage: AggregatedUsage;
   /** The provider's token count for the window of the last response. The tokens of later windows are estimated from it. */
   measured?: MeasuredWindow;
+  /** The calls that tools executed. */
   toolCallsTotal: number;
-  /** Calls by the name of the tool, in the order of first use. It is a map, because models invent names such as `__proto__`. */
+  /** The same by the name of the tool, in the order of first use. It is a map, because names such as `__proto__` exist. */
   toolCallsByName: Map<string, number>;
+  /** The calls that did not run. Absent if all have run. */
+  toolCallsNotRun?: CallsNotRun;
   /** Milliseconds since the epoch. */
   startedAt: number;
   /** The number of structured answers so far that did not fit. */
@@ -239,22 +246,32 @@ const COUNTED_NAMES = { count: 300, bytes: 40_000 };
 /** The name under which calls by further names are counted. */
 const OTHER_NAMES = '(other)';
 
-/** Counts a tool call, successful or not. */
-export function countToolCall(state: RunState, { toolName }: ToolCallRecord): void {
-  countToolCalls(state, toolName, 1);
+/** Counts a tool call: one that was executed, successful or not, or one that did not run. */
+export function countToolCall(state: RunState, { toolName, notRun }: Pick<ToolCallRecord, 'toolName' | 'notRun'>): void {
+  if (notRun === undefined) countToolCalls(state, toolName, 1);
+  else countNotRun(state, notRun, toolName);
+}
+
+/** The most names that are counted separately for each reason not to run, and their bytes of JSON. */
+const NOT_RUN_NAMES = { count: 30, bytes: 3_000 };
+
+function countNotRun(state: RunState, reason: NotRun, toolName: string): void {
+  const counted = Object.keys(state.toolCallsNotRun?.[reason] ?? {});
+  const name = counted.includes(toolName) || hasRoomFor(toolName, counted, NOT_RUN_NAMES) ? toolName : OTHER_NAMES;
+  state.toolCallsNotRun = addNotRun(state.toolCallsNotRun, { [reason]: Object.fromEntries([[name, 1]]) }) ?? {};
 }
 
 /** Counts calls of a tool, and returns the name under which they are counted. */
 export function countToolCalls(state: RunState, toolName: string, calls: number): string {
   const { toolCallsByName } = state;
-  const name = toolCallsByName.has(toolName) || hasRoomFor(toolName, toolCallsByName) ? toolName : OTHER_NAMES;
+  const name = toolCallsByName.has(toolName) || hasRoomFor(toolName, [...toolCallsByName.keys()], COUNTED_NAMES) ? toolName : OTHER_NAMES;
   state.toolCallsTotal += calls;
   toolCallsByName.set(name, (toolCallsByName.get(name) ?? 0) + calls);
   return name;
 }
 
-function hasRoomFor(name: string, counted: ReadonlyMap<string, number>): boolean {
-  return counted.size < COUNTED_NAMES.count && jsonBytes([...counted.keys(), name]) <= COUNTED_NAMES.bytes;
+function hasRoomFor(name: string, counted: readonly string[], most: { count: number; bytes: number }): boolean {
+  return counted.length < most.count && jsonBytes([...counted, name]) <= most.bytes;
 }
 
 /** Bytes of JSON of the newest error in the state. The record has the whole error. */

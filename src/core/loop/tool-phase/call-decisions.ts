@@ -12,7 +12,7 @@ import { asRewritten } from '../hooks/rewritten-arguments.ts';
 import type { RunState } from '../state/run-state.ts';
 import { takeNarrowings } from '../permissions/permission-changes.ts';
 import { deniedText, permissionVerdict } from '../permissions/run-permissions.ts';
-import { result, unknown } from './call-results.ts';
+import { notRun, result, unknown } from './call-results.ts';
 import type { Acting, PreparedCall } from './prepare-call.ts';
 import type { ToolBatch } from './tool-batch.ts';
 
@@ -83,11 +83,19 @@ function applyDecision(
     state.approvals.approved.push({ callId, ...(edited === undefined ? {} : { arguments: edited }) });
     // The permissions may have changed while the call waited.
     const denied = denialOf(state, call && asRewritten(response, call), edited);
-    if (denied !== undefined) outcomes[index] = { ...result('error', deniedText(toolName, denied)), durationMs: null };
+    if (denied !== undefined) outcomes[index] = notRun('refused', deniedText(toolName, denied));
   }
-  if (type === 'reject')
-    outcomes[index] = isAboutOutcome ? unknown(toolName, reason) : { ...result('error', denial(reason)), durationMs: null };
-  if (type === 'respond') outcomes[index] = { ...result('success', ...(content === undefined ? [] : [content])), durationMs: null };
+  if (type === 'reject') outcomes[index] = isAboutOutcome ? unknown(toolName, reason) : notRun('refused', denial(reason));
+  if (type === 'respond') {
+    // The answer to a question is what its call is for, and a lost call has run.
+    const isInstead = !isAboutOutcome && !isQuestion(state, toolName);
+    const given = { ...result('success', ...(content === undefined ? [] : [content])), durationMs: null };
+    outcomes[index] = isInstead ? { ...given, notRun: 'answered' } : given;
+  }
+}
+
+function isQuestion({ snapshot }: RunState, toolName: string): boolean {
+  return snapshot.tools.some(({ name, answer }) => name === toolName && answer !== undefined);
 }
 
 /** Returns the reason why the permissions deny an approved call; undefined if they do not. */

@@ -2,6 +2,7 @@
 
 import { INTERRUPTED_CALL, RUNNING_CALL, unknownOutcome } from '../../domain/content/tool-text.ts';
 import type { JsonValue } from '../../domain/json/json.ts';
+import type { NotRun } from '../../domain/record/calls-not-run.ts';
 import type { ToolOutcome } from '../ports.ts';
 
 type Result = ToolOutcome & { type: 'result' };
@@ -11,9 +12,14 @@ export function result(status: 'success' | 'error', ...content: JsonValue[]): Re
   return { type: 'result', status, content, durationMs: 0 };
 }
 
+/** An error result of a call that did not run. */
+export function notRun(reason: NotRun, ...content: JsonValue[]): Result {
+  return { ...result('error', ...content), durationMs: null, notRun: reason };
+}
+
 /** The result of a call that never started. */
 export function interrupted(): Result {
-  return { ...result('error', INTERRUPTED_CALL), durationMs: null };
+  return notRun('not_started', INTERRUPTED_CALL);
 }
 
 /** The result of a call that was running when the run was cancelled. */
@@ -32,7 +38,7 @@ const OVER_LIMIT = 'Tool call was not executed: the limit of tool calls of this 
 
 /** Returns the result of a call that the limits have no room for. */
 export function overLimit(): ToolOutcome & { type: 'result' } {
-  return { ...result('error', OVER_LIMIT), durationMs: null };
+  return notRun('not_started', OVER_LIMIT);
 }
 
 /** True for the result of a call that the limits had no room for. */

@@ -37,6 +37,11 @@ export class InFlight {
     return this.#running.size;
   }
 
+  /** The indexes of the calls that are running. */
+  get indexes(): MapIterator<number> {
+    return this.#running.keys();
+  }
+
   has(index: number): boolean {
     return this.#running.has(index);
   }

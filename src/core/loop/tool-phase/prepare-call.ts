@@ -4,14 +4,16 @@ import type { ApprovalRequirement } from '../../domain/approvals/approval.ts';
 import { callDigest } from '../../domain/approvals/call-digest.ts';
 import { isToolCall, type ToolCall } from '../../domain/content/content.ts';
 import type { JsonValue } from '../../domain/json/json.ts';
+import { refusalIn } from '../../domain/guardrails/guardrail.ts';
+import type { NotRun } from '../../domain/record/calls-not-run.ts';
 import type { RecordedResponse } from '../../domain/model/recorded-response.ts';
-import { FINAL_ANSWER, notExecutable, unknownTool } from '../../domain/content/tool-text.ts';
+import { FINAL_ANSWER, notExecutable, RUN_CODE, unknownTool, UNUSABLE_REPLY } from '../../domain/content/tool-text.ts';
 import { withoutTransfer } from '../handoffs/transfer-calls.ts';
 import { asRewritten } from '../hooks/rewritten-arguments.ts';
 import { pendingOf } from '../approvals/approvals.ts';
 import type { ToolInvocation, ToolOutcome } from '../ports.ts';
 import type { RunState } from '../state/run-state.ts';
-import { interrupted, result } from './call-results.ts';
+import { interrupted, notRun, result } from './call-results.ts';
 import { deniedText, permissionVerdict } from '../permissions/run-permissions.ts';
 
 /** The response that asks for calls, and the run that executes them. */
@@ -40,16 +42,16 @@ export function prepareCall({ state, response, offset, final, isLast = false }: 
   // The final attempt offers no tools: a call that the model makes all the same is not executed.
   if (final) return { type: 'immediate', outcome: interrupted() };
   const problem = problemOf(response, call);
-  if (problem !== undefined) return { type: 'immediate', outcome: result('error', problem) };
+  if (problem !== undefined) return { type: 'immediate', outcome: notRunBefore(reasonOf(state, response, call), problem) };
   if (isFinalAnswer(state, call)) return { type: 'immediate', outcome: result('success', finalOutput(response, call)) };
   const tool = state.snapshot.tools.find((one) => one.name === call.name);
-  if (tool === undefined) return { type: 'immediate', outcome: result('error', unknownTool(call.name)) };
+  if (tool === undefined) return { type: 'immediate', outcome: notRunBefore('unknown', unknownTool(call.name)) };
   const effective = asRewritten(response, call);
   const { denied, asked } = permissionVerdict(state, tool, effective.arguments);
-  if (denied !== undefined) return { type: 'immediate', outcome: result('error', deniedText(call.name, denied)) };
+  if (denied !== undefined) return { type: 'immediate', outcome: notRunBefore('refused', deniedText(call.name, denied)) };
   const refused = tool.handoff ? withoutTransfer(state, { response, isLast }, call) : undefined;
-  if (refused !== undefined) return { type: 'immediate', outcome: refused };
-  if (tool.notExecutable) return { type: 'immediate', outcome: result('error', notExecutable(call.name)) };
+  if (refused !== undefined) return { type: 'immediate', outcome: notRunBefore('not_started', refused) };
+  if (tool.notExecutable) return { type: 'immediate', outcome: notRunBefore('not_started', notExecutable(call.name)) };
   const step = state.context.currentStep + 1;
   const invocation = {
     step,
@@ -62,6 +64,19 @@ export function prepareCall({ state, response, offset, final, isLast = false }: 
   };
   const requirement = requirementOf(state, response, invocation) ?? askedBy(asked, effective);
   return { type: 'execute', invocation, ...(requirement === undefined ? {} : { requirement }) };
+}
+
+/** The result of a call that is answered before it could start. It took no time. */
+function notRunBefore(reason: NotRun, text: string): ToolOutcome {
+  return { ...notRun(reason, text), durationMs: 0 };
+}
+
+/** Returns the reason why a call with a problem does not run: a hook or a guardrail refused it, there is no such tool, or it is invalid. */
+function reasonOf({ snapshot }: RunState, { hooks = [], guardrails }: RecordedResponse, { toolCallId, name }: ToolCall): NotRun {
+  if (hooks.some(({ callId, answer, denied }) => callId === toolCallId && (answer === 'deny' || denied))) return 'refused';
+  if (refusalIn({ findings: guardrails?.findings.filter(({ callId }) => callId === toolCallId) ?? [] }) !== undefined) return 'refused';
+  const isKnown = [FINAL_ANSWER, RUN_CODE, UNUSABLE_REPLY].includes(name) || snapshot.tools.some((tool) => tool.name === name);
+  return isKnown ? 'invalid' : 'unknown';
 }
 
 /**

@@ -102,7 +102,7 @@ function toolResult({ toolCallId, name }: ToolCall, { status, content, spilled }
 function toRecord(
   { state, response }: Acting,
   call: ToolCall,
-  { status, content, durationMs, spilled, verified, childRunId, hooks, recordedAt = '' }: Result,
+  { status, content, notRun, durationMs, spilled, verified, childRunId, hooks, recordedAt = '' }: Result,
 ): ToolCallRecord {
   const isError = status === 'error';
   const result = resultText(content);
@@ -116,6 +116,7 @@ function toRecord(
       state.approvals.approved.find(({ callId }) => callId === call.toolCallId)?.arguments ?? asRewritten(response, call).arguments,
     result,
     isError,
+    ...(notRun === undefined ? {} : { notRun }),
     durationMs,
     timestamp: recordedAt,
     ...(spilled === undefined ? {} : { spilled }),

@@ -1,5 +1,6 @@
 // Tool phase: the scheduler of calls.
 
+import type { ToolSnapshot } from '../../domain/agent/agent-snapshot.ts';
 import type { CallsLeft } from '../../domain/children/calls-left.ts';
 import { AgentCalls } from '../children/agent-calls.ts';
 import { notifyAgain, showWaiting, waitForChange } from '../approvals/wait-for-decisions.ts';
@@ -7,6 +8,8 @@ import { bytesInFlight, continueBeforeTool, hasMuchToRecord } from '../limits/co
 import type { RunPorts, ToolInvocation, ToolOutcome } from '../ports.ts';
 import { applyChanges } from './apply-changes.ts';
 import { askAboutOutcomes } from './ask-about-outcomes.ts';
+import { declaresUpdates, mayUpdate, mustFollow } from './call-order.ts';
+import { changesSoFar } from './changes-meanwhile.ts';
 import { askForDecisions, startable, takeDecisions } from './call-decisions.ts';
 import { type Ended, InFlight } from './in-flight.ts';
 import type { Acting } from './prepare-call.ts';
@@ -17,8 +20,11 @@ import { countStart, startTool } from './start-tool.ts';
 import { giveUp, isStopped } from './stop-batch.ts';
 import { needsDecisions, runsInSequence, type ToolBatch } from './tool-batch.ts';
 
-/** The reason why a call that may start has not: the history of this execution is full, or too many bytes are in flight. */
-type HeldBack = 'history' | 'bytes' | undefined;
+/**
+ * The reason why a call that may start has not: the history of this execution is full, too many bytes are in flight, or it must
+ * follow a call that is running.
+ */
+type HeldBack = 'history' | 'bytes' | 'order' | undefined;
 
 /**
  * Schedules the calls of one response, in sequence or together. Each turn applies the decisions that have
@@ -30,13 +36,21 @@ type HeldBack = 'history' | 'bytes' | undefined;
  *   their outcome, and so are calls that wait for a decision;
  * - agents that are alive do not keep the run in this execution: they are left to the next one, which waits for them
  *   from its beginning;
- * - changes of calls in sequence are applied before the next one starts, those of calls that overlap in call order.
+ * - a call of a tool that says what it changes starts after the calls before it, and the calls after it start after it;
+ * - changes are applied in call order, and before a call that must follow starts. A call may have waited for a decision since: it
+ *   delays no other.
  */
 export class ToolScheduler {
   readonly #acting: Acting;
   readonly #ports: RunPorts;
   readonly #batch: ToolBatch;
   readonly #inSequence: boolean;
+  /** True if calls that overlap may have to follow one another. */
+  readonly #isOrdered: boolean;
+  /** The number of changes of the run when each call started, by index. */
+  readonly #seen = new Map<number, number>();
+  /** The indexes of the calls that have had to follow another one. */
+  readonly #held = new Set<number>();
   readonly #inFlight: InFlight;
   readonly #agents: AgentCalls;
   #hasDecisions = false;
@@ -46,6 +60,7 @@ export class ToolScheduler {
     this.#ports = ports;
     this.#batch = batch;
     this.#inSequence = runsInSequence(acting.state, ports, batch);
+    this.#isOrdered = !this.#inSequence && batch.prepared.some((one) => one.type === 'execute' && declaresUpdates(one.invocation.tool));
     this.#inFlight = new InFlight((index, outcome) => {
       if (outcome.type !== 'left') batch.outcomes[index] = outcome;
     });
@@ -64,10 +79,13 @@ export class ToolScheduler {
       if (this.#hasDecisions) await takeDecisions(this.#acting, ports, batch);
       if (!this.#isStopped()) {
         if (this.#hasDecisions) askAboutOutcomes(this.#acting, ports, batch);
-        // Awaited only on demand: in the sandbox every promise costs a stack trace.
-        if (this.#hasPredicateToAsk() && (await this.#askPredicates())) continue;
+        this.#applyChanges();
+        // Only on demand: in the sandbox every promise costs a stack trace. Meanwhile calls may have ended, and messages may have come.
+        if (this.#hasPredicateToAsk()) {
+          await this.#askPredicate();
+          continue;
+        }
       }
-      // Checked again: a message may have come while a predicate was called.
       if (this.#isStopped()) giveUp(state, ports, batch, this.#inFlight);
       const heldBack = this.#start();
       if (this.#hasDecisions || this.#agents.hasWaited) showWaiting(state, ports);
@@ -107,6 +125,7 @@ export class ToolScheduler {
   #start(): HeldBack {
     const { state } = this.#acting;
     const { prepared, outcomes } = this.#batch;
+    const held: number[] = [];
     let isFull: boolean | undefined;
     if (this.#agents.isLeaving) return 'history';
     for (const [index, one] of prepared.entries()) {
@@ -128,11 +147,34 @@ export class ToolScheduler {
       // Checked once for all calls: the history does not grow before the calls are waited for.
       isFull ??= continueBeforeTool(state, this.#ports, this.#batch);
       if (isFull) continue;
+      if (this.#isHeld(index, held)) {
+        held.push(index);
+        continue;
+      }
       const bytes = this.#inSequence ? 0 : bytesInFlight(invocation);
       if (!this.#hasRoomFor(bytes)) return 'bytes';
+      this.#seen.set(index, changesSoFar(state));
       this.#inFlight.add(index, bytes, this.#started(invocation));
     }
-    return isFull ? 'history' : undefined;
+    if (isFull) return 'history';
+    return held.length === 0 ? undefined : 'order';
+  }
+
+  /**
+   * True if a call must follow one that is running, or an earlier one that is held. A call that was held also waits for local calls:
+   * a replay hands over the ends of several at once, and calls after them would start in another order.
+   */
+  #isHeld(index: number, earlier: readonly number[]): boolean {
+    if (!this.#isOrdered) return false;
+    const tool = toolAt(this.#batch, index);
+    const others = [...this.#inFlight.indexes, ...earlier].map((other) => toolAt(this.#batch, other));
+    const isHeld = others.some((other) => mustFollow(tool, other)) || (this.#held.has(index) && this.#runsLocally());
+    if (isHeld) this.#held.add(index);
+    return isHeld;
+  }
+
+  #runsLocally(): boolean {
+    return [...this.#inFlight.indexes].some((index) => toolAt(this.#batch, index).tier === 'local');
   }
 
   #started(invocation: ToolInvocation): Promise<Ended> {
@@ -186,7 +228,8 @@ export class ToolScheduler {
 
   #wait(heldBack: HeldBack, received: number): Promise<void> {
     const calls = this.#inFlight;
-    if (!this.#hasDecisions && this.#agents.waiting === 0) return heldBack === 'bytes' ? calls.one() : calls.all();
+    if (!this.#hasDecisions && this.#agents.waiting === 0)
+      return heldBack === 'bytes' || (heldBack === 'order' && !this.#runsLocally()) ? calls.one() : calls.all();
     // A cancellation ends every wait at once: calls that are running receive it, and only they are waited for.
     if (this.#ports.cancelRequested()) return calls.one();
     void calls.watch();
@@ -201,44 +244,51 @@ export class ToolScheduler {
 
   /** Applies the changes of the calls that have ended, in call order, never in completion order. */
   #applyChanges(): void {
+    const { state } = this.#acting;
     const { prepared, outcomes } = this.#batch;
     for (const [index, one] of prepared.entries()) {
+      if (this.#inFlight.has(index) && mayUpdate(toolAt(this.#batch, index))) return;
       const outcome = outcomes[index];
-      if (outcome) outcomes[index] = applyChanges(this.#acting.state, one, outcome);
+      if (outcome) outcomes[index] = applyChanges(state, one, outcome, this.#seen.get(index) ?? changesSoFar(state));
     }
   }
 
-  /** True if the predicate of the next call is to be called again: in a sequence, calls and predicates see the changes of earlier calls. */
+  /** True if the predicate of the next call is to be called again: calls and predicates see the changes of the calls before them. */
   #hasPredicateToAsk(): boolean {
-    if (!this.#inSequence || this.#inFlight.count > 0) return false;
-    this.#applyChanges();
+    if (this.#inSequence && this.#inFlight.count > 0) return false;
     return (
       isToReevaluate(this.#batch.prepared[this.#next()], this.#batch) && !continueBeforeTool(this.#acting.state, this.#ports, this.#batch)
     );
   }
 
-  /** Calls the predicate of the next call again, and those of later calls as long as they need a decision. True if the batch had no decisions before. */
-  async #askPredicates(): Promise<boolean> {
-    for (;;) {
-      const index = this.#next();
-      const one = this.#batch.prepared[index];
-      if (!isToReevaluate(one, this.#batch)) return false;
-      const reevaluated = await reevaluatePredicate(this.#ports, one);
-      this.#batch.prepared[index] = reevaluated;
-      if (reevaluated.requirement === undefined) return false;
-      if (!this.#hasDecisions) {
-        this.#beginDecisions();
-        return true;
-      }
-      askForDecisions(this.#acting, this.#ports, this.#batch);
-    }
+  /** Calls the predicate of the next call again. */
+  async #askPredicate(): Promise<void> {
+    const index = this.#next();
+    const one = this.#batch.prepared[index];
+    if (!isToReevaluate(one, this.#batch)) return;
+    const reevaluated = await reevaluatePredicate(this.#ports, one);
+    this.#batch.prepared[index] = reevaluated;
+    if (reevaluated.requirement === undefined) return;
+    if (this.#hasDecisions) askForDecisions(this.#acting, this.#ports, this.#batch);
+    else this.#beginDecisions();
   }
 
-  /** The index of the first call that may start; -1 if none may. */
+  /** The index of the first call that may start, among calls that overlap of the first whose predicate is to be called again; -1 if there is none. */
   #next(): number {
     const { prepared, outcomes } = this.#batch;
-    return prepared.findIndex(
-      (one, index) => outcomes[index] === null && one.type === 'execute' && startable(this.#acting.state, one) !== undefined,
-    );
+    const ready: number[] = [];
+    return prepared.findIndex((one, index) => {
+      if (one.type !== 'execute' || outcomes[index] !== null || this.#inFlight.has(index)) return false;
+      if (startable(this.#acting.state, one) === undefined) return false;
+      const isNext = this.#inSequence || (isToReevaluate(one, this.#batch) && !this.#isHeld(index, ready));
+      ready.push(index);
+      return isNext;
+    });
   }
+}
+
+function toolAt({ prepared }: ToolBatch, index: number): ToolSnapshot {
+  const one = prepared[index];
+  if (one?.type !== 'execute') throw new TypeError(`Call ${index} of the response is not one to execute`);
+  return one.invocation.tool;
 }

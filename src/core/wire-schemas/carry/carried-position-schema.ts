@@ -1,5 +1,6 @@
 import { HOOK_RECORDS_SCHEMA } from '../hook-schema.ts';
 import type { JsonObject } from '../../domain/json/json.ts';
+import { NOT_RUN } from '../../domain/record/calls-not-run.ts';
 import { AMOUNT, COUNT, MOMENT, SUMMAND } from '../bounded-number.ts';
 import { propertiesOf } from '../../json-schema/json-schema.ts';
 import { CALL_SCHEMA } from '../code-schema.ts';
@@ -69,6 +70,7 @@ const OUTCOME: JsonObject = {
         status: { enum: ['success', 'error'] },
         content: { type: 'array' },
         durationMs: { anyOf: [AMOUNT, { type: 'null' }] },
+        notRun: { enum: Object.keys(NOT_RUN) },
         resultId: TEXT,
         spilled: OBJECT,
         state: OBJECT,

@@ -1,6 +1,7 @@
 import { errorMessage } from '../../domain/errors/error.ts';
 import { isTooDeep, MAX_CHECKED_DEPTH } from '../../domain/json/json-depth.ts';
 import { isJsonObject, type JsonObject } from '../../domain/json/json.ts';
+import { NOT_RUN } from '../../domain/record/calls-not-run.ts';
 import { STATE_VERSION, type ContinueAsNewState } from '../../loop/state/continue-as-new-state.ts';
 import { AMOUNT, AT_LEAST_ONE, COUNT, MOMENT } from '../bounded-number.ts';
 import { CODE_STATE_SCHEMA } from '../code-schema.ts';
@@ -24,6 +25,13 @@ const OBJECT: JsonObject = { type: 'object' };
 
 /** Counts by the name of a tool. It is a list, because models invent names such as `__proto__`. */
 const COUNTS_BY_NAME: JsonObject = { type: 'array', items: { type: 'array', prefixItems: [TEXT, COUNT], minItems: 2, maxItems: 2 } };
+
+/** The JSON Schema of the calls that did not run, by reason and by name. */
+const CALLS_NOT_RUN: JsonObject = {
+  type: 'object',
+  properties: Object.fromEntries(Object.keys(NOT_RUN).map((reason) => [reason, { type: 'object', additionalProperties: COUNT }])),
+  additionalProperties: false,
+};
 
 const NOT_ARCHIVED: JsonObject = {
   type: 'array',
@@ -55,6 +63,7 @@ const CONTINUE_AS_NEW_STATE_SCHEMA: JsonObject = {
     measured: { type: 'object', properties: { tokens: AMOUNT, bytes: AMOUNT }, required: ['tokens', 'bytes'] },
     toolCallsTotal: COUNT,
     toolCallsByName: COUNTS_BY_NAME,
+    toolCallsNotRun: CALLS_NOT_RUN,
     outputRetries: COUNT,
     seenEvents: COUNT,
     uncheckedFrom: COUNT,

@@ -4,7 +4,8 @@ import type { RecordedResponse } from '../../../core/domain/model/recorded-respo
 import { checkJson } from '../../../core/json-schema/check-json-schema.ts';
 import { interpretResponse, type InterpretOptions } from '../../interpret-response.ts';
 import { type TextResponse, textResponse } from '../text-response.ts';
-import { UNUSABLE_REPLY, type UnusableReason } from '../unusable-reply.ts';
+import { UNUSABLE_REPLY } from '../../../core/domain/content/tool-text.ts';
+import type { UnusableReason } from '../unusable-reply.ts';
 import { withProblem } from '../with-problem.ts';
 import { jsonReply, textOf } from './json-reply.ts';
 

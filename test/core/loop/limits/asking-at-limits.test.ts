@@ -240,7 +240,7 @@ describe('a run that asks about tool calls', () => {
 
   it('gives every call a result if it is cancelled instead', async () => {
     const run = await runFake({ ...script, callers: [(one) => one.cancel()] });
-    expect(run.result).toMatchObject({ status: 'cancelled', stepsUsed: 1, toolCallsTotal: 3 });
+    expect(run.result).toMatchObject({ status: 'cancelled', stepsUsed: 1, toolCallsTotal: 0 });
     expect(run.invocations).toEqual([]);
     expect(run.events.at(-1)?.content).toHaveLength(3);
   });

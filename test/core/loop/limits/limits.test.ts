@@ -106,7 +106,8 @@ describe('tool calls of one response', () => {
       model: [called(call('c1', 't'), call('c2', 'nope'), call('c3', 't'), call('c4', 't'))],
     });
     expect(resultsOf(run, 1)).toEqual(['t ran', "Tool 'nope' not found in agent's tool list", 't ran', OVER_LIMIT]);
-    expect(run.result).toMatchObject({ stopReason: 'tool_call_limit', stepsUsed: 1, toolCallsTotal: 4 });
+    expect(run.result).toMatchObject({ stopReason: 'tool_call_limit', stepsUsed: 1, toolCallsTotal: 2 });
+    expect(run.result.toolCallsNotRun).toEqual({ unknown: { nope: 1 }, not_started: { t: 1 } });
   });
 
   it('are counted by the name of their tool too', async () => {

@@ -99,12 +99,12 @@ describe('an update of the deps', () => {
       snapshot: testSnapshot({ tools, deps }),
       model: [called(call('c1', 't'), call('c2', 'u')), said('done')],
       tools: {
-        t: () => updating({ op: 'set', key: 'count', value: 2 }),
+        t: () => updating({ op: 'set', key: 'other', value: 2 }),
         u: () => updating({ op: 'set', key: 'count', value: 3 }),
       },
     });
     expect(resultsOf(run, 1)[1]).toMatch(/^The update of the deps by tool 'u' was refused, and changed nothing: deps: .*count/);
-    expect(run.state.deps).toEqual({ count: 2 });
+    expect(run.state.deps).toEqual({ other: 2 });
     // The worker remembers another result of the call: the conversation must not be assembled from it.
     expect(run.modelCalls[1]).not.toHaveProperty('resultIds');
   });

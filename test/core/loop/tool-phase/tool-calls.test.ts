@@ -76,7 +76,7 @@ describe('a mistake of the model', () => {
   it('becomes a result and the run continues if the tool is unknown', async () => {
     const run = await runFake({ snapshot: testSnapshot(), model: [called(call('c1', 'nope', { x: 1 })), said('ok')] });
     expect(run.invocations).toEqual([]);
-    expect(run.result).toMatchObject({ status: 'completed', output: 'ok', toolCallsTotal: 1, toolCallsByName: { nope: 1 } });
+    expect(run.result).toMatchObject({ status: 'completed', output: 'ok', toolCallsTotal: 0, toolCallsNotRun: { unknown: { nope: 1 } } });
     expect(run.result.steps?.[0]?.toolCalls).toMatchObject([
       { toolName: 'nope', callId: 'c1', arguments: { x: 1 }, isError: true, result: "Tool 'nope' not found in agent's tool list" },
     ]);
@@ -91,7 +91,7 @@ describe('a mistake of the model', () => {
       model: [called(call('c1', 'order'), call('c2', 't')), said('ok')],
     });
     expect(run.invocations.map((invocation) => invocation.call.toolCallId)).toEqual(['c2']);
-    expect(run.result).toMatchObject({ status: 'completed', toolCallsTotal: 2, toolCallsByName: { order: 1, t: 1 } });
+    expect(run.result).toMatchObject({ status: 'completed', toolCallsByName: { t: 1 }, toolCallsNotRun: { not_started: { order: 1 } } });
     expect(run.state.steps[0]?.toolCalls).toMatchObject([
       { isError: true, result: "Tool 'order' is not executable: nothing implements it. Go on without its result." },
       { isError: false, result: 't ran' },
@@ -115,7 +115,7 @@ describe('a mistake of the model', () => {
       snapshot: testSnapshot(),
       model: [called(call('c1', '__proto__'), call('c2', 'constructor'), call('c3', '__proto__')), said('ok')],
     });
-    expect(Object.entries(run.result.toolCallsByName)).toEqual([
+    expect(Object.entries(run.result.toolCallsNotRun?.unknown ?? {})).toEqual([
       ['__proto__', 2],
       ['constructor', 1],
     ]);
@@ -165,7 +165,9 @@ describe('a tool', () => {
         },
       },
     });
-    expect(run.state.context.state).toEqual({ last: 'second', first: true, second: true });
+    // The second one began before the first had set the same key.
+    expect(run.state.context.state).toEqual({ last: 'first', first: true });
+    expect(resultsOf(run, 1)[1]).toContain('another call changed "last" while this one was running');
   });
 
   it('can have the ids of its results used for the next request only if all of them came from activities', async () => {

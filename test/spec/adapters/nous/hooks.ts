@@ -18,6 +18,7 @@ async function perform({ event, hooks, payload }: JsonObject): Promise<JsonObjec
     agent: 'a',
     deps: () => Promise.resolve({}),
     principal: () => Promise.resolve({}),
+    events: () => Promise.resolve({ events: [], firstOffset: 0, total: 0 }),
     resources: () => Promise.resolve({}),
     signal: never,
   };

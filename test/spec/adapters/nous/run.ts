@@ -7,6 +7,7 @@ import { deniedByHook } from '../../../../src/core/domain/hooks/denied-by-hook.t
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../../src/core/domain/json/json.ts';
 import type { RunResult } from '../../../../src/core/domain/run/result.ts';
 import type { ToolCallRecord } from '../../../../src/core/domain/record/step.ts';
+import { requestedCalls } from '../../../../src/core/domain/record/calls-not-run.ts';
 import { unknownTool } from '../../../../src/core/domain/content/tool-text.ts';
 import { approve, cancelRun, reject, type TestDecision } from '../../../../src/testing/index.ts';
 import type { Operation } from '../adapter.ts';
@@ -81,7 +82,7 @@ function toTool(name: string, tool: JsonValue): ToolDefinition<never, JsonObject
 function toTheirResult(result: RunResult<unknown>): JsonObject {
   const error = errorOf(result);
   if (error !== undefined) return { error };
-  return { output: result.output as JsonValue, iterations: result.stepsUsed, usage_tool_calls: result.toolCallsTotal };
+  return { output: result.output as JsonValue, iterations: result.stepsUsed, usage_tool_calls: requestedCalls(result) };
 }
 
 function errorOf({ status, error, cancelReason, maxIterations }: RunResult<unknown>): JsonObject | undefined {

@@ -72,8 +72,6 @@ export function reactKitRun({ model, tools, max_iterations }: JsonObject): KitRu
     model: 'scripted/model',
     instructions: INSTRUCTIONS,
     tools: defined,
-    // The seed runs the calls of a response one after the other.
-    parallel: false,
   });
   return {
     agent,

@@ -23,7 +23,7 @@ export const reactStateOperations: Readonly<Record<string, Operation>> = {
 
 async function save(input: JsonObject): Promise<JsonObject> {
   const played = await playReact(input);
-  const { agentName, usage, toolCallsTotal, stepsUsed, maxIterations, startTime } = endOf(played);
+  const { agentName, usage, toolCallsTotal, toolCallsNotRun, stepsUsed, maxIterations, startTime } = endOf(played);
   const saved = contextOfRun({
     agent: { name: agentName, description: DESCRIPTION, instructions: INSTRUCTIONS },
     window: played.events.reduce(extendWindow, emptyWindow()),
@@ -31,6 +31,7 @@ async function save(input: JsonObject): Promise<JsonObject> {
     deps: {},
     usage,
     toolCallsTotal,
+    toolCallsNotRun,
     currentStep: stepsUsed,
     maxIterations,
     startedAt: Date.parse(startTime ?? ''),

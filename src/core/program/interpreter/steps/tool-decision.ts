@@ -4,6 +4,7 @@ import type { JsonObject } from '../../../domain/json/json.ts';
 import type { StepDocument, ToolStepDocument } from '../../../domain/program/document.ts';
 import type { RecordedCall } from '../../../domain/program/program-state.ts';
 import type { ToolInvocation } from '../../../loop/ports.ts';
+import { countToolCall } from '../../../loop/state/run-state.ts';
 import { decide, type Question } from '../decide.ts';
 import type { AttemptEnd } from '../ends.ts';
 import type { ProgramRun } from '../program-run.ts';
@@ -39,6 +40,7 @@ export async function decideOnCall(run: ProgramRun, running: RunningStep, { step
   if (decision === undefined) return { type: 'stopped' };
   if (decision.type === 'respond') {
     const output = decision.content ?? null;
+    countToolCall(run.state, { toolName: tool.name, ...(tool.answer === undefined ? { notRun: 'answered' as const } : {}) });
     recordResult(run, running, call, { name: tool.name, status: 'success', content: [output] });
     return { type: 'done', output, id: run.state.window.lastEventId };
   }
@@ -46,6 +48,7 @@ export async function decideOnCall(run: ProgramRun, running: RunningStep, { step
     const reason = decision.reason === undefined ? '' : ` Reason: ${decision.reason}`;
     const message = `User denied the tool execution.${reason}`;
     const error = stepFailure(running, 'step_rejected', message);
+    countToolCall(run.state, { toolName: tool.name, notRun: 'refused' });
     recordResult(run, running, call, { name: tool.name, status: 'error', content: [message], error });
     return { type: 'failed', error, id: run.state.window.lastEventId, isFinal: true };
   }

@@ -11,6 +11,7 @@ import { checkJson, problemsText } from '../../../json-schema/check-json-schema.
 import type { ToolInvocation, ToolOutcome } from '../../../loop/ports.ts';
 import { countToolCall, noteError } from '../../../loop/state/run-state.ts';
 import { applyChanges } from '../../../loop/tool-phase/apply-changes.ts';
+import { changesSoFar } from '../../../loop/tool-phase/changes-meanwhile.ts';
 import { startTool } from '../../../loop/tool-phase/start-tool.ts';
 import { resolveValue } from '../../references/interpolate.ts';
 import type { AttemptEnd } from '../ends.ts';
@@ -44,7 +45,8 @@ export async function callTool(
   if (!(await run.mayStart({ tool: name }))) return { type: 'stopped' };
   const made = decided.arguments === undefined ? invocation : withArguments(invocation, decided.arguments);
   const startedAt = run.ports.now() / 1000;
-  return conclude(run, running, { step, invocation: made, call, startedAt, outcome: await start(run, made) });
+  const seen = changesSoFar(run.state);
+  return conclude(run, running, { step, invocation: made, call, startedAt, seen, outcome: await start(run, made) });
 }
 
 /** Returns the tool with the time-out of the step, if that is shorter. */
@@ -89,25 +91,26 @@ interface Ended {
   call: RecordedCall;
   /** Seconds since the epoch. */
   startedAt: number;
+  /** The number of changes of deps and state when the call started. */
+  seen: number;
   outcome: ToolOutcome;
 }
 
 /** Records the result. An error result is a failed attempt. */
-function conclude(run: ProgramRun, running: RunningStep, { step, invocation, call, startedAt, outcome: ended }: Ended): AttemptEnd {
-  const { state, ports } = run;
+function conclude(run: ProgramRun, running: RunningStep, { step, invocation, call, startedAt, seen, outcome: ended }: Ended): AttemptEnd {
+  const { state } = run;
   const { name } = invocation.tool;
   const { callId } = call;
   state.approvals.approved = state.approvals.approved.filter((one) => one.callId !== callId);
-  const outcome = applyChanges(state, { type: 'execute', invocation }, ended);
+  const outcome = applyChanges(state, { type: 'execute', invocation }, ended, seen);
   if (outcome.type !== 'result') {
     recordResult(run, running, call, { name, status: 'error', content: ['The call was running when the run was cancelled'] });
     return { type: 'stopped' };
   }
-  const { status, content, durationMs } = outcome;
+  const { status, content, notRun } = outcome;
   const isError = status === 'error';
   const result = resultText(content);
-  const timestamp = new Date(ports.now()).toISOString();
-  countToolCall(state, { toolName: name, callId, arguments: invocation.call.arguments, result, isError, durationMs, timestamp });
+  countToolCall(state, { toolName: name, ...(notRun === undefined ? {} : { notRun }) });
   const error = isError ? failureOf(run, running, { step, startedAt, name, result }) : undefined;
   recordResult(run, running, call, { name, status, content, startedAt, ...(error === undefined ? {} : { error }) });
   const id = state.window.lastEventId;
