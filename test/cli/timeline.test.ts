@@ -92,7 +92,7 @@ Step 1 · not complete yet
 });
 
 test('messages and requests between steps are shown at their position, and so are answers that gave no step', () => {
-  const limits = { maxIterations: 20 };
+  const limits = { steps: 20 };
   const records = inOrder(
     [
       event('clerk', [{ type: 'message', role: 'assistant', content: 'Well, I' }], { interrupted: true, usage: null }),

@@ -8,14 +8,14 @@ import { unitsText } from './facts.ts';
  * 2.50s`.
  */
 export function resultLine(result: RunResult<unknown>): string {
-  const { status, agentName, turns, stepsUsed, maxIterations, toolCallsTotal, toolCallsByName, usage, durationSeconds, mediaTypes } =
+  const { status, agentName, turns, stepsUsed, limits, toolCallsTotal, toolCallsByName, usage, durationSeconds, mediaTypes } =
     result;
   const calls = Object.entries(toolCallsByName).map(([name, count]) => `${name} ×${count}`);
   return [
     `[${status}] ${agentName}`,
     ...(result instanceof ProgramResult
       ? [`units: ${unitsText(result.units, { isOver: true })}`, counted(usage.llmCalls, 'model call')]
-      : [turns === undefined ? `${stepsUsed}/${maxIterations} steps` : `${counted(turns, 'turn')} | ${counted(stepsUsed, 'step')}`]),
+      : [turns === undefined ? `${stepsUsed}/${limits.steps} steps` : `${counted(turns, 'turn')} | ${counted(stepsUsed, 'step')}`]),
     `${counted(toolCallsTotal, 'tool call')}${calls.length === 0 ? '' : ` (${calls.join(', ')})`}`,
     counted(usage.totalTokens, 'token'),
     ...(durationSeconds === null ? [] : [`${durationSeconds.toFixed(2)}s`]),

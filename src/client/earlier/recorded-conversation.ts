@@ -15,7 +15,7 @@ export function savedContextOf(runId: string, recorded: ReadBackRun): SavedConte
     usage: state.usage,
     toolCallsTotal: state.toolCallsTotal,
     currentStep: context.currentStep,
-    maxIterations: limits.maxIterations,
+    maxIterations: limits.steps,
     startedAt: recorded.startedAt,
   });
 }

@@ -43,7 +43,7 @@ const PROGRAM_INPUT_SCHEMA: JsonObject = {
       required: ['run'],
       additionalProperties: false,
     },
-    limits: { ...LIMITS_SCHEMA, properties: { ...propertiesOf(LIMITS_SCHEMA), maxIterations: AT_LEAST_ONE } },
+    limits: LIMITS_SCHEMA,
     parent: PARENT_SCHEMA,
     tags: OVERRIDES.tags,
     live: OVERRIDES.live,

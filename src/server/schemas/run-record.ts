@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { component } from './component.ts';
 import { contentItem, spilledContent } from './content.ts';
 import { jsonObject, timestamp } from './json.ts';
+import { runLimits } from './limits.ts';
 import { aggregatedUsage, estimatedUsage, usageStats } from './usage.ts';
 
 /** A decision about a call, as an event has it. */
@@ -158,7 +159,7 @@ export const runTree = component(
     status: z.string(),
     steps: z.number(),
     turns: z.number().exactOptional(),
-    maxIterations: z.number(),
+    limits: runLimits.exactOptional(),
     usage: aggregatedUsage,
     treeUsage: aggregatedUsage,
     waitingFor: z.array(z.string()),

@@ -111,7 +111,7 @@ test('a decision, a refusal and a raise are a line with their author', () => {
     '  1.23s  ann               answered refund (call c1) with "green"; as remembered',
   ]);
   const limit = { toolName: 'raise_limits', callId: 'limit-7' };
-  expect(told('ann', { decision: decision({ ...limit, arguments: { maxIterations: 20 } }) })[0]).toContain(
+  expect(told('ann', { decision: decision({ ...limit, arguments: { steps: 20 } }) })[0]).toContain(
     'approved raised limits: steps 20',
   );
   expect(told('ann', { decision: decision({ ...limit, type: 'reject', reason: 'enough' }) })[0]).toContain(
@@ -119,7 +119,7 @@ test('a decision, a refusal and a raise are a line with their author', () => {
   );
   const refused = { request: 'approve', callId: 'c1', code: 'not_authorized', message: 'bob may not' };
   expect(told('bob', { refused })).toEqual(['  1.23s  bob               approve of call c1 was refused (not_authorized): bob may not']);
-  const limits = { maxIterations: 20, toolCallsByName: { refund: 2 }, totalTokens: 900, costUsd: 2, deadlineMs: 5_400_000 };
+  const limits = { steps: 20, toolCallsByName: { refund: 2 }, totalTokens: 900, costUsd: 2, deadlineMs: 5_400_000 };
   expect(told('ann', { raised: { id: 'r1', limits, by: 'ann', at: '' } })).toEqual([
     '  1.23s  ann               raised limits: steps 20, tokens 900, calls of refund 2, cost $2.00, deadline 90m from the start',
   ]);

@@ -79,7 +79,7 @@ function fullInbox(): Inbox {
   expect(inbox.hasRoomForRequest(decision)).toBe(true);
   inbox.decide(decision);
   for (let count = 0; ; count += 1) {
-    const raise = { id: `${count}`, limits: { maxIterations: 1_000_000 }, by: LONGEST.repeat(200), at: AT };
+    const raise = { id: `${count}`, limits: { steps: 1_000_000 }, by: LONGEST.repeat(200), at: AT };
     if (!inbox.hasRoomForRequest(raise)) return inbox;
     inbox.raise(raise);
   }

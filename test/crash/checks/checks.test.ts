@@ -73,6 +73,7 @@ const RESULT: RunResultJson<unknown> = {
   endTime: null,
   durationSeconds: null,
   error: null,
+  limits: { steps: 10 },
   maxIterations: 10,
   success: true,
   outputText: '',

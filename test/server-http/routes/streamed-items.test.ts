@@ -74,7 +74,7 @@ const EVENT: Required<Event> = {
   contextUpdates: [{ callId: 'c', operations: [{ op: 'set', key: 'k', value: 1 }] }],
   decision: DECISION,
   refused: { request: 'send', id: 'm', callId: 'c', by: 'ada', code: 'not_authorized', message: 'no' },
-  raised: { id: 'l', limits: { maxIterations: 20 }, session: { turns: null }, by: null, at: AT },
+  raised: { id: 'l', limits: { steps: 20 }, session: { turns: null }, by: null, at: AT },
   permissions: { id: 'p', permissions: { mode: 'default' }, by: 'ada', verifiedBy: 'ada', at: AT },
   guardrails: { findings: [{ name: 'g', type: 'input', message: 'm', outcome: 'warned' }], blocked: [0] },
   turn: { number: 1, status: 'completed', stopReason: 'final_answer', error: 'none', unanswered: ['m'] },
@@ -131,7 +131,7 @@ const RESULT: Required<Omit<RunResultFields, 'steps' | 'outputTruncated'>> = {
   error: 'the model is gone',
   errorCode: 'model_error',
   cancelReason: 'enough',
-  maxIterations: 10,
+  limits: { steps: 10 },
   turns: 2,
   notArchived: [{ from: 0, through: 2, message: 'full' }],
   units: [{ name: 'sort', status: 'completed', steps: [] }],
@@ -166,7 +166,7 @@ const ITEMS: { [Type in StreamItem['type']]: readonly (StreamItemContent & { typ
     { type: 'reset', step: 1, attempt: 2 },
   ],
   gap: [{ type: 'gap' }],
-  status: (['running', 'pending_confirmation', 'paused', 'idle', 'completed', 'max_iterations_reached', 'error', 'cancelled'] as const).map(
+  status: (['running', 'pending_confirmation', 'paused', 'idle', 'completed', 'max_iterations_reached', 'limit_reached', 'error', 'cancelled'] as const).map(
     (status) => ({ type: 'status', status }),
   ),
   end: [{ type: 'end', result: RESULT }],

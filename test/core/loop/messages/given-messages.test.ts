@@ -60,7 +60,7 @@ describe('a run that begins with messages', () => {
   });
 
   it('ends without an output of its own where a limit of no steps ends it', async () => {
-    const none = testSnapshot({ limits: { maxIterations: 0, finalAttempt: false } });
+    const none = testSnapshot({ limits: { steps: 0, finalAttempt: false } });
     const { result: ended } = await runFake({ snapshot: none, opening: { messages }, model: [] });
     expect(ended).toMatchObject({ status: 'max_iterations_reached', output: '', stepsUsed: 0 });
   });
