@@ -14,7 +14,7 @@ import { AT, decision } from './pending-approvals.ts';
 const plain = commandIo().io.output;
 
 function event(author: string, content: ContentItem[], more: Partial<Event> = {}): Event {
-  return { id: 'e', executionId: 'clerk-1', timestamp: Date.parse(AT) / 1000, author, content, ...more };
+  return { id: 'e', executionId: 'clerk-1', timestamp: AT, author, content, ...more };
 }
 
 function said(text: string): Event {

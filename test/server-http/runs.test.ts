@@ -227,7 +227,7 @@ test('once the service is about to end, waits are answered at once', async () =>
 });
 
 test('events come in pages, and the last one has no next', async () => {
-  const event = (id: number) => ({ id: String(id), executionId: 'r', timestamp: id, author: 'user', content: [] });
+  const event = (id: number) => ({ id: String(id), executionId: 'r', timestamp: new Date(id).toISOString(), author: 'user', content: [] });
   const events = async function* ({ from }: { from: number }) {
     for (let id = from; id < 5; id += 1) yield event(id);
   };

@@ -146,7 +146,7 @@ describe('a carried state', () => {
     ['approvals.decided.0.by', 7],
     ['inbox.paused', 1],
     ['inbox.seenTurns.0.1', -1],
-    ['inbox.messages.0.timestamp', -1],
+    ['inbox.messages.0.timestamp', 7],
     ['inbox.messages.0.content', { deep: true }],
     ['inbox.raises.0.limits.steps', 1e300],
     ['inbox.refused.0.message', null],

@@ -38,7 +38,7 @@ export const event = component(
     .object({
       id: z.string(),
       executionId: z.string(),
-      timestamp: z.number().describe('Seconds since the epoch.'),
+      timestamp,
       author: z.string(),
       content: z.array(contentItem),
       caller: z.literal('code').exactOptional(),
@@ -124,14 +124,14 @@ const traceSpan = component(
   'TraceSpan',
   z.object({
     name: z.string(),
-    start_time: z.number(),
+    start_time: timestamp,
     duration_ms: z.number(),
     events: z.array(jsonObject),
     get children() {
       return z.array(traceSpan).exactOptional();
     },
     metadata: jsonObject.exactOptional(),
-    end_time: z.number().exactOptional(),
+    end_time: timestamp.exactOptional(),
   }),
 );
 
@@ -141,11 +141,11 @@ export const trace = component(
   z.object({
     program_name: z.string(),
     backend_name: z.string(),
-    start_time: z.number(),
+    start_time: timestamp,
     duration_ms: z.number(),
     total_events: z.number(),
     spans: z.array(traceSpan),
-    end_time: z.number().exactOptional(),
+    end_time: timestamp.exactOptional(),
   }),
 );
 

@@ -5,10 +5,15 @@ import type { Event } from '../../../src/core/domain/record/event.ts';
 import { eventLines } from '../../../src/cli/render/print-event.ts';
 import { decision } from '../pending-approvals.ts';
 
-const START = 1_700_000_000;
+/** The time so many seconds after the start of the run. */
+function at(seconds: number): string {
+  return new Date((1_700_000_000 + seconds) * 1_000).toISOString();
+}
+
+const START = at(0);
 
 function event(author: string, content: ContentItem[], more: Partial<Event> = {}): Event {
-  return { id: 'e', executionId: 'run', timestamp: START + 1.234, author, content, ...more };
+  return { id: 'e', executionId: 'run', timestamp: at(1.234), author, content, ...more };
 }
 
 function lines(one: Event, options: { width?: number; maxLines?: number } = {}): string[] {
@@ -151,7 +156,7 @@ test.each([
   [12_000, '3h20m'],
   [187_200, '2d04h'],
 ])('%d seconds after the start are shown as %s', (seconds, shown) => {
-  const said = event('user', [{ type: 'message', role: 'user', content: 'x' }], { timestamp: START + seconds });
+  const said = event('user', [{ type: 'message', role: 'user', content: 'x' }], { timestamp: at(seconds) });
   expect(lines(said)[0]?.slice(0, 7).trim()).toBe(shown);
 });
 

@@ -116,7 +116,7 @@ export function waitingCarry(): JsonObject {
   state.approvals.decided.push({ ...decided, type: 'approve' });
   state.approvals.remembered.push({ id: 'd0', type: 'approve', toolName: 'search', by: 'ann', at: decided.at });
   const inbox = {
-    messages: [{ id: 'm1', content: 'hurry', timestamp: NOW / 1_000, mode: 'steer' as const }],
+    messages: [{ id: 'm1', content: 'hurry', timestamp: new Date(NOW).toISOString(), mode: 'steer' as const }],
     seen: ['m0', 'm1'],
     seenTurns: [
       [0, 1],

@@ -61,7 +61,7 @@ function fullInbox(): Inbox {
     const message = {
       id: `${LONGEST.repeat(60)}${count}`,
       content: text(BYTE_BUDGETS.queue / MAX_QUEUED_MESSAGES),
-      timestamp: 1_700_000_000.123,
+      timestamp: new Date(1_700_000_000_123).toISOString(),
     };
     if (!inbox.hasRoomFor(message)) inbox.take();
     inbox.add(message);

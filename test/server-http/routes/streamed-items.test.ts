@@ -41,7 +41,7 @@ const DECISION: Required<Decision> = {
 const EVENT: Required<Event> = {
   id: 'e',
   executionId: 'x',
-  timestamp: 1.5,
+  timestamp: AT,
   author: 'clerk',
   content: [
     { type: 'message', role: 'assistant', content: 'Hi' },
@@ -82,7 +82,7 @@ const EVENT: Required<Event> = {
   title: 'A title',
   refresh: { failed: { code: 'unknown_agent', message: 'gone' } },
   memory: { entries: 2 },
-  step: { at: 'sort.Kind', kind: 'ask', type: 'end', attempt: 1, startedAt: 1, status: 'completed', child: 'r/1', reused: true },
+  step: { at: 'sort.Kind', kind: 'ask', type: 'end', attempt: 1, startedAt: AT, status: 'completed', child: 'r/1', reused: true },
 };
 
 const CALL: Required<ToolCallRecord> = {

@@ -22,6 +22,7 @@ import { timeoutFailure } from '../../errors/step-failures.ts';
 import { stepFailure } from '../step-failure.ts';
 import { lookupAt } from '../values.ts';
 import { decideOnCall } from './tool-decision.ts';
+import { isoTime } from '../../../domain/record/time.ts';
 
 /** Executes one tool call, after the decision of a person if the step or the tool requires one. */
 export async function callTool(
@@ -43,7 +44,7 @@ export async function callTool(
   if (decided.type !== 'approved') return decided;
   if (!(await run.mayStart({ tool: name }))) return { type: 'stopped' };
   const made = decided.arguments === undefined ? invocation : withArguments(invocation, decided.arguments);
-  const startedAt = run.ports.now() / 1000;
+  const startedAt = run.ports.now();
   return conclude(run, running, { step, invocation: made, call, startedAt, outcome: await start(run, made) });
 }
 
@@ -87,7 +88,7 @@ interface Ended {
   step: StepDocument;
   invocation: ToolInvocation;
   call: RecordedCall;
-  /** Seconds since the epoch. */
+  /** Milliseconds since the epoch. */
   startedAt: number;
   outcome: ToolOutcome;
 }
@@ -106,10 +107,10 @@ function conclude(run: ProgramRun, running: RunningStep, { step, invocation, cal
   const { status, content, durationMs } = outcome;
   const isError = status === 'error';
   const result = resultText(content);
-  const timestamp = new Date(ports.now()).toISOString();
+  const timestamp = isoTime(ports.now());
   countToolCall(state, { toolName: name, callId, arguments: invocation.call.arguments, result, isError, durationMs, timestamp });
   const error = isError ? failureOf(run, running, { step, startedAt, name, result }) : undefined;
-  recordResult(run, running, call, { name, status, content, startedAt, ...(error === undefined ? {} : { error }) });
+  recordResult(run, running, call, { name, status, content, startedAt: isoTime(startedAt), ...(error === undefined ? {} : { error }) });
   const id = state.window.lastEventId;
   if (error === undefined) return { type: 'done', output: outputOf(content), id };
   noteError(state, result);
@@ -123,7 +124,7 @@ function failureOf(
   { step, startedAt, name, result }: Pick<Ended, 'step' | 'startedAt'> & { name: string; result: string },
 ): StepError {
   const { timeout } = step;
-  if (timeout !== undefined && ports.now() - startedAt * 1000 >= milliseconds(timeout, `step "${step.name}": "timeout"`))
+  if (timeout !== undefined && ports.now() - startedAt >= milliseconds(timeout, `step "${step.name}": "timeout"`))
     return timeoutFailure(timeout, running.address);
   return stepFailure(running, 'tool_failed', `Tool '${name}' failed: ${result}`, result);
 }
