@@ -10,7 +10,8 @@ const REMEDY =
  */
 export function streamsNotice(sink: StreamSink | undefined, side: 'worker' | 'service'): string | undefined {
   const others = side === 'worker' ? 'Readers in other processes get' : 'The runs of workers in other processes have';
-  if (sink === undefined) return `${others} no live output, because there are no "streams": each answer comes when it is recorded. ${REMEDY}`;
+  if (sink === undefined)
+    return `${others} no live output, because there are no "streams": each answer comes when it is recorded. ${REMEDY}`;
   if (sink.withinProcess) return `${others} no live output, because the sink "${sink.name}" is within this process. ${REMEDY}`;
   if (sink.heartbeatEveryMs === undefined) return undefined;
   return `Live output by heartbeats: of the runs alone that are started with "live": true`;

@@ -5,9 +5,19 @@ import { redisStreams } from '../../src/streams/redis/redis-streams.ts';
 import { streamsNotice } from '../../src/streams/streams-notice.ts';
 
 test.each([
-  ['no sink', undefined, 'worker', /^Readers in other processes get no live output, because there are no "streams".* redisStreams\(.*"live": true/],
+  [
+    'no sink',
+    undefined,
+    'worker',
+    /^Readers in other processes get no live output, because there are no "streams".* redisStreams\(.*"live": true/,
+  ],
   ['no sink', undefined, 'service', /^The runs of workers in other processes have no live output, because there are no "streams"/],
-  ['a sink within the process', memoryStreams(), 'worker', /no live output, because the sink "memory" is within this process\. Give workers/],
+  [
+    'a sink within the process',
+    memoryStreams(),
+    'worker',
+    /no live output, because the sink "memory" is within this process\. Give workers/,
+  ],
   ['heartbeats', heartbeatStreams(), 'service', /of the runs alone that are started with "live": true/],
 ] as const)('a process with %s (%o) that is a %s says at its start what its readers get', (_, sink, side, notice) => {
   expect(streamsNotice(sink, side)).toMatch(notice);

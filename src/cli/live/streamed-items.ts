@@ -70,13 +70,15 @@ export async function* streamedItems(
     }
   } catch (error) {
     // No service is there, or the reader has gone.
-    if (cursor === undefined && !signal.aborted) onMissing(`no service answers at ${url} (${causeOf(error)}): start longhaul serve, or set LONGHAUL_SERVICE`);
+    if (cursor === undefined && !signal.aborted)
+      onMissing(`no service answers at ${url} (${causeOf(error)}): start longhaul serve, or set LONGHAUL_SERVICE`);
   }
 }
 
 /** Returns why a service that answers streams nothing. */
 function refusalOf(url: string, status: number): string {
-  if (status === 401 || status === 403) return `the service at ${url} answers ${status}: set LONGHAUL_SERVICE_TOKEN to credentials that may read runs`;
+  if (status === 401 || status === 403)
+    return `the service at ${url} answers ${status}: set LONGHAUL_SERVICE_TOKEN to credentials that may read runs`;
   if (status === 404) return `the service at ${url} does not have the run: it may be that of another Temporal server`;
   return `the service at ${url} answers ${status}`;
 }

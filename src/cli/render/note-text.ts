@@ -41,7 +41,8 @@ export function attemptProblems({ verdict, error }: StepNote): string[] {
 }
 
 function endText({ kind, status = 'completed', startedAt, reused, ...why }: StepNote, timestamp: string): { text: string; look: Look } {
-  const took = startedAt === undefined || status === 'skipped' ? '' : ` in ${Math.max(0, secondsBetween(startedAt, timestamp)).toFixed(2)}s`;
+  const took =
+    startedAt === undefined || status === 'skipped' ? '' : ` in ${Math.max(0, secondsBetween(startedAt, timestamp)).toFixed(2)}s`;
   const reason = endReason({ status, ...why });
   const text = `(${kind} ${status}${took}${reused ? ', as in an earlier run' : ''}${reason === undefined ? '' : `: ${reason}`})`;
   return { text, look: status === 'completed' ? 'dim' : STATUS_LOOKS[status] };

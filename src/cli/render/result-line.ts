@@ -8,8 +8,7 @@ import { unitsText } from './facts.ts';
  * 2.50s`.
  */
 export function resultLine(result: RunResult<unknown>): string {
-  const { status, agentName, turns, stepsUsed, limits, toolCallsTotal, toolCallsByName, usage, durationSeconds, mediaTypes } =
-    result;
+  const { status, agentName, turns, stepsUsed, limits, toolCallsTotal, toolCallsByName, usage, durationSeconds, mediaTypes } = result;
   const calls = Object.entries(toolCallsByName).map(([name, count]) => `${name} ×${count}`);
   return [
     `[${status}] ${agentName}`,

@@ -14,7 +14,9 @@ export function parseDeps(agent: AnyAgent, deps: unknown): unknown {
 /** Returns what does not fit. A value that is missing is named as the option of the start that lacks it. */
 function depsIssues(deps: unknown, { issues }: z.ZodError): string {
   const missing = issues.filter(({ path }) => isMissing(deps, path));
-  const texts = issues.map(({ path, message }) => `${['deps', ...path].join('.')}${isMissing(deps, path) ? ' is missing' : `: ${message}`}`);
+  const texts = issues.map(
+    ({ path, message }) => `${['deps', ...path].join('.')}${isMissing(deps, path) ? ' is missing' : `: ${message}`}`,
+  );
   const names = [...new Set(missing.flatMap(({ path }) => path.slice(0, 1)))].map((name) => `${String(name)}: …`);
   return `${texts.join('; ')}${names.length === 0 ? '' : `. Start it with { deps: { ${names.join(', ')} } }`}`;
 }

@@ -7,10 +7,7 @@ import { limitValues, runLimits } from './limits.ts';
 import { aggregatedUsage } from './usage.ts';
 
 /** The status of a run. */
-export const runStatus = component(
-  'RunStatus',
-  z.enum(['running', 'pending_confirmation', 'paused', 'idle', ...TERMINAL_STATUSES]),
-);
+export const runStatus = component('RunStatus', z.enum(['running', 'pending_confirmation', 'paused', 'idle', ...TERMINAL_STATUSES]));
 
 const terminalStatus = z.enum(TERMINAL_STATUSES);
 

@@ -116,9 +116,7 @@ test('a decision, a refusal and a raise are a line with their author', () => {
     '  1.23s  ann               answered refund (call c1) with "green"; as remembered',
   ]);
   const limit = { toolName: 'raise_limits', callId: 'limit-7' };
-  expect(told('ann', { decision: decision({ ...limit, arguments: { steps: 20 } }) })[0]).toContain(
-    'approved raised limits: steps 20',
-  );
+  expect(told('ann', { decision: decision({ ...limit, arguments: { steps: 20 } }) })[0]).toContain('approved raised limits: steps 20');
   expect(told('ann', { decision: decision({ ...limit, type: 'reject', reason: 'enough' }) })[0]).toContain(
     'rejected raised limits: enough',
   );

@@ -28,7 +28,12 @@ test('sequences in the order of their times are merged to one in that order', as
   await fc.assert(
     fc.asyncProperty(fc.array(times, { maxLength: 6 }), async (lists) => {
       const items = await merged(lists.map((list) => list.toSorted((a, b) => a - b)));
-      expect(items.map(({ timestamp }) => timestamp)).toEqual(lists.flat().toSorted((a, b) => a - b).map(at));
+      expect(items.map(({ timestamp }) => timestamp)).toEqual(
+        lists
+          .flat()
+          .toSorted((a, b) => a - b)
+          .map(at),
+      );
     }),
   );
 });

@@ -142,7 +142,13 @@ describe('every run, for any model and tools,', () => {
 
   it('ends in a terminal status that distinguishes success from all other endings', () =>
     holds(({ run }) => {
-      const stops = { completed: 'final_answer', max_iterations_reached: 'step_limit', limit_reached: 'none of these runs', error: 'error', cancelled: 'cancelled' };
+      const stops = {
+        completed: 'final_answer',
+        max_iterations_reached: 'step_limit',
+        limit_reached: 'none of these runs',
+        error: 'error',
+        cancelled: 'cancelled',
+      };
       expect(run.result.stopReason).toBe(stops[run.result.status]);
       expect(run.result.error === null).toBe(run.result.status !== 'error');
       expect(run.state.status).toBe(run.result.status);

@@ -166,9 +166,19 @@ const ITEMS: { [Type in StreamItem['type']]: readonly (StreamItemContent & { typ
     { type: 'reset', step: 1, attempt: 2 },
   ],
   gap: [{ type: 'gap' }],
-  status: (['running', 'pending_confirmation', 'paused', 'idle', 'completed', 'max_iterations_reached', 'limit_reached', 'error', 'cancelled'] as const).map(
-    (status) => ({ type: 'status', status }),
-  ),
+  status: (
+    [
+      'running',
+      'pending_confirmation',
+      'paused',
+      'idle',
+      'completed',
+      'max_iterations_reached',
+      'limit_reached',
+      'error',
+      'cancelled',
+    ] as const
+  ).map((status) => ({ type: 'status', status })),
   end: [{ type: 'end', result: RESULT }],
 };
 

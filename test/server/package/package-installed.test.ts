@@ -90,13 +90,17 @@ describe('a project that installs the package without "@temporalio/testing"', ()
   });
 });
 
-test('the commands of the README install the package from its file', async () => {
-  const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8');
-  const [, commands = ''] = /^## An agent of your own\n[^]*?```sh\n([^]*?)```/m.exec(readme) ?? [];
-  const project = await projectOfCommands(commands.trim().split('\n'));
-  try {
-    expect(await help(project, 'node_modules/.bin/longhaul')).toContain('Usage: longhaul');
-  } finally {
-    await project.remove();
-  }
-}, INSTALL_TIMEOUT_MS);
+test(
+  'the commands of the README install the package from its file',
+  async () => {
+    const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8');
+    const [, commands = ''] = /^## An agent of your own\n[^]*?```sh\n([^]*?)```/m.exec(readme) ?? [];
+    const project = await projectOfCommands(commands.trim().split('\n'));
+    try {
+      expect(await help(project, 'node_modules/.bin/longhaul')).toContain('Usage: longhaul');
+    } finally {
+      await project.remove();
+    }
+  },
+  INSTALL_TIMEOUT_MS,
+);

@@ -119,10 +119,7 @@ describe('children that run side by side', () => {
 });
 
 const amount = fc.integer({ min: 1, max: 60 });
-const optional = fc.record(
-  { steps: amount, toolCalls: fc.nat(40), totalTokens: fc.integer({ min: 1, max: 5_000 }) },
-  { requiredKeys: [] },
-);
+const optional = fc.record({ steps: amount, toolCalls: fc.nat(40), totalTokens: fc.integer({ min: 1, max: 5_000 }) }, { requiredKeys: [] });
 
 const anyUse = fc.record({
   part: fc.float({ min: 0, max: 1, noNaN: true }),
@@ -202,27 +199,22 @@ describe('a program that asks at its limits', () => {
   it('has the same result if it continues as new while it waits for a person, who approves each limit once', async () => {
     let executionsSeen = 0;
     await fc.assert(
-      fc.asyncProperty(
-        fc.infiniteStream(fc.boolean()),
-        fc.nat(30),
-        fc.integer({ min: 1, max: 20 }),
-        async (dues, approvesAfter, steps) => {
-          const { result, requests, executions } = await run({
-            document: each(5),
-            input: { items: items(12) },
-            limits: { steps, onLimit: 'ask' },
-            childLimits: agents({ steps: 3 }),
-            childUse: (_, { steps: given = 0 }) => ({ steps: Math.min(2, given), toolCalls: 0, tokens: 0, end: 'completed' }),
-            continueDue: () => dues.next().value === true,
-            approvesAfter,
-          });
-          executionsSeen += executions;
-          expect(result.status).toBe('completed');
-          expect(result.units?.[0]?.steps[0]?.output).toHaveLength(12);
-          // Each approval adds the size of the limit.
-          expect(new Set(requests).size).toBeLessThanOrEqual(Math.ceil(24 / steps));
-        },
-      ),
+      fc.asyncProperty(fc.infiniteStream(fc.boolean()), fc.nat(30), fc.integer({ min: 1, max: 20 }), async (dues, approvesAfter, steps) => {
+        const { result, requests, executions } = await run({
+          document: each(5),
+          input: { items: items(12) },
+          limits: { steps, onLimit: 'ask' },
+          childLimits: agents({ steps: 3 }),
+          childUse: (_, { steps: given = 0 }) => ({ steps: Math.min(2, given), toolCalls: 0, tokens: 0, end: 'completed' }),
+          continueDue: () => dues.next().value === true,
+          approvesAfter,
+        });
+        executionsSeen += executions;
+        expect(result.status).toBe('completed');
+        expect(result.units?.[0]?.steps[0]?.output).toHaveLength(12);
+        // Each approval adds the size of the limit.
+        expect(new Set(requests).size).toBeLessThanOrEqual(Math.ceil(24 / steps));
+      }),
       { numRuns: 100 },
     );
     expect(executionsSeen).toBeGreaterThan(200);

@@ -75,7 +75,15 @@ describe('a trace as JSON', () => {
           events: [eventJson],
           metadata: { persona: 'p' },
           end_time: '1970-01-01T00:00:11.250Z',
-          children: [{ name: 'forEach:B', start_time: '1970-01-01T00:00:10.500Z', duration_ms: 750, events: [eventJson], end_time: '1970-01-01T00:00:11.250Z' }],
+          children: [
+            {
+              name: 'forEach:B',
+              start_time: '1970-01-01T00:00:10.500Z',
+              duration_ms: 750,
+              events: [eventJson],
+              end_time: '1970-01-01T00:00:11.250Z',
+            },
+          ],
         },
       ],
     });

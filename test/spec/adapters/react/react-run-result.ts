@@ -31,7 +31,11 @@ export const reactRunResultSuite: Omit<SuiteAdapter, 'withoutCounterpart'> = {
       expect: RESULT_KEYS,
       perform: (input) => toTheirResult(toOurResult({ agent_name: 'agent', ...input })),
     },
-    'result.status_values': { input: [], expect: ['values'], perform: () => ({ values: TERMINAL_STATUSES.filter((status) => status !== OF_OTHER_LIMITS) }) },
+    'result.status_values': {
+      input: [],
+      expect: ['values'],
+      perform: () => ({ values: TERMINAL_STATUSES.filter((status) => status !== OF_OTHER_LIMITS) }),
+    },
     'usage.aggregate': { input: ['usages'], expect: TOTALS, perform: aggregate },
     'step.defaults': { input: ['step'], expect: STEP, perform: ({ step = 1 }) => toTheirStep(toOurStep(step)) },
   },
