@@ -1,4 +1,4 @@
-import { NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker';
+import { NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
 import type { ResourceHealth } from '../activities/resources/live-resource.ts';
 import type { AnyAgent } from '../src/define/agent-definition.ts';
 import type { ResourcesOfAgents, ResourcesOption } from '../src/define/options/needed-resources.ts';
@@ -9,6 +9,7 @@ import { DEFAULT_TASK_QUEUE } from '../src/core/protocol.ts';
 import { unreachable } from '../src/client/connect.ts';
 import { resolveServer } from '../src/temporal/server-address.ts';
 import type { LogOptions } from '../src/log/log-choice.ts';
+import { streamsNotice } from '../src/streams/streams-notice.ts';
 import { checkWorkerParts } from './check-worker-parts.ts';
 import { installLog } from './install-log.ts';
 import { LonghaulPlugin, PLUGIN_OPTIONS, type LonghaulPluginOptions } from './plugin.ts';
@@ -118,6 +119,8 @@ export async function createWorker<const Agents extends readonly AnyAgent[]>(
     await plugin.requireEncryptionKey();
     await plugin.checkExecutors();
     await plugin.openResources();
+    const notice = options.streams === undefined ? undefined : streamsNotice(options.streams, 'worker');
+    if (notice !== undefined) Runtime.instance().logger.info(notice);
     worker = await Worker.create(workerOptions(options, { connection, namespace, taskQueue, plugin }));
   } catch (error) {
     await end();

@@ -40,7 +40,7 @@ export function documentAgent({ programs, registry }: ActivityRuntime, name: str
     ...(output === undefined ? {} : { output: outputOf(output) }),
     settings,
     window: {},
-    limits: { maxIterations: DEFAULT_STEPS, finalAttempt: false },
+    limits: { steps: DEFAULT_STEPS, finalAttempt: false },
     parallel: true,
     modelTimeoutMs: ASK_TIMEOUT_MS,
     modelMaxAttempts: ASK_ATTEMPTS,

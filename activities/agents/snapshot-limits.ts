@@ -8,7 +8,7 @@ import { priceOf, type PriceTable } from '../../src/model/prices.ts';
 import type { ResolveAgentInput } from '../../src/core/protocol.ts';
 
 /** The limits that a run is started with. */
-export type LimitOverrides = Pick<ResolveAgentInput, 'limits' | 'left' | 'priced'> & { maxIterations?: number | undefined };
+export type LimitOverrides = Pick<ResolveAgentInput, 'limits' | 'left' | 'priced'>;
 
 /**
  * Returns the limits of a run: the agent's, overridden by those that the run was started with, and none higher than what
@@ -17,7 +17,7 @@ export type LimitOverrides = Pick<ResolveAgentInput, 'limits' | 'left' | 'priced
  */
 export function snapshotLimits(
   { name, limits }: AnyAgent,
-  { maxIterations, limits: overrides = {}, left }: LimitOverrides,
+  { limits: overrides = {}, left }: LimitOverrides,
   tools: readonly Pick<ToolSnapshot, 'name'>[],
 ): RunLimits {
   for (const tool of Object.keys(overrides.toolCallsByName ?? {})) {
@@ -33,7 +33,6 @@ export function snapshotLimits(
     ...limits,
     ...overrides,
     ...(Object.keys(toolCallsByName).length === 0 ? {} : { toolCallsByName }),
-    ...(maxIterations === undefined ? {} : { maxIterations }),
   };
   return narrowLimits(own, left);
 }

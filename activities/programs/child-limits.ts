@@ -16,8 +16,8 @@ export interface ChildDefinitions {
  * with them. They say how much of a shared limit a child is given, and bind no child: another worker may know it with others.
  */
 export function childLimits(program: ProgramDocument, limits: RunLimits, { agents, programs }: ChildDefinitions): ChildLimits | undefined {
-  const { maxIterations, finalAttempt: _, deadlineMs: __, onLimit: ___, ...others } = limits;
-  if (maxIterations === DEFAULT_MODEL_CALLS && Object.keys(others).length === 0) return undefined;
+  const { steps: most, finalAttempt: _, deadlineMs: __, onLimit: ___, ...others } = limits;
+  if (most === DEFAULT_MODEL_CALLS && Object.keys(others).length === 0) return undefined;
   const steps = allSteps(program).map(({ step }) => step);
   const agentNames = new Set(steps.flatMap(({ agent }) => agent?.name ?? []));
   const programNames = new Set(steps.flatMap(({ program: called }) => called?.name ?? []));
@@ -33,12 +33,12 @@ export function childLimits(program: ProgramDocument, limits: RunLimits, { agent
 
 /** Returns the limits of an agent. It needs no calls of the limited tools that it does not have. */
 function ofAgent({ limits, tools, mcp = [] }: AnyAgent, limitedTools: readonly string[]): OwnLimits {
-  const { finalAttempt, maxIterations, ...others } = limits;
+  const { finalAttempt, steps, ...others } = limits;
   const lacking = mcp.length > 0 ? [] : limitedTools.filter((tool) => tools.every(({ name }) => name !== tool));
   const byName = { ...others.toolCallsByName, ...Object.fromEntries(lacking.map((tool) => [tool, 0])) };
   return withoutDeadline({
     ...others,
-    maxIterations: maxIterations + (finalAttempt ? 1 : 0),
+    steps: steps + (finalAttempt ? 1 : 0),
     ...(Object.keys(byName).length === 0 ? {} : { toolCallsByName: byName }),
   });
 }

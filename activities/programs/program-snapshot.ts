@@ -61,7 +61,7 @@ export function programSnapshot(program: ProgramDocument, inputs: ProgramSnapsho
 
 function limitsOf(program: ProgramDocument, overrides: LimitChanges | undefined): RunLimits {
   return {
-    maxIterations: DEFAULT_MODEL_CALLS,
+    steps: DEFAULT_MODEL_CALLS,
     finalAttempt: false,
     ...plainLimits(`program "${program.name}"`, program.limits ?? {}),
     ...(program.onLimit === 'ask' ? { onLimit: 'ask' as const } : {}),

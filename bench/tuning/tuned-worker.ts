@@ -75,7 +75,7 @@ export class TunedWorker {
   /** The duration of a load in milliseconds, from the start of its runs to the end of the last one. */
   async take(load: LoadName): Promise<number> {
     const { agent, runs, steps } = LOADS[load];
-    const input = { agent, input: promptFor(steps), maxIterations: steps + 1 };
+    const input = { agent, input: promptFor(steps), limits: { steps: steps + 1 } };
     const start = performance.now();
     await Promise.all(
       Array.from({ length: runs }, () =>

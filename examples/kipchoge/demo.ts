@@ -47,7 +47,7 @@ async function runAgent(started: Started): Promise<RunResult> {
 }
 
 async function printEvents(run: RunHandle): Promise<void> {
-  let startedAt: number | undefined;
+  let startedAt: string | undefined;
   for await (const event of run.events({ follow: true, signal })) {
     startedAt ??= event.timestamp;
     const width = stdout.isTTY === true ? stdout.columns : undefined;

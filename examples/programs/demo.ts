@@ -47,7 +47,7 @@ async function demo({ exit }: { exit: boolean }): Promise<number> {
 type Run = ProgramHandle<unknown>;
 
 async function printEvents(run: Run): Promise<void> {
-  let begin: number | undefined;
+  let begin: string | undefined;
   for await (const event of run.events({ follow: true, signal })) {
     const startedAt = (begin ??= event.timestamp);
     const width = stdout.isTTY === true ? stdout.columns : undefined;

@@ -47,7 +47,7 @@ async function demo({ exit }: { exit: boolean }): Promise<number> {
 
 /** Prints the events of all runs of the tree, and adds the ids of the calls in them to `printed`. */
 async function printEvents(run: RunHandle, printed: Set<string>): Promise<void> {
-  let startedAt: number | undefined;
+  let startedAt: string | undefined;
   for await (const event of run.events({ tree: true, follow: true, signal })) {
     startedAt ??= event.timestamp;
     const width = stdout.isTTY === true ? stdout.columns : undefined;

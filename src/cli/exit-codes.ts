@@ -8,7 +8,7 @@ export const EXIT_CODES = {
   usage: { code: 2, meaning: 'usage error: arguments, input or the agents module are not valid' },
   run_error: { code: 3, meaning: 'the run ended with status "error", was terminated or timed out' },
   run_cancelled: { code: 4, meaning: 'the run ended with status "cancelled"' },
-  run_limit: { code: 5, meaning: 'the run ended with status "max_iterations_reached"' },
+  run_limit: { code: 5, meaning: 'a limit ended the run: status "max_iterations_reached" or "limit_reached"' },
   not_found: { code: 6, meaning: 'the namespace has no such run, or the server no such namespace' },
   unreachable: { code: 7, meaning: 'no Temporal server answers, or none could be provided' },
   wait_timeout: { code: 8, meaning: 'the wait timed out; the run goes on' },
@@ -35,6 +35,7 @@ export function exitCodeOfRun(status: TerminalStatus): number {
     case 'cancelled':
       return EXIT_CODES.run_cancelled.code;
     case 'max_iterations_reached':
+    case 'limit_reached':
       return EXIT_CODES.run_limit.code;
   }
 }

@@ -84,12 +84,8 @@ export function firstState(start: FirstStart, { notices, ...beginning }: Beginni
 }
 
 function overridesOf(input: RunInput): SessionOverrides {
-  const { maxIterations, limits } = input;
-  return {
-    ...overridesIn(input),
-    ...(maxIterations === undefined ? {} : { maxIterations }),
-    ...(limits === undefined ? {} : { limits }),
-  };
+  const { limits } = input;
+  return { ...overridesIn(input), ...(limits === undefined ? {} : { limits }) };
 }
 
 /** True if the conversation that a session begins with waits for an answer. */

@@ -117,8 +117,7 @@ export interface ResolveAgentInput extends OfRun, RunOverrides {
   depsByReference?: true;
   /** The run has a principal: hooks query it. */
   principal?: true;
-  maxIterations?: number;
-  limits?: Omit<LimitChanges, 'maxIterations'>;
+  limits?: LimitChanges;
   /** The session has a limit in dollars: the prices of the models must be known. */
   priced?: true;
   /** The policies that hold for the run besides those of its agent. */

@@ -233,6 +233,8 @@ export class ExecutionReader {
     const { changes, localCalls, taskTimes } = this.execution;
     const patch = patchOf(marker);
     if (patch !== undefined) changes.add(patch);
+    // The loop has ended, and the execution waits until its parent has been told.
+    if (patch === 'told-before-continuing') this.execution.decidedIn ??= taskTimes.length;
     const local = localActivityOf(marker);
     if (local === undefined) return;
     const task = taskTimes.length;

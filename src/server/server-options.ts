@@ -37,7 +37,7 @@ export interface HandlerOptions {
   programs?: readonly AnyProgram[];
   /**
    * Returns the options of the session that the first message of a chat of the AI SDK starts: limits, deps and so on. Default: those of
-   * `client.session`, which end a chat after 10 turns.
+   * `client.session`, which end a chat after 200,000 tokens.
    */
   chats?: ChatSessions;
   /** The path before every route, such as `/api`. Default: none. */

@@ -11,6 +11,8 @@ export interface StreamSink {
   readonly name: string;
   /** The shortest time between two heartbeats of an activity, of a sink that sends them: workers let them through at this pace. */
   readonly heartbeatEveryMs?: number;
+  /** True for a sink whose entries reach the readers of its own process alone: a worker in a process of its own says so when it starts. */
+  readonly withinProcess?: true;
   /** Opens the sink for a worker or a client. Must not wait for a connection. Throws a UsageError for options that cannot work. */
   open(context: StreamSinkContext): StreamChannel;
 }

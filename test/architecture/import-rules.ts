@@ -75,7 +75,7 @@ const ZONES: readonly Zone[] = [
     // Most processes have no Redis: its client is loaded when the sink is opened.
     packagesLazily: ['redis'],
   },
-  { files: 'src/dev-server/', may: ['src/core/'], packages: ['node:*', 'env-paths', '@temporalio/client', '@temporalio/testing'] },
+  { files: 'src/dev-server/', may: ['src/core/'], packages: ['node:*', 'env-paths', '@temporalio/client', '@temporalio/worker'] },
 
   // Calls to the server, the reading of histories, and the client on top of both.
   {
@@ -216,6 +216,7 @@ const ZONES: readonly Zone[] = [
       'src/streams/conformance/',
       'src/node-version/require-node.ts',
       'src/model/real-models.ts',
+      'src/temporal/installed-sdk.ts',
     ],
     mayTypes: ['src/', 'worker/'],
     mayLazily: ['src/dev-server/'],

@@ -27,7 +27,15 @@ function execution(number: number, offset: number, index: number): ExportLine {
 }
 
 function event(offset: number, compaction?: { evicted: [number, number][] }): ExportLine {
-  const base = { type: 'event', offset, id: `e${offset}`, executionId: 'r', timestamp: 0, author: 'reader', content: [] } as const;
+  const base = {
+    type: 'event',
+    offset,
+    id: `e${offset}`,
+    executionId: 'r',
+    timestamp: '2023-11-14T22:13:20.000Z',
+    author: 'reader',
+    content: [],
+  } as const;
   return { ...base, content: [], ...(compaction === undefined ? {} : { compaction }) };
 }
 

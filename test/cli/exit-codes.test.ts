@@ -5,6 +5,7 @@ import { EXIT_CODES, exitCodeOfRun, exitOfError } from '../../src/cli/exit-codes
 import { Interruption } from '../../src/cli/interruption.ts';
 import { reportError } from '../../src/cli/report-error.ts';
 import { LonghaulError, UsageError } from '../../src/core/domain/errors/error.ts';
+import { TERMINAL_STATUSES } from '../../src/core/domain/run/status.ts';
 
 function reported(error: unknown): { code: number; stderr: string } {
   let stderr = '';
@@ -23,9 +24,13 @@ test('the manual has the same table', () => {
 });
 
 test('the status of a run that was waited for decides the exit code', () => {
-  expect([exitCodeOfRun('completed'), exitCodeOfRun('error'), exitCodeOfRun('cancelled'), exitCodeOfRun('max_iterations_reached')]).toEqual(
-    [0, 3, 4, 5],
-  );
+  expect(TERMINAL_STATUSES.map((status) => [status, exitCodeOfRun(status)])).toEqual([
+    ['completed', 0],
+    ['max_iterations_reached', 5],
+    ['limit_reached', 5],
+    ['error', 3],
+    ['cancelled', 4],
+  ]);
 });
 
 test.each([

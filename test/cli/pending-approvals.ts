@@ -14,7 +14,7 @@ export function waiting(fields: Partial<ApprovalView> = {}): ApprovalView {
     digest: `digest of ${callId}`,
     key: `event/${callId}`,
     step: 2,
-    requestedAt: Date.parse(AT),
+    requestedAt: AT,
     arguments: { amount: 5 },
     ...fields,
   };

@@ -14,7 +14,7 @@ import { AT, decision } from './pending-approvals.ts';
 const plain = commandIo().io.output;
 
 function event(author: string, content: ContentItem[], more: Partial<Event> = {}): Event {
-  return { id: 'e', executionId: 'clerk-1', timestamp: Date.parse(AT) / 1000, author, content, ...more };
+  return { id: 'e', executionId: 'clerk-1', timestamp: AT, author, content, ...more };
 }
 
 function said(text: string): Event {
@@ -92,7 +92,7 @@ Step 1 · not complete yet
 });
 
 test('messages and requests between steps are shown at their position, and so are answers that gave no step', () => {
-  const limits = { maxIterations: 20 };
+  const limits = { steps: 20 };
   const records = inOrder(
     [
       event('clerk', [{ type: 'message', role: 'assistant', content: 'Well, I' }], { interrupted: true, usage: null }),

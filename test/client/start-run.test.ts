@@ -35,7 +35,7 @@ test("missing deps that the agent's schema requires are refused before anything 
   for (const deps of [undefined, {}]) {
     await expect(startRun(client, agent, { input: 'Q', deps })).rejects.toMatchObject({
       code: 'invalid_input',
-      message: expect.stringMatching(/^The deps do not fit agent "a": deps\.user: /) as string,
+      message: 'The deps do not fit agent "a": deps.user is missing. Start it with { deps: { user: … } }',
     });
   }
   expect(start).not.toHaveBeenCalled();
@@ -74,6 +74,6 @@ test.each([
   await expect(startRun(client, assistant, { input: 'Q', [name]: value })).rejects.toThrow(problem);
   expect(start).not.toHaveBeenCalled();
   await startRun(client, assistant, { input: 'Q', limits: { steps: 3, toolCalls: 2 }, runId: 'r' });
-  const input = { agent: 'assistant', input: 'Q', maxIterations: 3, limits: { toolCalls: 2 } };
+  const input = { agent: 'assistant', input: 'Q', limits: { steps: 3, toolCalls: 2 } };
   expect(start).toHaveBeenCalledWith('agentRun', expect.objectContaining({ args: [input] }));
 });

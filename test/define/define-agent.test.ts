@@ -19,7 +19,7 @@ test('an agent has documented defaults', () => {
     model: 'gateway/vendor/model',
     tools: [],
     settings: {},
-    limits: { maxIterations: 10, finalAttempt: false },
+    limits: { steps: 10, finalAttempt: false },
     parallel: true,
     modelTimeoutMs: 600_000,
     modelMaxAttempts: 8,

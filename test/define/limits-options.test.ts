@@ -12,8 +12,8 @@ function limitsOf(options: object): RunLimits {
 }
 
 test('an agent without limits has only the default limit of steps, and stops there', () => {
-  expect(limitsOf({})).toEqual({ maxIterations: 10, finalAttempt: false });
-  expect(limitsOf({ limits: {}, onLimit: 'stop' })).toEqual({ maxIterations: 10, finalAttempt: false });
+  expect(limitsOf({})).toEqual({ steps: 10, finalAttempt: false });
+  expect(limitsOf({ limits: {}, onLimit: 'stop' })).toEqual({ steps: 10, finalAttempt: false });
 });
 
 test('an agent may limit all usage of a run, and ask at a limit', () => {
@@ -28,7 +28,7 @@ test('an agent may limit all usage of a run, and ask at a limit', () => {
     deadline: '1.5h',
   };
   expect(limitsOf({ finalAttempt: true, limits, onLimit: 'ask' })).toEqual({
-    maxIterations: 5,
+    steps: 5,
     finalAttempt: true,
     toolCalls: 20,
     toolCallsByName: { search: 0 },

@@ -24,16 +24,11 @@ function pick({ status, stepsUsed }: Partial<RunResultFields>): Partial<RunResul
   return { ...(status === undefined ? {} : { status }), ...(stepsUsed === undefined ? {} : { stepsUsed }) };
 }
 
-/** Recorded before the partial text of a cancelled answer was an output. */
-const WITHOUT_PARTIAL_OUTPUT = 'cancelled-in-a-model-call';
-
 /** The result without fields that did not exist when the history was recorded. */
 function asThen({ usage, finishReason, ...read }: RunResultFields, closed: Partial<RunResultFields>): Partial<RunResultFields> {
   const { estimated, ...reported } = usage;
-  const output = read.runId === WITHOUT_PARTIAL_OUTPUT ? '' : read.output;
   return {
     ...read,
-    output,
     ...(closed.finishReason === undefined || finishReason === undefined ? {} : { finishReason }),
     usage: closed.usage?.estimated === undefined || estimated === undefined ? reported : { ...reported, estimated },
   };

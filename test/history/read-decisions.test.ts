@@ -33,7 +33,7 @@ test('a waiting run is read back with its pending call and the results of its ot
   const status = statusFrom('r', RUNNING, run);
   expect(status).toMatchObject({ status: 'pending_confirmation', waitingFor: ['pay'], toolCallsStarted: 1, events: 3 });
   expect(approvalsFrom('r', RUNNING, run).pending).toMatchObject([
-    { callId: 'c1', digest: 'd', arguments: { amount: 5 }, requestedAt: BEGAN + 3 * APART },
+    { callId: 'c1', digest: 'd', arguments: { amount: 5 }, requestedAt: new Date(BEGAN + 3 * APART).toISOString() },
   ]);
   expect(run.state?.context.events.at(-1)).toMatchObject({ partial: true, content: [{ toolCallId: 'c2', content: ['seen'] }] });
 });

@@ -23,7 +23,7 @@ function withoutIds({ events, steps }: RunRecordFile) {
 /** Steps of a program that run side by side may be told in another order if they end in one workflow task. */
 function inOrder({ events, steps }: ReturnType<typeof withoutIds>): object {
   if (events.every(({ step }) => step === undefined)) return { events, steps };
-  return { events: events.toSorted((a, b) => a.timestamp - b.timestamp || a.author.localeCompare(b.author)), steps };
+  return { events: events.toSorted((a, b) => a.timestamp.localeCompare(b.timestamp) || a.author.localeCompare(b.author)), steps };
 }
 
 function withoutId(decision: Event['decision']): object | undefined {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createHandler, type Scope } from '../../src/server/index.ts';
 import { answer, clientWithRun } from './requests.ts';
 
-const LIMITS = { maxIterations: 10, finalAttempt: false };
+const LIMITS = { steps: 10, finalAttempt: false };
 
 /** Raises limits of a run as a caller with these scopes. Returns the status, the code of a refusal, and if the run was asked. */
 async function raised(limits: object | undefined, scopes: Scope[]): Promise<[status: number, code: string | undefined, asked: boolean]> {

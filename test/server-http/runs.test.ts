@@ -35,7 +35,7 @@ test('the caller is the one who decides, raises and cancels, whoever the body na
     approve: DECIDED,
     reject: DECIDED,
     respond: DECIDED,
-    raise: { version: 1, id: 'i', status: 'raised', limits: { maxIterations: 30, finalAttempt: false } },
+    raise: { version: 1, id: 'i', status: 'raised', limits: { steps: 30, finalAttempt: false } },
     setPermissions: { version: 1, id: 'i', status: 'set' },
     cancel: 'requested',
   };
@@ -185,7 +185,6 @@ test('a wait that ends before the run answers 202 with its status, and any other
     version: 1,
     agentName: 'a',
     currentStep: 1,
-    maxIterations: 10,
     usage,
     toolCallsTotal: 0,
     events: 1,
@@ -228,7 +227,7 @@ test('once the service is about to end, waits are answered at once', async () =>
 });
 
 test('events come in pages, and the last one has no next', async () => {
-  const event = (id: number) => ({ id: String(id), executionId: 'r', timestamp: id, author: 'user', content: [] });
+  const event = (id: number) => ({ id: String(id), executionId: 'r', timestamp: new Date(id).toISOString(), author: 'user', content: [] });
   const events = async function* ({ from }: { from: number }) {
     for (let id = from; id < 5; id += 1) yield event(id);
   };

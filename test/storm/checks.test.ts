@@ -20,7 +20,7 @@ function effect(runId: string, number: number, more: Partial<Effect> = {}): Effe
 }
 
 function event(author: string, content: ContentItem[], more: Partial<Event> = {}): Event {
-  return { id: 'e', executionId: 'run', timestamp: 0, author, content, ...more };
+  return { id: 'e', executionId: 'run', timestamp: '1970-01-01T00:00:00.000Z', author, content, ...more };
 }
 
 const said = (text: string): Event => event('user', [{ type: 'message', role: 'user', content: text }]);

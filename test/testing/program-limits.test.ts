@@ -26,13 +26,13 @@ describe('a program that asks at its limits', () => {
       model: model(),
       decide: (waiting) => {
         waits.push(waiting);
-        return approve(waits.length === 1 ? { arguments: { maxIterations: 2 } } : {});
+        return approve(waits.length === 1 ? { arguments: { steps: 2 } } : {});
       },
     });
     expect(result).toMatchObject({ status: 'completed', output: ['text', 'text', 'text'], stepsUsed: 3 });
     expect(waits.map(({ kind, toolName, reason, proposal }) => ({ kind, toolName, reason, proposal }))).toEqual([
-      { kind: 'limit', toolName: 'raise_limits', reason: '1 of 1 steps are used', proposal: { maxIterations: 2 } },
-      { kind: 'limit', toolName: 'raise_limits', reason: '2 of 2 steps are used', proposal: { maxIterations: 3 } },
+      { kind: 'limit', toolName: 'raise_limits', reason: '1 of 1 steps are used', proposal: { steps: 2 } },
+      { kind: 'limit', toolName: 'raise_limits', reason: '2 of 2 steps are used', proposal: { steps: 3 } },
     ]);
   });
 

@@ -37,7 +37,7 @@ test('the details of a session show its turns and tokens against its limits, and
   );
   state.status = 'idle';
   state.context.currentStep = 7;
-  state.session = { startedAt: now, turns: 3, spent, compactedAt: 0, limits: { costUsd: 2 } };
+  state.session = { startedAt: now, turns: 3, spent, compactedAt: 0, limits: { turns: 10, costUsd: 2 } };
   const shown = (): string[] =>
     currentDetails(state, { agentName: 'agent', missing: [] })
       .split('\n')
@@ -49,14 +49,14 @@ test('the details of a session show its turns and tokens against its limits, and
   state.session.limits = {};
   state.status = 'running';
   state.session.turn = { number: 3, stepsBefore: 6 };
-  expect(shown()).toContain('- **Turn** 3 of 10');
+  expect(shown()).toContain('- **Turn** 3');
   expect(shown()).toContainEqual(expect.stringMatching(/^- \*\*Step\*\* 1 of \d+$/));
 });
 
 test('the details of a program show its units, and the steps of each that run or have failed', () => {
   const now = Date.parse(AT);
   const state = newRunState({ runId: 'run-1', snapshot: testSnapshot(), input: 'Q', startedAt: now }, { now: () => now, uuid: () => 'e0' });
-  state.limits = { ...state.limits, maxIterations: DEFAULT_MODEL_CALLS };
+  state.limits = { ...state.limits, steps: DEFAULT_MODEL_CALLS };
   state.thought = 'an answer of some step';
   const failure = { error: { code: 'anchor_breach' as const, message: 'no source', context: {} }, id: 'e1' };
   state.program = {

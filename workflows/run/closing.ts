@@ -15,7 +15,7 @@ const CLOSING_ERROR_BYTES = 4_000;
 const CLOSING_UNITS_BYTES = 12_000;
 
 /**
- * Closes the run: `completed` and `max_iterations_reached` return and close as Completed, `error` throws and closes as
+ * Closes the run: `completed`, `max_iterations_reached` and `limit_reached` return and close as Completed, `error` throws and closes as
  * Failed, `cancelled` throws and closes as Canceled. The result, without its steps, can be read with no worker running:
  * from the return value, the details of the failure, or the memo. `announced` is the reason of a cancellation whose
  * request has none.
@@ -25,6 +25,7 @@ export function close(result: RunResultFields, announced?: string): RunResultFie
   switch (closing.status) {
     case 'completed':
     case 'max_iterations_reached':
+    case 'limit_reached':
       return closing;
     case 'error': {
       const failure = ApplicationFailure.create({

@@ -46,14 +46,13 @@ export interface StartedRun {
  */
 export function runInputOf(agent: string, input: RunAgentInput, options: RunInputOptions): RunInput {
   const { deps, flow, principal, model, settings, tags, live } = options;
-  const { maxIterations, ...limits } = plain(agent, options);
+  const limits = plain(agent, options);
   return {
     agent,
     ...openingFrom(input),
     ...(flow === undefined ? {} : { flow }),
     ...(isJsonObject(deps) ? { deps } : {}),
     ...(principal === undefined ? {} : { principal }),
-    ...(maxIterations === undefined ? {} : { maxIterations }),
     ...(Object.keys(limits).length === 0 ? {} : { limits }),
     ...overridesIn({
       ...(model === undefined ? {} : { model }),

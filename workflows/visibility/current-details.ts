@@ -106,9 +106,8 @@ function usageLines(state: RunState): string[] {
 
 /** Returns the steps of an agent, or the model calls of a program with those of its children, whose default limit no author has chosen. */
 function stepsLine({ program, limits, usage }: RunState, steps: number): string {
-  const { maxIterations } = limits;
-  if (program === undefined) return `- **Step** ${steps} of ${maxIterations}`;
-  return `- **Model calls** ${maxIterations === DEFAULT_MODEL_CALLS ? usage.llmCalls : `${steps} of ${maxIterations}`}`;
+  if (program === undefined) return `- **Step** ${steps} of ${limits.steps}`;
+  return `- **Model calls** ${limits.steps === DEFAULT_MODEL_CALLS ? usage.llmCalls : `${steps} of ${limits.steps}`}`;
 }
 
 /** Returns the newest calls whose tool was asked for the outcome. */

@@ -18,7 +18,7 @@ export async function events(io: CommandIo, { runId, follow = false, from, ...fl
   await withClient(io, flags, async ({ client }) => {
     const { start } = await runTimes(client, runId);
     const width = stdout.isTTY === true ? stdout.columns : undefined;
-    const look = { startedAt: start.getTime() / 1000, look: output.look.bind(output), ...(width === undefined ? {} : { width }) };
+    const look = { startedAt: start.toISOString(), look: output.look.bind(output), ...(width === undefined ? {} : { width }) };
     let offset = from;
     const handle = client.handle(runId);
     const ended = new AbortController();

@@ -1,4 +1,5 @@
 import type { StreamItemContent } from '../../client/stream/stream-item.ts';
+import { errorMessage } from '../../core/domain/errors/error.ts';
 import { isJsonObject } from '../../core/domain/json/json.ts';
 import { sleep } from '../../temporal/waiting.ts';
 
@@ -29,11 +30,22 @@ export function liveService(env: NodeJS.ProcessEnv, address: string): LiveServic
   return /^(?:127\.0\.0\.1|localhost|\[::1\]):/.test(address) ? { url: USUAL_SERVICE } : undefined;
 }
 
+/** Returns why there is no service that may stream the runs of a Temporal server, for a person who waits for text. */
+export function whyNoService({ LONGHAUL_SERVICE: url }: NodeJS.ProcessEnv): string {
+  if (url === 'none') return 'LONGHAUL_SERVICE is "none"';
+  return 'no service is known for this Temporal server: set LONGHAUL_SERVICE to the address of one (longhaul serve)';
+}
+
 /**
  * Yields the items of a run's stream, from a service. Ends at once, without an error, if the service is not there or does not have the run:
- * live text is more than a terminal needs. A stream that is cut is read again.
+ * live text is more than a terminal needs. `onMissing` is told why then. A stream that is cut is read again.
  */
-export async function* streamedItems({ url, token }: LiveService, runId: string, signal: AbortSignal): AsyncGenerator<StreamItemContent> {
+export async function* streamedItems(
+  { url, token }: LiveService,
+  runId: string,
+  signal: AbortSignal,
+  onMissing: (reason: string) => void = () => undefined,
+): AsyncGenerator<StreamItemContent> {
   let cursor: string | undefined;
   try {
     for (;;) {
@@ -41,7 +53,10 @@ export async function* streamedItems({ url, token }: LiveService, runId: string,
       const headers = { accept: 'text/event-stream', ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) };
       // A redirection could lead to a place that must not have the credentials.
       const response = await fetch(`${url}/v1/runs/${encodeURIComponent(runId)}/stream${place}`, { headers, signal, redirect: 'error' });
-      if (response.status !== 200 || !response.body) return;
+      if (response.status !== 200 || !response.body) {
+        if (cursor === undefined) onMissing(refusalOf(url, response.status));
+        return;
+      }
       try {
         for await (const { id, item } of itemsIn(response.body)) {
           cursor = id ?? cursor;
@@ -53,9 +68,25 @@ export async function* streamedItems({ url, token }: LiveService, runId: string,
       }
       await sleep(AGAIN_MS, signal);
     }
-  } catch {
+  } catch (error) {
     // No service is there, or the reader has gone.
+    if (cursor === undefined && !signal.aborted)
+      onMissing(`no service answers at ${url} (${causeOf(error)}): start longhaul serve, or set LONGHAUL_SERVICE`);
   }
+}
+
+/** Returns why a service that answers streams nothing. */
+function refusalOf(url: string, status: number): string {
+  if (status === 401 || status === 403)
+    return `the service at ${url} answers ${status}: set LONGHAUL_SERVICE_TOKEN to credentials that may read runs`;
+  if (status === 404) return `the service at ${url} does not have the run: it may be that of another Temporal server`;
+  return `the service at ${url} answers ${status}`;
+}
+
+/** Returns the code of a failed connection, or else the message. */
+function causeOf(error: unknown): string {
+  const cause: unknown = error instanceof Error ? error.cause : undefined;
+  return cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? cause.code : errorMessage(error);
 }
 
 /** Yields the items of an event stream. Nothing in it is trusted: what is no item is left out. */

@@ -28,7 +28,7 @@ export function addHttpOptions(command: Command): Command {
     .option('--requests-per-minute <number>', 'requests that each caller may send, or none for no limit (default: 6000)', whole)
     .option('--starts-per-minute <number>', 'runs, programs and turns that each caller may start, or none (default: 600)', whole)
     .option('--open-streams <number>', 'streams that each caller may have open, or none (default: 1000)', whole)
-    .option('--chat-turns <number>', 'turns of each chat of the AI SDK, or none (default: 10)', whole)
+    .option('--chat-turns <number>', 'turns of each chat of the AI SDK, or none (default: none)', whole)
     .option('--chat-tokens <number>', 'tokens of each chat, or none (default: 200000)', whole)
     .option('--chat-cost <dollars>', "US dollars of each chat, by the worker's prices, or none", orNone(amount))
     .option('--chat-deadline <time>', 'time from the start of each chat, such as 30d, or none', orNone(duration));

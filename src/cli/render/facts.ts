@@ -57,17 +57,18 @@ function turnFacts(run: RunView, { turns, turn }: SessionView): [string, string]
   const steps = stepsOfNewestTurn(run.records, { goesOn: turn !== undefined });
   const { usage, limits } = run;
   return [
-    [`Turn ${turns}`, `${steps} of at most ${run.maxIterations} steps, with ${callFacts(run)}`],
+    [`Turn ${turns}`, `${steps} of at most ${limits?.steps ?? 0} steps, with ${callFacts(run)}`],
     ['', tokensText(usage, limits ?? {})],
   ];
 }
 
 /** Returns what the run has done of what it may do. */
 function progressFacts(run: RunView): [string, string][] {
-  const { units, stepsUsed, maxIterations, usage } = run;
-  if (units === null) return [['Steps', `${stepsUsed} of at most ${maxIterations}, with ${callFacts(run)}`]];
+  const { units, stepsUsed, limits, usage } = run;
+  const most = limits?.steps ?? 0;
+  if (units === null) return [['Steps', `${stepsUsed} of at most ${most}, with ${callFacts(run)}`]];
   // No author has chosen the default, and a run seldom comes near it.
-  const limit = maxIterations === DEFAULT_MODEL_CALLS ? undefined : maxIterations;
+  const limit = most === DEFAULT_MODEL_CALLS ? undefined : most;
   return [
     ['Units', unitsText(units, { isOver: isTerminal(run.status) })],
     ['Calls', `${counted(limit === undefined ? usage.llmCalls : stepsUsed, 'model call')}${atMost(limit)}, ${callFacts(run)}`],
@@ -93,6 +94,7 @@ const LOOKS: Record<RunStatus, Look> = {
   pending_confirmation: 'yellow',
   paused: 'yellow',
   max_iterations_reached: 'yellow',
+  limit_reached: 'yellow',
   cancelled: 'yellow',
   error: 'red',
 };

@@ -2,7 +2,7 @@ import { dollars } from '../../core/domain/model/dollars.ts';
 import type { LimitChanges } from '../../core/domain/agent/limits.ts';
 
 const WORDS = {
-  maxIterations: 'steps',
+  steps: 'steps',
   toolCalls: 'tool calls',
   inputTokens: 'input tokens',
   outputTokens: 'output tokens',

@@ -1,6 +1,7 @@
 import type { StepNote } from '../../core/domain/program/step-note.ts';
 import type { Event } from '../../core/domain/record/event.ts';
 import type { Look } from '../output.ts';
+import { secondsBetween } from '../../core/domain/record/time.ts';
 
 /** The styles of the ends of steps and units. */
 export const STATUS_LOOKS = { completed: 'green', failed: 'red', skipped: 'yellow' } as const satisfies Record<string, Look>;
@@ -39,8 +40,9 @@ export function attemptProblems({ verdict, error }: StepNote): string[] {
   return found.length > 0 || error === undefined ? found : [error.message];
 }
 
-function endText({ kind, status = 'completed', startedAt, reused, ...why }: StepNote, timestamp: number): { text: string; look: Look } {
-  const took = startedAt === undefined || status === 'skipped' ? '' : ` in ${Math.max(0, timestamp - startedAt).toFixed(2)}s`;
+function endText({ kind, status = 'completed', startedAt, reused, ...why }: StepNote, timestamp: string): { text: string; look: Look } {
+  const took =
+    startedAt === undefined || status === 'skipped' ? '' : ` in ${Math.max(0, secondsBetween(startedAt, timestamp)).toFixed(2)}s`;
   const reason = endReason({ status, ...why });
   const text = `(${kind} ${status}${took}${reused ? ', as in an earlier run' : ''}${reason === undefined ? '' : `: ${reason}`})`;
   return { text, look: status === 'completed' ? 'dim' : STATUS_LOOKS[status] };

@@ -10,11 +10,12 @@ import type { Look } from '../output.ts';
 import { wrapText } from './wrap-text.ts';
 import type { EstimatedUsage, Spent, UsageStats } from '../../core/domain/model/usage.ts';
 import { dollars } from '../../core/domain/model/dollars.ts';
+import { secondsBetween } from '../../core/domain/record/time.ts';
 
 /** Options for printing events. */
 export interface EventPrintOptions {
-  /** The start of the run, in seconds since the epoch like `event.timestamp`. Printed times are relative to it. */
-  startedAt: number;
+  /** The start of the run, in ISO 8601 like `event.timestamp`. Printed times are relative to it. */
+  startedAt: string;
   /** The width of a line in columns. Default 120. */
   width?: number;
   /** The number of lines that one message, call or result may take; the rest is only counted. Default 12. */
@@ -46,7 +47,7 @@ interface Entry {
 export function eventLines(event: Event, options: EventPrintOptions): string[] {
   const { startedAt, width = DEFAULT_WIDTH, maxLines = DEFAULT_MAX_LINES, look: style = (_look: Look, text: string) => text } = options;
   const look: typeof style = (name, text) => (text.trim() === '' ? text : style(name, text));
-  let time = elapsed(event.timestamp - startedAt);
+  let time = elapsed(secondsBetween(startedAt, event.timestamp));
   let lastAuthor: string | undefined;
   return entriesOf(event).flatMap((entry) => {
     const lines = wrapText(printable(entry.text), Math.max(MIN_TEXT_WIDTH, width - INDENT), maxLines);

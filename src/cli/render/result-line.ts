@@ -10,12 +10,12 @@ import { unitsText } from './facts.ts';
  * 2.50s`.
  */
 export function resultLine(result: RunResult<unknown>): string {
-  const { status, agentName, turns, stepsUsed, maxIterations, usage, durationSeconds, mediaTypes } = result;
+  const { status, agentName, turns, stepsUsed, limits, usage, durationSeconds, mediaTypes } = result;
   return [
     `[${status}] ${agentName}`,
     ...(result instanceof ProgramResult
       ? [`units: ${unitsText(result.units, { isOver: true })}`, counted(usage.llmCalls, 'model call')]
-      : [turns === undefined ? `${stepsUsed}/${maxIterations} steps` : `${counted(turns, 'turn')} | ${counted(stepsUsed, 'step')}`]),
+      : [turns === undefined ? `${stepsUsed}/${limits.steps} steps` : `${counted(turns, 'turn')} | ${counted(stepsUsed, 'step')}`]),
     callsText(result, { times: ' ×', name: printable }),
     counted(usage.totalTokens, 'token'),
     ...(durationSeconds === null ? [] : [`${durationSeconds.toFixed(2)}s`]),

@@ -11,6 +11,7 @@ export function turnText({ number, status, stopReason, error }: TurnNote): { tex
 const LOOKS: Record<TurnNote['status'], Look> = {
   completed: 'dim',
   max_iterations_reached: 'yellow',
+  limit_reached: 'yellow',
   error: 'red',
   cancelled: 'yellow',
 };

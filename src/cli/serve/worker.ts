@@ -6,6 +6,7 @@ import { flaggedLog, type LogFlags } from '../program/log-flags.ts';
 import { installQuietRuntime } from './quiet-runtime.ts';
 import { serveAgents } from './serve-agents.ts';
 import { chosenVersioning, type VersioningFlags } from '../program/versioning-choice.ts';
+import { streamsNotice } from '../../streams/streams-notice.ts';
 import { workflowsFile } from './workflows-file.ts';
 
 /** The options of `longhaul worker`. */
@@ -45,6 +46,8 @@ export async function worker(io: CommandIo, flags: WorkerFlags): Promise<number>
         ...(programs.length === 0 ? [] : [`programs: ${programs.join(', ')}`]),
       ];
       output.print(`Polling task queue "${taskQueue}" at ${server.address} (namespace "${server.namespace}") with ${served.join('; ')}`);
+      const notice = streamsNotice(agentsModule.more.streams, 'worker');
+      if (notice !== undefined) output.note(notice);
     },
   });
 }

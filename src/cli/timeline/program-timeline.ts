@@ -3,6 +3,7 @@ import type { ContentItem } from '../../core/domain/content/content.ts';
 import type { StepNote } from '../../core/domain/program/step-note.ts';
 import type { Event } from '../../core/domain/record/event.ts';
 import type { RunRecord } from '../../core/domain/record/run-record.ts';
+import { secondsBetween } from '../../core/domain/record/time.ts';
 
 /** A unit of a program, as its events tell it. */
 export interface UnitItem {
@@ -99,5 +100,5 @@ function addNote(step: StepItem, note: StepNote, event: Event): void {
 }
 
 function endOf(note: StepNote, { timestamp }: Event): EndOf {
-  return { ...note, seconds: Math.max(0, timestamp - (note.startedAt ?? timestamp)) };
+  return { ...note, seconds: Math.max(0, secondsBetween(note.startedAt ?? timestamp, timestamp)) };
 }

@@ -101,7 +101,7 @@ function unfinishedStep(
   );
   const toRecord = (call: ToolCall): ToolCallRecord => {
     const record = {
-      ...newToolCallRecord(call.name, call.toolCallId, new Date(timestamp * 1000).toISOString()),
+      ...newToolCallRecord(call.name, call.toolCallId, timestamp),
       arguments: call.arguments,
     };
     const result = answers.get(call.toolCallId);

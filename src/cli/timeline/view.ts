@@ -34,7 +34,6 @@ export interface RunView {
   finishReason: string | null;
   steps: StepResult[];
   stepsUsed: number;
-  maxIterations: number;
   usage: AggregatedUsage;
   toolCallsTotal: number;
   /** The calls that did not run. Absent if all have run. */
@@ -106,7 +105,7 @@ function isEndedFromOutside(error: unknown): boolean {
 
 async function endedView(handle: RunHandle<JsonValue>): Promise<RunView> {
   const [result, status, records] = await Promise.all([handle.result(), handle.status(), runRecords(handle, { live: false })]);
-  const { success: _success, hasMedia: _hasMedia, mediaTypes: _mediaTypes, ...fields } = result.toJSON();
+  const { success: _, hasMedia: __, mediaTypes: ___, limits: ____, maxIterations: _____, ...fields } = result.toJSON();
   return {
     ...viewOfStatus(status, records),
     ...fields,
@@ -129,7 +128,7 @@ async function liveView(handle: RunHandle<JsonValue>): Promise<RunView> {
 
 /** Returns the view of a run from its own status and records. */
 function viewOfStatus(status: StatusView, records: RunRecord[]): RunView {
-  const { runId, agentName, maxIterations, usage, toolCallsTotal, startTime, limits, queued, lastError, running = [] } = status;
+  const { runId, agentName, usage, toolCallsTotal, startTime, limits, queued, lastError, running = [] } = status;
   const { archiving = null, notArchived = [], missing = [] } = status;
   const steps = stepsOf(records);
   const events = records.filter((record) => record.type === 'event');
@@ -143,7 +142,6 @@ function viewOfStatus(status: StatusView, records: RunRecord[]): RunView {
     finishReason: null,
     steps,
     stepsUsed: status.currentStep,
-    maxIterations,
     usage,
     toolCallsTotal,
     ...(status.toolCallsNotRun === undefined ? {} : { toolCallsNotRun: status.toolCallsNotRun }),

@@ -29,9 +29,9 @@ function linesOf(
   ];
 }
 
-function stepsText({ steps, maxIterations, turns }: Pick<RunTree, 'steps' | 'maxIterations' | 'turns'>, kind: RunTree['kind']): string {
+function stepsText({ steps, limits, turns }: Pick<RunTree, 'steps' | 'limits' | 'turns'>, kind: RunTree['kind']): string {
   if (turns !== undefined) return `${counted(turns, 'turn')} · ${counted(steps, 'step')}`;
-  return kind === 'program' ? counted(steps, 'model call') : `${steps}/${maxIterations} steps`;
+  return kind === 'program' ? counted(steps, 'model call') : `${steps}/${limits?.steps ?? 0} steps`;
 }
 
 /** Returns the tokens and the cost, with those that no provider has reported. */
@@ -48,6 +48,7 @@ const LOOKS: Partial<Record<RunStatus, Look>> = {
   error: 'red',
   cancelled: 'red',
   max_iterations_reached: 'yellow',
+  limit_reached: 'yellow',
   pending_confirmation: 'yellow',
 };
 

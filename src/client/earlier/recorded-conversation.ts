@@ -16,7 +16,7 @@ export function savedContextOf(runId: string, recorded: ReadBackRun): SavedConte
     toolCallsTotal: state.toolCallsTotal,
     toolCallsNotRun: state.toolCallsNotRun,
     currentStep: context.currentStep,
-    maxIterations: limits.maxIterations,
+    maxIterations: limits.steps,
     startedAt: recorded.startedAt,
   });
 }

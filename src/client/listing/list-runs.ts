@@ -140,6 +140,7 @@ function statusCondition(status: RunStatus): string {
   switch (status) {
     case 'completed':
     case 'max_iterations_reached':
+    case 'limit_reached':
       return published;
     case 'error':
       return "ExecutionStatus IN ('Failed', 'Terminated', 'TimedOut')";
@@ -184,13 +185,16 @@ function tagsOf({ typedSearchAttributes }: WorkflowExecutionInfo): string[] {
   return Array.isArray(found) ? found.map(String) : [];
 }
 
+/** The statuses with which Temporal closes a run as Completed. */
+const CLOSED_AS_COMPLETED = ['completed', 'max_iterations_reached', 'limit_reached'] as const;
+
 /** The statuses of a run that goes on, besides `running`. */
 const OPEN_STATUSES = ['pending_confirmation', 'paused', 'idle'] as const;
 
 /** Returns the status from both sources: the attribute lacks an end from outside, and Temporal's status lacks the details. */
 function runStatus({ status }: WorkflowExecutionInfo, published: unknown): RunStatus | undefined {
   const known = statusOf(status.name);
-  if (known === 'completed') return published === 'max_iterations_reached' || published === 'completed' ? published : undefined;
+  if (known === 'completed') return CLOSED_AS_COMPLETED.find((one) => one === published);
   return known === 'running' ? (OPEN_STATUSES.find((one) => one === published) ?? known) : known;
 }
 

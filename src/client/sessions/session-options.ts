@@ -25,7 +25,7 @@ export interface SessionSettings extends Omit<WorkflowOptions, 'runId' | 'ifExis
   user?: string;
   /** Whom the session and its children act for. */
   principal?: Principal;
-  /** Limits of the whole session. Default: 10 turns and 200,000 tokens. */
+  /** Limits of the whole session. Default: 200,000 tokens, and no limit of turns. */
   limits?: SessionLimitOptions;
   /** Limits of each turn, in place of the agent's. */
   turnLimits?: LimitOptions;

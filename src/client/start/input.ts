@@ -37,7 +37,7 @@ export type RunInputOptions = Partial<RunOpening> & {
 export function runInput(agent: AnyAgent | string, options: RunInputOptions): RunInput {
   const { input, messages, deps, principal, session, model, settings, tags, live } = options;
   const withDeadline = limitsWithDeadline('the run cannot start', options);
-  const { maxIterations, ...limits } = plainLimits('the run cannot start', withDeadline ?? {});
+  const limits = plainLimits('the run cannot start', withDeadline ?? {});
   // Without deps, the agent's schema is checked against none: it may require some.
   if (deps === undefined && typeof agent !== 'string') parseDeps(agent, {});
   const inClaims = claimsProblem(principal);
@@ -53,7 +53,6 @@ export function runInput(agent: AnyAgent | string, options: RunInputOptions): Ru
       deps: deps === undefined ? undefined : plainDeps(agent, deps),
       principal: principal === undefined ? undefined : (JSON.parse(JSON.stringify(principal)) as unknown),
       session: session === undefined ? undefined : stripUndefined({ ...session }),
-      maxIterations,
       limits: Object.keys(limits).length === 0 ? undefined : limits,
       ...overrides,
     }),

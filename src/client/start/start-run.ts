@@ -16,9 +16,10 @@ import { type ClientSettings, startWorkflow, type WorkflowOptions, type Workflow
  * The options of a start: with the deps that its agent takes, which are optional if the agent's schema requires none. A start from
  * an earlier conversation has the deps of that one, and `deps` replaces members of them.
  */
-export type StartOptions<GivenDeps = unknown> =
-  | (RunOptions & DepsOption<GivenDeps>)
-  | (StartSettings & EarlierOpening & { deps?: Partial<GivenDeps> });
+export type StartOptions<GivenDeps = unknown> = NewStart<GivenDeps> | (StartSettings & EarlierOpening & { deps?: Partial<GivenDeps> });
+
+/** The options of a start that begins a conversation. The deps come first: the compiler names what is missing in this order. */
+export type NewStart<GivenDeps = unknown> = DepsOption<GivenDeps> & RunOptions;
 
 /** The options of a start without the deps. */
 export type RunOptions = StartSettings & RunOpening;

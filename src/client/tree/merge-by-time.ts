@@ -1,5 +1,5 @@
-/** Merges sequences by time. The items of one sequence keep their order; at equal times, those of the earlier sequence come first. */
-export async function* mergeByTime<Item extends { timestamp: number }>(sequences: readonly AsyncGenerator<Item>[]): AsyncGenerator<Item> {
+/** Merges sequences by time, in ISO 8601 with the same number of digits. The items of one sequence keep their order; at equal times, those of the earlier sequence come first. */
+export async function* mergeByTime<Item extends { timestamp: string }>(sequences: readonly AsyncGenerator<Item>[]): AsyncGenerator<Item> {
   try {
     const heads: (Item | undefined)[] = [];
     for (const sequence of sequences) heads.push(await next(sequence));

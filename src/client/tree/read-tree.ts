@@ -60,7 +60,7 @@ export function treeOf(runId: string, views: ReadonlyMap<string, TreeRunView>): 
     agentName: status.agentName,
     status: status.status,
     steps: kind === 'program' ? usage.llmCalls : status.currentStep,
-    maxIterations: status.maxIterations,
+    ...(status.limits === undefined ? {} : { limits: status.limits }),
     ...(status.session === undefined ? {} : { turns: status.session.turns }),
     usage,
     treeUsage: children.reduce((sum, child) => addRunUsage(sum, child.treeUsage), usage),

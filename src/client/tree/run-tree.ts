@@ -1,3 +1,4 @@
+import type { RunLimits } from '../../core/domain/agent/limits.ts';
 import type { AggregatedUsage } from '../../core/domain/model/usage.ts';
 import type { RunStatus } from '../../core/domain/run/status.ts';
 
@@ -12,8 +13,8 @@ export interface RunTree {
   steps: number;
   /** The number of turns that have begun, if the run is a session: the limit of steps is then that of each turn. */
   turns?: number;
-  /** The limit of steps. That of a program includes the steps of its children. */
-  maxIterations: number;
+  /** The limits of the run. Absent until its agent is resolved. Those of a program include what its children use. */
+  limits?: RunLimits;
   /** The usage of the run itself. */
   usage: AggregatedUsage;
   /** The usage of the run and of all runs below it, also of those that go on. */

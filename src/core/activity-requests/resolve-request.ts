@@ -21,7 +21,7 @@ export const RESOLVE: ActivityOptions = {
 
 /** Asks a worker for the agent, as it is pinned for the whole run. */
 export function resolveRequest(run: { key?: string }, input: RunInput): ActivityRequest<ResolveAgentInput, ResolveAgentOutput, Resolved> {
-  const { agent, document, flow, maxIterations, limits, deps, principal, parent, fromCall, session } = input;
+  const { agent, document, flow, limits, deps, principal, parent, fromCall, session } = input;
   return {
     name: ACTIVITIES.resolveAgent,
     tier: 'remote',
@@ -31,7 +31,6 @@ export function resolveRequest(run: { key?: string }, input: RunInput): Activity
       agent,
       ...(document === undefined ? {} : { ofDocument: true }),
       ...(flow === undefined ? {} : { flow }),
-      ...(maxIterations === undefined ? {} : { maxIterations }),
       ...(limits === undefined ? {} : { limits }),
       ...pricedBy(session),
       ...leftOf(parent),

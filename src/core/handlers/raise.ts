@@ -10,7 +10,7 @@ import { invalidRequest, noRoomForRequest, type RequestKind, unavailable } from 
 
 /** Raises limits of the run while it runs or waits. */
 export const raise: RequestKind<RaiseInput, RaiseReceipt> = {
-  description: 'Raises limits: {"id": "your own", "limits": {"maxIterations": 20, "totalTokens": 100000, "costUsd": 2, ...}, "by"?}',
+  description: 'Raises limits: {"id": "your own", "limits": {"steps": 20, "totalTokens": 100000, "costUsd": 2, ...}, "by"?}',
   refusal(run, input) {
     const problem = raiseProblem(input);
     if (problem !== undefined) return invalidRequest(run, 'raise', problem);
@@ -34,7 +34,7 @@ export const raise: RequestKind<RaiseInput, RaiseReceipt> = {
       by: by ?? null,
       at: new Date(now).toISOString(),
     });
-    const known = run.state?.limits ?? { maxIterations: 0, finalAttempt: false };
+    const known = run.state?.limits ?? { steps: 0, finalAttempt: false };
     return { version: 1, id, status: isNew ? 'raised' : 'duplicate', limits: isNew ? raised(known, limits) : known };
   },
 };
@@ -57,9 +57,8 @@ export function loweredLimit(limits: RunLimits, changes: LimitChanges): string |
   const { toolCallsByName = {}, ...rest } = changes;
   for (const [name, value] of Object.entries(rest)) {
     const now = limits[name as keyof typeof rest];
-    const shown = name === 'maxIterations' ? 'steps' : name;
-    if (now === undefined) return `the run has no limit "${shown}" to raise`;
-    if (value < now) return `limit "${shown}" is ${now}, and ${value} would lower it`;
+    if (now === undefined) return `the run has no limit "${name}" to raise`;
+    if (value < now) return `limit "${name}" is ${now}, and ${value} would lower it`;
   }
   for (const [name, value] of Object.entries(toolCallsByName)) {
     const now = Object.hasOwn(limits.toolCallsByName ?? {}, name) ? limits.toolCallsByName?.[name] : undefined;

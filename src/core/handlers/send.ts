@@ -8,13 +8,14 @@ import { sessionLimitReached } from '../sessions/limit-reached.ts';
 import { messageProblem } from '../wire-schemas/requests/message-schema.ts';
 import { isKept } from './next-turn.ts';
 import { type MessageReceiver, type Refusal, type RequestKind, unavailable } from './message-receiver.ts';
+import { isoTime } from '../domain/record/time.ts';
 
 /** Queues a message to the run. */
 export const send: RequestKind<SendInput, MessageReceipt> = {
   description: 'A message to the run: {"id": "your own", "content": "text", "mode": "queue", "steer" or "interrupt"}',
   refusal,
   take(run, { id, content, mode }, { now }) {
-    const message: QueuedMessage = { id, content, ...(mode === undefined || mode === 'queue' ? {} : { mode }), timestamp: now / 1000 };
+    const message: QueuedMessage = { id, content, ...(mode === undefined || mode === 'queue' ? {} : { mode }), timestamp: isoTime(now) };
     const position = positionOf(run.state, message);
     const isNew = run.inbox.add(message, nextAnswer(run));
     const turn = run.inbox.turnOf(id);

@@ -4,6 +4,7 @@ import { newProgramState } from '../domain/program/carried-program.ts';
 import type { Resume } from '../domain/program/messages.ts';
 import type { RunClock } from '../loop/state/clock.ts';
 import { blankRunState, recordEvent, type RunState } from '../loop/state/run-state.ts';
+import { isoTime } from '../domain/record/time.ts';
 
 /** The values with which the run of a program begins. */
 export interface ProgramBeginning {
@@ -23,7 +24,7 @@ export function beginProgram({ input = {}, resume, ...beginning }: ProgramBeginn
   const state = blankRunState(beginning);
   state.program = newProgramState(snapshot.program, input, resume);
   const content = [{ type: 'message' as const, role: 'user' as const, content: JSON.stringify(input) }];
-  recordEvent(state, clock, { author: 'user', content, timestamp: startedAt / 1000 });
+  recordEvent(state, clock, { author: 'user', content, timestamp: isoTime(startedAt) });
   // No model reads the record of a program.
   state.window = { ...state.window, events: [], bytes: 0 };
   return state;

@@ -5,6 +5,7 @@ import { traceNames } from '../program/trace/trace-header.ts';
 import type { TracePage } from '../program/trace/trace-page.ts';
 import { PAGE_BYTES } from '../protocol.ts';
 import type { QueriedRun } from './queried-run.ts';
+import { secondsOf } from '../domain/record/time.ts';
 
 /**
  * Answers the `trace` query with events of this execution. A page that would begin before them begins with the first. Throws an
@@ -34,7 +35,7 @@ export function tracePage({ runId, agentName, startedAt, state }: QueriedRun, fr
   return {
     ...head,
     ...traceNames(document),
-    ...(last === undefined ? {} : { endTime: last.timestamp }),
+    ...(last === undefined ? {} : { endTime: secondsOf(last.timestamp) }),
     firstOffset,
     from: first,
     next,

@@ -34,7 +34,7 @@ export interface RunToSave {
  * part of it: a run that goes on recalls anew, and an entry that was forgotten meanwhile must not come back as a text of the user.
  */
 export function contextOfRun({ agent, window, events, startedAt, ...run }: RunToSave): SavedContext {
-  const times = new Map(events.map(({ id, timestamp }) => [id, new Date(timestamp * 1000).toISOString()]));
+  const times = new Map(events.map(({ id, timestamp }) => [id, timestamp]));
   const conversation = window.events.filter((event) => !isRecall(event));
   const content = conversation.flatMap((event) => event.content);
   return toSavedContext({

@@ -1,3 +1,4 @@
+import { limitValues } from '../domain/agent/limits.ts';
 import type { RunResultFields } from '../domain/run/result.ts';
 import { closeUnstarted } from '../loop/endings/close-run.ts';
 import { endCancelled } from '../loop/endings/endings.ts';
@@ -94,7 +95,7 @@ function closeSession(state: OpenSession, ports: SessionPorts): RunResultFields 
     ...closeUnstarted({ runId, agentName: firstAgent(state), startedAt: session.startedAt }, ports, ending),
     steps: state.steps,
     ...spentBySession(state),
-    maxIterations: state.limits.maxIterations,
+    limits: limitValues(state.limits),
     turns: session.turns,
   };
 }

@@ -4,10 +4,11 @@ import { AMOUNT, AT_LEAST_ONE, COUNT, DURATION } from './bounded-number.ts';
 /** The JSON Schema of an amount of US dollars above 0. */
 const POSITIVE: JsonObject = { ...AMOUNT, exclusiveMinimum: 0 };
 
-/** The JSON Schema of the limits that a start sets and a caller raises during the run, without the limit of steps. */
+/** The JSON Schema of limits: those that a start sets, and the amounts that a child is given of the limits of its parent. */
 export const LIMITS_SCHEMA: JsonObject = {
   type: 'object',
   properties: {
+    steps: AT_LEAST_ONE,
     toolCalls: COUNT,
     toolCallsByName: { type: 'object', additionalProperties: COUNT },
     inputTokens: COUNT,
@@ -19,15 +20,5 @@ export const LIMITS_SCHEMA: JsonObject = {
   additionalProperties: false,
 };
 
-/** The JSON Schema of the amounts that a child is given of the limits of its parent. */
-export const GIVEN_SCHEMA: JsonObject = {
-  ...LIMITS_SCHEMA,
-  properties: { maxIterations: AT_LEAST_ONE, ...(LIMITS_SCHEMA['properties'] as JsonObject) },
-};
-
-/** The JSON Schema of the same limits with the limit of steps. */
-export const LIMIT_CHANGES_SCHEMA: JsonObject = {
-  ...LIMITS_SCHEMA,
-  properties: { maxIterations: AT_LEAST_ONE, ...(LIMITS_SCHEMA['properties'] as JsonObject) },
-  minProperties: 1,
-};
+/** The JSON Schema of the limits that a caller raises during the run. */
+export const LIMIT_CHANGES_SCHEMA: JsonObject = { ...LIMITS_SCHEMA, minProperties: 1 };

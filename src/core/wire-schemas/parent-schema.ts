@@ -1,7 +1,7 @@
 import { MAX_TREE_DEPTH } from '../domain/children/tree-limits.ts';
 import type { JsonObject } from '../domain/json/json.ts';
 import { COUNT, DURATION, MOMENT } from './bounded-number.ts';
-import { GIVEN_SCHEMA } from './limits-schema.ts';
+import { LIMITS_SCHEMA } from './limits-schema.ts';
 import { HOOKS_SCHEMA } from './hook-schema.ts';
 import { MAX_LAYERS, PERMISSIONS_SCHEMA } from './permissions-schema.ts';
 
@@ -15,7 +15,7 @@ export const PARENT_SCHEMA: JsonObject = {
     depth: { type: 'integer', minimum: 1, maximum: MAX_TREE_DEPTH },
     checkMs: DURATION,
     checkAt: MOMENT,
-    left: GIVEN_SCHEMA,
+    left: LIMITS_SCHEMA,
     tree: {
       type: 'object',
       properties: { depth: COUNT, alive: COUNT, runs: COUNT },

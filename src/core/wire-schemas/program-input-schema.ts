@@ -3,10 +3,8 @@ import { isJsonObject, type JsonObject } from '../domain/json/json.ts';
 import { jsonBytes } from '../domain/json/payload-limit.ts';
 import { BYTE_BUDGETS } from '../domain/json/byte-budget.ts';
 import { checkJson, problemsText } from '../json-schema/check-json-schema.ts';
-import { propertiesOf } from '../json-schema/json-schema.ts';
 import { PROGRAM_LIMITS } from '../domain/program/document.ts';
 import type { ProgramInput } from '../domain/program/messages.ts';
-import { AT_LEAST_ONE } from './bounded-number.ts';
 import { LIMITS_SCHEMA } from './limits-schema.ts';
 import { OVERRIDES } from './overrides-schema.ts';
 import { PARENT_SCHEMA } from './parent-schema.ts';
@@ -43,7 +41,7 @@ const PROGRAM_INPUT_SCHEMA: JsonObject = {
       required: ['run'],
       additionalProperties: false,
     },
-    limits: { ...LIMITS_SCHEMA, properties: { ...propertiesOf(LIMITS_SCHEMA), maxIterations: AT_LEAST_ONE } },
+    limits: LIMITS_SCHEMA,
     parent: PARENT_SCHEMA,
     tags: OVERRIDES.tags,
     live: OVERRIDES.live,

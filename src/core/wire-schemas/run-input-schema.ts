@@ -5,7 +5,6 @@ import { jsonBytes } from '../domain/json/payload-limit.ts';
 import { needsResponse } from '../domain/record/needs-response.ts';
 import type { RunInput } from '../protocol.ts';
 import { AGENT_DOCUMENT_SCHEMA } from './agent-document-schema.ts';
-import { AT_LEAST_ONE } from './bounded-number.ts';
 import { CONTENT_ITEM, mediaProblems, MESSAGE_CONTENT } from './content-item-schema.ts';
 import { conversationProblems } from './conversation-problems.ts';
 import { FLOW_INPUT_SCHEMA } from './flow-schema.ts';
@@ -31,8 +30,7 @@ export const RUN_INPUT_SCHEMA: JsonObject = {
     deps: { type: 'object', description: 'Data of the run for instructions and tools.' },
     principal: { ...PRINCIPAL_SCHEMA, description: 'Whom the run acts for.' },
     session: { ...SESSION_INPUT_SCHEMA, description: 'The run is a session: it stays open after its answers.' },
-    maxIterations: { ...AT_LEAST_ONE, description: "Overrides the agent's step limit." },
-    limits: { ...LIMITS_SCHEMA, description: 'Overrides other limits of the agent.' },
+    limits: { ...LIMITS_SCHEMA, description: 'Overrides limits of the agent.' },
     parent: PARENT_SCHEMA,
     fromCall: FROM_CALL_SCHEMA,
     ...OVERRIDES,

@@ -6,7 +6,7 @@ import { CODE_SNAPSHOT_SCHEMA } from './code-schema.ts';
 import { PINNED_PROGRAM_SCHEMA } from './pinned-program.ts';
 import { FLOW_SCHEMA } from './flow-schema.ts';
 import { HOOK_RECORDS_SCHEMA, HOOKS_SCHEMA } from './hook-schema.ts';
-import { GIVEN_SCHEMA, LIMITS_SCHEMA } from './limits-schema.ts';
+import { LIMITS_SCHEMA } from './limits-schema.ts';
 import { CATEGORY_SCHEMA, MAX_LAYERS, PERMISSIONS_SCHEMA } from './permissions-schema.ts';
 import { propertiesOf } from '../json-schema/json-schema.ts';
 
@@ -31,11 +31,11 @@ const APPROVAL_DEADLINE: JsonObject = {
 /** The JSON Schema of the limits of a run, in its snapshot and after raises. */
 export const RUN_LIMITS_SCHEMA: JsonObject = {
   type: 'object',
-  properties: { ...propertiesOf(LIMITS_SCHEMA), maxIterations: COUNT, finalAttempt: FLAG, onLimit: { const: 'ask' } },
-  required: ['maxIterations'],
+  properties: { ...propertiesOf(LIMITS_SCHEMA), steps: COUNT, finalAttempt: FLAG, onLimit: { const: 'ask' } },
+  required: ['steps'],
 };
 
-const OWN_LIMITS: JsonObject = { ...GIVEN_SCHEMA, properties: { ...propertiesOf(GIVEN_SCHEMA), onLimit: { const: 'ask' } } };
+const OWN_LIMITS: JsonObject = { ...LIMITS_SCHEMA, properties: { ...propertiesOf(LIMITS_SCHEMA), onLimit: { const: 'ask' } } };
 
 const LIMITS_BY_NAME: JsonObject = { type: 'object', additionalProperties: OWN_LIMITS };
 
@@ -68,7 +68,7 @@ const TOOL: JsonObject = {
     ofMemory: { const: true },
     agent: {
       type: 'object',
-      properties: { name: TEXT, share: TEXTS, limits: GIVEN_SCHEMA, final: YES, branch: YES, request: YES, kept: YES, leaf: YES },
+      properties: { name: TEXT, share: TEXTS, limits: LIMITS_SCHEMA, final: YES, branch: YES, request: YES, kept: YES, leaf: YES },
       required: ['name', 'share'],
     },
     timeoutMs: DURATION,

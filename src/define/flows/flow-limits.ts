@@ -16,7 +16,7 @@ export function flowLimits(agents: readonly AnyAgent[], rounds: number): RunLimi
   const summed = SUMMED.filter((name) => agents.every(({ limits }) => limits[name] !== undefined));
   const [{ limits: { toolCallsByName } } = { limits: {} as Partial<RunLimits> }] = agents;
   return {
-    maxIterations: sum(({ maxIterations }) => maxIterations),
+    steps: sum(({ steps }) => steps),
     finalAttempt: false,
     ...Object.fromEntries(summed.map((name) => [name, sum((limits) => limits[name] ?? 0)])),
     ...(toolCallsByName === undefined ? {} : { toolCallsByName }),
@@ -29,7 +29,7 @@ export function flowLimits(agents: readonly AnyAgent[], rounds: number): RunLimi
  * call for the start of each; the deadline is the latest of theirs.
  */
 export function parallelLimits(agents: readonly AnyAgent[]): RunLimits {
-  const limits: RunLimits = { maxIterations: DEFAULT_STEPS, finalAttempt: false };
+  const limits: RunLimits = { steps: DEFAULT_STEPS, finalAttempt: false };
   for (const name of SHARED) {
     const amounts = agents.flatMap((agent) => agent.limits[name] ?? []);
     if (amounts.length < agents.length) continue;

@@ -33,7 +33,7 @@ export function agentLimits(owner: string, options: AgentLimitOptions, { tools, 
   const plain = plainLimits(owner, limits);
   checkLimits(owner, limits, tools);
   return {
-    maxIterations: steps,
+    steps,
     finalAttempt,
     ...plain,
     ...(onLimit === 'ask' ? { onLimit } : {}),

@@ -52,11 +52,11 @@ export const runIdText = nameText
 /** The name of an agent or a program. It is the beginning of the id of a run that has none of its own. */
 export const agentNameText = nameText.max(200);
 
-/** A point in time, as ISO 8601 has it. */
-export const timestamp = z.string().describe('ISO 8601.');
+/** A point in time, as ISO 8601 has it: `2026-11-26T22:06:35.123Z`. */
+export const timestamp = z.string().meta({ format: 'date-time', description: 'ISO 8601 in UTC.' });
 
 /** A time that may be missing. */
-export const timestampOrNull = z.string().nullable().describe('ISO 8601.');
+export const timestampOrNull = timestamp.nullable();
 
 /** The version of an answer. */
 export const version = z.literal(1);

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { component } from './component.ts';
 import { contentItem, spilledContent } from './content.ts';
 import { jsonObject, timestamp } from './json.ts';
+import { runLimits } from './limits.ts';
 import { aggregatedUsage, estimatedUsage, usageStats } from './usage.ts';
 
 /** A decision about a call, as an event has it. */
@@ -37,7 +38,7 @@ export const event = component(
     .object({
       id: z.string(),
       executionId: z.string(),
-      timestamp: z.number().describe('Seconds since the epoch.'),
+      timestamp,
       author: z.string(),
       content: z.array(contentItem),
       caller: z.literal('code').exactOptional(),
@@ -125,14 +126,14 @@ const traceSpan = component(
   'TraceSpan',
   z.object({
     name: z.string(),
-    start_time: z.number(),
+    start_time: timestamp,
     duration_ms: z.number(),
     events: z.array(jsonObject),
     get children() {
       return z.array(traceSpan).exactOptional();
     },
     metadata: jsonObject.exactOptional(),
-    end_time: z.number().exactOptional(),
+    end_time: timestamp.exactOptional(),
   }),
 );
 
@@ -142,11 +143,11 @@ export const trace = component(
   z.object({
     program_name: z.string(),
     backend_name: z.string(),
-    start_time: z.number(),
+    start_time: timestamp,
     duration_ms: z.number(),
     total_events: z.number(),
     spans: z.array(traceSpan),
-    end_time: z.number().exactOptional(),
+    end_time: timestamp.exactOptional(),
   }),
 );
 
@@ -160,7 +161,7 @@ export const runTree = component(
     status: z.string(),
     steps: z.number(),
     turns: z.number().exactOptional(),
-    maxIterations: z.number(),
+    limits: runLimits.exactOptional(),
     usage: aggregatedUsage,
     treeUsage: aggregatedUsage,
     waitingFor: z.array(z.string()),

@@ -3,7 +3,7 @@ import { list, members, MOST } from './bounded.ts';
 import { component } from './component.ts';
 import { inputContent } from './content.ts';
 import { ignoredBy, requestIdText, version } from './json.ts';
-import { runLimits } from './run-views.ts';
+import { runLimits } from './limits.ts';
 import { limitOptions } from './start-requests.ts';
 
 const id = requestIdText.exactOptional();

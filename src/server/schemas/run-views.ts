@@ -1,35 +1,17 @@
 import { z } from 'zod';
+import { TERMINAL_STATUSES } from '../../core/domain/run/status.ts';
 import { component } from './component.ts';
 import { event, stepResult } from './run-record.ts';
 import { jsonObject, jsonValue, timestamp, timestampOrNull, version } from './json.ts';
+import { limitValues, runLimits } from './limits.ts';
 import { aggregatedUsage } from './usage.ts';
 
 /** The status of a run. */
-export const runStatus = component(
-  'RunStatus',
-  z.enum(['running', 'pending_confirmation', 'paused', 'idle', 'completed', 'max_iterations_reached', 'error', 'cancelled']),
-);
+export const runStatus = component('RunStatus', z.enum(['running', 'pending_confirmation', 'paused', 'idle', ...TERMINAL_STATUSES]));
 
-const terminalStatus = z.enum(['completed', 'max_iterations_reached', 'error', 'cancelled']);
+const terminalStatus = z.enum(TERMINAL_STATUSES);
 
 const range = z.object({ from: z.number(), through: z.number() });
-
-/** The limits of a run, as it reports them. */
-export const runLimits = component(
-  'RunLimits',
-  z.object({
-    maxIterations: z.number(),
-    finalAttempt: z.boolean(),
-    toolCalls: z.number().exactOptional(),
-    toolCallsByName: z.record(z.string(), z.number()).exactOptional(),
-    inputTokens: z.number().exactOptional(),
-    outputTokens: z.number().exactOptional(),
-    totalTokens: z.number().exactOptional(),
-    costUsd: z.number().exactOptional(),
-    deadlineMs: z.number().exactOptional(),
-    onLimit: z.literal('ask').exactOptional(),
-  }),
-);
 
 const callsNotRun = component(
   'CallsNotRun',
@@ -79,7 +61,6 @@ export const statusView = component(
     currentAgent: z.string().exactOptional(),
     status: runStatus,
     currentStep: z.number(),
-    maxIterations: z.number(),
     usage: aggregatedUsage,
     treeUsage: aggregatedUsage.exactOptional(),
     toolCallsTotal: z.number(),
@@ -137,7 +118,7 @@ const recordedFields = {
   error: z.string().nullable(),
   errorCode: z.string().exactOptional(),
   cancelReason: z.string().exactOptional(),
-  maxIterations: z.number(),
+  limits: limitValues,
   turns: z.number().exactOptional(),
   notArchived: z.array(range.extend({ message: z.string() })).exactOptional(),
   verdict: jsonObject.exactOptional(),
@@ -153,6 +134,7 @@ const resultFields = {
   outputText: z.string(),
   hasMedia: z.boolean(),
   mediaTypes: z.array(z.string()),
+  maxIterations: z.number().describe('The same as `limits.steps`.'),
 };
 
 const unitsOfProgram = { units: z.array(jsonObject).exactOptional(), unitsCut: z.literal(true).exactOptional() };

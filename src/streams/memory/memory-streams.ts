@@ -43,5 +43,5 @@ export function memoryStreams(options: MemoryStreamsOptions = {}): StreamSink {
     bytes: wholeNumber('memoryStreams: "bytes"', bytes, 1),
     idleMs: timerMilliseconds(idleFor, 'memoryStreams: "idleFor"'),
   });
-  return { name: 'memory', open: (context) => new MemoryChannel(hub, context) };
+  return { name: 'memory', withinProcess: true, open: (context) => new MemoryChannel(hub, context) };
 }

@@ -105,9 +105,9 @@ describe('limits of a start replace those of the agent', () => {
   });
 
   test('each limit is replaced by itself, those of single tools too', () => {
-    const limits = { toolCalls: 3, totalTokens: 500, deadlineMs: 1_000, toolCallsByName: { look_up: 2 } };
-    expect(buildSnapshot(clerk, { ...circumstances, maxIterations: 4, limits }).limits).toEqual({
-      maxIterations: 4,
+    const limits = { steps: 4, toolCalls: 3, totalTokens: 500, deadlineMs: 1_000, toolCallsByName: { look_up: 2 } };
+    expect(buildSnapshot(clerk, { ...circumstances, limits }).limits).toEqual({
+      steps: 4,
       finalAttempt: false,
       toolCalls: 3,
       totalTokens: 500,
@@ -119,7 +119,7 @@ describe('limits of a start replace those of the agent', () => {
 
   test('a start without limits has those of the agent', () => {
     expect(buildSnapshot(clerk, circumstances).limits).toEqual(clerk.limits);
-    expect(buildSnapshot(agent, circumstances).limits).toEqual({ maxIterations: 10, finalAttempt: false });
+    expect(buildSnapshot(agent, circumstances).limits).toEqual({ steps: 10, finalAttempt: false });
   });
 
   test('a limit for a tool that the agent lacks is refused', () => {

@@ -58,7 +58,6 @@ test('the snapshot pins the agent of a tool, and the limits of the tree', () => 
     capabilities: { structuredOutput: true },
     heartbeatMs: 1,
     searchAttributes: false,
-    maxIterations: undefined,
   };
   const snapshot = buildSnapshot(root, { ...inputs, childCheckMs: 1_000 });
   expect(snapshot.tools.map(({ agent }) => agent)).toEqual([

@@ -44,7 +44,7 @@ describe('an agent that comes as a document', () => {
       name: 'shop/u.Letter',
       model: 'scripted/model',
       settings: { temperature: 0 },
-      limits: { maxIterations: 10, finalAttempt: false },
+      limits: { steps: 10, finalAttempt: false },
       output: { mode: 'schema', schema: DOCUMENT.output, maxRetries: 0 },
       checks: { step: 'Letter', anchors: ['NoPrices', 'SafeOutput'], requiredFields: ['letter'] },
     });

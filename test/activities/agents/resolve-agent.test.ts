@@ -69,8 +69,8 @@ function resolving(by: ActivityRuntime): (input: ResolveAgentInput) => Promise<A
 
 test('the limits of the start replace those of the agent in the snapshot', async () => {
   const resolve = resolving(runtime());
-  const snapshot = await resolve({ agent: 'clerk', maxIterations: 3, limits: { toolCalls: 2, deadlineMs: 60_000 } });
-  expect(snapshot.limits).toEqual({ maxIterations: 3, finalAttempt: false, totalTokens: 1_000, toolCalls: 2, deadlineMs: 60_000 });
+  const snapshot = await resolve({ agent: 'clerk', limits: { steps: 3, toolCalls: 2, deadlineMs: 60_000 } });
+  expect(snapshot.limits).toEqual({ steps: 3, finalAttempt: false, totalTokens: 1_000, toolCalls: 2, deadlineMs: 60_000 });
 });
 
 test('the snapshot of a live run says so', async () => {

@@ -8,7 +8,7 @@ import { activityEnvironment, EXECUTION, type ActivityEnvironment, type Environm
 beforeEach(() => vi.useFakeTimers({ now: 1_700_000_000_000 }));
 afterEach(() => vi.useRealTimers());
 
-const event = { id: 'e0', executionId: 'run-1', timestamp: 1, author: 'user', content: [] };
+const event = { id: 'e0', executionId: 'run-1', timestamp: '2026-01-01T00:00:00.000Z', author: 'user', content: [] };
 const answers = {
   [QUERIES.context]: { events: [event], firstOffset: 0, from: 0, total: 1 },
   [QUERIES.steps]: { firstIndex: 0, from: 0, steps: [], total: 0 },

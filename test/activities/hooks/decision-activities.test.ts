@@ -89,10 +89,10 @@ test('a decision on a limit has no arguments of a call', async () => {
     answers,
     authorize: ({ arguments: args, editedArguments }) => ({ as: JSON.stringify([args, editedArguments]) }),
   });
-  const input = { agentName: 'clerk', decision: { ...decision, toolName: 'raise_limits' }, arguments: { maxIterations: 9 } };
+  const input = { agentName: 'clerk', decision: { ...decision, toolName: 'raise_limits' }, arguments: { steps: 9 } };
   expect(await environment.run(authorizeDecisionActivity(environment.runtime), input)).toEqual({
     type: 'authorized',
-    as: '[{},{"maxIterations":9}]',
+    as: '[{},{"steps":9}]',
   });
 });
 
@@ -186,9 +186,9 @@ test('the notify hook gets a pending limit with the limits that an approval woul
   const { at: _, eventId: __, ...input } = notice;
   await environment.run(notifyWaitingActivity(environment.runtime), {
     ...input,
-    waiting: { ...waiting, kind: 'limit', proposal: { maxIterations: 20 } },
+    waiting: { ...waiting, kind: 'limit', proposal: { steps: 20 } },
   });
-  expect(told).toMatchObject([{ kind: 'limit', arguments: { maxIterations: 20 } }]);
+  expect(told).toMatchObject([{ kind: 'limit', arguments: { steps: 20 } }]);
 });
 
 test('a failed notification is tried again', async () => {

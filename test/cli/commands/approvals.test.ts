@@ -17,7 +17,7 @@ function clientWith(...found: ({ runId: string } & ApprovalView)[]): Parameters<
 
 test('a pending approval is shown with its arguments, its reason, its deadline, and the commands that decide it', async () => {
   const { io, stdout } = commandIo();
-  const deadline = { deadlineAt: Date.parse(AT) + 3_600_000, onDeadline: 'reject' as const };
+  const deadline = { deadlineAt: new Date(Date.parse(AT) + 3_600_000).toISOString(), onDeadline: 'reject' as const };
   const found = [
     { runId: 'clerk-1', ...waiting({ reason: 'over the limit', ...deadline }) },
     { runId: 'clerk-2', ...waiting({ callId: 'c9' }) },

@@ -42,7 +42,7 @@ function raisable(status: RaiseReceipt['status']): { run: Parameters<typeof rais
   const asked: unknown[] = [];
   const raise: Parameters<typeof raiseLimits>[1]['raise'] = (limits, options) => {
     asked.push([limits, options]);
-    const now = { maxIterations: 20, finalAttempt: false, costUsd: 2, deadlineMs: 14_400_000 };
+    const now = { steps: 20, finalAttempt: false, costUsd: 2, deadlineMs: 14_400_000 };
     return Promise.resolve({ version: 1, id: options?.id ?? '', status, limits: now });
   };
   return { run: { ...RUN, raise }, asked };

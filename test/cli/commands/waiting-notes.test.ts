@@ -49,7 +49,7 @@ test('the commands that wait for a result print the notes beside the result', as
 });
 
 test('the line of a result has counts in words', () => {
-  const result = { runId: 'r', agentName: 'clerk', stepsUsed: 2, maxIterations: 5, durationSeconds: 1.234 };
+  const result = { runId: 'r', agentName: 'clerk', stepsUsed: 2, limits: { steps: 5 }, durationSeconds: 1.234 };
   const called = { toolCallsTotal: 1, toolCallsByName: { look_up_order: 1 } };
   expect(resultLine(newRunResult({ ...result, ...called }))).toBe(
     '[completed] clerk | 2/5 steps | 1 tool call (look_up_order ×1) | 0 tokens | 1.23s',

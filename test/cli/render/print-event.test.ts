@@ -5,10 +5,15 @@ import type { Event } from '../../../src/core/domain/record/event.ts';
 import { eventLines } from '../../../src/cli/render/print-event.ts';
 import { decision } from '../pending-approvals.ts';
 
-const START = 1_700_000_000;
+/** The time so many seconds after the start of the run. */
+function at(seconds: number): string {
+  return new Date((1_700_000_000 + seconds) * 1_000).toISOString();
+}
+
+const START = at(0);
 
 function event(author: string, content: ContentItem[], more: Partial<Event> = {}): Event {
-  return { id: 'e', executionId: 'run', timestamp: START + 1.234, author, content, ...more };
+  return { id: 'e', executionId: 'run', timestamp: at(1.234), author, content, ...more };
 }
 
 function lines(one: Event, options: { width?: number; maxLines?: number } = {}): string[] {
@@ -111,15 +116,13 @@ test('a decision, a refusal and a raise are a line with their author', () => {
     '  1.23s  ann               answered refund (call c1) with "green"; as remembered',
   ]);
   const limit = { toolName: 'raise_limits', callId: 'limit-7' };
-  expect(told('ann', { decision: decision({ ...limit, arguments: { maxIterations: 20 } }) })[0]).toContain(
-    'approved raised limits: steps 20',
-  );
+  expect(told('ann', { decision: decision({ ...limit, arguments: { steps: 20 } }) })[0]).toContain('approved raised limits: steps 20');
   expect(told('ann', { decision: decision({ ...limit, type: 'reject', reason: 'enough' }) })[0]).toContain(
     'rejected raised limits: enough',
   );
   const refused = { request: 'approve', callId: 'c1', code: 'not_authorized', message: 'bob may not' };
   expect(told('bob', { refused })).toEqual(['  1.23s  bob               approve of call c1 was refused (not_authorized): bob may not']);
-  const limits = { maxIterations: 20, toolCallsByName: { refund: 2 }, totalTokens: 900, costUsd: 2, deadlineMs: 5_400_000 };
+  const limits = { steps: 20, toolCallsByName: { refund: 2 }, totalTokens: 900, costUsd: 2, deadlineMs: 5_400_000 };
   expect(told('ann', { raised: { id: 'r1', limits, by: 'ann', at: '' } })).toEqual([
     '  1.23s  ann               raised limits: steps 20, tokens 900, calls of refund 2, cost $2.00, deadline 90m from the start',
   ]);
@@ -151,7 +154,7 @@ test.each([
   [12_000, '3h20m'],
   [187_200, '2d04h'],
 ])('%d seconds after the start are shown as %s', (seconds, shown) => {
-  const said = event('user', [{ type: 'message', role: 'user', content: 'x' }], { timestamp: START + seconds });
+  const said = event('user', [{ type: 'message', role: 'user', content: 'x' }], { timestamp: at(seconds) });
   expect(lines(said)[0]?.slice(0, 7).trim()).toBe(shown);
 });
 

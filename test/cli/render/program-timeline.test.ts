@@ -11,20 +11,28 @@ import { commandIo } from '../command-io.ts';
 import { decision } from '../pending-approvals.ts';
 
 const plain = commandIo().io.output;
-const START = 1_700_000_000;
+/** The time so many seconds after the start of the run. */
+function after(seconds: number): string {
+  return new Date((1_700_000_000 + seconds) * 1_000).toISOString();
+}
 
-function note(at: string, kind: string, type: StepNote['type'], more: Partial<StepNote> = {}): Event {
+const START = after(0);
+
+/** A note whose `startedAt` is in seconds from the start. */
+type Noted = Omit<Partial<StepNote>, 'startedAt'> & { startedAt?: number };
+
+function note(at: string, kind: string, type: StepNote['type'], more: Noted = {}): Event {
   const { startedAt, ...rest } = more;
-  const timestamp = START + (startedAt === undefined ? 0 : startedAt + 0.5);
-  const step: StepNote = { at, kind, type, ...rest, ...(startedAt === undefined ? {} : { startedAt: START + startedAt }) };
+  const timestamp = after(startedAt === undefined ? 0 : startedAt + 0.5);
+  const step: StepNote = { at, kind, type, ...rest, ...(startedAt === undefined ? {} : { startedAt: after(startedAt) }) };
   return { id: 'e', executionId: 'run', timestamp, author: at, content: [], step };
 }
 
-function ended(at: string, kind: string, more: Partial<StepNote> = {}): Event {
+function ended(at: string, kind: string, more: Noted = {}): Event {
   return note(at, kind, 'end', { status: 'completed', startedAt: 1, ...more });
 }
 
-function answer(at: string, text: string, more: Partial<StepNote> = {}): Event {
+function answer(at: string, text: string, more: Noted = {}): Event {
   const content: ContentItem[] = [{ type: 'message', role: 'assistant', content: text }];
   const usage = { promptTokens: 10, completionTokens: 5, totalTokens: 15 };
   return { ...note(at, 'ask', 'attempt', { attempt: 1, ...more }), content, usage };

@@ -21,7 +21,6 @@ const view: RunView = {
   finishReason: 'stop',
   steps: [],
   stepsUsed: 2,
-  maxIterations: 10,
   usage: { promptTokens: 20, completionTokens: 10, totalTokens: 30, cachedTokens: 0, reasoningTokens: 0, llmCalls: 2 },
   toolCallsTotal: 1,
   output: 'Shipped.',
@@ -32,7 +31,7 @@ const view: RunView = {
   startTime: AT,
   endTime: AT,
   durationSeconds: 1.234,
-  limits: { maxIterations: 10, finalAttempt: false },
+  limits: { steps: 10, finalAttempt: false },
   queued: 0,
   lastError: null,
   missing: [],
@@ -124,7 +123,7 @@ test('the usage of a run is shown with its limits, and estimates are marked', ()
     estimated: { promptTokens: 5, completionTokens: 2, totalTokens: 7, costUsd: 0.0005 },
   };
   const limits = {
-    maxIterations: 10,
+    steps: 10,
     finalAttempt: false,
     toolCalls: 50,
     toolCallsByName: { refund: 2 },

@@ -36,7 +36,14 @@ test('a Ctrl-C before the message is taken interrupts the turn that answers it',
 });
 
 test('a turn that ends before it has read the message is followed by the next one, which a Ctrl-C interrupts', async () => {
-  const event = (turn: object) => ({ id: 'e', executionId: 'talk-1', timestamp: 0, author: 'clerk', content: [], turn });
+  const event = (turn: object) => ({
+    id: 'e',
+    executionId: 'talk-1',
+    timestamp: '1970-01-01T00:00:00.000Z',
+    author: 'clerk',
+    content: [],
+    turn,
+  });
   async function* events(): AsyncGenerator<unknown> {
     yield event({ number: 2, status: 'cancelled', stopReason: 'cancelled', unanswered: ['m1'] });
     await never();

@@ -5,7 +5,7 @@ import { fakeChat, type FakeChat, never, until } from './fake-chat.ts';
 const taken = { send: () => Promise.resolve({ turn: 1 }), approvals: () => Promise.resolve({ status: 'running', pending: [] }) };
 
 function event(id: string, more: object): object {
-  return { id, executionId: 'talk-1', timestamp: 0, author: 'clerk', content: [], ...more };
+  return { id, executionId: 'talk-1', timestamp: '1970-01-01T00:00:00.000Z', author: 'clerk', content: [], ...more };
 }
 
 const says = (id: string, text: string, more: object = {}): object =>

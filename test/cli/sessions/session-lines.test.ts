@@ -20,7 +20,7 @@ const plain = commandIo().io.output;
 const completed: TurnNote = { number: 1, status: 'completed', stopReason: 'final_answer' };
 
 function event(author: string, content: ContentItem[], more: Partial<Event> = {}): Event {
-  return { id: 'e', executionId: 'talk-1', timestamp: Date.parse(AT) / 1000, author, content, ...more };
+  return { id: 'e', executionId: 'talk-1', timestamp: AT, author, content, ...more };
 }
 
 const said = (role: 'user' | 'assistant', content: string): Event =>
@@ -29,7 +29,7 @@ const ended = (turn: TurnNote): Event => event('clerk', [], { turn });
 
 const ENDS: [TurnNote, string][] = [
   [completed, 'turn 1 ended: completed'],
-  [{ number: 2, status: 'max_iterations_reached', stopReason: 'token_budget' }, 'turn 2 ended: max_iterations_reached (token_budget)'],
+  [{ number: 2, status: 'limit_reached', stopReason: 'token_budget' }, 'turn 2 ended: limit_reached (token_budget)'],
   [{ number: 3, status: 'cancelled', stopReason: 'cancelled' }, 'turn 3 ended: cancelled'],
   [{ number: 4, status: 'error', stopReason: 'error', error: 'no key' }, 'turn 4 ended: error: no key'],
   [{ number: 5, status: 'error', stopReason: 'guardrail', error: 'blocked' }, 'turn 5 ended: error (guardrail): blocked'],

@@ -15,7 +15,7 @@ function run(runId: string, totalTokens: number, more: Partial<RunTree> = {}): R
     agentName: runId.split('/').at(-1) ?? '',
     status: 'completed',
     steps: 2,
-    maxIterations: 10,
+    limits: { steps: 10, finalAttempt: false },
     usage,
     treeUsage: usage,
     waitingFor: [],

@@ -47,19 +47,19 @@ describe('a run that begins from a document', () => {
       { type: 'message', role: 'assistant', content: 'It is on its way.' },
     ];
     const input = await sent({ saved: saved(), input: 'And order 43?' });
-    expect(input).toEqual({ agent: 'clerk', messages, input: 'And order 43?', deps: { user: 'ada', cart: ['tea'] }, maxIterations: 7 });
+    expect(input).toEqual({ agent: 'clerk', messages, input: 'And order 43?', deps: { user: 'ada', cart: ['tea'] }, limits: { steps: 7 } });
   });
 
   test('has its own deps and limits where it names them', async () => {
     const input = await sent({ saved: saved(), input: 'Q', deps: { cart: [] }, limits: { steps: 3, toolCalls: 9 } });
-    expect(input).toMatchObject({ deps: { user: 'ada', cart: [] }, maxIterations: 3, limits: { toolCalls: 9 } });
-    expect(await sent({ saved: saved(), input: 'Q', limits: { toolCalls: 9 } })).toMatchObject({ maxIterations: 7 });
+    expect(input).toMatchObject({ deps: { user: 'ada', cart: [] }, limits: { steps: 3, toolCalls: 9 } });
+    expect(await sent({ saved: saved(), input: 'Q', limits: { toolCalls: 9 } })).toMatchObject({ limits: { steps: 7, toolCalls: 9 } });
   });
 
   test("keeps its agent's limit if the document has none", async () => {
     const { max_iterations: _, ...without } = saved();
-    expect(await sent({ saved: without as SavedContext, input: 'Q' })).not.toHaveProperty('maxIterations');
-    expect(await sent({ saved: saved({ max_iterations: 0 }), input: 'Q' })).not.toHaveProperty('maxIterations');
+    expect(await sent({ saved: without as SavedContext, input: 'Q' })).not.toHaveProperty('limits');
+    expect(await sent({ saved: saved({ max_iterations: 0 }), input: 'Q' })).not.toHaveProperty('limits');
   });
 
   test('needs no input if the model is to respond', async () => {

@@ -72,7 +72,7 @@ export class FakeRun {
       endTime: null,
       durationSeconds: null,
       error: null,
-      maxIterations: 10,
+      limits: { steps: 10 },
     };
     this.#bell.ring();
   }

@@ -3,13 +3,18 @@ import { expect, test } from 'vitest';
 import { mergeByTime } from '../../../src/client/tree/merge-by-time.ts';
 
 interface Item {
-  timestamp: number;
+  timestamp: string;
   of: number;
   index: number;
 }
 
+/** The time so many seconds after 1970. */
+function at(seconds: number): string {
+  return new Date(seconds * 1_000).toISOString();
+}
+
 async function* sequence(times: readonly number[], of: number): AsyncGenerator<Item> {
-  for (const [index, timestamp] of times.entries()) yield { timestamp, of, index };
+  for (const [index, timestamp] of times.entries()) yield { timestamp: at(timestamp), of, index };
 }
 
 async function merged(lists: readonly (readonly number[])[]): Promise<Item[]> {
@@ -23,7 +28,12 @@ test('sequences in the order of their times are merged to one in that order', as
   await fc.assert(
     fc.asyncProperty(fc.array(times, { maxLength: 6 }), async (lists) => {
       const items = await merged(lists.map((list) => list.toSorted((a, b) => a - b)));
-      expect(items.map(({ timestamp }) => timestamp)).toEqual(lists.flat().toSorted((a, b) => a - b));
+      expect(items.map(({ timestamp }) => timestamp)).toEqual(
+        lists
+          .flat()
+          .toSorted((a, b) => a - b)
+          .map(at),
+      );
     }),
   );
 });
@@ -35,13 +45,13 @@ test('items of one sequence keep their order, whatever their times are', async (
 
 test('a reader that stops ends all sequences', async () => {
   let ended = 0;
-  async function* endless(): AsyncGenerator<{ timestamp: number }> {
+  async function* endless(): AsyncGenerator<{ timestamp: string }> {
     try {
-      for (let timestamp = 0; ; timestamp += 1) yield { timestamp };
+      for (let second = 0; ; second += 1) yield { timestamp: at(second) };
     } finally {
       ended += 1;
     }
   }
-  for await (const { timestamp } of mergeByTime([endless(), endless()])) if (timestamp > 2) break;
+  for await (const { timestamp } of mergeByTime([endless(), endless()])) if (timestamp > at(2)) break;
   expect(ended).toBe(2);
 });

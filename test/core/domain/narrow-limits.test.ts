@@ -38,7 +38,7 @@ test('no limit is above its ceiling, and none is above what it was', () => {
 test('limits without a ceiling stay as they are', () => {
   fc.assert(
     fc.property(limits, (own) => {
-      expect(narrowLimits({ ...own, maxIterations: 3 })).toEqual({ ...own, maxIterations: 3 });
+      expect(narrowLimits({ ...own, steps: 3 })).toEqual({ ...own, steps: 3 });
     }),
   );
 });

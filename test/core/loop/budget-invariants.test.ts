@@ -6,6 +6,7 @@ import type { UsageStats } from '../../../src/core/domain/model/usage.ts';
 import { type ChainedRun, chainedRun } from './generated-runs/chained-run.ts';
 import { plannedLimit, plannedRun, type PlannedRun } from './generated-runs/planned-run.ts';
 import type { Begun } from './generated-runs/scripted-run.ts';
+import { isLimitStatus } from '../../../src/core/domain/run/status.ts';
 
 /** Many runs of many steps, on a machine that may be busy. */
 const MANY_RUNS_MS = 120_000;
@@ -16,7 +17,7 @@ const limitedRun: fc.Arbitrary<[PlannedRun, boolean[]]> = fc
     plan: plannedRun,
     limits: fc.array(plannedLimit, { minLength: 1, maxLength: 3 }),
     steers: fc.boolean(),
-    maxIterations: fc.constantFrom(1, 20, 30, 30),
+    steps: fc.constantFrom(1, 20, 30, 30),
     points: fc.array(fc.boolean(), { minLength: 1, maxLength: 20 }),
   })
   .map(({ plan, limits, points, ...rest }) => [{ ...plan, ...rest, limits: Object.assign({}, ...limits) }, points]);
@@ -61,7 +62,7 @@ function usedUp({ record, limits, now, what, final }: Begun, startedAt: number):
   }).length;
   return [
     ...budgets.map(([name]) => name),
-    ...(what === 'model' && !final && steps >= limits.maxIterations ? ['maxIterations'] : []),
+    ...(what === 'model' && !final && steps >= limits.steps ? ['steps'] : []),
     ...(now >= startedAt + (limits.deadlineMs ?? Infinity) ? ['deadlineMs'] : []),
   ];
 }
@@ -96,19 +97,20 @@ describe('no run, with any requests and failures,', { timeout: MANY_RUNS_MS }, (
   it('claims to have ended at a limit that it has not reached', () =>
     holds(({ result, events, states, actors }) => {
       const state = states.at(-1);
-      if (state === undefined || result.status !== 'max_iterations_reached') return;
+      if (state === undefined || !isLimitStatus(result.status)) return;
       const spent = spentIn(events);
       const { limits, startedAt } = state;
       const over = Object.entries(spent).filter(([name, amount]) => amount >= (limits[name as keyof typeof spent] ?? Infinity));
       const names = over.map(([name]) => name);
       const isTrue = {
-        step_limit: result.stepsUsed >= limits.maxIterations,
+        step_limit: result.stepsUsed >= limits.steps,
         token_budget: names.some((name) => name.endsWith('Tokens')),
         cost_budget: names.includes('costUsd'),
         tool_call_limit: limits.toolCalls !== undefined || limits.toolCallsByName !== undefined,
         deadline: actors.now >= startedAt + (limits.deadlineMs ?? Infinity),
       };
       expect(isTrue).toMatchObject({ [result.stopReason]: true });
+      expect(result.status === 'max_iterations_reached').toBe(result.stopReason === 'step_limit');
     }));
 });
 
@@ -141,7 +143,7 @@ it('the generated runs reach every limit, and exceed it', { timeout: MANY_RUNS_M
     fc.asyncProperty(limitedRun, async ([plan, points]) => {
       let index = 0;
       const { result, events, states } = await chainedRun(plan, () => points[index++ % points.length] ?? false);
-      if (result.status === 'max_iterations_reached') seen.add(result.stopReason);
+      if (isLimitStatus(result.status)) seen.add(result.stopReason);
       const { limits, snapshot } = states.at(-1) ?? {};
       // A raised deadline is too rare to be expected.
       for (const name of Object.keys(limits ?? {}).filter((one) => one !== 'deadlineMs') as (keyof RunLimits)[]) {
@@ -163,7 +165,7 @@ it('the generated runs reach every limit, and exceed it', { timeout: MANY_RUNS_M
     'interrupted',
     'raised costUsd',
     'raised inputTokens',
-    'raised maxIterations',
+    'raised steps',
     'raised outputTokens',
     'raised toolCalls',
     'raised toolCallsByName',

@@ -149,7 +149,7 @@ describe('a person who is asked about the outcome of a call', () => {
     });
 
     it.each([{}, { onLimit: 'ask' as const }])('a call that used up the limits is verified: %j', async (atLimit) => {
-      const limits = { maxIterations: 10, finalAttempt: false, toolCalls: 1, ...atLimit };
+      const limits = { steps: 10, finalAttempt: false, toolCalls: 1, ...atLimit };
       const run = await runFake(paying({ snapshot: { ...snapshot, limits }, continueDue, callers: [responds('c1', 'paid')] }));
       expect(run.positions).toHaveLength(1);
       expect(run.invocations).toHaveLength(1);

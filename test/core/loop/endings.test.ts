@@ -7,8 +7,8 @@ import { testSnapshot, testTool } from './fakes/snapshot.ts';
 
 const tools = [testTool('t')];
 
-function limited(maxIterations: number, finalAttempt = false): ReturnType<typeof testSnapshot> {
-  return testSnapshot({ tools, limits: { maxIterations, finalAttempt } });
+function limited(steps: number, finalAttempt = false): ReturnType<typeof testSnapshot> {
+  return testSnapshot({ tools, limits: { steps, finalAttempt } });
 }
 
 describe('a run that completes', () => {
@@ -29,7 +29,7 @@ describe('a run that completes', () => {
       startTime: '2023-11-14T22:13:18.500Z',
       durationSeconds: 1.5,
       error: null,
-      maxIterations: 10,
+      limits: { steps: 10 },
     });
     expect(run.result.steps).toMatchObject([
       { step: 1, thought: 'thinking', finishReason: 'tool_calls' },
@@ -89,7 +89,7 @@ describe('a run that reaches its step limit', () => {
 
   it('makes a final attempt, which is step max + 1 and does not change the status', async () => {
     const run = await runFake({ snapshot: limited(1, true), model: [called(call('c1', 't')), said('best guess')] });
-    expect(run.result).toMatchObject({ status: 'max_iterations_reached', output: 'best guess', stepsUsed: 2, maxIterations: 1 });
+    expect(run.result).toMatchObject({ status: 'max_iterations_reached', output: 'best guess', stepsUsed: 2, limits: { steps: 1 } });
     expect(run.modelCalls.map(({ step, final }) => ({ step, final }))).toEqual([
       { step: 1, final: false },
       { step: 2, final: true },

@@ -30,7 +30,7 @@ const turn: fc.Arbitrary<Turn> = fc.record({
 
 const plan = fc.record({
   turns: fc.array(turn, { minLength: 1, maxLength: 8 }),
-  maxIterations: fc.integer({ min: 0, max: 6 }),
+  steps: fc.integer({ min: 0, max: 6 }),
   finalAttempt: fc.boolean(),
   parallel: fc.boolean(),
   structured: fc.boolean(),
@@ -71,7 +71,7 @@ async function generatedRun(given: Plan): Promise<{ run: Awaited<ReturnType<type
   const snapshot = testSnapshot({
     tools: [testTool('known'), testTool('lonely', { parallel: false })],
     parallel: given.parallel,
-    limits: { maxIterations: given.maxIterations, finalAttempt: given.finalAttempt },
+    limits: { steps: given.steps, finalAttempt: given.finalAttempt },
     ...(given.structured ? { output: { mode: 'final_answer' as const, schema, providerSchema: schema, strict: true, maxRetries: 2 } } : {}),
   });
   const tools = { known: tool, lonely: tool };
@@ -110,10 +110,10 @@ describe('every run, for any model and tools,', () => {
     }));
 
   it('never exceeds its step limit, except for one final attempt', () =>
-    holds(({ run }, { maxIterations, finalAttempt }) => {
-      expect(run.modelCalls.length).toBeLessThanOrEqual(maxIterations + (finalAttempt ? 1 : 0));
+    holds(({ run }, { steps, finalAttempt }) => {
+      expect(run.modelCalls.length).toBeLessThanOrEqual(steps + (finalAttempt ? 1 : 0));
       const finals = run.state.steps.filter((step) => step.final);
-      expect(finals.every((step) => step.step === maxIterations + 1)).toBe(true);
+      expect(finals.every((step) => step.step === steps + 1)).toBe(true);
     }));
 
   it('only ever appends events', () =>
@@ -142,7 +142,13 @@ describe('every run, for any model and tools,', () => {
 
   it('ends in a terminal status that distinguishes success from all other endings', () =>
     holds(({ run }) => {
-      const stops = { completed: 'final_answer', max_iterations_reached: 'step_limit', error: 'error', cancelled: 'cancelled' };
+      const stops = {
+        completed: 'final_answer',
+        max_iterations_reached: 'step_limit',
+        limit_reached: 'none of these runs',
+        error: 'error',
+        cancelled: 'cancelled',
+      };
       expect(run.result.stopReason).toBe(stops[run.result.status]);
       expect(run.result.error === null).toBe(run.result.status !== 'error');
       expect(run.state.status).toBe(run.result.status);

@@ -52,13 +52,13 @@ describe('a structured answer that the provider enforces', () => {
   });
 
   it('counts retries against the step limit', async () => {
-    const snapshot = { ...agent('schema', 9), limits: { maxIterations: 2, finalAttempt: false } };
+    const snapshot = { ...agent('schema', 9), limits: { steps: 2, finalAttempt: false } };
     const run = await runFake({ snapshot, model: [said('no', misfit), said('no', misfit)] });
     expect(run.result).toMatchObject({ status: 'max_iterations_reached', stepsUsed: 2 });
   });
 
   it('that does not fit in the final attempt leaves the run at its limit', async () => {
-    const snapshot = { ...agent('schema', 9), limits: { maxIterations: 1, finalAttempt: true } };
+    const snapshot = { ...agent('schema', 9), limits: { steps: 1, finalAttempt: true } };
     const run = await runFake({ snapshot, model: [called(call('c1', 't')), said('no', misfit)] });
     expect(run.result).toMatchObject({ status: 'max_iterations_reached', output: 'no', stepsUsed: 2 });
   });
@@ -137,7 +137,7 @@ describe('a structured answer through final_answer', () => {
   });
 
   it('is taken from a text that fits in the final attempt, which offers no tools', async () => {
-    const snapshot = { ...agent('final_answer', 0), limits: { maxIterations: 1, finalAttempt: true } };
+    const snapshot = { ...agent('final_answer', 0), limits: { steps: 1, finalAttempt: true } };
     const run = await runFake({ snapshot, model: [called(call('c1', 't')), said('{"answer":4}', { output: { type: 'fits' } })] });
     expect(run.result).toMatchObject({ status: 'max_iterations_reached', output: { answer: 4 }, stepsUsed: 2 });
     const other = await runFake({ snapshot, model: [called(call('c1', 't')), said('four', misfit)] });

@@ -118,7 +118,7 @@ describe('a choice of a tool holds for the first step of a turn', () => {
   it('of each turn of an agent in a flow', async () => {
     const settings = { toolChoice: { tool: 'find' } };
     const flow = { name: 'flow', kind: 'loop' as const, agents: ['a', 'b'], maxIterations: 2 };
-    const limits = { maxIterations: 30, finalAttempt: false };
+    const limits = { steps: 30, finalAttempt: false };
     const a = agentTo('a', [], { tools, settings, flow, limits });
     const b = agentTo('b', [], { tools });
     const ports = { resolveHandoff: async () => ({ type: 'resolved' as const, snapshot: b }) };

@@ -30,7 +30,7 @@ describe('a message that its turn ends without reading is answered in the next t
     ['after an error', { type: 'failed', code: 'model_error', message: 'down' } as const, undefined, { status: 'error' }],
     ['at a limit', looks, undefined, { status: 'max_iterations_reached' }],
   ])('%s', async (_, outcome, also, expected) => {
-    const snapshot = testSnapshot({ tools: [testTool('look')], limits: { maxIterations: 1, finalAttempt: false } });
+    const snapshot = testSnapshot({ tools: [testTool('look')], limits: { steps: 1, finalAttempt: false } });
     const { state, events } = await runFakeSession({
       snapshot,
       model: [meanwhile(outcome, ...(also === undefined ? [] : [also])), said('B')],
@@ -45,7 +45,7 @@ describe('a message that its turn ends without reading is answered in the next t
   });
 
   it('that came during the final attempt', async () => {
-    const snapshot = testSnapshot({ tools: [testTool('look')], limits: { maxIterations: 1, finalAttempt: true } });
+    const snapshot = testSnapshot({ tools: [testTool('look')], limits: { steps: 1, finalAttempt: true } });
     const { state } = await runFakeSession({ snapshot, model: [looks, meanwhile(said('Final')), said('B')], callers: [says('a')] });
     expect(state.turns).toMatchObject([
       { status: 'max_iterations_reached', output: 'Final', unanswered: ['b'] },
@@ -107,7 +107,7 @@ describe('a message that is sent again', () => {
   });
 
   it('has it before the next turn begins, too', async () => {
-    const snapshot = testSnapshot({ limits: { maxIterations: 1, finalAttempt: false } });
+    const snapshot = testSnapshot({ limits: { steps: 1, finalAttempt: false } });
     const receipts: unknown[] = [];
     await runFakeSession({
       snapshot,

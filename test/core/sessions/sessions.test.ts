@@ -60,7 +60,7 @@ test.each([
 });
 
 test('the limit of steps counts the steps of the turn', async () => {
-  const snapshot = testSnapshot({ tools: [testTool('look')], limits: { maxIterations: 2, finalAttempt: false } });
+  const snapshot = testSnapshot({ tools: [testTool('look')], limits: { steps: 2, finalAttempt: false } });
   const { state } = await runFakeSession({
     snapshot,
     model: [said('A'), called(call('c1', 'look')), called(call('c2', 'look')), said('C')],
@@ -140,18 +140,12 @@ describe('the limits of a session', () => {
     expect(state.turns).toHaveLength(2);
   });
 
-  it('are ten turns and 200,000 tokens by default', async () => {
+  it('are none for turns by default', async () => {
     const { result } = await runFakeSession({
-      model: Array.from({ length: 10 }, () => said('A')),
-      callers: [
-        ...Array.from({ length: 10 }, () => says('a')),
-        (session) => {
-          expect(() => says('b')(session)).toThrow('10 of 10 turns are used');
-          session.update('close', {});
-        },
-      ],
+      model: Array.from({ length: 12 }, () => said('A')),
+      callers: [...Array.from({ length: 12 }, () => says('a')), (session) => session.update('close', {})],
     });
-    expect(result.turns).toBe(10);
+    expect(result.turns).toBe(12);
   });
 });
 

@@ -6,7 +6,7 @@ import { testSnapshot, testTool } from '../loop/fakes/snapshot.ts';
 import { type FakeSession, runFakeSession, type SessionCaller } from './fake-session.ts';
 
 const tools = [testTool('look')];
-const limits: RunLimits = { maxIterations: 2, finalAttempt: false, totalTokens: 1_000, toolCallsByName: { look: 3 } };
+const limits: RunLimits = { steps: 2, finalAttempt: false, totalTokens: 1_000, toolCallsByName: { look: 3 } };
 let ids = 0;
 
 const says: SessionCaller = ({ update }) => update('send', { id: `m${(ids += 1)}`, content: 'Go' });
@@ -26,7 +26,7 @@ function noting(seen: RunLimits[]): (session: FakeSession) => ReturnType<typeof 
 describe('a limit that is raised', () => {
   it('during a turn holds for that turn', async () => {
     const looks = (session: FakeSession) => {
-      raises({ maxIterations: 3 })(session);
+      raises({ steps: 3 })(session);
       return called(call('c1', 'look'));
     };
     const { state } = await runFakeSession({
@@ -35,8 +35,8 @@ describe('a limit that is raised', () => {
       callers: [says, says],
     });
     expect(state.turns).toMatchObject([
-      { status: 'completed', stepsUsed: 3, maxIterations: 3 },
-      { status: 'max_iterations_reached', stepsUsed: 2, maxIterations: 2 },
+      { status: 'completed', stepsUsed: 3, limits: { steps: 3 } },
+      { status: 'max_iterations_reached', stepsUsed: 2, limits: { steps: 2 } },
     ]);
   });
 
@@ -54,13 +54,13 @@ describe('a limit that is raised', () => {
 
   it('stays as high for its turn if the agent is resolved again, and the other limits are those of the new agent', async () => {
     const seen: RunLimits[] = [];
-    const next: RunLimits = { maxIterations: 5, finalAttempt: false, totalTokens: 1_500, costUsd: 2, toolCallsByName: { look: 1 } };
+    const next: RunLimits = { steps: 5, finalAttempt: false, totalTokens: 1_500, costUsd: 2, toolCallsByName: { look: 1 } };
     const { state } = await runFakeSession({
       snapshot: testSnapshot({ tools, limits }),
       model: [noting(seen), noting(seen), noting(seen)],
       callers: [
         says,
-        raises({ totalTokens: 2_000, maxIterations: 3, toolCallsByName: { look: 4 } }),
+        raises({ totalTokens: 2_000, steps: 3, toolCallsByName: { look: 4 } }),
         (session) => {
           session.update('refresh', {});
           says(session);
@@ -82,7 +82,7 @@ test('the agent is resolved again with the limits of the start, and not with tho
     return refreshRequest({ runId: 'talk', snapshot, state: { ...state, session } }).input;
   };
   expect(inputOf({})).not.toHaveProperty('limits');
-  expect(inputOf({ maxIterations: 7, limits: { costUsd: 3 } })).toMatchObject({ maxIterations: 7, limits: { costUsd: 3 } });
+  expect(inputOf({ limits: { steps: 7, costUsd: 3 } })).toMatchObject({ limits: { steps: 7, costUsd: 3 } });
   expect(inputOf({})).not.toHaveProperty('priced');
   expect(inputOf({}, { limits: { costUsd: 5 } })).toMatchObject({ priced: true });
 });

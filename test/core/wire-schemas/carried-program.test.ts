@@ -20,7 +20,7 @@ const DOCUMENT: ProgramDocument = {
 
 /** The carried state of a program with nearly every field. */
 function programCarry(): JsonObject {
-  const childLimits = { agents: { a: { maxIterations: 5, onLimit: 'ask' as const } }, programs: {} };
+  const childLimits = { agents: { a: { steps: 5, onLimit: 'ask' as const } }, programs: {} };
   const snapshot = { ...testSnapshot(), program: DOCUMENT, childLimits };
   const input = { items: [1, 2] };
   const state = beginProgram({ runId: 'run-1', snapshot, input, startedAt: NOW }, { now: () => NOW, uuid: () => 'event-1' });
@@ -47,11 +47,11 @@ function programCarry(): JsonObject {
       wakeAt: NOW + 1_000,
       callEventId: 'event-3',
       call: { callId: 'c1', eventId: 'event-2', offset: 2 },
-      child: { runId: 'run-1/u.Sum#1', startedAt: NOW, seenAt: NOW, promptLength: 12, given: { maxIterations: 5, costUsd: 0.1 } },
+      child: { runId: 'run-1/u.Sum#1', startedAt: NOW, seenAt: NOW, promptLength: 12, given: { steps: 5, costUsd: 0.1 } },
     },
   });
   if (state.program !== undefined) state.program.unreported = { totalTokens: 100 };
-  state.parent = { runId: 'above', firstRunId: 'first', depth: 1, checkMs: 1_000, left: { maxIterations: 8, deadlineMs: 1_000 } };
+  state.parent = { runId: 'above', firstRunId: 'first', depth: 1, checkMs: 1_000, left: { steps: 8, deadlineMs: 1_000 } };
   const pauses = { paused: false, pausedAbove: true as const, childrenPaused: true as const };
   const surroundings = { executions: 2, inbox: { messages: [], seen: [], ...pauses } };
   return JSON.parse(JSON.stringify(toContinueAsNewState(state, BEGINNING, surroundings))) as JsonObject;
@@ -104,11 +104,11 @@ describe('the carried state of a program', () => {
     ['snapshot/program/units', []],
     ['snapshot/program/units/0/steps', {}],
     ['snapshot/timing/childCheckMs', 0],
-    ['snapshot/childLimits/agents/a', { maxIterations: 0 }],
+    ['snapshot/childLimits/agents/a', { steps: 0 }],
     ['snapshot/childLimits/agents/a/onLimit', 'stop'],
-    ['program/steps/2/1/progress/child/given/maxIterations', 0],
+    ['program/steps/2/1/progress/child/given/steps', 0],
     ['program/unreported', { totalTokens: -1 }],
-    ['parent/left/maxIterations', 0.5],
+    ['parent/left/steps', 0.5],
     ['parent/firstRunId', ''],
     ['inbox/pausedAbove', 'yes'],
     ['inbox/childrenPaused', false],

@@ -72,7 +72,7 @@ describe('a carried state', () => {
       carriedEventId: 'event-1',
       lastError: 'too slow',
       notArchived: [{ from: 0, through: 8, message: 'gone' }],
-      limits: { maxIterations: 10, totalTokens: 500 },
+      limits: { steps: 10, totalTokens: 500 },
       approvals: { decided: [{ id: 'd1' }], approved: [{ callId: 'c1', arguments: { n: 1 } }] },
     });
     expect([...state.toolCallsStarted]).toEqual([['t', 1]]);
@@ -133,7 +133,7 @@ describe('a carried state', () => {
     [{ currentStep: -1 }, 'currentStep'],
     [{ inbox: { messages: [], seen: [7], paused: false } }, 'inbox.seen[0]'],
     [{ approvals: { pending: [], approved: [], decided: [], remembered: 7 } }, 'approvals.remembered'],
-    [{ limits: { maxIterations: 'many' } }, 'limits.maxIterations'],
+    [{ limits: { steps: 'many' } }, 'limits.steps'],
     [{ runId: '' }, 'runId'],
   ])('with %j is refused, and the error gives the path', (changes, path) => {
     expect(problemOf({ ...throughJson(fullCarry()), ...changes })).toContain(path);

@@ -42,7 +42,7 @@ export function waitingCarry(): JsonObject {
     hooks: [{ name: 'slow', on: 'pre_tool_use', of: 'a', tier: 'remote', timeoutMs: 20_000, failClosed: true }],
     hookRecords: [{ hook: 'begin', on: 'session_start', answer: 'inject', text: 'x' }],
     children: { depth: 2, alive: 5, perTree: 50 },
-    limits: { maxIterations: 10, finalAttempt: true, toolCalls: 50, toolCallsByName: { pay: 5 }, costUsd: 5, deadlineMs: 600_000 },
+    limits: { steps: 10, finalAttempt: true, toolCalls: 50, toolCallsByName: { pay: 5 }, costUsd: 5, deadlineMs: 600_000 },
   });
   const state = newRunState({ runId: 'run-1', snapshot, input: 'Q', deps: { user: 7 }, startedAt: NOW - 5_000 }, CLOCK);
   state.window.events.push(
@@ -77,7 +77,7 @@ export function waitingCarry(): JsonObject {
     children: [{ eventId: 'event-9', index: 1, runId: 'run-1/ask.9.1.a', startedAt: NOW, seenAt: NOW, given: { totalTokens: 5 }, runs: 2 }],
     hookRecords: [{ hook: 'begin', on: 'session_start', answer: 'inject', text: 'x' }],
     below: { usage: { ...state.usage, totalTokens: 3 }, toolCalls: 1, runs: 1 },
-    limits: { ...snapshot.limits, maxIterations: 12 },
+    limits: { ...snapshot.limits, steps: 12 },
     handoffs: {
       first: 'b',
       max: 10,
@@ -117,7 +117,7 @@ export function waitingCarry(): JsonObject {
   state.approvals.decided.push({ ...decided, type: 'approve' });
   state.approvals.remembered.push({ id: 'd0', type: 'approve', toolName: 'search', by: 'ann', at: decided.at });
   const inbox = {
-    messages: [{ id: 'm1', content: 'hurry', timestamp: NOW / 1_000, mode: 'steer' as const }],
+    messages: [{ id: 'm1', content: 'hurry', timestamp: new Date(NOW).toISOString(), mode: 'steer' as const }],
     seen: ['m0', 'm1'],
     seenTurns: [
       [0, 1],
@@ -127,7 +127,7 @@ export function waitingCarry(): JsonObject {
     decisions: [
       { ...decided, id: 'd1', callId: 'c1', toolName: 'pay', digest: 'of c1', type: 'approve' as const, arguments: { amount: 1 } },
     ],
-    raises: [{ id: 'r1', limits: { maxIterations: 20 }, by: 'ann', at: decided.at }],
+    raises: [{ id: 'r1', limits: { steps: 20 }, by: 'ann', at: decided.at }],
     refused: [{ request: 'send', id: 'm9', code: 'invalid_input', message: 'no' }],
   };
   const response = {

@@ -56,7 +56,7 @@ function fullInbox(): Inbox {
     const message = {
       id: `${LONGEST.repeat(60)}${count}`,
       content: text(BYTE_BUDGETS.queue / MAX_QUEUED_MESSAGES),
-      timestamp: 1_700_000_000.123,
+      timestamp: new Date(1_700_000_000_123).toISOString(),
     };
     if (!inbox.hasRoomFor(message)) inbox.take();
     inbox.add(message);
@@ -74,7 +74,7 @@ function fullInbox(): Inbox {
   expect(inbox.hasRoomForRequest(decision)).toBe(true);
   inbox.decide(decision);
   for (let count = 0; ; count += 1) {
-    const raise = { id: `${count}`, limits: { maxIterations: 1_000_000 }, by: LONGEST.repeat(200), at: AT };
+    const raise = { id: `${count}`, limits: { steps: 1_000_000 }, by: LONGEST.repeat(200), at: AT };
     if (!inbox.hasRoomForRequest(raise)) return inbox;
     inbox.raise(raise);
   }

@@ -5,7 +5,7 @@ import { checkRunInput } from '../../../src/core/wire-schemas/run-input-schema.t
 test.each([
   { agent: 'a', input: 'Hello' },
   { agent: 'a', input: '' },
-  { agent: 'a', input: 'Hello', deps: { user: { id: 7 } }, maxIterations: 3 },
+  { agent: 'a', input: 'Hello', deps: { user: { id: 7 } }, limits: { steps: 3 } },
   { agent: 'a', input: 'Hello', limits: { toolCalls: 0, toolCallsByName: { search: 2 }, totalTokens: 9, costUsd: 0.5, deadlineMs: 1_000 } },
   {
     agent: 'a',
@@ -46,16 +46,16 @@ test.each([
   [{ agent: 'a', input: 'x', tags: 'acme' }, 'tags: expected array, got string'],
   [{ agent: 'a', input: 'x', deps: [] }, 'deps: expected object, got array'],
   [
-    { agent: 'a', input: 'x', maxIterations: 0.5 },
-    'maxIterations: expected integer, got 0.5; maxIterations: expected a number >= 1, got 0.5',
+    { agent: 'a', input: 'x', limits: { steps: 0.5 } },
+    'limits.steps: expected integer, got 0.5; limits.steps: expected a number >= 1, got 0.5',
   ],
   [{ agent: 'a', input: 'x', limits: 5 }, 'limits: expected object, got number'],
-  [{ agent: 'a', input: 'x', limits: { steps: 5 } }, 'limits: unknown field "steps"'],
+  [{ agent: 'a', input: 'x', maxIterations: 5 }, 'unknown field "maxIterations"'],
   [{ agent: 'a', input: 'x', limits: { maxIterations: 5 } }, 'limits: unknown field "maxIterations"'],
   [{ agent: 'a', input: 'x', limits: { costUsd: 0 } }, 'limits.costUsd: expected a number > 0, got 0'],
   [{ agent: 'a', input: 'x', limits: { deadlineMs: 1e300 } }, 'limits.deadlineMs: expected a number <= 315576000000000, got 1e+300'],
   [{ agent: 'a', input: 'x', limits: { toolCalls: 1e300 } }, 'limits.toolCalls: expected a number <= 9007199254740991, got 1e+300'],
-  [{ agent: 'a', input: 'x', maxIterations: 2 ** 53 }, 'maxIterations: expected a number <= 9007199254740991, got 9007199254740992'],
+  [{ agent: 'a', input: 'x', limits: { steps: 2 ** 53 } }, 'limits.steps: expected a number <= 9007199254740991, got 9007199254740992'],
   [
     { agent: 'a', input: 'x', limits: { toolCallsByName: { search: -1 } } },
     'limits.toolCallsByName.search: expected a number >= 0, got -1',

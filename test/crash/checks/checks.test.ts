@@ -26,7 +26,7 @@ function recordOf(told: Told = {}): RunRecord {
   const event = (content: Event['content'], more: Partial<Event> = {}): Event => ({
     id: `${runId}/${Math.random()}`,
     executionId: runId,
-    timestamp: Date.now() + Math.random(),
+    timestamp: new Date(Date.now() * Math.random()).toISOString(),
     author: 'clerk',
     content,
     ...more,
@@ -73,6 +73,7 @@ const RESULT: RunResultJson<unknown> = {
   endTime: null,
   durationSeconds: null,
   error: null,
+  limits: { steps: 10 },
   maxIterations: 10,
   success: true,
   outputText: '',

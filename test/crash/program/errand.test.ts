@@ -26,20 +26,20 @@ function recordOf(steps: string[] = ['gather.Kind', 'check.Claim']): ErrandRecor
     (['start', 'end'] as const).map((type): Event => ({
       id: crypto.randomUUID(),
       executionId: runId,
-      timestamp: Math.random(),
+      timestamp: anyTime(),
       author: at,
       content: [],
-      step: { at, kind: 'ask', type, startedAt: Math.random() },
+      step: { at, kind: 'ask', type, startedAt: anyTime() },
     })),
   );
   const usage = { promptTokens: 1, completionTokens: 1, totalTokens: 2, cachedTokens: 0, reasoningTokens: 0, llmCalls: 1 };
   const result = { runId, status: 'completed', units: [], usage } as unknown as ErrandRecord['result'];
-  const span = { name: 'unit:gather', start_time: Math.random(), duration_ms: Math.random(), events: [] };
+  const span = { name: 'unit:gather', start_time: anyTime(), duration_ms: Math.random(), events: [] };
   return {
     runId,
     result,
     events,
-    trace: { program_name: 'errand', backend_name: 'errand', start_time: Math.random(), duration_ms: 1, total_events: 0, spans: [span] },
+    trace: { program_name: 'errand', backend_name: 'errand', start_time: anyTime(), duration_ms: 1, total_events: 0, spans: [span] },
     children: {},
     waiting: { status: 'pending_confirmation', waitingFor: ['work.Who'] },
     executions: 2,
@@ -52,6 +52,10 @@ function recordOf(steps: string[] = ['gather.Kind', 'check.Claim']): ErrandRecor
 }
 
 let runs = 0;
+
+function anyTime(): string {
+  return new Date(Date.now() * Math.random()).toISOString();
+}
 
 const undisturbed = plainErrand(recordOf());
 const HIT = { pass: 'worker', point: 'begin' } as const;

@@ -34,7 +34,7 @@ describe('a tool made of an agent', () => {
       description: 'Asks the shop',
       callers: ['model'],
       approval: { when: 'always' },
-      agent: { name: 'shop', share: ['tenant'], limits: { maxIterations: 3, deadlineMs: 60_000 }, final: true },
+      agent: { name: 'shop', share: ['tenant'], limits: { steps: 3, deadlineMs: 60_000 }, final: true },
     });
     expect(tool.agent?.request).toBeUndefined();
     expectTypeOf(tool.execute).returns.toEqualTypeOf<{ answer: string }>();

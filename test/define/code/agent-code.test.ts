@@ -24,9 +24,9 @@ test('an agent with code has its executor, and runs it in activities of their ow
 
 test("with the reply format code, the limit of steps is the executor's, unless the agent sets one", () => {
   const code = { executor: python({ limits: { maxSteps: 4 } }) };
-  expect(defineAgent({ ...BASE, code, replyFormat: 'code' }).limits.maxIterations).toBe(4);
-  expect(defineAgent({ ...BASE, code, replyFormat: 'code', limits: { steps: 7 } }).limits.maxIterations).toBe(7);
-  expect(defineAgent({ ...BASE, code }).limits.maxIterations).toBe(10);
+  expect(defineAgent({ ...BASE, code, replyFormat: 'code' }).limits.steps).toBe(4);
+  expect(defineAgent({ ...BASE, code, replyFormat: 'code', limits: { steps: 7 } }).limits.steps).toBe(7);
+  expect(defineAgent({ ...BASE, code }).limits.steps).toBe(10);
 });
 
 test('a name that code cannot spell is fine for a tool that only the model may call', () => {

@@ -22,15 +22,15 @@ test('a flow is started like an agent, by its name', () => {
 });
 
 test('its limits are the sums of those of its agents, for each round, where all of them have one', () => {
-  expect(defineFlow(BASE).limits).toEqual({ maxIterations: 8, toolCalls: 5, finalAttempt: false });
-  expect(defineFlow({ ...BASE, kind: 'loop', maxIterations: 2 }).limits).toMatchObject({ maxIterations: 16, toolCalls: 10 });
+  expect(defineFlow(BASE).limits).toEqual({ steps: 8, toolCalls: 5, finalAttempt: false });
+  expect(defineFlow({ ...BASE, kind: 'loop', maxIterations: 2 }).limits).toMatchObject({ steps: 16, toolCalls: 10 });
 });
 
 test('the limits of agents side by side are sums too, with a tool call for the start of each, and the latest deadline', () => {
   const slow = defineAgent({ name: 'slow', model: 'p/m', limits: { toolCalls: 2, deadline: '2h' } });
   const quick = defineAgent({ name: 'quick', model: 'p/m', limits: { toolCalls: 3, deadline: '1h', totalTokens: 10 } });
   const flow = defineFlow({ name: 'flow', kind: 'parallel', agents: [slow, quick] });
-  expect(flow.limits).toEqual({ maxIterations: 10, finalAttempt: false, toolCalls: 7, deadlineMs: 7_200_000 });
+  expect(flow.limits).toEqual({ steps: 10, finalAttempt: false, toolCalls: 7, deadlineMs: 7_200_000 });
 });
 
 test('a worker with a flow of agents side by side has these agents', () => {

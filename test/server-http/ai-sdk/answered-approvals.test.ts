@@ -8,7 +8,15 @@ import { approvalIn, fetchFrom, pageOf, serviceOf, textOf } from './chat-page.ts
 import { FakeChat } from './fake-chat.ts';
 import { asks, call, decided, ended, says } from './recorded-turn.ts';
 
-const refund = { kind: 'tool' as const, toolName: 'refund', digest: 'x', key: 'k', step: 1, requestedAt: 0, arguments: {} };
+const refund = {
+  kind: 'tool' as const,
+  toolName: 'refund',
+  digest: 'x',
+  key: 'k',
+  step: 1,
+  requestedAt: '2026-11-26T10:00:00.000Z',
+  arguments: {},
+};
 const message = { id: 'm2', role: 'user', parts: [{ type: 'text', text: 'Go on' }] };
 
 /** A message of the assistant whose call the user has approved. */

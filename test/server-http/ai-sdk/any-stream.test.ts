@@ -62,7 +62,7 @@ it('a client that was asked for decisions goes on with its message to the same e
       const encoder = new TurnEncoder({ sessionId: 'chat-1', turn: 1 });
       const before = items.slice(0, items.indexOf(response) + 1).flatMap((one) => [...encoder.take(one)]);
       const pending = { kind: 'tool', callId: first?.toolCallId ?? '', toolName: 'search', digest: 'x', key: 'k', step: 1 } as const;
-      const request = encoder.ask([{ ...pending, requestedAt: 0, arguments: {} }]);
+      const request = encoder.ask([{ ...pending, requestedAt: '2026-11-26T10:00:00.000Z', arguments: {} }]);
       const shown = await built([encoder.begin(), ...before, ...request]);
       const continued = await built(encoded(again ? items : eventsOf(all), { after: response.offset }), shown.message);
       expect(continued.errors).toEqual([]);

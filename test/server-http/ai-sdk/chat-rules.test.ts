@@ -105,7 +105,16 @@ test('a call that waits ends the stream of a message that is not read yet, so th
   session.beginTurn();
   session.isNew = false;
   session.publish(asks(0, 'Hi'), says(1, 'e1', 'One moment', { type: 'tool_call', toolCallId: 'p1', name: 'refund', arguments: {} }));
-  session.wait({ kind: 'tool', callId: 'p1', toolName: 'refund', digest: 'x', key: 'k', step: 1, requestedAt: 0, arguments: {} });
+  session.wait({
+    kind: 'tool',
+    callId: 'p1',
+    toolName: 'refund',
+    digest: 'x',
+    key: 'k',
+    step: 1,
+    requestedAt: '2026-11-26T10:00:00.000Z',
+    arguments: {},
+  });
   const page = pageOf(serviceOf(session));
   await page.sendMessage({ text: 'Hurry' });
   expect(page).toMatchObject({ status: 'ready', events: ['finished: tool-calls'] });
@@ -125,7 +134,15 @@ test('a message that is sent again is answered with the recorded answer', async 
 
 test('approvals that come while others wait are asked for as well', async () => {
   const session = new FakeChat();
-  const pending = { kind: 'tool' as const, toolName: 'mail', digest: 'y', key: 'k', step: 1, requestedAt: 0, arguments: {} };
+  const pending = {
+    kind: 'tool' as const,
+    toolName: 'mail',
+    digest: 'y',
+    key: 'k',
+    step: 1,
+    requestedAt: '2026-11-26T10:00:00.000Z',
+    arguments: {},
+  };
   session.onRequest = () => {
     session.beginTurn();
     session.publish(asks(0, 'Hi'), item({ type: 'status', status: 'pending_confirmation' }));
@@ -138,7 +155,15 @@ test('approvals that come while others wait are asked for as well', async () => 
 
 test('a call that waits is asked for once the other calls of the response have their results', async () => {
   const session = new FakeChat();
-  const pending = { kind: 'tool' as const, toolName: 'mail', digest: 'y', key: 'k', step: 1, requestedAt: 0, arguments: {} };
+  const pending = {
+    kind: 'tool' as const,
+    toolName: 'mail',
+    digest: 'y',
+    key: 'k',
+    step: 1,
+    requestedAt: '2026-11-26T10:00:00.000Z',
+    arguments: {},
+  };
   session.onRequest = () => {
     session.beginTurn();
     session.publish(asks(0, 'Hi'), says(1, 'e1', '', call('c1'), call('c2', {}, 'mail')));
@@ -156,7 +181,15 @@ test('a call that waits is asked for once the other calls of the response have t
 
 test('an answer to a call of a run below is shown as given, and sent once', async () => {
   const session = new FakeChat();
-  const pending = { kind: 'tool' as const, toolName: 'mail', digest: 'y', key: 'k', step: 1, requestedAt: 0, arguments: {} };
+  const pending = {
+    kind: 'tool' as const,
+    toolName: 'mail',
+    digest: 'y',
+    key: 'k',
+    step: 1,
+    requestedAt: '2026-11-26T10:00:00.000Z',
+    arguments: {},
+  };
   session.onRequest = (name) => {
     if (name !== 'send') return session.publish(ended(2));
     session.beginTurn();

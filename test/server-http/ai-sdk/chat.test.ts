@@ -3,7 +3,15 @@ import { FakeChat } from './fake-chat.ts';
 import { approvalIn, fetchFrom, pageOf, serviceOf, textOf } from './chat-page.ts';
 import { asks, call, decided, ended, item, recorded, result, says, textPiece } from './recorded-turn.ts';
 
-const refund = { callId: 'p1', toolName: 'refund', digest: 'x', key: 'k', step: 1, requestedAt: 0, arguments: { amount: 5 } };
+const refund = {
+  callId: 'p1',
+  toolName: 'refund',
+  digest: 'x',
+  key: 'k',
+  step: 1,
+  requestedAt: '2026-11-26T10:00:00.000Z',
+  arguments: { amount: 5 },
+};
 
 /** Answers the first message of a session. */
 function answersOnce(session: FakeChat): void {

@@ -17,7 +17,7 @@ const refund: ApprovalView = {
   digest: 'x',
   key: 'k',
   step: 1,
-  requestedAt: 0,
+  requestedAt: '2026-11-26T10:00:00.000Z',
   arguments: { amount: 5 },
 };
 

@@ -108,8 +108,7 @@ describe('the chunks of a turn', () => {
   });
 
   it('end with the words of the protocol, and with those of the run in the metadata', () => {
-    const finish = (stopReason: 'step_limit' | 'guardrail') =>
-      encoded([ended(0, 1, { status: 'max_iterations_reached', stopReason })]).at(-1);
+    const finish = (stopReason: 'step_limit' | 'guardrail') => encoded([ended(0, 1, { status: 'limit_reached', stopReason })]).at(-1);
     expect(finish('step_limit')).toMatchObject({ finishReason: 'other', messageMetadata: { stopReason: 'step_limit' } });
     expect(finish('guardrail')).toMatchObject({ finishReason: 'content-filter', messageMetadata: { stopReason: 'guardrail' } });
   });
@@ -138,7 +137,7 @@ describe('approvals in a turn', () => {
     digest: 'x',
     key: 'k',
     step: 1,
-    requestedAt: 0,
+    requestedAt: '2026-11-26T10:00:00.000Z',
     reason: 'a lot of money',
     arguments: { amount: 5 },
   };

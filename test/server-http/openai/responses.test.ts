@@ -135,7 +135,7 @@ test('an output that no text of the record is becomes the answer', async () => {
 });
 
 test.each([
-  [{ status: 'max_iterations_reached', stopReason: 'token_budget' }, 'incomplete', { reason: 'max_output_tokens' }, null],
+  [{ status: 'limit_reached', stopReason: 'token_budget' }, 'incomplete', { reason: 'max_output_tokens' }, null],
   [{ status: 'error', stopReason: 'guardrail', errorCode: 'guardrail_tripped' }, 'incomplete', { reason: 'content_filter' }, null],
   [
     { status: 'error', stopReason: 'error', errorCode: 'model_rate_limited', error: 'slow' },

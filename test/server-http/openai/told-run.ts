@@ -78,7 +78,7 @@ export class ToldRun {
       endTime: '2026-11-25T10:00:09.000Z',
       durationSeconds: 9,
       error: null,
-      maxIterations: 10,
+      limits: { steps: 10 },
       ...more,
     };
     return this.item({ type: 'end', result: this.result });

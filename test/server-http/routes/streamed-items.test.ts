@@ -41,7 +41,7 @@ const DECISION: Required<Decision> = {
 const EVENT: Required<Event> = {
   id: 'e',
   executionId: 'x',
-  timestamp: 1.5,
+  timestamp: AT,
   author: 'clerk',
   content: [
     { type: 'message', role: 'assistant', content: 'Hi' },
@@ -74,7 +74,7 @@ const EVENT: Required<Event> = {
   contextUpdates: [{ callId: 'c', operations: [{ op: 'set', key: 'k', value: 1 }] }],
   decision: DECISION,
   refused: { request: 'send', id: 'm', callId: 'c', by: 'ada', code: 'not_authorized', message: 'no' },
-  raised: { id: 'l', limits: { maxIterations: 20 }, session: { turns: null }, by: null, at: AT },
+  raised: { id: 'l', limits: { steps: 20 }, session: { turns: null }, by: null, at: AT },
   permissions: { id: 'p', permissions: { mode: 'default' }, by: 'ada', verifiedBy: 'ada', at: AT },
   guardrails: { findings: [{ name: 'g', type: 'input', message: 'm', outcome: 'warned' }], blocked: [0] },
   turn: { number: 1, status: 'completed', stopReason: 'final_answer', error: 'none', unanswered: ['m'] },
@@ -82,7 +82,7 @@ const EVENT: Required<Event> = {
   title: 'A title',
   refresh: { failed: { code: 'unknown_agent', message: 'gone' } },
   memory: { entries: 2 },
-  step: { at: 'sort.Kind', kind: 'ask', type: 'end', attempt: 1, startedAt: 1, status: 'completed', child: 'r/1', reused: true },
+  step: { at: 'sort.Kind', kind: 'ask', type: 'end', attempt: 1, startedAt: AT, status: 'completed', child: 'r/1', reused: true },
 };
 
 const CALL: Required<ToolCallRecord> = {
@@ -134,7 +134,7 @@ const RESULT: Required<Omit<RunResultFields, 'steps' | 'outputTruncated'>> = {
   error: 'the model is gone',
   errorCode: 'model_error',
   cancelReason: 'enough',
-  maxIterations: 10,
+  limits: { steps: 10 },
   turns: 2,
   notArchived: [{ from: 0, through: 2, message: 'full' }],
   units: [{ name: 'sort', status: 'completed', steps: [] }],
@@ -169,9 +169,19 @@ const ITEMS: { [Type in StreamItem['type']]: readonly (StreamItemContent & { typ
     { type: 'reset', step: 1, attempt: 2 },
   ],
   gap: [{ type: 'gap' }],
-  status: (['running', 'pending_confirmation', 'paused', 'idle', 'completed', 'max_iterations_reached', 'error', 'cancelled'] as const).map(
-    (status) => ({ type: 'status', status }),
-  ),
+  status: (
+    [
+      'running',
+      'pending_confirmation',
+      'paused',
+      'idle',
+      'completed',
+      'max_iterations_reached',
+      'limit_reached',
+      'error',
+      'cancelled',
+    ] as const
+  ).map((status) => ({ type: 'status', status })),
   end: [{ type: 'end', result: RESULT }],
 };
 

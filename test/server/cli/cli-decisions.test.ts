@@ -129,7 +129,7 @@ test('limits of a start are shown and raised, and a limit is never lowered', asy
   const run = await started(testbed, [pay, say('Done.')], limits);
   await waits(run);
   const [view] = json((await cli(testbed, ['show', run.runId, '--json'])).stdout);
-  const asGiven = { maxIterations: 5, toolCalls: 3, toolCallsByName: { refund: 1 }, totalTokens: 1000, deadlineMs: 7_200_000 };
+  const asGiven = { steps: 5, toolCalls: 3, toolCallsByName: { refund: 1 }, totalTokens: 1000, deadlineMs: 7_200_000 };
   expect(view).toMatchObject({ status: 'pending_confirmation', limits: asGiven, pending: [{ callId: 'c1' }] });
   const raised = await cli(testbed, ['raise', run.runId, '--steps', '8', '--tool-calls-of', 'refund=2', '--by', 'ann']);
   expect(raised.stdout).toBe(

@@ -202,7 +202,7 @@ test('a run that the Temporal CLI starts gives the same result as one that the c
   await using testbed = await Testbed.open();
   await testbed.work({ agents: [assistant], providers: { scripted: scriptedModel([...SCRIPT, ...SCRIPT]) } });
   const ours = await testbed.client.run('assistant', { input: 'How long?', limits: { steps: 4 }, taskQueue: testbed.taskQueue });
-  const runId = await startWithTemporal(testbed, '{"agent": "assistant", "input": "How long?", "maxIterations": 4}');
+  const runId = await startWithTemporal(testbed, '{"agent": "assistant", "input": "How long?", "limits": {"steps": 4}}');
   const theirs = await testbed.client.handle(runId).result();
   const times = { runId: '', startTime: null, endTime: null, durationSeconds: null };
   expect({ ...theirs.toJSON(), ...times }).toEqual({ ...ours.toJSON(), ...times });
@@ -213,7 +213,7 @@ test.each([
   [undefined, 'expected an object such as'],
   ['{"input": "Q"}', 'agent'],
   ['{"agent": "assistant", "input": 7}', 'input'],
-  ['{"agent": "assistant", "input": "Q", "maxIterations": 0}', 'maxIterations'],
+  ['{"agent": "assistant", "input": "Q", "limits": {"steps": 0}}', 'limits.steps'],
 ])('input %s ends as a failed run that names the expected value', async (input, expectation) => {
   await using testbed = await Testbed.open();
   await testbed.work({ agents: [assistant], providers: { scripted: scriptedModel([]) } });

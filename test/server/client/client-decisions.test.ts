@@ -144,9 +144,9 @@ test('limits are raised once for each id, and never lowered', async () => {
   const run = await started(testbed, [pay('c1'), say('done')]);
   expect(await run.raise({ steps: 30 }, { id: 'r1', by: 'ann' })).toMatchObject({
     status: 'raised',
-    limits: { maxIterations: 30 },
+    limits: { steps: 30 },
   });
-  expect((await run.status()).limits).toMatchObject({ maxIterations: 30 });
+  expect((await run.status()).limits).toMatchObject({ steps: 30 });
   await expect(run.raise({ steps: 3 })).rejects.toMatchObject({
     code: 'invalid_input',
     message: expect.stringContaining('would lower') as string,

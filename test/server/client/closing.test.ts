@@ -9,6 +9,7 @@ test('a run that ends in any way is readable with no worker running, steps inclu
     completed: [callTool('search', { query: 'a' }), say('done')],
     error: [callTool('search', { query: 'a' }), failWith('model_bad_request', 'no')],
     max_iterations_reached: [callTool('search', { query: 'a' })],
+    limit_reached: [callTool('search', { query: 'a' })],
     cancelled: [callTool('search', { query: 'a' }), hang()],
   } as const;
   const ended = new Map<string, { runId: string; withWorker: unknown }>();
@@ -16,7 +17,8 @@ test('a run that ends in any way is readable with no worker running, steps inclu
     const scripted = scriptedModel(script);
     await testbed.work({ agents: [assistant], providers: { scripted } });
     const steps = status === 'max_iterations_reached' ? 1 : 5;
-    const handle = await testbed.client.start(assistant, { input: 'Q', taskQueue: testbed.taskQueue, limits: { steps } });
+    const toolCalls = status === 'limit_reached' ? 0 : 5;
+    const handle = await testbed.client.start(assistant, { input: 'Q', taskQueue: testbed.taskQueue, limits: { steps, toolCalls } });
     if (status === 'cancelled') {
       await until(() => scripted.requests.length === 2, 'the second model call');
       await handle.cancel('enough');

@@ -93,7 +93,7 @@ test('deadlines of a call and of a waiting run are read back', async () => {
   expect((await first.result()).status).toBe('completed');
   await expectSameFromHistory(testbed, first);
   const second = await testbed.client.start(long, { input: 'pay', taskQueue: testbed.taskQueue });
-  expect(await second.result()).toMatchObject({ status: 'max_iterations_reached', stopReason: 'deadline' });
+  expect(await second.result()).toMatchObject({ status: 'limit_reached', stopReason: 'deadline' });
   await expectSameFromHistory(testbed, second);
 });
 

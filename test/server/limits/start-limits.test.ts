@@ -10,8 +10,8 @@ test('the limits of a start replace those of the agent, and its deadline may be 
   await testbed.work({ agents: [assistant], providers: { scripted } });
   const limits: LimitOptions = { toolCalls: 1, deadline: '2h' };
   const handle = await testbed.client.start(assistant, { input: 'Q', taskQueue: testbed.taskQueue, limits });
-  expect(await handle.result()).toMatchObject({ status: 'max_iterations_reached', stopReason: 'tool_call_limit' });
-  expect((await handle.status()).limits).toMatchObject({ maxIterations: 10, toolCalls: 1, deadlineMs: 7_200_000 });
+  expect(await handle.result()).toMatchObject({ status: 'limit_reached', stopReason: 'tool_call_limit' });
+  expect((await handle.status()).limits).toMatchObject({ steps: 10, toolCalls: 1, deadlineMs: 7_200_000 });
 });
 
 test('impossible limits are refused: by the client if it can see it, otherwise when the run starts', async () => {

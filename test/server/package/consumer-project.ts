@@ -27,15 +27,32 @@ export interface ConsumerProject {
  * A project in which npm has installed the package with all its dependencies, and Temporal's SDK at this version. Takes seconds
  * of CPU, and hundreds of megabytes.
  */
-export async function installedProject(sdk: string): Promise<ConsumerProject> {
+export async function installedProject(sdk: string, { without = [] }: { without?: string[] } = {}): Promise<ConsumerProject> {
   const project = await newProject(tmpdir());
   const packed = await pack(project.path);
   const { packages } = await sdkPeers();
-  await npm(
-    [...INSTALL, `./${packed}`, 'zod', ...packages.map((name) => `${name}@${sdk}`), ...(await pinned(['@types/node']))],
-    project.path,
-  );
+  const ofSdk = packages.filter((name) => !without.includes(name)).map((name) => `${name}@${sdk}`);
+  await npm([...INSTALL, `./${packed}`, 'zod', ...ofSdk, ...(await pinned(['@types/node']))], project.path);
   return project;
+}
+
+/** A folder in which the commands of a page have run, with the packed package in it. They find packages in the cache of npm. */
+export async function projectOfCommands(commands: string[]): Promise<ConsumerProject> {
+  const path = await mkdtemp(join(tmpdir(), 'longhaul-package-'));
+  await pack(path);
+  for (const command of commands) {
+    const [program, ...args] = command.split(' ');
+    if (program !== 'npm') throw new Error(`The page has a command that is none of npm: ${command}`);
+    await npm(args[0] === 'install' ? [...args, ...INSTALL.slice(1)] : args, path);
+  }
+  return { path, remove: () => rm(path, { recursive: true, force: true }) };
+}
+
+/** Runs a module of the project, given as its text, and returns what it has printed. */
+export async function runModule({ path }: ConsumerProject, text: string): Promise<string> {
+  await writeFile(join(path, 'script.mjs'), text);
+  const { stdout } = await run(process.execPath, ['script.mjs', inject('temporalAddress'), inject('temporalNamespace')], { cwd: path });
+  return stdout;
 }
 
 /** A project with further packages of the registry, and with the package in place of its own files, as npm installs it. */

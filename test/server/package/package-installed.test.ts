@@ -1,3 +1,5 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   ALL_RAN,
@@ -6,7 +8,9 @@ import {
   INSTALL_TIMEOUT_MS,
   installedProject,
   pretendVersion,
+  projectOfCommands,
   runAgents,
+  runModule,
   runTests,
   sdkVersions,
   startError,
@@ -46,3 +50,57 @@ describe.each(versions)("with Temporal's SDK at %s, a project that installs the 
     expect(await startError(project)).toContain(`@temporalio/client 1.999.0, @temporalio/common ${sdk}`);
   });
 });
+
+describe('a project that installs the package without "@temporalio/testing"', () => {
+  let project: ConsumerProject;
+
+  beforeAll(async () => {
+    project = await installedProject(versions.at(-1) ?? '', { without: ['@temporalio/testing'] });
+  }, INSTALL_TIMEOUT_MS);
+
+  afterAll(() => project.remove());
+
+  test('does not get it, and runs its agents', async () => {
+    expect(existsSync(join(project.path, 'node_modules/@temporalio/testing'))).toBe(false);
+    expect(await typeCheck(project)).toEqual({ stdout: '', stderr: '' });
+    expect(await runAgents(project)).toEqual(ALL_RAN);
+  });
+
+  test('tests its agents on a server, and is told what tests in memory need', async () => {
+    const told = await runModule(
+      project,
+      `
+      import { defineAgent } from 'longhaul';
+      import { durableTest, memoryStoreConformance, say, scriptedModel, testAgent } from 'longhaul/testing';
+      const [address, namespace] = process.argv.slice(2);
+      const agent = defineAgent({ name: 'clerk', model: 'scripted/m' });
+      const options = () => ({ input: 'Q', model: scriptedModel([say('A')]) });
+      const { result } = await durableTest(agent, { ...options(), address, namespace });
+      const problem = await testAgent(agent, options()).catch((error) => error.name + ': ' + error.message);
+      console.log(JSON.stringify([result.output, memoryStoreConformance.length > 0, problem]));
+      process.exit();
+      `,
+    );
+    const command = `npm install --save-dev @temporalio/testing@${versions.at(-1)}`;
+    expect(JSON.parse(told)).toEqual([
+      'A',
+      true,
+      `UsageError: testAgent and testProgram need "@temporalio/testing", which is not installed: ${command}`,
+    ]);
+  });
+});
+
+test(
+  'the commands of the README install the package from its file',
+  async () => {
+    const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8');
+    const [, commands = ''] = /^## An agent of your own\n[^]*?```sh\n([^]*?)```/m.exec(readme) ?? [];
+    const project = await projectOfCommands(commands.trim().split('\n'));
+    try {
+      expect(await help(project, 'node_modules/.bin/longhaul')).toContain('Usage: longhaul');
+    } finally {
+      await project.remove();
+    }
+  },
+  INSTALL_TIMEOUT_MS,
+);

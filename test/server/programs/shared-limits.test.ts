@@ -43,13 +43,13 @@ test('a program waits at its limit across executions, and goes on once a person 
   const pending = async () => (await handle.approvals()).pending;
   await until(async () => (await pending()).length > 0, 'the request', 40);
   const [before] = await pending();
-  expect(before).toMatchObject({ kind: 'limit', reason: '1 of 1 steps are used', arguments: { maxIterations: 2 } });
+  expect(before).toMatchObject({ kind: 'limit', reason: '1 of 1 steps are used', arguments: { steps: 2 } });
   // Each of them grows the history.
   for (let resumed = 0; resumed < 12; resumed += 1) await handle.resume();
   await until(async () => (await handle.status()).executions > 1, 'the next execution', 40);
   expect(await pending()).toMatchObject([{ callId: before?.callId, digest: before?.digest }]);
   await handle.approve(before?.callId ?? '');
-  expect(await handle.result()).toMatchObject({ status: 'completed', stepsUsed: 2, maxIterations: 2 });
+  expect(await handle.result()).toMatchObject({ status: 'completed', stepsUsed: 2, limits: { steps: 2 } });
   await expectSameReadBack(testbed, handle);
 }, 60_000);
 

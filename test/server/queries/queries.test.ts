@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { afterEach, expect, inject, test } from 'vitest';
 import type { RunHandle } from '../../../src/client/index.ts';
-import type { PendingApproval } from '../../../src/core/domain/approvals/approval.ts';
+import type { ApprovalView } from '../../../src/core/domain/approvals/approval.ts';
 import { ASK_AGAIN, QUERIES, SIGNALS } from '../../../src/core/protocol.ts';
 import { Replayer } from '../../../worker/index.ts';
 import { killProcess, startToolServer, startWorkerProcess, startWorkingModel } from '../testbed/other-processes.ts';
@@ -20,7 +20,7 @@ afterEach(async () => {
 interface WaitingRun {
   run: RunHandle<unknown>;
   /** Waits for the next pending call, and returns it. */
-  waiting(): Promise<PendingApproval>;
+  waiting(): Promise<ApprovalView>;
   kill(): Promise<void>;
   start(): Promise<void>;
   /** Starts another worker, and kills the one that has loaded the run. */
@@ -117,8 +117,8 @@ async function startWaitingRun(testbed: Testbed, stickyMs = 300): Promise<Waitin
   await start();
   const run = await testbed.client.start('worker_agent', { input: 'Work!', taskQueue: testbed.taskQueue });
   const seen = new Set<string>();
-  const waiting = async (): Promise<PendingApproval> => {
-    let pending: PendingApproval | undefined;
+  const waiting = async (): Promise<ApprovalView> => {
+    let pending: ApprovalView | undefined;
     await until(async () => {
       pending = (await run.approvals()).pending.find(({ callId }) => !seen.has(callId));
       return pending !== undefined;

@@ -46,7 +46,13 @@ test('the agents of a loop act in one run, over its executions and workers', asy
   await testbed.work(work);
   await handle.approve('c1', { id: 'd1', by: 'ann' });
   const result = await handle.result({ steps: true });
-  expect(result).toMatchObject({ status: 'completed', output: { good: true }, agentName: 'draft', lastAgent: 'critic', maxIterations: 80 });
+  expect(result).toMatchObject({
+    status: 'completed',
+    output: { good: true },
+    agentName: 'draft',
+    lastAgent: 'critic',
+    limits: { steps: 80 },
+  });
   expect(result.steps?.map(({ agent }) => agent)).toEqual(['writer', 'critic', 'writer', 'critic', 'critic', 'writer', 'critic']);
   expect(result.usageByAgent).toMatchObject({ writer: { llmCalls: 3 }, critic: { llmCalls: 4 } });
   expect((await handle.status()).executions).toBeGreaterThan(1);

@@ -25,7 +25,8 @@ export function toTheirItem(item: ContentItem): JsonObject {
 
 /** One of our events in the notation of the cases. */
 export function toTheirEvent({ id, executionId, timestamp, author, content }: Event): JsonObject {
-  return { id, execution_id: executionId, timestamp, author, content: content.map(toTheirItem) };
+  // In the seed, a time is a number of seconds.
+  return { id, execution_id: executionId, timestamp: Date.parse(timestamp) / 1000, author, content: content.map(toTheirItem) };
 }
 
 const PART = ['type', 'text', 'format', 'width', 'height', 'size'];

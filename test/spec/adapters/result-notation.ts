@@ -45,7 +45,7 @@ export function toOurResult(fields: JsonObject): RunResult {
     toolCallsByName: Object.fromEntries(counts),
     durationSeconds: orNull(duration_seconds, (value) => number(value, 0)),
     error: orNull(error, text),
-    maxIterations: number(max_iterations, 0),
+    limits: { steps: number(max_iterations, 0) },
   });
 }
 

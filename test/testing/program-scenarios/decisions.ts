@@ -169,7 +169,7 @@ const LIMITS: readonly ProgramScenario[] = [
     one([ask('A', 'a'), ask('B', 'b')], { limits: { totalTokens: 15 } }),
     {
       script: [say('a')],
-      course: { status: 'max_iterations_reached', stopReason: 'token_budget', prompts: ['a'] },
+      course: { status: 'limit_reached', stopReason: 'token_budget', prompts: ['a'] },
     },
   ),
   programScenario(
@@ -177,16 +177,16 @@ const LIMITS: readonly ProgramScenario[] = [
     one([tool('A', pay, { amount: 1 }), tool('B', pay, { amount: 2 })], { limits: { toolCalls: 1 } }),
     {
       script: [],
-      course: { status: 'max_iterations_reached', stopReason: 'tool_call_limit', steps: { 'u.A': 'completed' } },
+      course: { status: 'limit_reached', stopReason: 'tool_call_limit', steps: { 'u.A': 'completed' } },
     },
   ),
   programScenario('the deadline ends a wait', one([sleep('Nap', '1h'), ask('A', 'a')], { limits: { deadline: 300 } }), {
     script: [],
-    course: { status: 'max_iterations_reached', stopReason: 'deadline', prompts: [] },
+    course: { status: 'limit_reached', stopReason: 'deadline', prompts: [] },
   }),
   programScenario('the deadline ends the wait for a person', one([human('Who', 'Who?')], { limits: { deadline: 300 } }), {
     script: [],
-    course: { status: 'max_iterations_reached', stopReason: 'deadline' },
+    course: { status: 'limit_reached', stopReason: 'deadline' },
   }),
   programScenario(
     'a limit that is raised while the run waits lets it go on',
@@ -213,7 +213,7 @@ const LIMITS: readonly ProgramScenario[] = [
     {
       script: [failWith('model_error', 'down')],
       repeatLast: true,
-      course: { status: 'max_iterations_reached', stopReason: 'deadline' },
+      course: { status: 'limit_reached', stopReason: 'deadline' },
     },
   ),
   programScenario(

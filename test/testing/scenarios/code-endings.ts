@@ -80,7 +80,7 @@ export const CODE_ENDINGS = [
       'find failed: Tool call was not executed: the limit of tool calls of this run is reached.',
       'run_code failed: Error (runtime): ToolError: Tool call was not executed: the limit of tool calls of this run is reached.',
     ],
-    status: 'max_iterations_reached',
+    status: 'limit_reached',
   }),
   scenario('a cell that takes too long leaves nothing, and names of earlier cells stay', hasty, {
     script: cells("const one = find('a')", "const two = find('b'); while (true);", 'print(typeof one, typeof two)'),

@@ -25,45 +25,45 @@ export const LIMITS = [
   scenario('the limit of tool calls leaves the rest out and ends the run', agentWith([look], { limits: { toolCalls: 1 } }), {
     script: [twice],
     timeline: [/calls/, /calls/, 'look: seen a', /^look failed: Tool call was not executed: the limit/],
-    status: 'max_iterations_reached',
+    status: 'limit_reached',
   }),
   scenario('the calls of one tool have a limit of their own', agentWith([look, other], { limits: { toolCallsByName: { look: 1 } } }), {
     script: [together(callTool('look'), callTool('other'), callTool('look'))],
     timeline: [/calls/, /calls/, /calls/, 'look: seen', 'other: other', /^look failed/],
-    status: 'max_iterations_reached',
+    status: 'limit_reached',
   }),
   scenario('tokens have a limit', agentWith([look], { limits: { totalTokens: 100 } }), {
     script: [{ ...callTool('look'), usage }],
     timeline: [/calls/, 'look: seen'],
-    status: 'max_iterations_reached',
+    status: 'limit_reached',
   }),
   scenario('cost has a limit', agentWith([look], { limits: { costUsd: 0.001 } }), {
     script: [{ ...callTool('look'), usage }],
     prices: { 'scripted/m': { input: 10, output: 30 } },
     timeline: [/calls/, 'look: seen'],
-    status: 'max_iterations_reached',
+    status: 'limit_reached',
   }),
   scenario('time has a limit, for a run that waits as well', agentWith([asking]), {
     script: [callTool('asking')],
     limits: { deadline: '3s' },
     timeline: [/calls/, /^asking failed: Tool call was interrupted/],
-    status: 'max_iterations_reached',
+    status: 'limit_reached',
   }),
   scenario('a limit that a run has reached is raised', agentWith([look], { limits: { steps: 1 }, onLimit: 'ask' }), {
     script: [callTool('look'), say('Done.')],
-    decide: ({ kind }) => (kind === 'limit' ? approve({ arguments: { maxIterations: 5 }, by: 'ann' }) : undefined),
+    decide: ({ kind }) => (kind === 'limit' ? approve({ arguments: { steps: 5 }, by: 'ann' }) : undefined),
     timeline: [/calls/, 'look: seen', 'ann approves raise_limits', 'agent: Done.'],
   }),
   scenario('a limit that a run has reached is not raised', agentWith([look], { limits: { toolCalls: 1 }, onLimit: 'ask' }), {
     script: [twice],
     decide: () => reject('no more', { by: 'ann' }),
     timeline: [/calls/, /calls/, 'ann rejects raise_limits: no more', 'look: seen a', /^look failed/],
-    status: 'max_iterations_reached',
+    status: 'limit_reached',
   }),
   scenario('a limit is raised before the run has come to it', agentWith([look], { limits: { steps: 1 } }), {
     script: [callTool('look'), say('Done.')],
     meanwhile: [raiseLimits({ steps: 2 }, { step: 1 })],
-    timeline: [/calls/, 'look: seen', 'user raises {"maxIterations":2}', 'agent: Done.'],
+    timeline: [/calls/, 'look: seen', 'user raises {"steps":2}', 'agent: Done.'],
   }),
 ];
 

@@ -177,7 +177,7 @@ test('a child does not start once a limit of the run is reached', async () => {
     units: [unit('one', {}, [ask('First', 'Go'), agent('Second', writer, 'Go on')])],
   });
   const { result, requests } = await testProgram(spent, { model: scriptedModel([say('One')]) });
-  expect(result).toMatchObject({ status: 'max_iterations_reached', stopReason: 'token_budget' });
+  expect(result).toMatchObject({ status: 'limit_reached', stopReason: 'token_budget' });
   expect(requests.length).toBe(1);
 });
 

@@ -106,7 +106,7 @@ test('a flow has the limits of its agents together, and starts none whose share 
   const small = defineAgent({ name: 'small', model: 'scripted/small', limits: { totalTokens: 100 } });
   const large = defineAgent({ name: 'large', model: 'scripted/large', limits: { totalTokens: 300 } });
   const flow = defineFlow({ name: 'sized', kind: 'parallel', agents: [small, large] });
-  expect(flow.limits).toEqual({ maxIterations: 10, finalAttempt: false, totalTokens: 400 });
+  expect(flow.limits).toEqual({ steps: 10, finalAttempt: false, totalTokens: 400 });
   const free = defineFlow({ name: 'free', kind: 'parallel', agents: [north, defineAgent({ name: 'east', model: 'scripted/east' })] });
   const model = answering({ north: 'N', east: 'E' });
   const refused = await testAgent(free, { input: 'Go', model, limits: { totalTokens: 1 } });

@@ -17,18 +17,23 @@ export async function listMemory({ output, terminal }: CommandIo, flags: MemoryF
   const entries: MemoryEntry[] = [];
   for await (const entry of allEntries(memoryIn(flags.memory), namespace)) {
     terminal.signal.throwIfAborted();
-    if (output.json) output.printJson({ ...entry });
+    if (output.json) output.printJson({ ...entry, timestamp: storedAt(entry) });
     else entries.push(entry);
   }
   if (output.json) return 0;
   const rows = entries.map(({ key, timestamp, value }) => [
     printableLine(key),
-    pointInTime(new Date(timestamp * 1_000).toISOString()),
+    pointInTime(storedAt({ timestamp })),
     oneLine(printableLine(typeof value === 'string' ? value : JSON.stringify(value)), VALUE_BYTES),
   ]);
   if (rows.length === 0) output.note('No entries.');
   else for (const line of tableLines(['KEY', 'STORED', 'VALUE'], rows, output)) output.print(line);
   return 0;
+}
+
+/** Returns the time at which an entry was stored. ISO 8601. */
+function storedAt({ timestamp }: Pick<MemoryEntry, 'timestamp'>): string {
+  return new Date(Math.round(timestamp * 1_000)).toISOString();
 }
 
 async function* allEntries(memory: MemoryStore, namespace: string): AsyncGenerator<MemoryEntry> {

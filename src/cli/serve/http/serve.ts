@@ -8,6 +8,7 @@ import type { CommandIo, ServerFlags } from '../../program/command.ts';
 import { flaggedLog, type LogFlags } from '../../program/log-flags.ts';
 import { type ConnectedClient, withClient } from '../../with-client.ts';
 import { type AgentsModule, loadAgentsModule } from '../agents-module.ts';
+import { streamsNotice } from '../../../streams/streams-notice.ts';
 import { checkNamespace } from '../check-namespace.ts';
 import { installQuietRuntime } from '../quiet-runtime.ts';
 import { serveAgents } from '../serve-agents.ts';
@@ -67,6 +68,8 @@ export async function serve(io: CommandIo, flags: ServeFlags): Promise<number> {
     try {
       if (agentsModule !== undefined && hasWorker) return await withWorker(io, { server, connected, flags, callers, agentsModule, served });
       announce(io, { server, connected, flags, callers }, { agentsModule });
+      const notice = streamsNotice(agentsModule?.more.streams, 'service');
+      if (notice !== undefined) io.output.note(notice);
       await served;
       return EXIT_CODES.ok.code;
     } finally {

@@ -33,8 +33,7 @@ const NAMES: Record<keyof LimitOptions, true> = {
 };
 
 /**
- * Converts limits to the JSON that a run takes, with the steps under their name in a run and its result, and the deadline
- * in milliseconds. Throws a UsageError that begins with `owner` for an unknown limit, for steps that are not a whole
+ * Converts limits to the JSON that a run takes, with the deadline in milliseconds. Throws a UsageError that begins with `owner` for an unknown limit, for steps that are not a whole
  * number of at least 1, and for a deadline that is not a duration.
  */
 export function plainLimits(owner: string, limits: LimitOptions): LimitChanges {
@@ -48,7 +47,7 @@ export function plainLimits(owner: string, limits: LimitOptions): LimitChanges {
   }
   const defined = Object.fromEntries(Object.entries(counts).filter(([, limit]) => limit !== undefined));
   return {
-    ...(steps === undefined ? {} : { maxIterations: steps }),
+    ...(steps === undefined ? {} : { steps }),
     ...defined,
     ...(deadline === undefined ? {} : { deadlineMs: milliseconds(deadline, `${owner}: "limits.deadline"`) }),
   };

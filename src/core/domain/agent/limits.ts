@@ -4,7 +4,7 @@ import type { StopReason } from '../run/status.ts';
 /** The limits of a run. An absent field is no limit. */
 export interface RunLimits {
   /** The number of steps. Default 10. */
-  maxIterations: number;
+  steps: number;
   /**
    * True: after the last step, the model is asked once more for a final answer, without tools. The status stays
    * `max_iterations_reached`.
@@ -29,7 +29,10 @@ export interface RunLimits {
 export const DEFAULT_STEPS = 10;
 
 /** Limits that can be changed while a run goes on. */
-export type LimitChanges = Partial<Omit<RunLimits, 'finalAttempt' | 'onLimit'>>;
+export type LimitChanges = Partial<LimitValues>;
+
+/** The limits that a run had at its end. An absent field is no limit. */
+export type LimitValues = Omit<RunLimits, 'finalAttempt' | 'onLimit'>;
 
 /** One raise of limits by a caller. */
 export interface LimitRaise {
@@ -51,4 +54,9 @@ export interface LimitReached {
   message: string;
   /** The change that would let the run go on: it raises the limit by its own size. */
   proposal: LimitChanges;
+}
+
+/** Returns the limits of a run without what it does at one. */
+export function limitValues({ finalAttempt: _, onLimit: __, ...limits }: RunLimits): LimitValues {
+  return limits;
 }

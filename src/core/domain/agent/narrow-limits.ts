@@ -13,10 +13,10 @@ export function narrowLimits<Limits extends Partial<RunLimits>>(limits: Limits, 
     const most = ceiling[name];
     if (most !== undefined) narrowed[name] = Math.min(most, limits[name] ?? most);
   }
-  if (ceiling.maxIterations !== undefined) {
-    const finalAttempt = limits.finalAttempt === true && ceiling.maxIterations > 1;
-    const most = ceiling.maxIterations - (finalAttempt ? 1 : 0);
-    narrowed.maxIterations = Math.min(most, limits.maxIterations ?? most);
+  if (ceiling.steps !== undefined) {
+    const finalAttempt = limits.finalAttempt === true && ceiling.steps > 1;
+    const most = ceiling.steps - (finalAttempt ? 1 : 0);
+    narrowed.steps = Math.min(most, limits.steps ?? most);
     if (limits.finalAttempt !== undefined) narrowed.finalAttempt = finalAttempt;
   }
   const byName = Object.entries(ceiling.toolCallsByName ?? {});

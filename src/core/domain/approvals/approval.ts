@@ -57,7 +57,11 @@ export interface PendingApproval {
 }
 
 /** One pending approval with all that an approver needs to decide it. */
-export interface ApprovalView extends PendingApproval {
+export interface ApprovalView extends Omit<PendingApproval, 'requestedAt' | 'deadlineAt'> {
+  /** ISO 8601. */
+  requestedAt: string;
+  /** ISO 8601. */
+  deadlineAt?: string;
   /** The run that waits: the one that lists the approval, or one below it. Decisions go to it. Absent in the answer of a run about itself. */
   runId?: string;
   /** The arguments of the call; for a limit, the limits that an approval sets. */

@@ -11,8 +11,8 @@ export interface StepNote {
   type: 'start' | 'attempt' | 'end';
   /** From 1. */
   attempt?: number;
-  /** The beginning of the attempt or of the step, in seconds since the epoch. */
-  startedAt?: number;
+  /** The beginning of the attempt or of the step. ISO 8601. */
+  startedAt?: string;
   /** For an end. */
   status?: 'completed' | 'failed' | 'skipped';
   /** For a model call: the number of characters of the prompt and of the answer. */

@@ -11,6 +11,7 @@ import type { PermissionChange } from '../permissions/permission-change.ts';
 import type { StepNote } from '../program/step-note.ts';
 import type { RefreshNote, TurnNote } from '../sessions/session-notes.ts';
 import type { EstimatedUsage, Spent, UsageStats } from '../model/usage.ts';
+import { isoTime } from './time.ts';
 
 /**
  * One event of a run: its author, its time and its content. Events are append-only and numbered by their offset in the run.
@@ -20,8 +21,8 @@ export interface Event {
   /** Unique in the run. From `uuid4()` of the workflow or from the activity that made the content, never a counter. */
   id: string;
   executionId: string;
-  /** Seconds since the epoch. */
-  timestamp: number;
+  /** ISO 8601. */
+  timestamp: string;
   /** `user`, the name of the agent, or `memory`. */
   author: string;
   content: ContentItem[];
@@ -87,5 +88,5 @@ export interface EventStamp {
 
 /** Makes an event of the run `executionId`, empty unless content is given. */
 export function newEvent({ id, now }: EventStamp, executionId: string, author: string, content: ContentItem[] = []): Event {
-  return { id, executionId, timestamp: now / 1000, author, content };
+  return { id, executionId, timestamp: isoTime(now), author, content };
 }

@@ -13,6 +13,6 @@ export interface QueuedMessage {
   content: string | ContentPart[];
   /** Absent: `queue`. */
   mode?: Exclude<MessageMode, 'queue'>;
-  /** Seconds since the epoch, when the run accepted it. */
-  timestamp: number;
+  /** The time at which the run accepted it. ISO 8601. */
+  timestamp: string;
 }

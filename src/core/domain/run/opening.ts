@@ -4,16 +4,16 @@ import { outputText } from '../content/output-text.ts';
 /** The conversation that a run begins with: what the user says, the conversation before it, or both. */
 export type RunOpening =
   | {
-      /** Text, or parts if it has media. */
-      input: string | ContentPart[];
-      /** The conversation before `input`. Nothing in it is executed, and it counts as no step and no usage. */
-      messages?: readonly ContentItem[];
-    }
-  | {
       /** Text, or parts if it has media. May be left out if the last of the messages needs a response of the model. */
       input?: string | ContentPart[];
       /** The conversation so far. Nothing in it is executed, and it counts as no step and no usage. */
       messages: readonly ContentItem[];
+    }
+  | {
+      /** Text, or parts if it has media. */
+      input: string | ContentPart[];
+      /** The conversation before `input`. Nothing in it is executed, and it counts as no step and no usage. */
+      messages?: readonly ContentItem[];
     };
 
 /** Returns the fields of the opening alone. */

@@ -1,11 +1,12 @@
+import type { LimitValues } from '../agent/limits.ts';
 import type { ContentPart } from '../content/content.ts';
 import { isJsonObject, type JsonValue } from '../json/json.ts';
 import type { HookRecord } from '../hooks/hook-record.ts';
 import { eventsText, type NotArchived } from '../record/not-archived.ts';
 import { outputText, mediaTypes } from '../content/output-text.ts';
-import type { StopReason, TerminalStatus } from './status.ts';
 import { type CallsNotRun, callsText } from '../record/calls-not-run.ts';
 import { counted } from '../content/text.ts';
+import { isLimitStatus, type StopReason, type TerminalStatus } from './status.ts';
 import { endedEarly, type FinishReason, type StepResult } from '../record/step.ts';
 import type { GuardrailTrip } from '../guardrails/guardrail.ts';
 import type { AnswerVerdict } from '../program/verdict.ts';
@@ -52,7 +53,8 @@ export interface RunResultFields<Output = JsonValue> {
   errorCode?: string;
   /** The reason that the caller gave for cancelling the run. */
   cancelReason?: string;
-  maxIterations: number;
+  /** The limits at the end of the run, as its agent and its start set them and callers raised them. */
+  limits: LimitValues;
   /** The number of turns, if the run is a session. */
   turns?: number;
   /** Events that are not in the archive, because storing them failed. */
@@ -81,6 +83,8 @@ export interface RunResultJson<Output = JsonValue> extends Omit<RunResultFields<
   outputText: string;
   hasMedia: boolean;
   mediaTypes: string[];
+  /** `limits.steps`. */
+  maxIterations: number;
 }
 
 /** True for the fields of a RunResult, as Temporal returns them. */
@@ -132,7 +136,8 @@ export class EndedRun<Output> {
   readonly error: string | null;
   readonly errorCode: string | undefined;
   readonly cancelReason: string | undefined;
-  readonly maxIterations: number;
+  /** The limits at the end of the run, as its agent and its start set them and callers raised them. */
+  readonly limits: LimitValues;
   /** The number of turns, if the run is a session. */
   readonly turns: number | undefined;
   readonly notArchived: NotArchived[] | undefined;
@@ -167,7 +172,7 @@ export class EndedRun<Output> {
     this.error = fields.error;
     this.errorCode = fields.errorCode;
     this.cancelReason = fields.cancelReason;
-    this.maxIterations = fields.maxIterations;
+    this.limits = fields.limits;
     this.turns = fields.turns;
     this.notArchived = fields.notArchived;
     this.verdict = fields.verdict;
@@ -226,7 +231,7 @@ export class EndedRun<Output> {
     const lines = [
       `Run:      ${this.runId}`,
       `Agent:    ${this.agentName}`,
-      `Status:   ${this.status}${this.status === 'max_iterations_reached' ? ` (${this.stopReason})` : ''}`,
+      `Status:   ${this.status}${isLimitStatus(this.status) ? ` (${this.stopReason})` : ''}`,
       ...this.progressLines(),
       `Tools:    ${callsText(this, { times: 'x' }).replace(/ tool calls?/, '')}`,
       `Tokens:   ${totalTokens} (prompt=${promptTokens}, completion=${completionTokens})${this.#estimated()}`,
@@ -263,7 +268,8 @@ export class EndedRun<Output> {
       error: this.error,
       ...(this.errorCode === undefined ? {} : { errorCode: this.errorCode }),
       ...(this.cancelReason === undefined ? {} : { cancelReason: this.cancelReason }),
-      maxIterations: this.maxIterations,
+      limits: this.limits,
+      maxIterations: this.limits.steps,
       ...(this.turns === undefined ? {} : { turns: this.turns }),
       ...(this.notArchived === undefined ? {} : { notArchived: this.notArchived }),
       ...(this.verdict === undefined ? {} : { verdict: this.verdict }),
@@ -281,13 +287,13 @@ export class EndedRun<Output> {
   /** Returns the parts of the summary that say how far the run came. */
   protected progress(): string[] {
     if (this.turns !== undefined) return [counted(this.turns, 'turn'), counted(this.stepsUsed, 'step')];
-    return [`${this.stepsUsed}/${this.maxIterations} steps`];
+    return [`${this.stepsUsed}/${this.limits.steps} steps`];
   }
 
   /** Returns the same as lines. */
   protected progressLines(): string[] {
     if (this.turns !== undefined) return [`Turns:    ${this.turns}`, `Steps:    ${this.stepsUsed}`];
-    return [`Steps:    ${this.stepsUsed}/${this.maxIterations}`];
+    return [`Steps:    ${this.stepsUsed}/${this.limits.steps}`];
   }
 
   /** Shows the usage that no provider reported, which is not part of the other counts. */

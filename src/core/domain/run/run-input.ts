@@ -22,10 +22,8 @@ export interface RunTerms extends RunOverrides {
   deps?: JsonObject;
   /** Whom the run acts for. */
   principal?: Principal;
-  /** Overrides the agent's step limit. */
-  maxIterations?: number;
-  /** Overrides the other limits of the agent. */
-  limits?: Omit<LimitChanges, 'maxIterations'>;
+  /** Overrides limits of the agent. */
+  limits?: LimitChanges;
   /** The run is a session: it stays open after its answers, and may begin without an input. */
   session?: SessionInput;
   /** Set by the run that starts this one as its child. */

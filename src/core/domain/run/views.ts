@@ -20,7 +20,6 @@ export interface StatusView {
   currentAgent?: string;
   status: RunStatus;
   currentStep: number;
-  maxIterations: number;
   /** The usage of the run itself; that of a program includes the runs below it that have ended. */
   usage: AggregatedUsage;
   /** The usage of the run and of the runs below it that have ended. Absent if there are none, and for a program: it is then `usage`. */

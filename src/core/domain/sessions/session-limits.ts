@@ -1,6 +1,6 @@
 /** The limits of a whole session. `null`: no limit. */
 export interface SessionLimits {
-  /** The number of turns. Default 10. */
+  /** The number of turns. Default: no limit. */
   turns?: number | null;
   /** Prompt and completion tokens of all turns together. Default 200,000. */
   totalTokens?: number | null;
@@ -11,7 +11,7 @@ export interface SessionLimits {
 }
 
 /** The limits of a session that names none. */
-export const DEFAULT_SESSION_LIMITS = { turns: 10, totalTokens: 200_000, costUsd: null, deadlineMs: null } as const;
+export const DEFAULT_SESSION_LIMITS = { turns: null, totalTokens: 200_000, costUsd: null, deadlineMs: null } as const;
 
 /** The number of turns after which the conversation of a session is compacted, unless the session names another one. */
 export const DEFAULT_COMPACT_AFTER = 20;

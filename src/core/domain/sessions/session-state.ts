@@ -48,7 +48,6 @@ export interface SessionState extends SessionInput {
 
 /** The settings of a session that override those of its agent. */
 export interface SessionOverrides extends RunOverrides {
-  maxIterations?: number;
   limits?: LimitChanges;
 }
 

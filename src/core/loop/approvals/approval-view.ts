@@ -6,6 +6,7 @@ import { jsonBytes } from '../../domain/json/payload-limit.ts';
 import { jsonTextPrefix } from '../../domain/content/text.ts';
 import { rewrittenArguments } from '../hooks/rewritten-arguments.ts';
 import { findEvent, type RunState } from '../state/run-state.ts';
+import { isoTime } from '../../domain/record/time.ts';
 
 /** Bytes of JSON of the arguments of one call in a list of pending approvals. */
 const SHOWN_BYTES = 20_000;
@@ -15,7 +16,7 @@ export function approvalViews(state: Pick<RunState, 'approvals' | 'window' | 'co
   const { approvals, snapshot } = state;
   return approvals.pending.map((waiting) => {
     const answer = waiting.kind === 'question' ? snapshot.tools.find(({ name }) => name === waiting.toolName)?.answer : undefined;
-    return { ...waiting, ...shown(argumentsOf(state, waiting)), ...(answer === undefined ? {} : { answer }) };
+    return { ...shownTimes(waiting), ...shown(argumentsOf(state, waiting)), ...(answer === undefined ? {} : { answer }) };
   });
 }
 
@@ -36,6 +37,11 @@ function argumentsOf(
   const event = findEvent(state, eventId ?? '');
   const call = event?.content[Number(index)];
   return call?.type === 'tool_call' ? call.arguments : {};
+}
+
+/** Returns a pending approval with its times as they are shown. */
+function shownTimes({ requestedAt, deadlineAt, ...waiting }: PendingApproval): Omit<ApprovalView, 'arguments'> {
+  return { ...waiting, requestedAt: isoTime(requestedAt), ...(deadlineAt === undefined ? {} : { deadlineAt: isoTime(deadlineAt) }) };
 }
 
 function shown(whole: JsonObject): Pick<ApprovalView, 'arguments' | 'argumentsCut'> {

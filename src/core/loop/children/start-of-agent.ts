@@ -53,7 +53,7 @@ export function makeAgent(
 }
 
 function startOf(state: RunState, { call }: ToolInvocation, agent: AgentOfTool, parent: ParentInput): ChildStart {
-  const { maxIterations, ...limits } = agent.limits ?? {};
+  const { limits = {} } = agent;
   const deps = sharedDeps(agent, state.deps);
   const { principal } = state;
   const { tags = [], live } = state.snapshot;
@@ -63,7 +63,6 @@ function startOf(state: RunState, { call }: ToolInvocation, agent: AgentOfTool, 
       agent: agent.name,
       input: requestOf(state, agent, call.arguments),
       ...(Object.keys(deps).length === 0 ? {} : { deps }),
-      ...(maxIterations === undefined ? {} : { maxIterations }),
       ...(Object.keys(limits).length === 0 ? {} : { limits }),
       ...(tags.length === 0 ? {} : { tags: [...tags] }),
       ...(live === undefined ? {} : { live }),

@@ -5,6 +5,7 @@ import { unitResults } from '../../domain/program/unit-results.ts';
 import { noUsage } from '../../domain/model/usage.ts';
 import { firstAgent, hasSeveralAgents } from '../handoffs/transfer-calls.ts';
 import type { RunClock } from '../state/clock.ts';
+import { limitValues } from '../../domain/agent/limits.ts';
 import { guardrailsOf } from '../../domain/guardrails/guardrail.ts';
 import type { Ending } from '../next-step.ts';
 import { noteError, type RunState } from '../state/run-state.ts';
@@ -16,7 +17,7 @@ export function closeRun(state: RunState, clock: Pick<RunClock, 'now'>, ending: 
     ...closeUnstarted({ runId: state.runId, agentName: firstAgent(state), startedAt: state.startedAt }, clock, shown(state, ending)),
     steps: state.steps,
     ...countsOf(state),
-    maxIterations: state.limits.maxIterations,
+    limits: limitValues(state.limits),
     ...finishOf(state, ending),
     ...(state.program === undefined ? {} : { units: unitResults(state.program) }),
     ...agentsOf(state),
@@ -106,7 +107,7 @@ export function closeUnstarted(
     durationSeconds: (endedAt - startedAt) / 1000,
     error: error?.message ?? null,
     ...(error === undefined ? {} : { errorCode: error.code }),
-    maxIterations: 0,
+    limits: { steps: 0 },
     ...(verdict === undefined ? {} : { verdict }),
     ...(guardrail === undefined ? {} : { guardrail }),
   };

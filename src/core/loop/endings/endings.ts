@@ -2,6 +2,7 @@
 
 import type { ErrorCode } from '../../domain/errors/error.ts';
 import type { LimitReached } from '../../domain/agent/limits.ts';
+import { limitStatus } from '../../domain/run/status.ts';
 import type { NextStep } from '../next-step.ts';
 import type { RunState } from '../state/run-state.ts';
 
@@ -30,5 +31,5 @@ export function endFailed(state: RunState, code: ErrorCode, message: string): Fi
 export function endAtLimit(state: RunState, stopReason: LimitReached['stopReason'] = 'step_limit'): Finish {
   const { lastStep } = state;
   const output = lastStep?.final ? state.thought : (lastStep?.thought ?? '');
-  return { type: 'finish', ending: { status: 'max_iterations_reached', stopReason, output } };
+  return { type: 'finish', ending: { status: limitStatus(stopReason), stopReason, output } };
 }

@@ -45,9 +45,9 @@ const TOKEN_LIMITS = { inputTokens: 'input tokens', outputTokens: 'output tokens
 export function limitReached(state: RunState, now: number, { final }: { final: boolean }): LimitReached | undefined {
   const { limits, snapshot } = state;
   const spent = used(state);
-  if (!final && spent.steps >= limits.maxIterations) {
-    const proposal = { maxIterations: limits.maxIterations + Math.max(1, snapshot.limits.maxIterations) };
-    return { stopReason: 'step_limit', message: `${spent.steps} of ${limits.maxIterations} steps are used`, proposal };
+  if (!final && spent.steps >= limits.steps) {
+    const proposal = { steps: limits.steps + Math.max(1, snapshot.limits.steps) };
+    return { stopReason: 'step_limit', message: `${spent.steps} of ${limits.steps} steps are used`, proposal };
   }
   if (isOver(state, now)) return deadlineReached(state);
   for (const [name, unit] of Object.entries(TOKEN_LIMITS) as [keyof typeof TOKEN_LIMITS, string][]) {

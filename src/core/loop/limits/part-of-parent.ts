@@ -12,9 +12,8 @@ export function abovePart(state: OfParent, changes: LimitChanges): string | unde
   const within = withinPart(state, changes);
   for (const [name, most] of limitNumbers(within)) {
     if (most === limitNumbers(changes).get(name)) continue;
-    const shown = name === 'maxIterations' ? 'steps' : name;
     return (
-      `limit "${shown}" is ${limitNumbers(limits).get(name) ?? most}, and the run has been given ${most} of the limit of run "${parent?.runId}", ` +
+      `limit "${name}" is ${limitNumbers(limits).get(name) ?? most}, and the run has been given ${most} of the limit of run "${parent?.runId}", ` +
       'which started it: a child keeps its part. Raise the limit of the root: the runs that start after that get more of it'
     );
   }
@@ -39,7 +38,7 @@ function withinPart({ limits, parent }: OfParent, { toolCallsByName, ...changes 
   const most = limitNumbers(parent?.left ?? {});
   const bound = (name: string, value: number): number => {
     // The final attempt is one of the steps that the run has been given.
-    const final = name === 'maxIterations' && limits.finalAttempt ? 1 : 0;
+    const final = name === 'steps' && limits.finalAttempt ? 1 : 0;
     return Math.min(value, (most.get(name) ?? Infinity) - final);
   };
   const byTool = Object.entries(toolCallsByName ?? {}).map(([tool, value]) => [tool, bound(nameOfTool(tool), value)]);

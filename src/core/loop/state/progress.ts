@@ -11,7 +11,6 @@ import type { RunState } from './run-state.ts';
 /** The progress of a run, and the tools that it waits for. */
 export interface RunProgress {
   currentStep: number;
-  maxIterations: number;
   usage: AggregatedUsage;
   /** Present if runs below this one have ended, and their usage is not part of `usage`. */
   treeUsage?: AggregatedUsage;
@@ -38,7 +37,7 @@ export interface RunProgress {
 /** Returns the progress of a run in that state; without a state, of a run that has not begun. */
 export function progressOf(state: RunState | undefined): RunProgress {
   if (state === undefined) {
-    return { currentStep: 0, maxIterations: 0, usage: noUsage(), toolCallsTotal: 0, toolCallsStarted: 0, events: 0, waitingFor: [] };
+    return { currentStep: 0, usage: noUsage(), toolCallsTotal: 0, toolCallsStarted: 0, events: 0, waitingFor: [] };
   }
   const {
     context,
@@ -57,7 +56,6 @@ export function progressOf(state: RunState | undefined): RunProgress {
   } = state;
   return {
     currentStep: context.currentStep,
-    maxIterations: limits.maxIterations,
     usage,
     ...(below === undefined ? {} : { treeUsage: addRunUsage(usage, below.usage) }),
     toolCallsTotal,

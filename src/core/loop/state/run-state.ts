@@ -32,6 +32,7 @@ import type { Permissions } from '../../domain/permissions/permissions.ts';
 import type { ProgramState } from '../../domain/program/program-state.ts';
 import type { ChangesSoFar } from '../tool-phase/changes-meanwhile.ts';
 import type { RunClock } from './clock.ts';
+import { isoTime } from '../../domain/record/time.ts';
 
 /** The state of a run: one plain object, owned and changed by the loop alone. */
 export interface RunState {
@@ -161,7 +162,7 @@ export type RunBeginning = RunOpening & {
 /** Returns the state of a run with its agent and the conversation that it begins with. */
 export function newRunState({ input, messages = [], ...beginning }: RunBeginning, clock: RunClock): RunState {
   const state = blankRunState(beginning);
-  const timestamp = beginning.startedAt / 1000;
+  const timestamp = isoTime(beginning.startedAt);
   for (const event of givenEvents(messages, beginning.snapshot.name)) recordEvent(state, clock, { ...event, timestamp, given: true });
   if (input !== undefined) {
     recordEvent(state, clock, { author: 'user', content: [{ type: 'message', role: 'user', content: input }], timestamp });

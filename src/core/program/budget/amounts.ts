@@ -8,7 +8,7 @@ import type { RunState } from '../../loop/state/run-state.ts';
 /** Amounts by the name of their limit; those of single tools by `toolCallsByName.<tool>`. The deadline is no amount: children share it. */
 export type Amounts = ReadonlyMap<string, number>;
 
-const NAMES = ['maxIterations', 'toolCalls', 'inputTokens', 'outputTokens', 'totalTokens', 'costUsd'] as const;
+const NAMES = ['steps', 'toolCalls', 'inputTokens', 'outputTokens', 'totalTokens', 'costUsd'] as const;
 
 /** Returns limits as amounts. */
 export function amountsOf(limits: LimitChanges): Amounts {
@@ -41,8 +41,7 @@ export function sumOf(all: Iterable<Amounts>): Amounts {
 
 /** Returns the amounts that a run has used of its limits. */
 export function usedOf(state: RunState): Amounts {
-  const { steps, ...others } = used(state);
-  const amounts = new Map(Object.entries({ maxIterations: steps, ...others }));
+  const amounts = new Map(Object.entries(used(state)));
   for (const [tool, calls] of state.toolCallsStarted) amounts.set(nameOfTool(tool), calls);
   return amounts;
 }
@@ -67,7 +66,7 @@ export function withMore(state: RunState, more: Amounts): RunState {
   if (others > 0) started.set(OTHER_CALLS, others);
   return {
     ...state,
-    context: { ...context, currentStep: context.currentStep + of('maxIterations') },
+    context: { ...context, currentStep: context.currentStep + of('steps') },
     usage: {
       ...usage,
       estimated: {

@@ -109,6 +109,6 @@ export class ChildBudget {
 
   get #inFlight(): Amounts {
     const { asksInFlight } = this.#program;
-    return new Map(asksInFlight === 0 ? [] : [['maxIterations', asksInFlight]]);
+    return new Map(asksInFlight === 0 ? [] : [['steps', asksInFlight]]);
   }
 }

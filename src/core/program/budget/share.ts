@@ -51,6 +51,6 @@ function equalPart(name: string, free: number, lanes: number): number {
 /** Returns the amounts that a run shares with its children. A default limit of steps that no author has chosen is none of them. */
 function sharedLimits({ limits }: RunState): Amounts {
   const shared = new Map(amountsOf(limits));
-  if (limits.maxIterations === DEFAULT_MODEL_CALLS) shared.delete('maxIterations');
+  if (limits.steps === DEFAULT_MODEL_CALLS) shared.delete('steps');
   return shared;
 }

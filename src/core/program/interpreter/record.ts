@@ -9,6 +9,7 @@ import type { StepState } from '../../domain/program/program-state.ts';
 import type { AttemptEnd } from './ends.ts';
 import type { ProgramRun } from './program-run.ts';
 import { indexOf } from '../state/program-index.ts';
+import { isoTime } from '../../domain/record/time.ts';
 
 /** A step in the run of its program. */
 export interface RunningStep {
@@ -59,7 +60,7 @@ export function endStep(run: ProgramRun, { at, state }: RunningStep, end: Pick<S
   Object.assign(state, end, { endedAt: run.ports.now() });
   delete state.progress;
   const { kind, status, error, reason, reused } = state;
-  const note: StepNote = { at, kind, type: 'end', startedAt: state.startedAt / 1000 };
+  const note: StepNote = { at, kind, type: 'end', startedAt: isoTime(state.startedAt) };
   if (status !== 'running') note.status = status;
   recordNote(run, {
     ...note,

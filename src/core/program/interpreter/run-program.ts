@@ -7,6 +7,7 @@ import type { Ending } from '../../loop/next-step.ts';
 import { BEGINNING, type LoopEnd } from '../../loop/run-loop.ts';
 import type { RunState } from '../../loop/state/run-state.ts';
 import { formatError } from '../errors/format-error.ts';
+import { limitStatus } from '../../domain/run/status.ts';
 import type { ProgramState } from '../../domain/program/program-state.ts';
 import type { ProgramPorts } from './program-ports.ts';
 import { outputOf, type ProgramOutput } from './outputs/program-output.ts';
@@ -55,7 +56,10 @@ async function continueAsNew(run: ProgramRun): Promise<LoopEnd> {
 /** Returns the ending of a program that a cancellation or a limit stopped, with its output as far as it is there. */
 function stopped(stop: Stop, output: ProgramOutput): Ending {
   const value = output.type === 'made' ? output.value : null;
-  if (stop.type === 'limit') return { status: 'max_iterations_reached', stopReason: stop.reached.stopReason, output: value };
+  if (stop.type === 'limit') {
+    const { stopReason } = stop.reached;
+    return { status: limitStatus(stopReason), stopReason, output: value };
+  }
   return { status: 'cancelled', stopReason: 'cancelled', output: value };
 }
 

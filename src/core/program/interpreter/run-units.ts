@@ -8,6 +8,7 @@ import { loadNeeded } from './outputs/load-outputs.ts';
 import type { ProgramRun } from './program-run.ts';
 import { recordNote } from './record.ts';
 import { lookupAt } from './values.ts';
+import { isoTime } from '../../domain/record/time.ts';
 
 /** Runs all units. Without any `needs` they run in order; otherwise each runs once those that it needs have ended. */
 export async function runUnits(run: ProgramRun): Promise<void> {
@@ -86,7 +87,7 @@ function endUnit(run: ProgramRun, { name }: UnitDocument, state: UnitState, end:
     at: name,
     kind: 'unit',
     type: 'end',
-    startedAt: startedAt / 1000,
+    startedAt: isoTime(startedAt),
     ...(status === 'running' ? {} : { status }),
     ...(error === undefined ? {} : { error }),
     ...(reason === undefined ? {} : { reason }),

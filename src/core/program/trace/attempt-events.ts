@@ -5,6 +5,7 @@ import { formatError, seedNameOf } from '../errors/format-error.ts';
 import { type AnsweredStep, answerEvents } from './answer-events.ts';
 import { roundedMs } from './rounded-ms.ts';
 import { type EventPlace, type TraceEvent, traceEvent } from './trace-event.ts';
+import { secondsOf } from '../../domain/record/time.ts';
 
 /** The end of an attempt of a step. */
 export interface EndedAttempt extends AnsweredStep {
@@ -19,7 +20,7 @@ export function attemptEvents(attempt: EndedAttempt): TraceEvent[] {
   const { note, place } = attempt;
   const { error } = note;
   // The record of a decision has no beginning: nothing was called.
-  const called = note.startedAt === undefined ? [] : callEvents(attempt, note.startedAt);
+  const called = note.startedAt === undefined ? [] : callEvents(attempt, secondsOf(note.startedAt));
   if (error === undefined) return called;
   const data = { attempt: note.attempt ?? 1, reason: formatError(error), error_type: seedNameOf(error.code) };
   return [...called, traceEvent('retry_attempt', place, data)];

@@ -2,27 +2,36 @@ import type { JsonObject } from '../../domain/json/json.ts';
 import { roundedMs } from './rounded-ms.ts';
 import type { TraceEvent } from './trace-event.ts';
 import type { TraceSpan } from './tracer.ts';
+import { isoTime } from '../../domain/record/time.ts';
+
+/** An event of a trace as JSON. */
+export interface TraceEventJson extends Omit<TraceEvent, 'timestamp'> {
+  /** ISO 8601. */
+  timestamp: string;
+}
 
 /** A span as JSON. */
 export interface TraceSpanJson {
   name: string;
-  start_time: number;
+  /** ISO 8601. */
+  start_time: string;
   duration_ms: number;
-  events: TraceEvent[];
+  events: TraceEventJson[];
   children?: TraceSpanJson[];
   metadata?: JsonObject;
-  end_time?: number;
+  end_time?: string;
 }
 
 /** A trace as JSON, with the field names of AXON. */
 export interface ExecutionTraceJson {
   program_name: string;
   backend_name: string;
-  start_time: number;
+  /** ISO 8601. */
+  start_time: string;
   duration_ms: number;
   total_events: number;
   spans: TraceSpanJson[];
-  end_time?: number;
+  end_time?: string;
 }
 
 /** The fields of a trace. */
@@ -34,7 +43,7 @@ export interface ExecutionTraceFields {
   spans: TraceSpan[];
 }
 
-/** The trace of the run of a program: what it did, step by step, in nested spans. Times are in seconds since the epoch. */
+/** The trace of the run of a program: what it did, step by step, in nested spans. Times are in seconds since the epoch, and ISO 8601 in its JSON. */
 export class ExecutionTrace {
   readonly programName: string;
   /** The provider of the program's model. */
@@ -66,11 +75,11 @@ export class ExecutionTrace {
     return {
       program_name: this.programName,
       backend_name: this.backendName,
-      start_time: this.startTime,
+      start_time: timeOf(this.startTime),
       duration_ms: this.durationMs,
       total_events: this.totalEvents,
       spans: this.spans.map(spanJson),
-      ...(this.endTime === undefined ? {} : { end_time: this.endTime }),
+      ...(this.endTime === undefined ? {} : { end_time: timeOf(this.endTime) }),
     };
   }
 }
@@ -82,13 +91,18 @@ function countEvents(spans: readonly TraceSpan[]): number {
 function spanJson({ name, startTime, endTime, events, children, metadata }: TraceSpan): TraceSpanJson {
   return {
     name,
-    start_time: startTime,
+    start_time: timeOf(startTime),
     duration_ms: durationMs(startTime, endTime),
-    events: [...events],
+    events: events.map((event) => ({ ...event, timestamp: timeOf(event.timestamp) })),
     ...(children.length === 0 ? {} : { children: children.map(spanJson) }),
     ...(Object.keys(metadata).length === 0 ? {} : { metadata }),
-    ...(endTime === undefined ? {} : { end_time: endTime }),
+    ...(endTime === undefined ? {} : { end_time: timeOf(endTime) }),
   };
+}
+
+/** Returns seconds since the epoch, which a clock of milliseconds has told, in ISO 8601. */
+function timeOf(seconds: number): string {
+  return isoTime(Math.round(seconds * 1000));
 }
 
 /** Returns the milliseconds between two times, rounded to two digits; 0 without an end. */

@@ -9,6 +9,7 @@ import { type IndexedStep, indexOf, type ProgramIndex } from '../state/program-i
 import { attemptEvents } from './attempt-events.ts';
 import { roundedMs } from './rounded-ms.ts';
 import { type EventPlace, type TraceEvent, traceEvent } from './trace-event.ts';
+import { secondsOf } from '../../domain/record/time.ts';
 
 /** One line of a trace. Spans are named by the unit, or by the address of the block. Times are in seconds since the epoch. */
 export type TraceEntry =
@@ -26,7 +27,8 @@ export function traceEntries(document: ProgramDocument, event: Event): TraceEntr
   return note.kind === 'unit' ? unitEntries(document, event, note) : stepEntries(document, event, note);
 }
 
-function unitEntries({ units }: ProgramDocument, { timestamp: at }: Event, note: StepNote): TraceEntry[] {
+function unitEntries({ units }: ProgramDocument, { timestamp }: Event, note: StepNote): TraceEntry[] {
+  const at = secondsOf(timestamp);
   const unit = units.find(({ name }) => name === note.at);
   const metadata = unit === undefined ? {} : unitMetadata(unit);
   if (note.type === 'start') return [{ type: 'start', span: note.at, name: `unit:${note.at}`, at, metadata }];
@@ -39,7 +41,7 @@ function unitMetadata({ persona = '', context = '', effort = '' }: UnitDocument)
 
 function endMetadata({ startedAt, status, reason }: StepNote, at: number): JsonObject {
   return {
-    ...(startedAt === undefined ? {} : { duration_ms: roundedMs(at - startedAt) }),
+    ...(startedAt === undefined ? {} : { duration_ms: roundedMs(at - secondsOf(startedAt)) }),
     ...(status === undefined ? {} : { status }),
     ...(reason === undefined ? {} : { reason }),
   };
@@ -50,7 +52,7 @@ function stepEntries(document: ProgramDocument, event: Event, note: StepNote): T
   const address = parseAddress(note.at);
   const indexed = index.get(address.unit, address.step);
   const span = spanOf(index, address, indexed);
-  const place: EventPlace = { step: note.at.slice(address.unit.length + 1), at: event.timestamp };
+  const place: EventPlace = { step: note.at.slice(address.unit.length + 1), at: secondsOf(event.timestamp) };
   const inSpan = (events: TraceEvent[]): TraceEntry[] => events.map((one) => ({ type: 'event', span, event: one }));
   const isSpan = isBlock(indexed.step);
   switch (note.type) {
@@ -85,7 +87,7 @@ function startEvents({ step }: IndexedStep, place: EventPlace): TraceEvent[] {
 /** AXON has no end for a step that is skipped because its attempts are used up. */
 function endEvents({ status, startedAt, error, reason, reused }: StepNote, place: EventPlace): TraceEvent[] {
   if (status === 'skipped' && error !== undefined) return [];
-  const durationMs = startedAt === undefined ? 0 : roundedMs(place.at - startedAt);
+  const durationMs = startedAt === undefined ? 0 : roundedMs(place.at - secondsOf(startedAt));
   const data = {
     ...(status === 'completed' ? { success: true } : {}),
     ...(error === undefined ? {} : { error: formatError(error) }),

@@ -21,7 +21,7 @@ export const TRACE_EVENT_TYPES = [
 /** The type of an event of a trace. */
 export type TraceEventType = (typeof TRACE_EVENT_TYPES)[number];
 
-/** One event of a trace, as JSON. Fields that say nothing are absent. */
+/** One event of a trace. Fields that say nothing are absent. */
 export interface TraceEvent {
   event_type: TraceEventType;
   /** Seconds since the epoch. */

@@ -4,14 +4,15 @@ import { ExecutionTrace } from './execution-trace.ts';
 import { type TraceEntry, traceEntries } from './trace-entry.ts';
 import { type TraceHeader, traceNames } from './trace-header.ts';
 import { Tracer, type TraceSpan } from './tracer.ts';
+import { secondsOf } from '../../domain/record/time.ts';
 
 /** Returns the trace of a program by the events of its run. Spans that have not ended end with the newest event. */
 export function traceOf(document: ProgramDocument, events: readonly Event[]): ExecutionTrace {
   const [first] = events;
   const last = events.at(-1);
   const entries = events.flatMap((event) => traceEntries(document, event));
-  const header = { ...traceNames(document), startTime: first?.timestamp ?? 0 };
-  return assembleTrace(last === undefined ? header : { ...header, endTime: last.timestamp }, entries);
+  const header = { ...traceNames(document), startTime: first === undefined ? 0 : secondsOf(first.timestamp) };
+  return assembleTrace(last === undefined ? header : { ...header, endTime: secondsOf(last.timestamp) }, entries);
 }
 
 /** Assembles a trace from its lines. Lines of a span whose beginning is not among them are dropped. */

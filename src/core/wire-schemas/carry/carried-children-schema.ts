@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../domain/json/json.ts';
 import { AT_LEAST_ONE, COUNT, MOMENT } from '../bounded-number.ts';
-import { GIVEN_SCHEMA } from '../limits-schema.ts';
+import { LIMITS_SCHEMA } from '../limits-schema.ts';
 import { AGGREGATED_USAGE } from './carried-position-schema.ts';
 
 const ID: JsonObject = { type: 'string', minLength: 1, maxLength: 1_000 };
@@ -16,7 +16,7 @@ export const RUNNING_AGENTS_SCHEMA: JsonObject = {
       runId: ID,
       startedAt: MOMENT,
       seenAt: MOMENT,
-      given: GIVEN_SCHEMA,
+      given: LIMITS_SCHEMA,
       runs: COUNT,
       turn: AT_LEAST_ONE,
     },

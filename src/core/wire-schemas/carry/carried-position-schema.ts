@@ -1,6 +1,7 @@
 import { HOOK_RECORDS_SCHEMA } from '../hook-schema.ts';
 import type { JsonObject } from '../../domain/json/json.ts';
 import { NOT_RUN } from '../../domain/record/calls-not-run.ts';
+import { TERMINAL_STATUSES } from '../../domain/run/status.ts';
 import { AMOUNT, COUNT, MOMENT, SUMMAND } from '../bounded-number.ts';
 import { propertiesOf } from '../../json-schema/json-schema.ts';
 import { CALL_SCHEMA } from '../code-schema.ts';
@@ -52,7 +53,7 @@ const ENDED: JsonObject = {
   type: 'object',
   properties: {
     tool: TEXT,
-    status: { enum: ['completed', 'max_iterations_reached', 'error', 'cancelled'] },
+    status: { enum: [...TERMINAL_STATUSES] },
     stopReason: TEXT,
     finishReason: TEXT,
     error: { type: 'object', properties: { code: TEXT, message: TEXT }, required: ['code', 'message'] },

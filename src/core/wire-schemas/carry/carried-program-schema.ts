@@ -3,7 +3,7 @@ import type { JsonObject } from '../../domain/json/json.ts';
 import { STEP_KINDS } from '../../domain/program/document.ts';
 import { COUNT, MOMENT } from '../bounded-number.ts';
 import { SPILLED } from '../content-item-schema.ts';
-import { GIVEN_SCHEMA } from '../limits-schema.ts';
+import { LIMITS_SCHEMA } from '../limits-schema.ts';
 import { PINNED_PROGRAM_SCHEMA } from '../pinned-program.ts';
 
 const TEXT: JsonObject = { type: 'string' };
@@ -54,7 +54,7 @@ const PROGRESS: JsonObject = {
         startedAt: MOMENT,
         seenAt: MOMENT,
         promptLength: COUNT,
-        given: GIVEN_SCHEMA,
+        given: LIMITS_SCHEMA,
       },
       required: ['runId', 'startedAt', 'seenAt'],
     },
@@ -104,7 +104,7 @@ export const CARRIED_PROGRAM_SCHEMA: JsonObject = {
     input: OBJECT,
     units: namedListOf(UNIT),
     steps: namedListOf(STEP),
-    unreported: GIVEN_SCHEMA,
+    unreported: LIMITS_SCHEMA,
     resume: {
       type: 'object',
       properties: { run: { type: 'string', minLength: 1 }, from: TEXT },

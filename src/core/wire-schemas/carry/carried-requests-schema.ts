@@ -75,7 +75,7 @@ const MESSAGE: JsonObject = {
     id: TEXT,
     content: propertiesOf(RUN_INPUT_SCHEMA)['input'] ?? true,
     mode: { enum: ['steer', 'interrupt'] },
-    timestamp: MOMENT,
+    timestamp: TEXT,
   },
   required: ['id', 'content', 'timestamp'],
 };

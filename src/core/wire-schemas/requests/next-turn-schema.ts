@@ -5,7 +5,7 @@ import type { JsonObject } from '../../domain/json/json.ts';
 import { jsonBytes } from '../../domain/json/payload-limit.ts';
 import { checkJson, problemsText } from '../../json-schema/check-json-schema.ts';
 import { COUNT } from '../bounded-number.ts';
-import { GIVEN_SCHEMA } from '../limits-schema.ts';
+import { LIMITS_SCHEMA } from '../limits-schema.ts';
 import { MAX_LAYERS, PERMISSIONS_SCHEMA } from '../permissions-schema.ts';
 
 /** The JSON Schema of the message of a run to a session that it keeps. */
@@ -19,7 +19,7 @@ export const NEXT_TURN_SCHEMA: JsonObject = {
       properties: { eventId: { type: 'string', minLength: 1, maxLength: 1_000 }, index: COUNT },
       required: ['eventId', 'index'],
     },
-    left: GIVEN_SCHEMA,
+    left: LIMITS_SCHEMA,
     runs: COUNT,
     permissions: { type: 'array', items: PERMISSIONS_SCHEMA, maxItems: MAX_LAYERS },
   },

@@ -58,7 +58,7 @@ export class RandomTree {
 
   /** Does the tree to its end. */
   async run(): Promise<RunResultFields> {
-    return this.#start('root', { maxIterations: 6, finalAttempt: false, ...this.#plan.limits });
+    return this.#start('root', { steps: 6, finalAttempt: false, ...this.#plan.limits });
   }
 
   async #start(runId: string, limits: RunLimits, parent?: ParentInput): Promise<RunResultFields> {
@@ -116,8 +116,8 @@ export class RandomTree {
 
   async #runChild({ runId, start, isLeft }: ChildCall): Promise<ChildOutcome> {
     if (start?.kind === 'agent') {
-      const { parent, limits = {}, maxIterations = 6 } = start.input;
-      const own = narrowLimits<RunLimits>({ ...limits, maxIterations, finalAttempt: false }, parent?.left);
+      const { parent, limits } = start.input;
+      const own = narrowLimits<RunLimits>({ steps: 6, ...limits, finalAttempt: false }, parent?.left);
       this.#enter(runId, own, parent);
       void this.#scheduler.during(this.#after(() => undefined)).then(() => this.#start(runId, own, parent));
     }

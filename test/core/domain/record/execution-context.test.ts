@@ -9,7 +9,7 @@ describe('an execution context', () => {
 
   it('shares no data with another', () => {
     const [first, second] = [newExecutionContext('1'), newExecutionContext('2')];
-    addEvent(first, { id: 'e', executionId: '1', timestamp: 0, author: 'user', content: [] });
+    addEvent(first, { id: 'e', executionId: '1', timestamp: '2023-11-14T22:13:20.000Z', author: 'user', content: [] });
     incrementStep(first);
     setState(first, 'k', 1);
     expect(second).toEqual(newExecutionContext('2'));

@@ -19,7 +19,7 @@ export function newRunResult(
     endTime: null,
     durationSeconds: null,
     error: null,
-    maxIterations: 0,
+    limits: { steps: 0 },
     ...fields,
     steps,
   });

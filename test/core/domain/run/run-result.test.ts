@@ -19,7 +19,7 @@ const fields: RunResultFields = {
   endTime: '2026-01-01T00:00:02.500Z',
   durationSeconds: 2.5,
   error: null,
-  maxIterations: 10,
+  limits: { steps: 10 },
 };
 
 describe('the summary', () => {
@@ -101,6 +101,7 @@ describe('the JSON form', () => {
       outputText: 'The answer.',
       hasMedia: false,
       mediaTypes: ['text'],
+      maxIterations: 10,
     });
   });
 
@@ -113,6 +114,7 @@ describe('success', () => {
   it.each([
     ['completed', true],
     ['max_iterations_reached', false],
+    ['limit_reached', false],
     ['error', false],
     ['cancelled', false],
   ] as const)('for status %s is %s', (status, success) => {
@@ -142,6 +144,7 @@ describe('a result built from a name alone', () => {
       endTime: null,
       durationSeconds: null,
       error: null,
+      limits: { steps: 0 },
       maxIterations: 0,
     });
   });

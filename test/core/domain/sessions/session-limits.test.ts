@@ -8,7 +8,8 @@ describe('the limits of a session', () => {
   test.each<[string, SessionLimits, Parameters<typeof checkSessionLimits>[1], string]>([
     ['nothing is used', {}, none, 'ok'],
     ['one turn is left', {}, { turns: 9, totalTokens: 199_999 }, 'ok'],
-    ['the last turn is complete', {}, { turns: 10, totalTokens: 0 }, 'max_turns_reached'],
+    ['the last turn is complete', { turns: 10 }, { turns: 10, totalTokens: 0 }, 'max_turns_reached'],
+    ['turns have no limit of their own', {}, { turns: 10_000, totalTokens: 0 }, 'ok'],
     ['the tokens are used up', { totalTokens: 1_000 }, { turns: 0, totalTokens: 1_000 }, 'max_budget_reached'],
     ['turns come before tokens', { turns: 1, totalTokens: 1 }, { turns: 1, totalTokens: 1 }, 'max_turns_reached'],
     ['a limit of 0 is reached at once', { turns: 0 }, none, 'max_turns_reached'],
@@ -22,8 +23,8 @@ describe('the limits of a session', () => {
     expect(checkSessionLimits(limits, used)).toBe(expected);
   });
 
-  it('are 10 turns and 200,000 tokens if a session names none', () => {
-    expect(remaining({}, none)).toEqual({ turns: 10, totalTokens: 200_000, costUsd: null, deadlineMs: null });
+  it('are 200,000 tokens, and no limit of turns, if a session names none', () => {
+    expect(remaining({}, none)).toEqual({ turns: null, totalTokens: 200_000, costUsd: null, deadlineMs: null });
   });
 
   it('are reached exactly if nothing of one is left, and what is left is never negative (property)', () => {

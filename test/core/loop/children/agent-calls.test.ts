@@ -74,7 +74,7 @@ describe('a call of an agent', () => {
     const children = new FakeChildren();
     let asked = 0;
     const run = await runAgents(children, {
-      snapshot: withAgents({ limits: { maxIterations: 10, finalAttempt: false, toolCalls: 1 } }),
+      snapshot: withAgents({ limits: { steps: 10, finalAttempt: false, toolCalls: 1 } }),
       continueDue: () => (asked += 1) === 2,
       callers: [children.ends(0)],
     });
@@ -143,7 +143,7 @@ describe('the limits of the tree', () => {
 
   it('give each agent an equal share of the tokens, and take back what it has not used', async () => {
     const children = new FakeChildren();
-    const limits = { maxIterations: 10, finalAttempt: false, totalTokens: 900 };
+    const limits = { steps: 10, finalAttempt: false, totalTokens: 900 };
     await runAgents(children, { calls: 2, snapshot: withAgents({ limits }), callers: [children.ends(0), children.ends(1)] });
     // The response has used 72 by an estimate.
     const given = [...children.started.values()].map(({ input }) => input.parent?.left?.totalTokens);

@@ -53,7 +53,7 @@ describe('an agent that is kept', () => {
 
   it('gets a part of what is left of the limits for each turn, and the permissions that were set since', async () => {
     const children = new FakeChildren();
-    const limits = { maxIterations: 10, finalAttempt: false, totalTokens: 1_000 };
+    const limits = { steps: 10, finalAttempt: false, totalTokens: 1_000 };
     await runKept(children, {
       snapshot: testSnapshot({ tools: [kept], limits }),
       model: [

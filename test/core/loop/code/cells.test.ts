@@ -177,13 +177,13 @@ describe('a cell', () => {
 
   test('whose calls pass the limit of tool calls gets errors for those that do not fit, and the limit ends the run after it', async () => {
     const run = await runFake({
-      snapshot: coding({ limits: { maxIterations: 10, finalAttempt: false, toolCalls: 1 } }),
+      snapshot: coding({ limits: { steps: 10, finalAttempt: false, toolCalls: 1 } }),
       model: [runCode],
       runSegment: cellOf(['find', 'find']),
     });
     expect(run.invocations).toHaveLength(1);
     expect(resultsOf(run, 1)[0]).toContain('the limit of tool calls of this run is reached');
-    expect(run.result).toMatchObject({ status: 'max_iterations_reached', stopReason: 'tool_call_limit' });
+    expect(run.result).toMatchObject({ status: 'limit_reached', stopReason: 'tool_call_limit' });
   });
 
   test('of an answer with code runs the block of its text; an answer without a block is sent back, and runs nothing', async () => {

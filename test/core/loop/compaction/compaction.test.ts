@@ -185,7 +185,7 @@ describe('a run whose window cannot be kept within its bounds', () => {
 
   it('keeps its ending if only the attempt after the step limit does not fit', async () => {
     const run = await watched({
-      snapshot: agent({ summarise: false }, { limits: { maxIterations: 1, finalAttempt: true } }),
+      snapshot: agent({ summarise: false }, { limits: { steps: 1, finalAttempt: true } }),
       model: [responded([message(letters(11_000)), call('c1', 't')])],
       tools: giving(5_000),
     });
@@ -255,7 +255,7 @@ describe('a model that reports that the conversation is too long', () => {
   });
 
   it('leaves a run at its limit if this was the attempt after the limit', async () => {
-    const snapshot = agent({}, { limits: { maxIterations: 1, finalAttempt: true } });
+    const snapshot = agent({}, { limits: { steps: 1, finalAttempt: true } });
     const run = await watched({
       snapshot,
       model: [responded([message('partial'), call('c1', 't')]), TOO_LONG, TOO_LONG],

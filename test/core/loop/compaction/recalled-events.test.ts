@@ -22,7 +22,7 @@ describe('a full window', () => {
       model: [
         responded([message(letters(2_000)), call('c1', 't')], { recalled }),
         (fake) => {
-          fake.inbox.add({ id: 'm1', content: letters(1_000), timestamp: 0 });
+          fake.inbox.add({ id: 'm1', content: letters(1_000), timestamp: '2023-11-14T22:13:20.000Z' });
           return responded([message(letters(2_500)), call('c2', 't')]);
         },
         said('done'),

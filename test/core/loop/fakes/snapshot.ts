@@ -10,7 +10,7 @@ export function testSnapshot(changes: Partial<AgentSnapshot> = {}): AgentSnapsho
     tools: [],
     parallel: true,
     settings: {},
-    limits: { maxIterations: 10, finalAttempt: false },
+    limits: { steps: 10, finalAttempt: false },
     timing: { heartbeatMs: 5_000, modelTimeoutMs: 60_000, modelMaxAttempts: 1 },
     searchAttributes: false,
     digest: 'digest',

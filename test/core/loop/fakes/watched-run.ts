@@ -9,7 +9,7 @@ import { testSnapshot, testTool } from './snapshot.ts';
 /** An agent with a tool and a small window. */
 export function agent(window: Partial<WindowPolicy> = {}, changes: Partial<AgentSnapshot> = {}): AgentSnapshot {
   const policy = { maxTokens: 1_000_000, maxBytes: 10_000, keepResults: 1, summarise: true, ...window };
-  return testSnapshot({ tools: [testTool('t')], window: policy, limits: { maxIterations: 300, finalAttempt: false }, ...changes });
+  return testSnapshot({ tools: [testTool('t')], window: policy, limits: { steps: 300, finalAttempt: false }, ...changes });
 }
 
 /** A run, with the window of each model call and the requests for summaries. */

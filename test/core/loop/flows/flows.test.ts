@@ -11,7 +11,7 @@ const C = agentTo('c', []);
 
 function flowOf(flow: Partial<FlowPolicy>, more: Partial<AgentSnapshot> = {}): AgentSnapshot {
   const policy: FlowPolicy = { name: 'flow', kind: 'sequential', agents: ['a', 'b', 'c'], maxIterations: 1, ...flow };
-  return agentTo('a', [], { flow: policy, limits: { maxIterations: 30, finalAttempt: false }, ...more });
+  return agentTo('a', [], { flow: policy, limits: { steps: 30, finalAttempt: false }, ...more });
 }
 
 function run(snapshot: AgentSnapshot, model: FakeScript['model'], more: Partial<FakeScript> = {}): ReturnType<typeof runFake> {
@@ -99,7 +99,7 @@ describe('a flow', () => {
   });
 
   test('does not pay for a turn beyond a limit', async () => {
-    const snapshot = flowOf({}, { limits: { maxIterations: 1, finalAttempt: false } });
+    const snapshot = flowOf({}, { limits: { steps: 1, finalAttempt: false } });
     const resolved: string[] = [];
     const played = await run(snapshot, [said('1')], {
       ports: {

@@ -53,7 +53,7 @@ export interface PlannedRun {
   turns: PlannedTurn[];
   summaries: ('short' | 'long' | 'failed')[];
   window: WindowPolicy;
-  maxIterations: number;
+  steps: number;
   finalAttempt: boolean;
   /** Limits of the run beside its steps. */
   limits: LimitChanges;
@@ -151,7 +151,7 @@ export const plannedRun: fc.Arbitrary<PlannedRun> = fc.record({
     keepResults: fc.nat(4),
     summarise: usually([true], false, 4),
   }),
-  maxIterations: fc.constantFrom(0, 1, 3, 8, 20, 30),
+  steps: fc.constantFrom(0, 1, 3, 8, 20, 30),
   finalAttempt: fc.boolean(),
   limits: fc.oneof({ weight: 2, arbitrary: fc.constant({}) }, { weight: 1, arbitrary: plannedLimit }),
   asksAtLimit: fc.boolean(),
@@ -166,14 +166,14 @@ export const plannedRun: fc.Arbitrary<PlannedRun> = fc.record({
 
 /** The agent of a generated run. */
 export function plannedAgent(plan: PlannedRun): AgentSnapshot {
-  const { maxIterations, finalAttempt, limits, asksAtLimit, onDeadline, parallel, structured, window } = plan;
+  const { steps, finalAttempt, limits, asksAtLimit, onDeadline, parallel, structured, window } = plan;
   const schema = { type: 'object' };
   return testSnapshot({
     tools: [testTool('known'), testTool('lonely', { parallel: false }), testTool('asked', { approval: { when: 'predicate', onDeadline } })],
     parallel,
     window,
     limits: {
-      maxIterations,
+      steps,
       finalAttempt,
       ...limits,
       ...(asksAtLimit ? { onLimit: 'ask' as const } : {}),

@@ -138,19 +138,19 @@ describe('a transfer', () => {
 
 describe('the limits of a run', () => {
   test('stay those of the agent that it began with', async () => {
-    const two = agentTo('a', ['b'], { limits: { maxIterations: 2, finalAttempt: false } });
+    const two = agentTo('a', ['b'], { limits: { steps: 2, finalAttempt: false } });
     const run = await runFake({ snapshot: two, model: [called(to('b')), called(call('c1', 'find'))], ports: withAgents([B]) });
-    expect(run.result).toMatchObject({ status: 'max_iterations_reached', stepsUsed: 2, maxIterations: 2 });
+    expect(run.result).toMatchObject({ status: 'max_iterations_reached', stepsUsed: 2, limits: { steps: 2 } });
   });
 
   test('are narrowed by those that the next agent has for single tools, on its first turn', async () => {
     const bounded = agentTo('b', ['a'], {
-      limits: { maxIterations: 1, finalAttempt: false, toolCallsByName: { find: 1 } },
+      limits: { steps: 1, finalAttempt: false, toolCallsByName: { find: 1 } },
       tools: [testTool('find')],
     });
     const model = [called(to('b')), called(call('c1', 'find'), call('c2', 'find'))];
     const run = await runFake({ snapshot: A, model, ports: withAgents([bounded]) });
-    expect(run.result).toMatchObject({ status: 'max_iterations_reached', stopReason: 'tool_call_limit', maxIterations: 10 });
+    expect(run.result).toMatchObject({ status: 'limit_reached', stopReason: 'tool_call_limit', limits: { steps: 10 } });
   });
 });
 

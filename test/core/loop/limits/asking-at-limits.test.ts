@@ -21,7 +21,7 @@ import { eventSummaries } from '../fakes/event-summaries.ts';
 const tools = [testTool('t'), testTool('u')];
 
 function asking(limits: Partial<RunLimits>, more: Parameters<typeof testSnapshot>[0] = {}): ReturnType<typeof testSnapshot> {
-  return testSnapshot({ tools, limits: { maxIterations: 10, finalAttempt: false, onLimit: 'ask', ...limits }, ...more });
+  return testSnapshot({ tools, limits: { steps: 10, finalAttempt: false, onLimit: 'ask', ...limits }, ...more });
 }
 
 /** A step that costs a hundred tokens. */
@@ -99,24 +99,24 @@ describe('a run that asks at its limits', () => {
 
   it('asks again if it is still at a limit', async () => {
     const run = await runFake({
-      snapshot: asking({ totalTokens: 100, maxIterations: 1 }),
+      snapshot: asking({ totalTokens: 100, steps: 1 }),
       model: [thinks('one'), said('done')],
       callers: [(one) => approves(asked(one))(one), (one) => approves(asked(one))(one)],
     });
-    expect(run.events.flatMap(({ decision }) => decision?.arguments ?? [])).toEqual([{ maxIterations: 2 }, { totalTokens: 200 }]);
+    expect(run.events.flatMap(({ decision }) => decision?.arguments ?? [])).toEqual([{ steps: 2 }, { totalTokens: 200 }]);
     expect(run.result.status).toBe('completed');
   });
 
   it('ends there after a rejection', async () => {
     const run = await runFake({ ...script, callers: [(one) => rejects(asked(one), { reason: 'enough' })(one)] });
-    expect(run.result).toMatchObject({ status: 'max_iterations_reached', stopReason: 'token_budget', output: 'one', stepsUsed: 1 });
+    expect(run.result).toMatchObject({ status: 'limit_reached', stopReason: 'token_budget', output: 'one', stepsUsed: 1 });
     expect(eventSummaries(run).at(-1)).toMatch(/^reject limit-\d+ by ann$/);
     expect(run.state.approvals.pending).toEqual([]);
   });
 
   it('has its final attempt after more steps are rejected', async () => {
     const run = await runFake({
-      snapshot: asking({ maxIterations: 1, finalAttempt: true }),
+      snapshot: asking({ steps: 1, finalAttempt: true }),
       model: [thinks('one'), said('the best I have')],
       callers: [(one) => rejects(asked(one))(one)],
     });

@@ -23,7 +23,7 @@ const tools = [testTool('t'), testTool('u'), testTool('paid', { approval: { when
 const OVER_LIMIT = 'Tool call was not executed: the limit of tool calls of this run is reached.';
 
 function limited(limits: Partial<RunLimits>, more: Partial<AgentSnapshot> = {}): AgentSnapshot {
-  return testSnapshot({ tools, limits: { maxIterations: 10, finalAttempt: false, ...limits }, ...more });
+  return testSnapshot({ tools, limits: { steps: 10, finalAttempt: false, ...limits }, ...more });
 }
 
 /** A step with a text, a tool call, and so many tokens. */
@@ -35,7 +35,7 @@ describe('a limit', () => {
   const prices = { 'scripted/model': { input: 1_000_000, output: 2_000_000 } };
 
   it.each<[string, Partial<RunLimits>, string]>([
-    ['of steps', { maxIterations: 2 }, 'step_limit'],
+    ['of steps', { steps: 2 }, 'step_limit'],
     ['of input tokens', { inputTokens: 100 }, 'token_budget'],
     ['of output tokens', { outputTokens: 20 }, 'token_budget'],
     ['of tokens', { totalTokens: 120 }, 'token_budget'],
@@ -43,11 +43,12 @@ describe('a limit', () => {
     ['of tool calls', { toolCalls: 1 }, 'tool_call_limit'],
     ['of calls of one tool', { toolCallsByName: { t: 1 } }, 'tool_call_limit'],
   ])('%s ends the run, which is not a success and keeps its record', async (_, limits, stopReason) => {
+    const status = stopReason === 'step_limit' ? 'max_iterations_reached' : 'limit_reached';
     const run = await runFake({
       snapshot: limited(limits, { prices }),
       model: [thinks('one', 50, 10), thinks('two', 50, 10), thinks('three', 50, 10)],
     });
-    expect(run.result).toMatchObject({ status: 'max_iterations_reached', stopReason, output: 'two', stepsUsed: 2, error: null });
+    expect(run.result).toMatchObject({ status, stopReason, output: 'two', stepsUsed: 2, error: null });
     expect(run.modelCalls).toHaveLength(2);
   });
 
@@ -62,7 +63,7 @@ describe('a limit', () => {
         },
       },
     });
-    expect(run.result).toMatchObject({ status: 'max_iterations_reached', stopReason: 'deadline', output: 'one', stepsUsed: 1 });
+    expect(run.result).toMatchObject({ status: 'limit_reached', stopReason: 'deadline', output: 'one', stepsUsed: 1 });
   });
 
   it('that was not set does not apply, and a limit of zero allows nothing', async () => {
@@ -92,7 +93,7 @@ describe('a limit', () => {
 
   it('allows a final attempt after the last step, but not after the last token', async () => {
     const model = [thinks('one', 50, 10), said('the best I have')];
-    const steps = await runFake({ snapshot: limited({ maxIterations: 1, finalAttempt: true }), model });
+    const steps = await runFake({ snapshot: limited({ steps: 1, finalAttempt: true }), model });
     expect(steps.result).toMatchObject({ stopReason: 'step_limit', output: 'the best I have', stepsUsed: 2 });
     const budget = await runFake({ snapshot: limited({ totalTokens: 60, finalAttempt: true }), model });
     expect(budget.result).toMatchObject({ stopReason: 'token_budget', output: 'one', stepsUsed: 1 });
@@ -205,7 +206,7 @@ describe('a paused run with a full window', () => {
     [undefined, 1, 'final_answer'],
     [100, 0, 'token_budget'],
   ])('is summarised for its next execution, but not if it has used up its tokens: of %s', async (totalTokens, summaries, stopReason) => {
-    const limits = { maxIterations: 9, finalAttempt: false, ...(totalTokens === undefined ? {} : { totalTokens }) };
+    const limits = { steps: 9, finalAttempt: false, ...(totalTokens === undefined ? {} : { totalTokens }) };
     const run = await watched({ ...script, snapshot: agent({ maxBytes: 3_000, keepResults: 9 }, { limits }) });
     expect(run.summaries).toHaveLength(summaries);
     expect(run.positions).toHaveLength(1);
@@ -216,18 +217,18 @@ describe('a paused run with a full window', () => {
 describe('raised limits', () => {
   it('apply from then on, and are recorded with their author', async () => {
     const run = await runFake({
-      snapshot: limited({ totalTokens: 100, maxIterations: 1 }),
+      snapshot: limited({ totalTokens: 100, steps: 1 }),
       model: [thinks('one', 100, 10), thinks('two', 100, 10)],
       tools: {
         t: (_, one) => {
-          if (one.invocations.length === 1) raises({ totalTokens: 200, maxIterations: 5 })(one);
+          if (one.invocations.length === 1) raises({ totalTokens: 200, steps: 5 })(one);
           return returned();
         },
       },
     });
-    expect(eventSummaries(run).filter((line) => line.startsWith('raised'))).toEqual(['raised {"totalTokens":200,"maxIterations":5}']);
+    expect(eventSummaries(run).filter((line) => line.startsWith('raised'))).toEqual(['raised {"totalTokens":200,"steps":5}']);
     expect(run.events.find(({ raised }) => raised)).toMatchObject({ author: 'ann', raised: { id: 'raise 1', by: 'ann' } });
-    expect(run.result).toMatchObject({ stopReason: 'token_budget', stepsUsed: 2, maxIterations: 5 });
+    expect(run.result).toMatchObject({ stopReason: 'token_budget', stepsUsed: 2, limits: { steps: 5 } });
   });
 
   it('are applied once for each id, and never go down', async () => {

@@ -2,24 +2,24 @@ import { describe, expect, test } from 'vitest';
 import type { RunLimits } from '../../../../src/core/domain/agent/limits.ts';
 import { abovePart, hasFixedDeadline, raisable } from '../../../../src/core/loop/limits/part-of-parent.ts';
 
-const limits: RunLimits = { maxIterations: 5, finalAttempt: false, totalTokens: 100, toolCallsByName: { t: 1, u: 1 } };
-const parent = { runId: 'above', depth: 1, checkMs: 1, left: { maxIterations: 8, totalTokens: 100, toolCallsByName: { t: 2 } } };
+const limits: RunLimits = { steps: 5, finalAttempt: false, totalTokens: 100, toolCallsByName: { t: 1, u: 1 } };
+const parent = { runId: 'above', depth: 1, checkMs: 1, left: { steps: 8, totalTokens: 100, toolCallsByName: { t: 2 } } };
 
 describe('a raise of the limits of a child', () => {
   test('is accepted up to the part that the child was given', () => {
-    expect(abovePart({ limits, parent }, { maxIterations: 8, toolCallsByName: { t: 2, u: 9 }, costUsd: 5 })).toBeUndefined();
-    expect(abovePart({ limits }, { maxIterations: 800 })).toBeUndefined();
+    expect(abovePart({ limits, parent }, { steps: 8, toolCallsByName: { t: 2, u: 9 }, costUsd: 5 })).toBeUndefined();
+    expect(abovePart({ limits }, { steps: 800 })).toBeUndefined();
   });
 
   test('is refused above it, with the names of the limit and of the run above', () => {
-    expect(abovePart({ limits, parent }, { maxIterations: 9 })).toContain(
+    expect(abovePart({ limits, parent }, { steps: 9 })).toContain(
       'limit "steps" is 5, and the run has been given 8 of the limit of run "above"',
     );
     expect(abovePart({ limits, parent }, { toolCallsByName: { t: 3 } })).toContain('limit "toolCallsByName.t" is 1');
   });
 
   test('leaves room for the final attempt', () => {
-    expect(abovePart({ limits: { ...limits, finalAttempt: true }, parent }, { maxIterations: 8 })).toContain('given 7');
+    expect(abovePart({ limits: { ...limits, finalAttempt: true }, parent }, { steps: 8 })).toContain('given 7');
   });
 
   test('does not move a deadline that is the one of the run above', () => {
@@ -31,9 +31,9 @@ describe('a raise of the limits of a child', () => {
   });
 
   test('is proposed within that part, and not at all if nothing is left of it', () => {
-    const reached = { stopReason: 'step_limit' as const, message: 'used', proposal: { maxIterations: 10 } };
-    expect(raisable({ limits, parent }, reached)?.proposal).toEqual({ maxIterations: 8 });
-    expect(raisable({ limits }, reached)?.proposal).toEqual({ maxIterations: 10 });
+    const reached = { stopReason: 'step_limit' as const, message: 'used', proposal: { steps: 10 } };
+    expect(raisable({ limits, parent }, reached)?.proposal).toEqual({ steps: 8 });
+    expect(raisable({ limits }, reached)?.proposal).toEqual({ steps: 10 });
     expect(raisable({ limits, parent }, { ...reached, proposal: { totalTokens: 300 } })).toBeUndefined();
     expect(raisable({ limits, parent }, { ...reached, proposal: { toolCallsByName: { t: 9, u: 1 } } })?.proposal).toEqual({
       toolCallsByName: { t: 2, u: 1 },

@@ -18,11 +18,11 @@ describe('a run that begins with messages', () => {
   it('records them before its input, at its start, as given', async () => {
     const { state } = await runFake({ snapshot, opening: { messages, input: 'Q' }, model: [said('done')] });
     expect(state.context.events.map(({ author, timestamp, given, content }) => [author, timestamp, given, content.length])).toEqual([
-      ['user', 1_699_999_998.5, true, 1],
-      ['a', 1_699_999_998.5, true, 2],
-      ['a', 1_699_999_998.5, true, 1],
-      ['user', 1_699_999_998.5, undefined, 1],
-      ['a', 1_700_000_000, undefined, 1],
+      ['user', '2023-11-14T22:13:18.500Z', true, 1],
+      ['a', '2023-11-14T22:13:18.500Z', true, 2],
+      ['a', '2023-11-14T22:13:18.500Z', true, 1],
+      ['user', '2023-11-14T22:13:18.500Z', undefined, 1],
+      ['a', '2023-11-14T22:13:20.000Z', undefined, 1],
     ]);
   });
 
@@ -60,7 +60,7 @@ describe('a run that begins with messages', () => {
   });
 
   it('ends without an output of its own where a limit of no steps ends it', async () => {
-    const none = testSnapshot({ limits: { maxIterations: 0, finalAttempt: false } });
+    const none = testSnapshot({ limits: { steps: 0, finalAttempt: false } });
     const { result: ended } = await runFake({ snapshot: none, opening: { messages }, model: [] });
     expect(ended).toMatchObject({ status: 'max_iterations_reached', output: '', stepsUsed: 0 });
   });

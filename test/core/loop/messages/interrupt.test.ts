@@ -76,7 +76,7 @@ describe('a model call that a message interrupts', () => {
   });
 
   it('may be interrupted again and again, and each time counts towards the limits', async () => {
-    const limits = { maxIterations: 10, finalAttempt: false, totalTokens: 100 };
+    const limits = { steps: 10, finalAttempt: false, totalTokens: 100 };
     const run = await runFake({
       snapshot: testSnapshot({ limits }),
       model: [
@@ -92,7 +92,7 @@ describe('a model call that a message interrupts', () => {
 
   it('is the final attempt again if it was one', async () => {
     const run = await runFake({
-      snapshot: testSnapshot({ tools: [testTool('t')], limits: { maxIterations: 1, finalAttempt: true } }),
+      snapshot: testSnapshot({ tools: [testTool('t')], limits: { steps: 1, finalAttempt: true } }),
       model: [called(call('c1', 't')), interrupted('the best I'), said('the best I have')],
     });
     expect(run.modelCalls.map(({ final }) => final)).toEqual([false, true, true]);

@@ -6,7 +6,7 @@ import type { QueuedMessage } from '../../../../src/core/domain/record/queued-me
 import { Inbox } from '../../../../src/core/loop/state/inbox.ts';
 
 function message(id: string, content = id): QueuedMessage {
-  return { id, content, timestamp: 1 };
+  return { id, content, timestamp: '2023-11-14T22:13:20.000Z' };
 }
 
 /** The inbox of the next execution. */

@@ -86,7 +86,7 @@ describe('a mistake of the model', () => {
     const run = await runFake({
       snapshot: testSnapshot({
         tools: [testTool('order', { notExecutable: true }), testTool('t')],
-        limits: { maxIterations: 10, finalAttempt: false, toolCalls: 1 },
+        limits: { steps: 10, finalAttempt: false, toolCalls: 1 },
       }),
       model: [called(call('c1', 'order'), call('c2', 't')), said('ok')],
     });

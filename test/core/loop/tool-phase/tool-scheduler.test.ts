@@ -65,7 +65,7 @@ const STOPS: Stop[] = [
   { stop: 'a cancellation', happens: (run) => run.cancel(), status: 'cancelled' },
   { stop: 'a message that steers', happens: sends('rather this', 'steer'), status: 'completed' },
   { stop: 'a message that interrupts', happens: sends('rather this', 'interrupt'), status: 'completed' },
-  { stop: 'the deadline of the run', happens: ({ scheduler }) => (scheduler.now += DEADLINE_MS), status: 'max_iterations_reached' },
+  { stop: 'the deadline of the run', happens: ({ scheduler }) => (scheduler.now += DEADLINE_MS), status: 'limit_reached' },
 ];
 
 const STOPPED = BATCHES.flatMap((batch) => STOPS.map((stop) => ({ ...batch, ...stop })));
@@ -83,7 +83,7 @@ const calls = [call('c1', 'first'), call('c2', 'then'), call('c3', 'then')];
 /** Runs a batch to the end of its run. `limits` are those of the agent beside its steps and its deadline. */
 async function runBatch(snapshot: AgentSnapshot, changes: Partial<FakeScript>, limits: Partial<AgentSnapshot['limits']> = {}) {
   const run = await runFake({
-    snapshot: { ...snapshot, limits: { maxIterations: 10, finalAttempt: false, deadlineMs: DEADLINE_MS, ...limits } },
+    snapshot: { ...snapshot, limits: { steps: 10, finalAttempt: false, deadlineMs: DEADLINE_MS, ...limits } },
     model: [called(...calls), said('done')],
     ...changes,
   });

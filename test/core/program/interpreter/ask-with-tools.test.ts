@@ -57,10 +57,10 @@ test('an ask with tools is described by its program, with everything rendered', 
       settings: { reasoningEffort: 'low', temperature: 0 },
     },
     input: 'Find 1',
-    maxIterations: 10,
+    limits: { steps: 10 },
     parent: { runId: 'run-1', depth: 1, checkMs: 3_600_000 },
   });
-  expect(others.find((one) => one?.agent === 'shop/all.One')).toMatchObject({ maxIterations: 4, limits: { toolCalls: 2 } });
+  expect(others.find((one) => one?.agent === 'shop/all.One')).toMatchObject({ limits: { steps: 4, toolCalls: 2 } });
   expect(others.find((one) => one?.agent === 'shop/all.First')?.input).toContain('Previous attempt failed: [L3] AnchorBreachError');
   expect(others.at(-1)?.document).toMatchObject({ requiredFields: ['a'], range: { max: 2 }, output: { type: 'object' } });
 });

@@ -110,7 +110,7 @@ export async function runFakeProgram({
   let [ids, now, executions] = [0, 1_800_000_000_000, 1];
   const clock = { now: () => now, uuid: () => `id-${++ids}` };
   const snapshot = {
-    ...testSnapshot({ tools, limits: { maxIterations: 10_000, finalAttempt: false, ...limits } }),
+    ...testSnapshot({ tools, limits: { steps: 10_000, finalAttempt: false, ...limits } }),
     program: document,
     ...(childLimits === undefined ? {} : { childLimits }),
   };

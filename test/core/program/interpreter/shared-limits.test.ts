@@ -16,11 +16,11 @@ const items = (count: number): number[] => Array.from({ length: count }, (_, ind
 const agents = (limits: LimitChanges): ChildLimits => ({ agents: { a: limits }, programs: {} });
 
 /** A child that uses three steps of those it was given. */
-const three = (_: string, { maxIterations = Infinity }: LimitChanges): ChildUse => ({
-  steps: Math.min(3, maxIterations),
+const three = (_: string, { steps = Infinity }: LimitChanges): ChildUse => ({
+  steps: Math.min(3, steps),
   toolCalls: 0,
   tokens: 0,
-  end: maxIterations < 3 ? 'error' : 'completed',
+  end: steps < 3 ? 'error' : 'completed',
 });
 
 const run = (more: Partial<FakeProgram>): Promise<FakeProgramRun> =>
@@ -28,12 +28,12 @@ const run = (more: Partial<FakeProgram>): Promise<FakeProgramRun> =>
 
 describe('children that run side by side', () => {
   it('each hold the steps of their agent, and wait for one that ends once there are no more', async () => {
-    const limits = { maxIterations: 500 };
-    const { result, atOnce, given, used } = await run({ limits, childLimits: agents({ maxIterations: 10 }), childUse: three });
+    const limits = { steps: 500 };
+    const { result, atOnce, given, used } = await run({ limits, childLimits: agents({ steps: 10 }), childUse: three });
     expect(result).toMatchObject({ status: 'completed', stepsUsed: 300 });
     expect(used.steps).toBe(300);
     expect(atOnce).toBe(50);
-    expect(given.every(({ maxIterations }) => maxIterations === 10)).toBe(true);
+    expect(given.every(({ steps }) => steps === 10)).toBe(true);
   });
 
   it('get equal parts of an amount that their agent does not limit', async () => {
@@ -46,8 +46,8 @@ describe('children that run side by side', () => {
   it('get the limits of their step before those of their agent', async () => {
     const { atOnce } = await run({
       document: each(100, { limits: { steps: 100 } }),
-      limits: { maxIterations: 500 },
-      childLimits: agents({ maxIterations: 10 }),
+      limits: { steps: 500 },
+      childLimits: agents({ steps: 10 }),
       childUse: three,
     });
     expect(atOnce).toBe(5);
@@ -56,18 +56,18 @@ describe('children that run side by side', () => {
   it('get what is left if nothing else holds any of it', async () => {
     const { result, given } = await run({
       input: { items: [1] },
-      limits: { maxIterations: 5, toolCalls: 0 },
-      childLimits: agents({ maxIterations: 10, toolCalls: 4 }),
+      limits: { steps: 5, toolCalls: 0 },
+      childLimits: agents({ steps: 10, toolCalls: 4 }),
       childUse: three,
     });
-    expect(given).toEqual([{ maxIterations: 5, toolCalls: 0 }]);
+    expect(given).toEqual([{ steps: 5, toolCalls: 0 }]);
     expect(result.status).toBe('completed');
   });
 
   it('do not wait for calls of a limited tool that they do not have', async () => {
     const { atOnce, given } = await run({
       limits: { toolCallsByName: { refund: 2 } },
-      childLimits: agents({ maxIterations: 10, toolCallsByName: { refund: 0 } }),
+      childLimits: agents({ steps: 10, toolCallsByName: { refund: 0 } }),
     });
     expect(atOnce).toBe(100);
     expect(given[0]).toEqual({ toolCallsByName: { refund: 0 } });
@@ -80,9 +80,9 @@ describe('children that run side by side', () => {
   it('do not start once their sum has reached the limit', async () => {
     const { result, children } = await run({
       document: each(1),
-      limits: { maxIterations: 7 },
-      childLimits: agents({ maxIterations: 3 }),
-      childUse: (_, { maxIterations = 0 }) => ({ steps: maxIterations, toolCalls: 0, tokens: 0, end: 'completed' }),
+      limits: { steps: 7 },
+      childLimits: agents({ steps: 3 }),
+      childUse: (_, { steps = 0 }) => ({ steps: steps, toolCalls: 0, tokens: 0, end: 'completed' }),
     });
     expect(result).toMatchObject({ status: 'max_iterations_reached', stopReason: 'step_limit', stepsUsed: 7 });
     expect(children).toHaveLength(3);
@@ -97,19 +97,19 @@ describe('children that run side by side', () => {
     const { result, given } = await runFakeProgram({
       document,
       answer: () => 'text',
-      limits: { maxIterations: 9 },
+      limits: { steps: 9 },
       childUse: () => ({ steps: 2, toolCalls: 0, tokens: 0, end: 'completed' }),
       childTurns: () => 400,
     });
-    expect(given).toEqual([{ maxIterations: 4 }]);
+    expect(given).toEqual([{ steps: 4 }]);
     expect(result).toMatchObject({ status: 'completed', stepsUsed: 8 });
   });
 
   it('count as having used all that they were given if their use is not known', async () => {
     const { result, children } = await run({
       document: each(1, { refine: { maxAttempts: 5 } }),
-      limits: { maxIterations: 10 },
-      childLimits: agents({ maxIterations: 5 }),
+      limits: { steps: 10 },
+      childLimits: agents({ steps: 5 }),
       childUse: () => ({ steps: 1, toolCalls: 0, tokens: 0, end: 'lost' }),
       continueDue: () => true,
     });
@@ -119,10 +119,7 @@ describe('children that run side by side', () => {
 });
 
 const amount = fc.integer({ min: 1, max: 60 });
-const optional = fc.record(
-  { maxIterations: amount, toolCalls: fc.nat(40), totalTokens: fc.integer({ min: 1, max: 5_000 }) },
-  { requiredKeys: [] },
-);
+const optional = fc.record({ steps: amount, toolCalls: fc.nat(40), totalTokens: fc.integer({ min: 1, max: 5_000 }) }, { requiredKeys: [] });
 
 const anyUse = fc.record({
   part: fc.float({ min: 0, max: 1, noNaN: true }),
@@ -147,7 +144,7 @@ describe('any program with any limits', () => {
         const childUse = (_: string, left: LimitChanges): ChildUse => {
           const { part, end } = uses[(index += 1) % uses.length] ?? { part: 1, end: 'completed' };
           const of = (most: number | undefined): number => Math.floor((most ?? 30) * part);
-          return { steps: of(left.maxIterations), toolCalls: of(left.toolCalls), tokens: of(left.totalTokens), end };
+          return { steps: of(left.steps), toolCalls: of(left.toolCalls), tokens: of(left.totalTokens), end };
         };
         const {
           result,
@@ -163,12 +160,12 @@ describe('any program with any limits', () => {
           childTurns: (runId) => uses[runId.length % uses.length]?.turns ?? 1,
           continueDue: () => dues.next().value === true,
         });
-        const { maxIterations = Infinity, toolCalls = Infinity, totalTokens = Infinity } = limits;
-        expect(['completed', 'max_iterations_reached']).toContain(result.status);
-        expect(used.steps).toBeLessThanOrEqual(maxIterations);
+        const { steps = Infinity, toolCalls = Infinity, totalTokens = Infinity } = limits;
+        expect(['completed', 'max_iterations_reached', 'limit_reached']).toContain(result.status);
+        expect(used.steps).toBeLessThanOrEqual(steps);
         expect(used.toolCalls).toBeLessThanOrEqual(toolCalls);
         expect(used.tokens).toBeLessThanOrEqual(totalTokens);
-        expect(given.every((one) => (one.maxIterations ?? 1) >= 1 && (one.totalTokens ?? 1) >= 1)).toBe(true);
+        expect(given.every((one) => (one.steps ?? 1) >= 1 && (one.totalTokens ?? 1) >= 1)).toBe(true);
         if (ran < atOnce) waited += 1;
       }),
       { numRuns: 100 },
@@ -184,8 +181,8 @@ describe('a program that asks at its limits', () => {
         const { result, requests, children } = await run({
           document: each(2),
           input: { items: items(9) },
-          limits: { maxIterations: 4, onLimit: 'ask' },
-          childLimits: agents({ maxIterations: 2 }),
+          limits: { steps: 4, onLimit: 'ask' },
+          childLimits: agents({ steps: 2 }),
           childUse: () => ({ steps: 2, toolCalls: 0, tokens: 0, end: 'completed' }),
           continueDue: () => dues.next().value === true,
           approvesAfter,
@@ -202,27 +199,22 @@ describe('a program that asks at its limits', () => {
   it('has the same result if it continues as new while it waits for a person, who approves each limit once', async () => {
     let executionsSeen = 0;
     await fc.assert(
-      fc.asyncProperty(
-        fc.infiniteStream(fc.boolean()),
-        fc.nat(30),
-        fc.integer({ min: 1, max: 20 }),
-        async (dues, approvesAfter, maxIterations) => {
-          const { result, requests, executions } = await run({
-            document: each(5),
-            input: { items: items(12) },
-            limits: { maxIterations, onLimit: 'ask' },
-            childLimits: agents({ maxIterations: 3 }),
-            childUse: (_, { maxIterations: given = 0 }) => ({ steps: Math.min(2, given), toolCalls: 0, tokens: 0, end: 'completed' }),
-            continueDue: () => dues.next().value === true,
-            approvesAfter,
-          });
-          executionsSeen += executions;
-          expect(result.status).toBe('completed');
-          expect(result.units?.[0]?.steps[0]?.output).toHaveLength(12);
-          // Each approval adds the size of the limit.
-          expect(new Set(requests).size).toBeLessThanOrEqual(Math.ceil(24 / maxIterations));
-        },
-      ),
+      fc.asyncProperty(fc.infiniteStream(fc.boolean()), fc.nat(30), fc.integer({ min: 1, max: 20 }), async (dues, approvesAfter, steps) => {
+        const { result, requests, executions } = await run({
+          document: each(5),
+          input: { items: items(12) },
+          limits: { steps, onLimit: 'ask' },
+          childLimits: agents({ steps: 3 }),
+          childUse: (_, { steps: given = 0 }) => ({ steps: Math.min(2, given), toolCalls: 0, tokens: 0, end: 'completed' }),
+          continueDue: () => dues.next().value === true,
+          approvesAfter,
+        });
+        executionsSeen += executions;
+        expect(result.status).toBe('completed');
+        expect(result.units?.[0]?.steps[0]?.output).toHaveLength(12);
+        // Each approval adds the size of the limit.
+        expect(new Set(requests).size).toBeLessThanOrEqual(Math.ceil(24 / steps));
+      }),
       { numRuns: 100 },
     );
     expect(executionsSeen).toBeGreaterThan(200);

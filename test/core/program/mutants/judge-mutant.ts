@@ -9,6 +9,7 @@ import { type Mutant, mutated } from './mutations.ts';
 import { leadsIntoDocument } from './paths.ts';
 import { runMutant } from './run-mutant.ts';
 import { validProgram } from './valid-programs.ts';
+import { isLimitStatus } from '../../../../src/core/domain/run/status.ts';
 
 /** The fate of a mutant: its document is refused, or its run ends. */
 export type Fate = 'refused' | 'completed' | 'failed' | 'limited';
@@ -44,7 +45,7 @@ async function judge(document: unknown, seed: number): Promise<Fate> {
   if (result === undefined) throw new Error('the run is stuck');
   if (result.status === 'completed') return 'completed';
   if (result.errorCode === 'internal') throw new Error(`the run failed by itself: ${result.error}`);
-  return result.status === 'max_iterations_reached' ? 'limited' : 'failed';
+  return isLimitStatus(result.status) ? 'limited' : 'failed';
 }
 
 /** Returns the reason why a document cannot be defined; undefined if it can. */

@@ -49,7 +49,7 @@ export async function runMutant(document: ProgramDocument, choose: Choose): Prom
   let [ids, executions] = [0, 1];
   const stamps = { now: () => clock.now, uuid: () => `id-${++ids}` };
   const limits = {
-    maxIterations: MODEL_CALLS,
+    steps: MODEL_CALLS,
     deadlineMs: LONGEST_MS,
     finalAttempt: false,
     ...bounded(plainLimits('p', document.limits ?? {})),
@@ -86,9 +86,9 @@ export async function runMutant(document: ProgramDocument, choose: Choose): Prom
 }
 
 /** Lowers limits of a document to what a test waits for. */
-function bounded<Limits extends { maxIterations?: number; deadlineMs?: number }>(limits: Limits): Limits {
-  const { maxIterations = MODEL_CALLS, deadlineMs = LONGEST_MS } = limits;
-  return { ...limits, maxIterations: Math.min(maxIterations, MODEL_CALLS), deadlineMs: Math.min(deadlineMs, LONGEST_MS) };
+function bounded<Limits extends { steps?: number; deadlineMs?: number }>(limits: Limits): Limits {
+  const { steps = MODEL_CALLS, deadlineMs = LONGEST_MS } = limits;
+  return { ...limits, steps: Math.min(steps, MODEL_CALLS), deadlineMs: Math.min(deadlineMs, LONGEST_MS) };
 }
 
 /** Decides about one call that waits; false if none does, or its deadline decides. */

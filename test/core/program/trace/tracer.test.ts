@@ -4,6 +4,7 @@ import { traceEvent } from '../../../../src/core/program/trace/trace-event.ts';
 import { Tracer } from '../../../../src/core/program/trace/tracer.ts';
 
 const event = traceEvent('step_start', { step: 'A', at: 1 });
+const eventJson = { ...event, timestamp: '1970-01-01T00:00:01.000Z' };
 
 describe('the spans of a trace', () => {
   test('nest, and events belong to the innermost open one', () => {
@@ -62,19 +63,27 @@ describe('a trace as JSON', () => {
     expect(JSON.parse(JSON.stringify(trace))).toEqual({
       program_name: 'p',
       backend_name: 'm',
-      start_time: 10,
+      start_time: '1970-01-01T00:00:10.000Z',
       duration_ms: 1250,
       total_events: 2,
-      end_time: 11.25,
+      end_time: '1970-01-01T00:00:11.250Z',
       spans: [
         {
           name: 'unit:a',
-          start_time: 10,
+          start_time: '1970-01-01T00:00:10.000Z',
           duration_ms: 1250,
-          events: [event],
+          events: [eventJson],
           metadata: { persona: 'p' },
-          end_time: 11.25,
-          children: [{ name: 'forEach:B', start_time: 10.5, duration_ms: 750, events: [event], end_time: 11.25 }],
+          end_time: '1970-01-01T00:00:11.250Z',
+          children: [
+            {
+              name: 'forEach:B',
+              start_time: '1970-01-01T00:00:10.500Z',
+              duration_ms: 750,
+              events: [eventJson],
+              end_time: '1970-01-01T00:00:11.250Z',
+            },
+          ],
         },
       ],
     });

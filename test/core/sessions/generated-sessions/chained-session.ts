@@ -60,11 +60,11 @@ export async function chainedSession(plan: PlannedSession, continueDue: Continue
 }
 
 function firstStateOf(plan: PlannedSession, clock: { now: () => number; uuid: () => string }): RunState {
-  const { window, maxIterations, finalAttempt, limits, compactAfter, opens } = plan;
+  const { window, steps, finalAttempt, limits, compactAfter, opens } = plan;
   const snapshot = testSnapshot({
     tools: [testTool('known'), testTool('asked', { approval: { when: 'predicate', onDeadline: 'reject' } })],
     window,
-    limits: { maxIterations, finalAttempt },
+    limits: { steps, finalAttempt },
   });
   const startedAt = clock.now();
   const opening = opens ? { input: 'opening' } : { messages: [] };

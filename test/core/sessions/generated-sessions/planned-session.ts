@@ -33,7 +33,7 @@ export interface PlannedSession {
   limits: SessionLimits;
   compactAfter: number | null;
   /** The steps of a turn. */
-  maxIterations: number;
+  steps: number;
   finalAttempt: boolean;
   /** The whole session is cancelled at this model call. */
   cancelAt: number | null;
@@ -98,7 +98,7 @@ export const plannedSession: fc.Arbitrary<PlannedSession> = fc.record({
   }),
   limits: fc.constantFrom<SessionLimits[]>({ turns: null, totalTokens: null }, { turns: 3 }, { turns: null, totalTokens: 2_000 }, {}),
   compactAfter: fc.constantFrom(1, 2, 5, null),
-  maxIterations: fc.constantFrom(1, 2, 4, 10),
+  steps: fc.constantFrom(1, 2, 4, 10),
   finalAttempt: fc.boolean(),
   cancelAt: fc.oneof({ weight: 8, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: fc.nat(10) }),
   opens: fc.boolean(),

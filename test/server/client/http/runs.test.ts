@@ -61,7 +61,7 @@ test('a run is paused, told something, raised, resumed, cancelled, retried and d
   expect(await post('/messages', { content: 'One more', id: 'm1' })).toMatchObject({ status: 200, body: { status: 'queued' } });
   expect((await post('/messages', { content: 'One more', id: 'm1' })).status).toBe(200);
   expect(await answer(handler, 'GET', run)).toMatchObject({ body: { queued: 1 } });
-  expect(await post('/limits', { limits: { steps: 20 } })).toMatchObject({ status: 200, body: { limits: { maxIterations: 20 } } });
+  expect(await post('/limits', { limits: { steps: 20 } })).toMatchObject({ status: 200, body: { limits: { steps: 20 } } });
   expect(await post('/limits', { limits: { steps: 2 } })).toMatchObject({ status: 422, body: { code: 'invalid_input' } });
   const permissions = { permissions: { deny: ['broken'] } };
   expect(await answer(handler, 'PUT', `${run}/permissions`, { body: permissions })).toMatchObject({ status: 200, body: { status: 'set' } });

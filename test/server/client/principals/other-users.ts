@@ -50,7 +50,7 @@ export const SESSION_CALLS: Record<Method<SessionHandle>, (session: SessionHandl
   reset: (session) => session.reset(),
   save: (session) => session.save(),
   close: (session) => session.close(),
-  raise: (session) => session.raise({ turns: 100 }),
+  raise: (session) => session.raise({ totalTokens: 1_000_000 }),
   status: (session) => session.status(),
 };
 

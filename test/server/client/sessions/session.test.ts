@@ -19,7 +19,7 @@ test('a session answers message after message in one run, is idle between them, 
   expect(await session.ask('second')).toMatchObject({ turn: 2, firstStep: 2, stepsUsed: 2, output: 'two', toolCallsByName: { search: 1 } });
   expect(await session.status()).toMatchObject({
     status: 'idle',
-    session: { turns: 2, spent: { stepsUsed: 3, toolCallsTotal: 1 }, limits: { turns: 10, totalTokens: 200_000 } },
+    session: { turns: 2, spent: { stepsUsed: 3, toolCallsTotal: 1 }, limits: { turns: null, totalTokens: 200_000 } },
   });
   expect(await session.send('third')).toMatchObject({ turn: 3, status: 'queued' });
   expect(await session.turn(3)).toMatchObject({ turn: 3, output: 'three', firstStep: 4 });

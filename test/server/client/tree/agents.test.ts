@@ -130,9 +130,9 @@ test('the deadline of the root ends the runs two levels below, also while they w
   await testbed.work({ agents: [chief], providers: { above, middle: middle(), below: signing() } });
   const run = await testbed.client.start(chief, { input: 'Go', taskQueue: testbed.taskQueue, limits: { deadline: '4s' } });
   const [middleId, owner] = await waitingTree(run);
-  expect(await run.result()).toMatchObject({ status: 'max_iterations_reached', stopReason: 'deadline' });
+  expect(await run.result()).toMatchObject({ status: 'limit_reached', stopReason: 'deadline' });
   for (const runId of [middleId, owner]) {
-    expect(await testbed.client.handle(runId).result()).toMatchObject({ status: 'max_iterations_reached', stopReason: 'deadline' });
+    expect(await testbed.client.handle(runId).result()).toMatchObject({ status: 'limit_reached', stopReason: 'deadline' });
   }
 }, 60_000);
 

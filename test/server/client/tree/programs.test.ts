@@ -55,7 +55,7 @@ test('a tree of programs and agents is shown, followed and decided at its root',
     'root/all.Inner/one.Letter agent completed 2',
   ]);
   const events = await eventsOf(handle.events({ tree: true }));
-  expect(events.map(({ timestamp }) => timestamp)).toEqual(events.map(({ timestamp }) => timestamp).toSorted((a, b) => a - b));
+  expect(events.map(({ timestamp }) => timestamp)).toEqual(events.map(({ timestamp }) => timestamp).toSorted());
   expect(new Set((await followed).map(({ id }) => id))).toEqual(new Set(events.map(({ id }) => id)));
   expect(await followed).toHaveLength(events.length);
   const sum = events.reduce(addUsageOfEvent, noUsage());

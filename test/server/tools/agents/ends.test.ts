@@ -88,9 +88,9 @@ test('an agent ends at the deadline of the run above', async () => {
   await testbed.work({ agents: [chief], providers: { above, below: signing() } });
   const run = await testbed.client.start(chief, { input: 'Go', taskQueue: testbed.taskQueue, deadline: '3s' });
   const result = await run.result({ steps: true });
-  expect(result).toMatchObject({ status: 'max_iterations_reached', stopReason: 'deadline' });
+  expect(result).toMatchObject({ status: 'limit_reached', stopReason: 'deadline' });
   const [call] = result.steps?.[0]?.toolCalls ?? [];
-  expect(call?.result).toContain('max_iterations_reached (deadline)');
+  expect(call?.result).toContain('limit_reached (deadline)');
   expect(await executionStatus(testbed, call?.childRunId ?? '')).toBe('COMPLETED');
   await expectSameFromHistory(testbed, run);
 }, 60_000);

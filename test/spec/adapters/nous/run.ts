@@ -85,12 +85,14 @@ function toTheirResult(result: RunResult<unknown>): JsonObject {
   return { output: result.output as JsonValue, iterations: result.stepsUsed, usage_tool_calls: requestedCalls(result) };
 }
 
-function errorOf({ status, error, cancelReason, maxIterations }: RunResult<unknown>): JsonObject | undefined {
+function errorOf({ status, stopReason, error, cancelReason, limits }: RunResult<unknown>): JsonObject | undefined {
   switch (status) {
     case 'completed':
       return undefined;
     case 'max_iterations_reached':
-      return { kind: 'max_iterations_exceeded', message: `Maximum iterations exceeded (${maxIterations})` };
+      return { kind: 'max_iterations_exceeded', message: `Maximum iterations exceeded (${limits.steps})` };
+    case 'limit_reached':
+      throw new CaseProblem(`The seed has no other limit than that of steps: the run ended with ${stopReason}`);
     case 'cancelled':
       return { kind: 'execution_cancelled', message: `Execution cancelled: ${cancelReason}` };
     case 'error':

@@ -49,7 +49,7 @@ const CLOCK = { now: () => 1_700_000_000_000, uuid: () => 'id' };
 function isMaxIterationsReached({ iteration, max_iterations }: JsonObject): boolean {
   const snapshot = newSnapshot({ limits: { steps: Math.max(1, number(max_iterations, 10)) } });
   const state = newRunState({ runId: 'r', snapshot, input: '', startedAt: CLOCK.now() }, CLOCK);
-  state.limits = { ...state.limits, maxIterations: number(max_iterations, 10) };
+  state.limits = { ...state.limits, steps: number(max_iterations, 10) };
   state.context.currentStep = number(iteration, 0);
   return limitReached(state, CLOCK.now(), { final: false })?.stopReason === 'step_limit';
 }

@@ -11,6 +11,9 @@ import { number, only } from '../fields.ts';
 
 const USED = ['config', 'turns', 'input_tokens', 'output_tokens'];
 
+/** The limit of turns of a session that names none. */
+const THEIR_TURNS = 10;
+
 /** The limits of a session, by the operation that asks about them. */
 export const sessionLimitOperations: Readonly<Record<string, Operation>> = {
   'session.limits': {
@@ -35,7 +38,8 @@ function isCompacted({ config, turns }: JsonObject): boolean {
 function limitsOf(input: JsonObject): SessionLimits {
   const { max_turns: turns, max_budget_tokens: tokens } = configOf(input);
   return {
-    ...(turns === undefined ? {} : { turns: number(turns, 0) }),
+    // A session of the product has no limit of turns, unless it names one.
+    turns: number(turns, THEIR_TURNS),
     ...(tokens === undefined ? {} : { totalTokens: number(tokens, 0) }),
   };
 }

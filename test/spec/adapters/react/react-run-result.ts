@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../../src/core/domain/json/json.ts';
-import { TERMINAL_STATUSES } from '../../../../src/core/domain/run/status.ts';
+import { TERMINAL_STATUSES, type TerminalStatus } from '../../../../src/core/domain/run/status.ts';
 import { addUsage, noUsage } from '../../../../src/core/domain/model/usage.ts';
 import { parseToolCall } from '../../../../src/model/parse-tool-call.ts';
 import type { SuiteAdapter } from '../adapter.ts';
@@ -11,6 +11,10 @@ import { RESULT_FIELDS, toOurResult, toOurStep, toOurUsage, toTheirResult, toThe
 import { keptWording, mapTexts } from '../wording.ts';
 
 const TOTALS = Object.keys(toTheirTotals(noUsage()));
+
+/** The seed has one limit, that of steps: it has no status for the others. */
+const OF_OTHER_LIMITS: TerminalStatus = 'limit_reached';
+
 const STEP = Object.keys(toTheirStep(toOurStep(1)));
 
 /** Suite `react.run_result`: the result model and the ReAct loop. */
@@ -27,7 +31,11 @@ export const reactRunResultSuite: Omit<SuiteAdapter, 'withoutCounterpart'> = {
       expect: RESULT_KEYS,
       perform: (input) => toTheirResult(toOurResult({ agent_name: 'agent', ...input })),
     },
-    'result.status_values': { input: [], expect: ['values'], perform: () => ({ values: [...TERMINAL_STATUSES] }) },
+    'result.status_values': {
+      input: [],
+      expect: ['values'],
+      perform: () => ({ values: TERMINAL_STATUSES.filter((status) => status !== OF_OTHER_LIMITS) }),
+    },
     'usage.aggregate': { input: ['usages'], expect: TOTALS, perform: aggregate },
     'step.defaults': { input: ['step'], expect: STEP, perform: ({ step = 1 }) => toTheirStep(toOurStep(step)) },
   },

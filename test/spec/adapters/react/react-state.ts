@@ -23,7 +23,7 @@ export const reactStateOperations: Readonly<Record<string, Operation>> = {
 
 async function save(input: JsonObject): Promise<JsonObject> {
   const played = await playReact(input);
-  const { agentName, usage, toolCallsTotal, toolCallsNotRun, stepsUsed, maxIterations, startTime } = endOf(played);
+  const { agentName, usage, toolCallsTotal, toolCallsNotRun, stepsUsed, limits, startTime } = endOf(played);
   const saved = contextOfRun({
     agent: { name: agentName, description: DESCRIPTION, instructions: INSTRUCTIONS },
     window: played.events.reduce(extendWindow, emptyWindow()),
@@ -33,7 +33,7 @@ async function save(input: JsonObject): Promise<JsonObject> {
     toolCallsTotal,
     toolCallsNotRun,
     currentStep: stepsUsed,
-    maxIterations,
+    maxIterations: limits.steps,
     startedAt: Date.parse(startTime ?? ''),
   });
   return { state: toTheirState(saved) };
@@ -66,7 +66,7 @@ function load({ saved, agent_name }: JsonObject): JsonObject {
   const agent = text(agent_name);
   const { messages, steps } = fromDocument(toDocument(saved), { agent });
   const state = begin(agent, { messages, ...(steps === undefined ? {} : { steps }) });
-  return { name: state.snapshot.name, max_iterations: state.limits.maxIterations, memory_roles: rolesOf(state) };
+  return { name: state.snapshot.name, max_iterations: state.limits.steps, memory_roles: rolesOf(state) };
 }
 
 function toDocument(saved: JsonValue | undefined): JsonObject {

@@ -33,7 +33,7 @@ async function runCodeAgent(language: CodeLanguage, input: JsonObject, expect: J
     replyFormat: 'code',
   });
   const script = list(replies).map((reply) => toReply(reply, language));
-  const steps = number(max_steps, agent.limits.maxIterations);
+  const steps = number(max_steps, agent.limits.steps);
   return toTheirRun(await runWithKit({ agent, script, input: 'Q', steps }), expect, CODE_FORM);
 }
 

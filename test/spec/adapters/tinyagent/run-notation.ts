@@ -12,6 +12,8 @@ export const RUN_KEYS = ['output', 'state', 'steps_taken', 'source', 'error', 'f
 const STATES: Readonly<Record<TerminalStatus, string>> = {
   completed: 'completed',
   max_iterations_reached: 'step_limit_reached',
+  // The seed has one limit, that of steps: a run that another one ends has failed.
+  limit_reached: 'error',
   error: 'error',
   cancelled: 'error',
 };

@@ -34,7 +34,7 @@ export const SUB_AGENT_LIMITS = [
   scenario('an agent is one of the tool calls that may start', agentWith([agentTool(helper)], { limits: { toolCalls: 0 } }), {
     script: [ask],
     timeline: [asks, /^helper failed: Tool call was not executed/],
-    status: 'max_iterations_reached',
+    status: 'limit_reached',
   }),
   scenario('the tokens of an agent count against the limit of the run', agentWith([agentTool(helper)], { limits: { totalTokens: 250 } }), {
     script: [
@@ -43,7 +43,7 @@ export const SUB_AGENT_LIMITS = [
       { ...ask, ...COSTLY },
     ],
     timeline: [asks, 'helper: Ada.', asks, /^helper failed: .*the limit totalTokens: nothing of it is left/],
-    status: 'max_iterations_reached',
+    status: 'limit_reached',
   }),
   scenario('an agent gets no more tokens than its share', agentWith([agentTool(middle)], { limits: { totalTokens: 300 } }), {
     script: [
@@ -53,7 +53,7 @@ export const SUB_AGENT_LIMITS = [
     ],
     timeline: [
       'agent calls middle {"request":"Ask"}',
-      /^middle failed: .*max_iterations_reached \(token_budget\)\nPartial answer: Thinking/s,
+      /^middle failed: .*limit_reached \(token_budget\)\nPartial answer: Thinking/s,
       'agent: Well.',
     ],
   }),

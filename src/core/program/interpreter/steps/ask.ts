@@ -19,12 +19,13 @@ import { stepFailure } from '../step-failure.ts';
 import { outputIds } from '../values.ts';
 import { recordAnswer } from './record-answer.ts';
 import { indexOf } from '../../state/program-index.ts';
+import { isoTime } from '../../../domain/record/time.ts';
 
 /** Makes one model call, which `mayStart` has counted as one in flight. The activity has checked the answer; its verdict decides if the attempt has failed. */
 export async function askOnce(run: ProgramRun, running: RunningStep, step: StepDocument & { ask: AskDocument }): Promise<AttemptEnd> {
   const { program, ports } = run;
   const { state, address, at } = running;
-  const startedAt = ports.now() / 1000;
+  const startedAt = isoTime(ports.now());
   const { failure, approved } = state.progress ?? {};
   const model = step.ask.model ?? program.document.model ?? '';
   const outcome = await ports.ask({

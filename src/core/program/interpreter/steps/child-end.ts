@@ -18,6 +18,7 @@ import type { ProgramRun } from '../program-run.ts';
 import { failedAtOnce, recordNote, type RunningStep } from '../record.ts';
 import { stepFailure } from '../step-failure.ts';
 import { type AnsweredChild, askAnswered } from './ask-answered.ts';
+import { isoTime } from '../../../domain/record/time.ts';
 
 /** Bytes of the partial answer of a child in the details of a failure. */
 const PARTIAL_BYTES = 4_000;
@@ -118,5 +119,5 @@ function isModelFailure(code: string): boolean {
 }
 
 function noteOf({ at, state }: RunningStep, { runId, startedAt }: RunningChild): StepNote {
-  return { at, kind: state.kind, type: 'attempt', attempt: state.attempts, startedAt: startedAt / 1000, child: runId };
+  return { at, kind: state.kind, type: 'attempt', attempt: state.attempts, startedAt: isoTime(startedAt), child: runId };
 }

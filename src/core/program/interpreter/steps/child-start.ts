@@ -47,10 +47,10 @@ function startOf(run: ProgramRun, running: RunningStep, step: StepDocument, pare
 }
 
 function askStart(run: ProgramRun, running: RunningStep, step: StepDocument & { ask: AskDocument }, parent: ParentInput): Made {
-  const { maxIterations, ...others } = plain(running.at, step.ask.limits);
   const asked = askAgent(run, running, step);
   if (!asked.ok) return refused(asked.problem);
-  const input = { ...asked.input, maxIterations: maxIterations ?? DEFAULT_STEPS, ...common(run, others, parent) };
+  const limits = { steps: DEFAULT_STEPS, ...plain(running.at, step.ask.limits) };
+  const input = { ...asked.input, ...common(run, limits, parent) };
   return { ok: true, start: { kind: 'agent', input }, promptLength: asked.promptLength };
 }
 
@@ -67,7 +67,6 @@ function agentStart(run: ProgramRun, running: RunningStep, { agent, refine }: St
   if (typeof given.input !== 'string') return refused('"input" is no text');
   if (!isJsonObject(given.deps)) return refused('"deps" is no object');
   const told = failure !== undefined && refine?.passFailureContext !== false;
-  const { maxIterations, ...others } = plain(running.at, limits);
   return {
     ok: true,
     start: {
@@ -76,8 +75,7 @@ function agentStart(run: ProgramRun, running: RunningStep, { agent, refine }: St
         agent: name,
         input: told ? `${given.input}\n\nPrevious attempt failed: ${formatError(failure.error)}` : given.input,
         ...(Object.keys(given.deps).length === 0 ? {} : { deps: given.deps }),
-        ...(maxIterations === undefined ? {} : { maxIterations }),
-        ...common(run, others, parent),
+        ...common(run, plain(running.at, limits), parent),
       },
     },
   };

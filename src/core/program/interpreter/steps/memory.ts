@@ -9,6 +9,7 @@ import { milliseconds } from '../../../domain/run/duration.ts';
 import { timeoutFailure } from '../../errors/step-failures.ts';
 import { stepFailure } from '../step-failure.ts';
 import { outputIds } from '../values.ts';
+import { isoTime } from '../../../domain/record/time.ts';
 
 /** Stores a value, or looks values up. */
 export async function useMemoryOnce(run: ProgramRun, running: RunningStep, step: StepDocument): Promise<AttemptEnd> {
@@ -16,7 +17,7 @@ export async function useMemoryOnce(run: ProgramRun, running: RunningStep, step:
   const { at, address, state } = running;
   const kind = step.remember === undefined ? 'recall' : 'remember';
   const outputs = outputIds(program, address, { ...step.remember, ...step.recall });
-  const startedAt = ports.now() / 1000;
+  const startedAt = isoTime(ports.now());
   const { timeout } = step;
   const timed = timeout === undefined ? {} : { timeoutMs: milliseconds(timeout, `step "${at}": "timeout"`) };
   const edited = state.progress?.approved?.arguments === undefined ? {} : { edited: true as const };

@@ -28,7 +28,7 @@ export function ownLimits({ state }: ProgramRun, { at }: RunningStep, { agent, p
 function limitsOfAsk({ limits }: ProgramRun['state'], { tools = [] }: AskDocument): OwnLimits {
   const lacking = Object.keys(limits.toolCallsByName ?? {}).filter((name) => !tools.includes(name));
   const byName = Object.fromEntries(lacking.map((name) => [name, 0]));
-  return { maxIterations: DEFAULT_STEPS, ...(lacking.length === 0 ? {} : { toolCallsByName: byName }) };
+  return { steps: DEFAULT_STEPS, ...(lacking.length === 0 ? {} : { toolCallsByName: byName }) };
 }
 
 function limitsIn(all: Record<string, OwnLimits>, name: string | undefined): OwnLimits {

@@ -23,6 +23,7 @@ import { timeoutFailure } from '../../errors/step-failures.ts';
 import { stepFailure } from '../step-failure.ts';
 import { lookupAt } from '../values.ts';
 import { decideOnCall } from './tool-decision.ts';
+import { isoTime } from '../../../domain/record/time.ts';
 
 /** Executes one tool call, after the decision of a person if the step or the tool requires one. */
 export async function callTool(
@@ -44,7 +45,7 @@ export async function callTool(
   if (decided.type !== 'approved') return decided;
   if (!(await run.mayStart({ tool: name }))) return { type: 'stopped' };
   const made = decided.arguments === undefined ? invocation : withArguments(invocation, decided.arguments);
-  const startedAt = run.ports.now() / 1000;
+  const startedAt = run.ports.now();
   const seen = changesSoFar(run.state);
   return conclude(run, running, { step, invocation: made, call, startedAt, seen, outcome: await start(run, made) });
 }
@@ -89,7 +90,7 @@ interface Ended {
   step: StepDocument;
   invocation: ToolInvocation;
   call: RecordedCall;
-  /** Seconds since the epoch. */
+  /** Milliseconds since the epoch. */
   startedAt: number;
   /** The number of changes of deps and state when the call started. */
   seen: number;
@@ -112,7 +113,7 @@ function conclude(run: ProgramRun, running: RunningStep, { step, invocation, cal
   const result = resultText(content);
   countToolCall(state, { toolName: name, ...(notRun === undefined ? {} : { notRun }) });
   const error = isError ? failureOf(run, running, { step, startedAt, name, result }) : undefined;
-  recordResult(run, running, call, { name, status, content, startedAt, ...(error === undefined ? {} : { error }) });
+  recordResult(run, running, call, { name, status, content, startedAt: isoTime(startedAt), ...(error === undefined ? {} : { error }) });
   const id = state.window.lastEventId;
   if (error === undefined) return { type: 'done', output: outputOf(content), id };
   noteError(state, result);
@@ -126,7 +127,7 @@ function failureOf(
   { step, startedAt, name, result }: Pick<Ended, 'step' | 'startedAt'> & { name: string; result: string },
 ): StepError {
   const { timeout } = step;
-  if (timeout !== undefined && ports.now() - startedAt * 1000 >= milliseconds(timeout, `step "${step.name}": "timeout"`))
+  if (timeout !== undefined && ports.now() - startedAt >= milliseconds(timeout, `step "${step.name}": "timeout"`))
     return timeoutFailure(timeout, running.address);
   return stepFailure(running, 'tool_failed', `Tool '${name}' failed: ${result}`, result);
 }

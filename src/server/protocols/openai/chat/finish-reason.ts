@@ -1,4 +1,5 @@
 import type { ChatCompletion } from 'openai/resources/chat/completions';
+import { isLimitStatus } from '../../../../core/domain/run/status.ts';
 import { type EndedRun, wasCutOff, wasWithheld } from '../answering/ended-run.ts';
 
 /**
@@ -8,5 +9,5 @@ import { type EndedRun, wasCutOff, wasWithheld } from '../answering/ended-run.ts
 export function finishReason(result: EndedRun, lastFinish: string | undefined): ChatCompletion.Choice['finish_reason'] | undefined {
   if (wasWithheld(result)) return 'content_filter';
   if (result.status === 'completed') return wasCutOff(result, lastFinish) ? 'length' : 'stop';
-  return result.status === 'max_iterations_reached' ? 'length' : undefined;
+  return isLimitStatus(result.status) ? 'length' : undefined;
 }

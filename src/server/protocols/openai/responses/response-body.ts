@@ -94,6 +94,7 @@ function responseStatus(result: EndedRun, lastFinish: string | undefined): NonNu
     case 'cancelled':
       return 'cancelled';
     case 'max_iterations_reached':
+    case 'limit_reached':
       return 'incomplete';
     case 'error':
       return wasWithheld(result) ? 'incomplete' : 'failed';
