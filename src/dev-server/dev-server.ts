@@ -26,7 +26,7 @@ export interface DevServerOptions extends FindServerOptions {
 
 /**
  * A server to connect to. `source` names where it was found, and `provisionMs` is the time that a download or a build
- * took. `uiUrl` and `cliPath` are known only for a server that was started here.
+ * took. `uiUrl`, `cliPath` and `dbFile` are known only for a server that was started here, `dbFile` if it keeps runs in a file.
  */
 export interface DevServer {
   address: string;
@@ -35,6 +35,7 @@ export interface DevServer {
   provisionMs: number;
   uiUrl?: string;
   cliPath?: string;
+  dbFile?: string;
   /** Ends the server if it was started here, within seconds; may be called again. */
   stop: () => Promise<void>;
 }
@@ -84,6 +85,7 @@ async function launch(found: Extract<FoundServer, { type: 'cli' }>, options: Dev
     source: found.source,
     provisionMs: found.provisionMs,
     cliPath: found.cliPath,
+    ...(dbFile !== undefined && { dbFile }),
     ...(uiPort !== undefined && { uiUrl: `http://${SERVER_IP}:${uiPort}` }),
     stop: stopper(server, say),
   };

@@ -13,9 +13,9 @@ export interface CliProcess {
   readonly ended: Promise<number | string>;
 }
 
-/** Starts the command line. `env` is added to this process's own. */
-export function startCli(args: readonly string[], env: Record<string, string> = {}): CliProcess {
-  const child = spawn(process.execPath, [MAIN, ...args], { env: { ...process.env, ...env }, stdio: ['pipe', 'pipe', 'pipe'] });
+/** Starts the command line, in this folder or another one. `env` is added to this process's own. */
+export function startCli(args: readonly string[], env: Record<string, string> = {}, cwd = process.cwd()): CliProcess {
+  const child = spawn(process.execPath, [MAIN, ...args], { cwd, env: { ...process.env, ...env }, stdio: ['pipe', 'pipe', 'pipe'] });
   let stdout = '';
   let stderr = '';
   child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
