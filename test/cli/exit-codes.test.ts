@@ -48,7 +48,10 @@ test.each([
 });
 
 test('an expected error is one line without a stack', () => {
-  expect(reported(new LonghaulError('run_not_found', 'no run "x"'))).toEqual({ code: 6, stderr: 'longhaul: no run "x"\n' });
+  expect(reported(new LonghaulError('run_not_found', 'no run "x"'))).toEqual({
+    code: 6,
+    stderr: 'longhaul: no run "x". "npx longhaul list" shows the runs: name one by its id, or by a beginning that no other id has\n',
+  });
   expect(reported(new UsageError('no agents'))).toEqual({ code: 2, stderr: 'longhaul: no agents\n' });
   expect(reported(new DevServerError('nothing found'))).toEqual({ code: 7, stderr: 'longhaul: nothing found\n' });
 });
@@ -64,7 +67,8 @@ test('an error of gRPC is one line, at any position in the chain of causes', () 
     new Error('Failed to start Workflow', { cause: Object.assign(new Error(`${code}: ${details}`), { code, details }) });
   expect(reported(status(14, 'no connection'))).toEqual({
     code: 7,
-    stderr: 'longhaul: The Temporal server does not answer any more (no connection)\n',
+    stderr:
+      'longhaul: The Temporal server does not answer any more (no connection): try again when it is back. Runs are not lost meanwhile\n',
   });
   expect(reported(status(16, 'bad key')).stderr).toContain('refuses the request (bad key): check the credentials');
   expect(reported(status(5, 'Namespace x is not found.'))).toMatchObject({ code: 6 });

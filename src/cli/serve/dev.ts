@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { type DevServer, holdRunFile, type RunFile, startDevServer } from '../../dev-server/index.ts';
+import { type DevServer, DevServerError, holdRunFile, type RunFile, startDevServer } from '../../dev-server/index.ts';
 import { freePorts } from '../../dev-server/free-port.ts';
 import { errorMessage, UsageError } from '../../core/domain/errors/error.ts';
 import { DEFAULT_TASK_QUEUE, SEARCH_ATTRIBUTE_TYPES } from '../../core/protocol.ts';
@@ -61,10 +61,12 @@ export async function dev(io: CommandIo, flags: DevFlags): Promise<number> {
     const server = await keepingRuns(io, flags, (dbFile) => provideServer(io, flags, { codecServer, dbFile }));
     try {
       const session: Session = { server, codecServer };
-      if (agents !== undefined) return await work(io, { ...session, flags: { ...flags, agents } });
+      if (agents !== undefined) return await untilServerEnds(session, work(io, { ...session, flags: { ...flags, agents } }));
       await announceSession(io, { ...session, taskQueue: flags.taskQueue ?? DEFAULT_TASK_QUEUE, agents: [], programs: [] });
-      await untilAborted(io.terminal.signal);
-      return EXIT_CODES.ok.code;
+      return await untilServerEnds(
+        session,
+        untilAborted(io.terminal.signal).then(() => EXIT_CODES.ok.code),
+      );
     } finally {
       await server.stop();
     }
@@ -198,6 +200,15 @@ async function work(
   if (!flags.watch) return serveDevWorker(io, { flags, location, ready });
   const { watchWorker } = await import('./watch-worker.ts');
   return watchWorker(io, { flags, location, ready });
+}
+
+/** Does the work of a session. Rejects if its server ends meanwhile: nothing that waits for it would end. */
+async function untilServerEnds({ server }: Session, work: Promise<number>): Promise<number> {
+  const again = server.dbFile === undefined ? 'Its runs are gone' : `Its runs are in ${server.dbFile}, and go on`;
+  const ended = server.ended?.then(() => {
+    throw new DevServerError(`The server of this session has ended. ${again}: start longhaul dev again`);
+  });
+  return await Promise.race([work, ...(ended === undefined ? [] : [ended])]);
 }
 
 async function untilAborted(signal: AbortSignal): Promise<void> {
