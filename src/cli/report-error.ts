@@ -3,21 +3,16 @@ import { errorCode, errorMessage } from '../core/domain/errors/error.ts';
 import { EXIT_CODES, type ExitName, exitOfError } from './exit-codes.ts';
 import { Interruption } from './interruption.ts';
 import { printable } from '../core/domain/content/printable.ts';
-import { ANYWHERE } from '../core/hints/shell-command.ts';
 import { type ServerProblem, serverProblem } from './server-problem.ts';
 import type { Terminal } from './terminal.ts';
 
 /** Prints the error on stderr and returns the exit code. Only a defect is printed with its stack. */
-export function reportError(error: unknown, { stderr, program = ANYWHERE }: Pick<Terminal, 'stderr' | 'program'>): number {
+export function reportError(error: unknown, { stderr }: Pick<Terminal, 'stderr'>): number {
   if (error instanceof Interruption) return error.exitCode;
   // Commander has already printed its own line, and a request for help is not an error.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_CODES.ok.code : EXIT_CODES.usage.code;
   const { exit, line } = explained(error);
-  const hint =
-    errorCode(error) === 'run_not_found'
-      ? `. "${program} list" shows the runs: name one by its id, or by a beginning that no other id has`
-      : '';
-  stderr.write(`longhaul: ${printable(line)}${hint}\n`);
+  stderr.write(`longhaul: ${printable(line)}\n`);
   return EXIT_CODES[exit].code;
 }
 

@@ -11,8 +11,13 @@ export class ServerTrouble {
 
   /** Returns the entry to write instead of one about a call to the server: undefined if it was said. Another entry is returned as it is. */
   inPlainWords(entry: LogEntry): LogEntry | undefined {
-    const { error, ...meta } = entry.meta ?? {};
-    const told = error === undefined ? '' : errorMessage(error);
+    // The run has ended meanwhile, as one that was cancelled has: that is no trouble.
+    if (entry.message.startsWith('Activity not found on completion')) return undefined;
+    const { error, details, ...meta } = entry.meta ?? {};
+    const told = [error, details]
+      .map((part) => (part === undefined ? '' : errorMessage(part)))
+      .join(' ')
+      .trim();
     if (!isOfConnection(entry.message) && !isOfConnection(told)) return entry;
     const reason = connectionReason(`${entry.message} ${told}`);
     const before = this.#said.get(reason);

@@ -25,8 +25,8 @@ export function startCli(args: readonly string[], env: Record<string, string> = 
 }
 
 /** Waits until the condition holds, or throws an error with the output of the process. */
-export async function untilSaid(cli: CliProcess, condition: () => boolean, what: string): Promise<void> {
-  const deadline = Date.now() + 30_000;
+export async function untilSaid(cli: CliProcess, condition: () => boolean, what: string, withinMs = 30_000): Promise<void> {
+  const deadline = Date.now() + withinMs;
   while (!condition()) {
     const over = cli.child.exitCode !== null || Date.now() > deadline;
     if (over && !condition()) throw new Error(`Waited for ${what}; stdout: ${cli.stdout()}; stderr: ${cli.stderr()}`);

@@ -48,10 +48,7 @@ test.each([
 });
 
 test('an expected error is one line without a stack', () => {
-  expect(reported(new LonghaulError('run_not_found', 'no run "x"'))).toEqual({
-    code: 6,
-    stderr: 'longhaul: no run "x". "npx longhaul list" shows the runs: name one by its id, or by a beginning that no other id has\n',
-  });
+  expect(reported(new LonghaulError('run_not_found', 'no run "x"'))).toEqual({ code: 6, stderr: 'longhaul: no run "x"\n' });
   expect(reported(new UsageError('no agents'))).toEqual({ code: 2, stderr: 'longhaul: no agents\n' });
   expect(reported(new DevServerError('nothing found'))).toEqual({ code: 7, stderr: 'longhaul: nothing found\n' });
 });

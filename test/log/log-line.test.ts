@@ -153,6 +153,10 @@ describe('what the SDK says of calls to the server', () => {
     expect(said).toEqual([SAID, expect.stringContaining('the credentials have no permission'), SAID]);
   });
 
+  test('is left out if a run has ended before the answer of its activity, as one that was cancelled has', () => {
+    expect(lines('INFO', [trouble('Activity not found on completion. This may happen', undefined)])).toEqual([]);
+  });
+
   test('is in its own words for somebody who debugs, and for errors of tools', () => {
     expect(
       lines(

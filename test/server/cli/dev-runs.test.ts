@@ -11,6 +11,9 @@ import { until } from '../testbed/testbed.ts';
 const cliPath = inject('temporalCliPath') ?? '';
 const agents = fileURLToPath(new URL('../../cli/fixtures/paying-agents.ts', import.meta.url));
 
+/** Bundling takes long on a busy machine. */
+const READY_MS = 100_000;
+
 /** A session of `longhaul dev` in a folder, once it is ready. */
 interface DevSession extends CliProcess {
   address: string;
@@ -27,7 +30,7 @@ function startDev(folder: string, more: readonly string[] = []): CliProcess {
 
 async function devIn(folder: string, more: readonly string[] = []): Promise<DevSession> {
   const dev = await startDev(folder, more);
-  await untilSaid(dev, () => dev.stdout().includes('\n'), 'the line that says that all is ready');
+  await untilSaid(dev, () => dev.stdout().includes('\n'), 'the line that says that all is ready', READY_MS);
   return { ...dev, ...(JSON.parse(dev.stdout()) as { address: string; dbFile?: string }) };
 }
 
@@ -82,7 +85,7 @@ test.skipIf(cliPath === '')(
       );
       const winner = both.find((one) => one !== loser);
       if (winner === undefined) throw new Error('both have ended');
-      await untilSaid(winner, () => winner.stdout().includes('\n'), 'the line that says that all is ready');
+      await untilSaid(winner, () => winner.stdout().includes('\n'), 'the line that says that all is ready', READY_MS);
 
       const { address } = JSON.parse(winner.stdout()) as { address: string };
       const late = await startDev(directory);
