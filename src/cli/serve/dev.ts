@@ -203,12 +203,12 @@ async function work(
 }
 
 /** Does the work of a session. Rejects if its server ends meanwhile: nothing that waits for it would end. */
-async function untilServerEnds({ server }: Session, work: Promise<number>): Promise<number> {
+async function untilServerEnds({ server }: Session, working: Promise<number>): Promise<number> {
   const again = server.dbFile === undefined ? 'Its runs are gone' : `Its runs are in ${server.dbFile}, and go on`;
   const ended = server.ended?.then(() => {
     throw new DevServerError(`The server of this session has ended. ${again}: start longhaul dev again`);
   });
-  return await Promise.race([work, ...(ended === undefined ? [] : [ended])]);
+  return await Promise.race([working, ...(ended === undefined ? [] : [ended])]);
 }
 
 async function untilAborted(signal: AbortSignal): Promise<void> {

@@ -20,12 +20,11 @@ interface DevSession extends CliProcess {
   dbFile?: string;
 }
 
-function startDev(folder: string, more: readonly string[] = []): CliProcess {
-  return startCli(
-    ['dev', '--agents', agents, '--no-http', '--json', ...more],
-    { TEMPORAL_CLI_PATH: cliPath, TEMPORAL_ADDRESS: '' },
-    folder,
-  );
+/** Starts a session, without agents unless `more` names them. */
+async function startDev(folder: string, more: readonly string[] = []): Promise<CliProcess> {
+  const [port, uiPort] = await freePorts([undefined, undefined]);
+  const args = ['dev', '--port', String(port), '--ui-port', String(uiPort), '--no-http', '--json', ...more];
+  return startCli(args, { TEMPORAL_CLI_PATH: cliPath, TEMPORAL_ADDRESS: '' }, folder);
 }
 
 async function devIn(folder: string, more: readonly string[] = []): Promise<DevSession> {
