@@ -13,7 +13,7 @@ export class ServerTrouble {
   inPlainWords(entry: LogEntry): LogEntry | undefined {
     // The run has ended meanwhile, as one that was cancelled has: that is no trouble.
     if (entry.message.startsWith('Activity not found on completion')) return undefined;
-    const { error, details, ...meta } = entry.meta ?? {};
+    const { error, details, sdkComponent } = entry.meta ?? {};
     const told = [error, details]
       .map((part) => (part === undefined ? '' : errorMessage(part)))
       .join(' ')
@@ -24,6 +24,6 @@ export class ServerTrouble {
     if (before !== undefined && entry.timestampNanos - before < ONCE_NANOS) return undefined;
     this.#said.set(reason, entry.timestampNanos);
     const message = `The worker gets no answer of the Temporal server: ${reason}. It tries again, and runs continue once the server answers`;
-    return { ...entry, message, meta };
+    return { ...entry, message, meta: { sdkComponent } };
   }
 }

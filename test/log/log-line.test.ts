@@ -126,7 +126,7 @@ describe('what the SDK says of calls to the server', () => {
     [6, 7].map((times) => `gRPC call ${name} retried ${times} times`),
   );
   const trouble = (message: string, error: unknown, seconds = 0): LogEntry => ({
-    ...entry({ sdkComponent: 'core', error }, { message }),
+    ...entry({ sdkComponent: 'core', error, attempts: undefined }, { message }),
     timestampNanos: timestampNanos + BigInt(seconds) * 1_000_000_000n,
   });
   const lines = (level: 'INFO' | 'DEBUG', entries: LogEntry[]): string[] => {
