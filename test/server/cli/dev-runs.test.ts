@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, inject, test } from 'vitest';
+import { expect, inject, onTestFinished, test } from 'vitest';
 import { freePorts } from '../../../src/dev-server/free-port.ts';
 import { callCli, type CliOutcome } from '../../cli/call-cli.ts';
 import { type CliProcess, startCli, untilSaid } from '../../cli/cli-process.ts';
@@ -24,7 +24,9 @@ interface DevSession extends CliProcess {
 async function startDev(folder: string, more: readonly string[] = []): Promise<CliProcess> {
   const [port, uiPort] = await freePorts([undefined, undefined]);
   const args = ['dev', '--port', String(port), '--ui-port', String(uiPort), '--no-http', '--json', ...more];
-  return startCli(args, { TEMPORAL_CLI_PATH: cliPath, TEMPORAL_ADDRESS: '' }, folder);
+  const dev = startCli(args, { TEMPORAL_CLI_PATH: cliPath, TEMPORAL_ADDRESS: '' }, folder);
+  onTestFinished(() => void dev.child.kill('SIGKILL'));
+  return dev;
 }
 
 async function devIn(folder: string, more: readonly string[] = []): Promise<DevSession> {
