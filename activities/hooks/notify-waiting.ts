@@ -2,7 +2,8 @@ import { activityInfo } from '@temporalio/activity';
 import type { WaitingNotice } from '../../src/define/decision-hooks.ts';
 import { LonghaulError } from '../../src/core/domain/errors/error.ts';
 import type { JsonObject } from '../../src/core/domain/json/json.ts';
-import { type ApprovalsPage, type DataView, type NotifyWaitingInput, QUERIES } from '../../src/core/protocol.ts';
+import type { RunSubject } from '../../src/core/domain/run/run-subject.ts';
+import { type ApprovalsPage, type DataView, type NotifyWaitingInput, QUERIES, type StatusView } from '../../src/core/protocol.ts';
 import { attempt } from '../attempts/attempt.ts';
 import { callArguments } from '../tool-calls/call-arguments.ts';
 import { failingAs } from '../failures/failure.ts';
@@ -28,7 +29,10 @@ export function notifyWaitingActivity(runtime: ActivityRuntime): (input: NotifyW
     }
     await attempt(aborts, { heartbeatMs }, async ({ signal }) => {
       if (activityInfo().attempt > 1 && !(await stillWaits(input))) return;
-      const notice = noticeOf(input, await argumentsOf(runtime, input));
+      const args = await argumentsOf(runtime, input);
+      // By query, because what the run knows already is no part of its history again.
+      const { about } = await queryRun<StatusView>(input, QUERIES.status, null);
+      const notice = noticeOf(input, args, about);
       const { deps } = await queryRun<DataView>(input, QUERIES.data, null);
       try {
         const resources = await resourcePool.use();
@@ -61,13 +65,14 @@ async function argumentsOf(runtime: ActivityRuntime, input: NotifyWaitingInput):
   return callArguments(runtime, input, { at, eventId, callId: waiting.callId, ...(rewritten ? { rewritten } : {}) });
 }
 
-function noticeOf(input: NotifyWaitingInput, args: JsonObject): WaitingNotice {
+function noticeOf(input: NotifyWaitingInput, args: JsonObject, about: RunSubject): WaitingNotice {
   const { notificationId, agentName, waiting } = input;
   const { kind, callId, toolName, digest, deadlineAt, onDeadline, reason } = waiting;
   return {
     id: notificationId,
     runId: runIdOf(input),
     agentName,
+    about,
     kind,
     callId,
     toolName,

@@ -39,6 +39,11 @@ export class Output {
     return !this.json && this.#stdout.isTTY === true;
   }
 
+  /** The columns of the terminal that shows the result; undefined if something else reads it, which gets all of each line. */
+  get columns(): number | undefined {
+    return this.#stdout.isTTY === true ? this.#stdout.columns : undefined;
+  }
+
   /** Prints a line of the result, for machines. */
   printJson(value: unknown): void {
     this.#stdout.write(`${JSON.stringify(value)}\n`);

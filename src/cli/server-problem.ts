@@ -1,3 +1,4 @@
+import { connectionReason, isOfConnection } from '../core/domain/errors/connection-reason.ts';
 import { errorMessage } from '../core/domain/errors/error.ts';
 import type { ExitName } from './exit-codes.ts';
 
@@ -17,6 +18,8 @@ export function serverProblem(error: unknown): ServerProblem | undefined {
   for (let cause = error; typeof cause === 'object' && cause !== null; cause = 'cause' in cause ? cause.cause : undefined) {
     if ('name' in cause && cause.name === 'NamespaceNotFoundError') return noNamespace(errorMessage(cause));
     if (isStatus(cause)) return fromStatus(cause);
+    // The worker of the SDK fails with the words of its Rust core.
+    if (isOfConnection(errorMessage(cause))) return away(errorMessage(cause));
   }
   return undefined;
 }
@@ -27,12 +30,17 @@ function isStatus(error: object): error is { code: number; details: string } {
 }
 
 function fromStatus({ code, details }: { code: number; details: string }): ServerProblem {
-  if (AWAY.includes(code)) return { exit: 'unreachable', line: `The Temporal server does not answer any more (${details})` };
+  if (AWAY.includes(code)) return away(details);
   if (REFUSALS.includes(code)) {
     return { exit: 'unreachable', line: `The Temporal server refuses the request (${details}): check the credentials and the namespace` };
   }
   if (code === NOT_FOUND) return noNamespace(details);
   return { exit: 'unexpected', line: `The Temporal server answers with an error: ${details}` };
+}
+
+function away(why: string): ServerProblem {
+  const line = `The Temporal server does not answer any more (${connectionReason(why)}): try again when it is back. Runs are not lost meanwhile`;
+  return { exit: 'unreachable', line };
 }
 
 function noNamespace(details: string): ServerProblem {

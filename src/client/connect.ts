@@ -2,7 +2,8 @@ import { Client, type ClientOptions, Connection } from '@temporalio/client';
 import type { CodecOptions } from '../codec/codec-options.ts';
 import { withCodec } from '../codec/with-codec.ts';
 import { nonEmpty, requireKnown } from '../define/options/option-checks.ts';
-import { LonghaulError, errorMessage } from '../core/domain/errors/error.ts';
+import { connectionReason } from '../core/domain/errors/connection-reason.ts';
+import { LonghaulError } from '../core/domain/errors/error.ts';
 import { CLIENT_OPTIONS, type LonghaulClientOptions } from './client-options.ts';
 import { LonghaulClient } from './longhaul-client.ts';
 import { resolveServer, type ServerAddress, type ServerConnectOptions } from '../temporal/server-address.ts';
@@ -64,5 +65,5 @@ function clientOptions(options: Omit<ConnectOptions, 'address' | 'namespace'>): 
 
 /** Returns the message for a server that does not answer. */
 export function unreachable(address: string, error: unknown): string {
-  return `No Temporal server answers at "${address}" (${errorMessage(error)}): start one with "npx longhaul dev", or set TEMPORAL_ADDRESS`;
+  return `No Temporal server answers at "${address}" (${connectionReason(error)}): start one with "npx longhaul dev", or set TEMPORAL_ADDRESS`;
 }

@@ -54,6 +54,7 @@ export type { SpentByTurns, TurnResultFields } from '../core/domain/sessions/ses
 export type { SessionLimitReached, SessionView } from '../core/domain/sessions/session-views.ts';
 export { LonghaulError, type ErrorCode } from '../core/domain/errors/error.ts';
 export type { ApprovalView, DecidedCall, PendingApproval, Remember, RememberedDecision } from '../core/domain/approvals/approval.ts';
+export type { RunSubject } from '../core/domain/run/run-subject.ts';
 export type { SavedContext, SavedMessage, SavedRole, SavedUsage } from '../core/saved/saved-context.ts';
 export { readSavedContext, type ReadSavedContext } from '../core/saved/read-saved-context.ts';
 export type { RunOpening } from '../core/domain/run/opening.ts';

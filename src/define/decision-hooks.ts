@@ -1,5 +1,6 @@
 import type { DeadlineAction, Decision, PendingApproval } from '../core/domain/approvals/approval.ts';
 import type { JsonObject, JsonValue } from '../core/domain/json/json.ts';
+import type { RunSubject } from '../core/domain/run/run-subject.ts';
 import type { Resources } from './context/run-context.ts';
 
 /** A decision that was sent, before it is applied. */
@@ -57,6 +58,8 @@ export interface WaitingNotice {
   readonly id: string;
   readonly runId: string;
   readonly agentName: string;
+  /** For whom and for what the run acts. The texts are those of users and models: escape them where they are shown. */
+  readonly about: Readonly<RunSubject>;
   readonly callId: string;
   /** `raise_limits` for a limit. */
   readonly toolName: string;

@@ -26,7 +26,7 @@ export interface DevServerOptions extends FindServerOptions {
 
 /**
  * A server to connect to. `source` names where it was found, and `provisionMs` is the time that a download or a build
- * took. `uiUrl` and `cliPath` are known only for a server that was started here.
+ * took. `uiUrl`, `cliPath` and `dbFile` are known only for a server that was started here, `dbFile` if it keeps runs in a file.
  */
 export interface DevServer {
   address: string;
@@ -35,6 +35,9 @@ export interface DevServer {
   provisionMs: number;
   uiUrl?: string;
   cliPath?: string;
+  dbFile?: string;
+  /** Resolves if the server ends by itself. Only for a server that was started here. */
+  ended?: Promise<void>;
   /** Ends the server if it was started here, within seconds; may be called again. */
   stop: () => Promise<void>;
 }
@@ -84,17 +87,18 @@ async function launch(found: Extract<FoundServer, { type: 'cli' }>, options: Dev
     source: found.source,
     provisionMs: found.provisionMs,
     cliPath: found.cliPath,
+    ...(dbFile !== undefined && { dbFile }),
     ...(uiPort !== undefined && { uiUrl: `http://${SERVER_IP}:${uiPort}` }),
-    stop: stopper(server, say),
+    ...stopper(server, say),
   };
 }
 
-function stopper(server: GuardedProcess, say: ((line: string) => void) | undefined): () => Promise<void> {
+function stopper(server: GuardedProcess, say: ((line: string) => void) | undefined): Required<Pick<DevServer, 'ended' | 'stop'>> {
   let stopped: Promise<void> | undefined;
   const watch = async (): Promise<void> => {
     const { code, signal } = await server.ended;
-    if (stopped === undefined) say?.(`The Temporal server has ended by itself (${signal ?? `exit code ${code}`}). ${logTail(server)}`);
+    if (stopped !== undefined) await new Promise(() => undefined);
+    say?.(`The Temporal server has ended by itself (${signal ?? `exit code ${code}`}). ${logTail(server)}`);
   };
-  void watch();
-  return () => (stopped ??= server.stop(STOP_MS));
+  return { ended: watch(), stop: () => (stopped ??= server.stop(STOP_MS)) };
 }

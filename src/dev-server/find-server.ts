@@ -12,7 +12,7 @@ import { downloadWithSdk, earlierSdkDownload, type ProvisionContext } from './sd
 const REACHABLE_MS = 5_000;
 
 /**
- * Options of the search. `say` receives one line for each failed attempt and for progress; `env` defaults to the
+ * Options of the search. `say` receives a line for what cannot be used, and the progress of a download or a build, which take minutes; `env` defaults to the
  * environment of this process.
  */
 export interface FindServerOptions {
@@ -41,6 +41,11 @@ interface Link {
   find: (search: Search) => Promise<FoundCli>;
 }
 
+/** A place of the search that is empty, as most of them are. */
+class NothingThere extends Error {
+  override readonly name = 'NothingThere';
+}
+
 const LINKS: readonly Link[] = [
   { source: 'TEMPORAL_CLI_PATH', find: findNamed },
   { source: 'temporal on the PATH', find: findInstalled },
@@ -59,22 +64,19 @@ export async function findServer(options: FindServerOptions = {}): Promise<Found
   const { say = () => undefined, env = process.env, signal } = options;
   const search: Search = { say, env, signal, cache: cliCache(env) };
   const misses: string[] = [];
-  const miss = (source: string, reason: string): void => {
-    misses.push(`${source}: ${reason}`);
-    say(`${source}: ${reason}`);
-  };
+  const miss = (source: string, reason: string): void => void misses.push(`${source}: ${reason}`);
 
   if (env['TEMPORAL_ADDRESS']) return await useRunning(env['TEMPORAL_ADDRESS'], search);
   miss('TEMPORAL_ADDRESS', 'not set');
   for (const link of LINKS) {
     signal?.throwIfAborted();
     try {
-      const found = await link.find(search);
-      say(`${link.source}: using "${found.cliPath}" (server ${found.serverVersion})`);
-      return { type: 'cli', source: link.source, ...found };
+      return { type: 'cli', source: link.source, ...(await link.find(search)) };
     } catch (error) {
       signal?.throwIfAborted();
       miss(link.source, oneLine(errorMessage(error)));
+      // What is there and cannot be used is for the user to know, before minutes go by with another way.
+      if (!(error instanceof NothingThere)) say(misses.at(-1) ?? '');
     }
   }
   throw new DevServerError(nothingFound(misses));
@@ -88,13 +90,12 @@ async function useRunning(address: string, search: Search): Promise<FoundServer>
       `Nothing answers at TEMPORAL_ADDRESS "${address}". Start that server, or unset TEMPORAL_ADDRESS to have a local one provided.`,
     );
   }
-  search.say(`TEMPORAL_ADDRESS: using the server at "${address}"`);
   return { type: 'running', source: 'TEMPORAL_ADDRESS', address, namespace: search.env['TEMPORAL_NAMESPACE'] || 'default' };
 }
 
 async function findNamed(search: Search): Promise<FoundCli> {
   const named = search.env['TEMPORAL_CLI_PATH'];
-  if (!named) throw new Error('not set');
+  if (!named) throw new NothingThere('not set');
   const cliPath = resolve(named);
   if (!(await isExecutable(cliPath))) throw new Error(`"${cliPath}" is not an executable file`);
   return await probed(cliPath, search);
@@ -102,13 +103,13 @@ async function findNamed(search: Search): Promise<FoundCli> {
 
 async function findInstalled(search: Search): Promise<FoundCli> {
   const cliPath = await findOnPath('temporal', search.env);
-  if (cliPath === undefined) throw new Error('not found');
+  if (cliPath === undefined) throw new NothingThere('not found');
   return await probed(cliPath, search);
 }
 
 async function findCached(search: Search): Promise<FoundCli> {
   const { cliPath, directory } = search.cache;
-  if (!(await isExecutable(cliPath))) throw new Error(`nothing in "${directory}" yet`);
+  if (!(await isExecutable(cliPath))) throw new NothingThere(`nothing in "${directory}" yet`);
   return await probed(cliPath, search);
 }
 

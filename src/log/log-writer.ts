@@ -2,6 +2,7 @@ import { errorMessage } from '../core/domain/errors/error.ts';
 import { ASK_AGAIN } from '../core/protocol.ts';
 import { LOG_LEVELS, type LogChoice } from './log-choice.ts';
 import { type LogEntry, logJson, logLine } from './log-line.ts';
+import { ServerTrouble } from './server-trouble.ts';
 
 /** The components of the SDK under which the user's code logs: `context.log` of a tool, `log` of a workflow. */
 const OF_AUTHORS: readonly unknown[] = ['activity', 'workflow', 'nexus'];
@@ -15,9 +16,13 @@ export function logWriter({ level, format }: LogChoice, write: (text: string) =>
   const least = LOG_LEVELS.indexOf(level);
   // The SDK logs every bundle and every start of a worker; only its warnings and errors are written.
   const leastOfSdk = Math.max(least, LOG_LEVELS.indexOf('WARN'));
+  const trouble = new ServerTrouble();
   return (entry) => {
-    const from = OF_AUTHORS.includes(entry.meta?.['sdkComponent']) ? least : leastOfSdk;
-    if (severity(levelOf(entry)) >= from) write(asText(entry));
+    const isOfAuthors = OF_AUTHORS.includes(entry.meta?.['sdkComponent']);
+    if (severity(levelOf(entry)) < (isOfAuthors ? least : leastOfSdk)) return;
+    // Who debugs reads the SDK's own words.
+    const plain = isOfAuthors || least < LOG_LEVELS.indexOf('INFO') ? entry : trouble.inPlainWords(entry);
+    if (plain !== undefined) write(asText(plain));
   };
 }
 

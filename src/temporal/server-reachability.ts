@@ -1,4 +1,5 @@
 import type { Client } from '@temporalio/client';
+import { connectionReason } from '../core/domain/errors/connection-reason.ts';
 import { errorMessage, LonghaulError, UsageError } from '../core/domain/errors/error.ts';
 import { memberOf } from '../core/domain/errors/thrown.ts';
 import { GRPC, isGrpcError } from './grpc-code.ts';
@@ -55,7 +56,7 @@ function explained(client: Client, error: unknown): unknown {
 export function unreachableError(client: Client, why: string, cause: unknown): LonghaulError {
   return new LonghaulError(
     'server_unreachable',
-    `The Temporal server${addressOf(client)} does not answer any more (${why}): try again when it is back. Runs are not lost meanwhile`,
+    `The Temporal server${addressOf(client)} does not answer any more (${connectionReason(why)}): try again when it is back. Runs are not lost meanwhile`,
     { cause },
   );
 }

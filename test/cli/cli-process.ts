@@ -13,9 +13,9 @@ export interface CliProcess {
   readonly ended: Promise<number | string>;
 }
 
-/** Starts the command line. `env` is added to this process's own. */
-export function startCli(args: readonly string[], env: Record<string, string> = {}): CliProcess {
-  const child = spawn(process.execPath, [MAIN, ...args], { env: { ...process.env, ...env }, stdio: ['pipe', 'pipe', 'pipe'] });
+/** Starts the command line, in this folder or another one. `env` is added to this process's own. */
+export function startCli(args: readonly string[], env: Record<string, string> = {}, cwd = process.cwd()): CliProcess {
+  const child = spawn(process.execPath, [MAIN, ...args], { cwd, env: { ...process.env, ...env }, stdio: ['pipe', 'pipe', 'pipe'] });
   let stdout = '';
   let stderr = '';
   child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
@@ -25,8 +25,8 @@ export function startCli(args: readonly string[], env: Record<string, string> = 
 }
 
 /** Waits until the condition holds, or throws an error with the output of the process. */
-export async function untilSaid(cli: CliProcess, condition: () => boolean, what: string): Promise<void> {
-  const deadline = Date.now() + 30_000;
+export async function untilSaid(cli: CliProcess, condition: () => boolean, what: string, withinMs = 30_000): Promise<void> {
+  const deadline = Date.now() + withinMs;
   while (!condition()) {
     const over = cli.child.exitCode !== null || Date.now() > deadline;
     if (over && !condition()) throw new Error(`Waited for ${what}; stdout: ${cli.stdout()}; stderr: ${cli.stderr()}`);

@@ -26,6 +26,7 @@ export function runApprovals(pending: ApprovalView[], fields: Partial<RunApprova
     version: 1,
     runId: 'clerk-1',
     agentName: 'clerk',
+    about: { agentName: 'clerk', user: 'ada', question: 'Where is order 42?' },
     status: 'pending_confirmation',
     pending,
     remembered: [],

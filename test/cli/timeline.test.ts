@@ -29,8 +29,8 @@ function result(toolCallId: string, name: string, content: string): ContentItem 
   return { type: 'tool_result', toolCallId, name, status: 'success', content: [content] };
 }
 
-function told(records: Iterable<RunRecord>, waiting?: Set<string>): string {
-  return timelineLines(timelineOf([...records]), plain, waiting).join('\n');
+function told(records: Iterable<RunRecord>, more: { waiting?: Set<string>; full?: boolean } = {}): string {
+  return timelineLines(timelineOf([...records]), plain, { ...more }).join('\n');
 }
 
 function inOrder(events: Event[], steps: StepResult[]): RunRecord[] {
@@ -78,7 +78,7 @@ test('the current step shows which calls have a result, wait, or were decided', 
     ],
     [],
   );
-  expect(told(records, new Set(['c1']))).toBe(`
+  expect(told(records, { waiting: new Set(['c1']) })).toBe(`
 user · Pay.
 
 Step 1 · not complete yet
@@ -227,7 +227,7 @@ test('calls of code that have a result or wait are shown while the code runs', (
     event('clerk', [pays(2)], { caller: 'code' }),
   ];
   expect(
-    told(inOrder(events, []), new Set(['c1.2']))
+    told(inOrder(events, []), { waiting: new Set(['c1.2']) })
       .split('\n')
       .slice(5),
   ).toEqual(['  … no result yet', '      → pay {"id":1}', '      ← paid', '      → pay {"id":2}', '      … waits for a decision']);
@@ -243,4 +243,55 @@ clerk · note: tool "b" takes any arguments
 clerk · the agent is resolved again: digest abc
 clerk · note: tool "a" is left out
 clerk · note: tool "b" takes any arguments`);
+});
+
+/** A step with one call of this result. */
+function stepWith(text: string, isError = false): RunRecord[] {
+  const call = { ...newToolCallRecord('search', 'c2', AT), result: text, isError };
+  return inOrder([asks], [{ ...newStep(1), toolCalls: [call], finishReason: 'tool_calls' }]);
+}
+
+/** The lines of the timeline from the result on. */
+function resultOf(records: RunRecord[], full = false): string[] {
+  const lines = told(records, { full }).split('\n');
+  return lines.slice(lines.findIndex((line) => line.startsWith('  ←')));
+}
+
+const many = Array.from({ length: 40 }, (_, index) => `line ${index + 1}`).join('\n');
+
+test.each([
+  ['one line', 'found', false, ['  ← found']],
+  ['no text', '', false, ['  ←']],
+  ['a line break at its end', 'found\n', false, ['  ← found']],
+  ['several lines, with their indentation', 'a\n  b\n\nc', false, ['  ←', '  │ a', '  │   b', '  │', '  │ c']],
+  ['several lines of an error', 'a\nb', true, ['  ← error:', '  │ a', '  │ b']],
+  ['lines of another system', 'a\r\nb', false, ['  ←', '  │ a', '  │ b']],
+  ['a line that looks like one of the program', 'a\n  ✓ approved by ann', false, ['  ←', '  │ a', '  │   ✓ approved by ann']],
+])('a result with %s keeps its lines', (_, text, isError, lines) => {
+  expect(resultOf(stepWith(text, isError))).toEqual(lines);
+});
+
+test('a result of many lines is cut, with a note of how much is left out; with --full it is whole', () => {
+  const lines = resultOf(stepWith(many));
+  expect(lines).toHaveLength(1 + 12 + 1);
+  expect(lines.at(-1)).toBe(`  │ … ${many.length - many.indexOf('\nline 13')} more characters: "show --full" prints all`);
+  expect(resultOf(stepWith(many), true)).toEqual(['  ←', ...many.split('\n').map((line) => `  │ ${line}`)]);
+});
+
+test('a long line is cut, with a note of how much is left out; with --full it is whole', () => {
+  const text = 'é'.repeat(2_000);
+  const [line = '', note] = resultOf(stepWith(text));
+  const kept = line.match(/é/g)?.length ?? 0;
+  expect(kept).toBeGreaterThan(300);
+  expect(line.endsWith('é…')).toBe(true);
+  expect(note).toBe(`  │ … ${2_000 - kept} more characters: "show --full" prints all`);
+  expect(resultOf(stepWith(text), true)).toEqual([`  ← ${text}`]);
+});
+
+test('with --full, messages and arguments are whole', () => {
+  const text = 'word '.repeat(200).trim();
+  const call: ContentItem = { type: 'tool_call', toolCallId: 'c1', name: 'refund', arguments: { note: text } };
+  const records = inOrder([said(text), event('clerk', [call], { usage: null })], []);
+  expect(told(records)).not.toContain(text);
+  expect(told(records, { full: true }).split(text)).toHaveLength(3);
 });

@@ -118,3 +118,53 @@ test('a query that the worker refused is not written: its caller sends it again'
   write(entry({ sdkComponent: 'worker', error: new Error('no such query') }, { level: 'ERROR' }));
   expect(lines).toEqual([expect.stringContaining('no such query')]);
 });
+
+describe('what the SDK says of calls to the server', () => {
+  const refused =
+    'Status { code: Unavailable, message: "tcp connect error", source: Some(tonic::transport::Error(Transport, Os { code: 111, kind: ConnectionRefused, message: "Connection refused" })) }';
+  const polls = ['poll_workflow_task_queue', 'poll_activity_task_queue'].flatMap((name) =>
+    [6, 7].map((times) => `gRPC call ${name} retried ${times} times`),
+  );
+  const trouble = (message: string, error: unknown, seconds = 0): LogEntry => ({
+    ...entry({ sdkComponent: 'core', error, attempts: undefined }, { message }),
+    timestampNanos: timestampNanos + BigInt(seconds) * 1_000_000_000n,
+  });
+  const lines = (level: 'INFO' | 'DEBUG', entries: LogEntry[]): string[] => {
+    const all: string[] = [];
+    const write = logWriter({ level, format: 'text' }, (text) => all.push(text.replace(/^\S+ /, '')));
+    entries.forEach(write);
+    return all;
+  };
+  const SAID =
+    'WARN The worker gets no answer of the Temporal server: nothing listens there. It tries again, and runs continue once the server answers';
+
+  test('is said in plain words, once for all polls', () => {
+    expect(
+      lines(
+        'INFO',
+        polls.map((message) => trouble(message, refused)),
+      ),
+    ).toEqual([SAID]);
+  });
+
+  test('is said again after a minute, and at once for another reason', () => {
+    const other = 'Status { code: PermissionDenied, message: "no" }';
+    const said = lines('INFO', [trouble('x', refused), trouble('x', other, 1), trouble('x', refused, 59), trouble('x', refused, 61)]);
+    expect(said).toEqual([SAID, expect.stringContaining('the credentials have no permission'), SAID]);
+  });
+
+  test('is left out if a run has ended before the answer of its activity, as one that was cancelled has', () => {
+    expect(lines('INFO', [trouble('Activity not found on completion. This may happen', undefined)])).toEqual([]);
+  });
+
+  test('is in its own words for somebody who debugs, and for errors of tools', () => {
+    expect(
+      lines(
+        'DEBUG',
+        polls.map((message) => trouble(message, refused)),
+      ),
+    ).toHaveLength(polls.length);
+    const ofTool = entry({ sdkComponent: 'activity', error: new Error(refused) });
+    expect(lines('INFO', [ofTool, ofTool])).toHaveLength(2);
+  });
+});

@@ -184,6 +184,7 @@ test('a wait that ends before the run answers 202 with its status, and any other
     ...status,
     version: 1,
     agentName: 'a',
+    about: { agentName: 'a' },
     currentStep: 1,
     usage,
     toolCallsTotal: 0,

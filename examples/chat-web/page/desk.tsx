@@ -4,9 +4,20 @@ import { createRoot } from 'react-dom/client';
 /** The pause between two looks at the calls that wait. */
 const LOOK_MS = 1_000;
 
+/** For whom and for what a run acts. */
+interface About {
+  agentName: string;
+  tenant?: string;
+  user?: string;
+  tags?: string[];
+  title?: string;
+  question?: string;
+}
+
 /** The part of an approval that the page shows and decides on. */
 interface Approval {
   runId: string;
+  about: About;
   callId: string;
   digest: string;
   toolName: string;
@@ -21,6 +32,13 @@ async function waitingCalls(): Promise<Approval[]> {
 async function decide({ runId, callId, digest }: Approval, type: 'approve' | 'reject'): Promise<void> {
   const path = `/v1/runs/${encodeURIComponent(runId)}/approvals/${encodeURIComponent(callId)}`;
   await fetch(path, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ type, digest }) });
+}
+
+/** Says for whom which agent acts, in which chat. React escapes it: these are texts of users. */
+function whom({ agentName, tenant, user, tags = [], title }: About): string {
+  const name = [user, tenant].filter((part) => part !== undefined).join(' of ');
+  const facts = [`${agentName}${name === '' ? '' : ` for ${name}`}`, ...(title === undefined ? [] : [`“${title}”`]), ...tags];
+  return `${facts.join(' · ')}.`;
 }
 
 /** The page of a supervisor, who decides about the calls of all chats. */
@@ -39,7 +57,10 @@ function Desk(): ReactNode {
           <code>
             {approval.toolName} {JSON.stringify(approval.arguments)}
           </code>
-          <p className="note">Chat {approval.runId}</p>
+          {approval.about.question !== undefined && <blockquote>{approval.about.question}</blockquote>}
+          <p className="note">
+            {whom(approval.about)} Chat {approval.runId}
+          </p>
           <button type="button" onClick={() => void decide(approval, 'approve')}>
             Approve
           </button>

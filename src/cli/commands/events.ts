@@ -2,7 +2,7 @@ import type { CommandIo, ServerFlags } from '../program/command.ts';
 import { eventLines } from '../render/print-event.ts';
 import { followProgress } from '../render/progress-lines.ts';
 import { runTimes } from '../timeline/times.ts';
-import { withClient } from '../with-client.ts';
+import { withRun } from '../with-run.ts';
 
 /** The options of `longhaul events`. */
 export interface EventsFlags extends ServerFlags {
@@ -12,10 +12,10 @@ export interface EventsFlags extends ServerFlags {
 }
 
 /** Prints the events of a run from an offset on; with `--follow` until the run has ended, and the progress that its calls report. */
-export async function events(io: CommandIo, { runId, follow = false, from, ...flags }: EventsFlags): Promise<number> {
+export async function events(io: CommandIo, { follow = false, from, ...flags }: EventsFlags): Promise<number> {
   const { output, terminal } = io;
   const { signal, stdout } = terminal;
-  await withClient(io, flags, async ({ client }) => {
+  await withRun(io, flags, async ({ client, runId }) => {
     const { start } = await runTimes(client, runId);
     const width = stdout.isTTY === true ? stdout.columns : undefined;
     const look = { startedAt: start.toISOString(), look: output.look.bind(output), ...(width === undefined ? {} : { width }) };

@@ -1,6 +1,6 @@
 import type { CommandIo, ServerFlags } from '../program/command.ts';
 import { waitForResult } from './wait-for-result.ts';
-import { withClient } from '../with-client.ts';
+import { withRun } from '../with-run.ts';
 
 /** The options of `longhaul result`. */
 export interface ResultFlags extends ServerFlags {
@@ -11,8 +11,8 @@ export interface ResultFlags extends ServerFlags {
 }
 
 /** Waits for the end of a run and prints its answer. */
-export async function result(io: CommandIo, { runId, waitTimeout, withSteps = false, ...flags }: ResultFlags): Promise<number> {
-  return await withClient(io, flags, async ({ client }) =>
+export async function result(io: CommandIo, { waitTimeout, withSteps = false, ...flags }: ResultFlags): Promise<number> {
+  return await withRun(io, flags, async ({ client, runId }) =>
     waitForResult(io, client, client.handle<unknown>(runId), {
       flags,
       steps: withSteps,

@@ -2,7 +2,7 @@ import type { RunHandle } from '../../client/run-handle.ts';
 import { shellCommand } from '../../core/hints/shell-command.ts';
 import type { CommandIo, ServerFlags } from '../program/command.ts';
 import { serverOptions } from '../program/server-options.ts';
-import { withClient } from '../with-client.ts';
+import { withRun } from '../with-run.ts';
 
 /** The options of `longhaul retry`. */
 export interface RetryFlags extends ServerFlags {
@@ -12,7 +12,7 @@ export interface RetryFlags extends ServerFlags {
 
 /** Lets a run that has ended go on from a step. */
 export async function retry(io: CommandIo, flags: RetryFlags): Promise<number> {
-  return withClient(io, flags, async ({ client }) => retryOf(io, client.handle<unknown>(flags.runId), flags));
+  return withRun(io, flags, async ({ client, runId }) => retryOf(io, client.handle<unknown>(runId), flags));
 }
 
 /** Retries the run of a handle. Prints the run id, and on stderr the command that waits for it. */

@@ -3,7 +3,7 @@ import type { MessageMode } from '../../core/domain/record/queued-message.ts';
 import type { CommandIo, ServerFlags } from '../program/command.ts';
 import { underId } from './request-id.ts';
 import { textOrStdin } from './stdin-text.ts';
-import { withClient } from '../with-client.ts';
+import { withRun } from '../with-run.ts';
 
 /** The options of `longhaul send`. */
 export interface SendFlags extends ServerFlags {
@@ -16,7 +16,7 @@ export interface SendFlags extends ServerFlags {
 /** Sends a message to a running run and prints the event and the step at which it is read. */
 export async function send(io: CommandIo, flags: SendFlags): Promise<number> {
   const text = await textOrStdin(flags.text, io.terminal);
-  return withClient(io, flags, async ({ client }) => sendText(io, client.handle<unknown>(flags.runId), { ...flags, text }));
+  return withRun(io, flags, async ({ client, runId }) => sendText(io, client.handle<unknown>(runId), { ...flags, text }));
 }
 
 /** Sends a message to the run of a handle. */

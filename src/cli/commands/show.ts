@@ -17,24 +17,26 @@ import { hookLines } from '../timeline/hook-lines.ts';
 import { indented } from '../timeline/step-lines.ts';
 import { timelineLines } from '../timeline/timeline-lines.ts';
 import { findUi, runLink } from '../render/ui-link.ts';
-import { withClient } from '../with-client.ts';
+import { withRun } from '../with-run.ts';
 
 /** The options of `longhaul show`. */
 export interface ShowFlags extends ServerFlags {
   runId: string;
+  /** All of each text, instead of its beginning. */
+  full?: boolean;
 }
 
 /**
  * Prints everything that is known of a run; for a workflow of the user's own, the runs that it has started. The exit code
  * only says that it could be read.
  */
-export async function show(io: CommandIo, { runId, ...flags }: ShowFlags): Promise<number> {
+export async function show(io: CommandIo, flags: ShowFlags): Promise<number> {
   const { output, terminal } = io;
-  const { shown, link } = await withClient(io, flags, async ({ client, server }) => {
+  const { shown, link } = await withRun(io, flags, async ({ client, server, runId }) => {
     const [found, ui] = await Promise.all([runOrWorkflow(client, runId), findUi(server, terminal.env)]);
     return { shown: found, link: ui === undefined ? undefined : runLink(ui, server.namespace, runId) };
   });
-  const look = { output, link, flags };
+  const look = { output, link, flags, full: flags.full === true };
   const lines = 'workflowType' in shown ? ownWorkflowLines(shown, look) : runLines(shown, look);
   if (output.json) output.printJson({ ...withoutRecords(shown), ...(link === undefined ? {} : { uiUrl: link }) });
   else for (const line of lines) output.print(line);
@@ -57,14 +59,14 @@ function withoutRecords(shown: RunView | OwnWorkflow): object {
 }
 
 /** Returns a run as lines of text. */
-export function runLines(run: RunView, { output, link, flags = {} }: RunLook): string[] {
+export function runLines(run: RunView, { output, link, flags = {}, full = false }: RunLook): string[] {
   const { runId, pending, remembered } = run;
   const waiting = new Set(pending.map(({ callId }) => callId));
   return [
     ...runFacts(run, link, output),
     ...(run.units === null
-      ? timelineLines(timelineOf(run.records), output, waiting)
-      : programLines(programTimelineOf(run.records), output, { waiting, isOver: isTerminal(run.status) })),
+      ? timelineLines(timelineOf(run.records), output, { waiting, full })
+      : programLines(programTimelineOf(run.records), output, { waiting, isOver: isTerminal(run.status), full })),
     ...paragraphs('Goes on', run.running, runningLines, output),
     ...paragraphs('Waits for a decision', pending, (one) => approvalLines(one, { output, runId, flags, form: true }), output),
     ...paragraphs('Remembered decisions', remembered, (one) => rememberedLines(one, { output, runId, flags }), output),
@@ -83,6 +85,8 @@ interface RunLook {
   link?: string | undefined;
   /** The options that select the server: the printed commands repeat them. */
   flags?: ServerFlags;
+  /** All of each text, instead of its beginning. */
+  full?: boolean;
 }
 
 function section(title: string, text: string, output: Pick<Output, 'look'>): string[] {

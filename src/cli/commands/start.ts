@@ -2,6 +2,7 @@ import type { LonghaulClient } from '../../client/longhaul-client.ts';
 import type { EarlierOpening } from '../../client/earlier/begin-from.ts';
 import type { RunHandle } from '../../client/run-handle.ts';
 import type { StartOptions } from '../../client/start/start-run.ts';
+import { printableLine } from '../../core/domain/content/printable.ts';
 import { UsageError } from '../../core/domain/errors/error.ts';
 import type { JsonObject, JsonValue } from '../../core/domain/json/json.ts';
 import type { RunOpening } from '../../core/domain/run/opening.ts';
@@ -15,6 +16,7 @@ import { textOrStdin } from './stdin-text.ts';
 import { findUi, runLink } from '../render/ui-link.ts';
 import { waitForResult } from './wait-for-result.ts';
 import { type ServerLocation, withClient } from '../with-client.ts';
+import { wholeRunId } from '../with-run.ts';
 
 /** The options of `longhaul start`. */
 export interface StartFlags extends StartingFlags {
@@ -34,7 +36,7 @@ export interface StartFlags extends StartingFlags {
 export async function start(io: CommandIo, flags: StartFlags): Promise<number> {
   const opening = await readOpening(io, flags);
   return await withClient(io, flags, async ({ client, server }) => {
-    const handle = await client.start(flags.agent, startOptions(flags, opening));
+    const handle = await client.start(flags.agent, startOptions(flags, await withWholeIds(io, client, { flags, opening })));
     return await printStarted(io, flags, { client, server, handle: client.handle<unknown>(handle.runId), of: { agent: flags.agent } });
   });
 }
@@ -52,7 +54,11 @@ export async function printStarted(io: CommandIo, flags: StartingFlags, { client
   const { runId } = handle;
   const ui = await findUi(server, io.terminal.env);
   const link = ui === undefined ? undefined : runLink(ui, server.namespace, runId);
-  if (!flags.wait && flags.waitTimeout === undefined) return announce(io, flags, { runId, of, link });
+  if (!flags.wait && flags.waitTimeout === undefined) {
+    announce(io, flags, { runId, of, link });
+    await sayIfUnseen(io, client, { runId, of });
+    return 0;
+  }
   io.output.note(`Run ${runId}${link === undefined ? '' : `\n${link}`}`);
   return await waitForResult(io, client, handle, { flags, ...(flags.waitTimeout === undefined ? {} : { timeout: flags.waitTimeout }) });
 }
@@ -61,15 +67,39 @@ function announce(
   { output }: CommandIo,
   flags: StartingFlags,
   { runId, of, link }: Pick<StartedRun, 'of'> & { runId: string; link: string | undefined },
-): number {
+): void {
   if (output.json) {
     const taskQueue = flags.taskQueue ?? DEFAULT_TASK_QUEUE;
     output.printJson({ runId, ...of, taskQueue, ...(link === undefined ? {} : { uiUrl: link }) });
-    return 0;
+    return;
   }
   output.print(runId);
   if (link !== undefined) output.note(link);
-  return 0;
+}
+
+/** The time that a start waits for a worker that lacks its agent, if no run of that name is known, in milliseconds. */
+const UNSEEN_MS = 1_500;
+
+/** Says on stderr if no worker has had an agent or program of that name so far: it may be misspelt. */
+async function sayIfUnseen(
+  { output }: CommandIo,
+  { temporal }: LonghaulClient,
+  { runId, of }: Pick<StartedRun, 'of'> & { runId: string },
+): Promise<void> {
+  const { noticeOfStart } = await import('../../client/start/unseen-name.ts');
+  const named = 'agent' in of ? { kind: 'agent' as const, name: of.agent } : { kind: 'program' as const, name: of.program };
+  const notice = await noticeOfStart(temporal, { ...named, runId }, { watchMs: UNSEEN_MS });
+  if (notice !== undefined) output.note(printableLine(notice));
+}
+
+/** Finds the run that the beginning of an id names. */
+async function withWholeIds(
+  io: CommandIo,
+  client: LonghaulClient,
+  { flags, opening }: { flags: StartFlags; opening: RunOpening | EarlierOpening },
+): Promise<RunOpening | EarlierOpening> {
+  if (flags.previous === undefined) return opening;
+  return { ...opening, previousRunId: await wholeRunId(io, client, { ...flags, runId: flags.previous }) };
 }
 
 function startOptions(flags: StartFlags, opening: RunOpening | EarlierOpening): StartOptions {

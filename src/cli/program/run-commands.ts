@@ -52,6 +52,7 @@ function addReading(program: Command, run: RunCommand): void {
         'them, output and error; for a program, its units with their steps, attempts and violations. Works while the run goes on\n' +
         'and after it has ended.',
     )
+    .option('--full', 'print all of each result, argument and message; otherwise the beginning of long ones')
     .action(async (runId: string, _options: unknown, command: Command) => {
       await run(async () => (await import('../commands/show.ts')).show, { ...command.optsWithGlobals<ShowFlags>(), runId });
     });

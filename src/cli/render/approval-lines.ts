@@ -7,6 +7,7 @@ import { pointInTime } from './point-in-time.ts';
 import { ANYWHERE, shellCommand } from '../../core/hints/shell-command.ts';
 import { updateForm } from '../../core/hints/update-form.ts';
 import { serverOptions } from '../program/server-options.ts';
+import { subjectFacts } from './subject-facts.ts';
 import { indented } from '../timeline/step-lines.ts';
 import { visibleJson, visibleText } from './visible-json.ts';
 
@@ -26,8 +27,8 @@ export interface ApprovalDisplay {
 }
 
 /**
- * Returns the lines for a pending decision: the call with its arguments, the reason, the deadline, and the commands
- * that decide.
+ * Returns the lines for a pending decision: the call with its arguments, for whom and for what its run acts if the approval says so, the
+ * reason, the deadline, and the commands that decide.
  */
 export function approvalLines(
   waiting: ApprovalView,
@@ -35,8 +36,9 @@ export function approvalLines(
 ): string[] {
   // A call of a run below the one that lists it is decided in the run that waits.
   const { runId = listedBy } = waiting;
-  const { toolName, callId, at, step, requestedAt, reason, deadlineAt, onDeadline, notified } = waiting;
+  const { toolName, callId, at, step, about, requestedAt, reason, deadlineAt, onDeadline, notified } = waiting;
   const facts: [string, string][] = [
+    ...(about === undefined || inPlace ? [] : subjectFacts(about)),
     ...(reason === undefined ? [] : [['why', printableLine(reason)] satisfies [string, string]]),
     ...(inPlace ? [] : [['since', pointInTime(requestedAt)] satisfies [string, string]]),
     ...(deadlineAt === undefined

@@ -13,6 +13,7 @@ import { printable, printableLine } from '../../core/domain/content/printable.ts
 import type { Look, Output } from '../output.ts';
 import { pointInTime } from './point-in-time.ts';
 import { sessionFacts, stepsOfNewestTurn } from './session-facts.ts';
+import { principalText } from './subject-facts.ts';
 import type { SessionView } from '../../core/domain/sessions/session-views.ts';
 import type { RunView } from '../timeline/view.ts';
 
@@ -23,6 +24,7 @@ export function runFacts(run: RunView, link: string | undefined, output: Pick<Ou
   const facts: [string, string][] = [
     ['Run', printable(run.runId)],
     [run.units === null ? 'Agent' : 'Program', agentText(run)],
+    ...subjectOf(run),
     ['Status', `${status}${more}`],
     ...(run.finishReason !== null && endedEarly(run.finishReason)
       ? [['Finish', printable(run.finishReason)] satisfies [string, string]]
@@ -42,6 +44,15 @@ export function runFacts(run: RunView, link: string | undefined, output: Pick<Ou
 /** Returns the agent that the run began with, and the one that acts if it was handed over. */
 function agentText({ agentName, currentAgent }: RunView): string {
   return [agentName, ...(currentAgent === null || currentAgent === agentName ? [] : [currentAgent])].map(printable).join(' → ') || '?';
+}
+
+/** Returns whom the run acts for, and its tags. The timeline has what it was asked, and a session its title. */
+function subjectOf({ about: { tags = [], ...principal } }: RunView): [string, string][] {
+  const whom = principalText(principal);
+  return [
+    ...(whom === undefined ? [] : [['For', whom] satisfies [string, string]]),
+    ...(tags.length === 0 ? [] : [['Tags', printableLine(tags.join(', '))] satisfies [string, string]]),
+  ];
 }
 
 /** Returns the amounts that a run has used of its limits. */

@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import { KEYS_VARIABLE } from '../../codec/environment-keys.ts';
 import type { DevServer } from '../../dev-server/index.ts';
 import type { Output } from '../output.ts';
@@ -24,6 +25,7 @@ export async function announceSession(
   codecServer.allow(uiUrl);
   const { endpoint: codecEndpoint } = codecServer;
   const found = {
+    ...(server.dbFile === undefined ? {} : { dbFile: server.dbFile }),
     ...(uiUrl === undefined ? {} : { uiUrl }),
     ...(codecEndpoint === undefined ? {} : { codecEndpoint }),
     ...(httpUrl === undefined ? {} : { httpUrl }),
@@ -31,6 +33,7 @@ export async function announceSession(
   if (output.json) return output.printJson({ address, namespace, taskQueue, ...found, agents, programs });
   const facts = [
     ['Temporal', `${address} (namespace "${namespace}")`],
+    ...(server.cliPath === undefined ? [] : [['Runs', keptText(server.dbFile)] as const]),
     ['UI', uiUrl ?? 'unknown'],
     ...(codecEndpoint === undefined ? [] : [['Codec', `${codecEndpoint}, for the UI and temporal --codec-endpoint`] as const]),
     ...(httpUrl === undefined ? [] : [['HTTP', httpUrl] as const]),
@@ -45,6 +48,11 @@ export async function announceSession(
   const keys = terminal.env[KEYS_VARIABLE] ? `, with the same ${KEYS_VARIABLE}` : '';
   if (commands.length > 0) output.print(`\nIn another terminal${keys}:\n${commands.map((command) => `  ${command}`).join('\n')}`);
   output.print('\nCtrl-C ends it.');
+}
+
+function keptText(dbFile: string | undefined): string {
+  if (dbFile === undefined) return 'in memory: gone when this ends';
+  return `kept in ${dbFile}. To begin anew, end this and delete ${dirname(dbFile) === '.longhaul' ? '.longhaul' : `${dbFile}*`}`;
 }
 
 /** Returns commands for another terminal. */

@@ -36,9 +36,13 @@ export class DevBundle {
   }
 }
 
-/** Returns the bundle at the path, and creates it if it is missing. */
-export async function bundleAt(file: string, options: { workflowsPath?: string; codec: CodecOptions }): Promise<{ codePath: string }> {
+/** Returns the bundle at the path, and creates it if it is missing: then `begins` is called first. */
+export async function bundleAt(
+  file: string,
+  { begins, ...options }: { workflowsPath?: string; codec: CodecOptions; begins: () => void },
+): Promise<{ codePath: string }> {
   if ((await stat(file).catch(() => undefined)) === undefined) {
+    begins();
     const { bundleAhead } = await import('../../../worker/bundle-ahead.ts');
     const unfinished = `${file}.${process.pid}`;
     await writeFile(unfinished, await bundleAhead(options));

@@ -7,7 +7,7 @@ import { flaggedLog, type LogFlags } from '../program/log-flags.ts';
 import { serveDevHttp } from './http/dev-http.ts';
 import { withSink } from './http/agents-over-http.ts';
 import { installQuietRuntime } from './quiet-runtime.ts';
-import { serveAgents } from './serve-agents.ts';
+import { sayBundling, serveAgents } from './serve-agents.ts';
 import { workflowsFile } from './workflows-file.ts';
 
 /** The options of `longhaul dev` that concern its worker. */
@@ -74,7 +74,9 @@ export async function serveDevWorker(
       namespace,
       codec,
       ...(flags.taskQueue === undefined ? {} : { taskQueue: flags.taskQueue }),
-      ...(bundleFile === undefined ? ofUser : { worker: { workflowBundle: await bundleAt(bundleFile, { ...ofUser, codec }) } }),
+      ...(bundleFile === undefined
+        ? ofUser
+        : { worker: { workflowBundle: await bundleAt(bundleFile, { ...ofUser, codec, begins: () => sayBundling(io.output) }) } }),
       graceMs,
       ready: async (taskQueue) => {
         const httpUrl = await http?.url;

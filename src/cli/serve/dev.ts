@@ -1,6 +1,8 @@
-import { type DevServer, startDevServer } from '../../dev-server/index.ts';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { type DevServer, DevServerError, holdRunFile, type RunFile, startDevServer } from '../../dev-server/index.ts';
 import { freePorts } from '../../dev-server/free-port.ts';
-import { UsageError } from '../../core/domain/errors/error.ts';
+import { errorMessage, UsageError } from '../../core/domain/errors/error.ts';
 import { DEFAULT_TASK_QUEUE, SEARCH_ATTRIBUTE_TYPES } from '../../core/protocol.ts';
 import { loadAgentsModule } from './agents-module.ts';
 import { chosenCodec } from '../program/codec-choice.ts';
@@ -18,7 +20,10 @@ export interface DevFlags extends ServerFlags, LogFlags {
   agents?: string;
   port?: number;
   uiPort?: number;
+  /** The file that keeps runs. */
   db?: string;
+  /** True to keep runs in memory alone. */
+  memory?: boolean;
   /** The module of the user's own workflows. */
   workflows?: string;
   /** True to restart the worker when a file changes. */
@@ -37,10 +42,14 @@ const USUAL_UI_PORT = 8233;
 /** The port of the HTTP service, that of `longhaul serve`. */
 const USUAL_HTTP_PORT = 8787;
 
+/** The file that keeps runs by default, in the current folder. */
+const USUAL_FILE = join('.longhaul', 'dev.db');
+
 /** Runs a local server, and a worker if there are agents, until Ctrl-C; then drains the worker and ends the server. */
 export async function dev(io: CommandIo, flags: DevFlags): Promise<number> {
   const { agents } = flags;
   checkWorkerFlags(flags);
+  checkServerFlags(flags, io.terminal.env);
   flaggedLog(flags, io.terminal.env);
   // Problems of the module are reported before a server is started. A session with --watch waits until the user fixes
   // them.
@@ -49,13 +58,15 @@ export async function dev(io: CommandIo, flags: DevFlags): Promise<number> {
   const codec = chosenCodec(flags, io.terminal.env);
   const codecServer = await startDevCodecServer(codec, () => usualPort(USUAL_CODEC_PORT, dimNotes(io)), dimNotes(io));
   try {
-    const server = await provideServer(io, flags, codecServer);
+    const server = await keepingRuns(io, flags, (dbFile) => provideServer(io, flags, { codecServer, dbFile }));
     try {
       const session: Session = { server, codecServer };
-      if (agents !== undefined) return await work(io, { ...session, flags: { ...flags, agents } });
+      if (agents !== undefined) return await untilServerEnds(session, work(io, { ...session, flags: { ...flags, agents } }));
       await announceSession(io, { ...session, taskQueue: flags.taskQueue ?? DEFAULT_TASK_QUEUE, agents: [], programs: [] });
-      await untilAborted(io.terminal.signal);
-      return EXIT_CODES.ok.code;
+      return await untilServerEnds(
+        session,
+        untilAborted(io.terminal.signal).then(() => EXIT_CODES.ok.code),
+      );
     } finally {
       await server.stop();
     }
@@ -74,20 +85,76 @@ function checkWorkerFlags({ agents, workflows, watch = false, httpPort, http = t
   if (flag !== undefined) throw new UsageError(`${flag} configures a worker, and there is no worker without agents: add --agents <module>`);
 }
 
+function checkServerFlags({ address, namespace, db, memory = false }: DevFlags, env: NodeJS.ProcessEnv): void {
+  const flag = db !== undefined ? '--db' : memory ? '--memory' : undefined;
+  if (db !== undefined && memory) throw new UsageError('--memory keeps no runs, and --db names the file that does: leave one of them out');
+  const isLocal = (address ?? env['TEMPORAL_ADDRESS'] ?? '') === '';
+  if (isLocal && namespace !== undefined && namespace !== 'default') {
+    throw new UsageError(`A local server has the namespace "default" only, not "${namespace}": leave --namespace out`);
+  }
+  if (flag === undefined || isLocal) return;
+  const named = address === undefined ? 'TEMPORAL_ADDRESS' : '--address';
+  throw new UsageError(`${flag} is about a server that dev starts, and ${named} names one that runs already: leave one of them out`);
+}
+
+/** Starts a server that keeps its runs where the flags say, and says so. */
+async function keepingRuns(io: CommandIo, flags: DevFlags, start: (dbFile: string | undefined) => Promise<DevServer>): Promise<DevServer> {
+  const say = dimNotes(io);
+  const { address, db = USUAL_FILE, memory = false } = flags;
+  const running = address ?? io.terminal.env['TEMPORAL_ADDRESS'] ?? '';
+  if (running !== '') {
+    say(`Using the Temporal server at ${running} …`);
+    return start(undefined);
+  }
+  if (memory) {
+    say('Starting a Temporal server, with its runs in memory …');
+    return start(undefined);
+  }
+  say(`Starting a Temporal server, with its runs in ${db} …`);
+  makeFolder(dirname(db), { isOwn: flags.db === undefined });
+  const file = await holdRunFile(db, io.terminal.signal);
+  try {
+    return keptBy(file, await start(db));
+  } catch (error) {
+    file.release();
+    throw error;
+  }
+}
+
+/** Makes the folder of a file of runs. The usual one keeps itself out of the repository of the user. */
+function makeFolder(folder: string, { isOwn }: { isOwn: boolean }): void {
+  try {
+    mkdirSync(folder, { recursive: true });
+    if (isOwn) writeFileSync(join(folder, '.gitignore'), '*\n');
+  } catch (error) {
+    throw new UsageError(
+      `No runs can be kept in "${folder}": ${errorMessage(error)}. Name another file with --db, or keep none with --memory`,
+      { cause: error },
+    );
+  }
+}
+
+/** Returns the server of a file: the end of the server lets others have the file. */
+function keptBy(file: RunFile, server: DevServer): DevServer {
+  file.tell(server.address);
+  return { ...server, stop: () => server.stop().finally(() => file.release()) };
+}
+
 function dimNotes({ output }: CommandIo): (line: string) => void {
   return (line) => output.note(output.look('dim', line));
 }
 
-async function provideServer(io: CommandIo, flags: DevFlags, { endpoint }: DevCodecServer): Promise<DevServer> {
+async function provideServer(
+  io: CommandIo,
+  flags: DevFlags,
+  { codecServer, dbFile }: { codecServer: DevCodecServer; dbFile: string | undefined },
+): Promise<DevServer> {
   const { terminal } = io;
   const env = {
     ...terminal.env,
     ...(flags.address === undefined ? {} : { TEMPORAL_ADDRESS: flags.address }),
     ...(flags.namespace === undefined ? {} : { TEMPORAL_NAMESPACE: flags.namespace }),
   };
-  if (flags.namespace !== undefined && !env.TEMPORAL_ADDRESS && flags.namespace !== 'default') {
-    throw new UsageError(`A local server has the namespace "default" only, not "${flags.namespace}": leave --namespace out`);
-  }
   const say = dimNotes(io);
   return await startDevServer({
     say,
@@ -96,8 +163,8 @@ async function provideServer(io: CommandIo, flags: DevFlags, { endpoint }: DevCo
     ui: true,
     port: flags.port ?? (await usualPort(USUAL_PORT, say)),
     uiPort: flags.uiPort ?? (await usualPort(USUAL_UI_PORT, say)),
-    dbFile: flags.db,
-    uiCodecEndpoint: endpoint,
+    dbFile,
+    uiCodecEndpoint: codecServer.endpoint,
     searchAttributes: SEARCH_ATTRIBUTE_TYPES,
   });
 }
@@ -133,6 +200,15 @@ async function work(
   if (!flags.watch) return serveDevWorker(io, { flags, location, ready });
   const { watchWorker } = await import('./watch-worker.ts');
   return watchWorker(io, { flags, location, ready });
+}
+
+/** Does the work of a session. Rejects if its server ends meanwhile: nothing that waits for it would end. */
+async function untilServerEnds({ server }: Session, working: Promise<number>): Promise<number> {
+  const again = server.dbFile === undefined ? 'Its runs are gone' : `Its runs are in ${server.dbFile}, and go on`;
+  const ended = server.ended?.then(() => {
+    throw new DevServerError(`The server of this session has ended. ${again}: start longhaul dev again`);
+  });
+  return await Promise.race([working, ...(ended === undefined ? [] : [ended])]);
 }
 
 async function untilAborted(signal: AbortSignal): Promise<void> {

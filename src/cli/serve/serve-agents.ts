@@ -25,6 +25,7 @@ export async function serveAgents({ terminal, output }: CommandIo, options: Serv
   const { agentsModule, graceMs, ready, ...workerOptions } = options;
   const { signal } = terminal;
   const { createWorker } = await import('../../../worker/index.ts');
+  if (workerOptions.worker?.workflowBundle === undefined) sayBundling(output);
   const worker = await createWorker({
     ...workerOptions,
     agents: agentsModule.agents,
@@ -57,6 +58,11 @@ export async function serveAgents({ terminal, output }: CommandIo, options: Serv
   } finally {
     signal.removeEventListener('abort', drain);
   }
+}
+
+/** Says what a worker does before it polls: it takes most of the start, and nothing else is seen of it. */
+export function sayBundling(output: Pick<Output, 'note' | 'look'>): void {
+  output.note(output.look('dim', 'Bundling the workflows of the worker …'));
 }
 
 /**

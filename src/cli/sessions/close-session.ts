@@ -1,6 +1,6 @@
 import { osUser } from '../os-user.ts';
 import type { CommandIo, ServerFlags } from '../program/command.ts';
-import { withClient } from '../with-client.ts';
+import { withRun } from '../with-run.ts';
 import { sessionHandle } from './session-handle.ts';
 
 /** The options of `longhaul session close`. */
@@ -10,9 +10,9 @@ export interface CloseSessionFlags extends ServerFlags {
 }
 
 /** Closes a session, after the turn that goes on. */
-export async function closeSession(io: CommandIo, { sessionId, by = osUser(), ...flags }: CloseSessionFlags): Promise<number> {
+export async function closeSession(io: CommandIo, { sessionId: given, by = osUser(), ...flags }: CloseSessionFlags): Promise<number> {
   const { output } = io;
-  return withClient(io, flags, async ({ client }) => {
+  return withRun(io, { ...flags, runId: given }, async ({ client, runId: sessionId }) => {
     const session = await sessionHandle(client, sessionId);
     const { turn } = await session.close(by === undefined ? {} : { by });
     if (output.json) output.printJson({ sessionId, closed: turn === undefined, ...(turn === undefined ? {} : { turn }) });

@@ -5,7 +5,8 @@ import type { RunStatus } from '../../core/domain/run/status.ts';
 import type { Output } from '../output.ts';
 import type { CommandIo, ServerFlags } from '../program/command.ts';
 import { pointInTime } from '../render/point-in-time.ts';
-import { tableLines } from '../render/table-lines.ts';
+import { principalText } from '../render/subject-facts.ts';
+import { type Column, leastOfIds, tableLines } from '../render/table-lines.ts';
 import { withClient } from '../with-client.ts';
 
 /** The options of `longhaul sessions`. */
@@ -48,10 +49,14 @@ function filterOf({ agent, status, tag, query, limit }: SessionsFlags): SessionF
 }
 
 /** Returns sessions as a table, with columns for waiting calls and titles only if a session has some. */
-export function sessionLines(entries: readonly SessionListEntry[], output: Pick<Output, 'look'>): string[] {
-  const more: [header: string, of: (entry: SessionListEntry) => string][] = [
-    ['WAITING FOR', ({ waitingFor }) => printableLine(waitingFor.join(', '))],
-    ['TITLE', ({ title = '' }) => oneLine(printableLine(title), TITLE_BYTES)],
+export function sessionLines(
+  entries: readonly SessionListEntry[],
+  output: Pick<Output, 'look'> & Partial<Pick<Output, 'columns'>>,
+): string[] {
+  const more: [header: Column, of: (entry: SessionListEntry) => string][] = [
+    [{ title: 'FOR', least: 10, leaves: 1 }, (entry) => principalText(entry) ?? ''],
+    [{ title: 'WAITING FOR', least: 10, leaves: 3 }, ({ waitingFor }) => printableLine(waitingFor.join(', '))],
+    [{ title: 'TITLE', least: 10, leaves: 4 }, ({ title = '' }) => oneLine(printableLine(title), TITLE_BYTES)],
   ];
   const shown = more.filter(([, of]) => entries.some((entry) => of(entry) !== ''));
   const rows = entries.map((entry) => [
@@ -61,5 +66,12 @@ export function sessionLines(entries: readonly SessionListEntry[], output: Pick<
     pointInTime(entry.startTime),
     ...shown.map(([, of]) => of(entry)),
   ]);
-  return tableLines(['SESSION', 'AGENT', 'STATUS', 'STARTED', ...shown.map(([header]) => header)], rows, output);
+  const header: Column[] = [
+    { title: 'SESSION', least: leastOfIds(entries.map(({ sessionId }) => sessionId)) },
+    { title: 'AGENT', least: 8 },
+    { title: 'STATUS' },
+    { title: 'STARTED', leaves: 2 },
+    ...shown.map(([column]) => column),
+  ];
+  return tableLines(header, rows, output);
 }

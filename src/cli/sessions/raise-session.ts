@@ -4,7 +4,7 @@ import { underId } from '../commands/request-id.ts';
 import { osUser } from '../os-user.ts';
 import type { CommandIo, ServerFlags } from '../program/command.ts';
 import { sessionFacts } from '../render/session-facts.ts';
-import { withClient } from '../with-client.ts';
+import { withRun } from '../with-run.ts';
 import { sessionHandle } from './session-handle.ts';
 import { type SessionLimitFlags, sessionLimitOptions } from './session-limit-flags.ts';
 
@@ -18,14 +18,12 @@ export interface RaiseSessionFlags extends ServerFlags, SessionLimitFlags {
 /** Raises limits of a whole session, and prints its turns and amounts against the new limits. */
 export async function raiseSession(io: CommandIo, flags: RaiseSessionFlags): Promise<number> {
   const { output } = io;
-  const { sessionId, by = osUser() } = flags;
+  const { sessionId: given, by = osUser() } = flags;
   const limits = sessionLimitOptions(flags);
   if (Object.keys(limits).length === 0) {
-    throw new UsageError(
-      `There is no limit to raise: write ${ANYWHERE} session raise "${sessionId}" --turns 50, or another of its options`,
-    );
+    throw new UsageError(`There is no limit to raise: write ${ANYWHERE} session raise "${given}" --turns 50, or another of its options`);
   }
-  return withClient(io, flags, async ({ client }) => {
+  return withRun(io, { ...flags, runId: given }, async ({ client, runId: sessionId }) => {
     const session = await sessionHandle(client, sessionId);
     const receipt = await underId(flags.id, (id) => session.raise(limits, { id, ...(by === undefined ? {} : { by }) }));
     const status = await session.status();

@@ -1,5 +1,5 @@
 import type { CommandIo, ServerFlags } from '../program/command.ts';
-import { withClient } from '../with-client.ts';
+import { withRun } from '../with-run.ts';
 import { sessionHandle } from './session-handle.ts';
 
 /** The options of `longhaul session reset`. */
@@ -8,8 +8,8 @@ export interface ResetSessionFlags extends ServerFlags {
 }
 
 /** Empties the conversation of a session, after the turn that goes on. */
-export async function resetSession({ output, ...io }: CommandIo, { sessionId, ...flags }: ResetSessionFlags): Promise<number> {
-  return withClient({ output, ...io }, flags, async ({ client }) => {
+export async function resetSession({ output, ...io }: CommandIo, { sessionId: given, ...flags }: ResetSessionFlags): Promise<number> {
+  return withRun({ output, ...io }, { ...flags, runId: given }, async ({ client, runId: sessionId }) => {
     const { beforeTurn } = await (await sessionHandle(client, sessionId)).reset();
     if (output.json) output.printJson({ sessionId, beforeTurn });
     else output.print(`Turn ${beforeTurn} of session "${sessionId}" begins with an empty conversation`);

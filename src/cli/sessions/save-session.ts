@@ -1,6 +1,6 @@
 import { type SaveFlags, writeSaved } from '../commands/records/save.ts';
 import type { CommandIo } from '../program/command.ts';
-import { withClient } from '../with-client.ts';
+import { withRun } from '../with-run.ts';
 import { sessionHandle } from './session-handle.ts';
 
 /** The options of `longhaul session save`. */
@@ -10,5 +10,7 @@ export interface SaveSessionFlags extends Omit<SaveFlags, 'runId'> {
 
 /** Writes the conversation and the deps of a session as a JSON document, with which another one can begin. */
 export async function saveSession(io: CommandIo, { sessionId, ...flags }: SaveSessionFlags): Promise<number> {
-  return withClient(io, flags, async ({ client }) => writeSaved(io, (await sessionHandle(client, sessionId)).run, flags.output));
+  return withRun(io, { ...flags, runId: sessionId }, async ({ client, runId }) =>
+    writeSaved(io, (await sessionHandle(client, runId)).run, flags.output),
+  );
 }

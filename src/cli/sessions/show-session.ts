@@ -9,7 +9,7 @@ import type { CommandIo, ServerFlags } from '../program/command.ts';
 import { serverOptions } from '../program/server-options.ts';
 import { approvalLines } from '../render/approval-lines.ts';
 import { sessionFacts } from '../render/session-facts.ts';
-import { withClient } from '../with-client.ts';
+import { withRun } from '../with-run.ts';
 import { type Exchange, exchangeLines, newestExchanges } from './exchanges.ts';
 import { raiseHint } from './raise-hint.ts';
 
@@ -21,9 +21,9 @@ export interface ShowSessionFlags extends ServerFlags {
 }
 
 /** Prints a session: its title, agent, status and turns, its limits and what is used of them, what waits, and its newest turns. */
-export async function showSession(io: CommandIo, { sessionId, last, ...flags }: ShowSessionFlags): Promise<number> {
+export async function showSession(io: CommandIo, { sessionId: given, last, ...flags }: ShowSessionFlags): Promise<number> {
   const { output } = io;
-  return withClient(io, flags, async ({ client }) => {
+  return withRun(io, { ...flags, runId: given }, async ({ client, runId: sessionId }) => {
     const run = client.handle(sessionId);
     const status = await run.status();
     const { session } = status;

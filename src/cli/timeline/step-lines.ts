@@ -1,16 +1,14 @@
 import { decider, type Decision } from '../../core/domain/approvals/approval.ts';
 import type { StepResult, ToolCallRecord } from '../../core/domain/record/step.ts';
 import { RUN_CODE, verifiedText } from '../../core/domain/content/tool-text.ts';
-import { counted, oneLine } from '../../core/domain/content/text.ts';
+import { counted } from '../../core/domain/content/text.ts';
 import { decisionText } from '../render/decision-text.ts';
 import { printable, printableLine } from '../../core/domain/content/printable.ts';
+import { resultLines, shownLine } from '../render/shown-text.ts';
 import { hookLines } from './hook-lines.ts';
 import type { Output } from '../output.ts';
 
-/** The bytes of arguments or of a result that a line shows; `--json` shows all. */
-const SHOWN_BYTES = 300;
-
-/** The lines of code that a step shows; `longhaul events` shows all. */
+/** The lines of code that a step shows. */
 const SHOWN_LINES = 20;
 
 /** Facts about a step that are not part of it. */
@@ -21,6 +19,8 @@ export interface StepDetails {
   unanswered?: readonly string[];
   /** Ids of calls that wait for a decision. */
   waiting?: ReadonlySet<string>;
+  /** All of each text, instead of its beginning. */
+  full?: boolean;
 }
 
 /** Returns the lines for a step: the model's thought, its tool calls, the decisions about them, and their results. */
@@ -47,44 +47,44 @@ function callLines(call: ToolCallRecord, output: Pick<Output, 'look'>, details: 
   const name = `${output.look('cyan', printable(call.toolName))}${version}`;
   const isCode = call.toolName === RUN_CODE && typeof code === 'string';
   return [
-    ...(isCode ? [`  → ${name}`, ...codeLines(code)] : [`  → ${name} ${shown(JSON.stringify(call.arguments))}`]),
-    ...(details.decisions ?? []).filter(({ callId }) => callId === call.callId).map((decision) => decisionLine(decision, output)),
+    ...(isCode
+      ? [`  → ${name}`, ...codeLines(code, details.full)]
+      : [`  → ${name} ${shownLine(JSON.stringify(call.arguments), details.full)}`]),
+    ...(details.decisions ?? [])
+      .filter(({ callId }) => callId === call.callId)
+      .map((decision) => decisionLine(decision, output, details.full)),
     ...hookLines(call.hooks, output).map((line) => `  ${line}`),
-    outcomeLine(call, output, details),
+    ...outcomeLines(call, output, details),
     ...verifiedLines(call, output),
   ];
 }
 
-function codeLines(code: string): string[] {
+function codeLines(code: string, full = false): string[] {
   const lines = printable(code.trimEnd()).split('\n');
-  const left = lines.length - SHOWN_LINES;
-  return [...lines.slice(0, SHOWN_LINES), ...(left > 0 ? [`… ${counted(left, 'more line')}`] : [])].map((line) => `      ${line}`);
+  const shown = full ? lines : lines.slice(0, SHOWN_LINES);
+  const left = lines.length - shown.length;
+  return [...shown, ...(left > 0 ? [`… ${counted(left, 'more line')}: "show --full" prints all`] : [])].map((line) => `      ${line}`);
 }
 
-function decisionLine(decision: Decision, output: Pick<Output, 'look'>): string {
-  const text = shown(decisionText(decision, `by ${decider(decision)}`));
+function decisionLine(decision: Decision, output: Pick<Output, 'look'>, full: boolean | undefined): string {
+  const text = shownLine(decisionText(decision, `by ${decider(decision)}`), full);
   return decision.type === 'reject' ? `  ✗ ${output.look('red', text)}` : `  ✓ ${output.look('green', text)}`;
 }
 
-function outcomeLine(call: ToolCallRecord, output: Pick<Output, 'look'>, { unanswered = [], waiting }: StepDetails): string {
-  if (waiting?.has(call.callId)) return `  … ${output.look('yellow', 'waits for a decision')}`;
-  if (unanswered.includes(call.callId)) return `  … ${output.look('dim', 'no result yet')}`;
-  const took = call.durationMs === null ? '' : output.look('dim', ` (${Math.round(call.durationMs)} ms)`);
-  const result = shown(call.result);
-  return `  ← ${call.isError ? output.look('red', `error: ${result}`) : result}${took}`;
+function outcomeLines(call: ToolCallRecord, output: Pick<Output, 'look'>, { unanswered = [], waiting, full }: StepDetails): string[] {
+  if (waiting?.has(call.callId)) return [`  … ${output.look('yellow', 'waits for a decision')}`];
+  if (unanswered.includes(call.callId)) return [`  … ${output.look('dim', 'no result yet')}`];
+  const { result: text, isError, durationMs } = call;
+  return resultLines({ text, isError, durationMs, ...(full === undefined ? {} : { full }) }, output).map((line) => `  ${line}`);
 }
 
 /** Returns the line that says how the outcome of a lost call was verified. */
 function verifiedLines({ verified }: ToolCallRecord, output: Pick<Output, 'look'>): string[] {
   if (verified === undefined) return [];
-  return [`  ✓ ${output.look('yellow', shown(verifiedText(verified)))}`];
+  return [`  ✓ ${output.look('yellow', shownLine(verifiedText(verified)))}`];
 }
 
 /** Returns the lines of a text, indented. */
 export function indented(text: string): string[] {
   return text.split('\n').map((line) => `  ${line}`);
-}
-
-function shown(text: string): string {
-  return printableLine(oneLine(text, SHOWN_BYTES));
 }

@@ -10,6 +10,7 @@ import type { Archiving, NotArchived } from '../../core/domain/record/not-archiv
 import type { UnitResult } from '../../core/domain/program/unit-result.ts';
 import type { RunRecord } from '../../core/domain/record/run-record.ts';
 import { ProgramResult } from '../../core/domain/run/program-result.ts';
+import type { RunSubject } from '../../core/domain/run/run-subject.ts';
 import type { RunStatus, StopReason } from '../../core/domain/run/status.ts';
 import type { CallsNotRun } from '../../core/domain/record/calls-not-run.ts';
 import type { StepResult } from '../../core/domain/record/step.ts';
@@ -28,6 +29,8 @@ export interface RunView {
   agentName: string;
   /** The agent that acts, or acted last, if the run was handed over; otherwise null. */
   currentAgent: string | null;
+  /** For whom and for what the run acts. */
+  about: RunSubject;
   status: RunStatus;
   stopReason: StopReason | null;
   /** Why the model ended its last answer; null before the end of the run, and for a program. */
@@ -137,6 +140,7 @@ function viewOfStatus(status: StatusView, records: RunRecord[]): RunView {
     runId,
     agentName,
     currentAgent: status.currentAgent ?? null,
+    about: status.about,
     status: status.status,
     stopReason: null,
     finishReason: null,

@@ -1,6 +1,7 @@
 import type { Client } from '@temporalio/client';
 import type { ApprovalView } from '../../core/domain/approvals/approval.ts';
 import { errorCode } from '../../core/domain/errors/error.ts';
+import type { RunSubject } from '../../core/domain/run/run-subject.ts';
 import type { PrincipalFilter } from '../principals/principal-conditions.ts';
 import type { ListPage, PageOptions } from './list-page.ts';
 import { type ExecutionFilter, listRuns, runsPage } from './list-runs.ts';
@@ -24,6 +25,8 @@ type ConditionedApprovals = ApprovalFilter & Pick<ExecutionFilter, 'principalCon
 /** A pending approval, and the run that waits. */
 export interface RunApproval extends ApprovalView {
   runId: string;
+  /** For whom and for what that run acts. */
+  about: RunSubject;
 }
 
 /** Runs that are queried at once. */
@@ -127,8 +130,8 @@ function waitingFilter({ agent, tool, principalConditions }: ConditionedApproval
 /** Returns the pending approvals of a run; none if it was deleted after it was listed. */
 async function approvalsOf(client: Client, runId: string): Promise<RunApproval[]> {
   try {
-    const { pending } = await new RunReader(client, runId).approvals();
-    return pending.map((waiting) => ({ runId, ...waiting }));
+    const { pending, about } = await new RunReader(client, runId).approvals();
+    return pending.map((waiting) => ({ runId, about, ...waiting }));
   } catch (error) {
     if (errorCode(error) === 'run_not_found') return [];
     throw error;

@@ -1,9 +1,11 @@
 import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
+import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { GRPC, grpcCode } from '../../temporal/grpc-code.ts';
 import { LonghaulError } from '../../core/domain/errors/error.ts';
 import type { RunStatus } from '../../core/domain/run/status.ts';
-import { PROGRAM_RUN, SEARCH_ATTRIBUTES } from '../../core/protocol.ts';
+import { PROGRAM_RUN, SEARCH_ATTRIBUTES, TITLE_MEMO } from '../../core/protocol.ts';
 import { statusOf } from '../read/views.ts';
+import { isHashedUser } from '../principals/principal-attributes.ts';
 import type { PrincipalFilter } from '../principals/principal-conditions.ts';
 import { executionsPage, type ListPage, type PageOptions } from './list-page.ts';
 import { quoted } from './quoted.ts';
@@ -19,6 +21,8 @@ export interface ListFilter extends PrincipalFilter {
   tag?: string;
   /** Only runs with a call of this tool that waits for a decision; `true`: with any call that waits, or at a limit. */
   waitingFor?: string | true;
+  /** Only runs whose id begins with this text. */
+  runIdPrefix?: string;
   /** Only runs that were started at that time or later. ISO 8601. */
   startedAfter?: string;
   /** Only runs that were started before that time. ISO 8601. */
@@ -40,6 +44,11 @@ export interface RunListEntry {
   status: RunStatus | undefined;
   /** The tools whose calls wait for a decision; `raise_limits` for a limit. Empty if the namespace lacks the search attribute. */
   waitingFor: string[];
+  /** Whom it acts for. Absent if it acts for no tenant or no user, and if users are hashed or the namespace lacks the search attributes. */
+  tenant?: string;
+  user?: string;
+  /** The title of a session. Absent if it has none, or if it cannot be decoded, for example without the encryption key. */
+  title?: string;
   /** The tags that it was started with. Absent if there are none, or if the namespace lacks the search attribute. */
   tags?: string[];
   /** ISO 8601. */
@@ -49,7 +58,7 @@ export interface RunListEntry {
 
 /** Yields the runs of the namespace, newest first. A filter by agent, status, tag or waiting calls needs the namespace's search attributes. */
 export async function* listRuns(client: Client, filter: ExecutionFilter = {}): AsyncGenerator<RunListEntry> {
-  for await (const info of listExecutions(client, filter)) yield runEntry(info);
+  for await (const info of listExecutions(client, filter)) yield await runEntry(client, info);
 }
 
 /** The executions to list. */
@@ -96,7 +105,7 @@ export async function filteredPage(client: Client, filter: ExecutionFilter, page
 /** Returns a page of the runs of the namespace. */
 export async function runsPage(client: Client, filter: ExecutionFilter, page: PageOptions): Promise<ListPage<RunListEntry>> {
   const { items, ...next } = await filteredPage(client, filter, page);
-  return { items: items.map(runEntry), ...next };
+  return { items: await Promise.all(items.map((info) => runEntry(client, info))), ...next };
 }
 
 /** The visibility store of a dev server matches single words in lists, so that `acme` also finds `acme-eu`. */
@@ -104,7 +113,8 @@ function hasTag(info: WorkflowExecutionInfo, { tag }: ListFilter): boolean {
   return tag === undefined || tagsOf(info).includes(tag);
 }
 
-function visibilityQuery({ agent, status, waitingFor, tag, query, workflowType, sessionOf, ...filter }: ExecutionFilter): string {
+function visibilityQuery(all: ExecutionFilter): string {
+  const { agent, status, waitingFor, tag, query, runIdPrefix, workflowType, sessionOf, ...filter } = all;
   // A run that continued as new has several executions, but is listed once.
   const isOfType = workflowType === undefined ? IS_RUN : `WorkflowType IN (${quoted(workflowType)})`;
   const conditions = [isOfType, "ExecutionStatus != 'ContinuedAsNew'"];
@@ -114,6 +124,7 @@ function visibilityQuery({ agent, status, waitingFor, tag, query, workflowType, 
   if (tag !== undefined) conditions.push(`${SEARCH_ATTRIBUTES.tag} = ${quoted(tag)}`);
   if (sessionOf !== undefined)
     conditions.push(`${SEARCH_ATTRIBUTES.session} ${sessionOf === true ? 'IS NOT NULL' : `= ${quoted(sessionOf)}`}`);
+  if (runIdPrefix !== undefined) conditions.push(`WorkflowId STARTS_WITH ${quoted(runIdPrefix)}`);
   conditions.push(...startConditions(filter));
   if (query !== undefined) conditions.push(`(${query})`);
   conditions.push(...(filter.principalConditions ?? []));
@@ -162,9 +173,12 @@ function waitingCondition(waitingFor: string | true): string {
 }
 
 /** Returns a run as a list shows it. */
-export function runEntry(info: WorkflowExecutionInfo): RunListEntry {
+export async function runEntry(client: Client, info: WorkflowExecutionInfo): Promise<RunListEntry> {
   const attributes = new Map(info.typedSearchAttributes.getAll().map(({ key, value }) => [key.name, value]));
   const agentName = attributes.get(SEARCH_ATTRIBUTES.agent);
+  const tenant = attributes.get(SEARCH_ATTRIBUTES.tenant);
+  const user = attributes.get(SEARCH_ATTRIBUTES.user);
+  const title = await titleOf(client, info);
   const tags = tagsOf(info);
   const waitingFor = info.status.name === 'RUNNING' ? attributes.get(SEARCH_ATTRIBUTES.waitingFor) : undefined;
   return {
@@ -173,10 +187,25 @@ export function runEntry(info: WorkflowExecutionInfo): RunListEntry {
     agentName: typeof agentName === 'string' ? agentName : undefined,
     status: runStatus(info, attributes.get(SEARCH_ATTRIBUTES.status)),
     waitingFor: Array.isArray(waitingFor) ? waitingFor.map(String) : [],
+    ...(typeof tenant === 'string' ? { tenant } : {}),
+    ...(typeof user === 'string' && !isHashedUser(user) ? { user } : {}),
+    ...(title === undefined ? {} : { title }),
     ...(tags.length > 0 ? { tags } : {}),
     startTime: info.startTime.toISOString(),
     endTime: info.closeTime?.toISOString() ?? null,
   };
+}
+
+/** Returns the title in the memo. Any client of the namespace can write memos: one that cannot be decoded is no title. */
+async function titleOf(client: Client, { raw }: WorkflowExecutionInfo): Promise<string | undefined> {
+  const payload = raw.memo?.fields?.[TITLE_MEMO];
+  if (payload === undefined) return undefined;
+  try {
+    const [title] = await decodeArrayFromPayloads(client.options.loadedDataConverter, [payload]);
+    return typeof title === 'string' ? title : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Returns the tags of a run. */

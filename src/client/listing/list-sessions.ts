@@ -1,7 +1,6 @@
 import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
-import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import type { RunStatus } from '../../core/domain/run/status.ts';
-import { SEARCH_ATTRIBUTES, TITLE_MEMO } from '../../core/protocol.ts';
+import { SEARCH_ATTRIBUTES } from '../../core/protocol.ts';
 import type { PrincipalFilter } from '../principals/principal-conditions.ts';
 import type { ListPage, PageOptions } from './list-page.ts';
 import { type ExecutionFilter, filteredPage, listExecutions, type RunListEntry, runEntry } from './list-runs.ts';
@@ -28,8 +27,6 @@ export interface SessionFilter extends PrincipalFilter {
 export interface SessionListEntry extends Omit<RunListEntry, 'runId' | 'kind' | 'agentName'> {
   sessionId: string;
   agentName: string;
-  /** Absent if it was started without one, or if it cannot be decoded, for example without the encryption key. */
-  title?: string;
 }
 
 /** Yields the sessions of the namespace, newest first. Needs the search attributes of the namespace; one that was started without them is not listed. */
@@ -51,25 +48,7 @@ export async function sessionsPage(
 }
 
 async function sessionEntry(client: Client, info: WorkflowExecutionInfo): Promise<SessionListEntry> {
-  const { runId, kind: _, agentName: acting, ...entry } = runEntry(info);
+  const { runId, kind: _, agentName: acting, ...entry } = await runEntry(client, info);
   const began = info.typedSearchAttributes.getAll().find(({ key }) => key.name === SEARCH_ATTRIBUTES.session)?.value;
-  const title = await titleOf(client, info);
-  return {
-    sessionId: runId,
-    agentName: typeof began === 'string' ? began : (acting ?? ''),
-    ...entry,
-    ...(title === undefined ? {} : { title }),
-  };
-}
-
-/** Returns the title in the memo. Any client of the namespace can write memos: one that cannot be decoded is no title. */
-async function titleOf(client: Client, { raw }: WorkflowExecutionInfo): Promise<string | undefined> {
-  const payload = raw.memo?.fields?.[TITLE_MEMO];
-  if (payload === undefined) return undefined;
-  try {
-    const [title] = await decodeArrayFromPayloads(client.options.loadedDataConverter, [payload]);
-    return typeof title === 'string' ? title : undefined;
-  } catch {
-    return undefined;
-  }
+  return { sessionId: runId, agentName: typeof began === 'string' ? began : (acting ?? ''), ...entry };
 }

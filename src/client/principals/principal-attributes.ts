@@ -14,6 +14,14 @@ export function principalAttributes({ tenant, user }: Identity, userKey: string 
   ];
 }
 
+/** A user as a client with a user key lists it: an HMAC-SHA-256. */
+const HASHED = /^[0-9a-f]{64}$/;
+
+/** True for a user as search attributes have it that is, to all appearances, the hash of one. */
+export function isHashedUser(listed: string): boolean {
+  return HASHED.test(listed);
+}
+
 /** Returns a user as search attributes have it: in clear text, or as its HMAC if the client has a key. */
 export function publishedUser(user: string, userKey: string | undefined): string {
   return userKey === undefined ? user : createHmac('sha256', userKey).update(user).digest('hex');

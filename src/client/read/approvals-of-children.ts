@@ -17,8 +17,8 @@ export async function approvalsOfChildren(
 
 async function ofChild(runId: string, approvals: (runId: string) => Promise<RunApprovals>): Promise<ApprovalView[]> {
   try {
-    const { pending } = await approvals(runId);
-    return pending.map((waiting) => ({ ...waiting, runId: waiting.runId ?? runId }));
+    const { pending, about } = await approvals(runId);
+    return pending.map((waiting) => ({ about, ...waiting, runId: waiting.runId ?? runId }));
   } catch (error) {
     // It has not started yet, or was deleted.
     if (errorCode(error) === 'run_not_found') return [];

@@ -1,6 +1,7 @@
 import type { Client } from '@temporalio/client';
 import type { ApprovalView, RememberedDecision } from '../../core/domain/approvals/approval.ts';
 import type { RunStatus } from '../../core/domain/run/status.ts';
+import type { RunSubject } from '../../core/domain/run/run-subject.ts';
 import { type ApprovalsPage, QUERIES } from '../../core/protocol.ts';
 import { queryRun } from './query-run.ts';
 
@@ -9,6 +10,8 @@ export interface RunApprovals {
   version: 1;
   runId: string;
   agentName: string;
+  /** For whom and for what the run acts. Approvals of its children have their own. */
+  about: RunSubject;
   status: RunStatus;
   /**
    * The pending approvals in the order in which they began to wait, followed by those of the children that the run waits for.
@@ -42,8 +45,8 @@ export async function queryApprovals(client: Client, runId: string): Promise<Own
       // A decision made meanwhile moves up the rest: the next page of the changed list would leave one out.
       isSame = before === undefined || before === page.total;
     } while (isSame && page.pending.length > 0 && pending.length < page.total);
-    const { agentName, status, remembered, children } = page;
+    const { agentName, about, status, remembered, children } = page;
     if (!isSame && attempt < ATTEMPTS) continue;
-    return { version: 1, runId, agentName, status, pending, remembered, ...(children === undefined ? {} : { children }) };
+    return { version: 1, runId, agentName, about, status, pending, remembered, ...(children === undefined ? {} : { children }) };
   }
 }

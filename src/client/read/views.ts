@@ -1,6 +1,7 @@
 import { newExecutionContext } from '../../core/domain/record/execution-context.ts';
 import type { RunStatus } from '../../core/domain/run/status.ts';
 import { approvalViews } from '../../core/loop/approvals/approval-view.ts';
+import { runSubject } from '../../core/queries/run-subject.ts';
 import { shownChildren } from '../../core/queries/views.ts';
 import { shownSession } from '../../core/queries/session-views.ts';
 import { progressOf } from '../../core/loop/state/progress.ts';
@@ -12,11 +13,12 @@ import type { OwnApprovals } from './approvals.ts';
 
 /** Returns the `status` view. `execution` is Temporal's status of the workflow. */
 export function statusFrom(runId: string, execution: { status: string }, newest: ReadBackRun): StatusView {
-  const { agentName, startedAt, executions, queued, state } = newest;
+  const { agentName, principal, startedAt, executions, queued, state } = newest;
   return {
     version: 1,
     runId,
     agentName,
+    about: runSubject(agentName, state, principal),
     status: runStatus(execution, newest),
     ...progressOf(state),
     ...shownSession(state, Date.now()),
@@ -29,10 +31,11 @@ export function statusFrom(runId: string, execution: { status: string }, newest:
 
 /** Returns the pending approvals and the remembered decisions. `execution` is Temporal's status of the workflow. */
 export function approvalsFrom(runId: string, execution: { status: string }, newest: ReadBackRun): OwnApprovals {
-  const { agentName, state } = newest;
+  const { agentName, principal, state } = newest;
+  const about = runSubject(agentName, state, principal);
   const pending = state === undefined ? [] : approvalViews(state);
   const remembered = state?.approvals.remembered ?? [];
-  return { version: 1, runId, agentName, status: runStatus(execution, newest), pending, remembered, ...shownChildren(state) };
+  return { version: 1, runId, agentName, about, status: runStatus(execution, newest), pending, remembered, ...shownChildren(state) };
 }
 
 /** Returns the run's own status as long as it goes on, and afterwards Temporal's, which is more accurate. */

@@ -3,12 +3,10 @@ import { SEARCH_ATTRIBUTES } from '../../core/protocol.ts';
 import { withoutMemos } from '../../temporal/without-memos.ts';
 import type { Identity } from '../../core/domain/run/principal.ts';
 import { IS_RUN } from '../listing/run-types.ts';
+import { isHashedUser } from '../principals/principal-attributes.ts';
 
 /** Runs that are looked at to see in which form the server lists users. */
 const LOOKED_AT = 20;
-
-/** A user as a client with a user key lists it: an HMAC-SHA-256. */
-const HASHED = /^[0-9a-f]{64}$/;
 
 /** Returns a notice that no run of a user was found, with the reasons that there may be for it. */
 export async function nothingFound(client: Client, { user, userKey }: { user: Identity; userKey: string | undefined }): Promise<string> {
@@ -36,7 +34,7 @@ async function listsHashedUsers(client: Client): Promise<boolean> {
   let count = 0;
   for await (const { typedSearchAttributes } of withoutMemos(client).workflow.list({ query, pageSize: LOOKED_AT })) {
     const shown = typedSearchAttributes.getAll().find(({ key }) => key.name === SEARCH_ATTRIBUTES.user)?.value;
-    if (typeof shown === 'string' && HASHED.test(shown)) return true;
+    if (typeof shown === 'string' && isHashedUser(shown)) return true;
     count += 1;
     if (count === LOOKED_AT) break;
   }

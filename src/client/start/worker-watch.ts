@@ -4,8 +4,11 @@ import { missingThings } from './missing-things.ts';
 import { sleep } from '../../temporal/waiting.ts';
 import { withoutMemos } from '../../temporal/without-memos.ts';
 
+/** The time after which a worker has said that it lacks something, if it does. */
+const FIRST_LOOK_MS = 700;
+
 /** The time after which there is probably no worker: one takes a run within milliseconds. */
-const FIRST_LOOK_MS = 3_000;
+const NO_WORKER_MS = 3_000;
 
 /** The events of a history before a worker has taken the run: started, and the first task scheduled. */
 const EVENTS_BEFORE_WORKER = 2;
@@ -26,12 +29,14 @@ export async function watchForWorker(client: Client, runId: string, signal: Abor
     report(line);
   };
   try {
-    for (let wait = FIRST_LOOK_MS; ; wait = EVERY_MS) {
+    const waits = [FIRST_LOOK_MS, NO_WORKER_MS - FIRST_LOOK_MS];
+    for (let look = 0; ; look += 1) {
+      const wait = waits[look] ?? EVERY_MS;
       await sleep(wait, signal);
       const description = await withoutMemos(client).workflow.getHandle(runId).describe();
       const { historyLength, taskQueue, status } = description;
       if (status.name !== 'RUNNING') return;
-      if (historyLength <= EVENTS_BEFORE_WORKER) reportOnce(noWorkerText(client, runId, taskQueue));
+      if (look > 0 && historyLength <= EVENTS_BEFORE_WORKER) reportOnce(noWorkerText(client, runId, taskQueue));
       for (const missing of await missingThings(client, description)) reportOnce(missingText(missing), nameOfMissing(missing));
     }
   } catch {

@@ -66,11 +66,14 @@ const cancelReason: RequestKind<CancelReasonInput | undefined, void> = {
 
 type AnyKind = RequestKind<never, unknown>;
 
+const pause = pausing(true, 'Pauses the run after the current step, until it is resumed');
+const resume = pausing(false, 'Resumes the run');
+
 /** The Updates that a run accepts, by name, in the order in which the handlers are registered. */
 export const UPDATE_KINDS: Readonly<Record<keyof typeof UPDATES, AnyKind>> = {
   send,
-  pause: pausing(true, 'Pauses the run after the current step, until it is resumed'),
-  resume: pausing(false, 'Resumes the run'),
+  pause,
+  resume,
   approve,
   reject,
   respond,
@@ -86,6 +89,9 @@ export const UPDATE_KINDS: Readonly<Record<keyof typeof UPDATES, AnyKind>> = {
 /** The Signals that a run accepts, by the same rules, for callers that can only signal. */
 export const SIGNAL_KINDS: Readonly<Record<keyof typeof SIGNALS, AnyKind>> = {
   send,
+  pause,
+  resume,
+  raise,
   cancelReason,
   approve,
   reject,

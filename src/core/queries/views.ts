@@ -7,6 +7,7 @@ import type { ApprovalsPage, ContextPage, StatusView, StepsPage } from '../proto
 import type { QueriedRun } from './queried-run.ts';
 import { shownSession } from './session-views.ts';
 import { page } from './pages.ts';
+import { runSubject } from './run-subject.ts';
 
 /** Answers the `status` query. */
 export function statusView(run: QueriedRun): StatusView {
@@ -15,6 +16,7 @@ export function statusView(run: QueriedRun): StatusView {
     version: 1,
     runId,
     agentName,
+    about: runSubject(agentName, state, run.principal),
     status: state?.status ?? 'running',
     ...progressOf(state),
     ...shownSession(state, Date.now()),
@@ -40,6 +42,7 @@ export function approvalsPage(run: QueriedRun, from: number): ApprovalsPage {
     version: 1,
     runId,
     agentName,
+    about: runSubject(agentName, state, run.principal),
     status: state?.status ?? 'running',
     from,
     pending: page(pending, from),

@@ -6,6 +6,7 @@ import { defineRoute, type Route } from '../routing/route.ts';
 import { component } from '../schemas/component.ts';
 import { jsonObject } from '../schemas/json.ts';
 import { runStarted, startProgramBody } from '../schemas/start-requests.ts';
+import { noticeOfUnseen } from '../starting/known-agent.ts';
 import { START_PROBLEMS, started } from '../starting/start-reply.ts';
 import { startRequested } from '../starting/start-requested.ts';
 import { ok } from './route-parts.ts';
@@ -52,12 +53,23 @@ const start = defineRoute(
     problems: [...START_PROBLEMS, 'invalid_program'],
   },
   async (request) => {
-    const { body, caller, client } = request;
+    const { body, caller, client, settings } = request;
     const { program } = body;
     requireStart(caller, typeof program === 'string' ? program : undefined);
     // A document calls any tool that the workers have.
     if (typeof program !== 'string') requireScope(caller, 'admin');
-    return startRequested(request, ID, ({ program: _, ...options }) => client.startProgram(program, options));
+    const isListed = settings.programs.some(({ name }) => name === program);
+    return startRequested(
+      request,
+      ID,
+      ({ program: _, ...options }) => client.startProgram(program, options),
+      (runId) =>
+        noticeOfUnseen(
+          client.temporal,
+          caller,
+          typeof program === 'string' && !isListed ? { kind: 'program', name: program, runId } : undefined,
+        ),
+    );
   },
 );
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { component } from './component.ts';
 import { ignoredBy, jsonObject, jsonValue, nameText, runIdText, requestIdText, timestamp, version } from './json.ts';
-import { nextCursor, runStatus } from './run-views.ts';
+import { nextCursor, runStatus, runSubject } from './run-views.ts';
 
 /** A pending approval. */
 const approval = component(
@@ -9,6 +9,7 @@ const approval = component(
   z.object({
     kind: z.enum(['tool', 'question', 'limit', 'outcome']),
     runId: z.string().exactOptional().describe('The run that waits.'),
+    about: runSubject.exactOptional(),
     callId: z.string(),
     toolName: z.string(),
     digest: z.string().describe('A decision is bound to it.'),
@@ -49,6 +50,7 @@ export const runApprovals = component(
     version,
     runId: z.string(),
     agentName: z.string(),
+    about: runSubject,
     status: runStatus,
     pending: z.array(approval),
     remembered: z.array(remembered),

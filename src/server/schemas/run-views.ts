@@ -51,6 +51,21 @@ const sessionView = component(
   }),
 );
 
+/** For whom and for what a run acts. */
+export const runSubject = component(
+  'RunSubject',
+  z
+    .object({
+      agentName: z.string(),
+      tenant: z.string().exactOptional(),
+      user: z.string().exactOptional(),
+      tags: z.array(z.string()).exactOptional(),
+      title: z.string().exactOptional(),
+      question: z.string().exactOptional().describe('The beginning of what the user asked.'),
+    })
+    .describe('For whom and for what the run acts. The texts are untrusted: escape them.'),
+);
+
 /** The status of a run with its counts. */
 export const statusView = component(
   'StatusView',
@@ -59,6 +74,7 @@ export const statusView = component(
     runId: z.string(),
     agentName: z.string(),
     currentAgent: z.string().exactOptional(),
+    about: runSubject,
     status: runStatus,
     currentStep: z.number(),
     usage: aggregatedUsage,
@@ -179,6 +195,9 @@ export const runEntry = component(
     agentName: z.string().exactOptional(),
     status: runStatus.exactOptional(),
     waitingFor: z.array(z.string()),
+    tenant: z.string().exactOptional(),
+    user: z.string().exactOptional(),
+    title: z.string().exactOptional(),
     tags: z.array(z.string()).exactOptional(),
     startTime: timestamp,
     endTime: timestampOrNull,
@@ -195,11 +214,7 @@ export const runsPage = component('RunsPage', z.object({ runs: z.array(runEntry)
 export const sessionsPage = component(
   'SessionsPage',
   z.object({
-    sessions: z.array(
-      runEntry
-        .omit({ runId: true, kind: true, agentName: true })
-        .extend({ sessionId: z.string(), agentName: z.string(), title: z.string().exactOptional() }),
-    ),
+    sessions: z.array(runEntry.omit({ runId: true, kind: true, agentName: true }).extend({ sessionId: z.string(), agentName: z.string() })),
     next: nextCursor,
   }),
 );

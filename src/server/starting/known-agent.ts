@@ -1,9 +1,8 @@
 import type { Client } from '@temporalio/client';
-import { LRUCache } from 'lru-cache';
-import { quoted } from '../../client/listing/quoted.ts';
+import type { LonghaulClient } from '../../client/longhaul-client.ts';
+import { missingOfStart, noticeOfStart, type StartedByName } from '../../client/start/unseen-name.ts';
 import { LonghaulError } from '../../core/domain/errors/error.ts';
 import { didYouMean } from '../../core/domain/errors/nearest-name.ts';
-import { SEARCH_ATTRIBUTES } from '../../core/protocol.ts';
 import type { AnyAgent } from '../../define/agent-definition.ts';
 import { within } from '../../streams/bounded-wait.ts';
 import { mayStart } from '../auth/access/reach.ts';
@@ -33,28 +32,36 @@ export function nearestAgent(agents: readonly AnyAgent[], caller: Caller, name: 
   );
 }
 
-/** The time that a start waits for what the server has seen of an agent, in milliseconds. */
+/** The time that a start waits for what the server, or a worker, knows of a name, in milliseconds. */
 const NOTICE_MS = 1_000;
 
-/** The agents that a worker has had, in any namespace that the process serves. */
-const seen = new LRUCache<string, true>({ max: 1_000 });
+/**
+ * Returns the notice of a start whose agent or program no worker has had so far, as far as the namespace keeps runs, with those names that
+ * the caller may be told. Undefined for one that the service lists, and if the server does not say so in time. Never rejects.
+ */
+export async function noticeOfUnseen(client: Client, caller: Caller, started: StartedByName | undefined): Promise<string | undefined> {
+  if (started === undefined) return undefined;
+  const notice = noticeOfStart(client, started, { mayName: mayBeTold(caller) });
+  return within(NOTICE_MS, notice, () => new Error('late')).catch(() => undefined);
+}
+
+/** The names of runs may be those of other tenants. */
+function mayBeTold(caller: Caller): (name: string) => boolean {
+  return (name) => caller.principal === undefined && mayStart(caller, name);
+}
 
 /**
- * Returns the notice of a start whose agent no worker has had so far: no run of that name has begun in the namespace, as far as it keeps
- * runs. Undefined for an agent that the service lists, and if the server does not tell in time. Never rejects.
+ * Cancels a run that has just been started for a caller who waits for its answer, if the worker that took it lacks its agent and no worker
+ * has had one of that name so far. Returns a hint with a similar name, such as `. Did you mean "clerk"?`, or an empty one. Undefined if the
+ * run goes on.
  */
-export async function noticeOfAgent({ workflow, options: { namespace } }: Client, agent: AnyAgent | string): Promise<string | undefined> {
-  if (typeof agent !== 'string') return undefined;
-  const key = JSON.stringify([namespace, agent]);
-  if (seen.has(key)) return undefined;
-  try {
-    const { count } = await within(NOTICE_MS, workflow.count(`${SEARCH_ATTRIBUTES.agent} = ${quoted(agent)}`), () => new Error('late'));
-    if (count > 0) {
-      seen.set(key, true);
-      return undefined;
-    }
-    return `No worker has had agent ${JSON.stringify(agent)} so far: is that its name? The run is safe, and begins as soon as a worker has it.`;
-  } catch {
-    return undefined;
-  }
+export async function endUnknown(
+  client: LonghaulClient,
+  caller: Caller,
+  { runId, name }: Omit<StartedByName, 'kind'>,
+): Promise<string | undefined> {
+  const missing = await missingOfStart(client.temporal, { runId, name, kind: 'agent' }, NOTICE_MS);
+  if (missing === undefined) return undefined;
+  await client.handle(runId).cancel(`no worker has agent "${name}"`);
+  return didYouMean(name, missing.known.filter(mayBeTold(caller)));
 }

@@ -31,7 +31,7 @@ export async function startRequested<Body extends StartBody>(
   { body, caller, client, idempotencyKey: key, settings }: RouteRequest<unknown, unknown, Body>,
   route: string,
   start: (options: ClientOptions<Body>) => Promise<{ runId: string }>,
-  notice: () => Promise<string | undefined> = async () => undefined,
+  notice: (runId: string) => Promise<string | undefined>,
 ): Promise<Reply> {
   requireOwnFields(caller, body);
   requireOwnId(body.runId, '#/runId', caller);
@@ -51,5 +51,5 @@ export async function startRequested<Body extends StartBody>(
     existing: ifExists === 'fail' && digest === undefined ? undefined : () => startAs('return'),
     again: ifExists === 'restartFailed' ? () => startAs('restartFailed') : undefined,
   });
-  return startReply(outcome, `${settings.prefix}/v1/runs/`, outcome.repeated ? undefined : await notice());
+  return startReply(outcome, `${settings.prefix}/v1/runs/`, outcome.repeated ? undefined : await notice(outcome.runId));
 }

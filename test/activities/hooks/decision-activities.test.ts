@@ -36,7 +36,8 @@ const events: Folded[] = [
 ];
 
 const place = { at: [1, 1] as [number, number], eventId: 'e1' };
-const answers = { [QUERIES.data]: { deps: { user: 'u1' }, state: {} } };
+const about = { agentName: 'clerk', tenant: 'acme', user: 'ada', question: 'Q' };
+const answers = { [QUERIES.data]: { deps: { user: 'u1' }, state: {} }, [QUERIES.status]: { about } };
 
 /** Runs the hook on a decision; returns its verdict and its input. */
 async function authorize(answer: () => AuthorizeAnswer, input: Partial<AuthorizeDecisionInput> = {}, more: Record<string, unknown> = {}) {
@@ -159,7 +160,7 @@ const waiting: PendingApproval = {
 
 const notice: NotifyWaitingInput = { agentName: 'clerk', notificationId: 'run-1/e1/1', waiting, ...place };
 
-test('the notify hook gets a stable id, the arguments, and the possible decisions', async () => {
+test('the notify hook gets a stable id, for whom and for what the run acts, the arguments, and the possible decisions', async () => {
   const told: WaitingNotice[] = [];
   const environment = activityEnvironment({ events, answers, notify: (one) => void told.push(one) });
   await environment.run(notifyWaitingActivity(environment.runtime), notice);
@@ -168,6 +169,7 @@ test('the notify hook gets a stable id, the arguments, and the possible decision
       id: 'run-1/e1/1',
       runId: 'run-1',
       agentName: 'clerk',
+      about,
       kind: 'tool',
       callId: 'c1',
       toolName: 'pay',

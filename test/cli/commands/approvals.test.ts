@@ -7,24 +7,32 @@ import type { ApprovalView } from '../../../src/core/domain/approvals/approval.t
 import { commandIo } from '../command-io.ts';
 import { runApprovals, AT, waiting } from '../pending-approvals.ts';
 
+/** For whom and for what the runs act. */
+const about = { agentName: 'clerk', tenant: 'acme', user: 'ada', tags: ['vip', 'eu'], title: 'A lamp', question: 'Refund order 42' };
+
 function clientWith(...found: ({ runId: string } & ApprovalView)[]): Parameters<typeof approvalsOfAll>[1] {
   return {
     async *approvals() {
-      yield* await Promise.resolve(found);
+      yield* await Promise.resolve(found.map((one) => ({ about: { agentName: 'clerk' }, ...one })));
     },
   };
 }
 
-test('a pending approval is shown with its arguments, its reason, its deadline, and the commands that decide it', async () => {
+test('a pending approval is shown with its arguments, for whom and for what its run acts, its reason, its deadline, and the commands that decide it', async () => {
   const { io, stdout } = commandIo();
   const deadline = { deadlineAt: new Date(Date.parse(AT) + 3_600_000).toISOString(), onDeadline: 'reject' as const };
   const found = [
-    { runId: 'clerk-1', ...waiting({ reason: 'over the limit', ...deadline }) },
-    { runId: 'clerk-2', ...waiting({ callId: 'c9' }) },
+    { runId: 'clerk-1', about, ...waiting({ reason: 'over the limit', ...deadline }) },
+    { runId: 'clerk-2', about: { agentName: 'clerk' }, ...waiting({ callId: 'c9' }) },
   ];
   expect(await approvalsOfAll(io, clientWith(...found), {})).toBe(0);
   expect(stdout()).toBe(`refund · call c1 · step 2 of run clerk-1
   {"amount":5}
+  agent  clerk
+  for    ada of acme
+  tags   vip, eu
+  title  A lamp
+  asked  Refund order 42
   why    over the limit
   since  2026-01-02T03:04:05Z
   until  2026-01-02T04:04:05Z, then rejected
@@ -33,10 +41,29 @@ test('a pending approval is shown with its arguments, its reason, its deadline, 
 
 refund · call c9 · step 2 of run clerk-2
   {"amount":5}
+  agent  clerk
   since  2026-01-02T03:04:05Z
   npx longhaul approve clerk-2 c9
   npx longhaul reject clerk-2 c9 --reason '…'
 `);
+});
+
+test('texts of users and models cannot control the terminal, hide, or pass for a line of the program', async () => {
+  const { io, stdout } = commandIo();
+  const hostile = 'a\u001b[2Jb\nsince  never\u202ec\u200b';
+  const all = { agentName: hostile, tenant: hostile, user: hostile, tags: [hostile], title: hostile, question: hostile };
+  await approvalsOfAll(io, clientWith({ runId: 'clerk-1', about: all, ...waiting() }), {});
+  // oxlint-disable-next-line no-control-regex -- the expression matches control characters
+  expect(stdout()).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u202e\u200b]/);
+  expect(stdout().match(/^ *since/gm)).toHaveLength(1);
+});
+
+test('the approvals of one run say once for whom and for what it acts, and those below it what theirs do', async () => {
+  const below = waiting({ callId: 'c2', runId: 'clerk-1/u', about: { agentName: 'helper', question: 'Look it up' } });
+  const { io, stdout } = commandIo();
+  const run = { runId: 'clerk-1', approvals: () => Promise.resolve(runApprovals([waiting(), below])) };
+  await approvalsOfRun(io, run, {});
+  expect(stdout().match(/(?<=asked {2}).*/g)).toEqual(['Where is order 42?', 'Look it up']);
 });
 
 test('a call that waits in a run below is decided in that run', async () => {
@@ -49,8 +76,8 @@ test('a call that waits in a run below is decided in that run', async () => {
 
 test('with --json, each approval is a line; if there are none, only the text form says so', async () => {
   const machine = commandIo({ json: true });
-  await approvalsOfAll(machine.io, clientWith({ runId: 'clerk-1', ...waiting() }), {});
-  expect(machine.json()).toEqual([{ runId: 'clerk-1', ...waiting() }]);
+  await approvalsOfAll(machine.io, clientWith({ runId: 'clerk-1', about, ...waiting() }), {});
+  expect(machine.json()).toEqual([{ runId: 'clerk-1', about, ...waiting() }]);
   const silent = commandIo({ json: true });
   await approvalsOfAll(silent.io, clientWith(), {});
   expect(silent.stdout() + silent.stderr()).toBe('');

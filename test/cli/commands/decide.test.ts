@@ -44,11 +44,41 @@ test('without a call id, the only pending call is decided, by the digest of its 
   expect(stdout()).toBe('Call "c1" of "refund" is approved by ann\n');
 });
 
-test('a named call is decided without listing the pending calls: the client finds its digest', async () => {
+test('a named call is decided by its id: the client finds its digest', async () => {
   const { run, sent } = fakeRun([waiting(), waiting({ callId: 'c2' })]);
   const { io } = commandIo();
   await approveCall(io, run, { runId: 'clerk-1', callId: 'c2', by: 'ann', id: 'd7', arguments: { amount: 3 } });
   expect(sent).toEqual([['approve', 'c2', { id: 'd7', by: 'ann', arguments: { amount: 3 } }]]);
+});
+
+test.each([
+  ['call_ab', 'call_abc'],
+  ['call_x', 'call_x'],
+  ['done', 'done'],
+])('"%s" names the call "%s"', async (given, named) => {
+  const { run, sent } = fakeRun(['call_abc', 'call_x', 'call_xy'].map((callId) => waiting({ callId })));
+  await approveCall(commandIo().io, run, { runId: 'clerk-1', callId: given, by: 'ann' });
+  expect(sent).toEqual([['approve', named, { id: ID, by: 'ann' }]]);
+});
+
+test('a beginning that several calls have names them, and decides none', async () => {
+  const { run, sent } = fakeRun(['call_a', 'call_b', 'x'].map((callId) => waiting({ callId })));
+  await expect(rejectCall(commandIo().io, run, { runId: 'clerk-1', callId: 'call' })).rejects.toThrow(
+    'Several calls that wait begin with "call": "call_a", "call_b". Write more of the id',
+  );
+  expect(sent).toEqual([]);
+});
+
+test('the run below that waits may be named by the beginning of its id', async () => {
+  const { run, sent } = fakeRun([waiting({ runId: 'clerk-1/u.Letter' }), waiting({ runId: 'clerk-1/v.Letter', digest: 'other' })]);
+  await approveCall(commandIo().io, run, { runId: 'clerk-1', callId: 'c', in: 'clerk-1/v', by: 'ann' });
+  expect(sent).toEqual([['approve', { callId: 'c1', digest: 'other', runId: 'clerk-1/v.Letter' }, { id: ID, by: 'ann' }]]);
+});
+
+test('with --json, an id of a call is taken as it is', async () => {
+  const { run, sent } = fakeRun([waiting({ callId: 'call_abc' })]);
+  await approveCall(commandIo({ json: true }).io, run, { runId: 'clerk-1', callId: 'call', by: 'ann' });
+  expect(sent).toEqual([['approve', 'call', { id: ID, by: 'ann' }]]);
 });
 
 test('without a call id, several pending calls are listed, and none is decided', async () => {

@@ -120,6 +120,11 @@ test.each([
   [['run', 'test/cli/fixtures/two-programs.ts'], 'has several programs ("sort", "reply"): choose one with --program <name>'],
   [['run', 'test/cli/fixtures/two-programs.ts', '--program', 'srt'], 'has no program "srt" (it has: "sort", "reply")'],
   [['dev', '--namespace', 'other'], 'has the namespace "default" only'],
+  [['dev', '--memory', '--db', 'runs.db'], '--memory keeps no runs, and --db names the file that does'],
+  [
+    ['dev', '--memory', '--address', '127.0.0.1:1'],
+    '--memory is about a server that dev starts, and --address names one that runs already',
+  ],
 ])('longhaul %j is a usage error', async (args, message) => {
   const { exitCode, stdout, stderr } = await callCli(args);
   expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });

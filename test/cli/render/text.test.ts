@@ -16,6 +16,7 @@ const view: RunView = {
   runId: 'clerk-1',
   agentName: 'clerk',
   currentAgent: null,
+  about: { agentName: 'clerk' },
   status: 'completed',
   stopReason: 'final_answer',
   finishReason: 'stop',
@@ -93,7 +94,9 @@ UI        http://ui/run
 Step 1 · tool_calls · 15 tokens
   I look it up.
   → search {"query":"order 42"}
-  ← found it (12 ms)
+  ← (12 ms)
+  │ found
+  │ it
   → search {}
   ← error: boom
 

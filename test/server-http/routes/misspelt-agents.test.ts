@@ -6,6 +6,9 @@ import { answer, clientWithRun } from '../requests.ts';
 
 const agents = ['clerk', 'refund-desk', 'translator'].map((name) => defineAgent({ name, model: 'p/m' }));
 
+/** Names that were seen are kept for each namespace. */
+let services = 0;
+
 /** The starts of a service: `counted` is what the server answers to the question how many runs of an agent there are. */
 function service(counted: () => Promise<{ count: number }> = async () => ({ count: 0 })): {
   client: ReturnType<typeof clientWithRun>;
@@ -23,8 +26,9 @@ function service(counted: () => Promise<{ count: number }> = async () => ({ coun
     queries.push(query);
     return counted();
   };
-  const temporal = { options: { namespace: 'default' }, workflow: { count } };
-  return { client: clientWithRun({ send: start }, { start, session, temporal }), starts, queries };
+  const workflowService = { listWorkflowExecutions: async () => ({ executions: [] }) };
+  const temporal = { options: { namespace: `namespace-${(services += 1)}` }, workflow: { count }, workflowService };
+  return { client: clientWithRun({ send: start }, { start, startProgram: start, session, temporal }), starts, queries };
 }
 
 const message = { id: 'm', role: 'user', parts: [{ type: 'text', text: 'Hi' }] };
@@ -75,23 +79,33 @@ test('a caller is not told names of agents that it may not start', async () => {
   expect(refused).toMatchObject({ status: 404, body: { detail: 'The service has no agent "clrek"' } });
 });
 
-describe('a service that lists no agents starts any, and says what no worker has had', () => {
-  const started = async (handler: Handler, path: string, agent: string): Promise<{ status: number; body: { notice?: string } }> =>
-    answer<{ notice?: string }>(handler, 'POST', path, { body: path === '/v1/runs' ? { agent, input: 'Q' } : { agent } });
+const PATHS = [
+  ['/v1/runs', 'agent', { input: 'Q' }],
+  ['/v1/sessions', 'agent', {}],
+  ['/v1/programs', 'program', {}],
+] as const;
 
-  test.each(['/v1/runs', '/v1/sessions'])('POST %s', async (path) => {
+describe('a service that lists no agents starts any, and says what no worker has had', () => {
+  const started = async (handler: Handler, path: string, body: object): Promise<{ status: number; body: { notice?: string } }> =>
+    answer<{ notice?: string }>(handler, 'POST', path, { body });
+
+  test.each(PATHS)('POST %s', async (path, kind, more) => {
     const { client, starts, queries } = service();
-    const { status, body } = await started(await checkedHandler(client), path, "cl'erk");
-    expect([status, starts, queries]).toEqual([201, ["cl'erk"], [String.raw`LonghaulAgent = 'cl\'erk'`]]);
+    const { status, body } = await started(await checkedHandler(client), path, { [kind]: "cl'erk", ...more });
+    const type = kind === 'agent' ? 'agentRun' : 'programRun';
+    expect([status, starts, queries]).toEqual([201, ["cl'erk"], [String.raw`WorkflowType = '${type}' AND LonghaulAgent = 'cl\'erk'`]]);
     expect(body.notice).toBe(
-      `No worker has had agent "cl'erk" so far: is that its name? The run is safe, and begins as soon as a worker has it.`,
+      `No worker has run ${kind === 'agent' ? 'an agent' : 'a program'} "cl'erk" so far. The run is safe, and begins as soon as a worker has it.`,
     );
   });
 
   test('and asks once for an agent that a worker has had', async () => {
     const { client, queries } = service(async () => ({ count: 3 }));
     const handler = await checkedHandler(client);
-    for (const path of ['/v1/runs', '/v1/sessions', '/v1/runs']) expect((await started(handler, path, 'once')).body.notice).toBeUndefined();
+    for (const path of ['/v1/runs', '/v1/sessions', '/v1/runs']) {
+      const body = path === '/v1/runs' ? { agent: 'once', input: 'Q' } : { agent: 'once' };
+      expect((await started(handler, path, body)).body.notice).toBeUndefined();
+    }
     expect(queries).toHaveLength(1);
   });
 
@@ -99,6 +113,7 @@ describe('a service that lists no agents starts any, and says what no worker has
     const { client } = service(async () => {
       throw new Error('no such attribute');
     });
-    expect(await started(await checkedHandler(client), '/v1/runs', 'unknown')).toMatchObject({ status: 201, body: { repeated: false } });
+    const body = { agent: 'unknown', input: 'Q' };
+    expect(await started(await checkedHandler(client), '/v1/runs', body)).toMatchObject({ status: 201, body: { repeated: false } });
   });
 });

@@ -51,7 +51,7 @@ test('the command line lists a call that waits, shows the command that approves 
   expect(shown).toContain(`    npx longhaul approve ${run.runId} c1 --address ${testbed.address}\n`);
   const listed = ['list', '--waiting', 'refund', '--query', `TaskQueue = '${testbed.taskQueue}'`];
   await until(async () => (await cli(testbed, listed)).stdout.includes(run.runId), 'the run in the list');
-  expect((await cli(testbed, [...listed, '--waiting'])).stdout).toMatch(/WAITING FOR\n.* refund\n$/);
+  expect((await cli(testbed, [...listed, '--waiting'])).stdout).toMatch(/WAITING FOR +ASKED\n.* refund +go\n$/);
   expect((await cli(testbed, ['list', '--waiting', 'mail', ...listed.slice(3)])).stderr).toBe('No runs.\n');
 
   const misfit = await cli(testbed, ['approve', run.runId, '--arguments', '{"amount": "much"}']);

@@ -22,7 +22,7 @@ async function ready(cli: CliProcess): Promise<{ address: string; uiUrl?: string
 test('dev starts a server with its UI and a worker; Ctrl-C ends all of them', async () => {
   const cliPath = inject('temporalCliPath') ?? '';
   const [port, uiPort] = await freePorts([undefined, undefined]);
-  const args = ['dev', '--agents', fixture('scripted-agents'), '--port', String(port), '--ui-port', String(uiPort), '--json'];
+  const args = ['dev', '--agents', fixture('scripted-agents'), '--port', String(port), '--ui-port', String(uiPort), '--memory', '--json'];
   const dev = startCli(args, { TEMPORAL_CLI_PATH: cliPath, TEMPORAL_ADDRESS: '' });
   try {
     const { address, uiUrl, taskQueue, agents } = await ready(dev);
@@ -52,11 +52,13 @@ test('dev starts a server with its UI and a worker; Ctrl-C ends all of them', as
 test('dev without agents starts the server alone', async () => {
   const [port, uiPort] = await freePorts([undefined, undefined]);
   const where = { TEMPORAL_CLI_PATH: inject('temporalCliPath') ?? '', TEMPORAL_ADDRESS: '' };
-  const dev = startCli(['dev', '--port', String(port), '--ui-port', String(uiPort)], where);
+  const dev = startCli(['dev', '--port', String(port), '--ui-port', String(uiPort), '--memory'], where);
   try {
     await untilSaid(dev, () => dev.stdout().includes('Ctrl-C ends it.'), 'the line that says that all is ready');
     expect(dev.stdout()).toContain(`127.0.0.1:${port}`);
     expect(dev.stdout()).toContain('longhaul worker --agents <module>');
+    expect(dev.stdout()).toMatch(/^Runs +in memory: gone when this ends$/m);
+    expect(dev.stderr()).toBe('Starting a Temporal server, with its runs in memory …\n');
     dev.child.kill('SIGTERM');
     expect(await dev.ended).toBe(0);
   } finally {

@@ -158,7 +158,7 @@ describe('longhaul codec-server', () => {
 test.skipIf(cliPath === '')('longhaul dev with keys starts a codec server, and its Temporal UI knows the address', async () => {
   const [port, uiPort] = await freePorts([undefined, undefined]);
   const agents = fileURLToPath(new URL('../../cli/fixtures/scripted-agents.ts', import.meta.url));
-  const args = ['dev', '--agents', agents, '--port', String(port), '--ui-port', String(uiPort), '--json'];
+  const args = ['dev', '--agents', agents, '--port', String(port), '--ui-port', String(uiPort), '--memory', '--json'];
   const env = { LONGHAUL_ENCRYPTION_KEYS: keysVariable('k1', 1) };
   const dev = startCli(args, { ...env, TEMPORAL_CLI_PATH: cliPath, TEMPORAL_ADDRESS: '' });
   onTestFinished(() => void dev.child.kill('SIGKILL'));

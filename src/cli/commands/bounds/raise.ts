@@ -7,7 +7,7 @@ import { type LimitFlags, limitOptions } from '../../program/limit-flags.ts';
 import { limitsText } from '../../render/limits-text.ts';
 import { osUser } from '../../os-user.ts';
 import { underId } from '../request-id.ts';
-import { withClient } from '../../with-client.ts';
+import { withRun } from '../../with-run.ts';
 
 /** The options of `longhaul raise`. */
 export interface RaiseFlags extends ServerFlags, LimitFlags {
@@ -19,7 +19,7 @@ export interface RaiseFlags extends ServerFlags, LimitFlags {
 /** Raises limits of a run while it goes on or waits, and prints the new limits. */
 export async function raise(io: CommandIo, flags: RaiseFlags): Promise<number> {
   const limits = limitsOf(flags);
-  return withClient(io, flags, async ({ client }) => raiseLimits(io, client.handle<unknown>(flags.runId), { ...flags, limits }));
+  return withRun(io, flags, async ({ client, runId }) => raiseLimits(io, client.handle<unknown>(runId), { ...flags, limits }));
 }
 
 /** Raises limits of the run of a handle. */

@@ -5,7 +5,7 @@ import type { PermissionOptions } from '../../../define/permissions/permissions-
 import type { CommandIo, ServerFlags } from '../../program/command.ts';
 import { osUser } from '../../os-user.ts';
 import { underId } from '../request-id.ts';
-import { withClient } from '../../with-client.ts';
+import { withRun } from '../../with-run.ts';
 
 /** The options of `longhaul set-permissions`. */
 export interface SetPermissionsFlags extends ServerFlags {
@@ -19,9 +19,7 @@ export interface SetPermissionsFlags extends ServerFlags {
 /** Sets the permissions of a run, and prints if they hold already. */
 export async function setPermissions(io: CommandIo, flags: SetPermissionsFlags): Promise<number> {
   const permissions = permissionsIn(flags.permissions);
-  return withClient(io, flags, async ({ client }) =>
-    setPermissionsOfRun(io, client.handle<unknown>(flags.runId), { ...flags, permissions }),
-  );
+  return withRun(io, flags, async ({ client, runId }) => setPermissionsOfRun(io, client.handle<unknown>(runId), { ...flags, permissions }));
 }
 
 /** Sets the permissions of the run of a handle. */

@@ -7,6 +7,7 @@ import { isTerminal } from '../../../core/domain/run/status.ts';
 import { approvalLines, rememberedLines } from '../../render/approval-lines.ts';
 import type { CommandIo, ServerFlags } from '../../program/command.ts';
 import { withClient } from '../../with-client.ts';
+import { withRun } from '../../with-run.ts';
 
 /** The options of `longhaul approvals`. */
 export interface ApprovalsFlags extends ServerFlags {
@@ -24,9 +25,8 @@ const POLL_MS = 1_000;
 export async function approvals(io: CommandIo, flags: ApprovalsFlags): Promise<number> {
   const { runId, agent } = flags;
   if (runId !== undefined && agent !== undefined) throw new UsageError('--agent chooses among runs: leave it out if you name a run');
-  return withClient(io, flags, async ({ client }) =>
-    runId === undefined ? approvalsOfAll(io, client, flags) : approvalsOfRun(io, client.handle<unknown>(runId), flags),
-  );
+  if (runId === undefined) return withClient(io, flags, async ({ client }) => approvalsOfAll(io, client, flags));
+  return withRun(io, { ...flags, runId }, async (found) => approvalsOfRun(io, found.client.handle<unknown>(found.runId), flags));
 }
 
 /** Prints the pending approvals of all runs. */
@@ -56,7 +56,7 @@ export async function approvalsOfRun(io: CommandIo, run: QueriedRun, flags: Appr
     return 0;
   }
   const printer = new ApprovalPrinter(io, flags);
-  for (const waiting of pending) printer.print(run.runId, waiting);
+  for (const waiting of pending) printer.print(run.runId, { about: page.about, ...waiting });
   printer.end();
   if (remembered.length > 0) output.print(`${pending.length > 0 ? '\n' : ''}${output.look('bold', 'Remembered decisions')}`);
   for (const decision of remembered) {
@@ -73,12 +73,12 @@ async function followRun(io: CommandIo, run: QueriedRun, flags: ApprovalsFlags):
   const printer = new ApprovalPrinter(io, flags);
   const seen = new Set<string>();
   for (;;) {
-    const { pending, status } = await run.approvals();
+    const { pending, status, about } = await run.approvals();
     for (const waiting of pending.filter(isOf(flags))) {
       if (seen.has(waiting.key)) continue;
       if (seen.size >= limit) return 0;
       seen.add(waiting.key);
-      printer.print(run.runId, waiting);
+      printer.print(run.runId, { about, ...waiting });
     }
     if (isTerminal(status) || seen.size >= limit) return 0;
     await sleep(POLL_MS, io.terminal.signal);

@@ -12,7 +12,7 @@ import { printableLine } from '../../../core/domain/content/printable.ts';
 import { underId } from '../request-id.ts';
 import { ANYWHERE, shellCommand } from '../../../core/hints/shell-command.ts';
 import { serverOptions } from '../../program/server-options.ts';
-import { withClient } from '../../with-client.ts';
+import { withRun } from '../../with-run.ts';
 
 /** The options of every decision. */
 export interface DecisionFlags extends ServerFlags {
@@ -51,18 +51,18 @@ export type DecidableRun = Pick<RunHandle<unknown>, 'runId' | 'approvals' | 'app
 
 /** Lets a waiting call run, with the model's arguments or with others. */
 export async function approve(io: CommandIo, flags: ApproveFlags): Promise<number> {
-  return withClient(io, flags, async ({ client }) => approveCall(io, client.handle<unknown>(flags.runId), flags));
+  return withRun(io, flags, async ({ client, runId }) => approveCall(io, client.handle<unknown>(runId), flags));
 }
 
 /** Rejects a waiting call. */
 export async function reject(io: CommandIo, flags: RejectFlags): Promise<number> {
-  return withClient(io, flags, async ({ client }) => rejectCall(io, client.handle<unknown>(flags.runId), flags));
+  return withRun(io, flags, async ({ client, runId }) => rejectCall(io, client.handle<unknown>(runId), flags));
 }
 
 /** Answers a waiting call instead of the tool. */
 export async function respond(io: CommandIo, flags: RespondFlags): Promise<number> {
   const content = answerOf(flags);
-  return withClient(io, flags, async ({ client }) => respondToCall(io, client.handle<unknown>(flags.runId), { ...flags, content }));
+  return withRun(io, flags, async ({ client, runId }) => respondToCall(io, client.handle<unknown>(runId), { ...flags, content }));
 }
 
 /** Approves a call of the run of a handle. */
@@ -86,7 +86,8 @@ export async function respondToCall(io: CommandIo, run: DecidableRun, flags: Dec
 
 type SendDecision = (about: DecidedOn, options: { id: string; by?: string }) => Promise<DecisionReceipt>;
 
-async function decide(io: CommandIo, run: DecidableRun, flags: DecisionFlags, send: SendDecision): Promise<number> {
+async function decide(io: CommandIo, run: DecidableRun, given: DecisionFlags, send: SendDecision): Promise<number> {
+  const flags = io.output.json ? given : await withWholeIds(run, given);
   const about = await decidedOn(run, flags);
   const by = flags.by ?? osUser();
   const receipt = await underId(flags.id, (id) => send(about, { id, ...(by === undefined ? {} : { by }) }));
@@ -102,6 +103,38 @@ async function decidedOn(run: DecidableRun, flags: DecisionFlags): Promise<Decid
   const waiting = pending.find((one) => one.callId === callId && ownerOf(run, one) === owner);
   // A decision that is sent again finds its call decided: the run that it is about knows it.
   return { callId, digest: digest ?? waiting?.digest ?? NO_DIGEST, runId: owner };
+}
+
+/**
+ * Returns the flags with the whole ids of the call and of the run that waits: each may be given by a beginning that no other has. An id
+ * that none has is left as it is: its call may have been decided. Throws a UsageError that names the candidates.
+ */
+async function withWholeIds(run: DecidableRun, flags: DecisionFlags): Promise<DecisionFlags> {
+  const { callId, in: owner } = flags;
+  if (callId === undefined && owner === undefined) return flags;
+  const { pending } = await run.approvals();
+  const runId =
+    owner === undefined
+      ? undefined
+      : onlyOne(
+          'runs that wait',
+          owner,
+          pending.map((one) => ownerOf(run, one)),
+        );
+  const waiting = pending.filter((one) => runId === undefined || ownerOf(run, one) === runId).map((one) => one.callId);
+  return {
+    ...flags,
+    ...(runId === undefined ? {} : { in: runId }),
+    ...(callId === undefined ? {} : { callId: onlyOne('calls that wait', callId, waiting) }),
+  };
+}
+
+function onlyOne(what: string, given: string, ids: readonly string[]): string {
+  if (ids.includes(given)) return given;
+  const [only = given, ...others] = new Set(ids.filter((id) => id.startsWith(given)));
+  if (others.length === 0) return only;
+  const named = [only, ...others].map((id) => `"${id}"`).join(', ');
+  throw new UsageError(printableLine(`Several ${what} begin with "${given}": ${named}. Write more of the id`));
 }
 
 /** Returns the run that waits. */

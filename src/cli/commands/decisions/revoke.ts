@@ -1,6 +1,6 @@
 import type { RunHandle } from '../../../client/run-handle.ts';
 import type { CommandIo, ServerFlags } from '../../program/command.ts';
-import { withClient } from '../../with-client.ts';
+import { withRun } from '../../with-run.ts';
 
 /** The options of `longhaul revoke`. */
 export interface RevokeFlags extends ServerFlags {
@@ -10,7 +10,7 @@ export interface RevokeFlags extends ServerFlags {
 
 /** Ends a remembered decision. One that is not remembered is no error. */
 export async function revoke(io: CommandIo, flags: RevokeFlags): Promise<number> {
-  return withClient(io, flags, async ({ client }) => revokeDecision(io, client.handle<unknown>(flags.runId), flags));
+  return withRun(io, flags, async ({ client, runId }) => revokeDecision(io, client.handle<unknown>(runId), flags));
 }
 
 /** Ends a remembered decision of the run of a handle. */

@@ -5,6 +5,7 @@ import type { ProgramDocument } from '../../../core/domain/program/document.ts';
 import type { CommandIo } from '../../program/command.ts';
 import { sharedStartOptions, type StartingFlags } from '../../program/start-flags.ts';
 import { withClient } from '../../with-client.ts';
+import { wholeRunId } from '../../with-run.ts';
 import { printStarted } from '../start.ts';
 import { readJson, readProgramFile } from './program-file.ts';
 
@@ -31,7 +32,7 @@ export async function runProgram(io: CommandIo, flags: RunFlags): Promise<number
     const options = {
       ...sharedStartOptions(flags),
       ...(input === undefined ? {} : { input }),
-      ...(resume === undefined ? {} : { resume }),
+      ...(resume === undefined ? {} : { resume: { ...resume, run: await wholeRunId(io, client, { ...flags, runId: resume.run }) } }),
     };
     const { runId } = await client.startProgram(program, options);
     return await printStarted(io, flags, { client, server, handle: client.handle<unknown>(runId), of: { program: name } });

@@ -1,6 +1,6 @@
 import type { CommandIo, ServerFlags } from '../../program/command.ts';
 import { traceLines } from '../../render/trace-lines.ts';
-import { withClient } from '../../with-client.ts';
+import { withRun } from '../../with-run.ts';
 
 /** The options of `longhaul trace`. */
 export interface TraceFlags extends ServerFlags {
@@ -8,9 +8,9 @@ export interface TraceFlags extends ServerFlags {
 }
 
 /** Prints the trace of a program, while its run goes on and after it has ended. */
-export async function trace(io: CommandIo, { runId, ...flags }: TraceFlags): Promise<number> {
+export async function trace(io: CommandIo, flags: TraceFlags): Promise<number> {
   const { output } = io;
-  const found = await withClient(io, flags, ({ client }) => client.handle(runId).trace());
+  const found = await withRun(io, flags, ({ client, runId }) => client.handle(runId).trace());
   if (output.json) output.printJson(found.toJSON());
   else for (const line of traceLines(found, output)) output.print(line);
   return 0;

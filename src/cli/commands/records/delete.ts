@@ -29,13 +29,19 @@ export interface Removal {
   flags: DeletionFlags;
 }
 
+/** The commands that show the ids. A beginning of an id deletes nothing: what it means may be gone, and another run begin like it. */
+const LISTS = { run: 'list', session: 'sessions' } as const;
+
 /** Deletes a run or a session, and says what was removed. */
 export async function removeRun({ output }: CommandIo, client: LonghaulClient, { kind, id, stores, flags }: Removal): Promise<number> {
   const outcome = await client.handle(id).delete({ ...stores, end: flags.end === true });
   const without = storesLeft(flags);
   if (output.json) output.printJson({ [`${kind}Id`]: id, outcome, without });
   else if (outcome === 'deleted') output.print(`${kind === 'run' ? 'Run' : 'Session'} "${id}" is deleted`);
-  else output.print(`The server has no ${kind} "${id}": there was nothing to delete`);
+  else
+    output.print(
+      `The server has no ${kind} "${id}": there was nothing to delete. Write its whole id, as "${output.program} ${LISTS[kind]}" shows it`,
+    );
   sayStoresLeft(output, without);
   return 0;
 }

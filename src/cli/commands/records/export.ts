@@ -8,7 +8,7 @@ import type { CommandIo, ServerFlags } from '../../program/command.ts';
 import { EXIT_CODES } from '../../exit-codes.ts';
 import type { Output } from '../../output.ts';
 import type { OutputStream } from '../../terminal.ts';
-import { withClient } from '../../with-client.ts';
+import { withRun } from '../../with-run.ts';
 
 /** The options of `longhaul export`. */
 export interface ExportFlags extends ServerFlags {
@@ -20,9 +20,9 @@ export interface ExportFlags extends ServerFlags {
 }
 
 /** Writes a run as JSON Lines. The exit code says if parts are missing. */
-export async function exportRun(io: CommandIo, { runId, output: file, archive, ...flags }: ExportFlags): Promise<number> {
+export async function exportRun(io: CommandIo, { output: file, archive, ...flags }: ExportFlags): Promise<number> {
   const { terminal, output } = io;
-  const summary = await withClient(io, flags, async ({ client }) => {
+  const summary = await withRun(io, flags, async ({ client, runId }) => {
     const lines = client.handle(runId).export(archive === undefined ? {} : { archive: fileArchive({ directory: archive }) });
     return file === undefined ? writeLines(lines, terminal.stdout) : writeFile(lines, file, terminal.signal);
   });

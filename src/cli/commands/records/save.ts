@@ -3,7 +3,7 @@ import { errorMessage, UsageError } from '../../../core/domain/errors/error.ts';
 import type { SavedContext } from '../../../core/saved/saved-context.ts';
 import { counted } from '../../../core/domain/content/text.ts';
 import type { CommandIo, ServerFlags } from '../../program/command.ts';
-import { withClient } from '../../with-client.ts';
+import { withRun } from '../../with-run.ts';
 
 /** The options of `longhaul save`. */
 export interface SaveFlags extends ServerFlags {
@@ -13,8 +13,8 @@ export interface SaveFlags extends ServerFlags {
 }
 
 /** Writes the context of a run as a JSON document, which a run can be started from. */
-export async function saveRun(io: CommandIo, { runId, ...flags }: SaveFlags): Promise<number> {
-  return withClient(io, flags, async ({ client }) => writeSaved(io, client.handle(runId), flags.output));
+export async function saveRun(io: CommandIo, flags: SaveFlags): Promise<number> {
+  return withRun(io, flags, async ({ client, runId }) => writeSaved(io, client.handle(runId), flags.output));
 }
 
 /** Writes the context of the run to a file, or to stdout. */

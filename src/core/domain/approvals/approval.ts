@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from '../json/json.ts';
 import type { LimitChanges } from '../agent/limits.ts';
+import type { RunSubject } from '../run/run-subject.ts';
 
 /** The decision that is applied to a call when its deadline passes without one. */
 export type DeadlineAction = 'approve' | 'reject';
@@ -64,6 +65,8 @@ export interface ApprovalView extends Omit<PendingApproval, 'requestedAt' | 'dea
   deadlineAt?: string;
   /** The run that waits: the one that lists the approval, or one below it. Decisions go to it. Absent in the answer of a run about itself. */
   runId?: string;
+  /** For whom and for what that run acts, in a list of several runs. Absent: it is what the list says of the run itself. */
+  about?: RunSubject;
   /** The arguments of the call; for a limit, the limits that an approval sets. */
   arguments: JsonObject;
   /** The arguments are too large for a list: only the beginning of their JSON is shown, under the key `text`. */

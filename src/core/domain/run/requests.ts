@@ -55,7 +55,7 @@ export interface RevokeInput {
   decision: string;
 }
 
-/** Argument of the Update `raise`. */
+/** Argument of the Update and the Signal `raise`. */
 export interface RaiseInput {
   /** An id that the caller chooses, at most 64 characters. */
   id: string;

@@ -5,6 +5,7 @@ import type { RunLimits } from '../agent/limits.ts';
 import type { Missing } from '../errors/missing.ts';
 import type { Archiving, NotArchived } from '../record/not-archived.ts';
 import type { RunStatus } from './status.ts';
+import type { RunSubject } from './run-subject.ts';
 import type { SessionView } from '../sessions/session-views.ts';
 import type { CallsNotRun } from '../record/calls-not-run.ts';
 import type { StepResult } from '../record/step.ts';
@@ -18,6 +19,8 @@ export interface StatusView {
   agentName: string;
   /** The agent that acts. Only if the run was handed over. */
   currentAgent?: string;
+  /** For whom and for what the run acts. */
+  about: RunSubject;
   status: RunStatus;
   currentStep: number;
   /** The usage of the run itself; that of a program includes the runs below it that have ended. */
@@ -95,6 +98,8 @@ export interface ApprovalsPage {
   version: 1;
   runId: string;
   agentName: string;
+  /** For whom and for what the run acts. */
+  about: RunSubject;
   status: RunStatus;
   /** Index of the first pending approval of this page. */
   from: number;

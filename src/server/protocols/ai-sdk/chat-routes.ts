@@ -13,7 +13,7 @@ import { soon } from '../../requests/start-patience.ts';
 import { emptyBody } from '../../schemas/run-requests.ts';
 import { openStream } from '../../sse/open-stream.ts';
 import type { ServerSettings } from '../../server-settings.ts';
-import { knownAgent, startableAgent } from '../../starting/known-agent.ts';
+import { endUnknown, knownAgent, startableAgent } from '../../starting/known-agent.ts';
 import { acceptedTurn } from './accepted-turn.ts';
 import { chatResponse } from './chat-response.ts';
 import { sessionIdOf } from './chat-session-id.ts';
@@ -71,18 +71,19 @@ const post = defineRoute(
   },
   async ({ params, body, caller, client, settings, signal, raw }) => {
     requireStart(caller, params.agent);
-    startableAgent(settings, caller, params.agent);
+    const known = startableAgent(settings, caller, params.agent);
     const posted = readPostedChat(body);
     const session = chatSession({ agent: params.agent, id: body.id, caller, client, settings });
-    const known = await soon(() => statusIfKnown(session));
-    if (known !== undefined && known.agentName !== params.agent) {
-      throw new LonghaulError('run_exists', `Chat "${body.id}" is one with agent "${known.agentName}": use its route, or another id`);
+    const before = await soon(() => statusIfKnown(session));
+    if (before !== undefined && before.agentName !== params.agent) {
+      throw new LonghaulError('run_exists', `Chat "${body.id}" is one with agent "${before.agentName}": use its route, or another id`);
     }
     // Without a place for the answer nothing is accepted: it would be sent again.
     const open = openStream({ caller, raw, signal, settings }, 'runs:write');
     try {
-      const to = { session, client, caller, signal, recorded: known?.events ?? 0 };
+      const to = { session, client, caller, signal, recorded: before?.events ?? 0 };
       const turn = await soon(() => acceptedTurn(to, posted));
+      if (before === undefined && typeof known === 'string') await requireWorkerWith(known, { session, client, caller });
       return chatResponse({ ...turn, ...ofOthers(client, caller) }, open, { settings, raw });
     } catch (error) {
       open.closed();
@@ -166,6 +167,15 @@ const stop = defineRoute(
     return { status: 200, body: await session.interrupt({ by: recordedName(caller), reason: 'stopped in the chat' }) };
   },
 );
+
+/** Throws `agent_not_found`, and ends the chat that has just begun, if the worker that took it lacks its agent. */
+async function requireWorkerWith(
+  name: string,
+  { session, client, caller }: { session: SessionHandle; client: LonghaulClient; caller: Caller },
+): Promise<void> {
+  const hint = await endUnknown(client, caller, { runId: session.id, name });
+  if (hint !== undefined) throw new LonghaulError('agent_not_found', `No worker has an agent ${JSON.stringify(name)}${hint}`);
+}
 
 interface ChatOf {
   agent: string;

@@ -4,7 +4,7 @@ import { defineRoute } from '../../routing/route.ts';
 import { runStarted, startRunBody } from '../../schemas/start-requests.ts';
 import { START_PROBLEMS, started } from '../../starting/start-reply.ts';
 import { startRequested } from '../../starting/start-requested.ts';
-import { noticeOfAgent, startableAgent } from '../../starting/known-agent.ts';
+import { noticeOfUnseen, startableAgent } from '../../starting/known-agent.ts';
 
 const ID = 'startRun';
 
@@ -32,7 +32,7 @@ export const startRunRoute = defineRoute(
       request,
       ID,
       ({ agent: _, ...options }) => client.start(known, options as StartOptions),
-      () => noticeOfAgent(client.temporal, known),
+      (runId) => noticeOfUnseen(client.temporal, caller, typeof known === 'string' ? { kind: 'agent', name: known, runId } : undefined),
     );
   },
 );

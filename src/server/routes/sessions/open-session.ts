@@ -9,7 +9,7 @@ import { openSessionBody, sessionOpened } from '../../schemas/start-requests.ts'
 import { startOnce } from '../../starting/start-once.ts';
 import { memoWith, requireOwnFields, searchAttributePairs } from '../../starting/start-options.ts';
 import { START_PROBLEMS, started } from '../../starting/start-reply.ts';
-import { noticeOfAgent, startableAgent } from '../../starting/known-agent.ts';
+import { noticeOfUnseen, startableAgent } from '../../starting/known-agent.ts';
 
 const ID = 'openSession';
 
@@ -52,7 +52,8 @@ export const openSessionRoute = defineRoute(
     });
     const { runId: sessionId, repeated } = outcome;
     const headers = { location: `${settings.prefix}/v1/sessions/${encodeURIComponent(sessionId)}` };
-    const notice = repeated ? undefined : await noticeOfAgent(client.temporal, known);
+    const unlisted = repeated || typeof known !== 'string' ? undefined : { kind: 'agent' as const, name: known, runId: sessionId };
+    const notice = await noticeOfUnseen(client.temporal, caller, unlisted);
     return { status: repeated ? 200 : 201, headers, body: { sessionId, repeated, ...(notice === undefined ? {} : { notice }) } };
   },
 );

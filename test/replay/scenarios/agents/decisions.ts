@@ -62,6 +62,21 @@ export const decisions: Record<string, AgentScenario> = {
       await until(() => model.requests.length === 2, 'the call is decided');
     },
   },
+  'paused-and-raised-by-signal': {
+    agent: 'clerk',
+    script: [pay(1), say('done')],
+    meanwhile: async (run, _model, { temporal }) => {
+      const { pending } = await waiting(run, 1);
+      const workflow = temporal.workflow.getHandle(run.runId);
+      await workflow.signal('pause');
+      await workflow.signal('approve', { callId: 'pay-1', id: 's1', digest: pending[0]?.digest ?? '' });
+      await until(async () => (await run.status()).status === 'paused', 'the run is paused');
+      await workflow.signal('raise', { id: 'r1', limits: { maxIterations: 20 }, by: 'ann' });
+      await workflow.signal('raise', { id: 'r2', limits: { maxIterations: 1 } });
+      await until(async () => (await run.status()).limits?.maxIterations === 20, 'the limit is raised');
+      await workflow.signal('resume');
+    },
+  },
   'checked-and-told': {
     agent: 'clerk',
     script: [pay(1), say('done')],

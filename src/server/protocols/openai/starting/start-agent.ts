@@ -4,8 +4,10 @@ import type { ModelSettings } from '../../../../core/domain/agent/agent-snapshot
 import type { JsonObject } from '../../../../core/domain/json/json.ts';
 import { requestDigest, runIdOfKey } from '../../../requests/idempotency-key.ts';
 import type { RouteRequest } from '../../../routing/route.ts';
+import { endUnknown } from '../../../starting/known-agent.ts';
 import { type StartOutcome, startOnce } from '../../../starting/start-once.ts';
 import { memoWith } from '../../../starting/start-options.ts';
+import { modelNotFound } from '../errors/openai-refusal.ts';
 import type { Conversation } from '../input/conversation.ts';
 import type { RepeatedParameters } from '../responses/response-body.ts';
 import { type KeptFacts, memoOf, readFacts } from './run-facts.ts';
@@ -26,7 +28,10 @@ export interface AgentStart {
 /** Members of a request that decide how the answer is given, and not what it is. */
 const WAYS = new Set(['stream', 'stream_options', 'background']);
 
-/** Starts the run of a request, or finds the one that the same request has started before, by its idempotency key. */
+/**
+ * Starts the run of a request, or finds the one that the same request has started before, by its idempotency key. Throws `model_not_found`
+ * for an agent that the service does not list, if the worker that takes the run lacks it.
+ */
 export async function startAgent(
   { client, caller, idempotencyKey }: Pick<RouteRequest<unknown, unknown, unknown>, 'client' | 'caller' | 'idempotencyKey'>,
   { route, body, agent, opening, settings, maxToolCalls, parameters }: AgentStart,
@@ -50,6 +55,10 @@ export async function startAgent(
     start: () => start('fail'),
     existing: digest === undefined ? undefined : () => start('return'),
   });
+  if (!outcome.repeated && typeof agent === 'string') {
+    const hint = await endUnknown(client, caller, { runId: outcome.runId, name: agent });
+    if (hint !== undefined) throw modelNotFound(agent, {}, hint);
+  }
   const kept = outcome.repeated ? await readFacts(client.temporal, outcome.runId) : undefined;
   return { ...outcome, ...(kept ?? facts) };
 }

@@ -1,0 +1,58 @@
+import { describe, expect, test } from 'vitest';
+import type { MessageReceiver } from '../../../src/core/handlers/message-receiver.ts';
+import { takeSignal } from '../../../src/core/handlers/requests.ts';
+import { Inbox } from '../../../src/core/loop/state/inbox.ts';
+import { newRunState } from '../../../src/core/loop/state/run-state.ts';
+import type { SIGNALS } from '../../../src/core/protocol.ts';
+import { testSnapshot } from '../loop/fakes/snapshot.ts';
+
+const clock = { now: () => 0, uuid: () => 'e' };
+
+function receiver(): MessageReceiver & { inbox: Inbox } {
+  const state = newRunState({ runId: 'r', snapshot: testSnapshot(), startedAt: 0, input: 'Q' }, clock);
+  return { runId: 'r', inbox: new Inbox(), state };
+}
+
+function signal(run: MessageReceiver, name: keyof typeof SIGNALS, input: unknown): unknown {
+  return takeSignal(run, name, input, 0);
+}
+
+test.each([undefined, null, {}, { by: 'ann' }, 'now', 5])('pause and resume take any payload, such as %j', (input) => {
+  const run = receiver();
+  expect(signal(run, 'pause', input)).toBeUndefined();
+  expect(run.inbox.paused).toBe(true);
+  expect(signal(run, 'resume', input)).toBeUndefined();
+  expect(run.inbox.paused).toBe(false);
+});
+
+test('raise does what the Update does, once for its id', () => {
+  const run = receiver();
+  const raise = { id: 'r1', limits: { maxIterations: 20 }, by: 'ann' };
+  expect([signal(run, 'raise', raise), signal(run, 'raise', raise)]).toEqual([undefined, undefined]);
+  expect(run.inbox.takeRaises()).toMatchObject([{ id: 'r1', limits: { maxIterations: 20 }, by: 'ann' }]);
+  expect(run.inbox.takeRefused()).toEqual([]);
+});
+
+describe('a raise that does not fit is noted for the record, and changes nothing', () => {
+  test.each([
+    ['nothing', undefined, {}],
+    ['a text', 'more', {}],
+    ['no limits', { id: 'r1' }, { id: 'r1' }],
+    ['a limit that is lower', { id: 'r1', limits: { maxIterations: 1 }, by: 'ann' }, { id: 'r1', by: 'ann' }],
+    ['a limit that the run does not have', { id: 'r1', limits: { costUsd: 1 } }, { id: 'r1' }],
+    ['an id that is too long', { id: 'x'.repeat(65), limits: { maxIterations: 20 } }, {}],
+    ['something else beside', { id: 'r1', limits: { maxIterations: 20 }, more: 1 }, { id: 'r1' }],
+  ])('%s', (_, input, named) => {
+    const run = receiver();
+    expect(signal(run, 'raise', input)).toMatchObject({ code: 'invalid_input' });
+    expect(run.inbox.takeRaises()).toEqual([]);
+    expect(run.inbox.takeRefused()).toMatchObject([{ request: 'raise', code: 'invalid_input', ...named }]);
+  });
+});
+
+test.each(['pause', 'raise'] as const)('%s of a run that has ended is refused', (name) => {
+  const run = receiver();
+  run.inbox.closed = true;
+  expect(signal(run, name, { id: 'r1', limits: { maxIterations: 20 } })).toMatchObject({ code: 'run_ended' });
+  expect(run.inbox.paused).toBe(false);
+});
