@@ -2,10 +2,17 @@ import type { Leaf } from './problem-text.ts';
 
 /**
  * Removes an expected type if a fixed value is expected at the same path: a value that only has the type would still not fit.
+ * `except`: types that stay.
  */
-export function narrowed(leaves: readonly Leaf[]): Leaf[] {
+export function narrowed(leaves: readonly Leaf[], except: (leaf: Leaf) => boolean = () => false): Leaf[] {
   const fixedPaths = new Set(leaves.filter(({ fixed }) => fixed === 'all').map(pathKey));
-  return leaves.filter((leaf) => leaf.expected === undefined || leaf.fixed !== undefined || !fixedPaths.has(pathKey(leaf)));
+  return leaves.filter((leaf) => leaf.expected === undefined || leaf.fixed !== undefined || !fixedPaths.has(pathKey(leaf)) || except(leaf));
+}
+
+/** As `narrowed`, for the whole value: a type and a list of values that one schema declares are two rules, and both are reported. */
+export function narrowedWhole(leaves: readonly Leaf[]): Leaf[] {
+  const lists = new Set(leaves.filter(({ where }) => where.endsWith('/enum')).map(({ where }) => where.slice(0, -'enum'.length)));
+  return narrowed(leaves, ({ where }) => where.endsWith('/type') && lists.has(where.slice(0, -'type'.length)));
 }
 
 /** Joins the expectations of several choices for the same path: `expected string or number, got boolean`. */

@@ -1,6 +1,6 @@
 import { memberPath } from '../domain/json/json-path.ts';
 import type { JsonObject, JsonValue } from '../domain/json/json.ts';
-import { narrowed } from './expectations.ts';
+import { narrowedWhole } from './expectations.ts';
 import { keywordValue, leafOf, type Leaf, shortName, type ValidatorError } from './problem-text.ts';
 import { reduceUnions } from './reduce-unions.ts';
 import { shortJsonOnce } from './short-json.ts';
@@ -38,7 +38,7 @@ export function readProblems(errors: readonly ValidatorError[], { schema, value,
     .map(withLocation)
     .filter((error) => !UNIONS.has(error.keyword) && !CONTAINERS.has(error.keyword))
     .map((error) => leafOf(error, keywordValue(schema, error.keywordLocation), quoted));
-  const problems = narrowed(reduceUnions(unions, leaves))
+  const problems = narrowedWhole(reduceUnions(unions, leaves))
     .toSorted((a, b) => b.at.length - a.at.length)
     .map((leaf) => ({ path: pathText(leaf.at), message: messageOf(leaf) }));
   const unique = [...new Map(problems.map((problem) => [`${problem.path}: ${problem.message}`, problem])).values()];

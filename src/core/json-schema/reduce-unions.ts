@@ -46,7 +46,7 @@ function keyOf(where: string, at: readonly string[]): string {
 }
 
 function reduceUnion({ union, at, leaves }: Inside): Leaf[] {
-  const choices = byChoice(leaves, `${union.keywordLocation}/`).map(narrowed);
+  const choices = byChoice(leaves, `${union.keywordLocation}/`).map((choice) => narrowed(choice));
   if (choices.length === 0) return [{ at, where: union.keywordLocation, text: 'expected exactly one of the alternatives to fit' }];
 
   // A different type, or a different value of a fixed field, shows that the value was not meant for this choice.

@@ -9,10 +9,15 @@ function check(level: JsonObject, value: JsonValue, definitions: JsonObject = {}
 const LEVEL = { type: 'string', enum: ['low', 'high'] };
 
 test.each<[string, JsonObject, JsonValue, string]>([
-  ['a list of values beside their type', LEVEL, 3, 'level: expected "low" or "high", got 3'],
+  ['a list of values beside their type', LEVEL, 3, 'level: expected string, got number; level: expected "low" or "high", got 3'],
   ['a list of values of the right type', LEVEL, 'mid', 'level: expected "low" or "high", got "mid"'],
   ['one value beside its type', { type: 'string', const: 'low' }, 3, 'level: expected "low", got 3'],
-  ['a list that has values of another type', { type: 'string', enum: ['low', 3] }, 4, 'level: expected "low", got 4'],
+  [
+    'a list that has values of another type',
+    { type: 'string', enum: ['low', 3] },
+    4,
+    'level: expected string, got number; level: expected "low", got 4',
+  ],
   ['a value in the list, of another type', { type: 'string', enum: ['low', 3] }, 3, 'level: expected string, got number'],
   ['such a list as a choice', { anyOf: [LEVEL, { type: 'number' }] }, true, 'level: expected "low", "high" or number, got true'],
   ['such a list, or nothing', { anyOf: [LEVEL, { type: 'null' }] }, 3, 'level: expected "low", "high" or null, got 3'],
@@ -49,6 +54,6 @@ test('all problems are reported if the schema refers to a part of itself', () =>
   const definitions = { node: { type: 'object', properties: { a: { type: 'number' }, b: LEVEL, child: { $ref: '#/$defs/node' } } } };
   const level = { $ref: '#/$defs/node' };
   expect(check(level, { a: 'x', b: 3, child: { a: 'y' } }, definitions)).toBe(
-    'level.child.a: expected number, got string; level.a: expected number, got string; level.b: expected "low" or "high", got 3',
+    'level.child.a: expected number, got string; level.a: expected number, got string; level.b: expected string, got number; level.b: expected "low" or "high", got 3',
   );
 });
