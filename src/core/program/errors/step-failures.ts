@@ -22,8 +22,10 @@ export function emptyAnswerFailure(place: StepPlace): StepError {
   return newStepError('empty_answer', 'Message content must not be empty', place);
 }
 
-/** Returns the failure of a step whose attempts all failed. `details` is the formatted failure of the last attempt. */
-export function exhaustionFailure(attempts: number, details: string, place: StepPlace): StepError {
+/** Returns the failure of a step whose attempts all failed. `last` is the failure of the last attempt, or its text if nothing else is known. */
+export function exhaustionFailure(attempts: number, last: StepError | string, place: StepPlace): StepError {
   const message = `All ${attempts} refine attempts exhausted for step '${place.step}'.`;
-  return newStepError('refine_exhausted', message, { ...place, attempt: attempts, details });
+  const isText = typeof last === 'string';
+  const failure = newStepError('refine_exhausted', message, { ...place, attempt: attempts, ...(isText ? { details: last } : {}) });
+  return isText ? failure : { ...failure, cause: last };
 }
