@@ -60,7 +60,7 @@ async function observe(tier: 'remote' | 'local') {
   const {
     runId,
     status,
-    steps = [],
+    steps,
   } = await testbed.client.run('reader', { input: 'Q', deps, principal: { user: 'u7' }, taskQueue: testbed.taskQueue, steps: true });
   const handle = testbed.client.handle(runId);
   await expectSameFromHistory(testbed, handle);
