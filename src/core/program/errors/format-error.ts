@@ -1,7 +1,7 @@
 import { cutText } from '../../domain/content/cut-content.ts';
 import { ERROR_CODES, type ErrorCode } from '../../domain/errors/error.ts';
-import { breachMessage } from '../validation/anchor-failure.ts';
 import { MAX_ERROR_BYTES, type StepError } from './step-error.ts';
+import { breachMessage } from './step-failures.ts';
 
 /** Returns the severity of a failure of a step, from 1 to 6. A code that is no error of steps has the severity of `step_failed`. */
 export function errorLevel(code: ErrorCode): number {

@@ -1,5 +1,7 @@
+import { cutText } from '../../domain/content/cut-content.ts';
+import type { StepErrorContext } from '../../domain/program/step-error.ts';
 import type { Duration } from '../../domain/run/duration.ts';
-import { newStepError, type StepError } from './step-error.ts';
+import { MAX_ERROR_BYTES, newStepError, type StepError } from './step-error.ts';
 
 /** The place of a failure in a program. */
 export interface StepPlace {
@@ -28,4 +30,11 @@ export function exhaustionFailure(attempts: number, last: StepError | string, pl
   const isText = typeof last === 'string';
   const failure = newStepError('refine_exhausted', message, { ...place, attempt: attempts, ...(isText ? { details: last } : {}) });
   return isText ? failure : { ...failure, cause: last };
+}
+
+/** Returns the message about breached anchors, which a model reads before its next attempt: each violation stands in it once. */
+export function breachMessage({ anchorName = '', details = '' }: Pick<StepErrorContext, 'anchorName' | 'details'>): string {
+  const names = anchorName.split(', ').map((name) => `"${name}"`);
+  const anchors = `the ${names.length === 1 ? 'anchor' : 'anchors'} ${names.join(', ')}`;
+  return cutText(`The answer breaches ${anchors}:${details.includes('\n') ? '\n' : ' '}${details}`, MAX_ERROR_BYTES);
 }
