@@ -48,7 +48,6 @@ import type { RunTree } from './tree/run-tree.ts';
 import { type TreeEvent, treeEvents, type TreeEventOptions } from './tree/tree-events.ts';
 import { updateRun, type UpdateOptions } from './updates/update.ts';
 import { sendMessage, type SendOptions } from './updates/send-message.ts';
-import type { WaitOptions } from '../temporal/waiting.ts';
 
 /** The options of a cancellation. */
 export interface CancelOptions {
