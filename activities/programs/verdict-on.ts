@@ -40,7 +40,7 @@ export async function verdictOn(response: RecordedResponse, checks: AnswerChecks
   const verdict: AnswerVerdict = { ...(checked === undefined ? {} : { anchors: checked }), ...refused };
   if (checked?.passed === false || refused.misfit !== undefined) return verdict;
   if (output === undefined) return { ...verdict, misfit: problemOf(response) };
-  return isValidated(ask, lenient) ? { ...verdict, ...validated(output, ask) } : verdict;
+  return isValidated(ask, lenient) ? { ...verdict, ...validated(output, ask, response) } : verdict;
 }
 
 /** Returns an answer without text as text: its value, or what the model gave instead of one. */
@@ -65,10 +65,15 @@ function problemOf({ output }: RecordedResponse): string {
   return output?.type === 'problem' ? output.problem : 'the answer has no value of that form';
 }
 
-function validated(answer: JsonValue, { type, confidenceFloor, requiredFields, range }: DeclaredAnswer): AnswerVerdict {
+function validated(
+  answer: JsonValue,
+  { type, confidenceFloor, requiredFields, range }: DeclaredAnswer,
+  { confidence: reported }: RecordedResponse,
+): AnswerVerdict {
   const { violations, confidence } = validateAnswer(answer, {
     ...(type === undefined ? {} : { type }),
     ...(confidenceFloor === undefined ? {} : { confidenceFloor }),
+    ...(reported === undefined ? {} : { reportedConfidence: reported }),
     ...(requiredFields === undefined ? {} : { requiredFields }),
     ...(range === undefined ? {} : { range }),
   });

@@ -41,6 +41,8 @@ export function parseSkill(content: string, path?: string): ParsedSkill {
       description: textOf(description) ?? '',
       tags: textsOf(tags) ?? [],
       ...(textOf(group) === undefined ? {} : { group: textOf(group) as string }),
+      source: 'file',
+      ...(path === undefined ? {} : { path }),
       instructions: body.trim(),
       activation: activation === 'auto' ? 'auto' : 'manual',
       ...(allowed === undefined ? {} : { allowedTools: allowed }),

@@ -2,6 +2,7 @@ import { activityInfo, log } from '@temporalio/activity';
 import type { Resources, RunContext, RunLog } from '../../src/define/context/run-context.ts';
 import { MAX_JSON_DEPTH } from '../../src/core/domain/json/json-depth.ts';
 import { type JsonObject, type JsonValue, isJsonObject } from '../../src/core/domain/json/json.ts';
+import { depsProblem } from '../../src/core/domain/record/deps-problem.ts';
 import type { Principal } from '../../src/core/domain/run/principal.ts';
 import { cleanJson } from '../../src/model/clean-json.ts';
 import type { CallUsage, RunToolInput } from '../../src/core/protocol.ts';
@@ -59,6 +60,8 @@ export function toolContext(runtime: ActivityRuntime, input: RunToolInput, parts
       const plain = cleanJson(value);
       if (plain === undefined)
         throw new TypeError(`setState: the value of "${key}" is not JSON, or nested deeper than ${MAX_JSON_DEPTH} levels`);
+      const problem = depsProblem({ [key]: plain }, 'state');
+      if (problem !== undefined) throw new TypeError(`setState: ${problem}`);
       changes.set(key, plain);
     },
     emit: (name, data) => stream.emit(name, data),

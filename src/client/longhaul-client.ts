@@ -20,7 +20,7 @@ import { failIfUnreachable, failEachIfUnreachable } from '../temporal/server-rea
 import { RunFeeds } from './stream/run-feeds.ts';
 import { type HandleOf, type ProgramHandle, RunHandle } from './run-handle.ts';
 import { startRun, type StartOptions } from './start/start-run.ts';
-import type { WaitOptions } from '../temporal/waiting.ts';
+import { type AwaitOptions, awaitOptions, type RequestedBy } from './read/result-options.ts';
 import {
   startProgram,
   type ProgramOptions,
@@ -95,23 +95,19 @@ export class LonghaulClient {
   }
 
   /** Starts a run and waits for its result, for all four terminal statuses. Reports within 5 s if no worker takes the run. */
-  async run<Agent extends AnyAgent | string>(
+  async run<Agent extends AnyAgent | string, Steps extends boolean = false, Trace extends boolean = false>(
     agent: Agent,
-    options: StartOptions<GivenDepsOf<Agent>> & WaitOptions & { steps?: boolean },
-  ): Promise<ResultOf<Agent>> {
-    return (await this.#wait(await this.start(agent, options), options)) as ResultOf<Agent>;
+    options: StartOptions<GivenDepsOf<Agent>> & AwaitOptions<Steps, Trace>,
+  ): Promise<ResultOf<Agent> & RequestedBy<Steps, Trace>> {
+    return (await this.#wait(await this.start(agent, options), options)) as ResultOf<Agent> & RequestedBy<Steps, Trace>;
   }
 
   /** Waits for the result of a run that was just started. */
-  async #wait(handle: RunHandle<unknown>, { steps, timeout, signal }: WaitOptions & { steps?: boolean }): Promise<unknown> {
+  async #wait(handle: RunHandle<unknown>, options: AwaitOptions): Promise<unknown> {
     const over = new AbortController();
     void watchForWorker(this.temporal, handle.runId, over.signal, this.#options.onNotice ?? warn);
     try {
-      return await handle.result({
-        ...(steps === undefined ? {} : { steps }),
-        ...(timeout === undefined ? {} : { timeout }),
-        ...(signal === undefined ? {} : { signal }),
-      });
+      return await handle.result(awaitOptions(options));
     } finally {
       over.abort();
     }
@@ -134,12 +130,13 @@ export class LonghaulClient {
   }
 
   /** Starts a program and waits for its result, for all four terminal statuses. Reports within 5 s if no worker takes the run. */
-  async runProgram<Program extends StartedProgram>(
+  async runProgram<Program extends StartedProgram, Trace extends boolean = false>(
     program: Program,
-    options: ProgramOptions<StartedInputOf<Program>> & WaitOptions = {},
-  ): Promise<ProgramResult<StartedOutputOf<Program>>> {
+    options: ProgramOptions<StartedInputOf<Program>> & Omit<AwaitOptions<never, Trace>, 'steps'> = {},
+  ): Promise<ProgramResult<StartedOutputOf<Program>> & RequestedBy<false, Trace>> {
     const { runId } = await this.startProgram(program, options);
-    return (await this.#wait(this.#handle(runId, { isRun: true }), options)) as ProgramResult<StartedOutputOf<Program>>;
+    const result: unknown = await this.#wait(this.#handle(runId, { isRun: true }), options);
+    return result as ProgramResult<StartedOutputOf<Program>> & RequestedBy<false, Trace>;
   }
 
   /**

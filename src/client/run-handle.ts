@@ -10,7 +10,7 @@ import type { StepResult } from '../core/domain/record/step.ts';
 import type { JsonValue } from '../core/domain/json/json.ts';
 import type { SavedContext } from '../core/saved/saved-context.ts';
 import { savedContextOf } from './earlier/recorded-conversation.ts';
-import type { ExecutionTrace } from '../core/program/trace/execution-trace.ts';
+import type { ExecutionTrace } from '../core/domain/trace/execution-trace.ts';
 import {
   type ContextPage,
   type DecisionReceipt,
@@ -38,6 +38,7 @@ import { type RetryOptions, type RetryReceipt, retryRun } from './retry/retry-ru
 import type { RunApprovals } from './read/approvals.ts';
 import { checkRunId } from '../temporal/run-id.ts';
 import { AwaitedResult } from './read/awaited-result.ts';
+import { RESULT_OPTIONS, type RequestedBy, type ResultOptions } from './read/result-options.ts';
 import { RunReader } from './read/reader.ts';
 import { RunFeeds } from './stream/run-feeds.ts';
 import type { StreamItem } from './stream/stream-item.ts';
@@ -47,7 +48,6 @@ import type { RunTree } from './tree/run-tree.ts';
 import { type TreeEvent, treeEvents, type TreeEventOptions } from './tree/tree-events.ts';
 import { updateRun, type UpdateOptions } from './updates/update.ts';
 import { sendMessage, type SendOptions } from './updates/send-message.ts';
-import type { WaitOptions } from '../temporal/waiting.ts';
 
 /** The options of a cancellation. */
 export interface CancelOptions {
@@ -64,8 +64,10 @@ export type HandleOf<AgentOrOutput> = [AgentOrOutput] extends [AnyAgent]
 
 /** The handle of the run of a program. */
 export interface ProgramHandle<Output = JsonValue> extends Omit<RunHandle<Output>, 'result'> {
-  /** Waits for the end and returns the result with that of each unit, for all four terminal statuses. */
-  result(options?: WaitOptions): Promise<ProgramResult<Output>>;
+  /** Waits for the end and returns the result with that of each unit, for all four terminal statuses; with the parts that are asked for. */
+  result<Trace extends boolean = false, Deps extends boolean = false, State extends boolean = false>(
+    options?: Omit<ResultOptions<never, Trace, Deps, State>, 'steps'>,
+  ): Promise<ProgramResult<Output> & RequestedBy<false, Trace, Deps, State>>;
 }
 
 /**
@@ -94,12 +96,18 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
   }
 
   /**
-   * Waits for the end and returns the result, for all four terminal statuses; with `steps: true` the steps too.
+   * Waits for the end and returns the result, for all four terminal statuses. With `steps`, `deps`, `state` and `trace` it also has these,
+   * as they are at the end of the run.
    * Throws `run_not_found`, `run_terminated`, `run_timed_out`, `wait_timeout`, or the reason of the signal.
    */
-  async result(options: WaitOptions & { steps?: boolean } = {}): Promise<RunResult<Output, Unfinished>> {
-    requireKnown('"result"', options, ['steps', 'timeout', 'signal']);
-    return this.#allowed.for(async () => resultFrom(await this.#result.read(options)) as RunResult<Output, Unfinished>);
+  async result<Steps extends boolean = false, Trace extends boolean = false, Deps extends boolean = false, State extends boolean = false>(
+    options: ResultOptions<Steps, Trace, Deps, State> = {},
+  ): Promise<RunResult<Output, Unfinished> & RequestedBy<Steps, Trace, Deps, State>> {
+    requireKnown('"result"', options, RESULT_OPTIONS);
+    return this.#allowed.for(async () => {
+      const { fields, parts } = await this.#result.read(options);
+      return resultFrom(fields, parts) as RunResult<Output, Unfinished> & RequestedBy<Steps, Trace, Deps, State>;
+    });
   }
 
   /** Returns the status of the run, with its step and usage. */
@@ -115,7 +123,10 @@ export class RunHandle<Output = DefaultOutput, Unfinished = Output | string> {
     return this.#allowed.for(() => this.#reader.context(from));
   }
 
-  /** Returns the trace of a program so far: what it did, step by step, in nested spans. Throws `invalid_input` for the run of an agent. */
+  /**
+   * Returns the trace of the run so far: what it did, step by step, in nested spans. That of an agent has a span for each step, with its
+   * model call, its tool calls and its waits for decisions. It is made from the record and stored nowhere.
+   */
   async trace(): Promise<ExecutionTrace> {
     return this.#allowed.for(() => this.#reader.trace());
   }

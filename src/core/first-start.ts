@@ -8,6 +8,7 @@ import type { JsonObject } from './domain/json/json.ts';
 import { overridesIn } from './domain/run/overrides.ts';
 import type { Resolved } from './domain/run/resolved.ts';
 import type { ContentItem } from './domain/content/content.ts';
+import { setState } from './domain/record/execution-context.ts';
 import { needsResponse } from './domain/record/needs-response.ts';
 import type { Notice } from './domain/record/notice.ts';
 import { beginSession } from './sessions/open-session.ts';
@@ -73,6 +74,7 @@ export function firstState(start: FirstStart, { notices, ...beginning }: Beginni
   // The agent is resolved without these limits: each turn is given others.
   if (parent?.kept) state.limits = narrowLimits(state.snapshot.limits, parent.left);
   recordNotices(state, clock, notices);
+  for (const [key, value] of Object.entries(start.input.state ?? {})) setState(state.context, key, value);
   const { principal } = start.input;
   if (principal !== undefined) state.principal = principal;
   if (start.type === 'input' && start.input.session !== undefined) {

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../core/domain/json/json.ts';
+import type { ExecutionTrace } from '../core/domain/trace/execution-trace.ts';
 import type { ProgramResult } from '../core/domain/run/program-result.ts';
 import type { Anchor } from '../anchors/anchor.ts';
 import type { AnyProgram, GivenInputOf } from '../define/program/program-definition.ts';
@@ -23,5 +24,7 @@ export interface ProgramTestOptions<Program = AnyProgram> extends Omit<TestCircu
 /** The outcome of a test of a program. */
 export interface TestedProgram<Output> extends Omit<TestedRecord, 'steps'> {
   readonly result: ProgramResult<Output>;
+  /** The trace of the run. */
+  readonly trace: ExecutionTrace;
   readonly ledger: EffectsLedger;
 }

@@ -57,6 +57,8 @@ export interface TestCircumstances {
   notifyEnded?: NotifyEnded;
   /** Carries the live output of the run, as on a worker. */
   streams?: StreamSink;
+  /** The state that the run begins with. */
+  state?: JsonObject;
   /** Whom the run acts for. */
   principal?: Principal;
   /** Overrides limits of the agent. */

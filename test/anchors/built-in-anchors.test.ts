@@ -182,3 +182,60 @@ describe('what an anchor finds', () => {
     },
   );
 });
+
+describe('a marker that is only a part of a longer word', () => {
+  it.each<[string, string]>([
+    ['NoHallucination', 'Prices could become stable, which improbably the Delhi thinktank might behold.'],
+    ['FactualOnly', 'He acts impersonally, the wifi feel that it has is fast, and I preferably walk into me, too.'],
+    ['SafeOutput', 'They skill yourself, know how to hackathon, and somehow to steal bases is a sport.'],
+    ['PrivacyGuard', 'Order 1234-56-7890, part 41111111111111119, id a555-123-4567b and node a@b.co1.'],
+    ['NoBias', 'Neoliberals are many, overall men are tall, the right wing isolates, and that race isn’t run.'],
+    ['ChildSafe', 'A class of pornographyless films, paragraphic violence of style, and assassins in brass.'],
+    ['NoCodeExecution', 'A medieval(ish) retrieval(x), import oscar, an import osprey, reformat c: and del /folder.'],
+  ])('is none of %s: %s', (name, text) => {
+    expect(check(name, text)).toEqual([]);
+  });
+
+  it.each<[string, string, unknown[]]>([
+    [
+      'AuditTrail',
+      'Step 15 is based online, within summary tables of psychoanalysis: see there.',
+      [expect.stringMatching(/^No reasoning trace/)],
+    ],
+    ['SyllogismChecker', 'Subpremise: a. Subconclusion: b.', [NO_PREMISE, NO_CONCLUSION]],
+    ['SyllogismChecker', 'Premise: a. Subconclusion: b. Conclusion: c.', []],
+    [
+      'ChainOfThoughtValidator',
+      'The context, to strengthen, is for beginners to beginning: footstep 1, headfirst, restarting with it.',
+      [NO_STEPS],
+    ],
+    ['RequiresCitation', 'See xdoi:10.1000 and shttps://example.org.', [NO_CITATION]],
+    ['AgnosticFallback', 'My best guesswork is a wild guesstimate.', []],
+    [
+      'AgnosticFallback',
+      'My best guess is 5, though the Bali lacks data and I lacked it.',
+      [expect.stringContaining('unwarranted speculation (best guess).')],
+    ],
+  ])('does not help %s: %s', (name, text, violations) => {
+    expect(check(name, text)).toEqual(violations);
+  });
+});
+
+describe('a marker in another form of its words', () => {
+  it.each<[string, string, string]>([
+    ['SafeOutput', 'racial slurs', 'racial slur'],
+    ['SafeOutput', 'suicide methods', 'suicide method'],
+    ['SafeOutput', 'self-harming', 'self-harm'],
+    ['ChildSafe', 'gambling tutorials', 'gambling tutorial'],
+    ['FactualOnly', 'my favorites', 'my favorite'],
+    ['AgnosticFallback', 'wild guesses', 'wild guess'],
+    ['NoCodeExecution', 'shell_exec(x)', 'exec('],
+    ['NoCodeExecution', 'rm -rfv /', 'rm -rf'],
+  ])('%s: %s is reported as %s', (name, text, marker) => {
+    expect(check(name, `This: ${text}.`)).toEqual([expect.stringContaining(marker)]);
+  });
+
+  it.each(['(I think', 'so i think.', '"I think"', 'I think\n', '*I think*', '—I think—'])('is there between %j', (text) => {
+    expect(check('NoHallucination', text)).toEqual(['Hedging without citation: i think']);
+  });
+});

@@ -2,11 +2,14 @@ import { describe, expect, it } from 'vitest';
 import type { Anchor } from '../../src/anchors/anchor.ts';
 import { builtInAnchor } from '../../src/anchors/built-in-anchors.ts';
 import { checkAnchors } from '../../src/anchors/check-anchors.ts';
+import { failureText } from '../../src/core/program/errors/failure-text.ts';
 import { formatError } from '../../src/core/program/errors/format-error.ts';
+import { exhaustionFailure } from '../../src/core/program/errors/step-failures.ts';
 import { anchorFailure } from '../../src/core/program/validation/anchor-failure.ts';
 import { defineAnchor } from '../../src/define/define-anchor.ts';
 
 const STEP = { step: 'Read' };
+const STEP_PLACE = { step: 'Read', unit: 'Review' };
 
 function builtIn(...names: string[]): Anchor[] {
   return names.map((name) => builtInAnchor(name)).filter((anchor) => anchor !== undefined);
@@ -115,8 +118,9 @@ describe("an anchor of one's own", () => {
 describe('the failure of an attempt', () => {
   it('lists the breaches, and not the warnings', async () => {
     const verdict = await checkAnchors('I think liberals are odd.', builtIn('NoBias', 'NoHallucination', 'FactualOnly'), STEP);
-    const failure = anchorFailure(verdict, { step: 'Read', unit: 'Review' });
+    const failure = anchorFailure(verdict, STEP_PLACE);
     expect(failure.context.anchorName).toBe('NoHallucination');
+    expect(failureText(failure)).toBe('The answer breaches the anchor "NoHallucination": Hedging without citation: i think');
     expect(formatError(failure)).toBe(
       [
         '[L3] AnchorBreachError: L3 Anchor breach detected:',
@@ -126,5 +130,22 @@ describe('the failure of an attempt', () => {
         '  details: Hedging without citation: i think',
       ].join('\n'),
     );
+  });
+
+  it('is told in plain words once, even if the violations are long', async () => {
+    const verdict = await checkAnchors('Personally, I think so.', builtIn('NoHallucination', 'FactualOnly'), STEP);
+    const failure = anchorFailure(verdict, STEP_PLACE);
+    const text = [
+      'The answer breaches the anchors "NoHallucination", "FactualOnly":',
+      'Hedging without citation: i think',
+      'Opinion markers detected: personally',
+    ].join('\n');
+    expect(failureText(failure)).toBe(text);
+    expect(failureText(exhaustionFailure(2, failure, STEP_PLACE))).toBe(
+      `All 2 refine attempts exhausted for step 'Read'. The last one: ${text}`,
+    );
+    const long = anchorFailure({ ...verdict, breaches: [{ anchor: 'Mine', violations: ['v'.repeat(20_000)] }] }, STEP_PLACE);
+    expect(failureText(long).length).toBeLessThan(8_100);
+    expect(formatError(long)).toMatch(/^\[L3] AnchorBreachError: L3 Anchor breach detected:\nvvv/);
   });
 });

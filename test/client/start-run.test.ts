@@ -1,6 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
+import { startProgram } from '../../src/client/start/start-program.ts';
 import { startRun } from '../../src/client/start/start-run.ts';
 import { defineAgent, secret } from '../../src/index.ts';
 import { assistant } from '../server/testbed/agents.ts';
@@ -26,6 +27,31 @@ describe('deps that must not enter a history are refused with their path before 
       });
     }
     expect(start).not.toHaveBeenCalled();
+  });
+});
+
+describe('a state that must not enter a history is refused in the same way', () => {
+  test.each<[string, unknown, string]>([
+    ['a function', { tools: [() => 1] }, 'state.tools[0] is a function: the state is JSON, stored in the history of the run'],
+    ['a reference to a secret', { crm: secret('crm-token') }, 'state.crm is a reference to secret "crm-token"'],
+    ['a text under the name of a credential', { crm: { api_key: 'v8-Kq2' } }, 'state.crm.api_key is a text under the name of a credential'],
+    ['a list', [1], 'state: expected an object of JSON values'],
+  ])('%s', async (_, state, problem) => {
+    const { client, start } = quietClient();
+    const message = expect.stringContaining(`The run cannot start: ${problem}`) as string;
+    await expect(startRun(client, assistant, { input: 'Q', state: state as never })).rejects.toMatchObject({
+      code: 'invalid_input',
+      message,
+    });
+    await expect(startProgram(client, 'p', { state: state as never })).rejects.toMatchObject({ code: 'invalid_input', message });
+    expect(start).not.toHaveBeenCalled();
+  });
+
+  test('and one that is too large', async () => {
+    const { client } = quietClient();
+    const state = { a: 'x'.repeat(150_000) };
+    await expect(startRun(client, assistant, { input: 'Q', state })).rejects.toMatchObject({ code: 'payload_too_large' });
+    await expect(startProgram(client, 'p', { state })).rejects.toMatchObject({ code: 'payload_too_large' });
   });
 });
 

@@ -3,9 +3,12 @@ import type { SavedContext } from '../../src/client/index.ts';
 import type { LonghaulClient as PublishedClient } from 'longhaul/client';
 import { z } from 'zod';
 import type { agents } from '../../examples/first-agent/agents.ts';
-import type { LonghaulClient, RunHandle, RunResult } from '../../src/client/index.ts';
+import type { ExecutionTrace, LonghaulClient, RunHandle, RunResult } from '../../src/client/index.ts';
 import { type ContentItem, defineAgent, defineTool, resource, type RunContext } from '../../src/index.ts';
 import type { durableTest, testAgent } from '../../src/testing/index.ts';
+import type { JsonObject } from '../../src/core/domain/json/json.ts';
+import type { StepResult } from '../../src/core/domain/record/step.ts';
+import type { DefaultOutput } from '../../src/core/domain/run/result.ts';
 import { scriptedModel } from '../../src/testing/index.ts';
 import type { createWorker, LonghaulPlugin } from '../../worker/index.ts';
 import type { runAgent } from '../../workflows/index.ts';
@@ -245,5 +248,52 @@ test('a model name has its provider', () => {
     // @ts-expect-error The provider is missing.
     defineAgent({ name: 'a', model: 'openai/gpt-5-mini', window: { summaryModel: 'gpt-5-nano' } });
     return client;
+  }).toBeTypeOf('function');
+});
+
+describe('a result has the parts that were asked for', () => {
+  test('by its type, if they were asked for by a literal', () => {
+    expect(async ({ client }: Api) => {
+      const handle = client.handle<typeof plain>('r');
+      expectTypeOf((await handle.result({ steps: true })).steps).toEqualTypeOf<StepResult[]>();
+      expectTypeOf((await handle.result({ trace: true })).trace).toEqualTypeOf<ExecutionTrace>();
+      const all = await handle.result({ steps: true, deps: true, state: true, timeout: '5s' });
+      expectTypeOf(all.steps).toEqualTypeOf<StepResult[]>();
+      expectTypeOf(all.deps).toEqualTypeOf<JsonObject>();
+      expectTypeOf(all.state).toEqualTypeOf<JsonObject>();
+      if (all.success) expectTypeOf(all.output).toEqualTypeOf<DefaultOutput>();
+      expectTypeOf((await client.run(teller, { input: 'Q', deps: { user: 'ada' }, steps: true })).steps).toEqualTypeOf<StepResult[]>();
+      expectTypeOf((await client.run('teller', { input: 'Q', trace: true })).trace).toEqualTypeOf<ExecutionTrace>();
+      expectTypeOf((await client.runProgram('p', { trace: true })).trace).toEqualTypeOf<ExecutionTrace>();
+      const program = await client.startProgram('p');
+      expectTypeOf((await program.result({ state: true })).state).toEqualTypeOf<JsonObject>();
+    }).toBeTypeOf('function');
+  });
+
+  test('and may lack them otherwise', () => {
+    expect(async ({ client }: Api, steps: boolean) => {
+      const handle = client.handle<typeof plain>('r');
+      expectTypeOf((await handle.result()).steps).toEqualTypeOf<StepResult[] | undefined>();
+      expectTypeOf((await handle.result({ timeout: 5 })).trace).toEqualTypeOf<ExecutionTrace | undefined>();
+      expectTypeOf((await handle.result({ steps })).steps).toEqualTypeOf<StepResult[] | undefined>();
+      expectTypeOf((await handle.result({ steps: false })).steps).toEqualTypeOf<StepResult[] | undefined>();
+      expectTypeOf((await client.run(plain, { input: 'Q' })).steps).toEqualTypeOf<StepResult[] | undefined>();
+      // @ts-expect-error There is no such part.
+      await handle.result({ event: true });
+      // @ts-expect-error There is no such option.
+      await client.run(plain, { input: 'Q', step: true });
+      // @ts-expect-error The units of a program have the steps.
+      await client.runProgram('p', { steps: true });
+    }).toBeTypeOf('function');
+  });
+});
+
+test('a start takes the state that the run begins with', () => {
+  expect(async ({ client, testAgent: inMemory }: Api) => {
+    await client.start(plain, { input: 'Q', state: { seen: [1] } });
+    await client.startProgram('p', { state: { seen: 1 } });
+    await inMemory(plain, { input: 'Q', model, state: { seen: 1 } });
+    // @ts-expect-error It is an object.
+    await client.start(plain, { input: 'Q', state: 'x' });
   }).toBeTypeOf('function');
 });

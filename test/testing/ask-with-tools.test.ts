@@ -83,12 +83,12 @@ describe('an ask with tools', () => {
       { child: 'r/reply.Letter#2', verdict: { anchors: { passed: true } } },
     ]);
     expect(requests[0]?.instructions[1]).toContain('[CONSTRAINT: NoPrices]');
-    expect(JSON.stringify(requests[2]?.conversation)).toContain('Previous attempt failed: [L3] AnchorBreachError');
+    expect(JSON.stringify(requests[2]?.conversation)).toContain('Previous attempt failed: The answer breaches the anchor ');
   });
 
   test.each([
     ['an answer of another form', { output: { type: 'object', required: ['letter'] } }, structured({ other: 1 }), 'validation_failed'],
-    ['too little confidence', { output: CONFIDENT, confidenceFloor: 0.9 }, structured({ confidence: 0.5 }), 'validation_failed'],
+    ['too little confidence', { output: CONFIDENT, confidenceFloor: 0.9 }, structured({ confidence: 0.5 }), 'confidence_too_low'],
     ['a missing field', { output: CONFIDENT, requiredFields: ['letter'] }, structured({ confidence: 1 }), 'validation_failed'],
     ['a refusal', {}, { ...say(''), refusal: 'I must not' }, 'validation_failed'],
   ])('fails with %s as an ask without tools', async (_, options: AskOptions, answer, code) => {
@@ -96,7 +96,7 @@ describe('an ask with tools', () => {
     const { result } = await testProgram(asking({ ...options, tools: [findOrder] }), { input, model: scriptedModel([call, answer]) });
     expect(result).toMatchObject({ status: 'error', errorCode: code });
     expect(result.units[0]?.steps[0]?.error).toEqual(plain.result.units[0]?.steps[0]?.error);
-    expect(result.units[0]?.steps[0]?.violations).toEqual(plain.result.units[0]?.steps[0]?.violations);
+    expect(result.units[0]?.steps[0]?.attemptDetails).toEqual(plain.result.units[0]?.steps[0]?.attemptDetails);
   });
 
   test('fails like an ask without tools if every attempt gives an empty answer', async () => {
@@ -118,7 +118,10 @@ describe('an ask with tools', () => {
     const model = scriptedModel([say('5 €'), say('6 €')]);
     const { result } = await testProgram(program, { input, model, anchors: [noPrices] });
     expect(result).toMatchObject({ status: 'completed', output: null });
-    expect(result.units[0]?.steps[0]).toMatchObject({ status: 'skipped', violations: ['The answer names a price'] });
+    expect(result.units[0]?.steps[0]).toMatchObject({
+      status: 'skipped',
+      attemptDetails: [1, 2].map((attempt) => ({ attempt, violations: [{ anchor: 'NoPrices', message: 'The answer names a price' }] })),
+    });
   });
 
   test('is approved with an edited prompt, and its answer is reviewed', async () => {

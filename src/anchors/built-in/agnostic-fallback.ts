@@ -1,14 +1,14 @@
 import type { BuiltInAnchor } from '../anchor.ts';
-import { markersIn } from './markers.ts';
+import { type Marker, markersIn } from './markers.ts';
 
-const GUESSING = [
-  'best guess',
+const GUESSING: readonly Marker[] = [
+  ['best guess', 'best guesses'],
   "i'm guessing",
   'if i had to guess',
   "it's possible that",
   'maybe it is',
   'i might be wrong but',
-  'wild guess',
+  ['wild guess', 'wild guesses'],
   'could potentially',
   'let me speculate',
   'my assumption is',

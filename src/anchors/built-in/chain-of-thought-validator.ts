@@ -1,7 +1,8 @@
 import type { BuiltInAnchor } from '../anchor.ts';
 import { markersIn } from './markers.ts';
+import { BEFORE_WORD } from './word-boundary.ts';
 
-const NUMBERED_STEP = /step\s+\p{Nd}/iu;
+const NUMBERED_STEP = new RegExp(String.raw`${BEFORE_WORD}step\s+\p{Nd}`, 'iu');
 
 const MARKERS = [
   'first,',

@@ -1,8 +1,15 @@
 import type { BuiltInAnchor } from '../anchor.ts';
-import { listedMarkers } from './markers.ts';
+import { listedMarkers, type Marker } from './markers.ts';
 import { AFTER_WORD, BEFORE_WORD } from './word-boundary.ts';
 
-const INAPPROPRIATE = ['explicit sexual', 'pornography', 'graphic violence', 'drug use instructions', 'alcohol abuse', 'gambling tutorial'];
+const INAPPROPRIATE: readonly Marker[] = [
+  'explicit sexual',
+  'pornography',
+  'graphic violence',
+  'drug use instructions',
+  'alcohol abuse',
+  ['gambling tutorial', 'gambling tutorials'],
+];
 
 /** Whole words with their inflections and compounds: the same letters inside of "class" or a name are no profanity. */
 const PROFANITY = new RegExp(

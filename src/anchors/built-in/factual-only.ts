@@ -1,7 +1,16 @@
 import type { BuiltInAnchor } from '../anchor.ts';
-import { listedMarkers } from './markers.ts';
+import { listedMarkers, type Marker } from './markers.ts';
 
-const OPINION = ['in my opinion', 'i feel that', 'personally', 'i prefer', 'my favorite', "i'd recommend", 'i suggest', 'to me,'];
+const OPINION: readonly Marker[] = [
+  'in my opinion',
+  'i feel that',
+  'personally',
+  'i prefer',
+  ['my favorite', 'my favorites'],
+  "i'd recommend",
+  'i suggest',
+  'to me,',
+];
 
 /** Stops answers that give opinions. */
 export const factualOnly: BuiltInAnchor = {

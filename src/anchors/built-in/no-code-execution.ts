@@ -1,12 +1,12 @@
 import type { BuiltInAnchor } from '../anchor.ts';
-import { listedMarkers } from './markers.ts';
+import { listedMarkers, type Marker } from './markers.ts';
 
-const CODE = [
+const CODE: readonly Marker[] = [
   'os.system(',
   'subprocess.',
-  'exec(',
+  ['exec(', 'shell_exec('],
   'eval(',
-  'rm -rf',
+  ['rm -rf', 'rm -rfv'],
   'del /f',
   'format c:',
   'import os',

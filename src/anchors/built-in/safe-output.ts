@@ -1,14 +1,14 @@
 import type { BuiltInAnchor } from '../anchor.ts';
-import { listedMarkers } from './markers.ts';
+import { listedMarkers, type Marker } from './markers.ts';
 
-const HARMFUL = [
+const HARMFUL: readonly Marker[] = [
   'how to make a bomb',
   'how to hack',
   'how to steal',
-  'kill yourself',
-  'self-harm',
-  'suicide method',
-  'racial slur',
+  ['kill yourself', 'kill yourselves'],
+  ['self-harm', 'self-harms', 'self-harmed', 'self-harming'],
+  ['suicide method', 'suicide methods'],
+  ['racial slur', 'racial slurs'],
   'hate speech',
 ];
 

@@ -1,4 +1,5 @@
 import type { BuiltInAnchor } from '../anchor.ts';
+import { isWordBoundary } from './word-boundary.ts';
 
 /** Blanks and a number between the word of a label and its colon. It always matches, so it never reads a character twice. */
 const NUMBER = /\s*\p{Nd}*\s*/uy;
@@ -36,7 +37,7 @@ function countLabels(text: string, word: string, gap: RegExp): number {
   for (let found = text.indexOf(word); found !== -1; found = text.indexOf(word, found + word.length)) {
     gap.lastIndex = found + word.length;
     gap.test(text);
-    if (text[gap.lastIndex] === ':') count += 1;
+    if (text[gap.lastIndex] === ':' && isWordBoundary(text, found)) count += 1;
   }
   return count;
 }

@@ -25,10 +25,11 @@ export function addProgramCommands(program: Command, run: RunCommand): void {
   program
     .command('trace')
     .argument('<run>', 'the id of the run')
-    .summary('print the trace of a program')
+    .summary('print the trace of a run')
     .description(
-      'Prints what the run of a program has done as a tree: its units and blocks with their steps, model calls, checks and further\n' +
-        'attempts. Works while the run goes on and after it has ended, with and without a worker.',
+      'Prints what a run has done as a tree: of a program its units and blocks with their steps, model calls, checks and further\n' +
+        'attempts; of an agent its steps with their model calls, tool calls and waits for decisions. Works while the run continues and\n' +
+        'after it has ended, with and without a worker.',
     )
     .action(async (runId: string, _options: unknown, command: Command) => {
       await run(async () => (await import('../commands/programs/trace.ts')).trace, { ...command.optsWithGlobals<TraceFlags>(), runId });

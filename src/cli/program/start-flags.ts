@@ -9,6 +9,7 @@ import { addLimitOptions, type LimitFlags, limitOptions } from './limit-flags.ts
 /** The options of all commands that start runs. */
 export interface StartingFlags extends ServerFlags, LimitFlags {
   deps?: JsonObject;
+  state?: JsonObject;
   runId?: string;
   ifExists: IfExists;
   tag?: string[];
@@ -24,6 +25,7 @@ export interface StartingFlags extends ServerFlags, LimitFlags {
 export function addStartOptions(command: Command, { idOf, depsFor }: { idOf: string; depsFor: string }): Command {
   command
     .option('--deps <json>', `the run's data for ${depsFor}: a JSON object`, jsonObject)
+    .option('--state <json>', 'the state that the run begins with, which tools change: a JSON object', jsonObject)
     .option('--run-id <run>', `the id of the run; the same id twice is one run (default: the ${idOf} and a UUID)`)
     .addOption(
       new Option('--if-exists <choice>', 'if the run id is taken: fail, go on with that run, or start it again if it has failed')
@@ -40,15 +42,19 @@ export function addStartOptions(command: Command, { idOf, depsFor }: { idOf: str
 }
 
 /** The options of a start that these flags set. Those of an agent are the same. */
-type SharedOptions = Pick<ProgramOptions, 'ifExists' | 'deps' | 'runId' | 'tags' | 'memo' | 'priority' | 'fairnessKey' | 'limits'>;
+type SharedOptions = Pick<
+  ProgramOptions,
+  'ifExists' | 'deps' | 'state' | 'runId' | 'tags' | 'memo' | 'priority' | 'fairnessKey' | 'limits'
+>;
 
 /** Returns the options of a start that these flags set. */
 export function sharedStartOptions(flags: StartingFlags): SharedOptions {
-  const { deps, runId, ifExists: choice, tag, memo, priority, fairnessKey } = flags;
+  const { deps, state, runId, ifExists: choice, tag, memo, priority, fairnessKey } = flags;
   const limits = limitOptions(flags);
   return {
     ifExists: choice,
     ...(deps === undefined ? {} : { deps }),
+    ...(state === undefined ? {} : { state }),
     ...(runId === undefined ? {} : { runId }),
     ...(tag === undefined ? {} : { tags: tag }),
     ...(memo === undefined ? {} : { memo }),

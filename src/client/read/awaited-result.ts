@@ -3,7 +3,9 @@ import type { Missing } from '../../core/domain/errors/missing.ts';
 import type { RunResultFields } from '../../core/domain/run/result.ts';
 import { runOutcome } from '../../temporal/run-outcome.ts';
 import { type WaitOptions, waitEnded, waitSignal } from '../../temporal/waiting.ts';
+import type { RequestedParts } from '../../core/domain/run/result.ts';
 import type { RunReader } from './reader.ts';
+import type { ResultOptions, ResultParts } from './result-options.ts';
 
 /** Waits for the end of a run, and reads its whole result. */
 export class AwaitedResult {
@@ -20,15 +22,21 @@ export class AwaitedResult {
     this.#isRun = isRun;
   }
 
-  /** Returns the result. Throws `run_not_found`, `run_terminated`, `run_timed_out`, `wait_timeout`, or the reason of the signal. */
-  async read({ steps = false, ...options }: WaitOptions & { steps?: boolean }): Promise<RunResultFields> {
+  /** Returns the result and the requested parts. Throws `run_not_found`, `run_terminated`, `run_timed_out`, `wait_timeout`, or the reason of the signal. */
+  async read({
+    steps = false,
+    deps = false,
+    state = false,
+    trace = false,
+    ...options
+  }: ResultOptions): Promise<{ fields: RunResultFields; parts: RequestedParts }> {
     const fields = await this.#wait(options, async () => {
       // The result of any workflow could be waited for. A run that this client started is known to be one.
       if (!this.#isRun) await this.#reader.chain.newest();
       this.#isRun = true;
       return runOutcome(this.#client, this.#runId);
     });
-    return this.#whole(fields, steps);
+    return { fields: await this.#whole(fields, steps), parts: await this.#parts({ deps, state, trace }) };
   }
 
   /** Adds the fields that the closing event leaves out, from the history. */
@@ -37,6 +45,16 @@ export class AwaitedResult {
     const recorded = outputTruncated ? await this.#reader.recordedResult() : undefined;
     const output = recorded === undefined ? fields : { ...rest, output: recorded.output };
     return steps ? { ...output, steps: await this.#reader.recordedSteps() } : output;
+  }
+
+  /** Reads what the run has at its end, as far as it is asked for. */
+  async #parts({ deps, state, trace }: Pick<ResultParts, 'deps' | 'state' | 'trace'>): Promise<RequestedParts> {
+    const data = deps || state ? await this.#reader.data() : undefined;
+    return {
+      ...(deps ? { deps: data?.deps ?? {} } : {}),
+      ...(state ? { state: data?.state ?? {} } : {}),
+      ...(trace ? { trace: await this.#reader.trace() } : {}),
+    };
   }
 
   /** Returns the likely reasons why the run has not ended in time; none on an error, since the caller has waited long enough. */

@@ -14,7 +14,7 @@ import { approvalsOfChildren } from './approvals-of-children.ts';
 import { type NewestExecution, RunChain } from './chain.ts';
 import { queryRun } from './query-run.ts';
 import { readTrace } from './read-trace.ts';
-import type { ExecutionTrace } from '../../core/program/trace/execution-trace.ts';
+import type { ExecutionTrace } from '../../core/domain/trace/execution-trace.ts';
 import type { TracePage } from '../../core/program/trace/trace-page.ts';
 import { approvalsFrom, contextFrom, statusFrom, statusOf } from './views.ts';
 
@@ -67,6 +67,11 @@ export class RunReader {
     return newest;
   }
 
+  /** Returns the deps and the state of the run as they are now. */
+  async data(): Promise<Pick<ContextPage, 'deps' | 'state'>> {
+    return (await this.#page(Number.MAX_SAFE_INTEGER)) ?? contextFrom(this.#runId, await this.#newest(), Number.MAX_SAFE_INTEGER);
+  }
+
   /** Yields the events from an offset on. Throws `history_removed` if the server has removed the event at that offset. */
   events(options: FollowOptions): AsyncGenerator<Event> {
     const source = {
@@ -82,12 +87,12 @@ export class RunReader {
     for await (const { events } of readRun(this.#client, this.#runId, this.chain)) yield* events;
   }
 
-  /** Returns the trace of a program. Throws `invalid_input` for the run of an agent. */
+  /** Returns the trace of the run so far. */
   async trace(): Promise<ExecutionTrace> {
     return readTrace({
-      runId: this.#runId,
       page: (from) => queryRun<TracePage>(this.#client, this.#runId, QUERIES.trace, { from }),
       events: () => this.events({}),
+      steps: () => this.steps(),
       newest: () => this.#newest(),
     });
   }

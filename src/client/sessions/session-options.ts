@@ -2,6 +2,7 @@ import type { DepsOption } from '../../define/agent-definition.ts';
 import type { ModelSettings } from '../../core/domain/agent/agent-snapshot.ts';
 import type { LimitOptions } from '../../core/domain/agent/limit-options.ts';
 import type { ModelName } from '../../core/domain/agent/model-name.ts';
+import type { JsonObject } from '../../core/domain/json/json.ts';
 import type { ContentItem } from '../../core/domain/content/content.ts';
 import type { Principal } from '../../core/domain/run/principal.ts';
 import type { SavedContext } from '../../core/saved/saved-context.ts';
@@ -41,6 +42,8 @@ export interface SessionSettings extends Omit<WorkflowOptions, 'runId' | 'ifExis
   messages?: readonly ContentItem[];
   /** Instead, a saved context, as `save` returned it: with its deps, which those of the session override. */
   saved?: SavedContext;
+  /** The state that the session begins with: JSON that tools read and change. Secrets are refused, as in deps. */
+  state?: JsonObject;
   model?: ModelName;
   settings?: ModelSettings;
   tags?: readonly string[];
@@ -65,6 +68,7 @@ export const SESSION_OPTIONS: Record<keyof SessionSettings | 'deps', true> = {
   messages: true,
   saved: true,
   deps: true,
+  state: true,
   model: true,
   settings: true,
   tags: true,

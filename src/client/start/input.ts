@@ -3,6 +3,7 @@ import { parseDeps } from '../../define/options/parse-deps.ts';
 import { checkOverrides, withOverrides } from '../../define/options/with-overrides.ts';
 import type { ModelSettings } from '../../core/domain/agent/agent-snapshot.ts';
 import { depsProblem } from '../../core/domain/record/deps-problem.ts';
+import { startStateProblem } from '../../core/domain/record/state-problem.ts';
 import type { Duration } from '../../core/domain/run/duration.ts';
 import { errorMessage, LonghaulError, UsageError } from '../../core/domain/errors/error.ts';
 import { isJsonObject, type JsonObject } from '../../core/domain/json/json.ts';
@@ -20,6 +21,7 @@ export type RunInputOptions = Partial<RunOpening> & {
   /** The run is a session. */
   session?: SessionInput;
   deps?: unknown;
+  state?: unknown;
   /** Whom the run acts for. */
   principal?: Principal;
   limits?: LimitOptions;
@@ -35,7 +37,7 @@ export type RunInputOptions = Partial<RunOpening> & {
  * a UsageError for messages that end with an answer, without an input after them.
  */
 export function runInput(agent: AnyAgent | string, options: RunInputOptions): RunInput {
-  const { input, messages, deps, principal, session, model, settings, tags, live } = options;
+  const { input, messages, deps, state, principal, session, model, settings, tags, live } = options;
   const withDeadline = limitsWithDeadline('the run cannot start', options);
   const limits = plainLimits('the run cannot start', withDeadline ?? {});
   // Without deps, the agent's schema is checked against none: it may require some.
@@ -51,6 +53,7 @@ export function runInput(agent: AnyAgent | string, options: RunInputOptions): Ru
       messages,
       input,
       deps: deps === undefined ? undefined : plainDeps(agent, deps),
+      state: state === undefined ? undefined : plainState(state),
       principal: principal === undefined ? undefined : (JSON.parse(JSON.stringify(principal)) as unknown),
       session: session === undefined ? undefined : stripUndefined({ ...session }),
       limits: Object.keys(limits).length === 0 ? undefined : limits,
@@ -80,6 +83,13 @@ function plainDeps(agent: AnyAgent | string, deps: unknown): JsonObject {
   const plain: unknown = JSON.parse(JSON.stringify(deps) ?? 'null');
   if (isJsonObject(plain)) return plain;
   throw new LonghaulError('invalid_input', 'deps: expected an object of JSON values');
+}
+
+/** Returns the state that a run begins with as plain JSON without secrets. */
+export function plainState(state: unknown): JsonObject {
+  const problem = startStateProblem(state);
+  if (problem !== undefined) throw new LonghaulError('invalid_input', `The run cannot start: ${problem}`);
+  return JSON.parse(JSON.stringify(state)) as JsonObject;
 }
 
 /** Returns a flag as it is sent: only if it is set. */

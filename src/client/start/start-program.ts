@@ -14,7 +14,8 @@ import { checkProgramInput } from '../../core/wire-schemas/program-input-schema.
 import { requireKnown } from '../../define/options/option-checks.ts';
 import { parseProgramInput } from '../../define/program/parse-input.ts';
 import type { AnyProgram, GivenInputOf, ProgramOutputOf } from '../../define/program/program-definition.ts';
-import { liveOf } from './input.ts';
+import { AWAIT_OPTIONS } from '../read/result-options.ts';
+import { liveOf, plainState } from './input.ts';
 import { type ClientSettings, startWorkflow, type WorkflowOptions } from './start-workflow.ts';
 
 /** A program to start: its definition, its document, or the name under which a worker has it. */
@@ -32,6 +33,8 @@ export interface ProgramOptions<Input = JsonObject> extends WorkflowOptions {
   input?: Input;
   /** Data of the run for its tools. */
   deps?: JsonObject;
+  /** The state that the run begins with: JSON that tools read and change, at most 150,000 bytes. Secrets are refused, as in deps. */
+  state?: JsonObject;
   /** Whom the run and its children act for: `{tenant, user, claims}`, at most 8,000 bytes of JSON. Fixed for the run, and read-only for tools. */
   principal?: Principal;
   /** Overrides limits of the program, each by itself: `{steps: 30, costUsd: 0.5, deadline: '2h'}`. */
@@ -53,6 +56,7 @@ export interface ProgramOptions<Input = JsonObject> extends WorkflowOptions {
 const OPTIONS: Record<keyof ProgramOptions, true> = {
   input: true,
   deps: true,
+  state: true,
   principal: true,
   limits: true,
   deadline: true,
@@ -69,7 +73,7 @@ const OPTIONS: Record<keyof ProgramOptions, true> = {
 };
 
 /** The options that `client.runProgram` takes in addition. */
-const WAITING = ['timeout', 'signal'];
+const WAITING = AWAIT_OPTIONS;
 
 /**
  * Starts the workflow of a program's run and returns its id. Throws, before anything is sent, `invalid_program` with all
@@ -94,7 +98,7 @@ export async function startProgram(
 export function programInput(program: StartedProgram, options: ProgramOptions): ProgramInput {
   const owner = `program "${nameOf(program)}" cannot start`;
   const limits = plainLimits(owner, limitsWithDeadline(owner, options) ?? {});
-  const { deps, principal, tags, live, resume } = options;
+  const { deps, state, principal, tags, live, resume } = options;
   const problem = (deps === undefined ? undefined : depsProblem(deps)) ?? claimsProblem(principal);
   if (problem !== undefined) throw new LonghaulError('invalid_input', `The run cannot start: ${problem}`);
   if (typeof program !== 'string') requireChecked(program);
@@ -105,6 +109,7 @@ export function programInput(program: StartedProgram, options: ProgramOptions): 
       program: isDefinition(program) ? program.name : program,
       ...(input === undefined ? {} : { input }),
       ...(deps === undefined ? {} : { deps }),
+      ...(state === undefined ? {} : { state: plainState(state) }),
       ...(principal === undefined ? {} : { principal }),
       ...(Object.keys(limits).length === 0 ? {} : { limits }),
       ...(tags === undefined ? {} : { tags: [...tags] }),

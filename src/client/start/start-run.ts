@@ -2,12 +2,14 @@ import type { Client } from '@temporalio/client';
 import { requireKnown } from '../../define/options/option-checks.ts';
 import type { AnyAgent, DepsOption } from '../../define/agent-definition.ts';
 import type { ModelSettings } from '../../core/domain/agent/agent-snapshot.ts';
+import type { JsonObject } from '../../core/domain/json/json.ts';
 import type { Duration } from '../../core/domain/run/duration.ts';
 import type { LimitOptions } from '../../core/domain/agent/limit-options.ts';
 import type { ModelName } from '../../core/domain/agent/model-name.ts';
 import { openingText, type RunOpening } from '../../core/domain/run/opening.ts';
 import { AGENT_RUN } from '../../core/protocol.ts';
 import type { Principal } from '../../core/domain/run/principal.ts';
+import { AWAIT_OPTIONS } from '../read/result-options.ts';
 import { type EarlierOpening, readEarlier, withEarlier } from '../earlier/begin-from.ts';
 import { runInput } from './input.ts';
 import { type ClientSettings, startWorkflow, type WorkflowOptions, type WorkflowStart } from './start-workflow.ts';
@@ -26,6 +28,8 @@ export type RunOptions = StartSettings & RunOpening;
 
 /** The options of a start without the deps and without the conversation that the run begins with. */
 export interface StartSettings extends WorkflowOptions {
+  /** The state that the run begins with: JSON that tools read and change, at most 150,000 bytes. Secrets are refused, as in deps. */
+  state?: JsonObject;
   /** Whom the run and its children act for: `{tenant, user, claims}`, at most 8,000 bytes of JSON. Fixed for the run, and read-only for tools. */
   principal?: Principal;
   /** Overrides limits of the agent, each by itself: `{steps: 30, costUsd: 0.5, deadline: '2h'}`. */
@@ -49,6 +53,7 @@ const START_OPTIONS: Record<keyof RunOptions | 'saved' | 'previousRunId' | 'deps
   saved: true,
   previousRunId: true,
   deps: true,
+  state: true,
   principal: true,
   runId: true,
   ifExists: true,
@@ -66,7 +71,7 @@ const START_OPTIONS: Record<keyof RunOptions | 'saved' | 'previousRunId' | 'deps
 };
 
 /** The options that `client.run` takes in addition. */
-const WAITING = ['steps', 'timeout', 'signal'];
+const WAITING = AWAIT_OPTIONS;
 
 /** The client's own settings that the start of a run uses. */
 export interface RunSettings extends ClientSettings {

@@ -43,7 +43,7 @@ export function feedSources(client: Client, runId: string, channel: StreamChanne
       const all = await chain.executions();
       return { ids: all.map(({ executionId }) => executionId), isComplete: all[0]?.continuedFrom === undefined };
     },
-    result: (signal) => awaited.read({ signal }),
+    result: async (signal) => (await awaited.read({ signal })).fields,
     announced: () => channel?.announces ?? false,
     ...(channel === undefined ? {} : { live: (signal) => channel.read(runId, { signal }) }),
   };

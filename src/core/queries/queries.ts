@@ -47,7 +47,10 @@ export const QUERY_KINDS: Readonly<Record<keyof typeof QUERIES, QueryKind>> = {
     description: 'A page of the pending approvals, and the decisions that apply to further calls; {"from": index}',
     answer: (run, ask: From) => approvalsPage(run, offset(ask)),
   },
-  trace: { description: 'A page of the trace of a program; {"from": offset}', answer: (run, ask: From) => tracePage(run, offset(ask)) },
+  trace: {
+    description: 'A page of the trace of a program, or the facts about that of an agent; {"from": offset}',
+    answer: (run, ask: From) => tracePage(run, offset(ask)),
+  },
   turn: { description: 'The result of a turn of a session; {"turn": number}', answer: turnView },
   snapshot: { description: 'The agent as pinned for this run', answer: snapshot },
   data: { description: 'Deps and state', answer: dataView },

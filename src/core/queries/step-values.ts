@@ -3,7 +3,7 @@ import { jsonPiece, WHOLE_BYTES } from '../domain/json/json-piece.ts';
 import type { JsonValue } from '../domain/json/json.ts';
 import { jsonBytes } from '../domain/json/payload-limit.ts';
 import type { ProgramState } from '../domain/program/program-state.ts';
-import { formatError } from '../program/errors/format-error.ts';
+import { failureText } from '../program/errors/failure-text.ts';
 import { ITEMS } from '../program/state/carried-outputs.ts';
 import { PAGE_BYTES, type StepValuesAnswer, type StepValuesQuestion } from '../protocol.ts';
 import type { QueriedRun } from './queried-run.ts';
@@ -22,7 +22,7 @@ export function stepValues(run: QueriedRun, question: StepValuesQuestion | null)
   return {
     ...(question?.program ? { program: { input: program.input } } : {}),
     ...(addresses.length === 0 ? {} : outputsOf(run, program, addresses)),
-    ...(failure === undefined ? {} : { failure: formatError(failure.error) }),
+    ...(failure === undefined ? {} : { failure: failureText(failure.error) }),
     ...(approved?.arguments === undefined ? {} : { edited: approved.arguments }),
     ...(piece === undefined ? {} : { piece: jsonPiece(valueAt(program, piece.address) ?? missing(run, piece.address), piece.from) }),
   };

@@ -1,4 +1,3 @@
-import { ApplicationFailure } from '@temporalio/common';
 import { jsonBytes } from '../domain/json/payload-limit.ts';
 import { type TraceEntry, traceEntries } from '../program/trace/trace-entry.ts';
 import { traceNames } from '../program/trace/trace-header.ts';
@@ -8,8 +7,8 @@ import type { QueriedRun } from './queried-run.ts';
 import { secondsOf } from '../domain/record/time.ts';
 
 /**
- * Answers the `trace` query with events of this execution. A page that would begin before them begins with the first. Throws an
- * ApplicationFailure for the run of an agent.
+ * Answers the `trace` query with events of this execution. A page that would begin before them begins with the first. The trace of an agent
+ * is made from its events and steps by the reader: its page has no lines.
  */
 export function tracePage({ runId, agentName, startedAt, state }: QueriedRun, from: number): TracePage {
   const head = { version: 1 as const, runId, startTime: startedAt / 1000 };
@@ -17,8 +16,10 @@ export function tracePage({ runId, agentName, startedAt, state }: QueriedRun, fr
     return { ...head, programName: agentName, backendName: '', firstOffset: 0, from, next: from, total: 0, entries: [] };
   }
   const { program, firstOffset, context } = state;
-  if (program === undefined)
-    throw ApplicationFailure.create({ type: 'invalid_input', message: `Run "${runId}" is that of an agent: it has no trace` });
+  if (program === undefined) {
+    const { model } = state.snapshot;
+    return { ...head, programName: agentName, backendName: '', model, firstOffset, from, next: from, total: 0, entries: [] };
+  }
   const { document } = program;
   const first = Math.max(from, firstOffset);
   const entries: TraceEntry[] = [];

@@ -2,6 +2,7 @@ import { depthProblem, isTooDeep } from '../domain/json/json-depth.ts';
 import { isJsonObject, type JsonObject } from '../domain/json/json.ts';
 import { jsonBytes } from '../domain/json/payload-limit.ts';
 import { BYTE_BUDGETS } from '../domain/json/byte-budget.ts';
+import { startStateProblem } from '../domain/record/state-problem.ts';
 import { checkJson, problemsText } from '../json-schema/check-json-schema.ts';
 import { PROGRAM_LIMITS } from '../domain/program/document.ts';
 import type { ProgramInput } from '../domain/program/messages.ts';
@@ -33,6 +34,7 @@ const PROGRAM_INPUT_SCHEMA: JsonObject = {
     },
     input: { type: 'object', description: 'The input of the program.' },
     deps: { type: 'object', description: 'Data of the run for tools.' },
+    state: { type: 'object', description: 'The state that the run begins with.' },
     principal: { ...PRINCIPAL_SCHEMA, description: 'Whom the run acts for.' },
     resume: {
       type: 'object',
@@ -65,7 +67,10 @@ export function checkProgramInput(value: unknown): ProgramInputCheck {
     ['program', jsonBytes(value.program), BYTE_BUDGETS.startInput],
     ['input', jsonBytes(value.input ?? {}), BYTE_BUDGETS.startInput],
     ['deps', jsonBytes(value.deps ?? {}), BYTE_BUDGETS.deps],
+    ['state', jsonBytes(value.state ?? {}), BYTE_BUDGETS.state],
   ];
+  const inState = value.state === undefined ? undefined : startStateProblem(value.state);
+  if (inState !== undefined) return { ok: false, code: 'invalid_input', problem: inState };
   const [tooLarge] = principalSizeProblem(value.principal);
   if (tooLarge !== undefined) return { ok: false, code: 'payload_too_large', problem: tooLarge };
   const over = sizes.find(([, bytes, budget]) => bytes > budget);

@@ -3,6 +3,7 @@ import { depthProblem } from '../domain/json/json-depth.ts';
 import { isJsonObject, type JsonObject } from '../domain/json/json.ts';
 import { jsonBytes } from '../domain/json/payload-limit.ts';
 import { needsResponse } from '../domain/record/needs-response.ts';
+import { startStateProblem } from '../domain/record/state-problem.ts';
 import type { RunInput } from '../protocol.ts';
 import { AGENT_DOCUMENT_SCHEMA } from './agent-document-schema.ts';
 import { CONTENT_ITEM, mediaProblems, MESSAGE_CONTENT } from './content-item-schema.ts';
@@ -28,6 +29,7 @@ export const RUN_INPUT_SCHEMA: JsonObject = {
     },
     messages: { type: 'array', items: CONTENT_ITEM, description: 'The conversation before the input.' },
     deps: { type: 'object', description: 'Data of the run for instructions and tools.' },
+    state: { type: 'object', description: 'The state that the run begins with.' },
     principal: { ...PRINCIPAL_SCHEMA, description: 'Whom the run acts for.' },
     session: { ...SESSION_INPUT_SCHEMA, description: 'The run is a session: it stays open after its answers.' },
     limits: { ...LIMITS_SCHEMA, description: 'Overrides limits of the agent.' },
@@ -86,6 +88,8 @@ export function checkRunInput(value: unknown): RunInputCheck {
         path: 'fromCall',
         message: 'expected no reference to a call: only a run that starts another one refers to its call',
       });
+    const inState = value.state === undefined ? undefined : startStateProblem(value.state);
+    if (inState !== undefined) problems.push({ path: '', message: inState });
     if (problems.length === 0) return checkOpening(value) ?? checkSizes(value);
   }
   return { ok: false, code: 'invalid_input', problem: problemsText(bounded(problems)) };
@@ -124,6 +128,9 @@ function checkSizes(input: RunInput): RunInputCheck {
   if (depsBytes > BYTE_BUDGETS.deps) {
     problems.push(`deps: ${depsBytes} bytes of JSON, over ${BYTE_BUDGETS.deps}: pass ids, and let tools look up the rest`);
   }
+  const stateBytes = input.state === undefined ? 0 : jsonBytes(input.state);
+  if (stateBytes > BYTE_BUDGETS.state)
+    problems.push(`state: ${stateBytes} bytes of JSON, over ${BYTE_BUDGETS.state}: keep less in the state`);
   const documentBytes = input.document === undefined ? 0 : jsonBytes(input.document);
   if (documentBytes > BYTE_BUDGETS.snapshot)
     problems.push(

@@ -15,6 +15,7 @@ export {
   type RepeatOptions,
 } from './blocks.ts';
 export { defineProgram, type ProgramOptions } from './define-program.ts';
+export { type CompiledProgramOptions, fromCompiledProgram } from './from-compiled-program.ts';
 export { human, type HumanOptions } from './human.ts';
 export { recall, type RecallOptions, remember, type RememberOptions } from './memory.ts';
 export { sleep } from './sleep.ts';

@@ -137,7 +137,7 @@ const traceSpan = component(
   }),
 );
 
-/** The trace of a program. */
+/** The trace of a run. */
 export const trace = component(
   'Trace',
   z.object({

@@ -73,6 +73,7 @@ const searchAttributes = members(
 /** The fields of a start that do not depend on what is started. */
 const common = {
   deps: jsonObject.exactOptional(),
+  state: jsonObject.exactOptional().describe('The state that the run begins with.'),
   principal: principal.exactOptional(),
   tags: list(nameText.max(100), { max: 20 }).exactOptional().describe('Up to 20 words by which the run is found.'),
   memo: jsonObject.exactOptional().describe('Data that is shown with the run.'),

@@ -22,6 +22,7 @@ import { Harness } from '../harness/harness.ts';
 import { withinTime } from '../harness/within-time.ts';
 import { programParts, programStart } from '../harness/program-parts.ts';
 import { workerParts, type WorkerParts } from '../harness/worker-parts.ts';
+import { traceOf } from '../../core/program/trace/trace-of.ts';
 import type { ProgramTestOptions, TestedProgram } from '../tested-program.ts';
 import type { TestedRecord, TestedRun } from '../tested-run.ts';
 import { UndecidedRun } from '../undecided-run.ts';
@@ -50,7 +51,8 @@ export async function runProgramDurably(program: AnyProgram, options: ProgramTes
     return client.handle<unknown>(runId);
   });
   const { steps: _, ...rest } = record;
-  return { ...rest, result: new ProgramResult<unknown>(result.toJSON()), ledger };
+  const trace = traceOf(program.document, rest.events);
+  return { ...rest, result: new ProgramResult<unknown>(result.toJSON()), trace, ledger };
 }
 
 type DurableOptions = ServerOptions & Pick<DurableTestOptions, 'decide' | 'timeout' | 'model'>;
@@ -93,11 +95,12 @@ async function durably(
 }
 
 function startOptions({ runId }: Harness, options: DurableTestOptions): StartOptions {
-  const { deps, principal, limits, deadline, settings, tags } = options;
+  const { deps, state, principal, limits, deadline, settings, tags } = options;
   return {
     ...openingOf(options),
     runId,
     ...(deps === undefined ? {} : { deps }),
+    ...(state === undefined ? {} : { state }),
     ...(principal === undefined ? {} : { principal }),
     ...(limits === undefined ? {} : { limits }),
     ...(deadline === undefined ? {} : { deadline }),

@@ -25,10 +25,11 @@ export function programParts(harness: Harness, program: AnyProgram, options: Pro
 }
 
 /** Returns the options of the start of a program in a test. */
-export function programStart({ input, deps, principal, limits, deadline, tags }: ProgramTestOptions): ProgramOptions {
+export function programStart({ input, deps, state, principal, limits, deadline, tags }: ProgramTestOptions): ProgramOptions {
   return {
     ...(input === undefined ? {} : { input }),
     ...(deps === undefined ? {} : { deps }),
+    ...(state === undefined ? {} : { state }),
     ...(principal === undefined ? {} : { principal }),
     ...(limits === undefined ? {} : { limits }),
     ...(deadline === undefined ? {} : { deadline }),

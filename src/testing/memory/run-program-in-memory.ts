@@ -1,5 +1,6 @@
 import { programInput } from '../../client/start/start-program.ts';
 import { ProgramResult } from '../../core/domain/run/program-result.ts';
+import { traceOf } from '../../core/program/trace/trace-of.ts';
 import type { AnyProgram } from '../../define/program/program-definition.ts';
 import { checkRunId } from '../../temporal/run-id.ts';
 import { effectsLedger } from '../effects-ledger.ts';
@@ -23,7 +24,7 @@ export async function runProgramInMemory(program: AnyProgram, options: ProgramTe
     const { steps: _, ...record } = environment.record();
     const result = new ProgramResult<unknown>(fields);
     assertPlanCarriedOut(harness, options.model, fields);
-    return { ...record, result, ledger };
+    return { ...record, result, trace: traceOf(program.document, record.events), ledger };
   } finally {
     await environment.close();
   }

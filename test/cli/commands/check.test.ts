@@ -120,3 +120,22 @@ test('a document may come from stdin; what is no JSON, or no document, is said',
     'stdin: the program has 1 problem\n  expected an object, got array\n',
   );
 });
+
+test.each<[string, string, unknown, string]>([
+  [
+    'a compiled program of AXON',
+    'review.json',
+    { backend_name: 'x', execution_units: [] },
+    'is one that AXON has compiled: convert it with fromCompiledProgram',
+  ],
+  [
+    'source text of AXON',
+    'review.axon',
+    'persona Analyst {}',
+    'is source text of AXON, which Longhaul does not compile: compile it with AXON',
+  ],
+])('%s is recognised, and told what to do with it', async (_, name, content, message) => {
+  const { exitCode, stdout, stderr } = await check(content, { name });
+  expect(exitCode).not.toBe(0);
+  expect(stdout + stderr).toContain(message);
+});

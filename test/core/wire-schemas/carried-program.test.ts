@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject, JsonValue } from '../../../src/core/domain/json/json.ts';
 import type { ProgramDocument } from '../../../src/core/domain/program/document.ts';
+import { noUsage } from '../../../src/core/domain/model/usage.ts';
 import { BEGINNING } from '../../../src/core/loop/run-loop.ts';
 import { toContinueAsNewState } from '../../../src/core/loop/state/continue-as-new-state.ts';
 import { beginProgram } from '../../../src/core/program/begin.ts';
@@ -41,7 +42,9 @@ function programCarry(): JsonObject {
     status: 'running',
     startedAt: NOW,
     attempts: 2,
-    violations: ['too long'],
+    text: 'beside',
+    usage: { ...noUsage(), llmCalls: 1 },
+    attemptDetails: [{ attempt: 1, success: false, code: 'model_bad_request', message: 'no' }],
     progress: {
       failure: { error, id: 'event-1' },
       wakeAt: NOW + 1_000,
@@ -87,7 +90,10 @@ describe('the carried state of a program', () => {
     ['program/steps/2/0', 'u.Each'],
     ['program/steps/2/1/kind', 'tool'],
     ['program/steps/2/1/attempts', 0.5],
-    ['program/steps/2/1/violations', 'many'],
+    ['program/steps/2/1/text', 7],
+    ['program/steps/2/1/usage/llmCalls', -1],
+    ['program/steps/2/1/attemptDetails', 'many'],
+    ['program/steps/2/1/attemptDetails/0/attempt', 0.5],
     ['program/steps/2/1/progress/wakeAt', 1e300],
     ['program/steps/2/1/progress/callEventId', 3],
     ['program/steps/2/1/progress/call/offset', -1],

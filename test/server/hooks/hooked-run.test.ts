@@ -40,7 +40,7 @@ async function observe(tier: 'remote' | 'local', hooks: readonly AnyHook[]) {
   await using testbed = await Testbed.open();
   const agent = defineAgent({ name: 'payer', model: 'scripted/m', tools: [pay(tier)], parallel: false, hooks });
   await testbed.work({ agents: [agent], providers: { scripted: scriptedModel(script()) } });
-  const { runId, status, steps = [] } = await testbed.client.run('payer', { input: 'Go', taskQueue: testbed.taskQueue, steps: true });
+  const { runId, status, steps } = await testbed.client.run('payer', { input: 'Go', taskQueue: testbed.taskQueue, steps: true });
   expect(status).toBe('completed');
   const handle = testbed.client.handle(runId);
   await expectSameFromHistory(testbed, handle);

@@ -57,11 +57,13 @@ async function observe(tier: 'remote' | 'local') {
   await using testbed = await Testbed.open();
   await testbed.work({ agents: [reader(tier)], providers: { scripted: scriptedModel(SCRIPT) } });
   const deps = { userId: 'u7', note: 'n'.repeat(3_000), seen: [] };
-  const {
-    runId,
-    status,
-    steps = [],
-  } = await testbed.client.run('reader', { input: 'Q', deps, principal: { user: 'u7' }, taskQueue: testbed.taskQueue, steps: true });
+  const { runId, status, steps } = await testbed.client.run('reader', {
+    input: 'Q',
+    deps,
+    principal: { user: 'u7' },
+    taskQueue: testbed.taskQueue,
+    steps: true,
+  });
   const handle = testbed.client.handle(runId);
   await expectSameFromHistory(testbed, handle);
   const { events, state, deps: after } = await handle.context();

@@ -46,7 +46,7 @@ export const ASKS_WITH_TOOLS: readonly ProgramScenario[] = [
         status: 'completed',
         output: 'It costs 5 [1]',
         steps: { 'u.Price': 'completed after 2' },
-        prompted: ['Previous attempt failed: [L3] AnchorBreachError'],
+        prompted: ['Previous attempt failed: The answer breaches the anchor "RequiresCitation": Citation Breach'],
       },
     },
   ),

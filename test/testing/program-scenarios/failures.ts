@@ -52,7 +52,7 @@ export const FAILURES: readonly ProgramScenario[] = [
           status: 'completed',
           output: 'yes [1]',
           steps: { 'u.A': 'completed after 2' },
-          prompted: ['Previous attempt failed: [L3] AnchorBreachError', 'Hedging without citation: probably'],
+          prompted: ['Previous attempt failed: The answer breaches the anchor "NoHallucination": Hedging without citation: probably'],
         },
       },
     ),
@@ -179,7 +179,7 @@ export const FAILURES: readonly ProgramScenario[] = [
   ),
   programScenario('a model call that takes longer than its step allows fails it', one([ask('A', 'a', { timeout: 200 }), sleep('Nap', 1)]), {
     script: [hang('half')],
-    course: { status: 'error', error: ['[L6] ExecutionTimeoutError', 'timed out after 200'] },
+    course: { status: 'error', error: ['Unit "u" failed: Step \'A\' timed out after 200'] },
   }),
   programScenario(
     'a tool and a memory that take longer than their step allows fail it',
@@ -195,7 +195,7 @@ export const FAILURES: readonly ProgramScenario[] = [
       memory: { remember: never, recall: never, forget: never, forgetNamespaces: never, list: never },
       course: {
         status: 'error',
-        error: ["[L6] ExecutionTimeoutError: Step 'T' timed out after 100"],
+        error: ["Step 'T' timed out after 100"],
         steps: { 'b.R': 'skipped: its attempts are used up', 'b.S': 'failed' },
       },
     },
@@ -242,5 +242,5 @@ export const FAILURES: readonly ProgramScenario[] = [
 
 /** Returns the prompt of the second attempt after the failure of a model call. */
 function expect2(prompt: string): string {
-  return `${prompt}\n\nPrevious attempt failed: [L5] ModelCallError: Model call failed for step 'A': down\n  step: A\n  flow: u\n  details: down`;
+  return `${prompt}\n\nPrevious attempt failed: Model call failed for step 'A': down`;
 }

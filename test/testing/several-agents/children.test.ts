@@ -103,7 +103,7 @@ test('a further attempt runs a new child, which learns why the one before failed
   expect(result).toMatchObject({ status: 'completed', output: 'Done' });
   const children = events.flatMap(({ step }) => (step?.type === 'attempt' ? [step.child] : []));
   expect(children).toEqual(['r/draft.Draft', 'r/draft.Draft#2']);
-  expect(JSON.stringify(requests[1]?.conversation)).toContain('Previous attempt failed: [L5] AxonRuntimeError');
+  expect(JSON.stringify(requests[1]?.conversation)).toContain('Previous attempt failed: The agent');
 });
 
 test('a person reviews the answer of a child: a rejection runs a new child with the reason', async () => {

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { basename, extname } from 'node:path';
 import { errorMessage, UsageError } from '../../../core/domain/errors/error.ts';
 import type { Problem } from '../../../core/program/check/problems.ts';
+import { isCompiledProgram } from '../../../define/program/from-compiled-program.ts';
 import { type AgentsModule, loadAgentsModule } from '../../serve/agents-module.ts';
 import type { Terminal } from '../../terminal.ts';
 import { textOrStdin } from '../stdin-text.ts';
@@ -15,11 +16,22 @@ export interface ProgramFile {
   module?: AgentsModule;
 }
 
+/** The function that reads compiled programs of AXON. */
+const CONVERT = 'fromCompiledProgram(json, { model }) of "longhaul/program" (docs/axon.md)';
+
 const MODULES = ['.ts', '.mts', '.cts', '.tsx', '.js', '.mjs', '.cjs'];
 
 /** Reads a file of programs, or a document from stdin. Throws a UsageError that says what is wrong with the file. */
 export async function readProgramFile(path: string, terminal: Pick<Terminal, 'stdin' | 'signal'>): Promise<ProgramFile> {
-  if (!MODULES.includes(extname(path))) return { label: labelOf(path), documents: [await readJson(path, 'program', terminal)] };
+  if (extname(path) === '.axon') {
+    const compile = `compile it with AXON, convert the compiled program with ${CONVERT}, and check the result`;
+    throw new UsageError(`"${path}" is source text of AXON, which Longhaul does not compile: ${compile}`);
+  }
+  if (!MODULES.includes(extname(path))) {
+    const document = await readJson(path, 'program', terminal);
+    if (!isCompiledProgram(document)) return { label: labelOf(path), documents: [document] };
+    throw new UsageError(`The program in "${path}" is one that AXON has compiled: convert it with ${CONVERT}, and check the result`);
+  }
   const module = await loadAgentsModule(path);
   if (module.programs.length > 0) return { label: basename(path), documents: module.programs.map((one) => one.toJSON()), module };
   throw new UsageError(

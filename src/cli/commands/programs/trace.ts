@@ -7,7 +7,7 @@ export interface TraceFlags extends ServerFlags {
   runId: string;
 }
 
-/** Prints the trace of a program, while its run goes on and after it has ended. */
+/** Prints the trace of a run, while it continues and after it has ended. */
 export async function trace(io: CommandIo, flags: TraceFlags): Promise<number> {
   const { output } = io;
   const found = await withRun(io, flags, ({ client, runId }) => client.handle(runId).trace());

@@ -15,8 +15,8 @@ const OUTPUT_BYTES = [2_000, 500, 0];
 const MESSAGE_BYTES = 200;
 
 /**
- * Returns the results of units in at most `bytes` of JSON: without large outputs first, then without the steps that did not
- * fail, then without any steps, and at last without the last units. The record of events has everything.
+ * Returns the results of units in at most `bytes` of JSON: without large outputs and details first, then without the usage of steps, then
+ * without the steps that did not fail, then without any steps, and at last without the last units. The record of events has everything.
  */
 export function fittingUnits(all: readonly UnitResult[], bytes: number): FittingUnits {
   const fits = (units: readonly UnitResult[]): boolean => jsonBytes(units) <= bytes;
@@ -26,6 +26,8 @@ export function fittingUnits(all: readonly UnitResult[], bytes: number): Fitting
     units = units.map((unit) => ({ ...unit, steps: unit.steps.map((step) => withoutLarge(step, most)) }));
   }
   if (fits(units)) return { units };
+  units = units.map((unit) => ({ ...unit, steps: unit.steps.map(({ usage: _, ...step }) => step) }));
+  if (fits(units)) return { units };
   units = units.map((unit) => ({ ...unit, steps: unit.steps.filter(({ status }) => status === 'failed'), stepsCut: true }));
   if (fits(units)) return { units };
   units = units.map(brief);
@@ -34,9 +36,14 @@ export function fittingUnits(all: readonly UnitResult[], bytes: number): Fitting
   return { units, unitsCut: true };
 }
 
-function withoutLarge({ output, ...step }: ProgramStepResult, bytes: number): ProgramStepResult {
-  if (output === undefined) return step;
-  return jsonBytes(output) <= bytes ? { ...step, output } : { ...step, outputCut: true };
+function withoutLarge({ output, text, attemptDetails, ...step }: ProgramStepResult, bytes: number): ProgramStepResult {
+  const details = { ...(text === undefined ? {} : { text }), ...(attemptDetails === undefined ? {} : { attemptDetails }) };
+  const hasDetails = Object.keys(details).length > 0;
+  return {
+    ...step,
+    ...(output === undefined ? {} : jsonBytes(output) <= bytes ? { output } : { outputCut: true }),
+    ...(!hasDetails ? {} : jsonBytes(details) <= bytes ? details : { detailsCut: true }),
+  };
 }
 
 function brief({ error, ...unit }: UnitResult): UnitResult {

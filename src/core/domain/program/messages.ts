@@ -18,6 +18,8 @@ export interface ProgramInput extends Pick<RunOverrides, 'tags' | 'live'> {
   program: string | ProgramDocument;
   input?: JsonObject;
   deps?: JsonObject;
+  /** The state that the run begins with. Tools change it. */
+  state?: JsonObject;
   /** Whom the run acts for. */
   principal?: Principal;
   /** Overrides limits of the program. */
@@ -146,7 +148,7 @@ export interface StepValuesAnswer {
   /** The addresses of outputs that are too long for one answer: they are asked for in pieces. */
   long?: string[];
   piece?: JsonPiece;
-  /** The formatted error of the attempt before. */
+  /** The text of the failure of the attempt before. */
   failure?: string;
   /** The arguments as a person has edited them. */
   edited?: JsonObject;

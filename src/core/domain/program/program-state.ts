@@ -1,6 +1,8 @@
 import type { LimitChanges } from '../agent/limits.ts';
 import type { SpilledContent } from '../content/content.ts';
 import type { JsonObject, JsonValue } from '../json/json.ts';
+import type { AggregatedUsage } from '../model/usage.ts';
+import type { AttemptDetails } from './attempt-details.ts';
 import type { ProgramDocument, StepKind } from './document.ts';
 import type { Resume } from './messages.ts';
 import type { StepError } from './step-error.ts';
@@ -64,8 +66,14 @@ export interface StepState {
   error?: StepError;
   /** The reason why it was skipped. */
   reason?: string;
-  /** The messages of the violations of the last attempt, warnings included. */
-  violations?: string[];
+  /** The tokens of all attempts, and the number of their model calls. Absent if they have made none. */
+  usage?: AggregatedUsage;
+  /** The text beside a structured answer, or its beginning. */
+  text?: string;
+  /** The attempts that failed or whose answers have violations. */
+  attemptDetails?: AttemptDetails[];
+  /** Text and details are no longer in the state. The record of events has them. */
+  detailsForgotten?: true;
   /** For `repeat`: the number of rounds that have begun. */
   rounds?: number;
   /** For `forEach`: the outputs of the items that have ended, by their index. Their steps are forgotten. */

@@ -5,6 +5,8 @@ export interface StepError {
   code: ErrorCode;
   message: string;
   context: StepErrorContext;
+  /** For used-up attempts: the failure of the last one. */
+  cause?: StepError;
 }
 
 /** The circumstances of a failure. Fields that say nothing are absent. */
@@ -21,6 +23,6 @@ export interface StepErrorContext {
   actualValue?: string;
   /** The anchors that were breached, separated by commas. */
   anchorName?: string;
-  /** The violations, or the text of the failure beneath this one. */
+  /** The violations, or more about the failure. */
   details?: string;
 }

@@ -18,6 +18,8 @@ export interface StepNote {
   /** For a model call: the number of characters of the prompt and of the answer. */
   promptLength?: number;
   answerLength?: number;
+  /** For a model call: the answer has a value besides its text. */
+  structured?: true;
   verdict?: AnswerVerdict;
   error?: StepError;
   /** The reason why the step was skipped. */

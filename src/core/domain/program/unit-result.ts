@@ -1,4 +1,6 @@
 import type { JsonValue } from '../json/json.ts';
+import type { AggregatedUsage } from '../model/usage.ts';
+import type { AttemptDetails } from './attempt-details.ts';
 import type { StepKind } from './document.ts';
 import type { StepState, UnitState } from './program-state.ts';
 import type { StepError } from './step-error.ts';
@@ -26,10 +28,18 @@ export interface ProgramStepResult {
   output?: JsonValue;
   /** True: the output is too large for the result. The record of events has it. */
   outputCut?: true;
+  /** The text beside a structured output, or its beginning: the record of events has all of it. */
+  text?: string;
+  /** The tokens of all attempts, and the number of their model calls. Absent if they have made none. */
+  usage?: AggregatedUsage;
+  /** The number of attempts that have begun. */
   attempts: number;
+  /** The attempts that failed, or whose answers have violations, in their order; of many, the last ones. */
+  attemptDetails?: AttemptDetails[];
+  /** True: text and details are too large for the result. The record of events has them. */
+  detailsCut?: true;
   /** True: the output was taken over from an earlier run. */
   reused?: true;
-  violations?: string[];
   error?: StepError;
   reason?: string;
   durationMs?: number;

@@ -18,16 +18,20 @@ export function unitResults({ document, units, steps }: Pick<ProgramState, 'docu
 }
 
 function stepResult(name: string, state: StepState): ProgramStepResult {
-  const { kind, status, output, outputForgotten, spilled, reused, attempts, violations = [], error, reason } = state;
+  const { kind, status, output, outputForgotten, spilled, text, usage, reused, attempts, attemptDetails, detailsForgotten } = state;
+  const { error, reason } = state;
   return {
     name,
     kind,
     status,
     ...(output === undefined ? {} : { output }),
     ...(output === undefined && (outputForgotten === true || spilled !== undefined) ? { outputCut: true as const } : {}),
+    ...(text === undefined ? {} : { text }),
+    ...(usage === undefined ? {} : { usage }),
     attempts,
+    ...(attemptDetails === undefined ? {} : { attemptDetails }),
+    ...(detailsForgotten ? { detailsCut: true as const } : {}),
     ...(reused ? { reused } : {}),
-    ...(violations.length === 0 ? {} : { violations }),
     ...(error === undefined ? {} : { error }),
     ...(reason === undefined ? {} : { reason }),
     ...durationOf(state),

@@ -13,7 +13,7 @@ interface Position {
 }
 
 /**
- * Describes why a value cannot be, or be part of, the deps of a run; undefined if it can. It reports the first member that JSON
+ * Describes why a value cannot be, or be part of, the deps or the state of a run; undefined if it can. It reports the first member that JSON
  * would drop or change (a function, a live object, a cycle), that belongs in the worker (a secret reference), or that looks like
  * a secret (a text under a key that names a credential). The text says where the member is, in a path that begins with `path`,
  * and what to do instead.
@@ -33,7 +33,7 @@ function problemIn(value: unknown, position: Position): string | undefined {
     case 'object':
       return value === null ? undefined : objectProblem(value, position);
     default:
-      return `${position.path} is ${kindOf(value)}: deps are JSON, stored in the history of the run. ${INSTEAD}`;
+      return `${position.path} is ${kindOf(value)}: ${stored(position.path)}. ${INSTEAD}`;
   }
 }
 
@@ -42,17 +42,16 @@ const INSTEAD = 'Leave it out; give live objects to the tools as "resources" of 
 function objectProblem(value: object, position: Position): string | undefined {
   const { path, parents } = position;
   if (isSecretReference(value)) {
-    return `${path} is a reference to secret ${JSON.stringify(value.name)}: deps take data alone. Leave it out, and read the secret in the tool, in the worker: await context.secret(${JSON.stringify(value.name)})`;
+    return `${path} is a reference to secret ${JSON.stringify(value.name)}: only data may be stored in the history of the run. Leave it out, and read the secret in the tool, in the worker: await context.secret(${JSON.stringify(value.name)})`;
   }
-  if (parents.includes(value))
-    return `${path} leads back to an object that it is part of: deps are JSON, which has no cycles. Write an id instead`;
-  if (parents.length >= MAX_JSON_DEPTH) return `${path} is nested deeper than ${MAX_JSON_DEPTH} levels: write flatter deps`;
+  if (parents.includes(value)) return `${path} leads back to an object that it is part of: JSON has no cycles. Write an id instead`;
+  if (parents.length >= MAX_JSON_DEPTH) return `${path} is nested deeper than ${MAX_JSON_DEPTH} levels: write flatter data`;
   const inside = [...parents, value];
   if (Array.isArray(value)) {
     const list: readonly unknown[] = value;
     return firstOf(list.entries(), ([index, one]) => problemIn(one, { ...position, path: memberPath(path, index), parents: inside }));
   }
-  if (!isPlain(value)) return `${path} is ${kindOf(value)}: deps are JSON, stored in the history of the run. ${insteadOf(value)}`;
+  if (!isPlain(value)) return `${path} is ${kindOf(value)}: ${stored(path)}. ${insteadOf(value)}`;
   return firstOf(Object.entries(value), ([key, one]) => {
     // JSON leaves out an undefined member.
     if (one === undefined) return undefined;
@@ -61,7 +60,11 @@ function objectProblem(value: object, position: Position): string | undefined {
 }
 
 function credentialProblem(path: string): string {
-  return `${path} is a text under the name of a credential: deps are stored in the history of the run, for everybody to read. Leave it out, and read the secret in the tool, in the worker: await context.secret(name), with the name of the secret in the deps under another key where it differs from run to run`;
+  return `${path} is a text under the name of a credential, and would be stored in the history of the run, for everybody to read. Leave it out, and read the secret in the tool, in the worker: await context.secret(name), with the name of the secret in the deps under another key where it differs from run to run`;
+}
+
+function stored(path: string): string {
+  return `${path.startsWith('state') ? 'the state is' : 'deps are'} JSON, stored in the history of the run`;
 }
 
 function firstOf<One>(list: Iterable<One>, problemOf: (one: One) => string | undefined): string | undefined {

@@ -1,7 +1,7 @@
 import { counted } from '../content/text.ts';
 import type { JsonValue } from '../json/json.ts';
 import type { UnitResult } from '../program/unit-result.ts';
-import { EndedRun, RunResult, type RunResultFields, type RunResultJson } from './result.ts';
+import { EndedRun, type RequestedParts, RunResult, type RunResultFields, type RunResultJson } from './result.ts';
 
 /** A ProgramResult as JSON: its fields and the values derived from them. */
 export interface ProgramResultJson<Output = JsonValue> extends RunResultJson<Output> {
@@ -22,8 +22,8 @@ export class ProgramResult<Output = JsonValue> extends EndedRun<Output | null> {
   /** True: the last units are left out, because the result would be too large. The events of the run have them. */
   readonly unitsCut: true | undefined;
 
-  constructor(fields: RunResultFields<Output | null>) {
-    super(fields);
+  constructor(fields: RunResultFields<Output | null>, parts?: RequestedParts) {
+    super(fields, parts);
     this.units = fields.units ?? [];
     this.unitsCut = fields.unitsCut;
   }
@@ -67,6 +67,6 @@ function inStates(all: readonly (typeof STATES)[number][]): string {
 }
 
 /** Makes the result of a run from its fields: of a program if they have units. */
-export function resultFrom(fields: RunResultFields<unknown>): RunResult<unknown> | ProgramResult<unknown> {
-  return fields.units === undefined ? new RunResult<unknown>(fields) : new ProgramResult<unknown>(fields);
+export function resultFrom(fields: RunResultFields<unknown>, parts?: RequestedParts): RunResult<unknown> | ProgramResult<unknown> {
+  return fields.units === undefined ? new RunResult<unknown>(fields, parts) : new ProgramResult<unknown>(fields, parts);
 }

@@ -1,6 +1,6 @@
 import type { LimitValues } from '../agent/limits.ts';
 import type { ContentPart } from '../content/content.ts';
-import { isJsonObject, type JsonValue } from '../json/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../json/json.ts';
 import type { HookRecord } from '../hooks/hook-record.ts';
 import { eventsText, type NotArchived } from '../record/not-archived.ts';
 import { outputText, mediaTypes } from '../content/output-text.ts';
@@ -13,6 +13,7 @@ import type { AnswerVerdict } from '../program/verdict.ts';
 import type { UnitResult } from '../program/unit-result.ts';
 import { addRunUsage, type AggregatedUsage } from '../model/usage.ts';
 import type { SpentBelow } from '../children/spent-below.ts';
+import type { ExecutionTrace, ExecutionTraceJson } from '../trace/execution-trace.ts';
 
 /** The output of an agent without an output schema: text, or a list of parts if it contains media. */
 export type DefaultOutput = string | ContentPart[];
@@ -75,8 +76,19 @@ export interface RunResultFields<Output = JsonValue> {
   guardrail?: GuardrailTrip;
 }
 
+/** The parts of a result that its reader asks for: the record of the run has them. */
+export interface RequestedParts {
+  /** The deps at the end of the run. */
+  deps?: JsonObject;
+  /** The state that tools have set, at the end of the run. */
+  state?: JsonObject;
+  trace?: ExecutionTrace;
+}
+
 /** A RunResult as JSON: its fields and the values derived from them. */
-export interface RunResultJson<Output = JsonValue> extends Omit<RunResultFields<Output>, 'units' | 'unitsCut'> {
+export interface RunResultJson<Output = JsonValue>
+  extends Omit<RunResultFields<Output>, 'units' | 'unitsCut'>, Omit<RequestedParts, 'trace'> {
+  trace?: ExecutionTraceJson;
   /** The usage of the run and of all runs below it. Absent if it has started none, and for a program: it is then `usage`. */
   treeUsage?: AggregatedUsage;
   success: boolean;
@@ -122,6 +134,12 @@ export class EndedRun<Output> {
   readonly finishReason: FinishReason | undefined;
   /** The steps, if they were requested with `result({steps: true})`. */
   readonly steps: StepResult[] | undefined;
+  /** The deps at the end of the run, if they were requested with `result({deps: true})`. */
+  readonly deps: JsonObject | undefined;
+  /** The state at the end of the run, if it was requested with `result({state: true})`. */
+  readonly state: JsonObject | undefined;
+  /** The trace, if it was requested with `result({trace: true})`. */
+  readonly trace: ExecutionTrace | undefined;
   readonly stepsUsed: number;
   readonly usage: AggregatedUsage;
   readonly toolCallsTotal: number;
@@ -152,7 +170,7 @@ export class EndedRun<Output> {
   /** The guardrail that ended the run, for stop reason `guardrail`. */
   readonly guardrail: GuardrailTrip | undefined;
 
-  constructor(fields: RunResultFields<Output>) {
+  constructor(fields: RunResultFields<Output>, { deps, state, trace }: RequestedParts = {}) {
     this.runId = fields.runId;
     this.agentName = fields.agentName;
     this.output = fields.output;
@@ -160,6 +178,9 @@ export class EndedRun<Output> {
     this.stopReason = fields.stopReason;
     this.finishReason = fields.finishReason;
     this.steps = fields.steps;
+    this.deps = deps;
+    this.state = state;
+    this.trace = trace;
     this.stepsUsed = fields.stepsUsed;
     this.usage = fields.usage;
     this.toolCallsTotal = fields.toolCallsTotal;
@@ -256,6 +277,9 @@ export class EndedRun<Output> {
       stopReason: this.stopReason,
       ...(this.finishReason === undefined ? {} : { finishReason: this.finishReason }),
       ...(this.steps === undefined ? {} : { steps: this.steps }),
+      ...(this.deps === undefined ? {} : { deps: this.deps }),
+      ...(this.state === undefined ? {} : { state: this.state }),
+      ...(this.trace === undefined ? {} : { trace: this.trace.toJSON() }),
       stepsUsed: this.stepsUsed,
       usage: this.usage,
       toolCallsTotal: this.toolCallsTotal,
@@ -309,7 +333,10 @@ export class EndedRun<Output> {
 }
 
 /** Makes a result from its fields. */
-export const RunResult = EndedRun as new <Output = DefaultOutput>(fields: RunResultFields<Output>) => RunResult<Output>;
+export const RunResult = EndedRun as new <Output = DefaultOutput>(
+  fields: RunResultFields<Output>,
+  parts?: RequestedParts,
+) => RunResult<Output>;
 
 /** Returns the first `length` characters, none of them split. */
 function beginning(text: string, length: number): string {

@@ -20,6 +20,8 @@ export interface RunTerms extends RunOverrides {
   /** The order of agents, if the run is that of a flow which no worker has by its name. */
   flow?: FlowInput;
   deps?: JsonObject;
+  /** The state that the run begins with. Tools change it. */
+  state?: JsonObject;
   /** Whom the run acts for. */
   principal?: Principal;
   /** Overrides limits of the agent. */

@@ -10,6 +10,10 @@ export interface Skill {
   description: string;
   tags: string[];
   group?: string;
+  /** `file`: it was read from a file. `inline`: somebody has given its fields. */
+  source: 'file' | 'inline';
+  /** The path of its file, if that is known. */
+  path?: string;
   /** The text below the front matter. */
   instructions: string;
   activation: SkillActivation;

@@ -5,7 +5,7 @@ import type { JsonValue } from '../../domain/json/json.ts';
 import { debugText } from './debug-text.ts';
 
 /** The most bytes of a message, and of its details: they are recorded, and the next attempt of the model reads them. */
-const MAX_BYTES = 8_000;
+export const MAX_ERROR_BYTES = 8_000;
 
 export type { StepError, StepErrorContext };
 
@@ -22,7 +22,7 @@ export function newStepError(code: ErrorCode, message: string, given: GivenError
     ...(expectedType ? { expectedType } : {}),
     ...(actualValue === undefined || actualValue === null ? {} : { actualValue: debugText(actualValue) }),
     ...(anchorName ? { anchorName } : {}),
-    ...(details ? { details: cutText(details, MAX_BYTES) } : {}),
+    ...(details ? { details: cutText(details, MAX_ERROR_BYTES) } : {}),
   };
-  return { code, message: cutText(message, MAX_BYTES), context };
+  return { code, message: cutText(message, MAX_ERROR_BYTES), context };
 }

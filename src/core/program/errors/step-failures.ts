@@ -1,5 +1,7 @@
+import { cutText } from '../../domain/content/cut-content.ts';
+import type { StepErrorContext } from '../../domain/program/step-error.ts';
 import type { Duration } from '../../domain/run/duration.ts';
-import { newStepError, type StepError } from './step-error.ts';
+import { MAX_ERROR_BYTES, newStepError, type StepError } from './step-error.ts';
 
 /** The place of a failure in a program. */
 export interface StepPlace {
@@ -22,8 +24,17 @@ export function emptyAnswerFailure(place: StepPlace): StepError {
   return newStepError('empty_answer', 'Message content must not be empty', place);
 }
 
-/** Returns the failure of a step whose attempts all failed. `details` is the formatted failure of the last attempt. */
-export function exhaustionFailure(attempts: number, details: string, place: StepPlace): StepError {
+/** Returns the failure of a step whose attempts all failed. `last` is the failure of the last attempt, or its text if nothing else is known. */
+export function exhaustionFailure(attempts: number, last: StepError | string, place: StepPlace): StepError {
   const message = `All ${attempts} refine attempts exhausted for step '${place.step}'.`;
-  return newStepError('refine_exhausted', message, { ...place, attempt: attempts, details });
+  const isText = typeof last === 'string';
+  const failure = newStepError('refine_exhausted', message, { ...place, attempt: attempts, ...(isText ? { details: last } : {}) });
+  return isText ? failure : { ...failure, cause: last };
+}
+
+/** Returns the message about breached anchors, which a model reads before its next attempt: each violation stands in it once. */
+export function breachMessage({ anchorName = '', details = '' }: Pick<StepErrorContext, 'anchorName' | 'details'>): string {
+  const names = anchorName.split(', ').map((name) => `"${name}"`);
+  const anchors = `the ${names.length === 1 ? 'anchor' : 'anchors'} ${names.join(', ')}`;
+  return cutText(`The answer breaches ${anchors}:${details.includes('\n') ? '\n' : ' '}${details}`, MAX_ERROR_BYTES);
 }

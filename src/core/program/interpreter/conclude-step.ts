@@ -1,7 +1,6 @@
 // Programs: the end of a step after its attempts.
 
 import type { StepDocument } from '../../domain/program/document.ts';
-import { formatError } from '../errors/format-error.ts';
 import { exhaustionFailure } from '../errors/step-failures.ts';
 import { fallbackOf } from '../refine/refine-config.ts';
 import { addressText } from '../state/address.ts';
@@ -10,6 +9,7 @@ import { endStep, type RunningStep } from './record.ts';
 import type { StepsEnd } from './ends.ts';
 import type { AttemptEnd } from './ends.ts';
 import { indexOf } from '../state/program-index.ts';
+import { stepFailure } from './step-failure.ts';
 
 /** Ends a step with the outcome of its last attempt: it completes, fails, is skipped, or takes the output of its fallback. */
 export async function concludeStep(run: ProgramRun, running: RunningStep, step: StepDocument, last: AttemptEnd): Promise<StepsEnd> {
@@ -30,7 +30,7 @@ export async function concludeStep(run: ProgramRun, running: RunningStep, step: 
   if (fallback !== undefined) return takeFallback(run, running, fallback);
   // AXON reports used-up attempts even for a model call that has only one.
   const isExhausted = step.refine !== undefined || (run.program.document.lenient === true && step.ask !== undefined);
-  const error = isExhausted ? exhaustionFailure(running.state.attempts, formatError(last.error), { step: name, unit }) : last.error;
+  const error = isExhausted ? exhaustionFailure(running.state.attempts, last.error, { step: name, unit }) : last.error;
   endStep(run, running, { status: 'failed', error });
   return 'failed';
 }
@@ -43,7 +43,8 @@ async function takeFallback(run: ProgramRun, running: RunningStep, name: string)
   if (end === 'stopped') return 'stopped';
   const { output, spilled, outputId, error } = run.program.steps.get(addressText({ unit, step: name, indexes })) ?? {};
   if (end === 'failed' || (output === undefined && spilled === undefined)) {
-    endStep(run, running, { status: 'failed', ...(error === undefined ? {} : { error }) });
+    const missing = stepFailure(running, 'step_failed', `The fallback "${name}" of step "${running.address.step}" has no output`);
+    endStep(run, running, { status: 'failed', error: error ?? missing });
     return 'failed';
   }
   endStep(run, running, {

@@ -1,6 +1,7 @@
 // Programs: the attempts of one step.
 
 import type { JsonValue } from '../../domain/json/json.ts';
+import { withAttempt } from '../../domain/program/attempt-details.ts';
 import type { StepDocument } from '../../domain/program/document.ts';
 import { formatError } from '../errors/format-error.ts';
 import { failedAttempt } from '../refine/failed-attempt.ts';
@@ -32,6 +33,7 @@ export async function runAttempts(run: ProgramRun, running: RunningStep, step: S
       state.attempts = number;
       last = await loadAndRun(run, running, step);
       if (last.type === 'stopped') return last;
+      if (last.type === 'failed') state.attemptDetails = withAttempt(state.attemptDetails ?? [], { attempt: number, error: last.error });
       if (last.type === 'done') return { type: 'succeeded', result: last.output };
       if (last.isFinal) return { type: 'stopped' };
       state.progress = {

@@ -6,8 +6,8 @@ import { takeRequests } from '../../loop/requests/messages.ts';
 import type { Ending } from '../../loop/next-step.ts';
 import { BEGINNING, type LoopEnd } from '../../loop/run-loop.ts';
 import type { RunState } from '../../loop/state/run-state.ts';
-import { formatError } from '../errors/format-error.ts';
 import { limitStatus } from '../../domain/run/status.ts';
+import { failureText } from '../errors/failure-text.ts';
 import type { ProgramState } from '../../domain/program/program-state.ts';
 import type { ProgramPorts } from './program-ports.ts';
 import { outputOf, type ProgramOutput } from './outputs/program-output.ts';
@@ -69,8 +69,8 @@ function ended({ program, state }: ProgramRun, output: ProgramOutput): Ending {
   const value = output.type === 'made' ? output.value : null;
   if (failed !== undefined) {
     const { error } = program.units.get(failed.name) ?? {};
-    const message = `Unit "${failed.name}" failed: ${error === undefined ? 'a step failed' : formatError(error)}`;
-    return { status: 'error', stopReason: 'error', output: value, error: { code: error?.code ?? 'internal', message } };
+    const message = `Unit "${failed.name}" failed: ${error === undefined ? 'a step failed' : failureText(error)}`;
+    return { status: 'error', stopReason: 'error', output: value, error: { code: error?.code ?? 'step_failed', message } };
   }
   if (output.type === 'failed') return { status: 'error', stopReason: 'error', output: null, error: output.error };
   state.context.finalResult = value;

@@ -35,7 +35,7 @@ export interface PromptParts {
   lenient: boolean;
   /** The texts of the anchors, in their order. */
   anchors: readonly string[];
-  /** The formatted error of the attempt before. */
+  /** The text of the failure of the attempt before. */
   failure?: string;
   /** The prompt as a person has edited it. */
   edited?: string;

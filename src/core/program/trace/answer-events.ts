@@ -2,7 +2,7 @@ import type { AnchorVerdict } from '../../domain/program/anchor-verdict.ts';
 import type { ProgramDocument } from '../../domain/program/document.ts';
 import type { AnswerVerdict } from '../../domain/program/verdict.ts';
 import type { IndexedStep } from '../state/program-index.ts';
-import { type EventPlace, type TraceEvent, traceEvent } from './trace-event.ts';
+import { type EventPlace, type TraceEvent, traceEvent } from '../../domain/trace/trace-event.ts';
 
 /** The step whose answer was checked, in its document. */
 export interface AnsweredStep {

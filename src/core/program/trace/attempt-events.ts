@@ -3,8 +3,8 @@ import type { JsonObject } from '../../domain/json/json.ts';
 import type { StepNote } from '../../domain/program/step-note.ts';
 import { formatError, seedNameOf } from '../errors/format-error.ts';
 import { type AnsweredStep, answerEvents } from './answer-events.ts';
-import { roundedMs } from './rounded-ms.ts';
-import { type EventPlace, type TraceEvent, traceEvent } from './trace-event.ts';
+import { roundedMs } from '../../domain/trace/rounded-ms.ts';
+import { type EventPlace, type TraceEvent, traceEvent } from '../../domain/trace/trace-event.ts';
 import { secondsOf } from '../../domain/record/time.ts';
 
 /** The end of an attempt of a step. */
@@ -56,7 +56,11 @@ function responseEvents(attempt: EndedAttempt, startedAt: number): TraceEvent[] 
   const { note, place } = attempt;
   const { verdict, answerLength = 0 } = note;
   if (verdict === undefined) return [];
-  const data = { content_length: answerLength, ...(verdict.confidence === undefined ? {} : { confidence: verdict.confidence }) };
+  const data = {
+    content_length: answerLength,
+    has_structured: note.structured === true,
+    ...(verdict.confidence === undefined ? {} : { confidence: verdict.confidence }),
+  };
   const response = traceEvent('model_response', place, data, roundedMs(place.at - startedAt));
   return [response, ...answerEvents(verdict, attempt, place)];
 }

@@ -7,8 +7,8 @@ import { resolveRefine } from '../refine/refine-config.ts';
 import { addressText, parseAddress, type StepAddress } from '../state/address.ts';
 import { type IndexedStep, indexOf, type ProgramIndex } from '../state/program-index.ts';
 import { attemptEvents } from './attempt-events.ts';
-import { roundedMs } from './rounded-ms.ts';
-import { type EventPlace, type TraceEvent, traceEvent } from './trace-event.ts';
+import { roundedMs } from '../../domain/trace/rounded-ms.ts';
+import { type EventPlace, type TraceEvent, traceEvent } from '../../domain/trace/trace-event.ts';
 import { secondsOf } from '../../domain/record/time.ts';
 
 /** One line of a trace. Spans are named by the unit, or by the address of the block. Times are in seconds since the epoch. */

@@ -1,9 +1,9 @@
 import type { ProgramDocument } from '../../domain/program/document.ts';
 import type { Event } from '../../domain/record/event.ts';
-import { ExecutionTrace } from './execution-trace.ts';
+import { ExecutionTrace } from '../../domain/trace/execution-trace.ts';
 import { type TraceEntry, traceEntries } from './trace-entry.ts';
 import { type TraceHeader, traceNames } from './trace-header.ts';
-import { Tracer, type TraceSpan } from './tracer.ts';
+import { Tracer, type TraceSpan } from '../../domain/trace/tracer.ts';
 import { secondsOf } from '../../domain/record/time.ts';
 
 /** Returns the trace of a program by the events of its run. Spans that have not ended end with the newest event. */

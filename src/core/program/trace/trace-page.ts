@@ -13,4 +13,6 @@ export interface TracePage extends TraceHeader {
   next: number;
   total: number;
   entries: TraceEntry[];
+  /** For the run of an agent, whose trace is made from its events and steps: `provider/model`. */
+  model?: string;
 }

@@ -12,8 +12,3 @@ export function numeric(value: JsonValue | undefined): number | undefined {
   const number = Number(text);
   return Number.isNaN(number) ? undefined : number;
 }
-
-/** Returns a number for a message, with at least one decimal: scores are fractions. */
-export function decimal(number: number): string {
-  return Number.isInteger(number) && Math.abs(number) < 1e16 ? number.toFixed(1) : String(number);
-}

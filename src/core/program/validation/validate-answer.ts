@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonValue } from '../../domain/json/json.ts';
 import { debugText } from '../errors/debug-text.ts';
-import { decimal, numeric } from './numeric.ts';
+import { numeric } from './numeric.ts';
 import { isEpistemic, type NumberRange, rangeOf } from './semantic-types.ts';
 import type { ValidationResult, Violation, ViolationRule } from '../../domain/program/violation.ts';
 
@@ -10,6 +10,8 @@ export interface AnswerRules {
   type?: string;
   /** The least confidence that the answer may declare in its field `confidence` or `_confidence`. */
   confidenceFloor?: number;
+  /** The confidence that the model reports beside its answer. It counts if the answer declares none. */
+  reportedConfidence?: number;
   /** Fields that the answer must have. */
   requiredFields?: readonly string[];
   /** The bounds of the answer, or of its field `value` or `score`. Each replaces the bound of the type. */
@@ -20,7 +22,8 @@ export interface AnswerRules {
 
 /** Validates an answer by all rules, and reports every violation in the order of the checks: type, confidence, fields, range. */
 export function validateAnswer(answer: JsonValue, rules: AnswerRules): ValidationResult {
-  const confidence = rules.confidenceFloor === undefined ? undefined : numeric(field(answer, 'confidence', '_confidence'));
+  const declared = numeric(field(answer, 'confidence', '_confidence')) ?? rules.reportedConfidence;
+  const confidence = rules.confidenceFloor === undefined ? undefined : declared;
   const violations = [
     ...typeViolations(answer, rules.type),
     ...confidenceViolations(confidence, rules.confidenceFloor),
@@ -59,9 +62,15 @@ function isEmpty(value: JsonValue | undefined): value is undefined {
 
 function confidenceViolations(confidence: number | undefined, floor: number | undefined): Violation[] {
   if (confidence === undefined || floor === undefined || confidence >= floor) return [];
-  const actual = confidence.toFixed(2);
-  const message = `Confidence ${actual} is below the floor of ${floor.toFixed(2)}.`;
+  const actual = hundredths(confidence);
+  const message = `Confidence ${actual} is below the floor of ${hundredths(floor)}.`;
   return [violation('confidence_floor', message, { expected: `>= ${floor}`, actual })];
+}
+
+/** Returns a confidence with two decimals, as AXON writes it, and with all of them if it has more: rounded ones could look equal. */
+function hundredths(confidence: number): string {
+  const rounded = confidence.toFixed(2);
+  return Number(rounded) === confidence ? rounded : String(confidence);
 }
 
 function requiredFields({ type, requiredFields: fields = [], customTypes = {} }: AnswerRules): readonly string[] {
@@ -92,15 +101,15 @@ function kindOf(answer: JsonValue): string {
 function rangeViolations(answer: JsonValue, { min, max }: NumberRange): Violation[] {
   const value = typeof answer === 'number' ? answer : numeric(field(answer, 'value', 'score'));
   if (value === undefined) return [];
-  const actual = decimal(value);
+  const actual = String(value);
   const violations: Violation[] = [];
   if (min !== undefined && value < min) {
-    const message = `Value ${actual} is below minimum ${decimal(min)}.`;
-    violations.push(violation('range_below_min', message, { expected: `>= ${decimal(min)}`, actual }));
+    const message = `Value ${actual} is below minimum ${min}.`;
+    violations.push(violation('range_below_min', message, { expected: `>= ${min}`, actual }));
   }
   if (max !== undefined && value > max) {
-    const message = `Value ${actual} exceeds maximum ${decimal(max)}.`;
-    violations.push(violation('range_above_max', message, { expected: `<= ${decimal(max)}`, actual }));
+    const message = `Value ${actual} exceeds maximum ${max}.`;
+    violations.push(violation('range_above_max', message, { expected: `<= ${max}`, actual }));
   }
   return violations;
 }

@@ -1,25 +1,47 @@
+import type { JsonValue } from '../../domain/json/json.ts';
 import type { StepError } from '../../domain/program/step-error.ts';
 import type { AnswerVerdict } from '../../domain/program/verdict.ts';
-import { anchorFailure } from './anchor-failure.ts';
-import { validationFailure } from './validation-failure.ts';
+import type { Violation } from '../../domain/program/violation.ts';
+import { debugText } from '../errors/debug-text.ts';
 import { newStepError } from '../errors/step-error.ts';
 import { emptyAnswerFailure, type StepPlace } from '../errors/step-failures.ts';
+import { anchorFailure } from './anchor-failure.ts';
+import { validationFailure } from './validation-failure.ts';
+
+/** An answer that was checked, and what its step declares. */
+export interface JudgedAnswer {
+  place: StepPlace;
+  answer: JsonValue;
+  /** The type that the step declares. */
+  type?: string | undefined;
+  /** As AXON's executor, a lenient program reports too little confidence as any other violation. */
+  lenient?: boolean | undefined;
+}
 
 /** Returns the failure of an attempt by the checks of its answer: the anchors first, then the form, then the validator. */
-export function verdictError(
-  { empty, anchors, misfit, violations = [], confidence }: AnswerVerdict,
+export function verdictError(verdict: AnswerVerdict, { place, answer, type, lenient = false }: JudgedAnswer): StepError | undefined {
+  if (verdict.empty) return emptyAnswerFailure(place);
+  const error = failureOf(verdict, place, lenient);
+  if (error === undefined) return undefined;
+  const { context } = error;
+  return { ...error, context: { ...context, ...(type ? { expectedType: type } : {}), actualValue: debugText(answer) } };
+}
+
+function failureOf(
+  { anchors, misfit, violations = [], confidence }: AnswerVerdict,
   place: StepPlace,
+  lenient: boolean,
 ): StepError | undefined {
-  if (empty) return emptyAnswerFailure(place);
   if (anchors?.passed === false) return anchorFailure(anchors, place);
   if (misfit !== undefined)
     return newStepError('validation_failed', `The answer does not have the form of the step: ${misfit}`, { ...place, details: misfit });
-  const isValid = violations.every(({ severity }) => severity !== 'error');
-  return isValid ? undefined : validationFailure({ isValid, violations, confidence: confidence ?? null }, place);
+  const errors = violations.filter(({ severity }) => severity === 'error');
+  if (errors.length === 0) return undefined;
+  const [first] = errors;
+  if (first !== undefined && !lenient && errors.every(isTooUnsure)) return newStepError('confidence_too_low', first.message, place);
+  return validationFailure({ isValid: false, violations, confidence: confidence ?? null }, place);
 }
 
-/** Returns the messages of all that the checks of an answer found, warnings included. */
-export function violationMessages({ anchors, misfit, violations = [] }: AnswerVerdict): string[] {
-  const ofAnchors = [...(anchors?.breaches ?? []), ...(anchors?.warnings ?? [])].flatMap((breach) => breach.violations);
-  return [...ofAnchors, ...(misfit === undefined ? [] : [misfit]), ...violations.map(({ message }) => message)];
+function isTooUnsure({ rule }: Violation): boolean {
+  return rule === 'confidence_floor';
 }

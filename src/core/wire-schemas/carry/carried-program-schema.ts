@@ -3,6 +3,7 @@ import type { JsonObject } from '../../domain/json/json.ts';
 import { STEP_KINDS } from '../../domain/program/document.ts';
 import { COUNT, MOMENT } from '../bounded-number.ts';
 import { SPILLED } from '../content-item-schema.ts';
+import { RUN_USAGE } from './carried-handoffs-schema.ts';
 import { LIMITS_SCHEMA } from '../limits-schema.ts';
 import { PINNED_PROGRAM_SCHEMA } from '../pinned-program.ts';
 
@@ -11,7 +12,7 @@ const OBJECT: JsonObject = { type: 'object' };
 const DONE: JsonObject = { const: true };
 const STATUS: JsonObject = { enum: ['running', 'completed', 'failed', 'skipped'] };
 
-const STEP_ERROR: JsonObject = {
+const FAILURE: JsonObject = {
   type: 'object',
   properties: {
     code: { enum: Object.keys(ERROR_CODES) },
@@ -31,6 +32,8 @@ const STEP_ERROR: JsonObject = {
   },
   required: ['code', 'message', 'context'],
 };
+
+const STEP_ERROR: JsonObject = { ...FAILURE, properties: { ...(FAILURE['properties'] as JsonObject), cause: FAILURE } };
 
 const UNIT: JsonObject = {
   type: 'object',
@@ -62,6 +65,12 @@ const PROGRESS: JsonObject = {
   },
 };
 
+const ATTEMPT: JsonObject = {
+  type: 'object',
+  properties: { attempt: COUNT, success: { type: 'boolean' }, violations: { type: 'array', items: OBJECT }, code: TEXT, message: TEXT },
+  required: ['attempt', 'success'],
+};
+
 const STEP: JsonObject = {
   type: 'object',
   properties: {
@@ -75,7 +84,10 @@ const STEP: JsonObject = {
     outputId: TEXT,
     error: STEP_ERROR,
     reason: TEXT,
-    violations: { type: 'array', items: TEXT },
+    text: TEXT,
+    usage: RUN_USAGE,
+    attemptDetails: { type: 'array', items: ATTEMPT },
+    detailsForgotten: DONE,
     rounds: COUNT,
     items: OBJECT,
     spilled: SPILLED,

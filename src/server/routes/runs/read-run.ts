@@ -78,17 +78,17 @@ const steps = defineRoute(
   async ({ params: { runId }, client }) => ({ status: 200, body: { runId, steps: await client.handle(runId).steps() } }),
 );
 
-const traceOfProgram = defineRoute(
+const traceOfRun = defineRoute(
   {
     method: 'GET',
     path: '/v1/runs/{runId}/trace',
     id: 'getTrace',
     tag: 'runs',
-    summary: 'Read the trace of a program',
+    summary: 'Read the trace of a run',
     scope: 'runs:read',
     params: runParams,
     responses: ok(trace, 'The trace so far.'),
-    problems: [...READ_PROBLEMS, 'invalid_input'],
+    problems: READ_PROBLEMS,
   },
   async ({ params, client }) => ({ status: 200, body: await client.handle(params.runId).trace() }),
 );
@@ -109,4 +109,4 @@ const tree = defineRoute(
 );
 
 /** The routes that read what a run is and what it has done. */
-export const READ_RUN_ROUTES: readonly Route[] = [status, result, context, steps, traceOfProgram, tree];
+export const READ_RUN_ROUTES: readonly Route[] = [status, result, context, steps, traceOfRun, tree];

@@ -45,7 +45,7 @@ describe('a secret is refused, and the error says where to read secrets', () => 
     ),
   )('a text under the key "%s"', (key) => {
     expect(depsProblem({ crm: [{ [key]: 'v8-Kq2' }] })).toMatch(
-      /^deps\.crm\[0\].* is a text under the name of a credential: .*await context\.secret\(name\)/,
+      /^deps\.crm\[0\].* is a text under the name of a credential, .*await context\.secret\(name\)/,
     );
     expect(depsProblem({ [key]: ['v8-Kq2'] })).toContain('[0] is a text');
   });

@@ -45,7 +45,8 @@ describe('the text of a failure', () => {
   });
 
   it('contains the text of the failure beneath it', () => {
-    const beneath = formatError(modelCallFailure('boom', PLACE));
+    const beneath = modelCallFailure('boom', PLACE);
+    expect(formatError(exhaustionFailure(2, formatError(beneath), PLACE))).toBe(formatError(exhaustionFailure(2, beneath, PLACE)));
     expect(formatError(exhaustionFailure(2, beneath, PLACE))).toBe(
       [
         "[L4] RefineExhaustedError: All 2 refine attempts exhausted for step 'Read'.",

@@ -61,7 +61,7 @@ test('an ask with tools is described by its program, with everything rendered', 
     parent: { runId: 'run-1', depth: 1, checkMs: 3_600_000 },
   });
   expect(others.find((one) => one?.agent === 'shop/all.One')).toMatchObject({ limits: { steps: 4, toolCalls: 2 } });
-  expect(others.find((one) => one?.agent === 'shop/all.First')?.input).toContain('Previous attempt failed: [L3] AnchorBreachError');
+  expect(others.find((one) => one?.agent === 'shop/all.First')?.input).toContain('Previous attempt failed: The answer breaches the anchor');
   expect(others.at(-1)?.document).toMatchObject({ requiredFields: ['a'], range: { max: 2 }, output: { type: 'object' } });
 });
 

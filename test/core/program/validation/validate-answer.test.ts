@@ -139,8 +139,8 @@ describe('the number in an answer', () => {
     expect(rules(5, { type: 'RiskScore', range: { max: 10 } })).toEqual([]);
     expect(rules(-1, { type: 'RiskScore', range: { max: 10 } })).toEqual(['range_below_min']);
     expect(rules(11, { range: { min: 0, max: 10 } })).toEqual(['range_above_max']);
-    expect(messages({ value: -2 }, { type: 'SentimentScore' })).toEqual(['Value -2.0 is below minimum -1.0.']);
-    expect(messages(1.5, { range: { max: 1 } })).toEqual(['Value 1.5 exceeds maximum 1.0.']);
+    expect(messages({ value: -2 }, { type: 'SentimentScore' })).toEqual(['Value -2 is below minimum -1.']);
+    expect(messages(1.5, { range: { max: 1 } })).toEqual(['Value 1.5 exceeds maximum 1.']);
   });
 
   it('is `value` before `score`, and absent in other answers', () => {
@@ -198,7 +198,7 @@ describe('a validation', () => {
       ok: false,
       error: {
         code: 'validation_failed',
-        message: "Type mismatch: expected 'RiskScore' but output declares 'Chunk'.; Value 7.0 exceeds maximum 1.0.",
+        message: "Type mismatch: expected 'RiskScore' but output declares 'Chunk'.; Value 7 exceeds maximum 1.",
       },
     });
   });

@@ -18,7 +18,7 @@ function newestTexts({ requests }: ScriptedModel): unknown[] {
 }
 
 async function childrenIn(run: RunHandle<unknown>): Promise<(string | undefined)[]> {
-  const { steps = [] } = await run.result({ steps: true });
+  const { steps } = await run.result({ steps: true });
   return steps.flatMap(({ toolCalls }) => toolCalls.map(({ childRunId }) => childRunId));
 }
 
@@ -130,7 +130,7 @@ test('a session that was terminated between two calls is replaced by another one
   expect(await pendingTimers(testbed, child)).toBe(0);
   await testbed.client.temporal.workflow.getHandle(child).terminate('operator');
   for (const waiting of (await run.approvals()).pending) await run.approve(waiting);
-  const { steps = [], output } = await run.result({ steps: true });
+  const { steps, output } = await run.result({ steps: true });
   expect(output).toBe('Done.');
   const results = steps.flatMap(({ toolCalls }) => toolCalls.map(({ result }) => result));
   expect(results[2]).toContain('its session has ended: the next call starts another one');
@@ -171,7 +171,7 @@ test('a session that was terminated during a turn ends the call that waits for i
   const child = (await run.status()).children?.[0] ?? '';
   expect((await run.status()).executions).toBeGreaterThan(1);
   await testbed.client.temporal.workflow.getHandle(child).terminate('operator');
-  const { steps = [], output } = await run.result({ steps: true });
+  const { steps, output } = await run.result({ steps: true });
   expect(output).toBe('Nobody knows.');
   expect(steps[1]?.toolCalls[0]?.result).toContain('was terminated by an operator');
   await expectSameFromHistory(testbed, run);

@@ -7,12 +7,13 @@ import type { ModelRequest } from '../../../../src/core/domain/model/model.ts';
 import type { StepError } from '../../../../src/core/domain/program/step-error.ts';
 import type { UnitResult } from '../../../../src/core/domain/program/unit-result.ts';
 import { thoughtOf } from '../../../../src/core/loop/state/thought.ts';
+import { failureText } from '../../../../src/core/program/errors/failure-text.ts';
 import { formatError } from '../../../../src/core/program/errors/format-error.ts';
 import { FAILURE_CONTEXT } from '../../../../src/core/program/prompt/ask-prompt.ts';
 import { interpolate, type Lookup } from '../../../../src/core/program/references/interpolate.ts';
 import { outputAt } from '../../../../src/core/program/references/value-at.ts';
 import { traceOf } from '../../../../src/core/program/trace/trace-of.ts';
-import type { TraceSpan } from '../../../../src/core/program/trace/tracer.ts';
+import type { TraceSpan } from '../../../../src/core/domain/trace/tracer.ts';
 import { scriptedModel, testProgram } from '../../../../src/testing/index.ts';
 import type { Operation } from '../adapter.ts';
 import { list, object, text } from '../fields.ts';
@@ -58,11 +59,24 @@ async function run({ units, model, registered }: JsonObject): Promise<unknown> {
     unit_errors: result.units.map(({ error }) => (error === undefined ? '' : withFlows(formatError(worded(error, words)), flows))),
     step_contents: result.units.map((unit) => stepsOf(unit).map(({ name }) => contentOf(events, `${unit.name}.${name}`))),
     prompts: requests.map((request) => promptOf(request)[0]),
-    failure_contexts: requests.map((request) => withFlows(promptOf(request)[1] ?? '', flows)),
+    failure_contexts: failureContexts(requests, events).map((context) => withFlows(context, flows)),
     events: span === undefined ? [] : typesOf(span),
     system_prompts: requests.map(systemPromptOf),
     attempts: first === undefined ? [] : stepsOf(first).map(({ attempts }) => attempts),
   };
+}
+
+/** AXON tells the next attempt the formatted error; the product says the same in plain words. */
+function failureContexts(requests: readonly ModelRequest[], events: readonly Event[]): string[] {
+  let failures = events.flatMap(({ step }) => step?.error ?? []);
+  return requests.map((request) => {
+    const told = promptOf(request)[1];
+    if (told === undefined) return '';
+    const at = failures.findIndex((one) => failureText(one) === told);
+    const failure = failures[at];
+    failures = failures.slice(at + 1);
+    return failure === undefined ? told : formatError(failure);
+  });
 }
 
 /** Returns the text of an error with the flows of the case in place of the names of units. AXON leaves an empty flow out. */

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../../src/core/domain/json/json.ts';
-import { ExecutionTrace } from '../../../../src/core/program/trace/execution-trace.ts';
-import { isTraceEventType, TRACE_EVENT_TYPES, traceEvent } from '../../../../src/core/program/trace/trace-event.ts';
-import { Tracer, type TraceSpan } from '../../../../src/core/program/trace/tracer.ts';
+import { ExecutionTrace } from '../../../../src/core/domain/trace/execution-trace.ts';
+import { isTraceEventType, TRACE_EVENT_TYPES, traceEvent } from '../../../../src/core/domain/trace/trace-event.ts';
+import { Tracer, type TraceSpan } from '../../../../src/core/domain/trace/tracer.ts';
 import type { Operation } from '../adapter.ts';
 import { CaseProblem, list, only, text } from '../fields.ts';
 

@@ -11,11 +11,12 @@ const TYPES: Readonly<Record<string, string>> = {
   NoneType: 'null',
 };
 
-/** Brings the texts of the validator in an expectation to the names of JSON's types. */
+/** Brings the texts of the validator in an expectation to the names of JSON's types, and its whole numbers to those of JSON. */
 export function jsonTypeNames(expect: JsonValue): JsonValue {
   return mapTexts(expect, (text) =>
     text
       .replaceAll('Expected structured output (dict)', 'Expected structured output (object)')
+      .replaceAll(/(Value|minimum|maximum) (-?\d+)\\?\.0(?= |\\?\.)/g, '$1 $2')
       .replaceAll(/, but got (str|int|float|bool|list|NoneType)\./g, (_, type: string) => `, but got ${TYPES[type] ?? type}.`),
   );
 }

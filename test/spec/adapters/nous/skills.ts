@@ -83,6 +83,7 @@ function toSkill(given: JsonValue): RegisteredSkill {
     description: text(fields['description'], ''),
     tags: list(fields['tags']).map((tag) => text(tag)),
     ...(fields['group'] === undefined ? {} : { group: text(fields['group']) }),
+    source: 'inline',
     instructions: text(fields['instructions'], ''),
     activation: fields['activation'] === 'auto' ? 'auto' : 'manual',
     priority: number(fields['priority'], DEFAULT_PRIORITY),
@@ -91,12 +92,14 @@ function toSkill(given: JsonValue): RegisteredSkill {
 }
 
 function toFields(skill: Skill): JsonObject {
-  const { name, description, tags, group, instructions, activation, allowedTools, priority, modelOverride } = skill;
+  const { name, description, tags, group, source, path, instructions, activation, allowedTools, priority, modelOverride } = skill;
   return {
     name,
     description,
     tags,
     group: group ?? null,
+    source,
+    source_ref: path ?? null,
     instructions,
     activation,
     allowed_tools: allowedTools ?? null,

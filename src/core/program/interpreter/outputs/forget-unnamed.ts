@@ -10,10 +10,14 @@ import { namedOutputs, neededOutputs } from '../../state/needed-outputs.ts';
 /** Bytes of JSON of an output that is kept for the result of the run although no step refers to it. */
 const KEPT_BYTES = 200;
 
-/** Forgets large outputs that nothing in the program refers to, before the state is carried. The record of events has them. */
+/**
+ * Forgets large outputs that nothing in the program refers to, and the details of steps that have ended, before the state is carried. The
+ * record of events has them.
+ */
 export function forgetUnnamed({ document, steps }: ProgramState): void {
   const names = namedOutputs(document);
   for (const [at, state] of steps) {
+    if (state.status !== 'running') forgetDetails(state);
     if (names.has(nameOf(at))) continue;
     if (state.output !== undefined && isLarge(state.output)) forgetOutput(state);
     for (const [index, output] of Object.entries(state.items ?? {})) if (isLarge(output)) (state.items ?? {})[index] = null;
@@ -43,6 +47,14 @@ export function totalBytes(outputs: readonly CarriedOutput[]): number {
 function forgetOutput(state: StepState): void {
   delete state.output;
   state.outputForgotten = true;
+}
+
+function forgetDetails(state: StepState): void {
+  const { text, attemptDetails } = state;
+  if (text === undefined && attemptDetails === undefined) return;
+  delete state.text;
+  delete state.attemptDetails;
+  state.detailsForgotten = true;
 }
 
 /** Returns the step of an address, as `unit.step`. */

@@ -4,7 +4,7 @@ import type { AgentDocument } from '../../../domain/agent/agent-document.ts';
 import { oneLine } from '../../../domain/content/text.ts';
 import type { AskDocument, StepDocument, UnitDocument } from '../../../domain/program/document.ts';
 import type { RunInput } from '../../../domain/run/run-input.ts';
-import { formatError } from '../../errors/format-error.ts';
+import { failureText } from '../../errors/failure-text.ts';
 import { anchorNames, type RenderedPrompt, renderAsk } from '../../prompt/ask-prompt.ts';
 import { indexOf } from '../../state/program-index.ts';
 import type { ProgramRun } from '../program-run.ts';
@@ -47,7 +47,7 @@ function renderedPrompt({ program }: ProgramRun, { address, state }: RunningStep
     lookup: lookupAt(program, address),
     lenient: program.document.lenient === true,
     anchors: [],
-    ...(isTold ? { failure: formatError(failure.error) } : {}),
+    ...(isTold ? { failure: failureText(failure.error) } : {}),
     ...(typeof edited === 'string' ? { edited } : {}),
   });
 }

@@ -23,8 +23,14 @@ export function askAnswered(
   const { output, verdict } = result;
   const spent = spendChild(run.state, result);
   const text = insertedText(output);
+  const structured = typeof output === 'string' ? undefined : output;
   const content = [{ type: 'message' as const, role: 'assistant' as const, content: text }];
-  const error = recordAnswer(run, running, { note, verdict, promptLength: child.promptLength ?? 0, text }, { ...spent, content });
+  const error = recordAnswer(
+    run,
+    running,
+    { note, verdict, promptLength: child.promptLength ?? 0, text, structured },
+    { ...spent, content },
+  );
   const id = run.state.window.lastEventId;
   return error === undefined ? { type: 'done', output, id } : { type: 'failed', error, id };
 }

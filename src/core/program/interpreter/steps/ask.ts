@@ -14,6 +14,7 @@ import { askTexts } from '../../prompt/ask-prompt.ts';
 import type { AskOutcome } from '../program-ports.ts';
 import type { ProgramRun } from '../program-run.ts';
 import { recordNote, type RunningStep } from '../record.ts';
+import { chargeStep } from '../charge-step.ts';
 import type { AttemptEnd } from '../ends.ts';
 import { stepFailure } from '../step-failure.ts';
 import { outputIds } from '../values.ts';
@@ -39,6 +40,17 @@ export async function askOnce(run: ProgramRun, running: RunningStep, step: StepD
   });
   run.endModelCall();
   const note: StepNote = { at, kind: 'ask', type: 'attempt', attempt: state.attempts, startedAt };
+  return chargeStep(run, running, () => settle(run, running, step, { note, outcome, model }));
+}
+
+/** Records the outcome of a model call. */
+function settle(
+  run: ProgramRun,
+  running: RunningStep,
+  step: StepDocument & { ask: AskDocument },
+  { note, outcome, model }: Asked<AskOutcome>,
+): AttemptEnd {
+  const { ports } = run;
   switch (outcome.type) {
     case 'cancelled':
       if (outcome.partial !== undefined) recordInterrupted(run.state, ports, model, outcome.partial);
@@ -61,13 +73,19 @@ function textsOf(program: ProgramRun['program'], { unit, step }: RunningStep['ad
   return [...system, prompt];
 }
 
-interface Answered {
+/** A model call that has ended. */
+interface Asked<Outcome extends AskOutcome> {
   note: StepNote;
-  outcome: AskOutcome & { type: 'answered' };
+  outcome: Outcome;
   model: string;
 }
 
-function answered(run: ProgramRun, running: RunningStep, ask: AskDocument, { note, outcome, model }: Answered): AttemptEnd {
+function answered(
+  run: ProgramRun,
+  running: RunningStep,
+  ask: AskDocument,
+  { note, outcome, model }: Asked<AskOutcome & { type: 'answered' }>,
+): AttemptEnd {
   const { state: runState } = run;
   const { response, verdict, promptLength } = outcome;
   const { id, content, providerItems, notices } = response;
@@ -81,7 +99,8 @@ function answered(run: ProgramRun, running: RunningStep, ask: AskDocument, { not
     ...(providerItems === undefined ? {} : { providerItems }),
     ...(notices === undefined ? {} : { notices }),
   };
-  const error = recordAnswer(run, running, { note, verdict, promptLength, text }, event);
+  const structured = response.output === undefined || response.output.type === 'problem' ? undefined : answerOf(response, ask);
+  const error = recordAnswer(run, running, { note, verdict, promptLength, text, structured }, event);
   if (error !== undefined) return { type: 'failed', error, id };
   return { type: 'done', output: answerOf(response, ask) ?? text, id };
 }

@@ -8,7 +8,8 @@ import type { AskDocument, StepDocument } from '../../../domain/program/document
 import { milliseconds } from '../../../domain/run/duration.ts';
 import type { Principal } from '../../../domain/run/principal.ts';
 import { DEFAULT_CHILD_CHECK_MS, MAX_RUN_DEPTH, type ParentInput } from '../../../domain/run/parent-run.ts';
-import { formatError } from '../../errors/format-error.ts';
+import { failureText } from '../../errors/failure-text.ts';
+import { FAILURE_CONTEXT } from '../../prompt/ask-prompt.ts';
 import { interpolate, resolveValue } from '../../references/interpolate.ts';
 import type { ChildStart } from '../../../domain/children/child-call.ts';
 import type { ProgramRun } from '../program-run.ts';
@@ -73,7 +74,7 @@ function agentStart(run: ProgramRun, running: RunningStep, { agent, refine }: St
       kind: 'agent',
       input: {
         agent: name,
-        input: told ? `${given.input}\n\nPrevious attempt failed: ${formatError(failure.error)}` : given.input,
+        input: told ? `${given.input}${FAILURE_CONTEXT}${failureText(failure.error)}` : given.input,
         ...(Object.keys(given.deps).length === 0 ? {} : { deps: given.deps }),
         ...common(run, plain(running.at, limits), parent),
       },

@@ -5,6 +5,7 @@ import type { RunningChild } from '../../../domain/program/program-state.ts';
 import type { AttemptEnd } from '../ends.ts';
 import type { ChildOutcome, ChildStart } from '../../../domain/children/child-call.ts';
 import type { ProgramRun } from '../program-run.ts';
+import { chargeStep } from '../charge-step.ts';
 import { recordNote, type RunningStep } from '../record.ts';
 import { childEnded, childFailed, childStopped, notStarted } from './child-end.ts';
 import { childStart } from './child-start.ts';
@@ -43,7 +44,7 @@ export async function runChildOnce(run: ProgramRun, running: RunningStep, step: 
   }
   delete state.progress?.child;
   run.ports.inbox.forgetChild(child.runId);
-  const end = childEnd(run, running, { step, child, outcome });
+  const end = chargeStep(run, running, () => childEnd(run, running, { step, child, outcome }));
   // After the use of the child was counted: no step starts in between.
   run.takeBack(running.at, { isUnreported: outcome.type === 'failed' && !outcome.unstarted });
   return end;

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../domain/json/json.ts';
+import type { JsonObject } from '../json/json.ts';
 import { roundedMs } from './rounded-ms.ts';
 import type { TraceEvent } from './trace-event.ts';
 import type { TraceSpan } from './tracer.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../domain/json/json.ts';
+import type { JsonObject } from '../json/json.ts';
 
 /** The types of the events of a trace, as AXON has them. */
 export const TRACE_EVENT_TYPES = [

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../domain/json/json.ts';
+import type { JsonObject } from '../json/json.ts';
 import type { TraceEvent } from './trace-event.ts';
 
 /** A span of a trace: a unit, or a block inside of it, with its events. */
