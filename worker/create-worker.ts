@@ -90,6 +90,8 @@ const MOST_WORKFLOW_TASKS = 200;
 const MOST_NEXUS_TASKS = 100;
 /** The SDK requires two: one of them for runs that are in the cache. */
 const LEAST_WORKFLOW_TASKS = 2;
+/** The time that a task waits in the queue of a worker that may be dead, in milliseconds. The SDK's default is twice as long. */
+const STICKY_MS = 5_000;
 /** The time that calls have to react after they are aborted at the end of the grace time. */
 const FORCE_AFTER_GRACE_MS = 30_000;
 
@@ -183,6 +185,7 @@ function workerOptions({ worker = {}, workflowsPath, shutdownGrace = '5m' }: Cre
   const { plugin, ...rest } = target;
   const graceMs = timerMilliseconds(shutdownGrace, 'the worker: "shutdownGrace"', { least: 0 });
   return {
+    stickyQueueScheduleToStartTimeout: STICKY_MS,
     ...withSlots(worker),
     ...rest,
     ...(workflowsPath === undefined ? {} : { workflowsPath }),
