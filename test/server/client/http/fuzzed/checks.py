@@ -1,6 +1,38 @@
-"""A check of responses for Schemathesis, beside those that it has."""
+"""What Schemathesis does beside what it has: names that exist, short waits, and further checks of responses."""
+
+import json
+import os
+import random
+import re
 
 import schemathesis
+from schemathesis import GenerationMode
+
+KNOWN = json.loads(os.environ["FUZZ_KNOWN"])
+
+DURATION = re.compile(r"\d+(?:\.\d+)?(?:ms|s|m)")
+
+
+def is_positive(part):
+    return part is None or part.mode is GenerationMode.POSITIVE
+
+
+@schemathesis.hook
+def before_call(ctx, case, kwargs):
+    """Half of the requests that may succeed are about what exists, and none waits for long. The choices depend on the request alone."""
+    chance = random.Random(repr((ctx.operation.label, case.path_parameters, case.query, case.body)))
+    parts = {location.value: part for location, part in case.meta.components.items()} if case.meta else {}
+    if case.path_parameters and is_positive(parts.get("path")):
+        for name, names in KNOWN.items():
+            if name in case.path_parameters and chance.random() < 0.5:
+                case.path_parameters[name] = chance.choice(names)
+    if isinstance(case.body, dict) and isinstance(case.body.get("agent"), str) and is_positive(parts.get("body")):
+        if chance.random() < 0.8:
+            case.body["agent"] = chance.choice(KNOWN["agent"])
+    for name in ("wait", "grace"):
+        given = (case.query or {}).get(name)
+        if isinstance(given, str) and DURATION.fullmatch(given):
+            case.query[name] = "100ms"
 
 
 @schemathesis.check
