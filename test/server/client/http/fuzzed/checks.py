@@ -45,3 +45,14 @@ def takes_what_its_schema_takes(ctx, response, case):
     if "does not fit the route" in detail:
         raise AssertionError(f"The schema takes the request, and the service does not: {response.text[:1000]}")
     return None
+
+
+@schemathesis.check
+def says_when_to_come_back(ctx, response, case):
+    """A run may be unable to take a request now: the service itself, and the server behind it, are always able to answer."""
+    if response.status_code != 503:
+        return None
+    code = response.json().get("code")
+    if code not in ("busy", "wait_timeout") or not response.headers.get("retry-after"):
+        raise AssertionError(f"503 with the code {code}, and the header Retry-After {response.headers.get('retry-after')}")
+    return None

@@ -70,7 +70,8 @@ describe.skipIf(python === undefined)(`a fuzzer${missing === undefined ? '' : `,
   beforeAll(async () => {
     testbed = await Testbed.open();
     const streams = memoryStreams();
-    await testbed.work({ agents, providers: { scripted: model }, streams });
+    // Requests to a run that has not resolved its agent wait: one that no worker has ends soon.
+    await testbed.work({ agents, providers: { scripted: model }, streams, missingTimeout: '1s' });
     const client = new LonghaulClient(testbed.client.temporal, { taskQueue: testbed.taskQueue, streams });
     // What is deleted, and who is forgotten, is of this tenant.
     const caller: Caller = { id: 'fuzzer', scopes: ['admin'], principal: { tenant: `fuzzed-${randomUUID()}` } };
