@@ -44,6 +44,7 @@ const MATRICES = {
     'test/server/client/client-decisions.test.ts',
     'test/server/client/http/access/access-matrix.test.ts',
     'test/server/client/http/chat.test.ts',
+    'test/server/client/http/fuzzed/fuzzed.test.ts',
     'test/server/client/http/guarded-answers.test.ts',
     'test/server/client/http/lists.test.ts',
     'test/server/client/http/mcp.test.ts',
@@ -105,6 +106,7 @@ const MATRICES = {
     'test/server/tools/local-tier.test.ts',
     'test/server/worker/crash.test.ts',
     'test/server/worker/crowd.test.ts',
+    'test/server/worker/fresh-worker.test.ts',
     'test/server/workflows/continue-as-new.test.ts',
     'test/server/cli/chat-terminal.test.ts',
     'test/server/examples/chat-demo.test.ts',
@@ -120,11 +122,9 @@ const MATRICES = {
   ],
 };
 
-/** A fuzzer of the HTTP service, which takes a quarter of an hour: `npm run fuzz`. */
-const FUZZED = ['test/server/client/http/fuzzed/fuzzed.test.ts'];
-
 /** The files that take a minute and more. Without a record of earlier times, vitest would start small files last, as most of these are. */
 const LONGEST = [
+  'test/server/client/http/fuzzed/fuzzed.test.ts',
   'test/server/testing/kits.test.ts',
   'test/server/queries/queries-storm.test.ts',
   'test/replay/mutations.test.ts',
@@ -183,11 +183,10 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'server', include: ['test/server/**/*.test.ts'], exclude: [...MATRICES.server, ...FUZZED], ...SERVER },
+        test: { name: 'server', include: ['test/server/**/*.test.ts'], exclude: MATRICES.server, ...SERVER },
       },
       { extends: true, test: { name: 'unit-matrices', include: MATRICES.unit, testTimeout: 20_000 } },
       { extends: true, test: { name: 'server-matrices', include: MATRICES.server, ...SERVER } },
-      { extends: true, test: { name: 'server-fuzz', include: FUZZED, ...SERVER } },
     ],
   },
 });

@@ -7,6 +7,7 @@ import { callHooksActivity } from './hooks/call-hooks.ts';
 import { callModelActivity } from './model-calls/call-model.ts';
 import { checkedActivity } from './attempts/checked-activity.ts';
 import { type DefaultActivity, defaultActivity } from './tool-calls/default-activity.ts';
+import { withGrowingDelay } from './attempts/delayed-failure.ts';
 import { withWorkerFailover } from './attempts/worker-failover.ts';
 import { notifyEndedActivity } from './hooks/notify-ended.ts';
 import { notifyWaitingActivity } from './hooks/notify-waiting.ts';
@@ -41,7 +42,7 @@ export type Activities = Record<string, (input: never) => Promise<unknown>>;
  */
 export function createActivities(runtime: ActivityRuntime, existing?: DefaultActivity | 'kept'): Activities {
   const checked = <Input, Output>(activity: (input: Input) => Promise<Output>) =>
-    checkedActivity(runtime.secrets, withWorkerFailover(runtime, activity));
+    withGrowingDelay(checkedActivity(runtime.secrets, withWorkerFailover(runtime, activity)));
   const runTool = checked(runToolActivity(runtime));
   const activities: Activities = {
     [ACTIVITIES.resolveAgent]: checked(resolveAgentActivity(runtime)),

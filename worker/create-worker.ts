@@ -14,6 +14,7 @@ import { checkWorkerParts } from './check-worker-parts.ts';
 import { installLog } from './install-log.ts';
 import { LonghaulPlugin, PLUGIN_OPTIONS, type LonghaulPluginOptions } from './plugin.ts';
 import { requireSupport } from './versioning.ts';
+import { WorkflowTaskSlots } from './workflow-task-slots.ts';
 
 /** Options of a worker: its agents, its connection, and the user's own workflows. */
 export interface CreateWorkerOptions extends LonghaulPluginOptions, LogOptions {
@@ -84,13 +85,14 @@ export interface WorkerHealth {
  * The default slots. Agents wait for models and tools and need little CPU, so a worker should not be limited by the
  * number of waiting calls. The SDK's defaults are 100, 100 and 40. A workflow task waits for its local activities.
  */
-const SLOTS = {
-  maxConcurrentActivityTaskExecutions: 500,
-  maxConcurrentLocalActivityExecutions: 500,
-} as const;
+const MOST_CALLS = 500;
 const MOST_WORKFLOW_TASKS = 200;
+/** The default of the SDK: Longhaul has no Nexus operations. */
+const MOST_NEXUS_TASKS = 100;
 /** The SDK requires two: one of them for runs that are in the cache. */
 const LEAST_WORKFLOW_TASKS = 2;
+/** The time that a task waits in the queue of a worker that may be dead, in milliseconds. The SDK's default is twice as long. */
+const STICKY_MS = 5_000;
 /** The time that calls have to react after they are aborted at the end of the grace time. */
 const FORCE_AFTER_GRACE_MS = 30_000;
 
@@ -186,14 +188,37 @@ function workerOptions({ worker = {}, workflowsPath, shutdownGrace = '5m' }: Cre
   const { plugin, ...rest } = target;
   const graceMs = timerMilliseconds(shutdownGrace, 'the worker: "shutdownGrace"', { least: 0 });
   return {
-    // A tuner assigns slots itself, and the SDK accepts no numbers beside it.
-    ...(worker.tuner === undefined ? { ...SLOTS, maxConcurrentWorkflowTaskExecutions: workflowTaskSlots(worker) } : {}),
-    ...worker,
+    stickyQueueScheduleToStartTimeout: STICKY_MS,
+    ...withSlots(worker),
     ...rest,
     ...(workflowsPath === undefined ? {} : { workflowsPath }),
     shutdownGraceTime: graceMs,
     shutdownForceTime: graceMs + FORCE_AFTER_GRACE_MS,
     plugins: [...(worker.plugins ?? []), plugin],
+  };
+}
+
+/** Adds the slots. A tuner of the user assigns them itself. */
+function withSlots(worker: Partial<WorkerOptions>): Partial<WorkerOptions> {
+  if (worker.tuner !== undefined) return worker;
+  const {
+    maxConcurrentActivityTaskExecutions: calls = MOST_CALLS,
+    maxConcurrentLocalActivityExecutions: localCalls = MOST_CALLS,
+    maxConcurrentWorkflowTaskExecutions: workflowTasks = workflowTaskSlots(worker),
+    maxConcurrentNexusTaskExecutions: nexusTasks = MOST_NEXUS_TASKS,
+    ...others
+  } = worker;
+  const fixed = (numSlots: number): { type: 'fixed-size'; numSlots: number } => ({ type: 'fixed-size', numSlots });
+  const slots = new WorkflowTaskSlots(workflowTasks);
+  return {
+    ...others,
+    tuner: {
+      workflowTaskSlotSupplier: slots,
+      activityTaskSlotSupplier: fixed(calls),
+      localActivityTaskSlotSupplier: fixed(localCalls),
+      nexusTaskSlotSupplier: fixed(nexusTasks),
+    },
+    interceptors: { ...others.interceptors, activity: [...(others.interceptors?.activity ?? []), slots.countLocalCalls] },
   };
 }
 

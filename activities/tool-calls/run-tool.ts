@@ -9,7 +9,7 @@ import { errorMessage, LonghaulError } from '../../src/core/domain/errors/error.
 import type { JsonObject, JsonValue } from '../../src/core/domain/json/json.ts';
 import type { Principal } from '../../src/core/domain/run/principal.ts';
 import { isInstance, memberOf } from '../../src/core/domain/errors/thrown.ts';
-import { MAX_LOCAL_TIMEOUT_MS } from '../../src/core/domain/agent/tool-policy.ts';
+import { backoffOf, MAX_LOCAL_TIMEOUT_MS } from '../../src/core/domain/agent/tool-policy.ts';
 import { attemptsText, resultText } from '../../src/core/domain/content/tool-text.ts';
 import { spill } from '../../src/stores/payload-store/spill.ts';
 import { type CallArgumentsQuestion, QUERIES, type RunToolInput, type RunToolOutput } from '../../src/core/protocol.ts';
@@ -96,7 +96,7 @@ async function runAttempt(runtime: ActivityRuntime, call: Call, current: Attempt
     const executed = await limit.race(executeTool({ tool, args: call.args, context }));
     if (activityInfo().isLocal && executed.durationMs > SLOW_LOCAL_MS) reportSlow(call, executed.durationMs);
     if (executed.thrown !== undefined && isRetried(call, executed.thrown.error))
-      throw retryableFailure(runtime, executed, executed.thrown.error);
+      throw retryableFailure(runtime, call, executed, executed.thrown.error);
     if (executed.thrown !== undefined) logToolError(runtime, errorSource(call), executed.thrown.error, 'error');
     if (executed.modelError !== undefined) logToolError(runtime, errorSource(call), executed.modelError.error, 'debug');
     // The tool has acted: its time is over, and that of its hooks begins.
@@ -138,7 +138,7 @@ async function endOfAttempt(runtime: ActivityRuntime, call: Call, current: Attem
   // The tool may still be acting, or have acted.
   if (mustNotRunTwice(call) && !current.isCancelled()) return lostOutput(runtime, call, error);
   if (!isInstance(error, ToolTimeout)) throw error;
-  if (isRetried(call, error)) throw ApplicationFailure.create({ type: 'tool_timeout', message: error.message });
+  if (isRetried(call, error)) throw ApplicationFailure.create({ type: 'tool_timeout', message: error.message, ...delayAfter(call, 0) });
   logToolError(runtime, errorSource(call), error, 'error');
   return toolOutput(runtime, call, {
     content: [`${error.message} (${attemptsText(attemptNumber())})`],
@@ -178,15 +178,22 @@ function shouldRetry(retryOn: (error: unknown) => boolean, error: unknown): bool
  * Returns a failure that Temporal retries, as the policy of the tool says. It is not recorded in history, but the
  * server shows it for the pending activity.
  */
-function retryableFailure(runtime: ActivityRuntime, { content }: Executed, error: unknown): ApplicationFailure {
+function retryableFailure(runtime: ActivityRuntime, call: Call, { content }: Executed, error: unknown): ApplicationFailure {
   const retryAfterMs = retryDelay(memberOf(error, 'retryAfterMs')) ?? 0;
-  // While a local call waits, so does the workflow task.
-  const wait = activityInfo().isLocal ? Math.min(retryAfterMs, MAX_LOCAL_TIMEOUT_MS) : retryAfterMs;
   return attemptFailure(runtime, error, {
     // Without secrets before it is cut: a part of one would not be found.
     message: cutText(runtime.secrets.redact(resultText(content)), BYTE_BUDGETS.errorMessage),
-    ...(wait > 0 ? { nextRetryDelay: wait } : {}),
+    ...delayAfter(call, retryAfterMs),
   });
+}
+
+/** Returns the delay after an attempt that has failed: the one that the error asks for, or that of the tool. */
+function delayAfter({ tool }: Call, askedMs: number): { nextRetryDelay?: number } {
+  // While a local call waits, so does the workflow task. Its retries are those of its policy.
+  if (activityInfo().isLocal) return askedMs > 0 ? { nextRetryDelay: Math.min(askedMs, MAX_LOCAL_TIMEOUT_MS) } : {};
+  if (askedMs > 0) return { nextRetryDelay: askedMs };
+  const { initialMs, factor, maxMs } = backoffOf(tool.policy);
+  return { nextRetryDelay: Math.max(1, Math.min(maxMs, Math.round(initialMs * factor ** (attemptNumber() - 1)))) };
 }
 
 /** Returns the result of a call for its run: without secrets, within its budget, and with the changes to state and deps. */

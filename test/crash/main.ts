@@ -10,6 +10,7 @@ import type { Pass } from './pass.ts';
 import { codeSubject } from './code/code-subject.ts';
 import { programSubject } from './program/program-subject.ts';
 import { agentSubject } from './reference/agent-subject.ts';
+import { measureRecovery } from './recovery/recovery.ts';
 import { runRandomly } from './runs/random-runs.ts';
 import { sessionSubject } from './session/session-subject.ts';
 import { runUndisturbed } from './runs/undisturbed-run.ts';
@@ -19,7 +20,8 @@ import type { RecordOfRun, Subject, SubjectName } from './subject.ts';
 /**
  * `npm run crash`: kills a worker, and then the server, at every point of a run of an agent and at points of runs of a
  * program, of code, of a tree of agents and of a session, and checks that the run ends like an undisturbed one, with every effect once. Reports its progress on stderr; prints a
- * line for each point, one for each kind of run, with `--json` a line with the outcome, and a closing line. Exit code 0: all checks hold; 1: some do not.
+ * line for each point, one for each kind of run, with `--json` a line with the outcome, and a closing line. With `--recovery` it measures what runs wait
+ * for after many kills instead. Exit code 0: all checks hold; 1: some do not.
  */
 
 function say(line: string): void {
@@ -96,6 +98,14 @@ async function runSubject<Recorded extends RecordOfRun, Plain>(
   return all;
 }
 
+if (options.recovery !== undefined) {
+  const { problems, figures } = await measureRecovery(options.recovery, say);
+  const check = { name: 'every run ends with its answer', problems };
+  process.stdout.write(`${checkLines('recovery', check).join('\n')}\n`);
+  process.stdout.write(`${options.json ? JSON.stringify(figures) : JSON.stringify(figures, null, 2)}\n`);
+  process.stdout.write(`${closingLine([check])}\n`);
+  process.exit(problems.length === 0 ? 0 : 1);
+}
 const start = performance.now();
 const summaries: Partial<Record<SubjectName, Summary>> = {};
 const outcomes = await withResources({ say, queries: options.queries }, async (resources) => {

@@ -26,6 +26,12 @@ test('a run, a pass, points, and a time with a seed can be chosen', () => {
   expect(parseOptions(['--random']).random).toEqual({ seed: 1, ms: 60_000 });
 });
 
+test('the recovery is measured with other runs, kills and workers than the default', () => {
+  expect(parseOptions(['--recovery']).recovery).toEqual({ runs: 40, workers: 2, kills: 15, ms: 45_000, seed: 1 });
+  const given = parseOptions(['--recovery', '--runs', '9', '--workers', '3', '--kills', '2', '--for', '1m', '--seed', '4']);
+  expect(given.recovery).toEqual({ runs: 9, workers: 3, kills: 2, ms: 60_000, seed: 4 });
+});
+
 test.each([
   ['--only', 'workflow'],
   ['--scenario', 'forest'],
@@ -39,6 +45,9 @@ test.each([
   ['--random', '--every', '2'],
   ['--random', '--all'],
   ['--random', '--retry'],
+  ['--runs', '9'],
+  ['--recovery', '--random'],
+  ['--recovery', '--only', 'agent'],
   ['--unheard-of'],
 ])('%s %s is refused', (...args) => {
   expect(() => parseOptions(args)).toThrow(/./);

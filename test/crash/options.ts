@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { type Pass, PASSES } from './pass.ts';
+import type { RecoveryOptions } from './recovery/recovery.ts';
 import { type SubjectName, SUBJECTS } from './subject.ts';
 
 /** The options of the command line, checked. */
@@ -25,13 +26,16 @@ export interface CrashOptions {
   queries: boolean;
   /** Kills at random times instead of at points. */
   random?: { seed: number; ms: number };
+  /** Measures what runs wait for after the last of many kills, and does nothing else. */
+  recovery?: RecoveryOptions;
 }
 
 const CHOICE = `[--only|--scenario ${SUBJECTS.join('|')}] [--pass ${PASSES.join('|')}]`;
 
 /** The usage of the command. */
 export const USAGE = `Usage: npm run crash -- ${CHOICE} [--all] [--points text,text] [--every 1] [--parallel 4] [--queries] [--retry] [--list] [--json]
-       npm run crash -- --random [--seed 1] [--for 60s] ${CHOICE} [--parallel 4] [--queries] [--json]`;
+       npm run crash -- --random [--seed 1] [--for 60s] ${CHOICE} [--parallel 4] [--queries] [--json]
+       npm run crash -- --recovery [--seed 1] [--for 45s] [--runs 40] [--workers 2] [--kills 15] [--json]`;
 
 /** Reads the command line. Throws an error whose message describes the mistake. */
 export function parseOptions(args: readonly string[]): CrashOptions {
@@ -47,6 +51,10 @@ export function parseOptions(args: readonly string[]): CrashOptions {
       every: { type: 'string' },
       parallel: { type: 'string', default: '4' },
       random: { type: 'boolean', default: false },
+      recovery: { type: 'boolean', default: false },
+      runs: { type: 'string' },
+      workers: { type: 'string' },
+      kills: { type: 'string' },
       seed: { type: 'string' },
       for: { type: 'string' },
       list: { type: 'boolean', default: false },
@@ -55,7 +63,15 @@ export function parseOptions(args: readonly string[]): CrashOptions {
       json: { type: 'boolean', default: false },
     },
   });
-  if (!values.random && (values.seed !== undefined || values.for !== undefined)) throw new Error('--seed and --for go with --random');
+  if (!values.random && !values.recovery && (values.seed !== undefined || values.for !== undefined)) {
+    throw new Error('--seed and --for go with --random and --recovery');
+  }
+  if (!values.recovery && (values.runs ?? values.workers ?? values.kills) !== undefined) {
+    throw new Error('--runs, --workers and --kills go with --recovery');
+  }
+  if (values.recovery && (values.random || (values.only ?? values.scenario) !== undefined)) {
+    throw new Error('--recovery goes without --random, --only and --scenario: it has runs of its own');
+  }
   if (values.random && (values.list || values.all || values.retry || values.every !== undefined || values.points !== '')) {
     throw new Error('--random goes without --points, --every, --all, --retry and --list');
   }
@@ -71,6 +87,17 @@ export function parseOptions(args: readonly string[]): CrashOptions {
     queries: values.queries,
     retry: values.retry,
     ...(values.random ? { random: { seed: count('seed', values.seed ?? '1'), ms: milliseconds(values.for ?? '60s') } } : {}),
+    ...(values.recovery ? { recovery: recoveryOptions(values) } : {}),
+  };
+}
+
+function recoveryOptions(values: Partial<Record<'runs' | 'workers' | 'kills' | 'seed' | 'for', string>>): RecoveryOptions {
+  return {
+    runs: count('runs', values.runs ?? '40'),
+    workers: count('workers', values.workers ?? '2'),
+    kills: count('kills', values.kills ?? '15'),
+    ms: milliseconds(values.for ?? '45s'),
+    seed: count('seed', values.seed ?? '1'),
   };
 }
 

@@ -1,3 +1,4 @@
+import { arrivalsStorm } from './arrivals/arrivals-storm.ts';
 import { approvalsStorm } from './approvals/approvals-storm.ts';
 import { type Check, checkLines, closingLine } from './check.ts';
 import { messagesStorm } from './messages/messages-storm.ts';
@@ -34,7 +35,7 @@ function readOptions(): StormOptions {
 
 function runPart(
   part: Part,
-  { runs, messages, busySeconds, queriedRuns, workers, rounds, seed }: StormOptions,
+  { runs, messages, busySeconds, queriedRuns, workers, rounds, seed, waitingRuns, hogs }: StormOptions,
   withTestbed: WithTestbed,
 ): Promise<Outcome> {
   switch (part) {
@@ -48,6 +49,8 @@ function runPart(
       return withTestbed({ name: part, cached: HARDLY_ANY_RUNS, eventsOfExecution: FEW_EVENTS }, (testbed) =>
         queriesStorm(testbed, { runs: queriedRuns, rounds, workers, seed }),
       );
+    case 'arrivals':
+      return withTestbed({ name: part, isPatient: true }, (testbed) => arrivalsStorm(testbed, { runs: waitingRuns, hogs }));
   }
 }
 

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 
 /** The parts of the storm. */
-export const PARTS = ['approvals', 'messages', 'busy', 'queries'] as const;
+export const PARTS = ['approvals', 'messages', 'busy', 'queries', 'arrivals'] as const;
 
 export type Part = (typeof PARTS)[number];
 
@@ -19,6 +19,9 @@ export interface StormOptions {
   workers: number;
   /** Rounds of calls of each run of `queries`. */
   rounds: number;
+  /** Number of runs that wait for a fresh worker in `arrivals`, and of the threads that keep the machine busy. */
+  waitingRuns: number;
+  hogs: number;
   /** The seed of all random choices of `queries`. */
   seed: number;
   /** If true, a line of figures comes before the closing line, for a machine to read. */
@@ -26,7 +29,7 @@ export interface StormOptions {
 }
 
 /** The usage of the command. */
-export const USAGE = `Usage: npm run storm -- [--runs 500] [--messages 5000] [--busy-seconds 60] [--queried-runs 200] [--workers 3] [--rounds 6] [--seed 1] [--only ${PARTS.join(',')}] [--json]`;
+export const USAGE = `Usage: npm run storm -- [--runs 500] [--messages 5000] [--busy-seconds 60] [--queried-runs 200] [--workers 3] [--rounds 6] [--seed 1] [--waiting-runs 200] [--hogs 4] [--only ${PARTS.join(',')}] [--json]`;
 
 /** Reads the command line. Throws an error whose message describes the mistake. */
 export function parseOptions(args: readonly string[]): StormOptions {
@@ -40,6 +43,8 @@ export function parseOptions(args: readonly string[]): StormOptions {
       workers: { type: 'string', default: '3' },
       rounds: { type: 'string', default: '6' },
       seed: { type: 'string', default: '1' },
+      'waiting-runs': { type: 'string', default: '200' },
+      hogs: { type: 'string', default: '4' },
       only: { type: 'string', default: PARTS.join(',') },
       json: { type: 'boolean', default: false },
     },
@@ -53,6 +58,8 @@ export function parseOptions(args: readonly string[]): StormOptions {
     workers: count('workers', values.workers),
     rounds: count('rounds', values.rounds),
     seed: count('seed', values.seed),
+    waitingRuns: count('waiting-runs', values['waiting-runs']),
+    hogs: count('hogs', values.hogs),
     json: values.json,
   };
 }

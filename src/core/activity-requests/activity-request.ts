@@ -42,8 +42,14 @@ export const SCHEDULE_TO_CLOSE = '7 days';
 /** The heartbeat time-out of activities other than model and tool calls. They send three heartbeats in that time. */
 export const HEARTBEAT_TIMEOUT = '15s';
 
-/** The retries of an activity whose attempts set the delay of the next one themselves. These apply to attempts lost with their worker. */
-export const RETRY_LOST = { maximumAttempts: 20, initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' } as const;
+/**
+ * The delay after an attempt that was lost with its worker, which the server has noticed after three heartbeats: it does not grow. An attempt
+ * that fails sets the delay of the next one itself, which does.
+ */
+export const LOST_DELAY = { initialInterval: 1_000, backoffCoefficient: 1 } as const;
+
+/** The retries of an activity that bounds its failed attempts itself. */
+export const RETRY_LOST = { maximumAttempts: 20, ...LOST_DELAY } as const;
 
 /** Returns the reference to the run of the workflow that an activity works for. */
 export function runReference({ key }: { key?: string }): OfRun {

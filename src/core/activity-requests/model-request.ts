@@ -6,7 +6,7 @@ import { hooksFor, hooksMs, inlineHooks } from '../domain/hooks/hook-snapshot.ts
 import { MISSED_HEARTBEATS } from '../domain/agent/tool-policy.ts';
 import type { ModelCall, ModelCallOutcome, SummaryOutcome, SummaryRequest } from '../loop/ports.ts';
 import { ACTIVITIES, type CallModelInput, type CallModelOutput, type SummariseInput, type SummariseOutput } from '../protocol.ts';
-import { type ActivityRequest, type RequestingRun, runReference, SCHEDULE_TO_CLOSE } from './activity-request.ts';
+import { type ActivityRequest, LOST_DELAY, type RequestingRun, runReference, SCHEDULE_TO_CLOSE } from './activity-request.ts';
 import { modelSummary, compactionSummary } from './activity-summaries.ts';
 
 /** Returns a model call as an activity. */
@@ -86,7 +86,7 @@ export function modelOptions({ timing }: AgentSnapshot, summary: string, besideM
     heartbeatTimeout: timing.heartbeatMs * MISSED_HEARTBEATS,
     // A cancelled activity returns the part of the answer that had arrived, so the run waits for it.
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
-    retry: { maximumAttempts: mostAttempts(timing), initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
+    retry: { maximumAttempts: mostAttempts(timing), ...LOST_DELAY },
   };
 }
 

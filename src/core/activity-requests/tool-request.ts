@@ -15,6 +15,7 @@ import {
   type RequestingRun,
   dataOf,
   fits,
+  LOST_DELAY,
   runReference,
   SCHEDULE_TO_CLOSE,
   wholeDataOf,
@@ -81,7 +82,7 @@ export function verifyRequest(
     options: {
       ...remoteOptions(run, tool),
       summary: verifySummary(call, reason),
-      retry: { ...retryOf(tool), maximumAttempts: VERIFY_ATTEMPTS },
+      retry: { ...remoteRetryOf(tool), maximumAttempts: VERIFY_ATTEMPTS },
     },
     input: { ...remoteInput(run, invocation), tool: tool.name },
     returned: (output) => verifiedOutcome(output, reason),
@@ -104,7 +105,7 @@ function remoteOptions({ snapshot }: RequestingRun, tool: ToolSnapshot): Activit
     heartbeatTimeout: tool.heartbeatTimeoutMs ?? snapshot.timing.heartbeatMs * MISSED_HEARTBEATS,
     // The run does not wait for a cancelled tool: one that ignores its signal must not delay the end of the run.
     cancellationType: ActivityCancellationType.TRY_CANCEL,
-    retry: { ...retryOf(tool), maximumAttempts: attemptsOf(tool) },
+    retry: { ...remoteRetryOf(tool), maximumAttempts: attemptsOf(tool) },
     ...(tool.taskQueue === undefined ? {} : { taskQueue: tool.taskQueue }),
   };
 }
@@ -133,6 +134,12 @@ function localOptions({ snapshot }: RequestingRun, tool: ToolSnapshot): Activity
 function retryOf(tool: ToolSnapshot): NonNullable<ActivityOptions['retry']> {
   const { initialMs, factor, maxMs } = backoffOf(tool);
   return { initialInterval: initialMs, backoffCoefficient: factor, maximumInterval: maxMs };
+}
+
+/** Returns the retries of remote calls: those of attempts that were lost with their worker. One that fails sets the delay of the next one itself. */
+function remoteRetryOf(tool: ToolSnapshot): NonNullable<ActivityOptions['retry']> {
+  const { initialMs } = backoffOf(tool);
+  return { ...LOST_DELAY, initialInterval: Math.min(initialMs, LOST_DELAY.initialInterval) };
 }
 
 /**

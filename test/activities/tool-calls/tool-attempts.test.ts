@@ -64,6 +64,26 @@ describe('an error that a tool throws', () => {
   });
 });
 
+describe('the delay after an attempt that has failed', () => {
+  const backoff = { initial: 100, factor: 3, max: 1_000 };
+  const slow = { execute: hangs, backoff };
+
+  test.each([
+    { attempt: 1, delay: 100 },
+    { attempt: 2, delay: 300 },
+    { attempt: 3, delay: 900 },
+    { attempt: 9, delay: 1_000 },
+  ])('is that of the tool, and grows: $delay ms after attempt $attempt', async ({ attempt, delay }) => {
+    const limits = { attempt, maximumAttempts: 10 };
+    await expect(attemptOf({ execute: fails, backoff }, limits).act()).rejects.toMatchObject({ nextRetryDelay: delay });
+    await expect(attemptOf(slow, limits).act()).rejects.toMatchObject({ type: 'tool_timeout', nextRetryDelay: delay });
+  });
+
+  test('is left to the policy of a local call, whose worker makes the attempts itself', async () => {
+    await expect(attemptOf({ execute: fails, backoff }, { isLocal: true }).act()).rejects.toMatchObject({ nextRetryDelay: undefined });
+  });
+});
+
 describe('a call with effect `once`', () => {
   const once = { effect: 'once' } as const;
 

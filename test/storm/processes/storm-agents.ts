@@ -12,7 +12,7 @@ const EVERYTHING = createRequire(import.meta.url).resolve('@modelcontextprotocol
 const REST_MS = 100;
 
 /**
- * The agents of the storm: one that pays once, one that goes on until it is told to stop, and one with so many rounds of calls.
+ * The agents of the storm: one that pays once, one that goes on until it is told to stop, one with so many rounds of calls, and one with a single round.
  * Payments are recorded in the ledger.
  */
 export function stormAgents(ledger: string): AnyAgent[] {
@@ -59,5 +59,6 @@ export function stormAgents(ledger: string): AnyAgent[] {
   const payer = defineAgent({ name: 'payer', model: 'storm/payer', tools: [pay] });
   const talker = defineAgent({ name: 'talker', model: 'storm/talker', tools: [pay, rest, work], limits: { steps: 1_000_000 } });
   const clerk = defineAgent({ name: 'clerk', model: 'storm/clerk', tools: [pay, rest, note], mcp: [everything], limits: { steps: 1_000 } });
-  return [payer, talker, clerk];
+  const greeter = defineAgent({ name: 'greeter', model: 'storm/greeter', tools: [rest, note] });
+  return [payer, talker, clerk, greeter];
 }

@@ -29,7 +29,7 @@ export function stormModel(): ModelClient {
   };
 }
 
-const MODELS: Readonly<Record<string, (request: ModelRequest) => ModelResponse>> = { payer, talker, clerk };
+const MODELS: Readonly<Record<string, (request: ModelRequest) => ModelResponse>> = { payer, talker, clerk, greeter };
 
 /**
  * Two calls at once in every round; in every third round one that waits for approval, and in the next one a call of an MCP
@@ -44,6 +44,12 @@ function clerk(request: ModelRequest): ModelResponse {
   const others = ['rest', 'note'].map((name): RawToolCall => ({ id: `${name}-${round}`, name, arguments: { number: round } }));
   const echo = round % 3 === 1 ? [{ id: `echo-${round}`, name: 'echo', arguments: { message: 'here' } }] : [];
   return calls([...asked, ...others, ...echo]);
+}
+
+/** Two calls at once, and then the answer. */
+function greeter(request: ModelRequest): ModelResponse {
+  if (lastNumber(request) > 0) return answer('Welcome.');
+  return calls(['rest', 'note'].map((name) => ({ id: `${name}-1`, name, arguments: { number: 1 } })));
 }
 
 /** Makes the payment of its input once, and answers with the result. */

@@ -36,6 +36,8 @@ interface TestbedOptions {
   cached?: number;
   /** The number of history events after which a run continues as new. */
   eventsOfExecution?: number;
+  /** True: the time-outs are those of the product. */
+  isPatient?: boolean;
 }
 
 /** Runs a part on a testbed, and cleans up however the part ends. */

@@ -14,6 +14,8 @@ export interface WorkerSetting {
   cached?: number;
   /** The number of history events after which a run continues as new; the default if it is left out. */
   eventsOfExecution?: number;
+  /** True: the time-outs are those of the product. Otherwise the death of a worker is noticed soon. */
+  isPatient?: boolean;
 }
 
 const PROGRAM = fileURLToPath(new URL('worker-process.ts', import.meta.url));

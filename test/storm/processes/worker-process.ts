@@ -6,7 +6,8 @@ import type { WorkerSetting } from './storm-worker.ts';
 
 /** A worker of the storm, in a process of its own, so that it can be killed. It ends with its parent, however the parent ends. */
 
-const { address, namespace, taskQueue, bundlePath, ledger, cached, eventsOfExecution } = JSON.parse(process.argv[2] ?? '') as WorkerSetting;
+const setting = JSON.parse(process.argv[2] ?? '') as WorkerSetting;
+const { address, namespace, taskQueue, bundlePath, ledger, cached, eventsOfExecution, isPatient } = setting;
 process.once('disconnect', () => process.exit());
 // Ctrl-C in a terminal reaches this process too; the parent ends it.
 Runtime.install({ logger: new DefaultLogger('ERROR'), telemetryOptions: { logging: { filter: 'ERROR' } }, shutdownSignals: [] });
@@ -18,11 +19,11 @@ const worker = await createWorker({
   namespace,
   taskQueue,
   // The death of a worker is noticed soon, and so is its absence from its own queue.
-  heartbeatEvery: 1_000,
+  ...(isPatient ? {} : { heartbeatEvery: 1_000 }),
   ...(eventsOfExecution === undefined ? {} : { continueAsNew: { events: eventsOfExecution } }),
   worker: {
     workflowBundle: { codePath: bundlePath },
-    stickyQueueScheduleToStartTimeout: 1_000,
+    ...(isPatient ? {} : { stickyQueueScheduleToStartTimeout: 1_000 }),
     ...(cached === undefined ? {} : { maxCachedWorkflows: cached }),
   },
 });

@@ -1,10 +1,7 @@
-import { createHash } from 'node:crypto';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { serve } from '@hono/node-server';
@@ -13,18 +10,15 @@ import { z } from 'zod';
 import { LonghaulClient } from '../../../../src/client/index.ts';
 import { ModelCallError } from '../../../../src/core/domain/errors/error.ts';
 import type { ModelClient } from '../../../../src/core/domain/model/model.ts';
-import { cliCache } from '../../../../src/dev-server/cli-cache.ts';
 import { defineAgent } from '../../../../src/index.ts';
 import { createHandler } from '../../../../src/server/index.ts';
 import { memoryStreams } from '../../../../src/streams/memory/memory-streams.ts';
 import { callTool, say, scriptedModel, structured, together } from '../../../../src/testing/index.ts';
 import { assistant } from '../../testbed/agents.ts';
+import { type PythonEnvironment, pythonEnvironment } from '../../testbed/python-environment.ts';
 import { Testbed } from '../../testbed/testbed.ts';
 
 const run = promisify(execFile);
-
-/** The time that the installation of the packages may take, in milliseconds. */
-const INSTALL_MS = 400_000;
 
 /** The packages of an environment, and the file with its cases. */
 interface Clients {
@@ -43,53 +37,11 @@ const CLIENTS: readonly Clients[] = [
   },
 ];
 
-/**
- * Returns the Python of an environment with these packages, which is made once in each month, in the cache of the user. Rejects where
- * Python, pip or the packages cannot be had.
- */
-async function pythonWith(packages: readonly string[]): Promise<string> {
-  const month = new Date().toISOString().slice(0, 7);
-  const name = createHash('sha256')
-    .update(JSON.stringify([month, packages]))
-    .digest('hex')
-    .slice(0, 16);
-  const { directory } = cliCache(process.env);
-  const environment = join(directory, `python-${name}`);
-  const python = (folder: string): string => join(folder, 'bin', 'python');
-  if (existsSync(python(environment))) return python(environment);
-  await mkdir(directory, { recursive: true });
-  const unfinished = await mkdtemp(join(directory, 'unfinished-'));
-  try {
-    await run('python3', ['-m', 'venv', unfinished], { timeout: INSTALL_MS });
-    await run(python(unfinished), ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', ...packages], { timeout: INSTALL_MS });
-    await rename(unfinished, environment);
-  } catch (error) {
-    // Another process may have made it meanwhile.
-    if (!existsSync(python(environment))) throw error;
-  } finally {
-    await rm(unfinished, { recursive: true, force: true });
-  }
-  return python(environment);
-}
-
 /** Returns the Python of each environment, or the reason for which it cannot be had. */
-async function environments(): Promise<Map<Clients, { python?: string; missing?: string }>> {
-  const found = new Map<Clients, { python?: string; missing?: string }>();
+async function environments(): Promise<Map<Clients, PythonEnvironment>> {
+  const found = new Map<Clients, PythonEnvironment>();
   // One after the other: the first and the last one have the same packages.
-  for (const clients of CLIENTS) {
-    try {
-      found.set(clients, { python: await pythonWith(clients.packages) });
-    } catch (error) {
-      const { stderr, message } = error as { stderr?: string; message?: string };
-      found.set(clients, {
-        missing:
-          String(stderr || message)
-            .trim()
-            .split('\n')
-            .at(-1) ?? 'unknown',
-      });
-    }
-  }
+  for (const clients of CLIENTS) found.set(clients, await pythonEnvironment(clients.packages));
   return found;
 }
 

@@ -1,113 +1,161 @@
 import { execFile } from 'node:child_process';
-import { access, mkdir, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { randomUUID } from 'node:crypto';
-import { expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { LonghaulClient, memoryStreams } from '../../../../../src/client/index.ts';
+import { isToolCall } from '../../../../../src/core/domain/content/content.ts';
+import type { ModelClient } from '../../../../../src/core/domain/model/model.ts';
+import { defineAgent, defineTool } from '../../../../../src/index.ts';
 import { type Caller, createHandler } from '../../../../../src/server/index.ts';
-import { listen } from '../../../../../src/server/node/listen.ts';
-import { say, scriptedModel } from '../../../../../src/testing/index.ts';
+import { type HttpServer, listen } from '../../../../../src/server/node/listen.ts';
+import { atOnce } from '../../../../storm/at-once.ts';
+import { secondsSince } from '../../../../storm/timings.ts';
 import { assistant } from '../../../testbed/agents.ts';
+import { pythonEnvironment } from '../../../testbed/python-environment.ts';
 import { Testbed } from '../../../testbed/testbed.ts';
 
 const run = promisify(execFile);
 
-/** The fuzzer of OpenAPI services. It is written in Python, and stays in a folder of its own between runs. */
+/** The fuzzer of OpenAPI services, which is written in Python. */
 const FUZZER = 'schemathesis==4.32.5';
-const FOLDER = fileURLToPath(new URL('../../../../../node_modules/.cache/schemathesis-4.32.5', import.meta.url));
 const CHECKS = fileURLToPath(new URL('.', import.meta.url));
 
-const INSTALL_TIMEOUT_MS = 300_000;
-const FUZZ_TIMEOUT_MS = 900_000;
-
-/** The least number of requests, and the most for each route beside those of the bounds of its schemas. */
+/** The least number of requests, and the most random ones for each route: those of the bounds of its schemas come beside them. */
 const LEAST_CASES = 2_000;
 const CASES_OF_ROUTE = 20;
 
+/** The longest time of each group of routes, in seconds: on a busy machine the last ones of a group get fewer requests. */
+const GROUP_SECONDS = 120;
+
 /** The time after which streams are cut, in milliseconds. */
-const STREAM_MS = 5_000;
+const STREAM_MS = 500;
 
-/** The groups of routes in the document. */
-const TAGS = ['runs', 'approvals', 'sessions', 'programs', 'agents', 'users', 'server'];
+/** The groups of routes in the document, those that take longest first. */
+const TAGS = ['runs', 'sessions', 'programs', 'approvals', 'agents', 'users', 'server'];
 
-const unavailable = await installed();
+/** The same seed sends the same requests. */
+const SEED = process.env['FUZZ_SEED'] ?? '1';
 
-/** Installs the fuzzer. Returns the reason why it cannot be had, if there is one. */
-async function installed(): Promise<string | undefined> {
-  try {
-    await access(join(FOLDER, 'bin/schemathesis'));
-    return undefined;
-  } catch {
-    // As below.
-  }
-  try {
-    await mkdir(FOLDER, { recursive: true });
-    await run('python3', ['-m', 'venv', FOLDER], { timeout: INSTALL_TIMEOUT_MS });
-    await run(join(FOLDER, 'bin/pip'), ['install', '--quiet', FUZZER], { timeout: INSTALL_TIMEOUT_MS });
-    return undefined;
-  } catch (error) {
-    await rm(FOLDER, { recursive: true, force: true });
-    return `${FUZZER} cannot be installed: ${String((error as { stderr?: string }).stderr ?? error).slice(0, 500)}`;
-  }
-}
+/** Runs and sessions of each kind that exist when the fuzzer begins: requests end and remove them. */
+const OF_EACH_KIND = 12;
 
-test('a fuzzer that knows the OpenAPI document alone finds nothing in 2,000 requests', { timeout: FUZZ_TIMEOUT_MS }, async ({ skip }) => {
-  skip(unavailable !== undefined, unavailable);
-  await using testbed = await Testbed.open();
-  const streams = memoryStreams();
-  await testbed.work({
-    agents: [assistant],
-    providers: { scripted: scriptedModel(Array.from({ length: 10_000 }, () => say('Here it is'))) },
-    streams,
-  });
-  const client = new LonghaulClient(testbed.client.temporal, { taskQueue: testbed.taskQueue, streams });
-  // What is deleted, and who is forgotten, is of this tenant.
-  const caller: Caller = { id: 'fuzzer', scopes: ['admin'], principal: { tenant: `fuzzed-${randomUUID()}` } };
+const { python, missing } = await pythonEnvironment([FUZZER]);
+
+/** Its calls wait for a decision. */
+const careful = defineAgent({
+  name: 'careful',
+  model: 'scripted/careful',
+  tools: [defineTool({ name: 'pay', description: 'Pays', parameters: z.object({}), approval: 'always', execute: () => 'paid' })],
+});
+const agents = [assistant, careful];
+
+/** Answers at once, whatever it is asked. */
+const model: ModelClient = {
+  capabilities: { structuredOutput: true },
+  call: async ({ model: name, conversation, tools }) => {
+    const pays = name === 'careful' && tools.length > 0 && !conversation.some(({ content }) => content.some(isToolCall));
+    const toolCalls = pays ? [{ id: 'pay-1', name: 'pay', arguments: {} }] : [];
+    return { content: 'Here it is', toolCalls, usage: null, finishReason: pays ? 'tool_calls' : 'stop' };
+  },
+};
+
+describe.skipIf(python === undefined)(`a fuzzer${missing === undefined ? '' : `, which cannot be had: ${missing}`}`, () => {
+  let testbed: Testbed;
+  let http: HttpServer;
+  let known: string;
   const failures: unknown[] = [];
-  const handler = createHandler(client, {
-    agents: [assistant],
-    // Streams end with the credentials: the fuzzer reads each to its end.
-    authenticate: ({ headers }) =>
-      headers.get('authorization') === 'Bearer fuzz' ? { ...caller, expiresAt: Date.now() + STREAM_MS } : undefined,
-    tokenSecrets: ['s'.repeat(40)],
-    limits: false,
-    onError: (error) => failures.push(error),
+
+  beforeAll(async () => {
+    testbed = await Testbed.open();
+    const streams = memoryStreams();
+    // Requests to a run that has not resolved its agent wait: one that no worker has ends soon.
+    await testbed.work({ agents, providers: { scripted: model }, streams, missingTimeout: '1s' });
+    const client = new LonghaulClient(testbed.client.temporal, { taskQueue: testbed.taskQueue, streams });
+    // What is deleted, and who is forgotten, is of this tenant.
+    const caller: Caller = { id: 'fuzzer', scopes: ['admin'], principal: { tenant: `fuzzed-${randomUUID()}` } };
+    known = JSON.stringify(await knownNames(client.as(caller.principal ?? {})));
+    const handler = createHandler(client, {
+      agents,
+      // Streams end with the credentials: the fuzzer reads each to its end.
+      authenticate: ({ headers }) =>
+        headers.get('authorization') === 'Bearer fuzz' ? { ...caller, expiresAt: Date.now() + STREAM_MS } : undefined,
+      tokenSecrets: ['s'.repeat(40)],
+      limits: false,
+      onError: (error) => failures.push(error),
+    });
+    http = await listen(handler, { host: '127.0.0.1', port: 0 });
   });
-  const http = await listen(handler, { host: '127.0.0.1', port: 0 });
-  const folder = await mkdtemp(join(tmpdir(), 'longhaul-fuzz-'));
-  try {
-    const excluded = 'positive_data_acceptance,use_after_free,ensure_resource_availability';
-    const fuzzed = async (tag: string): Promise<{ tag: string; stdout: string }> => {
-      const args = [
-        '--config-file',
-        join(CHECKS, 'schemathesis.toml'),
-        'run',
-        `${http.url}/v1/openapi.json`,
-        '--include-tag',
-        tag,
-        '--header',
-        'Authorization: Bearer fuzz',
-      ];
-      const extent = ['--phases', 'coverage,fuzzing', '--max-examples', String(CASES_OF_ROUTE), '--seed', '1', '--no-shrink'];
-      const options = ['--exclude-checks', excluded, '--continue-on-failure', '--request-timeout', '60', '--warnings', 'off', '--no-color'];
-      const env = { ...process.env, PYTHONPATH: CHECKS, SCHEMATHESIS_HOOKS: 'checks' };
-      const all = [...args, ...extent, ...options];
-      const told = await run(join(FOLDER, 'bin/schemathesis'), all, { cwd: folder, env, maxBuffer: 64_000_000 }).catch(
-        (error: { stdout: string; stderr: string }) => error,
-      );
-      return { tag, stdout: told.stdout };
-    };
-    // Most of the time is spent in waits for answers, so each group of routes has a process.
-    const told = await Promise.all(TAGS.map(fuzzed));
-    for (const { tag, stdout } of told) expect(`${tag}: ${stdout}`).toContain('No issues found');
-    const cases = told.map(({ stdout }) => Number(/(\d+) generated/.exec(stdout)?.[1]));
-    expect(cases.reduce((sum, count) => sum + count)).toBeGreaterThanOrEqual(LEAST_CASES);
-    expect(failures).toEqual([]);
-  } finally {
+
+  afterAll(async () => {
     await http.close(0);
-    await rm(folder, { recursive: true, force: true });
+    await testbed[Symbol.asyncDispose]();
+  });
+
+  test('that knows the OpenAPI document alone finds nothing in 2,000 requests', { timeout: 900_000 }, async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'longhaul-fuzz-'));
+    try {
+      const tags = process.env['FUZZ_TAG']?.split(',') ?? TAGS;
+      const cases = await atOnce(tags, cpus().length, async (tag) => {
+        const begun = performance.now();
+        const told = await fuzzed(tag, folder);
+        const count = Number(/(\d+) generated/.exec(told)?.[1] ?? 0);
+        process.stdout.write(`[fuzz] ${tag}: ${count} requests in ${secondsSince(begun)} s\n`);
+        const found = told.includes('No issues found') ? '' : `To repeat: FUZZ_SEED=${SEED} FUZZ_TAG=${tag} npm run fuzz\n${told}`;
+        expect.soft(found).toBe('');
+        return count;
+      });
+      const all = cases.reduce((sum, count) => sum + count, 0);
+      expect(all).toBeGreaterThanOrEqual(tags.length === TAGS.length ? LEAST_CASES : 1);
+      expect(failures).toEqual([]);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+
+  /** Fuzzes a group of routes. Returns what the fuzzer has printed. */
+  async function fuzzed(tag: string, folder: string): Promise<string> {
+    const excluded = 'positive_data_acceptance,use_after_free,ensure_resource_availability';
+    const target = ['--config-file', join(CHECKS, 'schemathesis.toml'), 'run', `${http.url}/v1/openapi.json`, '--include-tag', tag];
+    const extent = [
+      '--phases',
+      'coverage,fuzzing',
+      '--max-examples',
+      String(CASES_OF_ROUTE),
+      '--seed',
+      SEED,
+      '--no-shrink',
+      '--max-time',
+      String(GROUP_SECONDS),
+    ];
+    const options = ['--exclude-checks', excluded, '--continue-on-failure', '--request-timeout', '60', '--warnings', 'off', '--no-color'];
+    const args = ['-m', 'schemathesis.cli', ...target, '--header', 'Authorization: Bearer fuzz', ...extent, ...options];
+    const env = { ...process.env, PYTHONPATH: CHECKS, PYTHONDONTWRITEBYTECODE: '1', SCHEMATHESIS_HOOKS: 'checks', FUZZ_KNOWN: known };
+    const { stdout, stderr } = await run(python ?? '', args, { cwd: folder, env, maxBuffer: 64_000_000 }).catch(
+      (error: { stdout: string; stderr: string }) => error,
+    );
+    return `${stdout}${stderr}`;
   }
 });
+
+/** Starts runs and sessions of each kind. Returns names that requests may have, by the name of the parameter. */
+async function knownNames(client: LonghaulClient): Promise<Record<string, string[]>> {
+  const numbers = Array.from({ length: OF_EACH_KIND }, (_, number) => number);
+  const runs = await atOnce(numbers, OF_EACH_KIND, async (number) => {
+    const [ended, waiting] = await Promise.all([
+      client.run(assistant, { input: 'Q', runId: `fuzz-ended-${number}` }),
+      client.start(careful, { input: 'Q', runId: `fuzz-waiting-${number}` }),
+    ]);
+    return [ended.runId, waiting.runId];
+  });
+  const sessions = await atOnce(numbers, OF_EACH_KIND, async (number) => {
+    const session = client.session(assistant, { id: `fuzz-session-${number}` });
+    await session.ask('Q');
+    return session.id;
+  });
+  return { runId: [...runs.flat(), ...sessions], sessionId: sessions, callId: ['pay-1'], agent: agents.map(({ name }) => name) };
+}
