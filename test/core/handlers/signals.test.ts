@@ -27,9 +27,9 @@ test.each([undefined, null, {}, { by: 'ann' }, 'now', 5])('pause and resume take
 
 test('raise does what the Update does, once for its id', () => {
   const run = receiver();
-  const raise = { id: 'r1', limits: { maxIterations: 20 }, by: 'ann' };
+  const raise = { id: 'r1', limits: { steps: 20 }, by: 'ann' };
   expect([signal(run, 'raise', raise), signal(run, 'raise', raise)]).toEqual([undefined, undefined]);
-  expect(run.inbox.takeRaises()).toMatchObject([{ id: 'r1', limits: { maxIterations: 20 }, by: 'ann' }]);
+  expect(run.inbox.takeRaises()).toMatchObject([{ id: 'r1', limits: { steps: 20 }, by: 'ann' }]);
   expect(run.inbox.takeRefused()).toEqual([]);
 });
 
@@ -38,10 +38,10 @@ describe('a raise that does not fit is noted for the record, and changes nothing
     ['nothing', undefined, {}],
     ['a text', 'more', {}],
     ['no limits', { id: 'r1' }, { id: 'r1' }],
-    ['a limit that is lower', { id: 'r1', limits: { maxIterations: 1 }, by: 'ann' }, { id: 'r1', by: 'ann' }],
+    ['a limit that is lower', { id: 'r1', limits: { steps: 1 }, by: 'ann' }, { id: 'r1', by: 'ann' }],
     ['a limit that the run does not have', { id: 'r1', limits: { costUsd: 1 } }, { id: 'r1' }],
-    ['an id that is too long', { id: 'x'.repeat(65), limits: { maxIterations: 20 } }, {}],
-    ['something else beside', { id: 'r1', limits: { maxIterations: 20 }, more: 1 }, { id: 'r1' }],
+    ['an id that is too long', { id: 'x'.repeat(65), limits: { steps: 20 } }, {}],
+    ['something else beside', { id: 'r1', limits: { steps: 20 }, more: 1 }, { id: 'r1' }],
   ])('%s', (_, input, named) => {
     const run = receiver();
     expect(signal(run, 'raise', input)).toMatchObject({ code: 'invalid_input' });
@@ -53,6 +53,6 @@ describe('a raise that does not fit is noted for the record, and changes nothing
 test.each(['pause', 'raise'] as const)('%s of a run that has ended is refused', (name) => {
   const run = receiver();
   run.inbox.closed = true;
-  expect(signal(run, name, { id: 'r1', limits: { maxIterations: 20 } })).toMatchObject({ code: 'run_ended' });
+  expect(signal(run, name, { id: 'r1', limits: { steps: 20 } })).toMatchObject({ code: 'run_ended' });
   expect(run.inbox.paused).toBe(false);
 });

@@ -9,7 +9,13 @@ import { testSnapshot } from '../loop/fakes/snapshot.ts';
 const CLOCK = { now: () => 1_700_000_000_000, uuid: () => 'id' };
 
 function event(number: number, text = `text ${number}`): Event {
-  return { id: `e${number}`, executionId: 'r', timestamp: 1, author: 'user', content: [{ type: 'message', role: 'user', content: text }] };
+  return {
+    id: `e${number}`,
+    executionId: 'r',
+    timestamp: '1970-01-01T00:00:01.000Z',
+    author: 'user',
+    content: [{ type: 'message', role: 'user', content: text }],
+  };
 }
 
 /** A run with events of this execution alone, the first of which has the offset 10. */

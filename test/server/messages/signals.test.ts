@@ -26,12 +26,12 @@ test.skipIf(cliPath === '')(
     await until(async () => (await run.status()).status === 'paused', 'the run is paused');
     expect(scripted.requests).toHaveLength(0);
 
-    await signal(testbed, run, 'raise', '{"id": "r1", "limits": {"maxIterations": 20}, "by": "ann"}');
-    await signal(testbed, run, 'raise', '{"id": "r1", "limits": {"maxIterations": 20}, "by": "ann"}');
-    await signal(testbed, run, 'raise', '{"id": "r2", "limits": {"maxIterations": 1}, "by": "bob"}');
+    await signal(testbed, run, 'raise', '{"id": "r1", "limits": {"steps": 20}, "by": "ann"}');
+    await signal(testbed, run, 'raise', '{"id": "r1", "limits": {"steps": 20}, "by": "ann"}');
+    await signal(testbed, run, 'raise', '{"id": "r2", "limits": {"steps": 1}, "by": "bob"}');
     await signal(testbed, run, 'raise', '"more"');
     await signal(testbed, run, 'raise');
-    await until(async () => (await run.status()).limits?.maxIterations === 20, 'the limit is raised');
+    await until(async () => (await run.status()).limits?.steps === 20, 'the limit is raised');
     await signal(testbed, run, 'resume', '{"by": "ann"}');
     expect(await run.result()).toMatchObject({ status: 'completed', output: 'done', stepsUsed: 3 });
 

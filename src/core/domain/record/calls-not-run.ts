@@ -61,7 +61,11 @@ export function notRunTexts(notRun: CallsNotRun = {}, form: Omit<CallsForm, 'non
 }
 
 /** Returns the names with their numbers of calls, from a number on. */
-function namesText(byName: Record<string, number>, { times, name = (given) => given }: Omit<CallsForm, 'none' | 'unit'>, from: number): string {
+function namesText(
+  byName: Record<string, number>,
+  { times, name = (given) => given }: Omit<CallsForm, 'none' | 'unit'>,
+  from: number,
+): string {
   return Object.entries(byName)
     .map(([given, calls]) => (calls < from ? name(given) : `${name(given)}${times}${calls}`))
     .join(', ');

@@ -2,6 +2,7 @@ import { type ContentItem, isToolCall, type ToolCall } from '../content/content.
 import type { JsonObject } from '../json/json.ts';
 import type { Event } from '../record/event.ts';
 import type { StepResult, ToolCallRecord } from '../record/step.ts';
+import { secondsOf } from '../record/time.ts';
 import { ExecutionTrace } from './execution-trace.ts';
 import { type EventPlace, traceEvent } from './trace-event.ts';
 import { Tracer, type TraceSpan } from './tracer.ts';
@@ -36,7 +37,7 @@ export function agentTrace({ agentName, model, startTime }: AgentTraceHeader, { 
     backendName,
     startTime,
     spans,
-    ...(last === undefined ? {} : { endTime: last.timestamp }),
+    ...(last === undefined ? {} : { endTime: secondsOf(last.timestamp) }),
   });
 }
 
@@ -63,11 +64,12 @@ class AgentTracer {
   }
 
   add(event: Event): void {
-    const { timestamp: at, given, decision, content } = event;
+    const { timestamp, given, decision, content } = event;
+    const at = secondsOf(timestamp);
     // The conversation that the run began with is older than the run.
     if (given) return;
     if (decision !== undefined) this.#decided(decision, at);
-    else if (isModelCall(event)) this.#modelCall(event);
+    else if (isModelCall(event)) this.#modelCall(event, at);
     for (const item of content) this.#item(item, at);
     this.#before = at;
   }
@@ -82,8 +84,8 @@ class AgentTracer {
   }
 
   /** Adds the span of a model call: in a new step if it has answered. */
-  #modelCall(event: Event): void {
-    const { timestamp: at, interrupted, failed, compaction, title } = event;
+  #modelCall(event: Event, at: number): void {
+    const { interrupted, failed, compaction, title } = event;
     if (compaction !== undefined || title !== undefined || interrupted || failed !== undefined) {
       const why = compaction === undefined ? (title === undefined ? 'model' : 'title') : 'compaction';
       this.#closed(why, { from: this.#before, to: at }, { ...modelData(event), ...(failed === undefined ? {} : { error: failed.code }) });

@@ -1,14 +1,15 @@
 import { expect, test } from 'vitest';
 import type { Event } from '../../../../src/core/domain/record/event.ts';
 import type { StepResult } from '../../../../src/core/domain/record/step.ts';
+import { isoTime } from '../../../../src/core/domain/record/time.ts';
 import { agentTrace } from '../../../../src/core/domain/trace/agent-trace.ts';
 import type { TraceSpan } from '../../../../src/core/domain/trace/tracer.ts';
 
 const HEADER = { agentName: 'clerk', model: 'openai/gpt-5', startTime: 100 };
 const usage = { promptTokens: 5, completionTokens: 5, totalTokens: 10 };
 
-function event(timestamp: number, fields: Partial<Event>): Event {
-  return { id: `e${timestamp}`, executionId: 'r', timestamp, author: 'clerk', content: [], ...fields };
+function event(seconds: number, fields: Partial<Event>): Event {
+  return { id: `e${seconds}`, executionId: 'r', timestamp: isoTime(seconds * 1_000), author: 'clerk', content: [], ...fields };
 }
 
 const asked = event(100, { author: 'user', content: [{ type: 'message', role: 'user', content: 'Refund order 7' }] });
@@ -106,12 +107,9 @@ test('the conversation before the run has no spans, and a wait for a message is 
   const given = event(1, { given: true, content: answered.content });
   const next = event(500, { author: 'user', content: asked.content });
   const last = event(502, { usage, content: answered.content });
-  expect(lines(agentTrace(HEADER, { events: [given, asked, { ...answered, timestamp: 104 }, next, last], steps: [] }).spans)).toEqual([
-    'step:1 0-4',
-    '  model 0-4',
-    'step:2 400-402',
-    '  model 400-402',
-  ]);
+  expect(
+    lines(agentTrace(HEADER, { events: [given, asked, { ...answered, timestamp: isoTime(104_000) }, next, last], steps: [] }).spans),
+  ).toEqual(['step:1 0-4', '  model 0-4', 'step:2 400-402', '  model 400-402']);
 });
 
 test.each<[string, Partial<Event>, string, object]>([

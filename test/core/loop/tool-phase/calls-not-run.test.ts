@@ -57,7 +57,7 @@ describe('a call that does not run is told apart from those that do', () => {
     ['there is no such tool, and its arguments are no JSON', 'unknown', { name: 'nope', response: { problems: { c2: 'no JSON' } } }],
     ['its arguments do not fit', 'invalid', { response: { problems: { c2: 'Invalid arguments' } } }],
     ['nothing implements it', 'not_started', { refundTool: { notExecutable: true } }],
-    ['the limit has no room for it', 'not_started', { snapshot: { limits: { maxIterations: 10, finalAttempt: false, toolCalls: 1 } } }],
+    ['the limit has no room for it', 'not_started', { snapshot: { limits: { steps: 10, finalAttempt: false, toolCalls: 1 } } }],
     ['the run was steered while it waited', 'not_started', { refundTool: always, script: { callers: [sends('rather not', 'steer')] } }],
     ['the run was cancelled while it waited', 'not_started', { refundTool: always, script: { callers: [({ cancel }) => cancel()] } }],
   ])('if %s: %s', async (_, reason, kind) => {

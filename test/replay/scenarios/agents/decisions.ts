@@ -71,9 +71,9 @@ export const decisions: Record<string, AgentScenario> = {
       await workflow.signal('pause');
       await workflow.signal('approve', { callId: 'pay-1', id: 's1', digest: pending[0]?.digest ?? '' });
       await until(async () => (await run.status()).status === 'paused', 'the run is paused');
-      await workflow.signal('raise', { id: 'r1', limits: { maxIterations: 20 }, by: 'ann' });
-      await workflow.signal('raise', { id: 'r2', limits: { maxIterations: 1 } });
-      await until(async () => (await run.status()).limits?.maxIterations === 20, 'the limit is raised');
+      await workflow.signal('raise', { id: 'r1', limits: { steps: 20 }, by: 'ann' });
+      await workflow.signal('raise', { id: 'r2', limits: { steps: 1 } });
+      await until(async () => (await run.status()).limits?.steps === 20, 'the limit is raised');
       await workflow.signal('resume');
     },
   },
