@@ -9,7 +9,7 @@ const userWorkflows = fileURLToPath(new URL('./fixtures/user-workflows.ts', impo
 const PACKAGES = ['@cfworker/json-schema', '@temporalio/common', '@temporalio/workflow', 'long', 'ms', 'nexus-rpc'];
 
 /** The bundle had 1,837 kB without comments when this was set: there is room for the loop to grow, but not for another library. */
-const MAX_CODE_BYTES = 2_200_000;
+const MAX_CODE_BYTES = 2_250_000;
 
 describe('the bundle of a worker without workflows of its own', async () => {
   const bundle = await bundleWorkflows(root);

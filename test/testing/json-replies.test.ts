@@ -43,7 +43,7 @@ test('a run reads as a conversation of text, whose requests extend each other', 
   ]);
   const { result, requests } = await testAgent(agent, { input: 'What is 1 + 2?', model });
   expect(result).toMatchObject({ status: 'completed', output: '3', stepsUsed: 5 });
-  expect(result.toolCallsByName).toEqual({ unusable_reply: 1, add: 2, big: 1 });
+  expect(result.toolCallsByName).toEqual({ add: 1, big: 1 });
   expect(requests.map(({ settings }) => settings.temperature)).toEqual([0.7, 0.9, 1.1, 1.1, 1.1]);
   expect(requests.every(({ tools }) => tools.length === 0)).toBe(true);
   expect(added(requests)).toEqual([
@@ -70,7 +70,7 @@ test('unusable replies end at the limit of steps, after a final attempt at tempe
 test('a final attempt that calls a tool runs nothing', async () => {
   const model = scriptedModel([reply({}), reply({ tool: 'add', arguments: { a: 1, b: 2 } })]);
   const { result } = await testAgent(agent, { input: 'Q', model, limits: { steps: 1 } });
-  expect(result).toMatchObject({ status: 'max_iterations_reached', toolCallsByName: { unusable_reply: 1, add: 1 } });
+  expect(result).toMatchObject({ status: 'max_iterations_reached', toolCallsByName: {}, toolCallsNotRun: { not_started: { add: 1 } } });
   expect(result.steps?.at(-1)?.toolCalls[0]).toMatchObject({ isError: true, durationMs: null });
 });
 

@@ -12,7 +12,7 @@ import {
   MAX_SEGMENTS,
   type ThreadSettings,
 } from '../quickjs/frames.ts';
-import { failedOutputLength } from '../quickjs/results.ts';
+import { keptOutputLength } from '../quickjs/results.ts';
 import type { Provided } from '../provided.ts';
 
 /** The settings of a process that runs code, which it is started with. */
@@ -46,7 +46,7 @@ export function processSettings({ language, limits, allowedImports }: ProcessDef
     timeoutMs: Math.max(0, limits.timeoutSeconds) * 1_000,
     memoryBytes: limits.maxMemoryMb * 1_048_576,
     // One character more than may be kept shows that there was more.
-    outputLength: failedOutputLength(limits) + 1,
+    outputLength: keptOutputLength(limits) + 1,
     tools: tools.map(({ name, parameters }) => ({ name, parameters: [...parameters] })),
     scratchpad,
     allowedImports: [...allowedImports],

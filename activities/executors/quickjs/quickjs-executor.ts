@@ -15,7 +15,7 @@ import type { CellThread, SegmentEnding } from './cell-thread.ts';
 import { CodeMemory } from './code-memory.ts';
 import { MAX_CODE_LENGTH, MAX_OUTPUT_LENGTH, type ThreadSettings } from './frames.ts';
 import { Injections } from './injections.ts';
-import { codeTooLong, emptyScratchpad, failedOutputLength, readScratchpad, resultOf } from './results.ts';
+import { codeTooLong, emptyScratchpad, keptOutputLength, readScratchpad, resultOf } from './results.ts';
 
 /** The part of an executor's definition that is needed here. */
 export interface QuickJsDefinition {
@@ -70,7 +70,7 @@ class QuickJsExecutor implements Executor {
       timeoutMs: Math.max(0, limits.timeoutSeconds) * 1_000,
       memoryBytes: limits.maxMemoryMb * 1_048_576,
       // One character more than may be kept shows that there was more.
-      outputLength: failedOutputLength(limits) + 1,
+      outputLength: keptOutputLength(limits) + 1,
       tools: provided.tools.map(({ name, parameters }) => ({ name, parameters: [...parameters] })),
       scratchpad: provided.scratchpad,
       allowedImports: [...allowedImports],

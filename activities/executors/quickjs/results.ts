@@ -10,12 +10,12 @@ import {
 } from '../../../src/core/execution/execution-result.ts';
 import { type EndFrame, MAX_CODE_LENGTH } from './frames.ts';
 
-/** Characters of output that a failed run keeps at least: its output is not cut to the limit. */
-const FAILED_OUTPUT_LENGTH = 64_000;
+/** Characters of output that a run keeps at least: the blanks around it do not count towards its limit. */
+const KEPT_OUTPUT_LENGTH = 64_000;
 
-/** The characters of output that a failed run keeps. */
-export function failedOutputLength({ maxOutputBytes }: ExecutionLimits): number {
-  return Math.max(maxOutputBytes, FAILED_OUTPUT_LENGTH);
+/** The characters of output that a run keeps until it is cut to its limit. */
+export function keptOutputLength({ maxOutputBytes }: ExecutionLimits): number {
+  return Math.max(maxOutputBytes, KEPT_OUTPUT_LENGTH);
 }
 
 /** The result of a run, by the last frame of its thread. */
@@ -25,7 +25,7 @@ export function resultOf(
   { maxOutputBytes }: ExecutionLimits,
 ): ExecutionResult {
   const run = { ...figures, memoryUsedBytes: ending.memoryUsedBytes };
-  if (ending.type === 'failed') return failed(run, { kind: ending.kind, message: ending.message });
+  if (ending.type === 'failed') return failed(run, { kind: ending.kind, message: ending.message }, maxOutputBytes);
   const finalAnswer = ending.answer === undefined ? undefined : { value: JSON.parse(ending.answer) as JsonValue };
   return succeeded({ ...run, finalAnswer, namespace: namespaceOf(ending) }, maxOutputBytes);
 }

@@ -108,10 +108,13 @@ export function succeeded(run: CompletedExecution, maxOutputBytes: number): Exec
   });
 }
 
-/** The result of a run that failed: it keeps its output, uncut, and neither an answer nor its namespace. */
-export function failed(run: ExecutionFigures, error: ExecutionError): ExecutionResult {
+/**
+ * The result of a run that failed: it keeps its output, and neither an answer nor its namespace. Without a limit the output is as long as
+ * it was kept.
+ */
+export function failed(run: ExecutionFigures, error: ExecutionError, maxOutputBytes = Infinity): ExecutionResult {
   return newExecutionResult({
-    output: run.output.trim(),
+    output: truncateOutput(run.output.trim(), maxOutputBytes).text,
     error,
     timeout: error.kind === 'timeout',
     durationMs: run.durationMs,

@@ -26,10 +26,17 @@ test('null is a final answer', () => {
   expect(result).toMatchObject({ isFinal: true, finalValue: null });
 });
 
-test('a failed run keeps its output uncut, and has no answer and no namespace', () => {
+test('a failed run keeps its output up to the limit, and has no answer and no namespace', () => {
   const output = 'x'.repeat(50);
-  const result = failed({ ...figures, output }, { kind: 'runtime', message: 'Error: no' });
-  expect(result).toMatchObject({ output, isFinal: false, finalValue: null, timeout: false, namespace: {}, success: false });
+  const result = failed({ ...figures, output }, { kind: 'runtime', message: 'Error: no' }, 10);
+  expect(result).toMatchObject({
+    output: 'xxxxxxxxxx\n[OUTPUT TRUNCATED]',
+    isFinal: false,
+    finalValue: null,
+    timeout: false,
+    namespace: {},
+    success: false,
+  });
   expect(failed(figures, { kind: 'timeout', message: 'late' }).timeout).toBe(true);
 });
 

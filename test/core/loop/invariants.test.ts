@@ -133,11 +133,14 @@ describe('every run, for any model and tools,', () => {
       expect(run.result.usage.totalTokens).toBe(usages.reduce((sum, usage) => sum + (usage?.totalTokens ?? 0), 0));
     }));
 
-  it('counts every call, failed and unknown ones included', () =>
+  it('counts every call once: as one that ran, failed ones included, or as one that did not', () =>
     holds(({ run }) => {
+      const { toolCallsTotal, toolCallsByName, toolCallsNotRun = {} } = run.result;
+      const sum = (counts: Record<string, number>): number => Object.values(counts).reduce((total, count) => total + count, 0);
       const records = run.state.steps.flatMap(({ toolCalls }) => toolCalls);
-      expect(run.result.toolCallsTotal).toBe(records.length);
-      expect(Object.values(run.result.toolCallsByName).reduce((sum, count) => sum + count, 0)).toBe(records.length);
+      expect(sum(toolCallsByName)).toBe(toolCallsTotal);
+      expect(toolCallsTotal).toBe(records.filter(({ notRun }) => notRun === undefined).length);
+      expect(toolCallsTotal + Object.values(toolCallsNotRun).reduce((total, byName) => total + sum(byName), 0)).toBe(records.length);
     }));
 
   it('ends in a terminal status that distinguishes success from all other endings', () =>

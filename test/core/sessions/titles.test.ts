@@ -72,7 +72,7 @@ describe('a session without a title', () => {
 
   it('is closed during the call at once, and goes on in its next execution without it', async () => {
     const { result, executions, state, events } = await runFakeSession({
-      terms: { generateTitle: true, refresh: 'never' },
+      terms: { generateTitle: true, refresh: 'never', limits: { turns: 10 } },
       model: [said('A'), said('B')],
       callers: [says('a'), (session) => session.update('raise', { id: 'r1', session: { turns: 20 } }), says('b')],
       summarise: () => new Promise(() => undefined),

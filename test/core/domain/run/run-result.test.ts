@@ -28,7 +28,7 @@ describe('the summary', () => {
   });
 
   it('has the same words for one tool call and one step', () => {
-    const one = { toolCallsTotal: 1, toolCallsByName: { search: 1 }, stepsUsed: 1, maxIterations: 1 };
+    const one = { toolCallsTotal: 1, toolCallsByName: { search: 1 }, stepsUsed: 1, limits: { steps: 1, finalAttempt: false } };
     expect(new RunResult({ ...fields, ...one }).summary()).toContain('| 1/1 steps | 1 tool calls (searchx1) |');
   });
 

@@ -130,7 +130,7 @@ test('a run that has recorded nothing has no spans', () => {
   expect(agentTrace({ ...HEADER, model: 'local' }, { events: [], steps: [] }).toJSON()).toEqual({
     program_name: 'clerk',
     backend_name: '',
-    start_time: 100,
+    start_time: '1970-01-01T00:01:40.000Z',
     duration_ms: 0,
     total_events: 0,
     spans: [],

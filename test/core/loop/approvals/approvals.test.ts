@@ -156,7 +156,8 @@ describe('a decision', () => {
     expect(run.events[3]?.content).toEqual([
       { type: 'tool_result', toolCallId: 'c1', name: 'paid', status: 'success', content: [{ paid: 3 }] },
     ]);
-    expect(run.result.toolCallsByName).toEqual({ paid: 1 });
+    expect(run.result.toolCallsByName).toEqual({});
+    expect(run.result.toolCallsNotRun).toEqual({ answered: { paid: 1 } });
   });
 
   it('on a question is an answer that fits its schema', async () => {

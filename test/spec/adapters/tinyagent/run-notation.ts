@@ -31,13 +31,13 @@ export interface RunForm {
 
 /** Answers that are JSON objects: the conversation only grows. */
 export const JSON_FORM: RunForm = {
-  limitText: 'Exceeded max steps without an answer.',
+  limitText: 'StepLimitReached: Exceeded max steps without an answer.',
   newMessages: (before, after) => after.slice(before.length),
 };
 
 /** Answers that are code: the conversation is pruned, and each step adds an answer. */
 export const CODE_FORM: RunForm = {
-  limitText: 'Exceeded max ReAct steps without an answer.',
+  limitText: 'StepLimitReached: Exceeded max ReAct steps without an answer.',
   newMessages: (_, after) => after.slice(after.findLastIndex(({ role }) => role === 'assistant')),
 };
 
