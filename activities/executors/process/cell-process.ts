@@ -122,8 +122,9 @@ export class CellProcess {
   }
 
   private print(text: string): void {
+    // The program counts code points: each is at most two units of a text here.
     this.printed += Math.max(1, text.length);
-    if (this.printed > this.settings.outputLength) this.break('The process sent more output than it may');
+    if (this.printed > 2 * this.settings.outputLength) this.break('The process sent more output than it may');
     else this.output += text;
   }
 
