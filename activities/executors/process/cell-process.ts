@@ -122,9 +122,8 @@ export class CellProcess {
   }
 
   private print(text: string): void {
-    // The program counts code points: each is at most two units of a text here.
-    this.printed += Math.max(1, text.length);
-    if (this.printed > 2 * this.settings.outputLength) this.break('The process sent more output than it may');
+    this.printed += Math.max(1, codePoints(text));
+    if (this.printed > this.settings.outputLength) this.break('The process sent more output than it may');
     else this.output += text;
   }
 
@@ -173,4 +172,9 @@ export class CellProcess {
     const stderr = this.program.stderr.trim();
     return { kind: kind === 'timeout' ? 'protocol' : kind, message: this.hasBegun || stderr === '' ? message : `${message}: ${stderr}` };
   }
+}
+
+/** Returns the length of a text as programs in other languages count it. */
+function codePoints(text: string): number {
+  return text.length - (text.match(/[\uD800-\uDBFF][\uDC00-\uDFFF]/g)?.length ?? 0);
 }
