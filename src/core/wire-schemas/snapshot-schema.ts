@@ -194,5 +194,5 @@ export const SNAPSHOT_SCHEMA: JsonObject = {
       required: ['agents', 'programs'],
     },
   },
-  required: ['name', 'instructions', 'model', 'digest', 'tools', 'limits', 'timing'],
+  required: ['name', 'instructions', 'model', 'digest', 'tools', 'settings', 'limits', 'timing'],
 };
