@@ -239,6 +239,18 @@ test('events come in pages, and the last one has no next', async () => {
   expect(await page('?from=9')).toEqual({ runId: 'r', from: 9, events: [] });
 });
 
+test.each(['', ' ', '-1', '1.5', '1e3', '0x10', '+1', '１', 'Infinity', '9007199254740992', '[]', '1,2', 'null'])(
+  'the number "%s" in a query is refused by its name',
+  async (text) => {
+    const handler = await checkedHandler(clientWithRun({}));
+    for (const path of ['/v1/runs/r/events', '/v1/runs/r/context']) {
+      const { status, body } = await answer<object>(handler, 'GET', `${path}?from=${encodeURIComponent(text)}`);
+      expect(status).toBe(422);
+      expect(JSON.stringify(body)).toContain('from');
+    }
+  },
+);
+
 test('an export that fails later is cut off before its end', async () => {
   const lines = async function* () {
     yield { type: 'run' };

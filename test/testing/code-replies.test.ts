@@ -91,5 +91,5 @@ test('a final answer must fit the output schema, and is then the output itself',
 
 test('a run without a final answer ends at its limit of steps', async () => {
   const { result } = await run([say('no'), say('no')], coder, { steps: 2 });
-  expect(result).toMatchObject({ status: 'max_iterations_reached', stopReason: 'step_limit', toolCallsByName: { run_code: 2 } });
+  expect(result).toMatchObject({ status: 'max_iterations_reached', stopReason: 'step_limit', toolCallsByName: {} });
 });

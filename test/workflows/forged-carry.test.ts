@@ -86,7 +86,7 @@ describe('a carried state', () => {
     ['position.outcomes', [null, null, null]],
     ['position.outcomes.1.durationMs', -1],
     ['position.outcomes.1.content', 'x'],
-    ['snapshot.settings', undefined],
+    ['snapshot.settings', null],
     ['snapshot.timing.modelTimeoutMs', -60_000],
     ['snapshot.timing.heartbeatMs', 0],
     ['snapshot.timing.modelMaxAttempts', 2 ** 31],

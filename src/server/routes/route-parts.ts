@@ -9,8 +9,14 @@ export const runParams = z.object({ runId: runIdText.describe('The id of the run
 /** The parameters of the path of a session. */
 export const sessionParams = z.object({ sessionId: runIdText.describe('The id of the session.') });
 
+/** A whole number in a path or a query, which is a text: digits alone. An empty text is no number, and neither is `1e3`. */
+export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): z.ZodType<number> {
+  const read = (text: unknown): unknown => (typeof text === 'string' && /^-?\d{1,16}$/.test(text) ? Number(text) : text);
+  return z.preprocess(read, z.int().min(min).max(max));
+}
+
 /** A number of things in a query. */
-export const pageSize = z.coerce.number().int().min(1).max(1_000);
+export const pageSize = wholeNumber(1, 1_000);
 
 /** A switch in a query. */
 export const flag = z.enum(['true', 'false']).transform((text) => text === 'true');

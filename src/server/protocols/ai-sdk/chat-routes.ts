@@ -8,7 +8,7 @@ import { type Caller, recordedName } from '../../auth/caller.ts';
 import { requireStart } from '../../auth/access/reach.ts';
 import { hasScope } from '../../auth/access/scopes.ts';
 import { defineRoute, type Route } from '../../routing/route.ts';
-import { ok, REQUEST_PROBLEMS } from '../../routes/route-parts.ts';
+import { ok, REQUEST_PROBLEMS, wholeNumber } from '../../routes/route-parts.ts';
 import { soon } from '../../requests/start-patience.ts';
 import { emptyBody } from '../../schemas/run-requests.ts';
 import { openStream } from '../../sse/open-stream.ts';
@@ -129,8 +129,8 @@ const messages = defineRoute(
     scope: 'runs:read',
     params: chatParams,
     query: z.strictObject({
-      before: z.coerce.number().int().min(1).exactOptional().describe('The `before` of the page before. Default: the newest turns.'),
-      limit: z.coerce.number().int().min(1).max(100).exactOptional().describe(`The largest number of turns. Default ${DEFAULT_TURNS}.`),
+      before: wholeNumber(1).exactOptional().describe('The `before` of the page before. Default: the newest turns.'),
+      limit: wholeNumber(1, 100).exactOptional().describe(`The largest number of turns. Default ${DEFAULT_TURNS}.`),
     }),
     responses: ok(chatMessages, 'The messages, in the form of the AI SDK.'),
     problems: ['history_removed'],

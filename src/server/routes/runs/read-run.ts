@@ -4,7 +4,7 @@ import { waitMs, waitParameter, withinWait } from '../../requests/bounded-wait.t
 import { defineRoute, type Route } from '../../routing/route.ts';
 import { runTree, stepsBody, trace } from '../../schemas/run-record.ts';
 import { contextPage, runResult, statusView } from '../../schemas/run-views.ts';
-import { flag, ok, READ_PROBLEMS, runParams } from '../route-parts.ts';
+import { flag, ok, READ_PROBLEMS, runParams, wholeNumber } from '../route-parts.ts';
 
 const status = defineRoute(
   {
@@ -56,7 +56,7 @@ const context = defineRoute(
     summary: 'Read the context of a run, with a page of its events',
     scope: 'runs:read',
     params: runParams,
-    query: z.strictObject({ from: z.coerce.number().int().min(0).exactOptional().describe('The offset of the first event. Default 0.') }),
+    query: z.strictObject({ from: wholeNumber(0).exactOptional().describe('The offset of the first event. Default 0.') }),
     responses: ok(contextPage, 'The context. The next page begins at `from` and the number of events.'),
     problems: READ_PROBLEMS,
   },

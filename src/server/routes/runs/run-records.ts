@@ -4,7 +4,7 @@ import { ndjsonResponse } from '../../requests/ndjson.ts';
 import { defineRoute, type Route } from '../../routing/route.ts';
 import { savedContext } from '../../schemas/content.ts';
 import { eventsPage, exportLine, treeEvent } from '../../schemas/run-record.ts';
-import { ok, pageSize, READ_PROBLEMS, runParams } from '../route-parts.ts';
+import { ok, pageSize, READ_PROBLEMS, runParams, wholeNumber } from '../route-parts.ts';
 
 const DEFAULT_PAGE = 100;
 
@@ -21,7 +21,7 @@ const events = defineRoute(
     scope: 'runs:read',
     params: runParams,
     query: z.strictObject({
-      from: z.coerce.number().int().min(0).exactOptional().describe('The offset of the first event. Default 0.'),
+      from: wholeNumber(0).exactOptional().describe('The offset of the first event. Default 0.'),
       limit: pageSize.exactOptional().describe(`The largest number of events. Default ${DEFAULT_PAGE}.`),
     }),
     responses: ok(eventsPage, 'The events, in the order of their offsets.'),

@@ -16,7 +16,7 @@ import { defineRoute, type Route, type RouteRequest } from '../../routing/route.
 import { messageReceipt } from '../../schemas/run-requests.ts';
 import { turnResult } from '../../schemas/run-views.ts';
 import { sessionMessageBody, turnRunning } from '../../schemas/session-requests.ts';
-import { ok, REQUEST_PROBLEMS, sessionParams } from '../route-parts.ts';
+import { ok, REQUEST_PROBLEMS, sessionParams, wholeNumber } from '../route-parts.ts';
 import { knownSession } from './known-session.ts';
 import { startableAgent } from '../../starting/known-agent.ts';
 
@@ -99,7 +99,7 @@ const turn = defineRoute(
     scope: 'runs:read',
     params: sessionParams.extend({
       turn: z
-        .union([z.literal('newest'), z.coerce.number().int().min(1)], 'must be a number from 1 on, or "newest"')
+        .union([z.literal('newest'), wholeNumber(1)], 'must be a number from 1 on, or "newest"')
         .describe('The number of the turn, or `newest`.'),
     }),
     query: z.strictObject({ wait: waitParameter.exactOptional() }),

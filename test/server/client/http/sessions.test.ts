@@ -9,7 +9,9 @@ test('a session is opened, asked, read by its turns, raised, reset, saved and cl
   await using testbed = await Testbed.open();
   const handler = await service(testbed, [say('Hello Ada'), say('Still here'), say('Who?')]);
   const id = `chat/${randomUUID()}`;
-  const opened = await answer<Json>(handler, 'POST', '/v1/sessions', { body: { agent: 'assistant', id, title: 'A chat' } });
+  const opened = await answer<Json>(handler, 'POST', '/v1/sessions', {
+    body: { agent: 'assistant', id, title: 'A chat', limits: { turns: 20 } },
+  });
   const path = `/v1/sessions/${encodeURIComponent(id)}`;
   expect(opened).toMatchObject({ status: 201, body: { sessionId: id, repeated: false } });
   expect(opened.headers.get('location')).toBe(path);
