@@ -39,8 +39,8 @@ const ATTEMPTS: readonly BrokenChange[] = [
   {
     what: 'does not run the fallback of a step',
     file: `${INTERPRETER}/conclude-step.ts`,
-    find: 'if (isFallback) return takeFallback',
-    replace: 'if (!isFallback && fallback !== undefined) return takeFallback',
+    find: 'if (fallback !== undefined) return takeFallback',
+    replace: 'if (fallback === "") return takeFallback',
     history: 'program-with-further-attempts',
     caught: { step: 8, expected: 'activity "odd"', actual: 'a change of search attributes' },
   },
