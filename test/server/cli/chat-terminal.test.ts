@@ -73,7 +73,7 @@ test.skipIf(missingTerminal() !== undefined)(
     second.type('and now?\r');
     await second.shows('I am back.\n');
     second.type('/status\r');
-    await second.shows('4 of at most 10');
+    await second.shows('4, the last one ended');
     second.type(CTRL_D);
     await second.shows('To come back:');
     expect(await second.exitCode()).toBe(0);
