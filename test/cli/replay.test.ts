@@ -66,7 +66,7 @@ test('a local call that the code does not make is reported too, over however man
     "diverged  local-tools (F/local-0.json)
               step 3: history has local activity "mended" (event 41), the code does activity "callModel"
     diverged  local-tools-over-tasks (F/local-1.json)
-              step 1: history has local activity "mended" (event 34), the code does activity "callModel"
+              step 1: history has local activity "mended" (event 32), the code does activity "callModel"
     "
   `);
   expect(exitCode).toBe(9);

@@ -120,5 +120,5 @@ test('a cancelled segment ends the thread of its code', async () => {
   const running = run.segment(run.input());
   setTimeout(() => run.environment.cancel(), 100);
   await expect(running).rejects.toThrow('CANCELLED');
-  await expect(made[0]?.begin('1', { now: 1, seed: 1 })).rejects.toThrow('has ended');
+  await expect(made[0]?.begin('1', { now: 1, seed: 1 })).rejects.toThrow('is closed');
 });

@@ -52,6 +52,7 @@ const ANSWERS = {
   [QUERIES.data]: { deps: {}, state: {} },
   [QUERIES.context]: { events: [{ id: 'e0' }] },
   [QUERIES.steps]: { firstIndex: 0, total: 0, steps: [] },
+  [QUERIES.status]: { about: { agentName: 'clerk' } },
 };
 
 interface Hooked extends EnvironmentOptions {
