@@ -21,7 +21,7 @@ test('the demo tells how a customer is handed over, agents work below agents, a 
     /^triage completed · .* · tree: 2860 tokens/,
     /order_reader completed/,
     /cashier completed/,
-    /^\[completed\] triage \| 5\/10 steps \| 6 tool calls/,
+    /^\[completed\] triage \| 5\/10 steps \| 5 tool calls/,
   ];
   const lines = text.split('\n');
   let from = 0;

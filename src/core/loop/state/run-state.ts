@@ -241,8 +241,8 @@ export function recordStep(state: RunState, step: Omit<StepResult, 'step'>): voi
   incrementStep(state.context);
 }
 
-/** The most names of tools that a run counts separately, and their bytes of JSON. Models invent names, and all of them are carried over. */
-const COUNTED_NAMES = { count: 300, bytes: 40_000 };
+/** The most names of tools that a run counts separately, and their bytes of JSON. All of them are carried over. */
+const COUNTED_NAMES = { count: 300, bytes: 24_000 };
 
 /** The name under which calls by further names are counted. */
 const OTHER_NAMES = '(other)';
@@ -254,7 +254,7 @@ export function countToolCall(state: RunState, { toolName, notRun }: Pick<ToolCa
 }
 
 /** The most names that are counted separately for each reason not to run, and their bytes of JSON. */
-const NOT_RUN_NAMES = { count: 30, bytes: 3_000 };
+const NOT_RUN_NAMES = { count: 30, bytes: 2_000 };
 
 function countNotRun(state: RunState, reason: NotRun, toolName: string): void {
   const counted = Object.keys(state.toolCallsNotRun?.[reason] ?? {});
