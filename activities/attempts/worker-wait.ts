@@ -1,6 +1,7 @@
 import { activityInfo } from '@temporalio/activity';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { uncountedAttemptsIn, activityDetails, type WorkerWait } from '../../src/core/domain/errors/worker-wait.ts';
+import { isoTime } from '../../src/core/domain/record/time.ts';
 
 /** The wait of the current activity for a worker that has what others lacked. */
 const workerWaits = new AsyncLocalStorage<WorkerWait>();
@@ -57,7 +58,7 @@ export function waitTimes(): { since: string; until: string } | undefined {
   const wait = workerWaits.getStore();
   if (wait === undefined) return undefined;
   const { scheduledTimestampMs } = activityInfo();
-  return { since: new Date(scheduledTimestampMs).toISOString(), until: new Date(scheduledTimestampMs + wait.forMs).toISOString() };
+  return { since: isoTime(scheduledTimestampMs), until: isoTime(scheduledTimestampMs + wait.forMs) };
 }
 
 /** True if the wait for another worker is over: the activity then does what it can without the missing thing. */

@@ -16,7 +16,7 @@ const NOTHING = '(no output)';
 
 /**
  * Returns the text that the model reads about a cell: the printed text as it is, then `Final answer: <JSON>`, then
- * `Error (<kind>): <message>`, each on a line of its own and only if there is one. Executors cut the output of a run. That of a cell
+ * `Error (<kind>): <message>`, each on a separate line and only if there is one. Executors cut the output of a run. That of a cell
  * which was ended between two runs is cut here, to `maxOutputBytes`.
  */
 export function cellText({ output, final, error }: CellEnd, maxOutputBytes: number): string {

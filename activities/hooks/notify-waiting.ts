@@ -10,6 +10,7 @@ import { failingAs } from '../failures/failure.ts';
 import { queryRun, runIdOf } from '../run-queries/access.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 import { withTimeout } from '../attempts/with-timeout.ts';
+import { isoTime } from '../../src/core/domain/record/time.ts';
 
 /**
  * The longest time of one attempt, in milliseconds: less than the minute that the server allows, so that a hook that
@@ -78,7 +79,7 @@ function noticeOf(input: NotifyWaitingInput, args: JsonObject, about: RunSubject
     toolName,
     arguments: args,
     digest,
-    ...(deadlineAt === undefined ? {} : { deadline: new Date(deadlineAt).toISOString() }),
+    ...(deadlineAt === undefined ? {} : { deadline: isoTime(deadlineAt) }),
     ...(onDeadline === undefined ? {} : { onDeadline }),
     ...(reason === undefined ? {} : { reason }),
   };

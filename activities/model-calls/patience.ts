@@ -9,6 +9,7 @@ import type { JsonObject } from '../../src/core/domain/json/json.ts';
 import { attemptNumber, lastDetails, skippedAttempts } from '../attempts/worker-wait.ts';
 import { NO_CHANGE, type SerializableFailure, withStack } from '../failures/serializable-failure.ts';
 import type { Pace } from './pacing.ts';
+import { isoTime } from '../../src/core/domain/record/time.ts';
 
 /** The failures that are no fault of the request: the provider says that it cannot serve it now. */
 const REFUSALS: readonly unknown[] = ['model_rate_limited', 'model_server_error'];
@@ -117,7 +118,7 @@ export class Patience {
     const wait = Math.min(this.#waitMs(failure, asked, count), Math.max(leftMs, asked ?? 0));
     const details: RefusedDetails = {
       ...(failure.details?.[0] as JsonObject | undefined),
-      refused: { count, queuedMs: this.#before.queuedMs, givesUpAt: new Date(Date.now() + leftMs).toISOString() },
+      refused: { count, queuedMs: this.#before.queuedMs, givesUpAt: isoTime(Date.now() + leftMs) },
     };
     // Reaches the server together with the failure.
     Context.current().heartbeat(withUncountedAttempts(skippedAttempts(), details));

@@ -4,7 +4,7 @@ import type { EventsOptions, ReadEvents } from '../../src/define/context/record-
 import { EVENTS_READ, type OfRun, QUERIES, type RecordPage } from '../../src/core/protocol.ts';
 import { queryRun } from './access.ts';
 
-/** Returns the function by which a tool, a hook or a guardrail reads the record of its run. */
+/** Returns the function with which a tool, a hook or a guardrail reads the record of its run. */
 export function eventsOf(run: OfRun): ReadEvents {
   return async (options = {}) => {
     const question = checked(options);

@@ -4,6 +4,7 @@ import { jsonBytes } from '../core/domain/json/payload-limit.ts';
 import type { JsonValue } from '../core/domain/json/json.ts';
 import { RECALL_FRAME } from '../core/domain/memory/recalled.ts';
 import type { MemoryEntry } from './memory-store.ts';
+import { isoTime } from '../core/domain/record/time.ts';
 
 /** An entry as the model reads it. */
 export type ShownEntry = {
@@ -15,7 +16,7 @@ export type ShownEntry = {
 
 /** Returns an entry as the model reads it. */
 export function shownEntry({ key, value, timestamp }: Pick<MemoryEntry, 'key' | 'value' | 'timestamp'>): ShownEntry {
-  return { key, value, when: new Date(Math.round(timestamp * 1_000)).toISOString() };
+  return { key, value, when: isoTime(Math.round(timestamp * 1_000)) };
 }
 
 /** Bytes below which the rest of a text is too short to show the beginning of an entry. */

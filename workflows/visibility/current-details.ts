@@ -20,6 +20,7 @@ import type { LiveRun } from '../run/live-run.ts';
 import { agentLines } from './agent-lines.ts';
 import { unitLines } from './program-lines.ts';
 import { sessionLines } from './session-lines.ts';
+import { isoTime } from '../../src/core/domain/record/time.ts';
 
 /** Byte limits: the Temporal UI sends the details in a URL, so they are kept short. */
 const THOUGHT_BYTES = 600;
@@ -100,7 +101,7 @@ function usageLines(state: RunState): string[] {
     const amounts = [costUsd, ...(limits.costUsd === undefined ? [] : [limits.costUsd])].map(dollars);
     lines.push(`- **Cost** ${amounts.join(' of ').replaceAll('$', '&#36;')}`);
   }
-  if (limits.deadlineMs !== undefined) lines.push(`- **Deadline** ${new Date(startedAt + limits.deadlineMs).toISOString()}`);
+  if (limits.deadlineMs !== undefined) lines.push(`- **Deadline** ${isoTime(startedAt + limits.deadlineMs)}`);
   return lines;
 }
 
@@ -154,7 +155,7 @@ function approvalText(runId: string, waiting: ApprovalView): string[] {
   const { callId, toolName, arguments: args, digest, reason, deadlineAt, onDeadline, notified } = waiting;
   const lines = [`**Waits for a decision: ${toolName}**`, '', `- **Call** \`${callId}\`, digest \`${digest}\``];
   if (reason !== undefined) lines.push(`- **Why** ${shown(reason, ERROR_BYTES)}`);
-  if (deadlineAt !== undefined) lines.push(`- **Deadline** ${new Date(deadlineAt).toISOString()}, then ${onDeadline}`);
+  if (deadlineAt !== undefined) lines.push(`- **Deadline** ${deadlineAt}, then ${onDeadline}`);
   if (notified === false) lines.push('- **No notice was sent**: `notify` has failed');
   lines.push('', '```json', oneLine(JSON.stringify(args), ARGUMENTS_BYTES), '```', '', '```sh');
   const { names, input } = updateForm(waiting);

@@ -24,7 +24,7 @@ interface Cell {
   outputLength: number;
   /** The number of calls that it waits for; 0 while it runs. */
   waitsFor: number;
-  /** The kind of the error by which the names before it were lost. */
+  /** The kind of error that lost the names before it. */
   emptiedBy: ExecutionErrorKind | undefined;
 }
 
@@ -36,7 +36,7 @@ export class ProcessExecutor implements Executor {
   private readonly injections: Injections;
   private process: CellProcess | undefined;
   private cell: Cell | undefined;
-  /** The kind of the error by which all names were lost, until the next run says so. */
+  /** The kind of error that lost all names, until the next run says so. */
   private ended: ExecutionErrorKind | undefined;
   private isClosed = false;
   private scratchpad = emptyScratchpad();

@@ -46,7 +46,7 @@ interface Cell {
   outputLength: number;
   /** The number of calls that it waits for; 0 while it runs. */
   waitsFor: number;
-  /** The kind of the error by which the names before it were lost. */
+  /** The kind of error that lost the names before it. */
   emptiedBy: ExecutionErrorKind | undefined;
 }
 
@@ -59,7 +59,7 @@ class QuickJsExecutor implements Executor {
   private restoring: CodeMemory | undefined;
   private cell: Cell | undefined;
   private isBusy = false;
-  /** The kind of the error by which all names were lost, until the next run says so. */
+  /** The kind of error that lost all names, until the next run says so. */
   private ended: ExecutionErrorKind | undefined;
   private isClosed = false;
   private scratchpad = emptyScratchpad();

@@ -8,6 +8,7 @@ import type { Output } from '../output.ts';
 import { principalText } from '../render/subject-facts.ts';
 import { type Column, leastOfIds, tableLines } from '../render/table-lines.ts';
 import { withClient } from '../with-client.ts';
+import { secondsBetween } from '../../core/domain/record/time.ts';
 
 /** The options of `longhaul list`. */
 export interface ListFlags extends ServerFlags {
@@ -95,6 +96,6 @@ export function listLines(entries: readonly ListedRun[], output: Pick<Output, 'l
 }
 
 function cells({ runId, agentName, status, startTime, endTime }: RunListEntry): string[] {
-  const duration = endTime === null ? '' : `${((Date.parse(endTime) - Date.parse(startTime)) / 1000).toFixed(1)}s`;
+  const duration = endTime === null ? '' : `${secondsBetween(startTime, endTime).toFixed(1)}s`;
   return [printableLine(runId), printableLine(agentName ?? '?'), status ?? '?', startTime.replace(/\.\d+Z$/, 'Z'), duration];
 }

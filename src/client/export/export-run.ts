@@ -8,6 +8,7 @@ import { Numbering } from './numbering.ts';
 import { type ReadExecution, readRun } from '../../history/read-run.ts';
 import { RunChain } from '../read/chain.ts';
 import { runOutcome } from '../../temporal/run-outcome.ts';
+import { isoTime } from '../../core/domain/record/time.ts';
 
 /** The options of an export. */
 export interface ExportOptions {
@@ -77,7 +78,7 @@ class RunExport {
       ...this.#run,
       agentName: read?.run.agentName ?? '',
       snapshotDigest: read?.run.state?.snapshot.digest ?? null,
-      startTime: read === undefined ? null : new Date(read.run.startedAt).toISOString(),
+      startTime: read === undefined ? null : isoTime(read.run.startedAt),
     };
   }
 

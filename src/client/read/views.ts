@@ -8,6 +8,7 @@ import { progressOf } from '../../core/loop/state/progress.ts';
 import type { ContextPage, StatusView } from '../../core/protocol.ts';
 import type { ReadBackRun } from '../../history/read-back.ts';
 import type { OwnApprovals } from './approvals.ts';
+import { isoTime } from '../../core/domain/record/time.ts';
 
 // The answers of a run's queries, made from its history if no worker answers.
 
@@ -25,7 +26,7 @@ export function statusFrom(runId: string, execution: { status: string }, newest:
     ...shownChildren(state),
     executions,
     queued,
-    startTime: new Date(startedAt).toISOString(),
+    startTime: isoTime(startedAt),
   };
 }
 

@@ -1,5 +1,6 @@
 import { LonghaulError } from '../../core/domain/errors/error.ts';
 import type { EventId, RetryPoints } from './retry-points.ts';
+import { isoTime } from '../../core/domain/record/time.ts';
 
 /** Returns the step that a run goes on from, and the task that asked for it. Throws `invalid_input` if it cannot go on from there. */
 export function retriedStep(
@@ -33,6 +34,6 @@ function requireTime(runId: string, { deadline }: RetryPoints): void {
   if (deadline === undefined || Date.now() < deadline) return;
   throw new LonghaulError(
     'invalid_input',
-    `Run "${runId}" cannot be retried: its deadline was ${new Date(deadline).toISOString()}, and it would end at once. Start a new run`,
+    `Run "${runId}" cannot be retried: its deadline was ${isoTime(deadline)}, and it would end at once. Start a new run`,
   );
 }

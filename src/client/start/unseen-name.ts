@@ -68,8 +68,8 @@ interface NoticeOptions {
 }
 
 /**
- * Returns the notice for the caller of a start whose agent or program no worker has run so far: its name may be misspelt. Undefined for a name of which a run has begun, and if the
- * server cannot tell. Never rejects.
+ * Returns the notice for the caller of a start whose agent or program no worker has run so far: its name may be misspelt. Undefined for a
+ * name of which a run has begun, and if the server cannot tell. Never rejects.
  */
 export async function noticeOfStart(
   client: Client,

@@ -6,6 +6,7 @@ import { DEFAULT_MISSING_TIMEOUT_MS, type Missing, type MissingKind } from '../d
 import { type ErrorCode, isErrorCode } from '../domain/errors/error.ts';
 import { ACTIVITIES, type OfRun } from '../protocol.ts';
 import { type ActivityRequest, SCHEDULE_TO_CLOSE } from './activity-request.ts';
+import { isoTime } from '../domain/record/time.ts';
 
 /**
  * An activity whose worker lacks a definition fails without having begun, and is scheduled again: as one activity that the server
@@ -48,8 +49,8 @@ export function missingOnWorker(
   const missing = reported ?? inferredMissing(call.name, cause);
   if (missing === undefined) return undefined;
   const { kind, name, known, worker, attempt = 1, details, forMs = DEFAULT_MISSING_TIMEOUT_MS } = missing;
-  const since = wait?.missing.since ?? new Date(now).toISOString();
-  const until = wait?.missing.until ?? new Date(now + forMs).toISOString();
+  const since = wait?.missing.since ?? isoTime(now);
+  const until = wait?.missing.until ?? isoTime(now + forMs);
   if (Date.parse(until) <= now) return undefined;
   return {
     kind,

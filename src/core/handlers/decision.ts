@@ -21,6 +21,7 @@ import {
   type RequestKind,
   unavailable,
 } from './message-receiver.ts';
+import { isoTime } from '../domain/record/time.ts';
 
 type AnyInput = ApproveInput & RejectInput & RespondInput;
 
@@ -66,7 +67,7 @@ function toDecision({ state }: MessageReceiver, type: Decision['type'], request:
     toolName: waiting?.toolName ?? '',
     by: request.by ?? null,
     source,
-    at: new Date(now).toISOString(),
+    at: isoTime(now),
   };
 }
 

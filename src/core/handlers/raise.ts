@@ -7,6 +7,7 @@ import { limitsOf } from '../sessions/limit-reached.ts';
 import type { RaiseInput, RaiseReceipt } from '../protocol.ts';
 import { raiseProblem } from '../wire-schemas/requests/request-schema.ts';
 import { invalidRequest, noRoomForRequest, type RequestKind, unavailable } from './message-receiver.ts';
+import { isoTime } from '../domain/record/time.ts';
 
 /** Raises limits of the run while it runs or waits. */
 export const raise: RequestKind<RaiseInput, RaiseReceipt> = {
@@ -32,7 +33,7 @@ export const raise: RequestKind<RaiseInput, RaiseReceipt> = {
       limits,
       ...(session === undefined ? {} : { session }),
       by: by ?? null,
-      at: new Date(now).toISOString(),
+      at: isoTime(now),
     });
     const known = run.state?.limits ?? { steps: 0, finalAttempt: false };
     return { version: 1, id, status: isNew ? 'raised' : 'duplicate', limits: isNew ? raised(known, limits) : known };

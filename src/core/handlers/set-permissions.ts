@@ -6,6 +6,7 @@ import type { RunState } from '../loop/state/run-state.ts';
 import type { SetPermissionsInput, SetPermissionsReceipt } from '../protocol.ts';
 import { setPermissionsProblem } from '../wire-schemas/requests/request-schema.ts';
 import { invalidRequest, type MessageReceiver, noRoomForRequest, type Refusal, type RequestKind, unavailable } from './message-receiver.ts';
+import { isoTime } from '../domain/record/time.ts';
 
 /** Sets the permissions of the run. What makes them wider needs the `authorize` hook of the worker. */
 export const setPermissions: RequestKind<SetPermissionsInput, SetPermissionsReceipt> = {
@@ -15,7 +16,7 @@ export const setPermissions: RequestKind<SetPermissionsInput, SetPermissionsRece
     if (inbox.has(id)) return { version: 1, id, status: 'duplicate' };
     const isNarrower =
       state !== undefined && [newestOwn({ inbox }, state), ownPermissions(state)].every((own) => isNarrowing(own, permissions));
-    inbox.changePermissions({ id, permissions, by: by ?? null, at: new Date(now).toISOString() });
+    inbox.changePermissions({ id, permissions, by: by ?? null, at: isoTime(now) });
     return { version: 1, id, status: isNarrower ? 'set' : 'to_authorize' };
   },
 };

@@ -4,6 +4,7 @@ import { isSession } from '../sessions/open-session.ts';
 import { limitsOf, sessionLimitReached } from '../sessions/limit-reached.ts';
 import { spentBySession } from '../sessions/spent.ts';
 import type { QueriedRun } from './queried-run.ts';
+import { isoTime } from '../domain/record/time.ts';
 
 /** Returns the field of a view for a session. `now` is in milliseconds since the epoch. */
 export function shownSession(state: RunState | undefined, now: number): { session?: SessionView } {
@@ -18,7 +19,7 @@ export function shownSession(state: RunState | undefined, now: number): { sessio
       spent: spentBySession(state),
       limits: limitsOf(state),
       ...(limitReached === undefined ? {} : { limitReached }),
-      ...(idleSince === undefined ? {} : { idleSince: new Date(idleSince).toISOString() }),
+      ...(idleSince === undefined ? {} : { idleSince: isoTime(idleSince) }),
     },
   };
 }

@@ -8,6 +8,7 @@ import type { QueriedRun } from './queried-run.ts';
 import { shownSession } from './session-views.ts';
 import { page } from './pages.ts';
 import { runSubject } from './run-subject.ts';
+import { isoTime } from '../domain/record/time.ts';
 
 /** Answers the `status` query. */
 export function statusView(run: QueriedRun): StatusView {
@@ -25,7 +26,7 @@ export function statusView(run: QueriedRun): StatusView {
     ...(missing.length === 0 ? {} : { missing: missing.map(shownMissing) }),
     executions,
     queued: inbox.queued,
-    startTime: new Date(startedAt).toISOString(),
+    startTime: isoTime(startedAt),
   };
 }
 

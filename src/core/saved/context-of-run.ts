@@ -10,6 +10,7 @@ import type { SavedContext, SavedUsage } from './saved-context.ts';
 import { type CallsNotRun, requestedCalls } from '../domain/record/calls-not-run.ts';
 import { savedMessages } from './saved-messages.ts';
 import { toSavedContext } from './to-saved-context.ts';
+import { isoTime } from '../domain/record/time.ts';
 
 /** The part of a run that is saved. */
 export interface RunToSave {
@@ -46,7 +47,7 @@ export function contextOfRun({ agent, window, events, startedAt, ...run }: RunTo
     needs_response: needsResponse(content),
     iteration: run.currentStep,
     max_iterations: run.maxIterations,
-    started_at: new Date(startedAt).toISOString(),
+    started_at: isoTime(startedAt),
     agent_name: agent.name,
     ...(agent.description === undefined ? {} : { agent_description: agent.description }),
   });

@@ -6,6 +6,7 @@ import { list, MOST } from '../schemas/bounded.ts';
 import { component } from '../schemas/component.ts';
 import { runIdText, timestamp } from '../schemas/json.ts';
 import { READ_PROBLEMS } from './route-parts.ts';
+import { isoTime } from '../../core/domain/record/time.ts';
 
 const tokenBody = component(
   'TokenRequest',
@@ -38,6 +39,6 @@ export const tokenRoute = defineRoute(
     // A run that the caller does not reach is unknown to it.
     await client.handle(body.runId).status();
     const { token, expiresAt } = await tokens.make(caller, body);
-    return { status: 201, body: { token, runId: body.runId, expiresAt: new Date(expiresAt).toISOString() } };
+    return { status: 201, body: { token, runId: body.runId, expiresAt: isoTime(expiresAt) } };
   },
 );

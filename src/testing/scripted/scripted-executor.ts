@@ -19,7 +19,7 @@ export interface ScriptedExecution {
   output?: string;
   /** The final answer. Absent: there is none. */
   finalValue?: JsonValue;
-  /** The error by which it ends. */
+  /** The error that ends it. */
   error?: ExecutionError;
   /** The names that there are after it. */
   namespace?: Readonly<Record<string, JsonValue>>;

@@ -1,12 +1,13 @@
 import { isValid, type ApiKey } from '../../../server/auth/api-keys/api-key.ts';
+import { isoTime } from '../../../core/domain/record/time.ts';
 
 /** Returns a key for machines: without the hash of its secret, and with its times in ISO 8601. */
 export function keyJson({ secretHash: _, createdAt, expiresAt, revokedAt, ...key }: ApiKey): object {
   return {
     ...key,
-    createdAt: new Date(createdAt).toISOString(),
-    ...(expiresAt === undefined ? {} : { expiresAt: new Date(expiresAt).toISOString() }),
-    ...(revokedAt === undefined ? {} : { revokedAt: new Date(revokedAt).toISOString() }),
+    createdAt: isoTime(createdAt),
+    ...(expiresAt === undefined ? {} : { expiresAt: isoTime(expiresAt) }),
+    ...(revokedAt === undefined ? {} : { revokedAt: isoTime(revokedAt) }),
   };
 }
 

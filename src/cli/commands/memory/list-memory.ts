@@ -6,6 +6,7 @@ import type { CommandIo } from '../../program/command.ts';
 import { pointInTime } from '../../render/point-in-time.ts';
 import { tableLines } from '../../render/table-lines.ts';
 import { memoryIn, type MemoryFlags, namespaceOf } from './memory-file.ts';
+import { isoTime } from '../../../core/domain/record/time.ts';
 
 /** Bytes of a value that the table shows; `--json` shows all. */
 const VALUE_BYTES = 100;
@@ -33,7 +34,7 @@ export async function listMemory({ output, terminal }: CommandIo, flags: MemoryF
 
 /** Returns the time at which an entry was stored. ISO 8601. */
 function storedAt({ timestamp }: Pick<MemoryEntry, 'timestamp'>): string {
-  return new Date(Math.round(timestamp * 1_000)).toISOString();
+  return isoTime(Math.round(timestamp * 1_000));
 }
 
 async function* allEntries(memory: MemoryStore, namespace: string): AsyncGenerator<MemoryEntry> {

@@ -38,7 +38,7 @@ export interface CallsForm {
   times: string;
   /** The text for no call. */
   none?: string;
-  /** The words behind the number of all calls, for every number. Default: `tool call` or `tool calls`. */
+  /** The words behind the number of all calls, for every number; none if empty. Default: `tool call` or `tool calls`. */
   unit?: string;
   name?: (name: string) => string;
 }
@@ -46,7 +46,7 @@ export interface CallsForm {
 /** Returns all calls in words: `2 tool calls (look_up ×2), 1 refused (refund)`. */
 export function callsText({ toolCallsTotal, toolCallsByName, toolCallsNotRun }: CallCounts, { none, unit, ...form }: CallsForm): string {
   const names = namesText(toolCallsByName, form, 1) || none;
-  const number = unit === undefined ? counted(toolCallsTotal, 'tool call') : `${toolCallsTotal} ${unit}`;
+  const number = unit === undefined ? counted(toolCallsTotal, 'tool call') : `${toolCallsTotal} ${unit}`.trimEnd();
   const total = `${number}${names === undefined ? '' : ` (${names})`}`;
   return [total, ...notRunTexts(toolCallsNotRun, form)].join(', ');
 }

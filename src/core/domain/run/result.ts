@@ -254,7 +254,7 @@ export class EndedRun<Output> {
       `Agent:    ${this.agentName}`,
       `Status:   ${this.status}${isLimitStatus(this.status) ? ` (${this.stopReason})` : ''}`,
       ...this.progressLines(),
-      `Tools:    ${callsText(this, { times: 'x' }).replace(/ tool calls?/, '')}`,
+      `Tools:    ${callsText(this, { times: 'x', unit: '' })}`,
       `Tokens:   ${totalTokens} (prompt=${promptTokens}, completion=${completionTokens})${this.#estimated()}`,
       `Duration: ${this.#duration()}`,
       `Output:   ${beginning(this.outputText, 120)}`,

@@ -6,6 +6,7 @@ import { decide, decidedOf, pendingOf, rememberedFor } from './approvals.ts';
 import type { Verdict } from '../state/awaited-verdicts.ts';
 import type { Authorization, RunPorts } from '../ports.ts';
 import { recordEvent, type RunState } from '../state/run-state.ts';
+import { isoTime } from '../../domain/record/time.ts';
 
 /**
  * Applies the received decisions in their order, then the deadlines that are over, and returns all decisions that took effect.
@@ -93,7 +94,7 @@ function byDeadline({ callId, toolName, digest, onDeadline, key, proposal }: Pen
     ...(onDeadline === 'approve' ? {} : { reason: 'nobody decided before the deadline' }),
     by: null,
     source: 'deadline',
-    at: new Date(now).toISOString(),
+    at: isoTime(now),
   };
 }
 
@@ -111,6 +112,6 @@ export function settleRemembered(
   const remembered = rememberedFor(state.approvals, toolName, { digest, agent: laterAgent(state) });
   if (remembered === undefined) return undefined;
   const { id, digest: _, agent: __, ...rest } = remembered;
-  const at = new Date(ports.now()).toISOString();
+  const at = isoTime(ports.now());
   return record(state, ports, { ...rest, id: `${id} for ${callId}`, callId, digest, source: 'remembered', at });
 }

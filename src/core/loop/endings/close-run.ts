@@ -9,6 +9,7 @@ import { limitValues } from '../../domain/agent/limits.ts';
 import { guardrailsOf } from '../../domain/guardrails/guardrail.ts';
 import type { Ending } from '../next-step.ts';
 import { noteError, type RunState } from '../state/run-state.ts';
+import { isoTime } from '../../domain/record/time.ts';
 
 /** Closes a run and returns its result, from its record and its ending. */
 export function closeRun(state: RunState, clock: Pick<RunClock, 'now'>, ending: Ending): RunResultFields {
@@ -102,8 +103,8 @@ export function closeUnstarted(
     usage: noUsage(),
     toolCallsTotal: 0,
     toolCallsByName: {},
-    startTime: new Date(startedAt).toISOString(),
-    endTime: new Date(endedAt).toISOString(),
+    startTime: isoTime(startedAt),
+    endTime: isoTime(endedAt),
     durationSeconds: (endedAt - startedAt) / 1000,
     error: error?.message ?? null,
     ...(error === undefined ? {} : { errorCode: error.code }),

@@ -5,6 +5,7 @@ import type { EventRange, NotArchived } from '../../domain/record/not-archived.t
 import type { RunResultFields } from '../../domain/run/result.ts';
 import { newest } from '../../domain/json/newest.ts';
 import type { RunState } from './run-state.ts';
+import { isoTime } from '../../domain/record/time.ts';
 
 /**
  * The most ranges of missing events that a run keeps, and their bytes of JSON, because they are carried over. Adjacent ranges are
@@ -17,7 +18,7 @@ const MESSAGE_BYTES = 200;
 
 /** Notes that the archive begins to store events. `now` is in milliseconds since the epoch. */
 export function beginArchiving(state: RunState, { from, through }: EventRange, now: number): void {
-  state.archiving = { from, through, since: new Date(now).toISOString() };
+  state.archiving = { from, through, since: isoTime(now) };
 }
 
 /** Notes that the archive has stored the events, or that it has not because of `failure`. */

@@ -13,6 +13,7 @@ import type { Acting } from './prepare-call.ts';
 import { noteError, recordEvent, recordStep, countToolCall } from '../state/run-state.ts';
 import { interrupted, running, unknown } from './call-results.ts';
 import { thoughtOf } from '../state/thought.ts';
+import { isoTime } from '../../domain/record/time.ts';
 
 type Outcomes = readonly (ToolOutcome | null)[];
 
@@ -21,7 +22,7 @@ type Outcomes = readonly (ToolOutcome | null)[];
  * response wait for a decision, that is a part of them; marks each with the time, for the step.
  */
 export function recordResults({ state, calls, response, inCode }: Acting, ports: RunPorts, outcomes: (ToolOutcome | null)[]): void {
-  const recordedAt = new Date(ports.now()).toISOString();
+  const recordedAt = isoTime(ports.now());
   const results: ToolResult[] = [];
   const resultIds: string[] = [];
   const contextUpdates: RecordedUpdate[] = [];
