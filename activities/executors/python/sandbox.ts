@@ -1,8 +1,7 @@
 import { randomInt } from 'node:crypto';
-import { lstatSync, readlinkSync, realpathSync } from 'node:fs';
+import { lstatSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
 import type { Program } from '../process/program.ts';
 import { MAX_FRAME_LENGTH } from '../quickjs/frames.ts';
-import { peakMemoryBytes } from './peak-memory.ts';
 import { RUNNER } from './runner/runner.ts';
 import { systemCallFilter } from './system-call-filter.ts';
 
@@ -69,4 +68,24 @@ function files(): string[] {
 /** The same code makes the same sets in the same order. */
 function environment(): string[] {
   return ['--clearenv', '--setenv', 'PYTHONHASHSEED', '0', '--setenv', 'PYTHONUTF8', '1'];
+}
+
+/** Processes between the one that bubblewrap reports and the one that runs the code: the supervisor is the first, the code the second. */
+const GENERATIONS = 2;
+
+/**
+ * Reads from the kernel the most memory that the interpreter of the code has taken, by what bubblewrap wrote about its process. The
+ * interpreter itself could say anything. Undefined if the kernel does not tell.
+ */
+function peakMemoryBytes(info: string): number | undefined {
+  try {
+    let { 'child-pid': pid } = JSON.parse(info) as { 'child-pid': number };
+    for (let generation = 0; generation < GENERATIONS; generation += 1) {
+      pid = Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim());
+    }
+    const [, kilobytes] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+    return kilobytes === undefined ? undefined : Number(kilobytes) * 1_024;
+  } catch {
+    return undefined;
+  }
 }
