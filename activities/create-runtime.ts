@@ -1,48 +1,51 @@
-import type { AnyHook } from '../src/define/hooks/hook-definition.ts';
 import { hostname } from 'node:os';
-import type { ArchiveSink } from '../src/stores/archive/archive-sink.ts';
 import type { Anchor } from '../src/anchors/anchor.ts';
+import { UsageError } from '../src/core/domain/errors/error.ts';
+import { DEFAULT_MISSING_TIMEOUT_MS } from '../src/core/domain/errors/missing.ts';
+import { didYouMean } from '../src/core/domain/errors/nearest-name.ts';
+import { canonicalJson } from '../src/core/domain/json/json.ts';
+import type { ModelClient } from '../src/core/domain/model/model.ts';
+import type { ModelPrice } from '../src/core/domain/model/price.ts';
+import { type ContinueAsNewThresholds, DEFAULT_THRESHOLDS } from '../src/core/domain/run/continue-as-new.ts';
+import { type Duration, milliseconds, timerMilliseconds } from '../src/core/domain/run/duration.ts';
+import { DEFAULT_CHILD_CHECK_MS } from '../src/core/domain/run/parent-run.ts';
 import type { AnyAgent } from '../src/define/agent-definition.ts';
+import { shareProblem } from '../src/define/children/share-problem.ts';
+import { withSubAgents } from '../src/define/children/sub-agents.ts';
+import type { Resources } from '../src/define/context/run-context.ts';
+import type { AuthorizeDecision, NotifyWaiting } from '../src/define/decision-hooks.ts';
+import type { NotifyEnded } from '../src/define/ended-hook.ts';
+import type { AnyHook } from '../src/define/hooks/hook-definition.ts';
+import { requireKnown, wholeNumber } from '../src/define/options/option-checks.ts';
 import type { AnyProgram } from '../src/define/program/program-definition.ts';
 import type { AnyTool } from '../src/define/tools/tool-definition.ts';
 import type { MemoryStore } from '../src/memory/memory-store.ts';
 import { type Embed, withEmbedding } from '../src/memory/with-embedding.ts';
-import type { AuthorizeDecision, NotifyWaiting } from '../src/define/decision-hooks.ts';
-import type { NotifyEnded } from '../src/define/ended-hook.ts';
-import { requireKnown, wholeNumber } from '../src/define/options/option-checks.ts';
-import type { Resources } from '../src/define/context/run-context.ts';
-import { type ContinueAsNewThresholds, DEFAULT_THRESHOLDS } from '../src/core/domain/run/continue-as-new.ts';
-import { type Duration, milliseconds, timerMilliseconds } from '../src/core/domain/run/duration.ts';
-import { UsageError } from '../src/core/domain/errors/error.ts';
-import { DEFAULT_MISSING_TIMEOUT_MS } from '../src/core/domain/errors/missing.ts';
-import { DEFAULT_CHILD_CHECK_MS } from '../src/core/domain/run/parent-run.ts';
-import type { ModelClient } from '../src/core/domain/model/model.ts';
-import type { ModelPrice } from '../src/core/domain/model/price.ts';
-import type { PayloadStore } from '../src/stores/payload-store/payload-store.ts';
+import type { PriceTable } from '../src/model/prices.ts';
 import type { SecretSource } from '../src/secrets/secret-source.ts';
+import type { ArchiveSink } from '../src/stores/archive/archive-sink.ts';
+import type { PayloadStore } from '../src/stores/payload-store/payload-store.ts';
 import type { StreamSink } from '../src/streams/stream-sink.ts';
-import { AbortRegistry } from './attempts/abort-registry.ts';
 import { AgentRegistry } from './agents/agent-registry.ts';
-import { checkedAgents } from './agents/check-sub-agents.ts';
-import { checkPrices } from './agents/check-prices.ts';
-import { NamespaceCache, type NamespaceBounds } from './code/namespace-cache.ts';
+import { AbortRegistry } from './attempts/abort-registry.ts';
+import { MissingNames } from './attempts/missing-names.ts';
+import { WorkerStreams } from './attempts/streams/worker-streams.ts';
+import { type NamespaceBounds, NamespaceCache } from './code/namespace-cache.ts';
 import { createExecutor } from './executors/create-executor.ts';
-import { McpPool } from './mcp/mcp-pool.ts';
 import { DEFAULT_NOTIFY_ENDED_MS } from './hooks/notify-ended.ts';
+import { McpPool } from './mcp/mcp-pool.ts';
 import { AnchorRegistry } from './programs/anchor-registry.ts';
 import { OutputStore } from './programs/output-store.ts';
 import { ProgramRegistry } from './programs/program-registry.ts';
 import { StepValuesCache } from './programs/step-values.ts';
+import { ResourcePool } from './resources/resource-pool.ts';
 import { PrincipalCache } from './run-queries/principal-cache.ts';
 import { SnapshotCache } from './run-queries/snapshot.ts';
+import { TranscriptCache } from './run-queries/transcript.ts';
 import type { ActivityRuntime } from './runtime.ts';
 import { SecretVault } from './secrets/secret-vault.ts';
-import { ToolSemaphore } from './tool-calls/tool-semaphore.ts';
-import { TranscriptCache } from './run-queries/transcript.ts';
-import { MissingNames } from './attempts/missing-names.ts';
-import { workerResources } from './resources/worker-resources.ts';
 import { WorkerSkills } from './skills/worker-skills.ts';
-import { WorkerStreams } from './attempts/streams/worker-streams.ts';
+import { ToolSemaphore } from './tool-calls/tool-semaphore.ts';
 
 /** Options of the activities of a worker. */
 export interface RuntimeOptions {
@@ -141,7 +144,7 @@ export interface RuntimeOptions {
 }
 
 /** Parts of the runtime that the worker provides. */
-export interface RuntimeContext extends Pick<ActivityRuntime, 'searchAttributes' | 'upgradeOnContinueAsNew'> {
+interface RuntimeContext extends Pick<ActivityRuntime, 'searchAttributes' | 'upgradeOnContinueAsNew'> {
   /** Writes a line for the operator of the worker. */
   log: (line: string) => void;
 }
@@ -283,4 +286,110 @@ function mcpPool(secrets: SecretVault, log: (line: string) => void): McpPool {
     const { openConnection } = await import('./mcp/open-connection.ts');
     return openConnection(server, { secrets, log }, stop);
   });
+}
+
+/**
+ * Returns the prices of a worker. Throws a UsageError that names the model for an invalid price: a limit in dollars
+ * could not be enforced.
+ */
+function checkPrices(prices: PriceTable): PriceTable {
+  for (const [model, price] of Object.entries(prices)) {
+    const owner = `the worker: "prices" of "${model}"`;
+    if (!/^[^/]+\/./.test(model)) throw new UsageError(`the worker: "prices" has "${model}": write "provider/model"`);
+    if (typeof price !== 'object' || price === null) {
+      throw new UsageError(`${owner} are ${JSON.stringify(price)}: write {input, output, cachedInput} in US dollars per million tokens`);
+    }
+    requireKnown(owner, price, ['input', 'output', 'cachedInput']);
+    const { input, output, cachedInput = input } = price;
+    for (const [name, dollars] of Object.entries({ input, output, cachedInput })) {
+      if (Number.isFinite(dollars) && dollars >= 0) continue;
+      throw new UsageError(`${owner}: "${name}" is ${String(dollars)}: write US dollars per million tokens`);
+    }
+  }
+  return prices;
+}
+
+/** The parts of a worker that its resources need. */
+interface WorkerResourceOptions {
+  agents: readonly AnyAgent[];
+  /** The tools that steps of programs call. */
+  programTools: readonly AnyTool[];
+  secrets: SecretVault;
+  log: (line: string) => void;
+}
+
+/** Creates the resources of a worker. Throws a UsageError for a tool that needs a resource which the worker does not have. */
+function workerResources(resources: Resources, { agents, programTools, secrets, log }: WorkerResourceOptions): ResourcePool {
+  const pool = new ResourcePool(resources, {
+    secret: (nameOrReference) => secrets.resolve(nameOrReference),
+    redact: (text) => secrets.redact(text),
+    log,
+  });
+  for (const agent of agents) {
+    for (const { name, resources: needed = [] } of agent.tools) pool.require(`tool "${name}" of agent "${agent.name}"`, needed);
+  }
+  for (const { name, resources: needed = [] } of programTools) pool.require(`tool "${name}" of programs`, needed);
+  return pool;
+}
+
+/**
+ * Returns the agents of a worker with those that their tools run. Throws a UsageError with the path for a tool that runs an unknown
+ * agent, shares deps that the agent does not have, or is final with an answer of another form; and for agents that run each other.
+ */
+export function checkedAgents(agents: readonly AnyAgent[]): AnyAgent[] {
+  const all = withSubAgents(agents);
+  const byName = new Map(all.map((agent) => [agent.name, agent]));
+  for (const agent of all) {
+    for (const { name, agent: below } of agent.tools) {
+      if (below === undefined) continue;
+      const path = `agents.${agent.name}.tools.${name}`;
+      const found = byName.get(below.name);
+      if (found === undefined) throw unknown(`${path}.agent`, below.name, [...byName.keys()]);
+      if (below.kept && found.flow !== undefined)
+        throw new UsageError(`${path}.kept: "${found.name}" is a flow, which ends with its answer: only an agent is kept between calls`);
+      // The agents of a parallel flow get all deps, which are checked when a run of it starts.
+      const problem = below.branch ? undefined : shareProblem(found, below.share);
+      if (problem !== undefined) throw new UsageError(`${path}.share: ${problem}`);
+      if (below.final && !hasFormOf(agent, found)) {
+        throw new UsageError(
+          `${path}.final: agent "${found.name}" answers in another form than "output" of agent "${agent.name}": give both the same schema`,
+        );
+      }
+    }
+  }
+  const cycle = cycleIn(byName);
+  if (cycle !== undefined)
+    throw new UsageError(`agents: ${cycle.map((name) => `"${name}"`).join(' runs ')}: agents must not run each other in a circle`);
+  return all;
+}
+
+function unknown(path: string, name: string, known: string[]): UsageError {
+  const names = known.map((one) => `"${one}"`).join(', ');
+  return new UsageError(`${path}: this worker has no agent "${name}" (it has: ${names})${didYouMean(name, known)}: add it to "agents"`);
+}
+
+/** True if answers of an agent have the form that those of another one must have. */
+function hasFormOf({ output }: AnyAgent, { output: below }: AnyAgent): boolean {
+  if (output === undefined) return true;
+  return below !== undefined && canonicalJson(output.schema) === canonicalJson(below.schema);
+}
+
+/** Returns the names of agents that run each other, the first one again at the end; undefined if there are none. */
+function cycleIn(agents: ReadonlyMap<string, AnyAgent>): string[] | undefined {
+  const done = new Set<string>();
+  const visit = (name: string, above: readonly string[]): string[] | undefined => {
+    if (above.includes(name)) return [...above.slice(above.indexOf(name)), name];
+    if (done.has(name)) return undefined;
+    for (const { agent } of agents.get(name)?.tools ?? []) {
+      const cycle = agent === undefined ? undefined : visit(agent.name, [...above, name]);
+      if (cycle !== undefined) return cycle;
+    }
+    done.add(name);
+    return undefined;
+  };
+  for (const name of agents.keys()) {
+    const cycle = visit(name, []);
+    if (cycle !== undefined) return cycle;
+  }
+  return undefined;
 }

@@ -1,28 +1,39 @@
+import { readFileSync } from 'node:fs';
+import type { OperatorService, WorkflowService } from '@temporalio/client';
 import { SimplePlugin } from '@temporalio/plugin';
-import type { BundleOptions, InjectedSinks, ReplayWorkerOptions, Worker, WorkerOptions } from '@temporalio/worker';
-import { Runtime } from '@temporalio/worker';
-import { checkExecutors, needExecutorChecks } from '../activities/executors/check-executors.ts';
+import {
+  type BundleOptions,
+  type InjectedSinks,
+  type ReplayWorkerOptions,
+  Runtime,
+  type Worker,
+  type WorkerOptions,
+  type WorkflowBundleOption,
+} from '@temporalio/worker';
+import { watchUnhandledRejections } from '../activities/attempts/unhandled-rejections.ts';
 import { createRuntime, type RuntimeOptions } from '../activities/create-runtime.ts';
+import { checkExecutors, needExecutorChecks } from '../activities/executors/check-executors.ts';
 import { createActivities } from '../activities/index.ts';
 import { guardedStores } from '../activities/resources/guarded-stores.ts';
 import type { ResourceHealth } from '../activities/resources/live-resource.ts';
 import { keyOfRun } from '../activities/run-queries/access.ts';
 import type { ActivityRuntime, KnownSearchAttributes } from '../activities/runtime.ts';
-import { watchUnhandledRejections } from '../activities/attempts/unhandled-rejections.ts';
+import type { DefaultActivity } from '../activities/tool-calls/default-activity.ts';
 import type { CodecOptions } from '../src/codec/codec-options.ts';
 import type { EncryptionCodec } from '../src/codec/encryption-codec.ts';
+import { BUNDLE_MARK as FAILURE_CONVERTER_MARK } from '../src/codec/failure-converter.ts';
 import { createCodecs, FAILURE_CONVERTER_PATH, markingUnreadable, withCodec } from '../src/codec/with-codec.ts';
+import { errorMessage, UsageError } from '../src/core/domain/errors/error.ts';
+import { SEARCH_ATTRIBUTE_TYPES, SEARCH_ATTRIBUTES } from '../src/core/protocol.ts';
+import { BUNDLE_MARK as QUERY_GUARD_MARK } from '../src/core/queries/task-doubt.ts';
 import type { AnyAgent } from '../src/define/agent-definition.ts';
 import type { ResourcesOfAgents, ResourcesOption } from '../src/define/options/needed-resources.ts';
 import { requireKnown } from '../src/define/options/option-checks.ts';
-import { UsageError } from '../src/core/domain/errors/error.ts';
+import { GRPC, grpcCode } from '../src/temporal/grpc-code.ts';
 import { requireSdk } from '../src/temporal/require-sdk.ts';
 import type { LonghaulSinks } from '../workflows/interceptors/worker-sinks.ts';
-import { checkBundle } from './check-bundle.ts';
 import { checkWorkerParts } from './check-worker-parts.ts';
-import { otherActivities } from './other-activities.ts';
 import { combinedWorkflows, INTERCEPTOR_MODULES, PAYLOAD_CONVERTER_MODULE, resolveSdk } from './combined-workflows.ts';
-import { ensureSearchAttributes, type SearchAttributeAccess } from './search-attributes.ts';
 import { deploymentOptions, requireSupport, type SystemInfoAccess, type Versioning } from './versioning.ts';
 
 /** Options of the plugin: everything that a worker needs to run agents. */
@@ -260,4 +271,160 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
   async #ensureSearchAttributes(connection: SearchAttributeAccess, namespace: string): Promise<KnownSearchAttributes> {
     return ensureSearchAttributes(connection, namespace, (line) => Runtime.instance().logger.warn(line));
   }
+}
+
+/**
+ * Throws a UsageError for a prebuilt workflow bundle that lacks a part which only the bundler can add: the query guard,
+ * without which a query can block a run forever, and for a worker that encrypts the failure converter, without which
+ * failure messages stay in clear text. Both defects would go unnoticed.
+ */
+function checkBundle(bundle: WorkflowBundleOption | undefined, { encrypts }: { encrypts: boolean }): void {
+  if (bundle === undefined) return;
+  const code = 'code' in bundle ? bundle.code : readFileSync(bundle.codePath, 'utf8');
+  if (!code.includes(QUERY_GUARD_MARK)) {
+    throw new UsageError(`The workflow bundle was made without Longhaul's plugin: a query could block a run forever. ${ADVICE}`);
+  }
+  if (encrypts && !code.includes(FAILURE_CONVERTER_MARK)) {
+    throw new UsageError(
+      `The worker encrypts, and its workflow bundle was made without encryption: failure messages would stay in clear text. ${ADVICE}`,
+    );
+  }
+}
+
+const ADVICE = 'Make the bundle with the same plugin: bundleWorkflowCode({…, plugins: [plugin]})';
+
+/** The worker's own activities, beside Longhaul's. */
+interface OtherActivities {
+  /** Their names, without `default`. */
+  names: string[];
+  /** The worker's own default activity, if it has one; `kept` if it must be registered unchanged. */
+  fallback: DefaultActivity | 'kept' | undefined;
+}
+
+/**
+ * Separates the worker's own activities from its default activity. Throws a UsageError for a `default` activity with
+ * definition options (converters of its input) if Longhaul has to share it, because other calls would then pass through
+ * those options. If it need not be shared, it is kept, and receives calls of tools that the worker lacks.
+ */
+function otherActivities(activities: object = {}, isShared: boolean): OtherActivities {
+  const names = Object.keys(activities).filter((name) => name !== 'default');
+  const fallback: unknown = 'default' in activities ? activities.default : undefined;
+  if (typeof fallback !== 'function') return { names, fallback: undefined };
+  if ('activityDefinitionOptions' in fallback) {
+    if (!isShared) return { names, fallback: 'kept' };
+    throw new UsageError(
+      'the worker has a "default" activity with definition options, and agents with MCP servers, whose calls come to the default activity too: take the options out, or run these agents in a worker of their own',
+    );
+  }
+  return { names, fallback: (...args: unknown[]): unknown => Reflect.apply(fallback, activities, args) };
+}
+
+type Name = keyof typeof SEARCH_ATTRIBUTE_TYPES;
+type Type = (typeof SEARCH_ATTRIBUTE_TYPES)[Name];
+
+/** The server's numbers of the types. */
+const TYPE_NUMBERS = { Keyword: 2, KeywordList: 7 } as const satisfies Record<Type, number>;
+
+const NAMES = Object.keys(SEARCH_ATTRIBUTE_TYPES) as Name[];
+
+/** The part of a connection with which the attributes are looked up and added. */
+export interface SearchAttributeAccess {
+  operatorService: Pick<OperatorService, 'listSearchAttributes' | 'addSearchAttributes'>;
+  workflowService: Pick<WorkflowService, 'countWorkflowExecutions'>;
+}
+
+/**
+ * Registers Longhaul's search attributes if they are missing, and returns those that the namespace has. Runs work
+ * without missing ones; `warn` then receives one line with the command for an administrator.
+ */
+export async function ensureSearchAttributes(
+  connection: SearchAttributeAccess,
+  namespace: string,
+  warn: (line: string) => void,
+): Promise<KnownSearchAttributes> {
+  const { missing, why } = await register(connection, namespace);
+  if (missing.length > 0) warn(advice(namespace, missing, why));
+  const has = (name: Name): boolean => !missing.includes(name);
+  return {
+    agentAndStatus: has(SEARCH_ATTRIBUTES.agent) && has(SEARCH_ATTRIBUTES.status),
+    waitingFor: has(SEARCH_ATTRIBUTES.waitingFor),
+    tag: has(SEARCH_ATTRIBUTES.tag),
+  };
+}
+
+/** Adds missing attributes. Returns those that are still missing, and why. */
+async function register(connection: SearchAttributeAccess, namespace: string): Promise<{ missing: Name[]; why: string }> {
+  try {
+    const missing = await missingIn(connection, namespace);
+    if (missing.length === 0) return { missing, why: '' };
+    const refused = await add(connection, namespace, missing);
+    // Adding an attribute that exists with another type is answered with success and changes nothing.
+    return { missing: await missingIn(connection, namespace), why: refused ?? 'the server did not add them with these types' };
+  } catch (error) {
+    const missing: Name[] = [];
+    for (const name of NAMES) if (!(await canBeSearched(connection, namespace, name))) missing.push(name);
+    return { missing, why: errorMessage(error) };
+  }
+}
+
+async function missingIn({ operatorService }: SearchAttributeAccess, namespace: string): Promise<Name[]> {
+  const { customAttributes } = await operatorService.listSearchAttributes({ namespace });
+  return NAMES.filter((name) => customAttributes?.[name] !== TYPE_NUMBERS[SEARCH_ATTRIBUTE_TYPES[name]]);
+}
+
+/**
+ * Adds attributes, one type at a time: a namespace may have room for one type and not for another. Returns why some
+ * were not added.
+ */
+async function add({ operatorService }: SearchAttributeAccess, namespace: string, names: Name[]): Promise<string | undefined> {
+  let refused: string | undefined;
+  for (const [type, number] of Object.entries(TYPE_NUMBERS)) {
+    const ofType = names.filter((name) => SEARCH_ATTRIBUTE_TYPES[name] === type);
+    if (ofType.length === 0) continue;
+    try {
+      await operatorService.addSearchAttributes({ namespace, searchAttributes: Object.fromEntries(ofType.map((name) => [name, number])) });
+    } catch (error) {
+      refused ??= errorMessage(error);
+    }
+  }
+  return refused;
+}
+
+/**
+ * Returns true if an attribute can be queried as its type allows: the only test if workers may not use the operator
+ * service (Temporal Cloud). Keyword supports STARTS_WITH; KeywordList supports IN, and refuses STARTS_WITH.
+ */
+async function canBeSearched({ workflowService }: SearchAttributeAccess, namespace: string, name: Name): Promise<boolean> {
+  const isTaken = async (condition: string): Promise<boolean | undefined> => {
+    try {
+      await workflowService.countWorkflowExecutions({ namespace, query: `${name} ${condition}` });
+      return true;
+    } catch (error) {
+      // The server has parsed the query and refuses it: any other failure says nothing about the attribute.
+      return grpcCode(error) === GRPC.invalidArgument ? false : undefined;
+    }
+  };
+  const startsWith = await isTaken(`STARTS_WITH 'x'`);
+  if (SEARCH_ATTRIBUTE_TYPES[name] === 'Keyword') return startsWith === true;
+  return startsWith === false && (await isTaken(`IN ('x')`)) === true;
+}
+
+/** The properties by which runs can be found with each attribute. */
+const FOUND_BY: Record<Name, string> = {
+  LonghaulAgent: 'agent or status',
+  LonghaulStatus: 'agent or status',
+  LonghaulWaitingFor: 'what they wait for',
+  LonghaulTag: 'tag',
+  LonghaulSession: 'session',
+  LonghaulTenant: 'principal',
+  LonghaulUser: 'principal',
+};
+
+function advice(namespace: string, names: Name[], why: string): string {
+  const flags = names.map((name) => `--name ${name} --type ${SEARCH_ATTRIBUTE_TYPES[name]}`).join(' ');
+  const by = [...new Set(names.map((name) => FOUND_BY[name]))].join(' or ');
+  return (
+    `Runs in namespace "${namespace}" cannot be found by ${by}: search attributes are missing (${why}). ` +
+    `An administrator can add them: temporal operator search-attribute create --namespace ${namespace} ${flags}`
+  );
 }

@@ -1,29 +1,36 @@
 import { createHash } from 'node:crypto';
-import type { AnyAgent } from '../../src/define/agent-definition.ts';
-import type { AnyTool } from '../../src/define/tools/tool-definition.ts';
-import { toolsFor } from '../../src/core/code/callers.ts';
-import type { AnswerRules } from '../../src/core/domain/program/answer-rules.ts';
+import { mayCall, toolsFor } from '../../src/core/code/callers.ts';
+import { spellingProblem } from '../../src/core/code/language-names.ts';
 import type { AgentSnapshot, OutputSnapshot, ToolSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
-import type { ContinueAsNewThresholds } from '../../src/core/domain/run/continue-as-new.ts';
-import { canonicalJson, type JsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
-import type { ModelCapabilities } from '../../src/core/domain/model/model.ts';
-import { LonghaulError } from '../../src/core/domain/errors/error.ts';
-import { memoryTools } from '../../src/core/domain/memory/memory-tools.ts';
+import type { WindowPolicy } from '../../src/core/domain/agent/compaction.ts';
+import type { RunLimits } from '../../src/core/domain/agent/limits.ts';
+import { narrowLimits } from '../../src/core/domain/agent/narrow-limits.ts';
+import type { CodeSnapshot } from '../../src/core/domain/code/code-snapshot.ts';
 import { FINAL_ANSWER, RUN_CODE } from '../../src/core/domain/content/tool-text.ts';
+import { errorMessage, LonghaulError } from '../../src/core/domain/errors/error.ts';
 import type { FlowPolicy } from '../../src/core/domain/flows/flow-policy.ts';
 import type { TransferTarget } from '../../src/core/domain/handoffs/transfer-tool.ts';
 import type { HookRecord } from '../../src/core/domain/hooks/hook-record.ts';
 import type { HookSnapshot } from '../../src/core/domain/hooks/hook-snapshot.ts';
+import { canonicalJson, type JsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
+import { memoryTools } from '../../src/core/domain/memory/memory-tools.ts';
+import type { ModelCapabilities } from '../../src/core/domain/model/model.ts';
+import type { ModelPrice } from '../../src/core/domain/model/price.ts';
+import { effectivePermissions } from '../../src/core/domain/permissions/effective-permissions.ts';
 import type { Permissions } from '../../src/core/domain/permissions/permissions.ts';
-import type { PriceTable } from '../../src/model/prices.ts';
-import { agentField, childrenFields } from './agent-of-tool.ts';
-import { codeFields, resultField } from './code-fields.ts';
-import type { SkillFields } from '../skills/skill-fields.ts';
+import type { AnswerRules } from '../../src/core/domain/program/answer-rules.ts';
+import type { ContinueAsNewThresholds } from '../../src/core/domain/run/continue-as-new.ts';
+import type { ResolveAgentInput } from '../../src/core/protocol.ts';
+import type { AnyAgent } from '../../src/define/agent-definition.ts';
+import { agentOfTool } from '../../src/define/children/sub-agents.ts';
+import { requireToolsOfRules } from '../../src/define/permissions/permissions-option.ts';
+import type { AnyTool } from '../../src/define/tools/tool-definition.ts';
+import { contextTokens } from '../../src/model/context-tokens.ts';
+import { priceOf, type PriceTable } from '../../src/model/prices.ts';
+import { jsonSchemaOf } from '../../src/schema/zod-json-schema.ts';
 import { snapshotGuardrails } from '../guardrails/snapshot-guardrails.ts';
 import { handoffFields } from '../handoffs/handoff-fields.ts';
-import { permissionFields } from './permission-fields.ts';
-import { type LimitOverrides, snapshotLimits, snapshotPrices } from './snapshot-limits.ts';
-import { windowPolicy } from './window-policy.ts';
+import type { SkillFields } from '../skills/skill-fields.ts';
 
 /** The facts about a worker that the snapshot of every run pins. */
 export interface CommonInputs {
@@ -247,4 +254,207 @@ function requireNamedTools({ name, mcp, settings, limits, output, code }: AnyAge
 
 function namesOf(tools: readonly ToolSnapshot[]): string {
   return tools.map(({ name }) => `"${name}"`).join(', ') || 'none';
+}
+
+const DEFAULT_MAX_BYTES = 1_000_000;
+const DEFAULT_KEEP_RESULTS = 4;
+
+/** The share of a model's context that stays free for its answer if the agent does not limit the answer. */
+const ANSWER_SHARE = 0.125;
+
+/** The share of the remaining tokens that may be used: tokens are estimated between two calls. */
+const USED_SHARE = 0.9;
+
+/** Returns how far the window of an agent may grow: the agent's own setting, otherwise what its model accepts. */
+export function windowPolicy({ window, model, settings }: AnyAgent, capabilities: ModelCapabilities): WindowPolicy {
+  const context = capabilities.contextTokens ?? contextTokens(model);
+  const answer = Math.min(settings.maxOutputTokens ?? context * ANSWER_SHARE, context / 2);
+  return {
+    maxTokens: window.maxTokens ?? Math.floor((context - answer) * USED_SHARE),
+    maxBytes: window.maxBytes ?? DEFAULT_MAX_BYTES,
+    keepResults: window.keepResults ?? DEFAULT_KEEP_RESULTS,
+    summarise: window.summarise ?? true,
+    ...(window.summaryModel === undefined ? {} : { summaryModel: window.summaryModel }),
+  };
+}
+
+/** Returns the field of a pinned tool that names the agent which it runs. */
+function agentField(tool: AnyTool): Pick<ToolSnapshot, 'agent'> {
+  if (tool.agent === undefined) return {};
+  const { name, share, limits, final, branch, request, kept } = tool.agent;
+  const isLeaf = agentOfTool(tool)?.tools.every(({ agent }) => agent === undefined) === true;
+  return {
+    agent: {
+      name,
+      share: [...share],
+      ...(limits === undefined ? {} : { limits }),
+      ...(final === undefined ? {} : { final }),
+      ...(branch === undefined ? {} : { branch }),
+      ...(request === undefined ? {} : { request }),
+      ...(kept === undefined ? {} : { kept }),
+      ...(isLeaf ? { leaf: true as const } : {}),
+    },
+  };
+}
+
+/** Returns the fields of a snapshot for the runs below: none for an agent that starts none. */
+function childrenFields(
+  { tools, children }: AnyAgent,
+  childCheckMs: number | undefined,
+): { children?: NonNullable<AgentSnapshot['children']>; timing: Pick<AgentSnapshot['timing'], 'childCheckMs'> } {
+  if (tools.every(({ agent }) => agent === undefined)) return { timing: {} };
+  return { ...(children === undefined ? {} : { children }), timing: childCheckMs === undefined ? {} : { childCheckMs } };
+}
+
+/**
+ * Returns the field of a snapshot that has the policies of a run: none for an agent without permissions that no other run and no
+ * caller restricts. Throws `invalid_agent` for a rule that matches no tool, which could not be checked for tools of MCP servers when
+ * the agent was defined, and for a tool that the model must call and may not.
+ */
+function permissionFields(
+  { name, permissions: own, mcp, settings }: AnyAgent,
+  others: readonly Permissions[] = [],
+  tools: readonly ToolSnapshot[],
+): Pick<AgentSnapshot, 'permissions'> {
+  if (own === undefined && others.length === 0) return {};
+  try {
+    if (mcp !== undefined && own !== undefined)
+      requireToolsOfRules(
+        `agent "${name}"`,
+        own,
+        tools.map((tool) => tool.name),
+      );
+  } catch (error) {
+    throw new LonghaulError('invalid_agent', errorMessage(error));
+  }
+  // The first one is the one that an Update replaces.
+  const permissions = effectivePermissions(own ?? { mode: 'default' }, others);
+  const { toolChoice } = settings;
+  const chosen = typeof toolChoice === 'object' && 'tool' in toolChoice ? tools.find((tool) => tool.name === toolChoice.tool) : undefined;
+  if (chosen !== undefined && toolsFor('model', { tools: [chosen], permissions }).length === 0) {
+    const problem = `"settings.toolChoice" of agent "${name}" names the tool "${chosen.name}", which the permissions of the run deny`;
+    throw new LonghaulError('invalid_agent', problem);
+  }
+  return { permissions };
+}
+
+/**
+ * Returns the fields of a snapshot that concern code: none for an agent without it. Throws `invalid_agent` if code has no tool, or
+ * one that it cannot call by its name. With MCP servers this could not be checked when the agent was defined.
+ */
+function codeFields(
+  { name, code, replyFormat }: AnyAgent,
+  tools: readonly ToolSnapshot[],
+  injected?: JsonObject,
+): Pick<AgentSnapshot, 'code' | 'replyFormat'> {
+  if (code !== undefined) requireCodeTools(name, code.executor.language, tools);
+  if (replyFormat !== undefined && tools.length === 0) {
+    throw new LonghaulError('invalid_agent', `Agent "${name}" requires at least one tool: its MCP servers have none`);
+  }
+  return {
+    ...(code === undefined ? {} : { code: codeSnapshot(code, injected) }),
+    ...(replyFormat === undefined ? {} : { replyFormat }),
+  };
+}
+
+/** Returns the schema of the values that a tool returns, for its signature: none if JSON Schema cannot say it, or if only the model may call the tool. */
+function resultField(tool: AnyTool): Pick<ToolSnapshot, 'result'> {
+  if (tool.result === undefined || !mayCall('code', tool)) return {};
+  try {
+    return { result: jsonSchemaOf(tool.result, `tool "${tool.name}": result`, 'output') };
+  } catch {
+    return {};
+  }
+}
+
+function codeSnapshot({ executor, tier, prune }: NonNullable<AnyAgent['code']>, injected: JsonObject | undefined): CodeSnapshot {
+  const { kind, language, limits, allowedImports } = executor;
+  return {
+    executor: { kind, language, limits: { ...limits }, allowedImports: [...allowedImports] },
+    tier,
+    ...(injected === undefined ? {} : { injected }),
+    ...(prune === undefined ? {} : { prune: { ...prune } }),
+  };
+}
+
+function requireCodeTools(agent: string, language: CodeSnapshot['executor']['language'], tools: readonly ToolSnapshot[]): void {
+  const callable = tools.filter((tool) => mayCall('code', tool));
+  if (callable.length === 0) {
+    throw new LonghaulError(
+      'invalid_agent',
+      `Agent "${agent}" requires at least one tool that its code may call, and neither it nor an MCP server of it has one`,
+    );
+  }
+  for (const tool of callable) {
+    const problem = spellingProblem(tool.name, language);
+    if (problem === undefined) continue;
+    throw new LonghaulError('invalid_agent', `Code of agent "${agent}" cannot call the tool "${tool.name}" by this name: ${problem}`);
+  }
+}
+
+/** The limits that a run is started with. */
+type LimitOverrides = Pick<ResolveAgentInput, 'limits' | 'left' | 'priced'>;
+
+/**
+ * Returns the limits of a run: the agent's, overridden by those that the run was started with, and none higher than what
+ * is left of those of its parent. Throws `invalid_input`
+ * for a limit of a tool that is not among `tools`.
+ */
+function snapshotLimits(
+  { name, limits }: AnyAgent,
+  { limits: overrides = {}, left }: LimitOverrides,
+  tools: readonly Pick<ToolSnapshot, 'name'>[],
+): RunLimits {
+  for (const tool of Object.keys(overrides.toolCallsByName ?? {})) {
+    if (tools.some((one) => one.name === tool)) continue;
+    const known = tools.map((one) => `"${one.name}"`).join(', ') || 'none';
+    throw new LonghaulError(
+      'invalid_input',
+      `"limits.toolCallsByName" names the tool "${tool}", which agent "${name}" does not have (it has: ${known})`,
+    );
+  }
+  const toolCallsByName = { ...limits.toolCallsByName, ...overrides.toolCallsByName };
+  const own: RunLimits = {
+    ...limits,
+    ...overrides,
+    ...(Object.keys(toolCallsByName).length === 0 ? {} : { toolCallsByName }),
+  };
+  return narrowLimits(own, left);
+}
+
+/** The prices that the worker knows besides those of the list, and if those of all models must be known. */
+interface PriceTerms {
+  prices?: PriceTable | undefined;
+  /** The session of the agent has a limit in dollars. */
+  priced?: true | undefined;
+}
+
+/**
+ * Returns the known prices of the models that a run may call. Throws `invalid_agent` if the run or its session has a limit in dollars
+ * and the price of a model is unknown: the limit could not be enforced.
+ */
+function snapshotPrices(
+  agent: AnyAgent,
+  { costUsd }: RunLimits,
+  { prices: overrides = {}, priced }: PriceTerms,
+): Record<string, ModelPrice> | undefined {
+  const prices: Record<string, ModelPrice> = {};
+  for (const model of modelsOf(agent, priced === true)) {
+    const price = priceOf(model, overrides);
+    if (price !== undefined) prices[model] = price;
+    else if (costUsd !== undefined || priced) {
+      const owner = costUsd === undefined ? `of the session of agent "${agent.name}"` : `of agent "${agent.name}"`;
+      throw new LonghaulError(
+        'invalid_agent',
+        `The limit "costUsd" ${owner} cannot be enforced: the price of model "${model}" is not known. ` +
+          `Give it to the worker, in US dollars per million tokens: prices: {'${model}': {input: …, output: …}}`,
+      );
+    }
+  }
+  return Object.keys(prices).length === 0 ? undefined : prices;
+}
+
+/** Returns the models that a run may call. The model for summaries also gives a session its title. */
+function modelsOf({ model, window: { summarise = true, summaryModel = model } }: AnyAgent, isSession: boolean): string[] {
+  return summarise || isSession ? [...new Set([model, summaryModel])] : [model];
 }

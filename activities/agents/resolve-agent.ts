@@ -1,36 +1,46 @@
+import { z } from 'zod';
 import { anchorInstruction } from '../../src/anchors/anchor-instruction.ts';
+import { mayCall } from '../../src/core/code/callers.ts';
 import { type AgentDocument, rulesOf, withoutDocument } from '../../src/core/domain/agent/agent-document.ts';
-import type { ToolSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
+import type { AgentSnapshot, ToolSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
+import { DEFAULT_STEPS } from '../../src/core/domain/agent/limits.ts';
+import { modelName } from '../../src/core/domain/agent/model-name.ts';
+import { errorMessage, LonghaulError } from '../../src/core/domain/errors/error.ts';
 import { TRANSFER_TO_AGENT } from '../../src/core/domain/handoffs/handoff-policy.ts';
-import { MEMORY_TOOLS } from '../../src/core/domain/memory/memory-tools.ts';
-import { SKILL_TOOLS } from '../../src/core/domain/skills/skill-snapshot.ts';
 import type { HookSnapshot } from '../../src/core/domain/hooks/hook-snapshot.ts';
-import type { JsonObject } from '../../src/core/domain/json/json.ts';
+import { BYTE_BUDGETS } from '../../src/core/domain/json/byte-budget.ts';
+import { isJsonObject, type JsonObject } from '../../src/core/domain/json/json.ts';
+import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
+import { MEMORY_TOOLS } from '../../src/core/domain/memory/memory-tools.ts';
 import { depsProblem } from '../../src/core/domain/record/deps-problem.ts';
 import { boundNotices } from '../../src/core/domain/record/notice.ts';
-import { errorMessage, LonghaulError } from '../../src/core/domain/errors/error.ts';
-import type { AnyAgent } from '../../src/define/agent-definition.ts';
-import { parseDeps } from '../../src/define/options/parse-deps.ts';
-import { withOverrides } from '../../src/define/options/with-overrides.ts';
-import { RESERVED_NAMES } from '../../src/define/options/reserved-names.ts';
+import { SKILL_TOOLS } from '../../src/core/domain/skills/skill-snapshot.ts';
+import { injectionProblem } from '../../src/core/execution/injected-value.ts';
 import { type ChildInputAnswer, type DataView, QUERIES, type ResolveAgentInput, type ResolveAgentOutput } from '../../src/core/protocol.ts';
-import { attempt } from '../attempts/attempt.ts';
-import { buildSnapshot } from './build-snapshot.ts';
-import { documentAgent } from './document-agent.ts';
-import { checkSnapshotSize } from './check-snapshot-size.ts';
-import { checkInjected, injectedValues } from './injected-values.ts';
+import type { AnyAgent, OutputDefinition } from '../../src/define/agent-definition.ts';
+import { parseDeps } from '../../src/define/options/parse-deps.ts';
+import { RESERVED_NAMES } from '../../src/define/options/reserved-names.ts';
+import { withOverrides } from '../../src/define/options/with-overrides.ts';
+import type { AnyTool } from '../../src/define/tools/tool-definition.ts';
+import { portableSchema } from '../../src/schema/portable-schema.ts';
+import { isObjectSchema, toStrictJsonSchema, toStrictPart } from '../../src/schema/strict-json-schema.ts';
+import { runAttempt } from '../attempts/attempt.ts';
+import { codeExecutor } from '../code/code-executor.ts';
+import { failingAs } from '../failures/failure.ts';
 import { firstOfFlow, requireDeps } from '../handoffs/first-of-flow.ts';
 import { namedAgent } from '../handoffs/named-agent.ts';
 import { transferTargets } from '../handoffs/transfer-targets.ts';
-import { failingAs } from '../failures/failure.ts';
 import { openSession } from '../hooks/session-hooks.ts';
 import { type ListedMcpTools, listMcpTools } from '../mcp/list-tools.ts';
-import { pinSkills } from '../skills/skill-fields.ts';
-import { openingOfCall } from '../run-queries/opening-of-call.ts';
-import { workerFacts } from './worker-facts.ts';
+import { ASK_ATTEMPTS, ASK_TIMEOUT_MS } from '../programs/program-snapshot.ts';
 import { queryRun } from '../run-queries/access.ts';
 import { dataFor } from '../run-queries/data.ts';
+import { openingOfCall } from '../run-queries/opening-of-call.ts';
 import type { ActivityRuntime } from '../runtime.ts';
+import { pinSkills } from '../skills/skill-fields.ts';
+import { buildSnapshot } from './build-snapshot.ts';
+import { checkSnapshotSize } from './check-snapshot-size.ts';
+import { workerFacts } from './worker-facts.ts';
 
 /**
  * Creates the first activity of a run: it resolves the agent by name, and its instructions for these deps, to the
@@ -42,7 +52,7 @@ export function resolveAgentActivity(runtime: ActivityRuntime): (input: ResolveA
   const details = notifyEnded === undefined ? undefined : { notifyEnded: true };
   return failingAs(
     'invalid_agent',
-    (input) => attempt(aborts, { heartbeatMs }, ({ signal }) => resolveAgent(runtime, input, signal)),
+    (input) => runAttempt(aborts, { heartbeatMs }, ({ signal }) => resolveAgent(runtime, input, signal)),
     details,
   );
 }
@@ -183,4 +193,90 @@ async function resolveInstructions(agent: AnyAgent, deps: unknown): Promise<stri
 
 function asList(instructions: string | readonly string[]): string[] {
   return typeof instructions === 'string' ? [instructions] : [...instructions];
+}
+
+/** Returns the values that the code of an agent is given for these deps. Throws `invalid_agent` for anything but a bounded JSON object. */
+async function injectedValues({ name, code }: AnyAgent, deps: unknown): Promise<JsonObject | undefined> {
+  if (code?.inject === undefined) return undefined;
+  const values = await given(name, () => code.inject?.({ deps: deps as never }));
+  const problem = injectionProblem(values, 'its result');
+  if (problem !== undefined) throw misfit(name, problem);
+  if (!isJsonObject(values)) throw misfit(name, 'its result is no object: return {name: value}');
+  const bytes = jsonBytes(values);
+  if (bytes > BYTE_BUDGETS.injected) {
+    throw misfit(name, `its result has ${bytes} bytes of JSON, over ${BYTE_BUDGETS.injected}: inject less, or let a tool look it up`);
+  }
+  return values;
+}
+
+/** Throws `invalid_agent` if the executor of a run cannot give its code the values, because of their names. */
+async function checkInjected(runtime: ActivityRuntime, snapshot: AgentSnapshot): Promise<void> {
+  if (snapshot.code?.injected === undefined) return;
+  try {
+    const executor = await codeExecutor(runtime, snapshot);
+    await executor.close();
+  } catch (error) {
+    throw misfit(snapshot.name, errorMessage(error));
+  }
+}
+
+async function given(agent: string, inject: () => unknown): Promise<unknown> {
+  try {
+    return await inject();
+  } catch (error) {
+    throw new LonghaulError('invalid_agent', `"code.inject" of agent "${agent}" failed: ${errorMessage(error)}`, { cause: error });
+  }
+}
+
+function misfit(agent: string, problem: string): LonghaulError {
+  return new LonghaulError('invalid_agent', `"code.inject" of agent "${agent}" returned values that its code cannot have: ${problem}`);
+}
+
+/**
+ * Returns the agent that a document describes, with the tools that this worker has for programs. Throws `unknown_tool`: another
+ * worker may have the tool, unless the program is lenient, whose steps may name tools that no worker has.
+ */
+function documentAgent({ programs, registry }: ActivityRuntime, name: string, document: AgentDocument): AnyAgent {
+  const { model, instructions, settings = {}, output, lenient } = document;
+  const tools = document.tools.map((toolName): AnyTool => {
+    const tool = programs.tool(toolName);
+    if (tool !== undefined && mayCall('model', tool)) return tool;
+    if (tool !== undefined) {
+      throw new LonghaulError(
+        'invalid_agent',
+        `Step "${document.step}" names the tool "${toolName}", which only code may call: steps run no code`,
+      );
+    }
+    const missing = registry.missingTool({ agentName: name, ofProgram: true }, toolName);
+    throw lenient ? new LonghaulError('unknown_tool', missing.message) : missing;
+  });
+  return {
+    kind: 'longhaul.agent',
+    name,
+    model: modelName(`step "${document.step}"`, model),
+    instructions,
+    tools,
+    onUnknownOutcome: 'tell',
+    ...(output === undefined ? {} : { output: outputOf(output) }),
+    settings,
+    window: {},
+    limits: { steps: DEFAULT_STEPS, finalAttempt: false },
+    parallel: true,
+    modelTimeoutMs: ASK_TIMEOUT_MS,
+    modelMaxAttempts: ASK_ATTEMPTS,
+  };
+}
+
+/** Returns the structured answer of a step. One that does not fit is not sent back to the model: the step is tried again if its `refine` says so. */
+function outputOf(schema: JsonObject): OutputDefinition {
+  const isObject = isObjectSchema(schema);
+  const strict = isObject ? toStrictJsonSchema(schema) : toStrictPart(schema);
+  return {
+    zod: z.unknown(),
+    schema,
+    providerSchema: strict.strict ? strict.schema : portableSchema(schema),
+    strict: strict.strict,
+    mode: isObject ? undefined : 'final_answer',
+    maxRetries: 0,
+  };
 }

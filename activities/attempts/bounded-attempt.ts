@@ -2,7 +2,7 @@ import { activityInfo, cancellationSignal } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { type ErrorCode, errorMessage } from '../../src/core/domain/errors/error.ts';
 import { isJsonObject } from '../../src/core/domain/json/json.ts';
-import { attempt } from './attempt.ts';
+import { runAttempt } from './attempt.ts';
 import { toFailure } from '../failures/failure.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 import { NO_CHANGE, withStack } from '../failures/serializable-failure.ts';
@@ -42,7 +42,7 @@ export async function boundedAttempt<Result>(
 ): Promise<Result> {
   const start = { begun: firstAttemptStart(activityInfo().heartbeatDetails) ?? Date.now() };
   const stop = cancellationSignal();
-  return attempt(aborts, { heartbeatMs, details: () => start }, async (current) => {
+  return runAttempt(aborts, { heartbeatMs, details: () => start }, async (current) => {
     try {
       return await withTimeout(work, { ms: longestAttemptMs(bound), stop });
     } catch (error) {

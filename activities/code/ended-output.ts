@@ -1,25 +1,26 @@
 import { activityInfo } from '@temporalio/activity';
 import { toolsFor } from '../../src/core/code/callers.ts';
 import { toolOwner } from '../../src/core/domain/agent/tool-owner.ts';
-import type { Scratchpad } from '../../src/core/domain/code/scratchpad.ts';
 import { scratchpadContext } from '../../src/core/domain/code/scratchpad-context.ts';
+import { approachFailed, EMPTY_SCRATCHPAD, type Scratchpad } from '../../src/core/domain/code/scratchpad.ts';
+import type { RunSegmentOutput } from '../../src/core/domain/code/segment-messages.ts';
 import { cutText } from '../../src/core/domain/content/cut-content.ts';
 import { RUN_CODE } from '../../src/core/domain/content/tool-text.ts';
-import type { RunSegmentOutput } from '../../src/core/domain/code/segment-messages.ts';
 import { BYTE_BUDGETS } from '../../src/core/domain/json/byte-budget.ts';
-import type { JsonValue } from '../../src/core/domain/json/json.ts';
+import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
 import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
 import { cellFeedback } from '../../src/core/execution/cell-feedback.ts';
+import type { ExecutionError, ExecutionResult } from '../../src/core/execution/execution-result.ts';
 import { namespaceNote } from '../../src/core/execution/namespace-note.ts';
-import type { ExecutionResult } from '../../src/core/execution/execution-result.ts';
+import { truncateOutput } from '../../src/core/execution/output.ts';
+import { cleanJson } from '../../src/model/clean-json.ts';
 import { finalValue } from '../../src/model/reply-formats/code/final-value.ts';
+import { dataFor } from '../run-queries/data.ts';
 import { DEFAULT_BUDGET, limitResultSize } from '../tool-calls/limit-result-size.ts';
 import { shortId } from '../tool-calls/short-id.ts';
-import { type CellEnd, cellText } from './cell-text.ts';
 import type { RanSegment } from './namespace.ts';
 import { roundedMs } from './rounded-ms.ts';
 import type { SegmentWork } from './segment-work.ts';
-import { workingMemoryAfter } from './working-memory.ts';
 
 /** Returns the output of a segment with which its cell has ended: without secrets, and within the budget of a tool result. */
 export async function endedOutput(
@@ -99,4 +100,82 @@ function tooLarge(name: string, value: JsonValue, budget: number): string | unde
 
 function notSpilled(): Promise<never> {
   return Promise.reject(new Error('the result of a cell is not spilled'));
+}
+
+/** The end of a cell, without secrets. */
+interface CellEnd {
+  output: string;
+  final?: { value: JsonValue } | undefined;
+  error: ExecutionError | null;
+}
+
+/** The result of a cell that printed nothing, gave no answer and did not fail. */
+const NOTHING = '(no output)';
+
+/**
+ * Returns the text that the model reads about a cell: the printed text as it is, then `Final answer: <JSON>`, then
+ * `Error (<kind>): <message>`, each on a separate line and only if there is one. Executors cut the output of a run. That of a cell
+ * which was ended between two runs is cut here, to `maxOutputBytes`.
+ */
+function cellText({ output, final, error }: CellEnd, maxOutputBytes: number): string {
+  const parts = [
+    ...(output === '' ? [] : [error === null ? output : truncateOutput(output, maxOutputBytes).text]),
+    ...(final === undefined ? [] : [`Final answer: ${JSON.stringify(final.value)}`]),
+    ...(error === null ? [] : [`Error (${error.kind}): ${cutText(error.message, BYTE_BUDGETS.errorMessage)}`]),
+  ];
+  return parts.length === 0 ? NOTHING : parts.join('\n');
+}
+
+/** The key of the run's state that holds the working memory of code. */
+const SCRATCHPAD = 'scratchpad';
+
+const EMPTY: JsonObject = { values: {}, observations: [], failed: [] };
+
+/** Bytes of JSON of the text about an approach that failed. */
+const FAILURE_BYTES = 500;
+
+/** The working memory of a run after a cell. */
+interface WorkingMemory {
+  scratchpad: Scratchpad;
+  /** The change of the run's state, if the memory is another one than that of the state. */
+  changed?: JsonObject;
+}
+
+/**
+ * Returns the working memory of a run after a cell, without secrets. If the agent answers with code, an error becomes an approach that
+ * failed. Undefined if the code has no working memory.
+ */
+async function workingMemoryAfter(
+  { runtime, input, snapshot }: SegmentWork,
+  result: ExecutionResult,
+  error: string | undefined,
+): Promise<WorkingMemory | undefined> {
+  const isReply = snapshot.replyFormat === 'code';
+  if (result.scratchpad === undefined && !isReply) return undefined;
+  const { state } = await dataFor(runtime, input);
+  const known = state[SCRATCHPAD];
+  const merged = mergedWith(scratchpadIn(known), result.scratchpad);
+  const failure = error === undefined || !isReply ? undefined : `Step ${input.step}: ${cutText(error, FAILURE_BYTES)}`;
+  const next = cleanJson(failure === undefined ? merged : approachFailed(merged, failure));
+  const redacted = runtime.secrets.redactJson(next ?? null);
+  const scratchpad = scratchpadIn(redacted);
+  const isSame = canonicalJson(redacted) === canonicalJson(known ?? EMPTY);
+  return { scratchpad, ...(isSame ? {} : { changed: { [SCRATCHPAD]: redacted } }) };
+}
+
+/** Returns the memory that the code has left. Approaches that failed because of errors are known to the run alone. */
+function mergedWith(known: Scratchpad, left: Scratchpad | undefined): Scratchpad {
+  if (left === undefined) return known;
+  return { ...left, failed: [...known.failed, ...left.failed.filter((approach) => !known.failed.includes(approach))] };
+}
+
+/** Reads the state of a run, which tools can write, too. */
+function scratchpadIn(value: JsonValue | undefined): Scratchpad {
+  if (!isJsonObject(value)) return EMPTY_SCRATCHPAD;
+  const { values = {}, observations, failed } = value;
+  return { values: isJsonObject(values) ? values : {}, observations: textsIn(observations), failed: textsIn(failed) };
+}
+
+function textsIn(value: JsonValue | undefined): string[] {
+  return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [];
 }

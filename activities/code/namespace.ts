@@ -1,14 +1,15 @@
+import { createHash } from 'node:crypto';
+import { canonicalJson, type JsonValue } from '../../src/core/domain/json/json.ts';
 import { EMPTYING_ERROR_KINDS } from '../../src/core/execution/execution-result.ts';
 import type { CodeCallResult, Executor, Moment, Segment } from '../../src/core/execution/executor.ts';
 import { cleanSegment } from './clean-segment.ts';
 import { position } from './namespace-position.ts';
-import { cellDigest, segmentDigest } from './segment-digest.ts';
 
 /** Bytes that an executor takes beside the values of its code. */
 const EXECUTOR_BYTES = 8_000_000;
 
 /** A cell, as it is run. */
-export interface Cell {
+interface Cell {
   /** Identifies the cell in its run. */
   id: string;
   code: string;
@@ -113,4 +114,34 @@ export class Namespace {
 /** True for the end of a cell after which its namespace must not be used. */
 function isEnding(segment: Segment): boolean {
   return segment.type === 'ended' && segment.result.error !== null && EMPTYING_ERROR_KINDS.has(segment.result.error.kind);
+}
+
+/** 132 bits in base64url, as in the digest of a call. */
+const DIGEST_LENGTH = 22;
+
+/** Returns the digest that the segments of a cell begin with. */
+function cellDigest(code: string, { now, seed }: Moment): string {
+  return digestOf({ code, now, seed });
+}
+
+/**
+ * Returns the digest of a segment: of its calls, of what it printed, and at the end of a cell also of its final answer and its error. It
+ * is bound to the cell and the segments before by `before`, their digest.
+ */
+function segmentDigest(before: string, segment: Segment): string {
+  if (segment.type === 'calls') {
+    const calls = segment.calls.map(({ tool, arguments: args }): JsonValue => [tool, args]);
+    return digestOf({ before, calls, output: segment.output });
+  }
+  const { output, isFinal, finalValue, error } = segment.result;
+  return digestOf({
+    before,
+    output,
+    ...(isFinal ? { final: finalValue } : {}),
+    ...(error === null ? {} : { error: [error.kind, error.message] }),
+  });
+}
+
+function digestOf(value: JsonValue): string {
+  return createHash('sha256').update(canonicalJson(value)).digest('base64url').slice(0, DIGEST_LENGTH);
 }

@@ -1,37 +1,50 @@
-import { activityInfo } from '@temporalio/activity';
+import { activityInfo, getClient, log } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/common';
 import { toolsFor } from '../../src/core/code/callers.ts';
+import { checkCodeCalls } from '../../src/core/code/check-code-calls.ts';
 import type { AgentSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
-import type { CodeJournal } from '../../src/core/domain/code/journal.ts';
+import type { CodeJournal, JournalCell } from '../../src/core/domain/code/journal.ts';
 import type { RunSegmentInput, RunSegmentOutput } from '../../src/core/domain/code/segment-messages.ts';
-import type { ToolResult } from '../../src/core/domain/content/content.ts';
+import type { SpilledContent, ToolResult } from '../../src/core/domain/content/content.ts';
+import { cutText } from '../../src/core/domain/content/cut-content.ts';
 import { RUN_CODE } from '../../src/core/domain/content/tool-text.ts';
+import { errorMessage, LonghaulError } from '../../src/core/domain/errors/error.ts';
 import { CALL_EVENTS } from '../../src/core/domain/hooks/hook-event.ts';
+import type { ReviewedCalls } from '../../src/core/domain/hooks/hook-messages.ts';
 import { inlineHooks } from '../../src/core/domain/hooks/hook-snapshot.ts';
-import { attempt } from '../attempts/attempt.ts';
+import { BYTE_BUDGETS } from '../../src/core/domain/json/byte-budget.ts';
+import { isJsonObject } from '../../src/core/domain/json/json.ts';
+import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
+import type { CodeCallResult, Segment } from '../../src/core/execution/executor.ts';
+import { type JournalPage, type JournalQuestion, type OfRun, QUERIES } from '../../src/core/protocol.ts';
+import type { PayloadStore } from '../../src/stores/payload-store/payload-store.ts';
+import { readSpilled, spill } from '../../src/stores/payload-store/spill.ts';
+import { runAttempt } from '../attempts/attempt.ts';
+import { withTimeout } from '../attempts/with-timeout.ts';
+import { attemptNumber, attemptsAllowed } from '../attempts/worker-wait.ts';
 import { failingAs } from '../failures/failure.ts';
 import { pinnedGuardrails } from '../guardrails/pinned-guardrails.ts';
 import { requireHooks } from '../hooks/event-hooks.ts';
+import { reviewCalls } from '../hooks/review-calls.ts';
 import { requirePredicate } from '../model-calls/approval-requirements.ts';
-import { runKey } from '../run-queries/access.ts';
+import { queryRun, runKey } from '../run-queries/access.ts';
+import { dataFor } from '../run-queries/data.ts';
 import type { ActivityRuntime } from '../runtime.ts';
-import { callsOutput } from './calls-output.ts';
+import { shortId } from '../tool-calls/short-id.ts';
 import { endedEarly } from './clean-segment.ts';
 import { codeExecutor } from './code-executor.ts';
 import { endedOutput } from './ended-output.ts';
-import { loadCell, loadJournal, loadResults } from './load-journal.ts';
-import { lostOutput } from './lost-namespace.ts';
-import { Namespace, type RanSegment } from './namespace.ts';
 import { cellId, positionBefore } from './namespace-position.ts';
-import { rebuildNamespace } from './rebuild.ts';
+import { Namespace, type RanSegment } from './namespace.ts';
+import { roundedMs } from './rounded-ms.ts';
 import { type SegmentWork, withNamespace } from './segment-work.ts';
-import { takeCheckpoint } from './take-checkpoint.ts';
 
 const COLD = { type: 'cold' } as const;
 
 /** Creates the activity that runs one segment of a cell: code up to its next calls of tools, or to its end. */
 export function runCodeActivity(runtime: ActivityRuntime): (input: RunSegmentInput) => Promise<RunSegmentOutput> {
   return failingAs('internal', async (input) => {
-    const output = await attempt(runtime.aborts, { heartbeatMs: runtime.heartbeatMs }, async (current) => {
+    const output = await runAttempt(runtime.aborts, { heartbeatMs: runtime.heartbeatMs }, async (current) => {
       const snapshot = await snapshotOf(runtime, input);
       return snapshot === undefined ? COLD : runSegment({ runtime, input, snapshot, attempt: current });
     });
@@ -72,7 +85,7 @@ function isFirst({ cell, segment, after }: RunSegmentInput): boolean {
 async function runIn(work: SegmentWork, namespace: Namespace, journal?: CodeJournal): Promise<RunSegmentOutput> {
   const { runtime, input } = work;
   const output = await withNamespace(work.attempt, namespace, async () => {
-    const ran = await run(input, namespace, journal);
+    const ran = await runInExecutor(input, namespace, journal);
     // Ended from outside: the end says nothing about the code.
     work.attempt.throwIfAborted();
     return ran === undefined ? COLD : outputOf(work, namespace, ran);
@@ -83,7 +96,7 @@ async function runIn(work: SegmentWork, namespace: Namespace, journal?: CodeJour
 }
 
 /** Begins the cell, or goes on with it. Undefined in a local activity that lacks the code or the results. */
-async function run(input: RunSegmentInput, namespace: Namespace, journal?: CodeJournal): Promise<RanSegment | undefined> {
+async function runInExecutor(input: RunSegmentInput, namespace: Namespace, journal?: CodeJournal): Promise<RanSegment | undefined> {
   const { cell, segment, moment } = input;
   const isLocal = activityInfo().isLocal;
   const known = (journal ?? input.whole?.journal)?.cells[cell];
@@ -113,4 +126,311 @@ async function outputOf(work: SegmentWork, namespace: Namespace, ran: RanSegment
 
 function toolResult({ callId }: RunSegmentInput, { content, isError }: RunSegmentOutput & { type: 'ended' }): ToolResult {
   return { type: 'tool_result', toolCallId: callId, name: RUN_CODE, status: isError ? 'error' : 'success', content };
+}
+
+/** Asks the run for its whole journal. */
+function loadJournal(run: OfRun): Promise<CodeJournal> {
+  return load<CodeJournal>(run, {});
+}
+
+/** Asks the run for one cell of its journal. */
+function loadCell(run: OfRun, cell: number): Promise<JournalCell> {
+  return load<JournalCell>(run, { cell });
+}
+
+/** Asks the run for the results of the calls of one segment. */
+function loadResults(run: OfRun, cell: number, segment: number): Promise<CodeCallResult[]> {
+  return load<CodeCallResult[]>(run, { cell, segment });
+}
+
+async function load<Part>(run: OfRun, question: Omit<JournalQuestion, 'from'>): Promise<Part> {
+  let text = '';
+  for (;;) {
+    const page = await queryRun<JournalPage>(run, QUERIES.journal, { ...question, from: text.length } satisfies JournalQuestion);
+    text += page.text;
+    if (text.length >= page.total) return JSON.parse(text) as Part;
+    if (page.text !== '') continue;
+    throw ApplicationFailure.create({ type: 'transcript_unavailable', message: 'The run gave only a part of its journal' });
+  }
+}
+
+/** Milliseconds of cells since the last checkpoint after which the next one is taken. */
+const CELLS_MS = 2_000;
+
+/**
+ * Takes a checkpoint after a cell, if the cells since the last one took long or the run asks for one, and if this worker can store it.
+ * Undefined without one: the run can do without. A store that fails is logged.
+ */
+async function takeCheckpoint({ runtime, input, attempt }: SegmentWork, namespace: Namespace): Promise<SpilledContent | undefined> {
+  const { payloadStore, secrets } = runtime;
+  const { executor, names } = namespace;
+  if (payloadStore === undefined || executor.checkpoint === undefined) return undefined;
+  if (namespace.cellMs < CELLS_MS && input.checkpoint !== true) return undefined;
+  try {
+    const spilled = await storeCheckpoint(payloadStore, { bytes: await executor.checkpoint(), names }, attempt.signal);
+    namespace.checkpointed(spilled.sha256);
+    return spilled;
+  } catch (error) {
+    attempt.throwIfAborted();
+    log.warn('A checkpoint of code could not be stored: its cells are run again instead, if they have to be', {
+      agent: input.agentName,
+      callId: input.callId,
+      error: secrets.redact(errorMessage(error)),
+    });
+    return undefined;
+  }
+}
+
+/** Names of each kind that the model is told. */
+const TOLD = 50;
+
+/** Returns the result of a cell that cannot run, because the names and values that it begins with are lost. */
+function lostOutput({ runtime, input }: SegmentWork, lost: LostNamespace, journal: CodeJournal): RunSegmentOutput {
+  const begun = input.segment > 0;
+  const made = countedNames(journal);
+  const text = [
+    `The names and values of earlier cells are lost: ${lost.reason}.`,
+    begun ? 'This cell was ended before its end.' : 'This cell was not run.',
+    ...(lost.names.length === 0 ? [] : [`Lost names: ${list(lost.names)}.`]),
+    ...(made.length === 0
+      ? []
+      : [`Calls that ${begun ? 'this cell and earlier ones' : 'earlier cells'} have made, which are not undone: ${list(made)}.`]),
+    'Define again what you need.',
+  ].join(' ');
+  const content = [cutText(runtime.secrets.redact(text.toWellFormed()), BYTE_BUDGETS.errorMessage)];
+  return { type: 'ended', id: shortId(), content, isError: true, isLost: true, durationMs: 0 };
+}
+
+/** Returns the tools that cells have called, each with the number of its calls. */
+function countedNames({ cells }: CodeJournal): string[] {
+  const counts = new Map<string, number>();
+  for (const { tools } of cells.flatMap(({ segments }) => segments)) {
+    for (const name of tools ?? []) counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  return [...counts].map(([name, count]) => (count === 1 ? name : `${name} (${count} times)`));
+}
+
+function list(names: readonly string[]): string {
+  const told = names.slice(0, TOLD).join(', ');
+  return names.length > TOLD ? `${told} and ${names.length - TOLD} more` : told;
+}
+
+/**
+ * Returns the output of a segment whose code waits for calls: the calls, checked, with the approvals that they need. Text if they are
+ * too large to be recorded: the reason, for the model.
+ */
+async function callsOutput(
+  { runtime, input, snapshot, attempt }: SegmentWork,
+  { calls: made, durationMs }: Segment & { type: 'calls' },
+  digest: string,
+): Promise<(RunSegmentOutput & { type: 'calls' }) | string> {
+  const checked = checkCodeCalls(made, { snapshot, callId: input.callId, before: input.calls });
+  const { calls } = checked;
+  const problems = checked.problems && brief(checked.problems);
+  const content = { content: calls, ...(problems === undefined ? {} : { problems }) };
+  const reviewed = await reviewCalls(
+    {
+      runtime,
+      run: input,
+      snapshot: { ...snapshot, hooks: inlineHooks(snapshot, ...CALL_EVENTS) },
+      signal: attempt.signal,
+      data: () => dataFor(runtime, input),
+    },
+    content,
+  );
+  const bytes = jsonBytes({ content, ...reviewed });
+  const budget = callsBudget();
+  if (bytes > budget)
+    return `The ${calls.length} calls that the code made at once have ${bytes} bytes of JSON, more than ${budget}: call with less`;
+  return {
+    type: 'calls',
+    calls: calls.map(({ name, arguments: args }) => ({ name, arguments: args })),
+    ...withoutInjections(reviewed),
+    digest,
+    durationMs: roundedMs(durationMs),
+  };
+}
+
+/** Code reads values alone: a text for the model has no place in the results of its calls. */
+function withoutInjections({ injections: _, ...reviewed }: ReviewedCalls): Omit<ReviewedCalls, 'injections'> {
+  return reviewed;
+}
+
+/** Returns the bytes of JSON that calls may have together: those of a local segment travel with all that its workflow task produces. */
+function callsBudget(): number {
+  return activityInfo().isLocal ? BYTE_BUDGETS.toolResult : BYTE_BUDGETS.modelResponse;
+}
+
+/** Cuts problems to the length of an error message. */
+function brief(problems: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(problems).map(([id, problem]) => [id, cutText(problem, BYTE_BUDGETS.errorMessage)]));
+}
+
+/** The longest time of a rebuild, in milliseconds. It does not count as time of the cell. */
+const LONGEST_MS = 60_000;
+
+/** The names and values of a run that cannot be made again. */
+interface LostNamespace {
+  /** The reason, as the end of a sentence. */
+  reason: string;
+  /** The names that are lost, as far as they are known. */
+  names: readonly string[];
+}
+
+/** Ends a rebuild. */
+class Loss extends Error {}
+
+/**
+ * Makes the namespace of a run again, as it was before a segment: restores the checkpoint, and runs the cells since against the
+ * recorded results of their calls. A segment that calls or prints something else than is recorded, or an executor that cannot go on,
+ * means that the namespace is lost. A store or an executor that fails is tried again first, as long as attempts are left.
+ */
+async function rebuildNamespace(work: SegmentWork, journal: CodeJournal): Promise<Namespace | LostNamespace> {
+  const { runtime, snapshot, input, attempt } = work;
+  const cells = journal.cells.slice(0, input.cell);
+  const running = input.segment === 0 ? undefined : journal.cells[input.cell];
+  if (cells.length < input.cell || (input.segment > 0 && running === undefined)) throw incomplete(input.cell);
+  const namespace = new Namespace(await codeExecutor(runtime, snapshot));
+  const limit = new TimeLimit(namespace);
+  try {
+    return await withNamespace(attempt, namespace, async () => {
+      if (journal.checkpoint !== undefined) await restore(work, namespace, journal.checkpoint);
+      for (const cell of cells) await runAgain(namespace, { id: '', cell, segments: cell.segments.length });
+      if (running !== undefined) await runAgain(namespace, { id: cellId(input), cell: running, segments: input.segment });
+      return namespace;
+    });
+  } catch (error) {
+    attempt.throwIfAborted();
+    if (limit.isOver) return { reason: `running the earlier cells again took more than ${limit.ms / 1_000} s`, names: namespace.names };
+    if (error instanceof Loss) return { reason: error.message, names: namespace.names };
+    throw error;
+  } finally {
+    limit.clear();
+  }
+}
+
+/** Ends a rebuild that takes too long. */
+class TimeLimit {
+  readonly ms = Math.min(LONGEST_MS, (activityInfo().startToCloseTimeoutMs || Infinity) / 2);
+  isOver = false;
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(namespace: Namespace) {
+    this.#timer = setTimeout(() => {
+      this.isOver = true;
+      void namespace.kill();
+    }, this.ms);
+  }
+
+  clear(): void {
+    clearTimeout(this.#timer);
+  }
+}
+
+async function restore(
+  { runtime, attempt }: SegmentWork,
+  namespace: Namespace,
+  spilled: NonNullable<CodeJournal['checkpoint']>,
+): Promise<void> {
+  try {
+    const { bytes, names } = await readCheckpoint(runtime.payloadStore, spilled, attempt.signal);
+    namespace.names = names;
+    if (namespace.executor.restore === undefined) throw new Error('the executor cannot restore one');
+    await namespace.executor.restore(bytes);
+    namespace.checkpointed(spilled.sha256);
+  } catch (error) {
+    attempt.throwIfAborted();
+    throw lostUnlessRetried(`their checkpoint could not be restored: ${errorMessage(error)}`);
+  }
+}
+
+/** A cell to run again, up to a number of its segments. */
+interface CellAgain {
+  id: string;
+  cell: JournalCell;
+  segments: number;
+}
+
+async function runAgain(namespace: Namespace, { id, cell, segments }: CellAgain): Promise<void> {
+  let ran = await namespace.begin({ id, code: cell.code, moment: cell.moment });
+  for (let index = 0; ; index += 1) {
+    requireSame(ran, cell.segments[index]?.digest);
+    if (index + 1 === segments) return;
+    const results = cell.segments[index]?.results;
+    if (ran.segment.type !== 'calls' || results?.length !== ran.segment.calls.length) throw differs();
+    ran = await namespace.resume(results);
+  }
+}
+
+/** Throws unless a segment ran as it did before. */
+function requireSame({ segment, digest }: RanSegment, recorded: string | undefined): void {
+  if (digest === undefined) {
+    const error = segment.type === 'ended' ? segment.result.error : null;
+    throw lostUnlessRetried(`an earlier cell could not be run again (${error?.kind ?? 'killed'}: ${error?.message ?? 'it was ended'})`);
+  }
+  if (digest !== recorded) throw differs();
+}
+
+function differs(): Loss {
+  return new Loss('an earlier cell did something else when it was run again');
+}
+
+/** Returns the failure of an attempt after which another may succeed; the loss of the namespace if there is no other. */
+function lostUnlessRetried(reason: string): Error {
+  if (attemptNumber() >= (attemptsAllowed() ?? Infinity)) return new Loss(reason);
+  return ApplicationFailure.create({
+    type: 'internal',
+    message: `The names and values of earlier cells could not be made again: ${reason}`,
+  });
+}
+
+function incomplete(cell: number): ApplicationFailure {
+  return ApplicationFailure.create({ type: 'transcript_unavailable', message: `The journal of the run lacks cells before cell ${cell}` });
+}
+
+/** Bytes that a checkpoint may have: it is in memory several times while it is stored. */
+const MAX_BYTES = 64_000_000;
+
+/** The longest time of one call of the store, in milliseconds. */
+const LONGEST_CALL_MS = 30_000;
+
+/** The namespace of a run between two cells. */
+interface Checkpoint {
+  /** As the executor made them. */
+  bytes: Uint8Array;
+  /** The names that code had declared. */
+  names: readonly string[];
+}
+
+/** Stores a checkpoint for the run that the current activity belongs to. Rejects if it is too large, or with the error of the store. */
+async function storeCheckpoint(store: PayloadStore, { bytes, names }: Checkpoint, stop: AbortSignal): Promise<SpilledContent> {
+  if (bytes.length > MAX_BYTES) throw new LonghaulError('payload_too_large', `it has ${bytes.length} bytes, more than ${MAX_BYTES}`);
+  const run = currentRun();
+  const content = [
+    { namespace: run.namespace, run: run.runId },
+    { bytes: Buffer.from(bytes).toString('base64'), names: [...names] },
+  ];
+  return withTimeout(() => spill(store, getClient().options.loadedDataConverter, run, content), { ms: LONGEST_CALL_MS, stop });
+}
+
+/**
+ * Reads a checkpoint. Throws `spilled_unavailable` if the store does not have it, or has none of that run: a forged location leads to
+ * nothing.
+ */
+async function readCheckpoint(store: PayloadStore | undefined, spilled: SpilledContent, stop: AbortSignal): Promise<Checkpoint> {
+  if (store === undefined) throw new LonghaulError('payload_store_failed', 'this worker has no payload store');
+  const read = (): ReturnType<typeof readSpilled> => readSpilled(store, getClient().options.loadedDataConverter, spilled);
+  const [owner, content] = await withTimeout(read, { ms: LONGEST_CALL_MS, stop });
+  const { namespace, runId } = currentRun();
+  const isOwn = isJsonObject(owner) && owner['namespace'] === namespace && owner['run'] === runId;
+  if (!isOwn || !isJsonObject(content) || typeof content['bytes'] !== 'string') {
+    throw new LonghaulError('spilled_unavailable', 'what is stored there is no checkpoint of this run');
+  }
+  const names = Array.isArray(content['names']) ? content['names'].filter((name) => typeof name === 'string') : [];
+  return { bytes: Buffer.from(content['bytes'], 'base64'), names };
+}
+
+function currentRun(): { namespace: string; runId: string } {
+  const { workflowExecution, workflowNamespace } = activityInfo();
+  return { namespace: workflowNamespace ?? '', runId: workflowExecution?.workflowId ?? '' };
 }

@@ -2,7 +2,7 @@ import type { ContentItem } from '../../src/core/domain/content/content.ts';
 import type { CheckGuardrailsInput, CheckGuardrailsOutput } from '../../src/core/domain/guardrails/messages.ts';
 import type { JsonValue } from '../../src/core/domain/json/json.ts';
 import { type DataView, QUERIES } from '../../src/core/protocol.ts';
-import { attempt } from '../attempts/attempt.ts';
+import { runAttempt } from '../attempts/attempt.ts';
 import { failingAs } from '../failures/failure.ts';
 import { fetchTranscript } from '../model-calls/call-model.ts';
 import { queryRun, runKey } from '../run-queries/access.ts';
@@ -16,7 +16,7 @@ export function checkGuardrailsActivity(runtime: ActivityRuntime): (input: Check
   return failingAs('internal', async (input) => {
     const snapshot = await runtime.snapshots.load(input, input.agent);
     const guardrails = pinnedGuardrails(runtime, snapshot, input.type);
-    return attempt(runtime.aborts, { heartbeatMs: runtime.heartbeatMs }, async (current): Promise<CheckGuardrailsOutput> => {
+    return runAttempt(runtime.aborts, { heartbeatMs: runtime.heartbeatMs }, async (current): Promise<CheckGuardrailsOutput> => {
       const models = new GuardrailModels(runtime, snapshot);
       const data = await queryRun<DataView>(input, QUERIES.data, null);
       const scope = { runtime, run: input, snapshot, signal: current.signal, models, data, resources: await runtime.resourcePool.use() };

@@ -9,7 +9,7 @@ import {
   type DecisionQuestion,
   QUERIES,
 } from '../../src/core/protocol.ts';
-import { attempt } from '../attempts/attempt.ts';
+import { runAttempt } from '../attempts/attempt.ts';
 import { callArguments } from '../tool-calls/call-arguments.ts';
 import { failingAs } from '../failures/failure.ts';
 import { MissingOnWorkerError } from '../attempts/missing-on-worker.ts';
@@ -33,7 +33,7 @@ export function authorizeDecisionActivity(runtime: ActivityRuntime): (input: Aut
       const message = 'This worker has no "authorize", but the run was started by a worker that has one';
       throw new MissingOnWorkerError('authorization_failed', message, { kind: 'hook', name: 'authorize', known: [] });
     }
-    return attempt(aborts, { heartbeatMs }, async ({ signal }) => {
+    return runAttempt(aborts, { heartbeatMs }, async ({ signal }) => {
       const decision = await readDecision(runtime, input);
       const { deps } = await queryRun<DataView>(input, QUERIES.data, null);
       const runId = runIdOf(input);

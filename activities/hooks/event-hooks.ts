@@ -1,14 +1,16 @@
-import type { HookContext } from '../../src/define/hooks/hook-definition.ts';
-import { hooksFor, type HookSnapshot } from '../../src/core/domain/hooks/hook-snapshot.ts';
-import type { HookRecord } from '../../src/core/domain/hooks/hook-record.ts';
-import { type DataView, type OfRun, QUERIES } from '../../src/core/protocol.ts';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { cutText } from '../../src/core/domain/content/cut-content.ts';
-import type { JsonObject } from '../../src/core/domain/json/json.ts';
+import { errorMessage } from '../../src/core/domain/errors/error.ts';
+import { type HookEvent, isBlocking } from '../../src/core/domain/hooks/hook-event.ts';
+import type { HookRecord } from '../../src/core/domain/hooks/hook-record.ts';
+import { hooksFor, type HookSnapshot } from '../../src/core/domain/hooks/hook-snapshot.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
+import { type DataView, type OfRun, QUERIES } from '../../src/core/protocol.ts';
+import type { AnyHook, HookContext } from '../../src/define/hooks/hook-definition.ts';
+import { cleanJson } from '../../src/model/clean-json.ts';
 import { queryRun, runIdOf } from '../run-queries/access.ts';
 import { eventsOf } from '../run-queries/events.ts';
 import type { ActivityRuntime } from '../runtime.ts';
-import { callable } from './call-hook.ts';
-import { type HookedEvent, type HooksOutcome, runHooks } from './run-hooks.ts';
 
 /** The run whose hooks are called. */
 export interface HookScope {
@@ -85,3 +87,272 @@ function redacted({ secrets }: ActivityRuntime, outcome: HooksOutcome): HooksOut
 
 /** Bytes of JSON of a text in a record, which is part of steps and views. */
 const RECORD_BYTES = 500;
+
+/** Prepares a hook to be called within its time, with the context that `contextOf` makes for a signal. */
+export function callable(hook: AnyHook, contextOf: (signal: AbortSignal) => HookContext, cancelled: AbortSignal): CallableHook {
+  const { name, match, priority, failClosed, timeoutMs } = hook;
+  return {
+    name,
+    ...(match === undefined ? {} : { match: match as NonNullable<CallableHook['match']> }),
+    priority,
+    failClosed,
+    ask: (payload) => inTime(timeoutMs, cancelled, (signal) => askHook(hook, payload, contextOf(signal), signal)),
+  };
+}
+
+async function askHook({ run, command, on }: AnyHook, payload: JsonObject, context: HookContext, signal: AbortSignal): Promise<ReadAnswer> {
+  if (command !== undefined) return askCommand(command, on, payload, signal);
+  return readAnswer(await run?.(payload as never, context));
+}
+
+/** Rejects when the time is up, also if the work does not heed its signal. */
+async function inTime<Result>(timeoutMs: number, cancelled: AbortSignal, work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+  const timeUp = new AbortController();
+  const signal = AbortSignal.any([timeUp.signal, cancelled]);
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => timeUp.abort(new Error(`it gave no answer within ${timeoutMs} ms`)), timeoutMs);
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+    if (signal.aborted) reject(signal.reason as Error);
+  });
+  try {
+    return await Promise.race([work(signal), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The most bytes that a command may write to each of its streams. */
+const MAX_OUTPUT_BYTES = 256_000;
+
+/** The variables of the worker's environment that a command gets: what a program needs to be found and to run, and no secrets. */
+const ENVIRONMENT = ['PATH', 'HOME', 'USER', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR', 'SystemRoot'];
+
+/** The milliseconds that the pipes of a command may stay open after its end, while what it left behind holds them. */
+const CLOSE_MS = 500;
+
+/** Starts a command without a shell, in a process group of its own, writes the event to it as JSON, and reads its answer. */
+async function askCommand(command: readonly string[], on: HookEvent, payload: JsonObject, signal: AbortSignal): Promise<ReadAnswer> {
+  const [file = '', ...args] = command;
+  let child: ChildProcess | undefined;
+  try {
+    signal.throwIfAborted();
+    child = spawn(file, args, { env: environment(), detached: true, shell: false, stdio: ['pipe', 'pipe', 'pipe'] });
+    const { code, stdout, stderr } = await ended(child, JSON.stringify({ event: on, payload }), signal);
+    return readCommandEnd(code, stdout, stderr);
+  } catch (error) {
+    return { type: 'failed', text: signal.aborted ? errorMessage(signal.reason) : `"${file}" cannot be run: ${errorMessage(error)}` };
+  } finally {
+    if (child !== undefined) killGroup(child);
+  }
+}
+
+function environment(): Record<string, string> {
+  return Object.fromEntries(
+    ENVIRONMENT.flatMap((name) => {
+      const value = process.env[name];
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+}
+
+/** The end of a command, and what it wrote until then. */
+interface CommandEnd {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+function ended(child: ChildProcess, input: string, signal: AbortSignal): Promise<CommandEnd> {
+  return new Promise((resolve, reject) => {
+    const written = { stdout: [] as Buffer[], stderr: [] as Buffer[] };
+    const sizes = { stdout: 0, stderr: 0 };
+    const end = (code: number | null): void =>
+      resolve({ code, stdout: Buffer.concat(written.stdout).toString(), stderr: Buffer.concat(written.stderr).toString() });
+    for (const name of ['stdout', 'stderr'] as const) {
+      child[name]?.on('data', (chunk: Buffer) => {
+        sizes[name] += chunk.length;
+        if (sizes[name] > MAX_OUTPUT_BYTES) reject(new Error(`it wrote more than ${MAX_OUTPUT_BYTES} bytes`));
+        else written[name].push(chunk);
+      });
+    }
+    // A command that does not read its input is no failure.
+    child.stdin?.on('error', () => undefined);
+    child.stdin?.end(input);
+    child.once('error', reject);
+    child.once('close', end);
+    child.once('exit', (code) => setTimeout(() => end(code), CLOSE_MS).unref());
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+  });
+}
+
+/** Kills all processes of the group: a command may have started others. */
+function killGroup({ pid, stdout, stderr }: ChildProcess): void {
+  stdout?.destroy();
+  stderr?.destroy();
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // No process of the group is left.
+  }
+}
+
+/** A hook that is ready to be called: the means of calling it are the caller's. */
+export interface CallableHook {
+  name: string;
+  match?: string | RegExp | ((payload: JsonObject) => unknown);
+  priority: number;
+  failClosed: boolean;
+  /** Returns its answer. May reject: that is a failure of the hook. */
+  ask: (payload: JsonObject) => Promise<ReadAnswer>;
+}
+
+/** The outcome of all hooks of one event. */
+interface HooksOutcome {
+  /** `deny` only for events that a hook can deny. */
+  result: { type: 'allow' } | { type: 'deny'; hook: string; text?: string };
+  /** The changes of all hooks, merged: what the run uses. Absent: none. */
+  changes?: JsonObject;
+  /** The texts that the model reads. */
+  injected: string[];
+  /** The first question: the call waits for a decision. */
+  ask?: { hook: string; text: string };
+  /** The names of the hooks that were called, in order. */
+  ran: string[];
+  /** The answers that were not a plain allow. */
+  records: HookRecord[];
+}
+
+/** The event, and the rule of its changes. */
+interface HookedEvent {
+  on: HookEvent;
+  payload: JsonObject;
+  /** Returns why the changes of a hook cannot be used, which is a failure of that hook. Default: all can. */
+  problemOf?: (changes: JsonObject) => string | undefined;
+  callId?: string;
+}
+
+/**
+ * Calls the hooks of an event by priority, one after the other; each sees the changes of those before. The first deny ends the
+ * chain of an event that can be denied, and counts for nothing at any other. Never rejects.
+ */
+export async function runHooks({ on, payload, problemOf, callId }: HookedEvent, hooks: readonly CallableHook[]): Promise<HooksOutcome> {
+  const outcome: HooksOutcome = { result: { type: 'allow' }, injected: [], ran: [], records: [] };
+  const record = (hook: string, fields: Pick<HookRecord, 'answer' | 'text' | 'denied'>): void => {
+    outcome.records.push({ hook, on, ...fields, ...(callId === undefined ? {} : { callId }) });
+  };
+  for (const hook of hooks.toSorted((one, other) => one.priority - other.priority)) {
+    const answer = await answerOf(hook, { ...payload, ...outcome.changes }, problemOf);
+    if (answer === undefined) continue;
+    outcome.ran.push(hook.name);
+    switch (answer.type) {
+      case 'allow':
+        break;
+      case 'modify':
+        outcome.changes = { ...outcome.changes, ...answer.changes };
+        record(hook.name, { answer: 'modify' });
+        break;
+      case 'inject':
+        outcome.injected.push(answer.text);
+        record(hook.name, { answer: 'inject', text: answer.text });
+        break;
+      case 'ask':
+        outcome.ask ??= { hook: hook.name, text: answer.text };
+        record(hook.name, { answer: 'ask', text: answer.text });
+        break;
+      default: {
+        const isFailure = answer.type === 'failed';
+        const denies = isBlocking(on) && (!isFailure || hook.failClosed);
+        record(hook.name, { answer: answer.type, ...textOf(answer.text), ...(isFailure && denies ? { denied: true as const } : {}) });
+        if (!denies) break;
+        const text = isFailure ? `hook errored (fail_closed): ${answer.text}` : answer.text;
+        return { ...outcome, result: { type: 'deny', hook: hook.name, ...textOf(text) } };
+      }
+    }
+  }
+  return outcome;
+}
+
+function textOf(text: string | undefined): { text?: string } {
+  return text === undefined ? {} : { text };
+}
+
+/** Returns the answer of a hook; undefined if it does not match. */
+async function answerOf(hook: CallableHook, payload: JsonObject, problemOf: HookedEvent['problemOf']): Promise<ReadAnswer | undefined> {
+  try {
+    if (!(await matches(hook.match, payload))) return undefined;
+    // A hook that changes its argument must not change that of the next one.
+    const answer = await hook.ask(structuredClone(payload));
+    const problem = answer.type === 'modify' ? problemOf?.(answer.changes) : undefined;
+    return problem === undefined ? answer : { type: 'failed', text: problem };
+  } catch (error) {
+    return { type: 'failed', text: errorMessage(error) };
+  }
+}
+
+async function matches(match: CallableHook['match'], payload: JsonObject): Promise<boolean> {
+  if (match === undefined) return true;
+  if (typeof match === 'function') return (await match(structuredClone(payload))) === true;
+  const subject: JsonValue | undefined = payload['toolName'] ?? payload['agent'];
+  if (typeof subject !== 'string') return false;
+  if (typeof match === 'string') return match === subject;
+  // A regular expression with the flag "g" or "y" remembers where it stopped.
+  return new RegExp(match.source, match.flags.replaceAll(/[gy]/g, '')).test(subject);
+}
+
+/** The answer of a hook, read. `failed`: the hook did not answer, or with something else than an answer. */
+export type ReadAnswer =
+  | { type: 'allow' }
+  | { type: 'deny'; text?: string }
+  | { type: 'modify'; changes: JsonObject }
+  | { type: 'inject'; text: string }
+  | { type: 'ask'; text: string }
+  | { type: 'failed'; text: string };
+
+/** Reads what a hook returned. */
+function readAnswer(returned: unknown): ReadAnswer {
+  if (returned === undefined || returned === null || returned === 'allow') return { type: 'allow' };
+  if (returned === 'deny') return { type: 'deny' };
+  const answer = cleanJson(returned);
+  const [key, ...more] = isJsonObject(answer) ? Object.keys(answer) : [];
+  if (!isJsonObject(answer) || key === undefined || more.length > 0) return nonsense(answer);
+  const value = answer[key];
+  if (key === 'modify' && isJsonObject(value)) return { type: 'modify', changes: value };
+  if (typeof value !== 'string') return nonsense(answer);
+  if (key === 'deny' || key === 'inject' || key === 'ask') return { type: key, text: value.toWellFormed() };
+  return key === 'error' ? { type: 'failed', text: value.toWellFormed() } : nonsense(answer);
+}
+
+function nonsense(answer: unknown): ReadAnswer {
+  const shown = JSON.stringify(answer)?.slice(0, 200) ?? 'a value that is not JSON';
+  return { type: 'failed', text: `it answered ${shown}, which is no answer of a hook` };
+}
+
+/** Reads the end of a command: its exit code and what it wrote. 0: the JSON that it wrote. 2: a deny. Any other: a failure. */
+function readCommandEnd(code: number | null, stdout: string, stderr: string): ReadAnswer {
+  const said = stderr.trim();
+  if (code === 2) return said === '' ? { type: 'deny' } : { type: 'deny', text: said };
+  if (code !== 0)
+    return { type: 'failed', text: `it ended with ${code === null ? 'a signal' : `exit code ${code}`}${said === '' ? '' : `: ${said}`}` };
+  if (stdout.trim() === '') return { type: 'allow' };
+  let written: unknown;
+  try {
+    written = JSON.parse(stdout);
+  } catch {
+    return { type: 'failed', text: `it wrote ${JSON.stringify(stdout.slice(0, 200))}, which is not JSON` };
+  }
+  return readWritten(written);
+}
+
+/** Reads `{"result": "deny", "reason": …}` and its like. */
+function readWritten(written: unknown): ReadAnswer {
+  if (!isJsonObject(written)) return nonsense(written);
+  const { result, reason, changes, text, error } = written;
+  if (result === 'allow') return { type: 'allow' };
+  if (result === 'deny') return typeof reason === 'string' ? { type: 'deny', text: reason } : { type: 'deny' };
+  if (result === 'modify') return readAnswer({ modify: changes });
+  if (result === 'inject') return readAnswer({ inject: text });
+  if (result === 'ask') return readAnswer({ ask: reason ?? '' });
+  return result === 'error' ? readAnswer({ error: error ?? reason ?? 'it answered "error"' }) : nonsense(written);
+}

@@ -4,7 +4,7 @@ import { LonghaulError } from '../../src/core/domain/errors/error.ts';
 import type { JsonObject } from '../../src/core/domain/json/json.ts';
 import type { RunSubject } from '../../src/core/domain/run/run-subject.ts';
 import { type ApprovalsPage, type DataView, type NotifyWaitingInput, QUERIES, type StatusView } from '../../src/core/protocol.ts';
-import { attempt } from '../attempts/attempt.ts';
+import { runAttempt } from '../attempts/attempt.ts';
 import { callArguments } from '../tool-calls/call-arguments.ts';
 import { failingAs } from '../failures/failure.ts';
 import { queryRun, runIdOf } from '../run-queries/access.ts';
@@ -28,7 +28,7 @@ export function notifyWaitingActivity(runtime: ActivityRuntime): (input: NotifyW
     if (notify === undefined) {
       throw new LonghaulError('notification_failed', 'This worker has no "notify", but the run was started by a worker that has one');
     }
-    await attempt(aborts, { heartbeatMs }, async ({ signal }) => {
+    await runAttempt(aborts, { heartbeatMs }, async ({ signal }) => {
       if (activityInfo().attempt > 1 && !(await stillWaits(input))) return;
       const args = await argumentsOf(runtime, input);
       // By query, because what the run knows already is no part of its history again.

@@ -1,16 +1,20 @@
-import type { McpEffect, McpServerDefinition } from '../../src/define/mcp/mcp-definition.ts';
+import { createHash } from 'node:crypto';
+import { spellingProblem } from '../../src/core/code/language-names.ts';
 import type { ToolSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
 import type { CodeLanguage } from '../../src/core/domain/code/code-snapshot.ts';
 import { LonghaulError } from '../../src/core/domain/errors/error.ts';
-import { isJsonObject, type JsonObject } from '../../src/core/domain/json/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
 import type { Notice } from '../../src/core/domain/record/notice.ts';
+import { dereference, mapSubschemas } from '../../src/core/json-schema/json-schema.ts';
+import type { McpEffect, McpServerDefinition } from '../../src/define/mcp/mcp-definition.ts';
+import { portableSchema } from '../../src/schema/portable-schema.ts';
+import { toStrictJsonSchema } from '../../src/schema/strict-json-schema.ts';
+import { checkableSchema, modernSchema, references } from './checkable-schema.ts';
 import type { McpPool, McpTools } from './mcp-pool.ts';
-import { pinSchema } from './pin-schema.ts';
 import { FURTHER_TOOLS, nameOfTool, readTool, type ReadTool } from './read-tool.ts';
-import { nameTools } from './tool-names.ts';
 
 /** The input of a listing of tools. */
-export interface Listing {
+interface Listing {
   pool: Pick<McpPool, 'tools'>;
   servers: readonly McpServerDefinition[];
   /** Names that the tools must not get. */
@@ -126,4 +130,101 @@ function toolSnapshot({ server, tool }: Usable, name: string): ToolSnapshot {
 /** Returns the effect of a tool. One without a declaration must not run twice, as the protocol assumes too. */
 function effectOf(server: McpServerDefinition, { name, isRepeatable }: ReadTool): McpEffect {
   return server.effectOf(name) ?? (isRepeatable ? 'idempotent' : 'once');
+}
+
+/** The schemas of a tool as they are pinned for a run. */
+type PinnedSchema = Pick<ToolSnapshot, 'parameters' | 'schema' | 'strict'>;
+
+/** The most schemas in one whose references are resolved in place. */
+const MAX_SCHEMAS = 2_000;
+
+/** Returns the schemas of a tool from its server's schema of an object: one that checks arguments as the server does, and one that is sent. */
+export function pinSchema(input: JsonObject): PinnedSchema {
+  const schema = checkableSchema(input);
+  const modern = modernSchema(input);
+  const conversion = schema['properties'] === undefined ? undefined : strictConversion(modern);
+  if (conversion !== undefined) return { parameters: conversion, schema, strict: true };
+  return { parameters: portableSchema(modern), schema, strict: false };
+}
+
+function strictConversion(schema: JsonObject): JsonObject | undefined {
+  const whole = references(schema).length === 0 ? schema : withoutReferences(schema);
+  const conversion = whole === undefined ? undefined : toStrictJsonSchema(whole);
+  return conversion?.strict ? conversion.schema : undefined;
+}
+
+/** Resolves the references of a schema in place; undefined if one leads nowhere or in a circle. */
+function withoutReferences(root: JsonObject): JsonObject | undefined {
+  let left = MAX_SCHEMAS;
+  let isWhole = true;
+  const resolve = (schema: JsonObject, from: readonly JsonValue[]): JsonObject => {
+    left -= 1;
+    const { $ref: reference, ...rest } = schema;
+    if (left < 0 || (reference !== undefined && from.includes(reference))) {
+      isWhole = false;
+      return {};
+    }
+    if (reference === undefined) return mapSubschemas(schema, (inner) => resolve(inner, from));
+    const target = dereference({ $ref: reference }, root);
+    isWhole &&= target !== undefined;
+    return resolve({ ...target, ...rest }, [...from, reference]);
+  };
+  const { $defs: _definitions, ...own } = root;
+  const resolved = resolve(own, []);
+  return isWhole && isJsonObject(resolved) ? resolved : undefined;
+}
+
+/** A tool of a server that needs a name for an agent. */
+export interface UnnamedTool {
+  server: string;
+  tool: string;
+  /** A prefix that the name always gets. */
+  prefix?: string | undefined;
+}
+
+/** The longest name that providers accept. */
+const MAX_LENGTH = 64;
+const HASH_LENGTH = 8;
+
+/**
+ * Returns the names of the tools, in the same order: the server's own name, in the characters that providers accept; if
+ * that is taken, or two tools would have it, `server_tool`; if that is not unique either, the same with a few digits of
+ * a hash. The names depend on the set of tools, not on their order. Names in `taken` are not used, and with a `language` none
+ * that code in it could not call.
+ */
+export function nameTools(tools: readonly UnnamedTool[], taken: ReadonlySet<string>, language?: CodeLanguage): string[] {
+  const clean = language === undefined ? cleanName : identifier;
+  const isUsable = (name: string): boolean => !taken.has(name) && (language === undefined || spellingProblem(name, language) === undefined);
+  const shortest = tools.map(({ tool, prefix }) => clean(prefix === undefined ? tool : `${prefix}_${tool}`));
+  const withServer = tools.map(({ server, tool }) => clean(`${server}_${tool}`));
+  const first = uniqueNames(shortest, isUsable);
+  const firstNames = new Set(first.filter((name) => name !== undefined));
+  const second = uniqueNames(
+    withServer.map((name, index) => (first[index] === undefined ? name : undefined)),
+    (name) => isUsable(name) && !firstNames.has(name),
+  );
+  return tools.map((tool, index) => first[index] ?? second[index] ?? hashed(tool, clean));
+}
+
+/** Returns the candidates that are short enough, usable, and unique. */
+function uniqueNames(candidates: readonly (string | undefined)[], isUsable: (name: string) => boolean): (string | undefined)[] {
+  return candidates.map((name) => {
+    if (name === undefined || name === '' || name.length > MAX_LENGTH || !isUsable(name) || name.startsWith('__')) return undefined;
+    return candidates.filter((other) => other === name).length === 1 ? name : undefined;
+  });
+}
+
+function hashed({ server, tool }: UnnamedTool, clean: (name: string) => string): string {
+  const hash = createHash('sha256').update(`${server}\0${tool}`).digest('hex').slice(0, HASH_LENGTH);
+  return `${clean(`${server}_${tool}`).slice(0, MAX_LENGTH - HASH_LENGTH - 1)}_${hash}`;
+}
+
+/** Replaces the characters that providers refuse. */
+function cleanName(name: string): string {
+  return name.replaceAll(/[^a-zA-Z0-9_-]/g, '_');
+}
+
+/** Replaces the characters that code cannot have in a name. */
+function identifier(name: string): string {
+  return name.replaceAll(/[^a-zA-Z0-9_]/g, '_').replace(/^(?=[0-9])/, '_');
 }

@@ -1,18 +1,19 @@
 import { z } from 'zod';
-import type { ToolApproval } from '../../src/define/options/approval-options.ts';
-import type { McpServerDefinition } from '../../src/define/mcp/mcp-definition.ts';
+import type { ContentPart } from '../../src/core/domain/content/content.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
+import { checkJson, problemsText } from '../../src/core/json-schema/check-json-schema.ts';
 import type { RunContext } from '../../src/define/context/run-context.ts';
+import type { McpServerDefinition } from '../../src/define/mcp/mcp-definition.ts';
+import type { ToolApproval } from '../../src/define/options/approval-options.ts';
 import type { AnyTool } from '../../src/define/tools/tool-definition.ts';
 import { ToolFailure } from '../../src/define/tools/tool-failure.ts';
 import { type ToolOutput, toolOutput } from '../../src/define/tools/tool-output.ts';
-import { isJsonObject, type JsonObject } from '../../src/core/domain/json/json.ts';
-import { checkJson, problemsText } from '../../src/core/json-schema/check-json-schema.ts';
+import { cleanJson } from '../../src/model/clean-json.ts';
 import { UnknownOutcome } from '../tool-calls/unknown-outcome.ts';
 import { checkableSchema } from './checkable-schema.ts';
 import type { McpProgress } from './mcp-connection.ts';
 import type { McpPool, McpTools } from './mcp-pool.ts';
 import { nameOfTool, readTool } from './read-tool.ts';
-import { resultContent } from './result-content.ts';
 
 /** A tool of a server as it is pinned for a run. */
 export interface PinnedTool {
@@ -147,4 +148,252 @@ function progressDetails({ progress, total, message }: McpProgress): JsonObject 
 /** Cuts a text of a server. */
 function briefly(text: string, chars: number): string {
   return text.toWellFormed().slice(0, chars).toWellFormed();
+}
+
+/** A result of a server as the content of a tool result. */
+export interface McpContent {
+  content: JsonValue[];
+  isError: boolean;
+}
+
+/** Fields of a result that are not its content. */
+const ENVELOPE = ['content', 'structuredContent', 'isError', '_meta', 'resultType', 'ttlMs', 'cacheScope'];
+
+/** The most characters of a text inside a part of an unknown type: longer ones are data that nobody reads. */
+const MAX_FIELD = 4_000;
+
+/** The most characters of the problems of structured content. */
+const MAX_PROBLEMS = 500;
+
+/** What a part of a result is: text, or media, or a note about what cannot be read. */
+type Part = { text: string } | { media: ContentPart } | { note: string };
+
+/**
+ * Converts the answer of a server to a tool result: the readable part first and in one value, because a model reads
+ * that one, and media after it. A text that only repeats the structured content is not kept twice. The result is not
+ * trusted, and may be anything: what can be read of it is kept, and what cannot is described. The tool has acted, so a
+ * result that is no valid one is never an error of the call. `outputSchema`: what the tool says of its structured content.
+ */
+export function resultContent(answer: unknown, outputSchema?: JsonObject): McpContent {
+  const { result, lost } = cleanResult(answer);
+  const { content, structuredContent = null, isError } = isJsonObject(result) ? result : { content: result };
+  const hasFailed = isError === true || isError === 'true' || isError === 1;
+  const parts = partsOf(content);
+  const value = structuredContent ?? otherFields(result);
+  const notes = [...lost, ...parts.flatMap((part) => ('note' in part ? [part.note] : []))];
+  const misfit = structuredContent === null || hasFailed ? undefined : misfitOf(structuredContent, outputSchema);
+  if (misfit !== undefined) notes.push(misfit);
+  const texts = parts.flatMap((part) => ('text' in part ? [part.text] : []));
+  const media = parts.flatMap((part): JsonValue[] => ('media' in part ? [{ ...part.media }] : []));
+  const [read] = readable(texts, value ?? undefined);
+  const all = noted(read, notes);
+  // A result may be empty, but not because nobody could read it.
+  if (all === undefined && media.length === 0 && !isEmptyResult(result))
+    return { content: [acted('its result has no content')], isError: hasFailed };
+  return { content: [...(all === undefined ? [] : [all]), ...media], isError: hasFailed };
+}
+
+/** Returns an answer as JSON, and what of it is none. */
+function cleanResult(answer: unknown): { result: JsonValue; lost: string[] } {
+  const tooDeep = 'is nested too deep to be read';
+  if (!isJsonObject(answer)) {
+    const result = cleanJson(answer ?? null);
+    return result === undefined ? { result: {}, lost: [`its result ${tooDeep}`] } : { result, lost: [] };
+  }
+  const fields = Object.entries(answer).map(([name, value]) => [name, cleanJson(value)] as const);
+  const lost = fields
+    .filter(([name, value]) => value === undefined && name !== '_meta')
+    .map(([name]) => `${JSON.stringify(name)} of its result ${tooDeep}`);
+  return { result: Object.fromEntries(fields.filter((field): field is [string, JsonValue] => field[1] !== undefined)), lost };
+}
+
+/** Adds notes to what a model reads of a result. */
+function noted(read: JsonValue | undefined, notes: readonly string[]): JsonValue | undefined {
+  if (notes.length === 0) return read;
+  const note = acted(notes.join('; '));
+  if (read === undefined) return note;
+  return typeof read === 'string' ? `${read}\n${note}` : { result: read, note };
+}
+
+function acted(what: string): string {
+  return `[The tool has acted, but ${what}]`;
+}
+
+function isEmptyResult(result: JsonValue): boolean {
+  return isJsonObject(result) && Array.isArray(result['content']) && result['content'].length === 0;
+}
+
+function misfitOf(value: JsonValue, schema: JsonObject | undefined): string | undefined {
+  const problems = schema === undefined ? [] : checkJson(schema, value);
+  if (problems.length === 0) return undefined;
+  return `the structured content does not fit the output schema of the tool: ${problemsText(problems).slice(0, MAX_PROBLEMS).toWellFormed()}`;
+}
+
+/** Returns the fields of a result that has neither content nor structured content; older servers answer with `toolResult`. */
+function otherFields(result: JsonValue): JsonValue | undefined {
+  if (!isJsonObject(result) || (result['content'] ?? null) !== null) return undefined;
+  const { toolResult } = result;
+  if (toolResult !== undefined && toolResult !== null) return toolResult;
+  if (isPart(result)) return undefined;
+  const others = Object.entries(result).filter(([name, value]) => !ENVELOPE.includes(name) && value !== null);
+  return others.length === 0 ? undefined : Object.fromEntries(others);
+}
+
+/** Returns texts and structured content as at most one value. */
+function readable(texts: string[], value: JsonValue | undefined): JsonValue[] {
+  const text = texts.join('\n').toWellFormed();
+  if (value === undefined) return texts.length === 0 ? [] : [text];
+  if (texts.every((one) => saysTheSame(one, value))) return [isMediaLike(value) ? { structuredContent: value } : value];
+  return onlyText(value) === text ? [text] : [{ text, structuredContent: value }];
+}
+
+/** True for a value that would be mistaken for a media part, whose URL the model's provider fetches. */
+function isMediaLike(value: JsonValue): boolean {
+  return isJsonObject(value) && 'type' in value && ('url' in value || 'data' in value);
+}
+
+/** True if the text is the value as JSON. */
+function saysTheSame(text: string, value: JsonValue): boolean {
+  try {
+    return JSON.stringify(JSON.parse(text)) === JSON.stringify(value);
+  } catch {
+    return false;
+  }
+}
+
+/** Returns the only text in a value, unwrapped; undefined for a value with more. */
+function onlyText(value: JsonValue): string | undefined {
+  if (typeof value === 'string') return value;
+  const members = Array.isArray(value) ? value : isJsonObject(value) ? Object.values(value) : [];
+  const [only] = members;
+  return only !== undefined && members.length === 1 ? onlyText(only) : undefined;
+}
+
+/** Reads content, which should be a list of parts. */
+function partsOf(content: JsonValue | undefined): Part[] {
+  if (content === undefined || content === null) return [];
+  return Array.isArray(content) ? content.flatMap(partOf) : partOf(content);
+}
+
+/** Reads one part; a null is none. */
+function partOf(part: JsonValue): Part[] {
+  if (part === null) return [];
+  if (typeof part === 'string') return [{ text: part }];
+  if (!isJsonObject(part)) return [{ text: JSON.stringify(part) }];
+  if (Object.keys(part).length === 0) return [];
+  const { type, text } = part;
+  switch (type) {
+    case 'image':
+    case 'audio':
+      return [mediaPart(type, part)];
+    case 'resource_link':
+      return [{ text: linkText(part) }];
+    case 'resource':
+      return resourceParts(isJsonObject(part['resource']) ? part['resource'] : part);
+    case 'text':
+      return textParts(text);
+    default:
+      return unknownPart(part);
+  }
+}
+
+/** True for a result that is itself a part, without a list around it. */
+function isPart({ type, text }: JsonObject): boolean {
+  return typeof type === 'string' && typeof text === 'string';
+}
+
+function textParts(text: JsonValue | undefined): Part[] {
+  if (text === undefined || text === null) return [];
+  return [{ text: typeof text === 'string' ? text : JSON.stringify(text) }];
+}
+
+/** Reads a part of a type that the protocol does not have: its text, media in the form of a provider, or all of it as JSON. */
+function unknownPart(part: JsonObject): Part[] {
+  const { type, text } = part;
+  if (typeof text === 'string') return [{ text }];
+  const image = part['image_url'];
+  const url = isJsonObject(image) ? image['url'] : image;
+  if (typeof url === 'string') return [mediaPart('image', { data: url })];
+  if (type === undefined && typeof part['data'] === 'string') {
+    const kind = mediaKind(part['mimeType']);
+    if (kind !== 'file') return [mediaPart(kind, part)];
+  }
+  if (type === undefined && isJsonObject(part['resource'])) return resourceParts(part['resource']);
+  return [{ text: JSON.stringify(withoutData(part)) }];
+}
+
+/** Cuts long texts, which in a part of an unknown type are data. */
+function withoutData(value: JsonValue): JsonValue {
+  if (typeof value === 'string') return value.length <= MAX_FIELD ? value : `[${value.length} characters]`;
+  if (Array.isArray(value)) return value.map(withoutData);
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, withoutData(one)]));
+}
+
+function mediaPart(type: 'image' | 'audio', part: JsonObject): Part {
+  const source = isJsonObject(part['source']) ? part['source'] : part;
+  const given = source['data'] ?? source['url'] ?? source['uri'];
+  if (typeof given !== 'string' || given.trim() === '') return { note: `${articled(type)} of its result has no data` };
+  if (/^https?:\/\//i.test(given)) return { text: `[${type === 'image' ? 'Image' : 'Audio'} at ${given}]` };
+  const read = base64(given);
+  if (read === undefined) return { note: `${articled(type)} of its result cannot be read: its data is not base64` };
+  return { media: { type, data: read.data, ...mediaType(source['mimeType'] ?? source['media_type'] ?? read.mediaType) } };
+}
+
+function articled(type: 'image' | 'audio'): string {
+  return type === 'image' ? 'an image' : 'a recording';
+}
+
+/** Converts a link to text: it is meant for the tools of the server, and the model's provider might follow it. */
+function linkText(link: JsonObject): string {
+  const [title, name, uri, mimeType, description] = ['title', 'name', 'uri', 'mimeType', 'description'].map((field) => textOf(link[field]));
+  const about = [mimeType, description].filter((one) => one !== undefined).join(': ');
+  const named = title ?? name;
+  const where = uri === undefined ? '' : named === undefined ? ` ${uri}` : ` at ${uri}`;
+  return `[Resource${named === undefined ? '' : ` "${named}"`}${where}${about === '' ? '' : ` (${about})`}]`;
+}
+
+function textOf(value: JsonValue | undefined): string | undefined {
+  return typeof value === 'string' && value.trim() !== '' ? value : undefined;
+}
+
+function resourceParts(resource: JsonObject): Part[] {
+  const uri = textOf(resource['uri']);
+  const head = `[Resource${uri === undefined ? '' : ` ${uri}`}]`;
+  const { text, blob } = resource;
+  if (text !== undefined && text !== null) return [{ text: `${head}\n${typeof text === 'string' ? text : JSON.stringify(text)}` }];
+  if (typeof blob !== 'string' || blob.trim() === '') return [{ text: head }];
+  const read = base64(blob);
+  if (read === undefined)
+    return [
+      { text: head },
+      { note: `the resource${uri === undefined ? '' : ` ${uri}`} of its result cannot be read: its data is not base64` },
+    ];
+  const given = resource['mimeType'] ?? read.mediaType;
+  const type = mediaKind(given);
+  const source = { data: read.data, ...mediaType(given) };
+  return [{ media: type === 'file' ? { type, name: uri?.split('/').at(-1) || uri || 'resource', ...source } : { type, ...source } }];
+}
+
+function mediaKind(type: JsonValue | undefined): 'image' | 'audio' | 'file' {
+  const kind = typeof type === 'string' ? type.split('/')[0] : undefined;
+  return kind === 'image' || kind === 'audio' ? kind : 'file';
+}
+
+function mediaType(type: JsonValue | undefined): { mediaType?: string } {
+  return typeof type === 'string' && type.trim() !== '' ? { mediaType: type.trim() } : {};
+}
+
+/** Reads base64 as servers write it: also behind the head of a data URL, with white space, in the alphabet for URLs, without padding. */
+function base64(given: string): { data: string; mediaType?: string } | undefined {
+  const head = /^\s*data:([^,;]{0,200})(?:;[^,;]{0,200}){0,5},/.exec(given.slice(0, 1_500));
+  const raw = head === null ? given : given.slice(head[0].length);
+  const plain = raw
+    .replaceAll(/\s+/g, '')
+    .replaceAll('-', '+')
+    .replaceAll('_', '/')
+    .replace(/={1,2}$/, '');
+  if (plain === '' || plain.length % 4 === 1 || !/^[A-Za-z0-9+/]*$/.test(plain)) return undefined;
+  const type = head?.[1]?.trim();
+  return { data: plain.padEnd(Math.ceil(plain.length / 4) * 4, '='), ...(type ? { mediaType: type } : {}) };
 }

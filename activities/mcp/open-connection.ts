@@ -1,8 +1,14 @@
-import type { McpServerDefinition } from '../../src/define/mcp/mcp-definition.ts';
+import type { Stream } from 'node:stream';
+import { ReadBuffer, SSEClientTransport, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { LonghaulError } from '../../src/core/domain/errors/error.ts';
+import { isJsonObject } from '../../src/core/domain/json/json.ts';
+import type { McpServerDefinition, McpTransport, McpValue } from '../../src/define/mcp/mcp-definition.ts';
+import type { SecretVault } from '../secrets/secret-vault.ts';
 import { connectProblem, statusOf } from './call-outcome.ts';
-import { makeLink, type LinkOptions } from './make-link.ts';
-import { McpConnection } from './mcp-connection.ts';
+import { type Link, McpConnection } from './mcp-connection.ts';
+import { ServerMessages } from './server-messages.ts';
+import { failAtStreamEnd } from './stream-ends.ts';
 
 /** The parts of a worker that opening a connection needs. */
 export interface OpenOptions extends LinkOptions {
@@ -51,4 +57,259 @@ async function openOlder(server: McpServerDefinition, options: OpenOptions, stop
 /** True if a server refuses the first request of the present protocol as the protocol says of older servers. */
 function isRefusedProtocol(error: unknown): boolean {
   return [400, 404, 405, 415, 406, 501].includes(statusOf(error) ?? 0);
+}
+
+const LINE_FEED = 10;
+
+/** The parts of a worker that a connection needs. */
+export interface LinkOptions {
+  secrets: Pick<SecretVault, 'resolve' | 'redact'>;
+}
+
+/** A link to a server, and its output outside the protocol. */
+export interface ServerLink extends Link {
+  /** Returns the last lines of its process's standard error, cleaned and redacted; none for a server over HTTP. */
+  stderrLines: () => string[];
+}
+
+/** The protocol of a server over HTTP: the present one, or the one that it has replaced. */
+export type HttpProtocol = 'http' | 'sse';
+
+/**
+ * Creates a link to a server, reading its secrets again. Throws the errors of the vault, and `mcp_unreachable` for a
+ * header that cannot be sent.
+ */
+export async function makeLink(
+  { name, transport }: McpServerDefinition,
+  options: LinkOptions,
+  protocol: HttpProtocol = 'http',
+): Promise<ServerLink> {
+  return transport.type === 'http' ? httpLink(name, transport, { ...options, protocol }) : stdioLink(transport, options);
+}
+
+async function httpLink(
+  name: string,
+  { url, headers }: McpTransport & { type: 'http' },
+  { secrets, protocol }: LinkOptions & { protocol: HttpProtocol },
+): Promise<ServerLink> {
+  const resolved = await resolveAll(headers, secrets);
+  for (const [header, value] of Object.entries(resolved)) {
+    // The platform's own error would quote the value.
+    if (/[^\t\x20-\x7e\x80-\xff]/.test(value)) {
+      throw new LonghaulError(
+        'mcp_unreachable',
+        `MCP server "${name}" cannot be reached: the value of the header "${header}" has characters that HTTP does not allow. Change its secret`,
+      );
+    }
+  }
+  const messages = new ServerMessages();
+  const init = { requestInit: { headers: resolved }, fetch: serverFetch(messages) };
+  if (protocol === 'sse') {
+    const transport = new SSEClientTransport(new URL(url), init);
+    messages.follow(transport);
+    return { transport, isLegacy: true, stderrLines: () => [] };
+  }
+  const transport = new StreamableHTTPClientTransport(new URL(url), init);
+  messages.follow(transport);
+  failAtStreamEnd(transport);
+  return { transport, end: () => transport.terminateSession(), stderrLines: () => [] };
+}
+
+async function stdioLink({ command, args, env, cwd }: McpTransport & { type: 'stdio' }, { secrets }: LinkOptions): Promise<ServerLink> {
+  const transport = new StdioClientTransport({
+    command,
+    args: [...args],
+    // The client adds the few variables that any program needs, and no others of the worker.
+    env: await resolveAll(env, secrets),
+    ...(cwd === undefined ? {} : { cwd }),
+    stderr: 'pipe',
+  });
+  const messages = new ServerMessages();
+  messages.follow(transport);
+  readLines(transport, messages);
+  return { transport, stderrLines: stderrTail(transport.stderr, (text) => secrets.redact(text)) };
+}
+
+/**
+ * Reads each line of a process before the client package does. The package has no point at which its transport of processes could be
+ * given one: its buffer is the only one that sees the text. A line that never ends is left to the bound of that buffer.
+ */
+function readLines(transport: StdioClientTransport, messages: Pick<ServerMessages, 'read'>): void {
+  const buffer: unknown = Reflect.get(transport, '_readBuffer');
+  if (!(buffer instanceof ReadBuffer)) throw new TypeError('The client package has no buffer of lines: its version has changed');
+  const append = buffer.append.bind(buffer);
+  let pending: Buffer[] = [];
+  let bytes = 0;
+  buffer.append = (chunk) => {
+    const end = chunk.lastIndexOf(LINE_FEED) + 1;
+    bytes += chunk.length;
+    if (end === 0) {
+      pending.push(chunk);
+      if (bytes > MAX_MESSAGE_BYTES) append(Buffer.concat(pending));
+      return;
+    }
+    const lines = Buffer.concat([...pending, chunk.subarray(0, end)]).toString();
+    pending = [chunk.subarray(end)];
+    bytes = chunk.length - end;
+    append(
+      Buffer.from(
+        lines
+          .split('\n')
+          .map((line) => (line.trim() === '' ? '' : messages.read(line)))
+          .join('\n'),
+      ),
+    );
+  };
+}
+
+async function resolveAll(values: Readonly<Record<string, McpValue>>, secrets: LinkOptions['secrets']): Promise<Record<string, string>> {
+  const entries = Object.entries(values).map(async ([name, value]): Promise<[string, string]> => [
+    name,
+    typeof value === 'string' ? value : await secrets.resolve(value),
+  ]);
+  return Object.fromEntries(await Promise.all(entries));
+}
+
+const MAX_LINES = 10;
+const MAX_LINE = 500;
+
+/**
+ * Reads the standard error of a server, so that its process never blocks, and returns a function for its last lines,
+ * each one line of printable text.
+ */
+export function stderrTail(stream: Stream | null, redact: (text: string) => string): () => string[] {
+  let tail = '';
+  stream?.on('data', (chunk: unknown) => {
+    tail += String(chunk);
+    if (tail.length <= MAX_LINES * MAX_LINE) return;
+    // Only whole lines are kept: half a secret would not be found.
+    const kept = tail.slice(-MAX_LINES * MAX_LINE);
+    tail = kept.slice(kept.indexOf('\n') + 1 || kept.length);
+  });
+  stream?.on('error', () => undefined);
+  return () =>
+    redact(tail)
+      .split('\n')
+      .map((line) =>
+        line
+          .replaceAll(/\p{C}+/gu, ' ')
+          .trim()
+          .slice(0, MAX_LINE),
+      )
+      .filter((line) => line !== '')
+      .slice(-MAX_LINES);
+}
+
+/** The most bytes of one message of a server: as many as the client accepts from a process. Results are cut far below. */
+export const MAX_MESSAGE_BYTES = 10_000_000;
+const CARRIAGE_RETURN = 13;
+
+/**
+ * Returns a `fetch` for a server: the messages in its answers are read before the client package sees them, and bounded: of the whole
+ * answer, or of each event of an event stream. A larger one is aborted.
+ */
+export function serverFetch(messages: Pick<ServerMessages, 'read'>): (url: string | URL, init?: RequestInit) => Promise<Response> {
+  return async (url, init) => {
+    const response = await fetch(url, init);
+    const { status, statusText } = response;
+    if (response.body === null) return response;
+    const isStream = response.headers.get('content-type')?.trim().toLowerCase().startsWith('text/event-stream') === true;
+    const body = response.body.pipeThrough(bounded(isStream));
+    // The text of an event and its length are others than those that the server has sent.
+    const headers = new Headers(response.headers);
+    headers.delete('content-length');
+    headers.delete('content-encoding');
+    if (isStream)
+      return new Response(
+        body.pipeThrough(new TextDecoderStream()).pipeThrough(eventLines(messages)).pipeThrough(new TextEncoderStream()),
+        { status, statusText, headers },
+      );
+    if (!response.ok || init?.method !== 'POST') return new Response(body, { status, statusText, headers });
+    const given = await new Response(body).text();
+    const text = given.trim() === '' ? given : messages.read(given, requestIn(init));
+    if (isMessage(text)) headers.set('content-type', 'application/json');
+    return new Response(text, { status, statusText, headers });
+  };
+}
+
+/** True for the JSON of a message, which some servers send as another type of content. */
+function isMessage(text: string): boolean {
+  return text.startsWith('{"jsonrpc"') || text.startsWith('[{"jsonrpc"');
+}
+
+/** Returns the id of the request that a POST carries. */
+function requestIn({ body }: RequestInit): string | number | undefined {
+  if (typeof body !== 'string') return undefined;
+  const message: unknown = JSON.parse(body);
+  const id = isJsonObject(message) ? message['id'] : undefined;
+  return typeof id === 'string' || typeof id === 'number' ? id : undefined;
+}
+
+/** Rewrites the data of the events of a stream. Reads each piece once, however long the line is. */
+function eventLines(messages: Pick<ServerMessages, 'read'>): TransformStream<string, string> {
+  let line: string[] = [];
+  let event: string[] = [];
+  let endsWithReturn = false;
+  const endLine = (controller: TransformStreamDefaultController<string>): void => {
+    const text = line.join('');
+    line = [];
+    if (text !== '') {
+      event.push(text);
+      return;
+    }
+    if (event.length > 0) controller.enqueue(`${readEvent(event, messages).join('\n')}\n\n`);
+    event = [];
+  };
+  return new TransformStream({
+    transform(chunk, controller) {
+      const text = endsWithReturn && chunk.startsWith('\n') ? chunk.slice(1) : chunk;
+      endsWithReturn = chunk.endsWith('\r');
+      const parts = text.split(/\r\n|\n|\r/);
+      parts.forEach((part, index) => {
+        if (part !== '') line.push(part);
+        if (index < parts.length - 1) endLine(controller);
+      });
+    },
+    // Some servers leave out the blank line behind the last event.
+    flush(controller) {
+      if (line.length > 0) endLine(controller);
+      if (event.length > 0) endLine(controller);
+    },
+  });
+}
+
+function readEvent(lines: readonly string[], messages: Pick<ServerMessages, 'read'>): string[] {
+  const isData = (line: string): boolean => line === 'data' || line.startsWith('data:');
+  const kind = lines
+    .findLast((line) => line.startsWith('event:'))
+    ?.slice('event:'.length)
+    .trim();
+  const data = lines.filter(isData).map((line) => line.slice('data:'.length).replace(/^ /, ''));
+  if (data.length === 0 || (kind !== undefined && kind !== '' && kind !== 'message')) return [...lines];
+  return [
+    ...lines.filter((line) => !isData(line)),
+    ...messages
+      .read(data.join('\n'))
+      .split('\n')
+      .map((line) => `data: ${line}`),
+  ];
+}
+
+function bounded(isStream: boolean): TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>> {
+  let bytes = 0;
+  return new TransformStream({
+    transform(chunk, controller) {
+      bytes = isStream && hasBlankLine(chunk) ? chunk.length : bytes + chunk.length;
+      if (bytes > MAX_MESSAGE_BYTES) controller.error(new Error(`a message of more than ${MAX_MESSAGE_BYTES} bytes`));
+      else controller.enqueue(chunk);
+    },
+  });
+}
+
+/** True if an event ends in this chunk of the stream. */
+function hasBlankLine(chunk: Uint8Array): boolean {
+  return chunk.some((byte, index) => {
+    if (byte !== LINE_FEED) return false;
+    return chunk[index - 1] === LINE_FEED || (chunk[index - 1] === CARRIAGE_RETURN && chunk[index - 2] === LINE_FEED);
+  });
 }

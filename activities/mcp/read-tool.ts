@@ -1,6 +1,6 @@
-import { isJsonObject, type JsonObject } from '../../src/core/domain/json/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
+import { dereference, mapValues, typesOf } from '../../src/core/json-schema/json-schema.ts';
 import { cleanJson } from '../../src/model/clean-json.ts';
-import { tidySchema, usableSchema } from './usable-schema.ts';
 
 /** A tool of a server as it can be used. */
 export interface ReadTool {
@@ -19,7 +19,7 @@ export interface ReadTool {
 }
 
 /** A tool that cannot be used, and why. */
-export interface UnusableTool {
+interface UnusableTool {
   name: string;
   problem: string;
 }
@@ -38,14 +38,14 @@ export function nameOfTool(listed: unknown): string | undefined {
 }
 
 /** Tools by what the server has listed: a connection lists tools rarely and calls them often. */
-const known = new WeakMap<object, ReadTool | UnusableTool>();
+const readTools = new WeakMap<object, ReadTool | UnusableTool>();
 
 /** Judges one tool of a server's list by itself: what cannot be read of it takes no other tool along. */
 export function readTool(listed: JsonObject, name: string): ReadTool | UnusableTool {
-  const before = known.get(listed);
+  const before = readTools.get(listed);
   if (before !== undefined) return before;
   const read = judge(listed, name);
-  known.set(listed, read);
+  readTools.set(listed, read);
   return read;
 }
 
@@ -93,4 +93,163 @@ function isOdd(value: unknown, type: 'string' | 'boolean'): boolean {
 function outputOf(given: unknown): JsonObject | undefined {
   const schema = cleanJson(given ?? null);
   return schema !== undefined && isJsonObject(schema) && Object.keys(schema).length > 0 ? tidySchema(schema) : undefined;
+}
+
+/** The input schema of a tool in a form that can be used, or the reason why there is none. */
+type UsableSchema =
+  /** `change`: what a person should know about a schema that was not the schema of an object. */
+  { schema: JsonObject; change?: string; problem?: never } | { problem: string; schema?: never };
+
+/** Types as other languages and dialects spell them. */
+const TYPE_NAMES: Partial<Record<string, string>> = {
+  str: 'string',
+  text: 'string',
+  int: 'integer',
+  long: 'integer',
+  float: 'number',
+  double: 'number',
+  bool: 'boolean',
+  dict: 'object',
+  map: 'object',
+  struct: 'object',
+  list: 'array',
+  tuple: 'array',
+  none: 'null',
+};
+
+const TYPES = ['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'];
+
+/** The keywords whose values are data: a null there is a value, and no keyword that a server has left out. */
+const DATA = ['const', 'enum', 'default', 'examples', 'example'];
+
+/** The keywords that hold schemas by name, in a list, or a single one. */
+const MAPS = ['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'];
+const LISTS = ['anyOf', 'oneOf', 'allOf', 'prefixItems'];
+const SINGLES = ['items', 'additionalProperties', 'additionalItems', 'propertyNames', 'contains', 'not', 'if', 'then', 'else'];
+
+/** Keywords that must be a whole number, or a number. */
+const COUNTS = ['minLength', 'maxLength', 'minItems', 'maxItems', 'minProperties', 'maxProperties', 'minContains', 'maxContains'];
+const NUMBERS = ['minimum', 'maximum', 'multipleOf'];
+
+/**
+ * Reads the input schema of a tool as servers write it. What means something else than the schema of an object is taken as one where
+ * the meaning is clear: nothing at all is any arguments, a text is read as JSON, an empty list is an empty object (as PHP writes it).
+ */
+export function usableSchema(given: unknown): UsableSchema {
+  const value = cleanJson(given ?? null);
+  if (value === undefined) return { problem: 'its input schema is nested too deep' };
+  if (value === null) return { schema: anyArguments(), change: 'has no input schema: it takes any arguments' };
+  if (value === true) return { schema: anyArguments(), change: 'has the input schema true: it takes any arguments' };
+  if (typeof value === 'string') return schemaOfText(value);
+  if (Array.isArray(value) && value.length === 0)
+    return { schema: anyArguments(), change: 'has an empty list as input schema: it takes any arguments' };
+  if (!isJsonObject(value)) return { problem: `its input schema is ${kindOf(value)} instead of an object` };
+  if (Object.keys(value).length === 0) return { schema: anyArguments(), change: 'has an empty input schema: it takes any arguments' };
+  return objectSchema(tidySchema(value));
+}
+
+function anyArguments(): JsonObject {
+  return { type: 'object' };
+}
+
+function schemaOfText(text: string): UsableSchema {
+  try {
+    const parsed: unknown = JSON.parse(text);
+    if (!isJsonObject(parsed)) return { problem: 'its input schema is a text that is not the JSON of a schema' };
+    const usable = usableSchema(parsed);
+    return usable.schema === undefined
+      ? usable
+      : { ...usable, change: usable.change ?? 'has its input schema as a text, which is read as JSON' };
+  } catch {
+    return { problem: 'its input schema is a text that is not JSON' };
+  }
+}
+
+/** Returns the schema as that of an object, which the arguments of a tool always are. */
+function objectSchema(schema: JsonObject): UsableSchema {
+  const { type } = schema;
+  if (type === 'object') return { schema };
+  if (Array.isArray(type)) {
+    if (!type.includes('object'))
+      return { problem: `its input schema is of the types ${typesOf(schema).join(', ')}, and arguments are always an object` };
+    return {
+      schema: { ...schema, type: 'object' },
+      change: `has an input schema of the types ${typesOf(schema).join(', ')}: it is used as that of an object`,
+    };
+  }
+  if (typeof type === 'string') return { problem: `its input schema is of the type "${type}", and arguments are always an object` };
+  const target = typeof schema['$ref'] === 'string' ? dereference(schema, schema) : schema;
+  if (target === undefined) return { schema: anyArguments(), change: 'has an input schema that refers to nothing: it takes any arguments' };
+  if (target !== schema) {
+    const found = objectSchema(target);
+    if (found.schema === undefined) return found;
+    const { $ref: _reference, ...own } = schema;
+    return { schema: { ...own, ...found.schema }, change: 'has a reference as input schema: it is used with what it refers to' };
+  }
+  return { schema: { ...schema, type: 'object' }, change: 'has an input schema without a type: it is used as that of an object' };
+}
+
+/** Returns a schema without keywords whose values cannot be theirs: a null stands for a keyword that was left out. */
+function tidySchema(schema: JsonObject): JsonObject {
+  const tidy: JsonObject = {};
+  const required: string[] = [];
+  for (const [keyword, value] of Object.entries(schema)) {
+    const kept = tidyValue(keyword, value);
+    if (kept !== undefined) tidy[keyword] = kept;
+  }
+  const { properties } = schema;
+  if (isJsonObject(properties)) {
+    // Draft 3 says so at the property.
+    for (const [name, one] of Object.entries(properties)) if (isJsonObject(one) && one['required'] === true) required.push(name);
+  }
+  if (required.length > 0) tidy['required'] = [...new Set([...listOfTexts(tidy['required']), ...required])];
+  return tidy;
+}
+
+function tidyValue(keyword: string, value: JsonValue): JsonValue | undefined {
+  if (keyword === 'enum') return Array.isArray(value) && value.length > 0 ? value : undefined;
+  if (DATA.includes(keyword)) return value;
+  if (value === null) return undefined;
+  if (keyword === 'type') return typeName(value);
+  if (keyword === 'required') return Array.isArray(value) ? [...new Set(listOfTexts(value))] : undefined;
+  if (MAPS.includes(keyword))
+    return isJsonObject(value) ? mapValues(value, tidySubschema) : Array.isArray(value) && value.length === 0 ? {} : undefined;
+  if (keyword === 'items' && Array.isArray(value)) return value.length === 0 ? undefined : value.map(tidySubschema);
+  if (LISTS.includes(keyword)) return Array.isArray(value) && value.length > 0 ? value.map(tidySubschema) : undefined;
+  if (SINGLES.includes(keyword)) return typeof value === 'boolean' ? value : tidySubschema(value);
+  if (COUNTS.includes(keyword)) return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+  if (keyword === 'multipleOf' && typeof value === 'number' && value <= 0) return undefined;
+  if (NUMBERS.includes(keyword)) return typeof value === 'number' ? value : undefined;
+  if (keyword.startsWith('exclusive')) return typeof value === 'number' || typeof value === 'boolean' ? value : undefined;
+  if (['description', 'title', 'format', 'pattern', '$ref'].includes(keyword)) return typeof value === 'string' ? value : undefined;
+  return value;
+}
+
+/** A schema inside another one: the name of a type stands for it, and what is no schema accepts anything. */
+function tidySubschema(value: JsonValue): JsonValue {
+  if (isJsonObject(value)) return tidySchema(value);
+  if (typeof value === 'boolean') return value;
+  const type = typeof value === 'string' ? typeName(value) : undefined;
+  return type === undefined ? {} : { type };
+}
+
+function typeName(value: JsonValue): JsonValue | undefined {
+  const names = (Array.isArray(value) ? value : [value]).map((one) => {
+    if (typeof one !== 'string') return one === null ? 'null' : undefined;
+    const name = one.toLowerCase();
+    return TYPES.includes(name) ? name : Object.hasOwn(TYPE_NAMES, name) ? TYPE_NAMES[name] : undefined;
+  });
+  const known = [...new Set(names.filter((name) => name !== undefined))];
+  // A list with an unknown type, such as `any`, accepts more than its other types.
+  if (known.length === 0 || names.includes(undefined)) return undefined;
+  return Array.isArray(value) && known.length > 1 ? known : known[0];
+}
+
+function listOfTexts(value: JsonValue | undefined): string[] {
+  return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [];
+}
+
+function kindOf(value: JsonValue): string {
+  if (Array.isArray(value)) return 'a list';
+  return typeof value === 'string' ? 'a text' : `the ${typeof value} ${JSON.stringify(value)}`;
 }

@@ -1,25 +1,26 @@
-import { ApplicationFailure } from '@temporalio/common';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { ApplicationFailure } from '@temporalio/common';
 import { counted } from '../../src/core/domain/content/text.ts';
 import { errorCode, ModelCallError } from '../../src/core/domain/errors/error.ts';
-import { ReasoningApart } from './reasoning-apart.ts';
 import type { ModelCallContext, ModelClient, ModelRequest, ModelResponse } from '../../src/core/domain/model/model.ts';
 import type { RecordedResponse } from '../../src/core/domain/model/recorded-response.ts';
-import { spentIn, type SpentDetails } from '../../src/core/domain/model/spent.ts';
+import { type SpentDetails, spentIn } from '../../src/core/domain/model/spent.ts';
 import type { Spent } from '../../src/core/domain/model/usage.ts';
+import type { ModelDelta } from '../../src/core/domain/stream/delta.ts';
 import { readCallsInText } from '../../src/model/calls-in-text.ts';
 import { requireAnswer } from '../../src/model/require-answer.ts';
-import { attempt, type AttemptOptions } from '../attempts/attempt.ts';
+import { ReasoningSplitter, splitReasoning } from '../../src/model/split-reasoning.ts';
 import type { AbortRegistry } from '../attempts/abort-registry.ts';
-import { failingAs, toFailure } from '../failures/failure.ts';
-import { limitPartialText } from './limit-response-size.ts';
-import { thrownCode, thrownWaitMs } from '../models/errors/thrown-code.ts';
-import { NO_CHANGE, type SerializableFailure, withStack } from '../failures/serializable-failure.ts';
+import { type AttemptOptions, runAttempt } from '../attempts/attempt.ts';
 import type { BeginStream } from '../attempts/streams/model-stream.ts';
+import { lastDetails } from '../attempts/worker-wait.ts';
+import { failingAs, toFailure } from '../failures/failure.ts';
+import { NO_CHANGE, type SerializableFailure, withStack } from '../failures/serializable-failure.ts';
+import { thrownCode, thrownWaitMs } from '../models/errors/thrown-code.ts';
+import { limitPartialText } from './limit-response-size.ts';
 import { type Pace, paceOf } from './pacing.ts';
 import { Patience } from './patience.ts';
 import { SpentAttempts } from './spent-attempts.ts';
-import { lastDetails } from '../attempts/worker-wait.ts';
 
 /**
  * Wraps an activity that calls a model. Its patience decides whether a failure is the last one. If it fails before the call, its failure
@@ -48,8 +49,7 @@ function withSpentBefore(error: unknown): SerializableFailure {
 }
 
 /** One model call. */
-export interface ModelCallOptions
-  extends Pick<AttemptOptions, 'heartbeatMs' | 'interruptibleBy'>, Pick<ModelCallContext, 'tags' | 'secret'> {
+interface ModelCallOptions extends Pick<AttemptOptions, 'heartbeatMs' | 'interruptibleBy'>, Pick<ModelCallContext, 'tags' | 'secret'> {
   client: ModelClient;
   request: ModelRequest;
   /** The id of the event that will hold the answer, or the part of it that has arrived. Another one in each attempt. */
@@ -64,7 +64,7 @@ export interface ModelCallOptions
 }
 
 /** The outcome of one attempt of a model call, unless it failed. */
-export type AttemptOutcome<Result> =
+type AttemptOutcome<Result> =
   | { type: 'answered'; result: Result; failedAttempts?: Spent }
   /** Cancelled or interrupted by the run. Without `partial` no request had been sent. */
   | { type: 'aborted'; partial?: RecordedResponse };
@@ -83,7 +83,7 @@ export async function askModel<Result>(
   const known = { ...(tags === undefined ? {} : { tags }), ...(secret === undefined ? {} : { secret }) };
   const spent = new SpentAttempts(request, lastDetails());
   const pace = (): Pace | undefined => paceOf(client, request, known);
-  return attempt(aborts, { ...options, details: () => kept(patience, spent) }, async (current) => {
+  return runAttempt(aborts, { ...options, details: () => kept(patience, spent) }, async (current) => {
     const { signal } = current;
     let isSent = false;
     let isAnswered = false;
@@ -183,4 +183,49 @@ function partial(spent: SpentAttempts, isSent: boolean, id: string): { partial?:
   const content = text === '' ? [] : [{ type: 'message' as const, role: 'assistant' as const, content: text }];
   const usage = isSent ? spent.usage : { promptTokens: 0, completionTokens: 0, totalTokens: 0 };
   return { partial: { id, content, finishReason: 'interrupted', usage, ...failedAttempts(spent) } };
+}
+
+/**
+ * Keeps the reasoning that an answer begins with (`<think>…</think>`) out of its text: its pieces become pieces of reasoning, as those
+ * of a provider that marks them. `settings.thinkTags: 'text'` leaves everything as it is. Never throws for what a client reports.
+ */
+class ReasoningApart {
+  readonly #onDelta: (delta: ModelDelta) => void;
+  readonly #splitter: ReasoningSplitter | undefined;
+  #hasText = false;
+
+  constructor({ settings }: Pick<ModelRequest, 'settings'>, onDelta: (delta: ModelDelta) => void) {
+    this.#onDelta = onDelta;
+    this.#splitter = settings.thinkTags === 'text' ? undefined : new ReasoningSplitter();
+  }
+
+  /** Passes on a piece of the answer, which may be none. */
+  take(given: ModelDelta): void {
+    const { type, text } = fieldsOf(given);
+    if (this.#splitter === undefined || type !== 'text' || typeof text !== 'string') {
+      this.#onDelta(given);
+      return;
+    }
+    this.#hasText = true;
+    for (const piece of this.#splitter.add(text)) this.#onDelta(piece);
+  }
+
+  /** Passes on what was held back, because more might have followed. */
+  end(): void {
+    for (const piece of this.#splitter?.end() ?? []) this.#onDelta(piece);
+  }
+
+  /** Returns the answer without the reasoning. If the client has reported no text, the reasoning is passed on as one piece. */
+  answer(given: ModelResponse): ModelResponse {
+    const { content } = fieldsOf(given);
+    if (this.#splitter === undefined || typeof content !== 'string') return given;
+    const { text, reasoning } = splitReasoning(content);
+    if (text === content) return given;
+    if (!this.#hasText && reasoning !== '') this.#onDelta({ type: 'reasoning', text: reasoning });
+    return { ...given, content: text };
+  }
+}
+
+function fieldsOf(value: unknown): Partial<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? value : {};
 }

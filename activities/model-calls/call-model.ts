@@ -1,28 +1,45 @@
 import { randomUUID } from 'node:crypto';
-import { isToolCall } from '../../src/core/domain/content/content.ts';
+import { log } from '@temporalio/activity';
+import type { AgentSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
 import { toolOwner } from '../../src/core/domain/agent/tool-owner.ts';
+import { isToolCall } from '../../src/core/domain/content/content.ts';
+import { cutText } from '../../src/core/domain/content/cut-content.ts';
+import { utf8Prefix } from '../../src/core/domain/content/text.ts';
+import { FINAL_ANSWER } from '../../src/core/domain/content/tool-text.ts';
+import { errorMessage } from '../../src/core/domain/errors/error.ts';
 import { MODEL_CALL_EVENTS } from '../../src/core/domain/hooks/hook-event.ts';
+import type { HookRecord } from '../../src/core/domain/hooks/hook-record.ts';
 import { inlineHooks } from '../../src/core/domain/hooks/hook-snapshot.ts';
-import type { ModelRequest } from '../../src/core/domain/model/model.ts';
+import type { RecallBounds } from '../../src/core/domain/memory/memory-policy.ts';
+import { isRecalledText, type Recalled, recallEvent } from '../../src/core/domain/memory/recalled.ts';
+import type { ConversationEvent, ModelRequest, ModelResponse } from '../../src/core/domain/model/model.ts';
 import type { RecordedResponse } from '../../src/core/domain/model/recorded-response.ts';
-import type { Folded, Window } from '../../src/core/domain/record/window.ts';
-import { interpretReply } from '../../src/model/reply-formats/interpret-reply.ts';
+import { itemsFor } from '../../src/core/domain/record/provider-items.ts';
+import type { Folded, Window, WindowEvent } from '../../src/core/domain/record/window.ts';
+import { UnitContext } from '../../src/core/program/state/unit-context.ts';
 import { type CallModelInput, type CallModelOutput, type OfRun, QUERIES, type TranscriptAnswer } from '../../src/core/protocol.ts';
-import { requirePredicate } from './approval-requirements.ts';
-import { reviewCalls } from '../hooks/review-calls.ts';
+import { memoryNamespace } from '../../src/memory/memory-namespace.ts';
+import { recallText, shownEntry, type ShownEntry } from '../../src/memory/recall-text.ts';
+import { interpretReply } from '../../src/model/reply-formats/interpret-reply.ts';
+import { modelStream } from '../attempts/streams/model-stream.ts';
+import { withTimeout } from '../attempts/with-timeout.ts';
 import { pinnedGuardrails } from '../guardrails/pinned-guardrails.ts';
 import { requireHooks } from '../hooks/event-hooks.ts';
-import { afterResponse } from '../hooks/model-hooks.ts';
-import { answerCheck } from './answer-check.ts';
-import { modelActivity, askModel } from './ask-model.ts';
-import type { Patience } from './patience.ts';
-import { PreparedRequest } from './prepared-request.ts';
-import { providerContext } from './provider-context.ts';
-import { limitResponseSize } from './limit-response-size.ts';
+import { afterResponse, beforeRequest } from '../hooks/model-hooks.ts';
+import { reviewCalls } from '../hooks/review-calls.ts';
+import { asGiven } from '../programs/as-given.ts';
+import { verdictOn } from '../programs/verdict-on.ts';
+import { memoryOf } from '../resources/memory-of.ts';
 import { queryRun, runKey } from '../run-queries/access.ts';
-import type { ActivityRuntime } from '../runtime.ts';
-import { modelStream } from '../attempts/streams/model-stream.ts';
+import { dataFor } from '../run-queries/data.ts';
 import type { FetchTranscript } from '../run-queries/transcript.ts';
+import type { ActivityRuntime } from '../runtime.ts';
+import { requirePredicate } from './approval-requirements.ts';
+import { askModel, modelActivity } from './ask-model.ts';
+import { buildRequest } from './build-request.ts';
+import { limitResponseSize } from './limit-response-size.ts';
+import type { Patience } from './patience.ts';
+import { providerContext } from './provider-context.ts';
 
 /**
  * Creates the activity that assembles the conversation from its reference, calls the model once, and returns the
@@ -99,4 +116,167 @@ function recordedEvent(author: string, { id, content, providerItems }: RecordedR
 /** Returns the ids of the calls in the conversation: a new call must have another one. */
 function callIds({ events }: Window): Set<string> {
   return new Set(events.flatMap(({ content }) => content.filter(isToolCall).map(({ toolCallId }) => toolCallId)));
+}
+
+/** Returns a response with the verdict on its answer, if it is one. */
+type CheckAnswer = (interpreted: RecordedResponse, answer: ModelResponse) => Promise<RecordedResponse>;
+
+/**
+ * Returns the function that checks the answer of an `ask` with tools. It is called before the model is paid: an anchor that this
+ * worker lacks is an error. Responses that only call tools, and those of all other agents, stay as they are.
+ */
+function answerCheck({ anchors }: ActivityRuntime, { checks, output }: AgentSnapshot): CheckAnswer {
+  if (checks === undefined) return (interpreted) => Promise.resolve(interpreted);
+  const { step, anchors: names = [], lenient = false, ...rules } = checks;
+  const ask = { ...rules, ...(output === undefined ? {} : { output: output.schema }) };
+  const known = { ask, anchors: anchors.named(names, { lenient }), lenient, step };
+  return async (interpreted, answer) => {
+    if (!isAnswer(interpreted, output)) return interpreted;
+    const response = lenient ? asGiven(interpreted, answer) : interpreted;
+    return { ...response, verdict: await verdictOn(response, known, new UnitContext()) };
+  };
+}
+
+/** True for a response without tool calls, and for one that calls the tool of the structured answer. */
+function isAnswer({ content }: RecordedResponse, output: AgentSnapshot['output']): boolean {
+  const calls = content.filter(isToolCall);
+  return calls.length === 0 || (output?.mode === 'final_answer' && calls.some(({ name }) => name === FINAL_ANSWER));
+}
+
+/** The model call of an attempt. */
+interface RequestingCall {
+  run: CallModelInput;
+  /** With the hooks of a model call alone. */
+  snapshot: AgentSnapshot;
+  /** The conversation. */
+  events: readonly WindowEvent[];
+}
+
+/** The request of an attempt. */
+class PreparedRequest {
+  /** The request before the memory and the hooks have had a part in it. */
+  readonly request: ModelRequest;
+  /** The answers of the hooks. */
+  hooks: HookRecord[] = [];
+  #recalled: Recalled | undefined;
+  readonly #runtime: ActivityRuntime;
+  readonly #call: RequestingCall;
+
+  constructor(runtime: ActivityRuntime, call: RequestingCall) {
+    this.#runtime = runtime;
+    this.#call = call;
+    this.request = this.#built([]);
+  }
+
+  /** Asks the memory if the call says so, then the hooks. Returns the request that is sent. */
+  async prepare(signal: AbortSignal): Promise<ModelRequest> {
+    const { run, snapshot, events } = this.#call;
+    if (run.recall) this.#recalled = await recallEntries(this.#runtime, { run, snapshot, events, signal });
+    const built = this.#recalled === undefined ? this.request : this.#built(this.recallEvents);
+    const about = { model: snapshot.model, step: run.step ?? 0 };
+    const { records, request } = await beforeRequest({ runtime: this.#runtime, run, snapshot, signal }, about, built);
+    this.hooks = records;
+    return request;
+  }
+
+  /** Returns the recalled entries as a field of the response: the loop learns only those of the attempt that the model answers. */
+  get recalled(): { recalled?: Recalled } {
+    return this.#recalled === undefined ? {} : { recalled: this.#recalled };
+  }
+
+  /** The event that the loop records for it before the response. */
+  get recallEvents(): Folded[] {
+    return this.#recalled === undefined ? [] : [recallEvent(this.#recalled)];
+  }
+
+  #built(more: readonly Folded[]): ModelRequest {
+    const { run, snapshot, events } = this.#call;
+    return buildRequest(snapshot, conversationOf([...events, ...more], snapshot.model), run.final === true, run.firstStep === true);
+  }
+}
+
+/**
+ * Returns events without their location in the record, which means nothing to a model. What a provider sent beside an answer is for the
+ * model that gave it alone, whichever agent had it.
+ */
+function conversationOf(events: readonly Folded[], model: string): ConversationEvent[] {
+  return events.flatMap(({ author, content, providerItems }) => {
+    // A memory that was not available has nothing to say.
+    return content.length === 0 ? [] : [{ author, content, ...itemsFor(model, providerItems) }];
+  });
+}
+
+/** Milliseconds that the memory may delay an answer. */
+const RECALL_MS = 2_000;
+
+/** Bytes of the newest message that are searched for. */
+const QUERY_BYTES = 1_000;
+
+/** Bytes of JSON of the reason why the memory was not available. */
+const REASON_BYTES = 300;
+
+/** The model call that entries are recalled for. */
+interface RecallingCall {
+  run: CallModelInput;
+  snapshot: AgentSnapshot;
+  /** The conversation. */
+  events: readonly WindowEvent[];
+  signal: AbortSignal;
+}
+
+/**
+ * Asks the memory of the agent for entries that fit the newest message of the user. Undefined if it has none. A memory that fails, or
+ * takes too long, never keeps the model from answering: what is recorded then says so. Rejects only if the call is given up.
+ */
+async function recallEntries(runtime: ActivityRuntime, call: RecallingCall): Promise<Recalled | undefined> {
+  const { snapshot, events, signal } = call;
+  const bounds = snapshot.memory?.recall;
+  const query = queryOf(events);
+  if (bounds === undefined || query === '') return undefined;
+  const id = randomUUID();
+  try {
+    const found = await withTimeout(() => find(runtime, call, { query, bounds }), { ms: RECALL_MS, stop: signal });
+    const { text, entries } = recallText(found, bounds.maxBytes);
+    return entries === 0 ? undefined : { id, text, note: { entries } };
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    const unavailable = cutText(runtime.secrets.redact(errorMessage(error)), REASON_BYTES);
+    log.warn(`The memory of agent "${snapshot.name}" was not available: ${unavailable}`, { agent: snapshot.name });
+    return { id, text: '', note: { unavailable } };
+  }
+}
+
+async function find(
+  runtime: ActivityRuntime,
+  { run, snapshot }: RecallingCall,
+  { query, bounds }: { query: string; bounds: RecallBounds },
+): Promise<ShownEntry[]> {
+  const memory = memoryOf(runtime);
+  if (memory === undefined) throw new Error('this worker has none');
+  const { principal } = await dataFor(runtime, ofRun(run));
+  const namespace = memoryNamespace({ principal, agent: snapshot.memory?.name ?? snapshot.name });
+  const found = await memory.recall({ namespace, text: query, topK: bounds.topK });
+  // What a store returns is code of the user: more than was asked for, or values that are no JSON.
+  const shown = JSON.parse(JSON.stringify(found.slice(0, bounds.topK).map(shownEntry))) as ShownEntry[];
+  return runtime.secrets.redactJson(shown) as ShownEntry[];
+}
+
+/** Returns the part of the input by which the run is asked whom it acts for. */
+function ofRun({ run, principal }: CallModelInput): Pick<CallModelInput, 'run' | 'principal'> {
+  return { ...(run === undefined ? {} : { run }), ...(principal === undefined ? {} : { principal }) };
+}
+
+/** Returns the text of the newest message of a user, cut to the length of a query. The entries of an earlier recall are none. */
+function queryOf(events: readonly WindowEvent[]): string {
+  for (const event of events.toReversed()) {
+    const texts = event.content.flatMap((item) =>
+      item.type === 'message' && item.role === 'user' && !isRecalledText(item) ? textsOf(item.content) : [],
+    );
+    if (texts.length > 0) return utf8Prefix(texts.join('\n').trim(), QUERY_BYTES);
+  }
+  return '';
+}
+
+function textsOf(content: Extract<WindowEvent['content'][number], { type: 'message' }>['content']): string[] {
+  return typeof content === 'string' ? [content] : content.flatMap((part) => (part.type === 'text' ? [part.text] : []));
 }

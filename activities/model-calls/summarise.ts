@@ -1,21 +1,24 @@
 import { randomUUID } from 'node:crypto';
+import type { ContentItem } from '../../src/core/domain/content/content.ts';
 import { cutText } from '../../src/core/domain/content/cut-content.ts';
+import { outputText } from '../../src/core/domain/content/output-text.ts';
+import { resultText } from '../../src/core/domain/content/tool-text.ts';
 import { LonghaulError } from '../../src/core/domain/errors/error.ts';
-import { hooksFor } from '../../src/core/domain/hooks/hook-snapshot.ts';
 import type { HookRecord } from '../../src/core/domain/hooks/hook-record.ts';
+import { hooksFor } from '../../src/core/domain/hooks/hook-snapshot.ts';
+import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
 import type { ModelRequest } from '../../src/core/domain/model/model.ts';
 import type { Window, WindowEvent } from '../../src/core/domain/record/window.ts';
-import { contextTokens } from '../../src/model/context-tokens.ts';
 import type { SummariseInput, SummariseOutput, Summary } from '../../src/core/protocol.ts';
+import { contextTokens } from '../../src/model/context-tokens.ts';
 import { requireHooks } from '../hooks/event-hooks.ts';
 import { beforeSummary } from '../hooks/model-hooks.ts';
-import { modelActivity, askModel } from './ask-model.ts';
+import { runKey } from '../run-queries/access.ts';
+import type { ActivityRuntime } from '../runtime.ts';
+import { askModel, modelActivity } from './ask-model.ts';
 import { fetchTranscript } from './call-model.ts';
 import type { Patience } from './patience.ts';
 import { providerContext } from './provider-context.ts';
-import { runKey } from '../run-queries/access.ts';
-import type { ActivityRuntime } from '../runtime.ts';
-import { summaryRequest, titleRequest } from './summary-request.ts';
 
 /** Creates the activity that summarises the older part of a conversation, or gives it a title, by one model call. */
 export function summariseActivity(runtime: ActivityRuntime): (input: SummariseInput) => Promise<SummariseOutput> {
@@ -63,4 +66,76 @@ function between({ events }: Window, { head, tail }: SummariseInput): WindowEven
   const from = events.findIndex(({ offset }) => offset === head) + 1;
   const to = tail === null ? events.length : events.findIndex(({ offset }) => offset === tail);
   return events.slice(from, to);
+}
+
+const INSTRUCTIONS =
+  'You compress the older part of a conversation between a user and an agent that uses tools, so that the agent can go on without it. ' +
+  'Write down what was asked, what was done and found out, the facts, names, numbers and decisions that may still be needed, and what is left to do. ' +
+  'Do not address anybody, do not add anything.';
+
+/** The most bytes of one item. The smaller limits apply in turn while all items together are too large. */
+const ITEM_BYTES = [20_000, 5_000, 1_000, 200];
+
+/** Bytes of conversation for each token of the model's context: text has about four, and the answer needs room too. */
+const BYTES_PER_TOKEN = 3;
+
+const MOST_WORDS = 1_000;
+const LEAST_WORDS = 20;
+const BYTES_PER_WORD = 8;
+
+/** The bounds of a summary. */
+interface SummaryBounds {
+  /** The size of the model's context in tokens. */
+  tokens: number;
+  /** The most bytes of the summary. */
+  maxBytes: number;
+}
+
+/**
+ * Builds the request for a summary from the events alone, so that it is the same on every worker. The conversation is
+ * quoted as text, because not every provider accepts calls of tools that are not offered. If it is too large, its
+ * longest items are cut, so that its end is included.
+ */
+export function summaryRequest(model: string, events: WindowEvent[], { tokens, maxBytes }: SummaryBounds): ModelRequest {
+  const words = Math.max(LEAST_WORDS, Math.min(MOST_WORDS, Math.floor(maxBytes / BYTES_PER_WORD)));
+  const quoted = `The conversation:\n\n${quote(events, tokens * BYTES_PER_TOKEN)}\n\nSummarise it.`;
+  return {
+    model: model.slice(model.indexOf('/') + 1),
+    instructions: [`${INSTRUCTIONS} At most ${words} words.`],
+    conversation: [{ author: 'user', content: [{ type: 'message', role: 'user', content: quoted }] }],
+    tools: [],
+    settings: {},
+  };
+}
+
+const TITLE_INSTRUCTIONS =
+  'You give a conversation between a user and an agent a title for a list: what it is about, in at most eight words, in the language of the user. ' +
+  'Answer with the title alone, without quotation marks.';
+
+/** Builds the request for the title of a conversation in the same way. */
+function titleRequest(model: string, events: WindowEvent[], tokens: number): ModelRequest {
+  const request = summaryRequest(model, events, { tokens, maxBytes: 0 });
+  const quoted = `The conversation:\n\n${quote(events, tokens * BYTES_PER_TOKEN)}\n\nGive it a title.`;
+  const content: ContentItem[] = [{ type: 'message', role: 'user', content: quoted }];
+  return { ...request, instructions: [TITLE_INSTRUCTIONS], conversation: [{ author: 'user', content }] };
+}
+
+function quote(events: WindowEvent[], budget: number): string {
+  let text = '';
+  for (const bytes of ITEM_BYTES) {
+    text = events.flatMap(({ author, content }) => content.map((item) => line(author, item, bytes))).join('\n');
+    if (jsonBytes(text) <= budget) break;
+  }
+  return cutText(text, budget);
+}
+
+function line(author: string, item: ContentItem, bytes: number): string {
+  switch (item.type) {
+    case 'message':
+      return `${author}: ${cutText(outputText(item.content), bytes)}`;
+    case 'tool_call':
+      return `${author} calls ${item.name}(${cutText(JSON.stringify(item.arguments), bytes)})`;
+    case 'tool_result':
+      return `${item.name} ${item.status === 'error' ? 'failed' : 'returned'}: ${cutText(resultText(item.content), bytes)}`;
+  }
 }

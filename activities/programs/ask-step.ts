@@ -1,22 +1,25 @@
 import { anchorInstruction } from '../../src/anchors/anchor-instruction.ts';
-import type { AgentSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
+import type { AgentSnapshot, ModelSettings } from '../../src/core/domain/agent/agent-snapshot.ts';
 import { LonghaulError } from '../../src/core/domain/errors/error.ts';
-import type { BriefResponse } from '../../src/core/domain/program/messages.ts';
+import type { ModelCapabilities } from '../../src/core/domain/model/model.ts';
 import type { RecordedResponse } from '../../src/core/domain/model/recorded-response.ts';
+import type { AskDocument, UnitDocument } from '../../src/core/domain/program/document.ts';
+import type { BriefResponse } from '../../src/core/domain/program/messages.ts';
 import { answerOf } from '../../src/core/loop/state/answer-of.ts';
 import { anchorNames, type PromptParts, renderAsk, type RenderedPrompt } from '../../src/core/program/prompt/ask-prompt.ts';
 import type { AskStepInput, AskStepOutput } from '../../src/core/protocol.ts';
 import { interpretResponse } from '../../src/model/interpret-response.ts';
-import { askModel, modelActivity } from '../model-calls/ask-model.ts';
-import type { Patience } from '../model-calls/patience.ts';
-import { buildRequest } from '../model-calls/build-request.ts';
-import { providerContext } from '../model-calls/provider-context.ts';
-import { limitResponseSize } from '../model-calls/limit-response-size.ts';
-import type { ActivityRuntime } from '../runtime.ts';
+import { portableSchema } from '../../src/schema/portable-schema.ts';
+import { toStrictPart } from '../../src/schema/strict-json-schema.ts';
 import { modelStream } from '../attempts/streams/model-stream.ts';
+import { askModel, modelActivity } from '../model-calls/ask-model.ts';
+import { buildRequest } from '../model-calls/build-request.ts';
+import { limitResponseSize } from '../model-calls/limit-response-size.ts';
+import type { Patience } from '../model-calls/patience.ts';
+import { providerContext } from '../model-calls/provider-context.ts';
+import type { ActivityRuntime } from '../runtime.ts';
 import { shortId } from '../tool-calls/short-id.ts';
 import { asGiven } from './as-given.ts';
-import { askSnapshot } from './ask-snapshot.ts';
 import { stepScope } from './step-scope.ts';
 import { verdictOn } from './verdict-on.ts';
 
@@ -106,4 +109,25 @@ async function renderStep(
   });
   if (!rendered.ok) throw new LonghaulError('invalid_input', `The prompt of step "${input.step}" cannot be rendered: ${rendered.problem}`);
   return { ...rendered, failure };
+}
+
+/** The parts of a model call of a program. */
+interface AskParts {
+  unit: UnitDocument;
+  ask: AskDocument;
+  /** The system prompt, rendered. */
+  instructions: string[];
+  capabilities: ModelCapabilities;
+}
+
+/** Returns the snapshot of an agent that makes just this call, so that requests and answers are handled as those of agents. */
+function askSnapshot(snapshot: AgentSnapshot, { unit, ask, instructions, capabilities }: AskParts): AgentSnapshot {
+  const effort = ask.effort ?? unit.effort;
+  const settings: ModelSettings = { ...snapshot.settings, ...(effort === undefined ? {} : { reasoningEffort: effort }), ...ask.settings };
+  const own: AgentSnapshot = { ...snapshot, instructions, model: ask.model ?? snapshot.model, tools: [], settings };
+  if (ask.output === undefined) return own;
+  const strict = toStrictPart(ask.output);
+  const mode = capabilities.structuredOutput ? 'schema' : 'final_answer';
+  const providerSchema = strict.strict ? strict.schema : portableSchema(ask.output);
+  return { ...own, output: { mode, schema: ask.output, providerSchema, strict: strict.strict, maxRetries: 0 } };
 }

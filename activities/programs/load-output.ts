@@ -1,7 +1,7 @@
 import { jsonPiece, WHOLE_BYTES } from '../../src/core/domain/json/json-piece.ts';
 import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
 import type { LoadOutputInput, LoadOutputOutput } from '../../src/core/domain/program/messages.ts';
-import { attempt } from '../attempts/attempt.ts';
+import { runAttempt } from '../attempts/attempt.ts';
 import { failingAs } from '../failures/failure.ts';
 import type { ActivityRuntime } from '../runtime.ts';
 
@@ -11,7 +11,7 @@ export function loadOutputActivity({
   heartbeatMs,
   stepValues,
 }: ActivityRuntime): (input: LoadOutputInput) => Promise<LoadOutputOutput> {
-  return failingAs('payload_store_failed', (input) => attempt(aborts, { heartbeatMs }, () => loadOutput(input)));
+  return failingAs('payload_store_failed', (input) => runAttempt(aborts, { heartbeatMs }, () => loadOutput(input)));
 
   async function loadOutput(input: LoadOutputInput): Promise<LoadOutputOutput> {
     const value = await stepValues.stored(input, input);

@@ -6,7 +6,7 @@ import { invalidProgram } from '../../src/core/program/check/problems.ts';
 import { DEFAULT_CHILD_CHECK_MS } from '../../src/core/domain/run/parent-run.ts';
 import type { ProgramDocument } from '../../src/core/domain/program/document.ts';
 import { QUERIES, type ResolveProgramInput, type StepValuesAnswer } from '../../src/core/protocol.ts';
-import { attempt } from '../attempts/attempt.ts';
+import { runAttempt } from '../attempts/attempt.ts';
 import { checkSnapshotSize } from '../agents/check-snapshot-size.ts';
 import { failingAs } from '../failures/failure.ts';
 import { queryRun } from '../run-queries/access.ts';
@@ -18,7 +18,7 @@ import { programSnapshot } from './program-snapshot.ts';
 export function resolveProgramActivity(runtime: ActivityRuntime): (input: ResolveProgramInput) => Promise<AgentSnapshot> {
   const { aborts, heartbeatMs, notifyEnded } = runtime;
   const details = notifyEnded === undefined ? undefined : { notifyEnded: true };
-  return failingAs('invalid_program', (input) => attempt(aborts, { heartbeatMs }, () => resolveProgram(runtime, input)), details);
+  return failingAs('invalid_program', (input) => runAttempt(aborts, { heartbeatMs }, () => resolveProgram(runtime, input)), details);
 }
 
 async function resolveProgram(runtime: ActivityRuntime, input: ResolveProgramInput): Promise<AgentSnapshot> {

@@ -7,7 +7,7 @@ import type { UseMemoryInput, UseMemoryOutput } from '../../src/core/protocol.ts
 import { memoryNamespace } from '../../src/memory/memory-namespace.ts';
 import type { MemorySource, MemoryStore } from '../../src/memory/memory-store.ts';
 import { CONTAINED_SCORE } from '../../src/memory/search/ranking.ts';
-import { attempt } from '../attempts/attempt.ts';
+import { runAttempt } from '../attempts/attempt.ts';
 import { failingAs, permanentFailure } from '../failures/failure.ts';
 import { runIdOf } from '../run-queries/access.ts';
 import { dataFor } from '../run-queries/data.ts';
@@ -18,7 +18,7 @@ import { stepScope } from './step-scope.ts';
 /** Creates the activity of `remember` and `recall`. Storing a value a second time changes nothing. */
 export function useMemoryActivity(runtime: ActivityRuntime): (input: UseMemoryInput) => Promise<UseMemoryOutput> {
   const { aborts, heartbeatMs } = runtime;
-  return failingAs('memory_failed', (input) => attempt(aborts, { heartbeatMs }, () => useMemory(runtime, input)));
+  return failingAs('memory_failed', (input) => runAttempt(aborts, { heartbeatMs }, () => useMemory(runtime, input)));
 }
 
 async function useMemory(runtime: ActivityRuntime, input: UseMemoryInput): Promise<UseMemoryOutput> {

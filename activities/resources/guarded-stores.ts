@@ -1,13 +1,13 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { activityInfo, getClient } from '@temporalio/activity';
+import { errorMessage, LonghaulError } from '../../src/core/domain/errors/error.ts';
+import type { MemoryEntry, MemoryStore, NewEntry } from '../../src/memory/memory-store.ts';
 import type { ArchiveSink } from '../../src/stores/archive/archive-sink.ts';
-import type { MemoryStore } from '../../src/memory/memory-store.ts';
 import type { PayloadStore } from '../../src/stores/payload-store/payload-store.ts';
-import { runState } from '../../src/temporal/run-state.ts';
-import { type Guarded, guardedMemory } from './guarded-memory.ts';
-import { guardedWrite, type RunWrite, type WritingRun } from './late-writes.ts';
+import { runState, type RunState } from '../../src/temporal/run-state.ts';
 
 /** The stores of a worker that keep something of runs. */
-export interface WorkerStores {
+interface WorkerStores {
   payloadStore?: PayloadStore;
   archive?: ArchiveSink;
   memory?: MemoryStore;
@@ -71,4 +71,143 @@ function currentRun(): WritingRun | undefined {
     state: () => inTime(() => runState(client, workflowId, executionId)),
     isGone: async () => (await inTime(() => runState(client, workflowId))) === 'gone',
   };
+}
+
+/** Writes for the run of the current activity, and undoes the write if the run is removed meanwhile. */
+type Guarded = <Value>(work: RunWrite<Value>) => Promise<Value>;
+
+/** Entries of which one is the witness: more than one may have its key in another case. */
+const LOOKED_AT = 10;
+
+/** Returns a memory that keeps nothing that was written late for a user who was forgotten meanwhile. */
+export function guardedMemory(memory: MemoryStore, guarded: Guarded): MemoryStore {
+  return {
+    remember: (entry) => {
+      let witness: MemoryEntry | undefined;
+      let stored: MemoryEntry | undefined;
+      return guarded({
+        write: async () => {
+          witness = await witnessOf(memory, entry);
+          stored = await memory.remember(entry);
+          return stored;
+        },
+        undo: async (isGone) => {
+          if (witness !== undefined && (await isThere(memory, entry.namespace, witness))) return;
+          await forgetWrite(memory, entry, { stored, isGone });
+        },
+      });
+    },
+    recall: (query) => memory.recall(query),
+    forget: (what) => memory.forget(what),
+    forgetNamespaces: (what) => memory.forgetNamespaces(what),
+    list: (what) => memory.list(what),
+  };
+}
+
+/**
+ * Returns another entry of the namespace, from before the write. Forgetting the user removes it, too: if it is still there when the
+ * run is gone, the run was deleted alone, which leaves the memory as it is. Undefined if there is none.
+ */
+async function witnessOf(memory: MemoryStore, { namespace, key }: NewEntry): Promise<MemoryEntry | undefined> {
+  try {
+    const { entries } = await memory.list({ namespace, limit: 2 });
+    return entries.find((one) => one.key !== key);
+  } catch {
+    // A memory that cannot be read refuses no write.
+    return undefined;
+  }
+}
+
+async function isThere(memory: MemoryStore, namespace: string, { key, timestamp }: MemoryEntry): Promise<boolean> {
+  const found = await memory.recall({ namespace, text: key, topK: LOOKED_AT });
+  return found.some((one) => one.key === key && one.timestamp === timestamp);
+}
+
+/** Removes what a write has stored, and no entry that another run has stored in its place. */
+async function forgetWrite(
+  memory: MemoryStore,
+  { namespace, key, source }: NewEntry,
+  { stored, isGone }: { stored: MemoryEntry | undefined; isGone: boolean },
+): Promise<void> {
+  // A write that failed may have stored the entry all the same, at a time that is not known. A newer run of that id has the same source.
+  if (source === undefined || (stored === undefined && !isGone)) return;
+  await memory.forget({ namespace, key, source, ...(stored === undefined ? {} : { timestamp: stored.timestamp }) });
+}
+
+/** A run as an activity of it sees it. */
+export interface WritingRun {
+  runId: string;
+  /** Asks the server for the state of the execution that the activity belongs to. */
+  state(): Promise<RunState>;
+  /** Asks the server if it has no run of that id any more, also no newer one. */
+  isGone(): Promise<boolean>;
+}
+
+/** A write to a store beside the server. */
+interface RunWrite<Value> {
+  write: () => Promise<Value>;
+  /** Removes what was written. Called only if the server has removed the execution. `isGone`: no newer run has that id. */
+  undo: (isGone: boolean) => Promise<unknown>;
+}
+
+/** The times of a guard, in milliseconds. */
+interface GuardTimes {
+  /** Between two questions about a run that has ended. */
+  everyMs: number;
+  /** The longest time of such questions. The server removes a run within a minute or so. */
+  untilMs: number;
+}
+
+const TIMES: GuardTimes = { everyMs: 2_000, untilMs: 180_000 };
+
+/** No retention of the server is shorter: a run that was open so recently was removed by a caller. */
+const SHORTEST_RETENTION_MS = 3_600_000;
+
+/**
+ * Writes for a run so that nothing is left of a run that a caller removes. A run that has ended is refused with `run_ended`. A write that
+ * was begun before, by a call that outlives its run, may still come after the removal of its content: once it is done, the run is looked
+ * up again, without delay for the caller, and is watched if it has ended meanwhile; if it is then removed, so is what was written. A
+ * server that does not answer refuses no write.
+ */
+export async function guardedWrite<Value>(
+  run: WritingRun,
+  { write, undo }: RunWrite<Value>,
+  { log, times = TIMES }: { log: (line: string) => void; times?: GuardTimes },
+): Promise<Value> {
+  const begun = Date.now();
+  const before = await stateOf(run);
+  if (before === 'closed' || before === 'gone') {
+    throw new LonghaulError('run_ended', `Run "${run.runId}" has ended: nothing is stored for it any more`);
+  }
+  try {
+    return await write();
+  } finally {
+    void undoIfRemoved(run, { begun, undo, times }).catch((error: unknown) => {
+      log(`Run "${run.runId}" was removed while a call of it wrote, and what it wrote could not be removed: ${errorMessage(error)}`);
+    });
+  }
+}
+
+async function undoIfRemoved(
+  run: WritingRun,
+  { begun, undo, times: { everyMs, untilMs } }: { begun: number; undo: (isGone: boolean) => Promise<unknown>; times: GuardTimes },
+): Promise<void> {
+  for (const end = performance.now() + untilMs; performance.now() < end;) {
+    const state = await stateOf(run);
+    // What was written while the run went on is removed with the run.
+    if (state === 'open') return;
+    if (state === 'gone') {
+      if (Date.now() - begun < SHORTEST_RETENTION_MS) await undo(await run.isGone());
+      return;
+    }
+    await sleep(everyMs, undefined, { ref: false });
+  }
+}
+
+async function stateOf(run: WritingRun): Promise<RunState | 'unknown'> {
+  try {
+    return await run.state();
+  } catch {
+    return 'unknown';
+  }
 }

@@ -1,12 +1,15 @@
-import { createHash } from 'node:crypto';
 import { isUtf8 } from 'node:buffer';
+import { createHash } from 'node:crypto';
+import { lstatSync, readdirSync, readFileSync } from 'node:fs';
+import { join, relative, resolve, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { errorMessage, UsageError } from '../../src/core/domain/errors/error.ts';
 import { BYTE_BUDGETS } from '../../src/core/domain/json/byte-budget.ts';
 import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
+import type { Skill } from '../../src/core/domain/skills/skill.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
 import type { SkillSource } from '../../src/define/skills/skill-sources.ts';
 import { parseSkill, SKILL_FILE } from './parse-skill.ts';
-import { readFolders, refused, type SkillFiles } from './read-folders.ts';
-import { type RegisteredSkill, SkillRegistry } from './skill-registry.ts';
 
 /** A skill as the worker has read it. */
 export interface LoadedSkill extends RegisteredSkill {
@@ -98,4 +101,139 @@ function digestOf(files: ReadonlyMap<string, Buffer>): string {
   const hash = createHash('sha256');
   for (const [path, content] of files) hash.update(`${JSON.stringify(path)} ${createHash('sha256').update(content).digest('hex')}\n`);
   return hash.digest('hex');
+}
+
+/** A skill with the inputs for which it is active. */
+export interface RegisteredSkill extends Skill {
+  match?: (input: string) => boolean;
+}
+
+/** The skills of an agent, by name, group and tag, and those of them that are active. The rules are those of Nous (`nous-context-and-dependencies`). */
+export class SkillRegistry<Registered extends RegisteredSkill = RegisteredSkill> {
+  readonly #skills = new Map<string, Registered>();
+  readonly #active = new Set<string>();
+
+  constructor(skills: Iterable<Registered> = []) {
+    for (const skill of skills) this.#skills.set(skill.name, skill);
+  }
+
+  /** Returns all skills, those with the lowest priority first. */
+  get all(): Registered[] {
+    return byPriority([...this.#skills.values()]);
+  }
+
+  /** Returns the active skills, those with the lowest priority first. */
+  get active(): Registered[] {
+    return this.all.filter(({ name }) => this.#active.has(name));
+  }
+
+  get(name: string): Registered | undefined {
+    return this.#skills.get(name);
+  }
+
+  byGroup(group: string): Registered[] {
+    return [...this.#skills.values()].filter((skill) => skill.group === group);
+  }
+
+  byTag(tag: string): Registered[] {
+    return [...this.#skills.values()].filter(({ tags }) => tags.includes(tag));
+  }
+
+  /** Makes a skill active. Does nothing for a name that no skill has. */
+  activate(name: string): void {
+    if (this.#skills.has(name)) this.#active.add(name);
+  }
+
+  deactivate(name: string): void {
+    this.#active.delete(name);
+  }
+
+  activateGroup(group: string): void {
+    for (const { name } of this.byGroup(group)) this.activate(name);
+  }
+
+  deactivateGroup(group: string): void {
+    for (const { name } of this.byGroup(group)) this.deactivate(name);
+  }
+
+  /** Returns the skills whose predicate is true for an input. Words of a description activate no skill. A predicate that throws is false. */
+  match(input: string): Registered[] {
+    return this.all.filter(({ match }) => {
+      try {
+        return match?.(input) === true;
+      } catch {
+        return false;
+      }
+    });
+  }
+}
+
+function byPriority<Registered extends Skill>(skills: Registered[]): Registered[] {
+  return skills.toSorted((one, other) => one.priority - other.priority);
+}
+
+/** The bounds of folders of skills: the number of files in all of them, and the bytes of one file. */
+const MAX_SKILL_FILES = 1_000;
+const MAX_SKILL_FILE_BYTES = 5 * 1024 * 1024;
+
+/** The files of one skill by their paths in its folder, with `/` between the names. */
+interface SkillFiles {
+  /** The path of the folder, for messages. */
+  folder: string;
+  files: Map<string, Buffer>;
+}
+
+/**
+ * Reads the skills below a path: the folder itself if it has a `SKILL.md`, otherwise all folders below it that have one. Symbolic links
+ * are not followed, and not part of a skill. Throws a UsageError with the path and the rule if there is none, or one is too large.
+ */
+function readFolders(owner: string, path: string): SkillFiles[] {
+  const root = resolve(path.startsWith('file:') ? fileURLToPath(path) : path);
+  const paths = filesBelow(owner, root);
+  const folders = paths.filter((file) => file.endsWith(`${sep}${SKILL_FILE}`)).map((file) => file.slice(0, -SKILL_FILE.length - 1));
+  // A skill inside the folder of another one belongs to that one.
+  const outermost = folders.filter((folder) => !folders.some((other) => other !== folder && folder.startsWith(other + sep)));
+  if (outermost.length === 0) throw refused(owner, root, `it has no ${SKILL_FILE}, and neither has a folder in it`);
+  return outermost.toSorted().map((folder) => ({
+    folder,
+    files: new Map(
+      paths
+        .filter((file) => file.startsWith(folder + sep))
+        .map((file): [string, Buffer] => [relative(folder, file).split(sep).join('/'), contentOf(owner, file)])
+        .toSorted(([one], [other]) => (one < other ? -1 : 1)),
+    ),
+  }));
+}
+
+function filesBelow(owner: string, root: string): string[] {
+  const files: string[] = [];
+  const folders = [root];
+  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
+    for (const entry of entriesOf(owner, folder)) {
+      const path = join(folder, entry.name);
+      if (entry.isDirectory()) folders.push(path);
+      else if (entry.isFile()) files.push(path);
+      if (files.length > MAX_SKILL_FILES) throw refused(owner, root, `it has more than ${MAX_SKILL_FILES} files`);
+    }
+  }
+  return files;
+}
+
+function entriesOf(owner: string, folder: string): { name: string; isDirectory(): boolean; isFile(): boolean }[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch (error) {
+    throw refused(owner, folder, `it cannot be read as a folder: ${errorMessage(error)}`);
+  }
+}
+
+function contentOf(owner: string, file: string): Buffer {
+  const { size } = lstatSync(file);
+  if (size > MAX_SKILL_FILE_BYTES) throw refused(owner, file, `it has ${size} bytes, more than ${MAX_SKILL_FILE_BYTES}`);
+  return readFileSync(file);
+}
+
+/** Returns the error for a path of `skills` that cannot be used. */
+function refused(owner: string, path: string, problem: string): UsageError {
+  return new UsageError(`${owner}: "skills": ${path}: ${problem}`);
 }

@@ -1,7 +1,7 @@
 import type { ApprovalRequirement } from '../../src/core/domain/approvals/approval.ts';
 import type { AskTermsInput } from '../../src/core/protocol.ts';
 import { askPredicate, callDigest, requirePredicate } from '../model-calls/approval-requirements.ts';
-import { attempt } from '../attempts/attempt.ts';
+import { runAttempt } from '../attempts/attempt.ts';
 import { callArguments } from './call-arguments.ts';
 import { failingAs } from '../failures/failure.ts';
 import { dataFor } from '../run-queries/data.ts';
@@ -22,7 +22,7 @@ export function askRequirementActivity(runtime: ActivityRuntime): (input: AskTer
       name: input.tool,
       arguments: await callArguments(runtime, input, input),
     };
-    return attempt(runtime.aborts, { heartbeatMs: runtime.heartbeatMs }, async ({ signal }) => {
+    return runAttempt(runtime.aborts, { heartbeatMs: runtime.heartbeatMs }, async ({ signal }) => {
       const terms = await askPredicate({ runtime, run: input, snapshot, signal }, call, () => dataFor(runtime, input));
       return terms === undefined ? null : { digest: callDigest(call), ...terms };
     });

@@ -1,22 +1,24 @@
 import { z } from 'zod';
+import { tryAgain } from '../../src/core/domain/content/tool-text.ts';
+import { errorMessage } from '../../src/core/domain/errors/error.ts';
+import { isInstance } from '../../src/core/domain/errors/thrown.ts';
+import type { HookRecord } from '../../src/core/domain/hooks/hook-record.ts';
+import { BYTE_BUDGETS } from '../../src/core/domain/json/byte-budget.ts';
+import { isTooDeep, MAX_JSON_DEPTH } from '../../src/core/domain/json/json-depth.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
+import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
+import type { ContextOperation } from '../../src/core/domain/record/context-update.ts';
+import { operationProblem } from '../../src/core/domain/record/operation-problem.ts';
 import { isUpdatingResult } from '../../src/define/context/context-update.ts';
 import type { RunContext } from '../../src/define/context/run-context.ts';
 import type { AnyTool } from '../../src/define/tools/tool-definition.ts';
 import { isModelRetry, isToolFailure } from '../../src/define/tools/tool-failure.ts';
 import { isToolOutput, type ToolOutput } from '../../src/define/tools/tool-output.ts';
-import type { ContextOperation } from '../../src/core/domain/record/context-update.ts';
-import type { HookRecord } from '../../src/core/domain/hooks/hook-record.ts';
-import { errorMessage } from '../../src/core/domain/errors/error.ts';
-import { isTooDeep, MAX_JSON_DEPTH } from '../../src/core/domain/json/json-depth.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../src/core/domain/json/json.ts';
-import { isInstance } from '../../src/core/domain/errors/thrown.ts';
-import { tryAgain } from '../../src/core/domain/content/tool-text.ts';
 import { cleanJson } from '../../src/model/clean-json.ts';
 import { UnknownOutcome } from './unknown-outcome.ts';
-import { updateFrom, withoutLegacyUpdate } from './update-from.ts';
 
 /** One call to execute. */
-export interface Execution {
+interface Execution {
   tool: AnyTool;
   args: JsonObject;
   context: RunContext;
@@ -128,4 +130,47 @@ function notJson(name: string): Outcome {
 
 function failure(message: string): Outcome {
   return { content: [message.toWellFormed()], isError: true };
+}
+
+/** The operations of an update that a tool returned, or the reason why it is refused. */
+type ReturnedUpdate = { ok: true; operations: ContextOperation[] } | { ok: false; problem: string };
+
+/** The field of a plain result that holds changes to deps, for tools with `legacyUpdates`. */
+const LEGACY_KEY = '__update_context__';
+
+/** Checks an update that a tool returned: a value that is not JSON, or must not be in deps, is refused with its path. */
+export function updateFrom(toolName: string, update: unknown): ReturnedUpdate {
+  const refused = (problem: string): ReturnedUpdate => ({
+    ok: false,
+    problem: `The update of the deps by tool '${toolName}' was refused, and changed nothing: ${problem}`,
+  });
+  if (!hasOperations(update)) return refused('it has no list of operations: write contextUpdate().set(key, value)');
+  const operations: ContextOperation[] = [];
+  for (const operation of update.operations) {
+    const problem = operationProblem(operation as ContextOperation | null);
+    if (problem !== undefined) return refused(problem);
+    operations.push(cleanJson(operation) as ContextOperation);
+  }
+  // All operations are recorded, including those that a later one undoes.
+  const bytes = jsonBytes(operations);
+  return bytes <= BYTE_BUDGETS.deps
+    ? { ok: true, operations }
+    : refused(`its operations are ${bytes} bytes of JSON, over ${BYTE_BUDGETS.deps}`);
+}
+
+function hasOperations(update: unknown): update is { operations: readonly unknown[] } {
+  return typeof update === 'object' && update !== null && 'operations' in update && Array.isArray(update.operations);
+}
+
+/** Separates a result from the changes in its legacy field, which become `set` operations. */
+function withoutLegacyUpdate(returned: unknown): { value: unknown; update?: { operations: ContextOperation[] } } {
+  if (!isPlainObject(returned) || !Object.hasOwn(returned, LEGACY_KEY)) return { value: returned };
+  const { [LEGACY_KEY]: changes, ...value } = returned;
+  if (!isPlainObject(changes)) return { value };
+  const operations = Object.entries(changes).map(([key, one]) => ({ op: 'set', key, value: one }) as ContextOperation);
+  return { value, update: { operations } };
+}
+
+function isPlainObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 }

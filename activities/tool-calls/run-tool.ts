@@ -1,37 +1,40 @@
 import { activityInfo, getClient, log } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
-import type { Resources } from '../../src/define/context/run-context.ts';
-import type { AnyTool } from '../../src/define/tools/tool-definition.ts';
-import { BYTE_BUDGETS } from '../../src/core/domain/json/byte-budget.ts';
+import { backoffOf, MAX_LOCAL_TIMEOUT_MS } from '../../src/core/domain/agent/tool-policy.ts';
 import type { SpilledContent, ToolResult } from '../../src/core/domain/content/content.ts';
 import { cutText } from '../../src/core/domain/content/cut-content.ts';
-import { errorMessage, LonghaulError } from '../../src/core/domain/errors/error.ts';
-import type { JsonObject, JsonValue } from '../../src/core/domain/json/json.ts';
-import type { Principal } from '../../src/core/domain/run/principal.ts';
-import { isInstance, memberOf } from '../../src/core/domain/errors/thrown.ts';
-import { backoffOf, MAX_LOCAL_TIMEOUT_MS } from '../../src/core/domain/agent/tool-policy.ts';
 import { attemptsText, resultText } from '../../src/core/domain/content/tool-text.ts';
-import { spill } from '../../src/stores/payload-store/spill.ts';
+import { errorMessage, LonghaulError } from '../../src/core/domain/errors/error.ts';
+import { isInstance, memberOf } from '../../src/core/domain/errors/thrown.ts';
+import { BYTE_BUDGETS } from '../../src/core/domain/json/byte-budget.ts';
+import { depthProblem } from '../../src/core/domain/json/json-depth.ts';
+import type { JsonObject, JsonValue } from '../../src/core/domain/json/json.ts';
+import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
+import { applyOperations, type ContextOperation, touchedKeys } from '../../src/core/domain/record/context-update.ts';
+import { stateProblem } from '../../src/core/domain/record/state-problem.ts';
+import type { Principal } from '../../src/core/domain/run/principal.ts';
 import { type CallArgumentsQuestion, QUERIES, type RunToolInput, type RunToolOutput } from '../../src/core/protocol.ts';
-import { attempt, type Attempt } from '../attempts/attempt.ts';
-import { callArguments } from './call-arguments.ts';
-import { findTool } from './find-tool.ts';
-import { dataFor } from '../run-queries/data.ts';
-import { type Executed, executeTool } from './execute-tool.ts';
+import type { Resources } from '../../src/define/context/run-context.ts';
+import type { AnyTool } from '../../src/define/tools/tool-definition.ts';
+import { spill } from '../../src/stores/payload-store/spill.ts';
+import { type Attempt, runAttempt } from '../attempts/attempt.ts';
+import { attemptNumber, attemptsAllowed, lastDetails } from '../attempts/worker-wait.ts';
+import { failingAs } from '../failures/failure.ts';
+import { retryDelay } from '../failures/retry-delay.ts';
 import { requireHooks } from '../hooks/event-hooks.ts';
 import { afterCall } from '../hooks/result-hooks.ts';
-import { failingAs } from '../failures/failure.ts';
-import { limitResultSize } from './limit-result-size.ts';
 import { queryRun, runKey } from '../run-queries/access.ts';
+import { dataFor } from '../run-queries/data.ts';
 import type { ActivityRuntime } from '../runtime.ts';
+import { callArguments } from './call-arguments.ts';
+import { type Executed, executeTool } from './execute-tool.ts';
+import { findTool } from './find-tool.ts';
+import { limitResultSize } from './limit-result-size.ts';
 import { shortId } from './short-id.ts';
-import { retryDelay } from '../failures/retry-delay.ts';
-import { keptChanges } from './tool-changes.ts';
 import { toolContext } from './tool-context.ts';
-import { attemptFailure, logToolError, type ErrorSource } from './tool-errors.ts';
+import { attemptFailure, type ErrorSource, logToolError } from './tool-errors.ts';
 import { ToolStream } from './tool-stream.ts';
 import { startTimeLimit, ToolTimeout } from './tool-timeout.ts';
-import { attemptNumber, attemptsAllowed, lastDetails } from '../attempts/worker-wait.ts';
 
 /** A local call that takes longer than this (milliseconds) is logged: it delays the workflow task. */
 const SLOW_LOCAL_MS = 1_000;
@@ -45,7 +48,7 @@ export function runToolActivity(runtime: ActivityRuntime): (input: RunToolInput)
 }
 
 /** A call with everything that an attempt needs. */
-export interface Call {
+interface Call {
   input: RunToolInput;
   name: string;
   tool: AnyTool;
@@ -63,19 +66,19 @@ async function runTool(runtime: ActivityRuntime, input: RunToolInput): Promise<R
   requireHooks(runtime, input.hooks ?? []);
   const { aborts, heartbeatMs, streams } = runtime;
   const options = { heartbeatMs, details: lastDetails, isPaced: streams?.usesHeartbeats === true };
-  const output = await attempt(aborts, options, async (current) => {
+  const output = await runAttempt(aborts, options, async (current) => {
     // Heartbeats continue meanwhile: a slow answer of the run, or reopening a resource, may take longer than the
     // heartbeat timeout, and a call that the server has timed out must not begin.
     const args = await argumentsOf(runtime, input);
     const { deps, state, principal } = await dataFor(runtime, input);
     const resources = await runtime.resourcePool.use(tool.resources);
-    return runAttempt(runtime, { input, name, tool, args, deps, state, principal, resources }, current);
+    return runToolAttempt(runtime, { input, name, tool, args, deps, state, principal, resources }, current);
   });
   if (!output.lost) runtime.transcripts.addResult(runKey(input), output.id, input.eventId, toolResult(name, input, output));
   return output;
 }
 
-async function runAttempt(runtime: ActivityRuntime, call: Call, current: Attempt): Promise<RunToolOutput> {
+async function runToolAttempt(runtime: ActivityRuntime, call: Call, current: Attempt): Promise<RunToolOutput> {
   const { name, tool, input } = call;
   const concurrency = tool.policy.concurrency;
   const releaseSlot = concurrency === undefined ? undefined : await runtime.toolSemaphore.take(name, concurrency, current.signal);
@@ -274,4 +277,83 @@ async function argumentsOf(runtime: ActivityRuntime, input: RunToolInput): Promi
   const { callId } = input;
   if (input.argumentsByReference) return queryRun<JsonObject>(input, QUERIES.callArguments, { callId } satisfies CallArgumentsQuestion);
   return callArguments(runtime, input, input);
+}
+
+/** A result with its changes to state and deps; an error result that changes nothing if the changes are refused. */
+interface KeptChanges {
+  content: JsonValue[];
+  isError: boolean;
+  state?: JsonObject;
+  contextUpdate?: ContextOperation[];
+}
+
+/** The data of the run when the call began. */
+interface CallData {
+  input: RunToolInput;
+  name: string;
+  tool: Pick<AnyTool, 'updates'>;
+  deps: JsonObject;
+  state: JsonObject;
+}
+
+/**
+ * Checks the changes of a call before they are reported to the run: the state within its budget, the deps by the
+ * agent's full schema, no secret in either, and no key that the tool does not name.
+ */
+function keptChanges(runtime: ActivityRuntime, call: CallData, executed: Executed, changes: JsonObject): KeptChanges {
+  const { content, isError, update = [] } = executed;
+  const isChanged = Object.keys(changes).length > 0;
+  if (!isChanged && update.length === 0) return { content, isError };
+  const unnamed = unnamedKey(call.tool, [...Object.keys(changes), ...touchedKeys(update)]);
+  if (unnamed !== undefined) return { content: [unnamedText(call, unnamed)], isError: true };
+  const problem = localProblem({ changes, update }) ?? (isChanged ? stateProblem(call.state, changes) : undefined);
+  if (problem !== undefined) return { content: [`Tool '${call.name}' keeps too much. ${problem}`], isError: true };
+  const refused = update.length === 0 ? undefined : updateProblem(runtime, call, update);
+  if (refused !== undefined) {
+    return { content: [`The update of the deps by tool '${call.name}' was refused, and changed nothing: ${refused}`], isError: true };
+  }
+  return {
+    content,
+    isError,
+    ...(isChanged ? { state: runtime.secrets.redactJson(changes) as JsonObject } : {}),
+    ...(update.length === 0 ? {} : { contextUpdate: update }),
+  };
+}
+
+/** Returns the first key that the tool does not name among those that it changes. The calls of the response were ordered by these. */
+function unnamedKey({ updates = true }: Pick<AnyTool, 'updates'>, keys: readonly string[]): string | undefined {
+  return updates === true ? undefined : keys.find((key) => updates === false || !updates.includes(key));
+}
+
+function unnamedText({ name, tool: { updates } }: CallData, key: string): string {
+  const named = typeof updates === 'boolean' ? 'nothing' : updates?.map((one) => `"${one}"`).join(', ');
+  return `The update by tool '${name}' was refused, and changed nothing: it changes "${key}", and the option "updates" of the tool names ${named}`;
+}
+
+/**
+ * Returns what is wrong with the size of a local call's changes: they share one message with everything else that the
+ * workflow task produces.
+ */
+function localProblem(changed: { changes: JsonObject; update: ContextOperation[] }): string | undefined {
+  const bytes = activityInfo().isLocal ? jsonBytes(changed) : 0;
+  if (bytes <= BYTE_BUDGETS.localChanges) return undefined;
+  return `A call of a local tool may change ${BYTE_BUDGETS.localChanges} bytes of state and deps, and this one changes ${bytes}: write "tier": "remote".`;
+}
+
+function updateProblem({ registry, secrets }: ActivityRuntime, { input, deps }: CallData, update: ContextOperation[]): string | undefined {
+  const updated = applyOperations(deps, update);
+  if (!updated.ok) return updated.problem;
+  // A value that is appended to a list is one level deeper.
+  const tooDeep = depthProblem({ deps: updated.deps });
+  if (tooDeep !== undefined) return tooDeep;
+  // The operations are checked because they are recorded: a value that a later operation removes is in the history as well.
+  const [leak] = update.flatMap((one) => secrets.leak({ [one.key]: one.op === 'delete' ? null : one.value }, 'deps') ?? []);
+  if (leak !== undefined)
+    return `${leak} has a secret in it: deps are in the history of the run. Keep its name, and read it with context.secret`;
+  try {
+    registry.deps(input, updated.deps);
+    return undefined;
+  } catch (error) {
+    return errorMessage(error);
+  }
 }

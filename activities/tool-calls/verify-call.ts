@@ -2,7 +2,7 @@ import type { AnyTool } from '../../src/define/tools/tool-definition.ts';
 import type { VerifiedOutcome } from '../../src/define/options/tool-policy-options.ts';
 import { LonghaulError } from '../../src/core/domain/errors/error.ts';
 import type { VerifyCallInput, VerifyCallOutput } from '../../src/core/protocol.ts';
-import { type Attempt, attempt } from '../attempts/attempt.ts';
+import { type Attempt, runAttempt } from '../attempts/attempt.ts';
 import { findTool } from './find-tool.ts';
 import { toOutcome } from './execute-tool.ts';
 import { failingAs } from '../failures/failure.ts';
@@ -24,7 +24,7 @@ async function verifyCall(runtime: ActivityRuntime, input: VerifyCallInput): Pro
   const tool = findTool(runtime, input, name);
   if (tool === undefined) throw runtime.registry.missingTool(input, name, input.mcp?.server);
   const verify = verifierOf(tool);
-  return attempt(runtime.aborts, { heartbeatMs: runtime.heartbeatMs }, async (current) => {
+  return runAttempt(runtime.aborts, { heartbeatMs: runtime.heartbeatMs }, async (current) => {
     const limit = startTimeLimit(name, input.timeoutMs ?? 60_000, (reason) => current.abort(reason));
     try {
       // Without a limit, a resource that never opens or a payload store that hangs would block the slot forever.

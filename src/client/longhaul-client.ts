@@ -1,42 +1,42 @@
 import { type Client, Connection } from '@temporalio/client';
-import type { AnyAgent, GivenDepsOf, ResultOf } from '../define/agent-definition.ts';
-import { nonEmpty, requireKnown } from '../define/options/option-checks.ts';
 import type { SpilledContent } from '../core/domain/content/content.ts';
 import { LonghaulError, UsageError } from '../core/domain/errors/error.ts';
 import type { JsonValue } from '../core/domain/json/json.ts';
+import { identityOf, isSame, type Principal } from '../core/domain/run/principal.ts';
 import type { ProgramResult } from '../core/domain/run/program-result.ts';
 import type { DefaultOutput } from '../core/domain/run/result.ts';
 import type { SavedContext } from '../core/saved/saved-context.ts';
+import { principalProblem } from '../core/wire-schemas/principal-problem.ts';
+import type { AnyAgent, GivenDepsOf, ResultOf } from '../define/agent-definition.ts';
+import { nonEmpty, requireKnown } from '../define/options/option-checks.ts';
 import { readSpilled } from '../stores/payload-store/spill.ts';
+import { requireSdk } from '../temporal/require-sdk.ts';
+import { failEachIfUnreachable, failIfUnreachable } from '../temporal/server-reachability.ts';
 import { CLIENT_OPTIONS, type LonghaulClientOptions } from './client-options.ts';
 import { type ApprovalFilter, approvalsPage, listApprovals, type RunApproval } from './listing/list-approvals.ts';
 import type { ListPage, PageOptions } from './listing/list-page.ts';
-import { listRuns, type ListFilter, type RunListEntry, runsPage } from './listing/list-runs.ts';
+import { type ListFilter, listRuns, type RunListEntry, runsPage } from './listing/list-runs.ts';
 import { listSessions, type SessionFilter, type SessionListEntry, sessionsPage } from './listing/list-sessions.ts';
-import { type SessionOf, SessionHandle } from './sessions/session-handle.ts';
-import { principalOf, type SessionOptions } from './sessions/session-options.ts';
-import { requireSdk } from '../temporal/require-sdk.ts';
-import { failIfUnreachable, failEachIfUnreachable } from '../temporal/server-reachability.ts';
-import { RunFeeds } from './stream/run-feeds.ts';
-import { type HandleOf, type ProgramHandle, RunHandle } from './run-handle.ts';
-import { startRun, type StartOptions } from './start/start-run.ts';
+import type { KnownRun } from './principals/authorized-run.ts';
+import { principalConditions, type PrincipalFilter } from './principals/principal-conditions.ts';
+import { RunAccess } from './principals/run-access.ts';
 import { type AwaitOptions, awaitOptions, type RequestedBy } from './read/result-options.ts';
+import { type ForgetOptions, type Forgotten, forgottenUser } from './removal/forget-options.ts';
+import { forget } from './removal/forget.ts';
+import { type HandleOf, type ProgramHandle, RunHandle } from './run-handle.ts';
+import { SessionHandle, type SessionOf } from './sessions/session-handle.ts';
+import { principalOf, type SessionOptions } from './sessions/session-options.ts';
 import {
-  startProgram,
   type ProgramOptions,
   type StartedInputOf,
   type StartedOutputOf,
   type StartedProgram,
+  startProgram,
 } from './start/start-program.ts';
+import { type StartOptions, startRun } from './start/start-run.ts';
 import type { ClientSettings } from './start/start-workflow.ts';
-import { identityOf, isSame, type Principal } from '../core/domain/run/principal.ts';
-import { checkPrincipal, principalOfStart } from './principals/client-principal.ts';
-import type { KnownRun } from './principals/authorized-run.ts';
-import { principalConditions, type PrincipalFilter } from './principals/principal-conditions.ts';
-import { RunAccess } from './principals/run-access.ts';
-import { forget } from './removal/forget.ts';
-import { type Forgotten, type ForgetOptions, forgottenUser } from './removal/forget-options.ts';
 import { watchForWorker } from './start/worker-watch.ts';
+import { RunFeeds } from './stream/run-feeds.ts';
 
 /** Starts runs and finds them again. Made by `connect()`, or from an existing Temporal Client: `new LonghaulClient(client)`. */
 export class LonghaulClient {
@@ -293,4 +293,25 @@ export class LonghaulClient {
 
 function warn(line: string): void {
   process.emitWarning(line, 'LonghaulWarning');
+}
+
+/** Returns the principal that a client acts for. Throws a UsageError for one without tenant and user, or of another form. */
+function checkPrincipal(value: unknown): Principal {
+  const problem = principalProblem(value);
+  if (problem !== undefined) throw new UsageError(`the client: ${problem}`);
+  const principal = JSON.parse(JSON.stringify(value)) as Principal;
+  if (principal.tenant !== undefined || principal.user !== undefined) return principal;
+  throw new UsageError('the client: "principal" has no tenant and no user: give "tenant", "user" or both');
+}
+
+/** Returns the principal of a start by a client that acts for one: its own, with the claims of the start. Throws a UsageError for another one. */
+function principalOfStart(own: Principal | undefined, given: Principal | undefined): Principal | undefined {
+  if (own === undefined || given === undefined) return own ?? given;
+  const { tenant = own.tenant, user = own.user, claims = own.claims } = given;
+  if (isSame(own, { tenant, user })) {
+    return { ...own, ...(claims === undefined ? {} : { claims }) };
+  }
+  throw new UsageError(
+    'the start has another "principal" than the client acts for: leave it out, or start the run with a client of its own',
+  );
 }

@@ -1,16 +1,25 @@
-import { type DataConverter, defaultPayloadConverter, type LoadedDataConverter, type PayloadCodec } from '@temporalio/common';
 import { existsSync } from 'node:fs';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { UsageError } from '../core/domain/errors/error.ts';
+import { promisify } from 'node:util';
+import zlib from 'node:zlib';
+import {
+  type DataConverter,
+  defaultPayloadConverter,
+  type LoadedDataConverter,
+  type Payload,
+  type PayloadCodec,
+  type SerializationContext,
+} from '@temporalio/common';
+import { errorCode, errorMessage, LonghaulError, UsageError } from '../core/domain/errors/error.ts';
 import { didYouMean } from '../core/domain/errors/nearest-name.ts';
+import { UNREADABLE_ENCODING } from '../core/domain/json/unreadable.ts';
 import type { CodecOptions } from './codec-options.ts';
-import { CompressionCodec } from './compression-codec.ts';
 import { EncryptionCodec } from './encryption-codec.ts';
-import { failureConverter } from './failure-converter.ts';
 import { environmentKeys, KEYS_VARIABLE } from './environment-keys.ts';
+import { failureConverter } from './failure-converter.ts';
 import { Keyring } from './keyring.ts';
-import { MarkingCodec } from './marking-codec.ts';
+import { isEncodedAs, packPayload, transformMatching, unpackPayload } from './payload-bytes.ts';
 
 /**
  * The path of the module that clients, workers and workflow bundles load to encode failures: the source or the built
@@ -98,4 +107,124 @@ function keyring(encryption: CodecOptions['encryption']): Keyring | undefined {
   if (keys === undefined)
     throw new UsageError(`codec.encryption is "environment" and ${KEYS_VARIABLE} is not set: set it to id:base64, the active key first`);
   return new Keyring(keys);
+}
+
+/**
+ * A codec of Longhaul. `mayLackKey` of an encrypting codec tells whether this process may be the reason why a payload
+ * did not decode.
+ */
+interface OwnCodec extends PayloadCodec {
+  mayLackKey?(payload: Payload): boolean;
+}
+
+/**
+ * A codec for workers. A payload that can never be decoded becomes a payload that says so, because an error would
+ * fail the workflow task, which Temporal retries forever. A key that is missing, or may have the wrong bytes, is
+ * still an error, because another worker may have it.
+ */
+export class MarkingCodec implements PayloadCodec {
+  readonly codec: OwnCodec;
+  readonly #doubtKeys: boolean;
+
+  /** `doubtKeys`: a payload that does not decrypt is also an error if its key has decrypted nothing here so far. */
+  constructor(codec: OwnCodec, doubtKeys: boolean) {
+    this.codec = codec;
+    this.#doubtKeys = doubtKeys;
+  }
+
+  encode(payloads: Payload[], context?: SerializationContext): Promise<Payload[]> {
+    return this.codec.encode(payloads, context);
+  }
+
+  /** Throws `encryption_key_missing`, `decryption_failed` if keys are doubted, and nothing else. */
+  async decode(payloads: Payload[], context?: SerializationContext): Promise<Payload[]> {
+    try {
+      return await this.codec.decode(payloads, context);
+    } catch {
+      return Promise.all(payloads.map((payload) => this.#decodeOne(payload, context)));
+    }
+  }
+
+  async #decodeOne(payload: Payload, context: SerializationContext | undefined): Promise<Payload> {
+    try {
+      const [decoded = payload] = await this.codec.decode([payload], context);
+      return decoded;
+    } catch (error) {
+      if (errorCode(error) === 'encryption_key_missing' || (this.#doubtKeys && this.codec.mayLackKey?.(payload))) throw error;
+      return { metadata: { encoding: Buffer.from(`${UNREADABLE_ENCODING}${errorMessage(error)}`) }, data: new Uint8Array() };
+    }
+  }
+}
+
+/** The encoding of a compressed payload. */
+const ZSTD_ENCODING = 'binary/zstd';
+
+/**
+ * The smallest number of bytes that is compressed by default: smaller payloads stay readable in the stock Temporal
+ * UI.
+ */
+const DEFAULT_THRESHOLD = 32_000;
+
+/**
+ * The smallest number of bytes for which the thread pool is used: for fewer, passing them to it takes longer than the
+ * work.
+ */
+const POOL_BYTES = 64_000;
+
+/**
+ * The maximum size of a decompressed payload, so that a small malicious one cannot exhaust the memory of the process.
+ */
+const MAX_BYTES = 64 * 1024 * 1024;
+
+const METADATA = { encoding: Buffer.from(ZSTD_ENCODING) };
+const compressInPool = promisify(zlib.zstdCompress);
+const decompressInPool = promisify(zlib.zstdDecompress);
+
+/** Compresses payloads of a minimum size if that makes them smaller, and leaves all others unchanged. */
+export class CompressionCodec implements PayloadCodec {
+  readonly #threshold: number;
+
+  /** Throws a UsageError for a threshold that is not a number of bytes. */
+  constructor(compression: CodecOptions['compression']) {
+    this.#threshold = thresholdOf(compression);
+  }
+
+  async encode(payloads: Payload[]): Promise<Payload[]> {
+    const isLarge = ({ data }: Payload): boolean => (data?.length ?? 0) >= this.#threshold;
+    return transformMatching(payloads, isLarge, compressed);
+  }
+
+  /** Throws `decompression_failed`. */
+  async decode(payloads: Payload[]): Promise<Payload[]> {
+    return transformMatching(payloads, (payload) => isEncodedAs(payload, ZSTD_ENCODING), restored);
+  }
+}
+
+async function compressed(payload: Payload): Promise<Payload> {
+  const bytes = packPayload(payload);
+  const data = bytes.length < POOL_BYTES ? zlib.zstdCompressSync(bytes) : await compressInPool(bytes);
+  const smaller = { metadata: METADATA, data };
+  return packPayload(smaller).length < bytes.length ? smaller : payload;
+}
+
+async function restored({ data }: Payload): Promise<Payload> {
+  const limit = { maxOutputLength: MAX_BYTES };
+  const bytes = data ?? new Uint8Array();
+  try {
+    return unpackPayload(bytes.length < POOL_BYTES ? zlib.zstdDecompressSync(bytes, limit) : await decompressInPool(bytes, limit));
+  } catch (cause) {
+    const why = isTooLarge(cause) ? `it would grow to more than ${MAX_BYTES} bytes` : 'it was changed, or is no zstd frame';
+    throw new LonghaulError('decompression_failed', `A compressed payload of ${bytes.length} bytes does not decompress: ${why}`, { cause });
+  }
+}
+
+function isTooLarge(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';
+}
+
+function thresholdOf(compression: CodecOptions['compression']): number {
+  if (compression === undefined || compression === false) return Infinity;
+  const { threshold } = compression === true ? { threshold: DEFAULT_THRESHOLD } : compression;
+  if (Number.isSafeInteger(threshold) && threshold >= 0) return threshold;
+  throw new UsageError(`codec.compression.threshold is "${threshold}": give a whole number of bytes, 0 for all payloads`);
 }

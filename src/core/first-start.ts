@@ -4,23 +4,24 @@ import { resolveRequest } from './activity-requests/resolve-request.ts';
 import type { AgentDocument } from './domain/agent/agent-document.ts';
 import type { AgentSnapshot } from './domain/agent/agent-snapshot.ts';
 import { narrowLimits } from './domain/agent/narrow-limits.ts';
-import type { JsonObject } from './domain/json/json.ts';
-import { overridesIn } from './domain/run/overrides.ts';
-import type { Resolved } from './domain/run/resolved.ts';
 import type { ContentItem } from './domain/content/content.ts';
+import type { JsonObject } from './domain/json/json.ts';
+import { newProgramState } from './domain/program/carried-program.ts';
+import type { Resume } from './domain/program/messages.ts';
 import { setState } from './domain/record/execution-context.ts';
 import { needsResponse } from './domain/record/needs-response.ts';
 import type { Notice } from './domain/record/notice.ts';
-import { beginSession } from './sessions/open-session.ts';
+import { isoTime } from './domain/record/time.ts';
+import { overridesIn } from './domain/run/overrides.ts';
+import type { ParentRun } from './domain/run/parent-run.ts';
+import type { Principal } from './domain/run/principal.ts';
+import type { Resolved } from './domain/run/resolved.ts';
 import type { SessionKind } from './domain/sessions/session-input.ts';
 import type { SessionOverrides } from './domain/sessions/session-state.ts';
 import { beginFlow } from './loop/flows/turns.ts';
-import type { Inbox } from './loop/state/inbox.ts';
 import type { RunClock } from './loop/state/clock.ts';
-import type { ParentRun } from './domain/run/parent-run.ts';
-import type { Principal } from './domain/run/principal.ts';
-import { newRunState, recordNotices, type RunState } from './loop/state/run-state.ts';
-import { beginProgram } from './program/begin.ts';
+import type { Inbox } from './loop/state/inbox.ts';
+import { blankRunState, newRunState, recordEvent, recordNotices, type RunState } from './loop/state/run-state.ts';
 import type {
   ChildInputAnswer,
   ProgramInput,
@@ -30,6 +31,7 @@ import type {
   RunInput,
   StepValuesAnswer,
 } from './protocol.ts';
+import { beginSession } from './sessions/open-session.ts';
 
 /** The start of the first execution of a run: of an agent, or of a program. */
 export type FirstStart = { type: 'input'; input: RunInput } | { type: 'program'; input: ProgramInput };
@@ -53,7 +55,7 @@ export function withOpening(start: FirstStart, opening: ChildInputAnswer | undef
 }
 
 /** The values with which a run begins, besides its input. */
-export interface BeginningOfRun {
+interface BeginningOfRun {
   runId: string;
   snapshot: AgentSnapshot;
   deps: JsonObject;
@@ -144,4 +146,28 @@ function inputOfKind(start: FirstStart): QueriedInput {
   }
   const { program, input = {} } = start.input;
   return { programInput: { input, ...(typeof program === 'string' ? {} : { document: program }) } };
+}
+
+/** The values with which the run of a program begins. */
+interface ProgramBeginning {
+  runId: string;
+  snapshot: AgentSnapshot;
+  input?: JsonObject | undefined;
+  resume?: Resume | undefined;
+  deps?: JsonObject | undefined;
+  /** Milliseconds since the epoch. */
+  startedAt: number;
+}
+
+/** Returns the state of a program's run, with the input as its first event. */
+export function beginProgram({ input = {}, resume, ...beginning }: ProgramBeginning, clock: RunClock): RunState {
+  const { snapshot, startedAt } = beginning;
+  if (snapshot.program === undefined) throw new TypeError(`The snapshot "${snapshot.name}" has no program`);
+  const state = blankRunState(beginning);
+  state.program = newProgramState(snapshot.program, input, resume);
+  const content = [{ type: 'message' as const, role: 'user' as const, content: JSON.stringify(input) }];
+  recordEvent(state, clock, { author: 'user', content, timestamp: isoTime(startedAt) });
+  // No model reads the record of a program.
+  state.window = { ...state.window, events: [], bytes: 0 };
+  return state;
 }

@@ -1,39 +1,25 @@
-import type { DecidedCall, Decision, PendingApproval } from './domain/approvals/approval.ts';
-import type { JsonObject, JsonValue } from './domain/json/json.ts';
-import type { FlowInput } from './domain/flows/flow-policy.ts';
-import type { LimitChanges } from './domain/agent/limits.ts';
-import type { HookSnapshot } from './domain/hooks/hook-snapshot.ts';
-import type { Permissions } from './domain/permissions/permissions.ts';
-import type { RunOverrides } from './domain/run/overrides.ts';
-import type { OfRun } from './domain/run/activity-messages.ts';
-import type { ChildInputAnswer } from './domain/run/child-messages.ts';
-import type { Notice } from './domain/record/notice.ts';
 import type { AgentSnapshot } from './domain/agent/agent-snapshot.ts';
+import type { LimitChanges, RunLimits } from './domain/agent/limits.ts';
+import type { DecidedCall, Decision, PendingApproval, Remember } from './domain/approvals/approval.ts';
+import type { ContentPart } from './domain/content/content.ts';
+import type { FlowInput } from './domain/flows/flow-policy.ts';
+import type { HookRecord } from './domain/hooks/hook-record.ts';
+import type { HookSnapshot } from './domain/hooks/hook-snapshot.ts';
+import type { JsonObject, JsonValue } from './domain/json/json.ts';
+import type { RecordedResponse } from './domain/model/recorded-response.ts';
+import type { Spent, UsageStats } from './domain/model/usage.ts';
+import type { Permissions } from './domain/permissions/permissions.ts';
+import type { Notice } from './domain/record/notice.ts';
+import type { MessageMode } from './domain/record/queued-message.ts';
+import type { Folded, WindowEvent } from './domain/record/window.ts';
+import type { DataInput, OfRun } from './domain/run/activity-messages.ts';
+import type { ChildInputAnswer } from './domain/run/child-messages.ts';
+import type { RunOverrides } from './domain/run/overrides.ts';
+import type { Principal } from './domain/run/principal.ts';
 import type { FromCall } from './domain/run/run-input.ts';
+import type { SessionLimits } from './domain/sessions/session-limits.ts';
 import type { ContinueAsNewState } from './loop/state/continue-as-new-state.ts';
 
-/**
- * The contract between workflow, activities and clients: the names and shapes of the workflow, its queries and its activities.
- * All of it is plain JSON and versioned. Adding an optional field is compatible, any other change is not.
- */
-
-export type {
-  ApproveInput,
-  CancelInput,
-  CancelReasonInput,
-  DecisionReceipt,
-  MessageReceipt,
-  PauseReceipt,
-  RaiseInput,
-  RaiseReceipt,
-  RejectInput,
-  RespondInput,
-  RevokeInput,
-  RevokeReceipt,
-  SendInput,
-  SetPermissionsInput,
-  SetPermissionsReceipt,
-} from './domain/run/requests.ts';
 export type {
   AskTermsInput,
   CallUsage,
@@ -59,10 +45,8 @@ export type {
   ReadResultInput,
   ReportEndInput,
 } from './domain/run/child-messages.ts';
-export type { CallModelInput, CallModelOutput, SummariseInput, SummariseOutput, Summary } from './domain/run/model-messages.ts';
 export type { CheckGuardrailsInput, CheckGuardrailsOutput } from './domain/guardrails/messages.ts';
 export type { RunInput, RunTerms } from './domain/run/run-input.ts';
-export type { NewEvents, TranscriptAnswer, TranscriptPage, TranscriptQuestion } from './domain/run/transcript-messages.ts';
 export type {
   AskStepInput,
   AskStepOutput,
@@ -198,4 +182,235 @@ export const EVENTS_READ = { events: 20, mostEvents: 200, bytes: 64_000, mostByt
 /** The second argument of a query from an activity of the run. It proves that the server has recorded the events before that activity. */
 export interface QueryingActivity {
   activityId: string;
+}
+
+/**
+ * Events that a model call is the first to be given, as the workflow hands them to the process of its worker, which need not ask for
+ * them then.
+ */
+export interface NewEvents {
+  /** The number of events before them, and the id of the last of those, or an empty text. */
+  since: number;
+  sinceEventId: string;
+  events: Folded[];
+  /**
+   * A digest of the events. The input of the activity has it as well: a workflow task that is executed again may record other events
+   * with the same ids.
+   */
+  digest: string;
+}
+
+/** Argument of the `transcript` query. */
+export interface TranscriptQuestion {
+  /** The windows that the activity has, the newest first, each by the last event that it includes. */
+  known: { through: number; lastEventId: string }[];
+  /** The index at which the next page begins, in the list of the previous answer. */
+  from: number;
+}
+
+/** Answer of the `transcript` query: a page of the events that the activity lacks. */
+export type TranscriptAnswer = TranscriptPage &
+  (
+    | /** Events that extend the activity's window after `since` events. */ { type: 'events'; since: number; events: Folded[] }
+    | /** The whole window, because the run knows none of the activity's. */ { type: 'window'; events: WindowEvent[] }
+  );
+
+/** The position of a page in its list, and the window of the run to which the list leads. */
+export interface TranscriptPage {
+  through: number;
+  lastEventId: string;
+  from: number;
+  total: number;
+}
+
+/** Input of `callModel`: a reference to the conversation, never the conversation. */
+export interface CallModelInput extends OfRun, Pick<DataInput, 'principal'> {
+  /** Digest of the snapshot. */
+  agent: string;
+  /** The number of events that form the conversation. */
+  through: number;
+  lastEventId: string;
+  /** The ids of the tool results in the last event, if it is a batch of them. */
+  results?: string[];
+  /** The ids of the other events since the last response, oldest first: the history holds them nowhere else. Empty for those that it holds. */
+  earlierIds?: string[];
+  /** The number of events since the last response that are not in the window, if there are any. */
+  skipped?: number;
+  /** The digest of the events since the last response, if the workflow has handed them to the process of its worker. */
+  news?: string;
+  final?: true;
+  /** The agent's choice of a tool, which holds for the first step of a turn, holds for this call. */
+  firstStep?: true;
+  /** The activity first asks the memory of the agent. */
+  recall?: true;
+  /** The number of the step, 1-based. Only for hooks. */
+  step?: number;
+}
+
+/** Input of `summarise`: a part of the window, given by the offsets of the events on both sides of it. */
+export interface SummariseInput extends OfRun {
+  /** Digest of the snapshot. */
+  agent: string;
+  through: number;
+  lastEventId: string;
+  head: number | null;
+  tail: number | null;
+  /** Bytes of JSON that the summary may have. */
+  maxBytes: number;
+  /** The text is a title, and no summary. */
+  purpose?: 'title';
+}
+
+/** Result of `summarise`: a summary, or the partial answer of a call that was cancelled. */
+export type SummariseOutput = Summary | { type: 'aborted'; partial?: RecordedResponse };
+
+/** The summary of a part of the window. */
+export interface Summary {
+  /** The id of the event of the summary. */
+  id: string;
+  text: string;
+  usage: UsageStats | null;
+  /** The cost of the failed attempts before this one. */
+  failedAttempts?: Spent;
+  /** The answers of hooks about the compaction. */
+  hooks?: HookRecord[];
+}
+
+/** Result of `callModel`. */
+export type CallModelOutput = { type: 'response'; response: RecordedResponse } | { type: 'aborted'; partial?: RecordedResponse };
+
+/** Argument of the Update and the Signal `send`. */
+export interface SendInput {
+  /** An id that the caller chooses, at most 64 characters: a message with the same id is accepted once. */
+  id: string;
+  content: string | ContentPart[];
+  /** Default `queue`. */
+  mode?: MessageMode;
+  /** Whom the sender acts for: a run of another principal refuses the message as if it did not exist. Default: not checked. */
+  principal?: Pick<Principal, 'tenant' | 'user'>;
+}
+
+/** The fields of every decision. */
+interface DecisionInput {
+  callId: string;
+  /** An id that the caller chooses, at most 64 characters: a decision sent again with the same id returns the first outcome. */
+  id: string;
+  /** The digest of the pending approval: a decision about other arguments is refused. */
+  digest: string;
+  /** The approver, as claimed. */
+  by?: string;
+}
+
+/** Argument of the Update and the Signal `approve`. */
+export interface ApproveInput extends DecisionInput {
+  /** The arguments with which the call runs instead of the model's. For a limit: the limits to set. */
+  arguments?: JsonObject;
+  remember?: Remember;
+}
+
+/** Argument of the Update and the Signal `reject`. */
+export interface RejectInput extends DecisionInput {
+  /** The model reads it. */
+  reason?: string;
+  remember?: Remember;
+}
+
+/** Argument of the Update and the Signal `respond`. */
+export interface RespondInput extends DecisionInput {
+  /** The result of the call, given instead of running the tool. */
+  content: JsonValue;
+}
+
+/** Argument of the Update `revoke`. */
+export interface RevokeInput {
+  /** The id of the decision that no longer applies to further calls. */
+  decision: string;
+}
+
+/** Argument of the Update and the Signal `raise`. */
+export interface RaiseInput {
+  /** An id that the caller chooses, at most 64 characters. */
+  id: string;
+  /** Limits of the run. */
+  limits?: LimitChanges;
+  /** Instead, limits of a whole session; `null` lifts one. */
+  session?: SessionLimits;
+  by?: string;
+}
+
+/** Argument of the Update `setPermissions`. */
+export interface SetPermissionsInput {
+  /** An id that the caller chooses, at most 64 characters. */
+  id: string;
+  /** The whole policy of the run, in place of the present one. */
+  permissions: Permissions;
+  by?: string;
+}
+
+/** Argument of the Signal `cancel`. */
+export interface CancelInput {
+  reason?: string;
+  by?: string;
+}
+
+/**
+ * Argument of the Signal `cancelReason`. The client sends it before a request to cancel, because the reason in that request would
+ * not be encrypted.
+ */
+export interface CancelReasonInput {
+  reason: string;
+}
+
+/** Answer of the Update `send`. */
+export interface MessageReceipt {
+  version: 1;
+  id: string;
+  /** `duplicate`: a message with that id was accepted before, and this one changes nothing. */
+  status: 'queued' | 'duplicate';
+  /** The number of messages in the queue. */
+  queued: number;
+  /** For a new message: the number of recorded events when it was accepted. Its own event has this offset or a later one. */
+  offset?: number;
+  /** For a message to a session: the number of the turn that answers it, unless that ends before the model reads it: then the next one does. */
+  turn?: number;
+  /** For a new message: the step whose model call reads it. 1-based. */
+  beforeStep?: number;
+}
+
+/** Answer of the Updates `approve`, `reject` and `respond`. */
+export interface DecisionReceipt {
+  version: 1;
+  /** `repeated`: the same decision was accepted before, and this one changes nothing. */
+  status: 'decided' | 'repeated';
+  decision: DecidedCall;
+}
+
+/** Answer of the Update `revoke`. */
+export interface RevokeReceipt {
+  version: 1;
+  /** False if no decision with that id applied to further calls. */
+  revoked: boolean;
+}
+
+/** Answer of the Update `raise`. */
+export interface RaiseReceipt {
+  version: 1;
+  id: string;
+  status: 'raised' | 'duplicate';
+  /** The current limits. */
+  limits: RunLimits;
+}
+
+/** Answer of the Update `setPermissions`. */
+export interface SetPermissionsReceipt {
+  version: 1;
+  id: string;
+  /** `to_authorize`: they would be wider, and the worker decides before the next model call. The outcome is an event of the run. */
+  status: 'set' | 'to_authorize' | 'duplicate';
+}
+
+/** Answer of the Updates `pause` and `resume`. */
+export interface PauseReceipt {
+  version: 1;
+  paused: boolean;
 }

@@ -1,30 +1,32 @@
 import type { z } from 'zod';
-import { type Duration, milliseconds, timerMilliseconds } from '../core/domain/run/duration.ts';
+import { type LimitOptions, plainLimits } from '../core/domain/agent/limit-options.ts';
+import { DEFAULT_STEPS, type RunLimits } from '../core/domain/agent/limits.ts';
 import { type ModelName, modelName } from '../core/domain/agent/model-name.ts';
+import { type ChildrenOptions, MAX_TREE_DEPTH } from '../core/domain/children/tree-limits.ts';
 import { UsageError } from '../core/domain/errors/error.ts';
-import { memoryTools } from '../core/domain/memory/memory-tools.ts';
 import type { JsonObject } from '../core/domain/json/json.ts';
+import { memoryTools } from '../core/domain/memory/memory-tools.ts';
+import { type Duration, milliseconds, timerMilliseconds } from '../core/domain/run/duration.ts';
+import { isObjectSchema, toStrictJsonSchema, toStrictPart } from '../schema/strict-json-schema.ts';
 import { jsonSchemaOf } from '../schema/zod-json-schema.ts';
-import type { AgentDefinition, AnyAgent, Instructions } from './agent-definition.ts';
+import type { AgentDefinition, AnyAgent, Instructions, OutputDefinition } from './agent-definition.ts';
 import type { AgentOptions, DepsFor, GivenDepsFor, OutputFor, ToolsFor, UnfinishedFor } from './agent-options.ts';
-import { childrenOptions } from './children/children-options.ts';
 import { agentCode } from './code/code-option.ts';
 import { namesForModel } from './code/names-for-model.ts';
+import type { AnyGuardrail } from './guardrails/guardrail-definition.ts';
 import { agentHandoffs, transferToolName } from './handoffs/handoff-options.ts';
-import { agentGuardrails } from './guardrails/agent-guardrails.ts';
 import { checkHooks } from './hooks/hook-list.ts';
-import { agentApprovals } from './options/approval-options.ts';
-import { agentLimits } from './options/limits-options.ts';
 import { checkMcpServers } from './mcp/mcp-server.ts';
+import { agentApprovals } from './options/approval-options.ts';
 import { agentMemory } from './options/memory-option.ts';
 import { checkSettings } from './options/model-settings.ts';
-import { nonEmpty, requireKnown, requireZod, wholeNumber } from './options/option-checks.ts';
-import { defineOutput } from './options/output-definition.ts';
-import { agentPermissions } from './permissions/permissions-option.ts';
 import type { ResourcesOfTools } from './options/needed-resources.ts';
-import type { AnyTool } from './tools/tool-definition.ts';
+import { nonEmpty, requireKnown, requireZod, wholeNumber } from './options/option-checks.ts';
+import { providerSchema } from './options/provider-schema.ts';
 import { checkWindow } from './options/window-options.ts';
+import { agentPermissions } from './permissions/permissions-option.ts';
 import { skillSources, skillToolNames } from './skills/skill-sources.ts';
+import type { AnyTool } from './tools/tool-definition.ts';
 
 const OPTIONS = [
   'name',
@@ -200,4 +202,126 @@ function checkDeps(owner: string, deps: z.ZodType): JsonObject {
 function checkOnUnknownOutcome(owner: string, choice: 'tell' | 'ask'): 'tell' | 'ask' {
   if (choice === 'tell' || choice === 'ask') return choice;
   throw new UsageError(`${owner}: "onUnknownOutcome" is ${JSON.stringify(choice)}: write "tell" or "ask"`);
+}
+
+/** Returns the limits of the runs below an agent. Throws a UsageError for one that is unknown or out of range. */
+function childrenOptions(owner: string, options: ChildrenOptions): ChildrenOptions {
+  requireKnown(`${owner}: "children"`, options, ['depth', 'alive', 'perTree']);
+  const { depth, alive, perTree } = options;
+  if (depth !== undefined && wholeNumber(`${owner}: "children.depth"`, depth, 0) > MAX_TREE_DEPTH) {
+    throw new UsageError(`${owner}: "children.depth" is ${depth}: write at most ${MAX_TREE_DEPTH}`);
+  }
+  return {
+    ...(depth === undefined ? {} : { depth }),
+    ...(alive === undefined ? {} : { alive: wholeNumber(`${owner}: "children.alive"`, alive, 1) }),
+    ...(perTree === undefined ? {} : { perTree: wholeNumber(`${owner}: "children.perTree"`, perTree, 1) }),
+  };
+}
+
+/** Returns the field of an agent with its guardrails. Throws a UsageError for other values, and for two of one type and name. */
+function agentGuardrails(owner: string, guardrails: readonly AnyGuardrail[] = []): { guardrails?: readonly AnyGuardrail[] } {
+  if (!Array.isArray(guardrails)) throw new UsageError(`${owner}: "guardrails" must be a list: make its entries with defineGuardrail`);
+  const names = new Set<string>();
+  for (const guardrail of guardrails) {
+    if (guardrail?.kind !== 'longhaul.guardrail') {
+      throw new UsageError(`${owner}: "guardrails" has a value that is not a guardrail: make it with defineGuardrail`);
+    }
+    const { name, type } = guardrail as AnyGuardrail;
+    const key = `${type} ${name}`;
+    if (names.has(key)) throw new UsageError(`${owner} has two guardrails of type "${type}" named "${name}": give each its own name`);
+    names.add(key);
+  }
+  return guardrails.length === 0 ? {} : { guardrails };
+}
+
+/** The options of an agent that concern its answer. */
+interface OutputOptions {
+  output: z.ZodType;
+  outputMode?: 'schema' | 'final_answer';
+  outputRetries?: number;
+}
+
+/**
+ * Checks the options of a structured answer. The parsed value is stored as JSON, so the schema has to be JSON on both
+ * sides. Providers enforce object schemas only; any other answer comes as the argument of a `final_answer` tool.
+ */
+function defineOutput(owner: string, options: OutputOptions): OutputDefinition {
+  const { output, outputMode, outputRetries } = options;
+  requireZod(`${owner}: "output"`, output);
+  const schema = jsonSchemaOf(output, `${owner}: output`);
+  jsonSchemaOf(output, `${owner}: output`, 'output');
+  const isObject = isObjectSchema(schema);
+  if (outputMode !== undefined && outputMode !== 'schema' && outputMode !== 'final_answer') {
+    throw new UsageError(`${owner}: "outputMode" is ${JSON.stringify(outputMode)}: write "schema" or "final_answer"`);
+  }
+  if (outputMode === 'schema' && !isObject) {
+    throw new UsageError(
+      `${owner}: output is not an object schema, which "outputMode": "schema" needs: write z.object({...}) or leave the mode out`,
+    );
+  }
+  const conversion = isObject ? toStrictJsonSchema(schema) : toStrictPart(schema);
+  return {
+    zod: output,
+    schema,
+    ...providerSchema(`${owner}: output`, schema, conversion, undefined),
+    mode: isObject ? outputMode : 'final_answer',
+    maxRetries: wholeNumber(`${owner}: "outputRetries"`, outputRetries ?? 2, 0),
+  };
+}
+
+/** The options of an agent that concern its limits. */
+interface AgentLimitOptions {
+  finalAttempt?: boolean;
+  limits?: LimitOptions;
+  onLimit?: 'stop' | 'ask';
+}
+
+/** The facts about an agent that its limits depend on. */
+interface LimitContext {
+  /** The names of its tools. Undefined if they are not known yet. */
+  tools: readonly string[] | undefined;
+  /** The limit of steps if the agent sets none. Default 10. */
+  steps?: number | undefined;
+}
+
+/** The limits of tokens. None of them can be 0: the run could not call its model once. */
+const TOKENS = ['inputTokens', 'outputTokens', 'totalTokens'] as const;
+
+/**
+ * Returns the limits of an agent, defaults filled in. Throws a UsageError that names the agent and an invalid option: no
+ * number, below the minimum, or for a tool that the agent does not have.
+ */
+function agentLimits(owner: string, options: AgentLimitOptions, { tools, steps = DEFAULT_STEPS }: LimitContext): RunLimits {
+  const { finalAttempt = false, limits = {}, onLimit = 'stop' } = options;
+  if (onLimit !== 'stop' && onLimit !== 'ask') {
+    throw new UsageError(`${owner}: "onLimit" is ${JSON.stringify(onLimit)}: write "stop" or "ask"`);
+  }
+  const plain = plainLimits(owner, limits);
+  checkLimits(owner, limits, tools);
+  return {
+    steps,
+    finalAttempt,
+    ...plain,
+    ...(onLimit === 'ask' ? { onLimit } : {}),
+  };
+}
+
+function checkLimits(owner: string, limits: LimitOptions, tools: readonly string[] | undefined): void {
+  const name = (limit: string): string => `${owner}: "limits.${limit}"`;
+  const { toolCalls, toolCallsByName = {}, costUsd } = limits;
+  if (toolCalls !== undefined) wholeNumber(name('toolCalls'), toolCalls, 0);
+  for (const limit of TOKENS) {
+    const tokens = limits[limit];
+    if (tokens !== undefined) wholeNumber(name(limit), tokens, 1);
+  }
+  if (costUsd !== undefined && !(Number.isFinite(costUsd) && costUsd > 0)) {
+    throw new UsageError(`${name('costUsd')} is ${String(costUsd)}: write US dollars, more than 0`);
+  }
+  for (const [tool, calls] of Object.entries(toolCallsByName)) {
+    wholeNumber(name(`toolCallsByName.${tool}`), calls, 0);
+    if (tools === undefined || tools.includes(tool)) continue;
+    throw new UsageError(
+      `${name('toolCallsByName')} names the tool "${tool}", which the agent does not have (it has: ${tools.join(', ') || 'none'})`,
+    );
+  }
 }

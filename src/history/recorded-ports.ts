@@ -6,21 +6,23 @@ import {
   summaryFailure,
   summaryOutcome,
 } from '../core/activity-requests/activity-outcome.ts';
-import { splitResolved, unresolved } from '../core/activity-requests/resolve-request.ts';
 import { guardrailFailure, guardrailOutcome } from '../core/activity-requests/guardrail-request.ts';
+import { unreadMessage } from '../core/activity-requests/next-turn-requests.ts';
 import { earlierFailure } from '../core/activity-requests/program-requests.ts';
+import { splitResolved, unresolved } from '../core/activity-requests/resolve-request.ts';
 import type { ApprovalRequirement, Decision } from '../core/domain/approvals/approval.ts';
+import type { ChildCall, ChildOutcome } from '../core/domain/children/child-call.ts';
 import { LonghaulError } from '../core/domain/errors/error.ts';
 import type { ReviewedCalls } from '../core/domain/hooks/hook-messages.ts';
 import type { RecordedResponse } from '../core/domain/model/recorded-response.ts';
 import type { Resolved } from '../core/domain/run/resolved.ts';
-import type { Inbox } from '../core/loop/state/inbox.ts';
+import type { MessageContent } from '../core/domain/sessions/message-content.ts';
 import type {
   Authorization,
   Growth,
-  Leaving,
   GuardrailCheck,
   GuardrailOutcome,
+  Leaving,
   LoopChange,
   ModelCall,
   ModelCallOutcome,
@@ -33,7 +35,8 @@ import type {
   ToolResultOutcome,
   WaitDeadline,
 } from '../core/loop/ports.ts';
-import type { ChildCall, ChildOutcome } from '../core/domain/children/child-call.ts';
+import type { Inbox } from '../core/loop/state/inbox.ts';
+import type { RunState } from '../core/loop/state/run-state.ts';
 import type {
   AskCall,
   AskOutcome,
@@ -44,17 +47,15 @@ import type {
 } from '../core/program/interpreter/program-ports.ts';
 import { begunWork } from '../core/sessions/begun-work.ts';
 import type { SessionPorts } from '../core/sessions/session-ports.ts';
-import type { RunState } from '../core/loop/state/run-state.ts';
+import { childOf } from './children/recorded-child.ts';
 import { derivedEventId } from './event-ids.ts';
-import { RecordedKeeper } from './children/recorded-keeper.ts';
-import { RecordedAgents } from './children/recorded-agents.ts';
 import { RecordedSteps } from './program/recorded-steps.ts';
-import type { RecordedTasks } from './recorded-tasks.ts';
 import type { RecordedExecution } from './recorded-execution.ts';
+import type { RecordedTasks } from './recorded-tasks.ts';
 import { RecordedToolCalls } from './tools/recorded-tool-calls.ts';
 
 /** The ids of events that are in the history: by their offset, and those of the calls of a program by the ids of the calls. */
-export interface RecordedIds {
+interface RecordedIds {
   ids: ReadonlyMap<number, string>;
   callEvents: ReadonlyMap<string, string>;
 }
@@ -295,5 +296,87 @@ export class RecordedPorts implements ProgramPorts, SessionPorts {
 
   #model(): string {
     return this.#state?.snapshot.model ?? '';
+  }
+}
+
+/** The requests of a session to the run that keeps it, as history has recorded them. */
+class RecordedKeeper {
+  readonly #recorded: RecordedExecution;
+  readonly #tasks: RecordedTasks;
+  #messageReads = 0;
+  #reports = 0;
+
+  constructor(recorded: RecordedExecution, tasks: RecordedTasks) {
+    this.#recorded = recorded;
+    this.#tasks = tasks;
+  }
+
+  /** Returns the message of a call that was too large to be sent. */
+  async readMessage(): Promise<MessageContent> {
+    const recorded = this.#recorded.messageReads[this.#messageReads];
+    this.#messageReads += 1;
+    const ended = await this.#tasks.endOf(recorded, { isWaitedFor: true });
+    return ended.failure === undefined ? { type: 'read', content: ended.output } : unreadMessage(ended.failure);
+  }
+
+  /** Waits until the run was told of the end of a turn. */
+  async turnEnded(runId: string): Promise<void> {
+    const recorded = childOf(this.#recorded, runId).reports[this.#reports];
+    this.#reports += 1;
+    await this.#tasks.endOf(recorded, { isWaitedFor: true, isNeverRefused: true });
+  }
+}
+
+/** The agents that a run which is read back has started by tool calls. Those of the steps of a program are not among them. */
+class RecordedAgents {
+  /** The number of agents that the run waits for. */
+  running = 0;
+  readonly #recorded: RecordedExecution;
+  readonly #tasks: RecordedTasks;
+  /** The agents that the run has not started yet. */
+  readonly #left: Set<string>;
+
+  /** The number of further turns that the run has asked for, by the id of the session. */
+  readonly #asked = new Map<string, number>();
+
+  constructor(recorded: RecordedExecution, tasks: RecordedTasks) {
+    this.#recorded = recorded;
+    this.#tasks = tasks;
+    const isProgram = recorded.program !== undefined || recorded.carry?.snapshot.program !== undefined;
+    this.#left = new Set(isProgram ? [] : [...recorded.children].flatMap(([runId, { started }]) => (started === undefined ? [] : [runId])));
+  }
+
+  /** Returns the run id of the agent that a call has started. One that has not started gets the prefix alone. */
+  runIdOf(prefix: string): string {
+    const found = [...this.#left].find((runId) => runId.startsWith(prefix));
+    this.#left.delete(found ?? '');
+    return found ?? prefix;
+  }
+
+  /** Counts an agent until the wait for it ends. */
+  async during({ of, runId, next }: ChildCall, outcome: Promise<ChildOutcome>): Promise<ChildOutcome> {
+    if (of === undefined) return outcome;
+    this.running += 1;
+    if (next !== undefined) this.#asked.set(runId, (this.#asked.get(runId) ?? 0) + 1);
+    const ended = await outcome;
+    this.running -= 1;
+    return ended;
+  }
+
+  /** True if history starts an agent in that task, or asks one again, which the run has not done yet. */
+  startsIn(task: number): boolean {
+    const { children } = this.#recorded;
+    if ([...this.#left].some((runId) => children.get(runId)?.started?.scheduledIn === task)) return true;
+    return [...children].some(([runId, { nextTurns }]) =>
+      nextTurns.slice(this.#asked.get(runId) ?? 0).some(({ scheduledIn }) => scheduledIn === task),
+    );
+  }
+
+  /** True if the run leaves its agents to the next execution in the current task: it tells those that it has started itself. */
+  get areLeft(): boolean {
+    const task = this.#tasks.number;
+    const { children, end, decidedIn = Infinity } = this.#recorded;
+    if ([...children.values()].some(({ told }) => told?.scheduledIn === task)) return true;
+    return end?.type === 'continued' && this.#left.size === 0 && task >= decidedIn;
   }
 }

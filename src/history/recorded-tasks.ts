@@ -1,10 +1,10 @@
-import { noteKeeper, openingKind } from '../core/first-start.ts';
 import { CancelledFailure } from '@temporalio/common';
-import { Inbox } from '../core/loop/state/inbox.ts';
+import { noteKeeper, openingKind } from '../core/first-start.ts';
 import type { MessageReceiver } from '../core/handlers/message-receiver.ts';
+import { SIGNAL_KINDS, takeSignal, takeUpdate, UPDATE_KINDS } from '../core/handlers/requests.ts';
+import { Inbox } from '../core/loop/state/inbox.ts';
 import type { RunState } from '../core/loop/state/run-state.ts';
-import { inOrderOfHandling, takeInboundMessage } from './inbound-messages.ts';
-import type { RecordedInboundMessage, RecordedActivity, RecordedExecution } from './recorded-execution.ts';
+import type { RecordedActivity, RecordedExecution, RecordedInboundMessage } from './recorded-execution.ts';
 
 /** The end of an activity. */
 export type Ended<Output> = { output: Output; failure?: undefined } | { failure: Error; output?: undefined };
@@ -236,4 +236,29 @@ function tasksOf({ inboundMessages, ended, localCalls, timers, cancel }: Recorde
   );
   for (const task of timers) tasks.add(task);
   return [...tasks].toSorted((a, b) => b - a);
+}
+
+/** Applies a message as the workflow's handlers do. A recorded Update was accepted; a signal may be refused. */
+function takeInboundMessage(run: MessageReceiver, { by, name, argument }: RecordedInboundMessage, now: number): void {
+  if (by === 'update' && isKind(UPDATE_KINDS, name)) takeUpdate(run, name, argument, now);
+  if (by === 'signal' && isKind(SIGNAL_KINDS, name)) takeSignal(run, name, argument, now);
+}
+
+/**
+ * Returns messages in the order in which the workflow handled them. At the start of an execution, handlers are
+ * registered by name, Updates before signals, and messages that came earlier are handled in that order.
+ */
+function inOrderOfHandling(messages: readonly RecordedInboundMessage[]): RecordedInboundMessage[] {
+  const order = [
+    ...Object.keys(UPDATE_KINDS).map((name) => `update ${name}`),
+    ...Object.keys(SIGNAL_KINDS).map((name) => `signal ${name}`),
+  ];
+  const rank = ({ by, name }: RecordedInboundMessage): number => order.indexOf(`${by} ${name}`);
+  const isFirst = ({ task }: RecordedInboundMessage): boolean => task === 1;
+  const first = messages.filter(isFirst).toSorted((a, b) => rank(a) - rank(b));
+  return [...first, ...messages.filter((message) => !isFirst(message))];
+}
+
+function isKind<Kinds extends object>(kinds: Kinds, name: string): name is Extract<keyof Kinds, string> {
+  return Object.hasOwn(kinds, name);
 }

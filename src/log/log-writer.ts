@@ -1,8 +1,11 @@
+import { inspect } from 'node:util';
+import { printable } from '../core/domain/content/printable.ts';
+import { joinedLines } from '../core/domain/content/text.ts';
+import { connectionReason, isOfConnection } from '../core/domain/errors/connection-reason.ts';
 import { errorMessage } from '../core/domain/errors/error.ts';
+import { memberOf } from '../core/domain/errors/thrown.ts';
 import { ASK_AGAIN } from '../core/protocol.ts';
 import { LOG_LEVELS, type LogChoice } from './log-choice.ts';
-import { type LogEntry, logJson, logLine } from './log-line.ts';
-import { ServerTrouble } from './server-trouble.ts';
 
 /** The components of the SDK under which the user's code logs: `context.log` of a tool, `log` of a workflow. */
 const OF_AUTHORS: readonly unknown[] = ['activity', 'workflow', 'nexus'];
@@ -34,4 +37,131 @@ function levelOf({ level, meta }: LogEntry): string {
 
 function severity(level: string): number {
   return (LOG_LEVELS as readonly string[]).indexOf(level);
+}
+
+/** The time for which a trouble is said once, in nanoseconds: each of a worker's many polls reports it, again and again. */
+const ONCE_NANOS = 60_000_000_000n;
+
+/** Says what calls to the server report in plain words, and once a minute instead of once for each poll. */
+class ServerTrouble {
+  readonly #said = new Map<string, bigint>();
+
+  /** Returns the entry to write instead of one about a call to the server: undefined if it was said. Another entry is returned as it is. */
+  inPlainWords(entry: LogEntry): LogEntry | undefined {
+    // The run has ended meanwhile, as one that was cancelled has: that is no trouble.
+    if (entry.message.startsWith('Activity not found on completion')) return undefined;
+    const { error, details, sdkComponent } = entry.meta ?? {};
+    const told = [error, details]
+      .map((part) => (part === undefined ? '' : errorMessage(part)))
+      .join(' ')
+      .trim();
+    if (!isOfConnection(entry.message) && !isOfConnection(told)) return entry;
+    const reason = connectionReason(`${entry.message} ${told}`);
+    const before = this.#said.get(reason);
+    if (before !== undefined && entry.timestampNanos - before < ONCE_NANOS) return undefined;
+    this.#said.set(reason, entry.timestampNanos);
+    const message = `The worker gets no answer of the Temporal server: ${reason}. It tries again, and runs continue once the server answers`;
+    return { ...entry, message, meta: { sdkComponent } };
+  }
+}
+
+/** A log entry as Temporal's SDK passes it to a logger. */
+export interface LogEntry {
+  level: string;
+  message: string;
+  timestampNanos: bigint;
+  meta?: Record<string | symbol, unknown>;
+}
+
+/** Fields of every entry that a reader of a terminal does not need. */
+const HIDDEN: readonly string[] = [
+  ...'sdkComponent taskQueue namespace isLocal taskToken activityId workflowType durationMs sdk target workflowRunId'.split(' '),
+  // Messages of workflows already contain it.
+  'runId',
+];
+
+/** Fields that have their own position in the line. */
+const SHOWN_ELSEWHERE: readonly string[] = ['activityType', 'workflowId', 'attempt', 'error', 'stack'];
+
+const MOST_CAUSES = 5;
+
+/** The frame that calls a tool: the frames below it are Longhaul's own. */
+const CALLER = /[\\/]activities[\\/]execute-tool\.[jt]s/;
+
+/** Frames of Node itself, and of the SDK around an activity. */
+const HIDDEN_FRAME = /\(node:internal|at node:internal|[\\/]node_modules[\\/]@temporalio[\\/]/;
+
+/** Returns a log entry as one line, followed by the indented stack of its error. Ids are shown in the Temporal UI. */
+export function logLine({ level, message, timestampNanos, meta = {} }: LogEntry): string {
+  const rest = Object.fromEntries(Object.entries(meta).filter(([name]) => !HIDDEN.includes(name) && !SHOWN_ELSEWHERE.includes(name)));
+  const { error } = meta;
+  const facts = [
+    message,
+    ...named('', meta['activityType']),
+    ...named('run ', meta['workflowId']),
+    ...named('attempt ', meta['attempt']),
+    ...(Object.keys(rest).length === 0 ? [] : [asJson(rest)]),
+    ...(error === undefined ? [] : [errorMessage(error)]),
+  ];
+  const line = joinedLines(`${timeOf(timestampNanos)} ${level} ${facts.join(' · ')}`, ' ');
+  return [line, ...stackLines(error).map((frame) => `    ${frame}`)].map(printable).join('\n');
+}
+
+/**
+ * Returns a log entry as one line of JSON: time, level and message, then the fields, and an error with its stack and
+ * causes.
+ */
+export function logJson({ level, message, timestampNanos, meta = {} }: LogEntry): string {
+  // The task token is opaque base64, which helps no reader.
+  const { taskToken: _, ...fields } = meta;
+  return asJson({ time: timeOf(timestampNanos), level, message, ...fields });
+}
+
+function timeOf(nanos: bigint): string {
+  return new Date(Number(nanos / 1_000_000n)).toISOString();
+}
+
+function named(prefix: string, value: unknown): string[] {
+  return typeof value === 'string' || typeof value === 'number' ? [`${prefix}${value}`] : [];
+}
+
+/** Returns a value as JSON. Parts that are not JSON become text, so that no log line is lost because of its content. */
+function asJson(value: object): string {
+  try {
+    return JSON.stringify(value, (_key, member: unknown) => shown(member));
+  } catch {
+    const texts = Object.entries(value).map(([name, member]) => [
+      name,
+      typeof member === 'string' ? member : inspect(member, { depth: 4 }),
+    ]);
+    return JSON.stringify(Object.fromEntries(texts));
+  }
+}
+
+function shown(member: unknown): unknown {
+  if (typeof member === 'bigint') return String(member);
+  if (!(member instanceof Error)) return member;
+  const { name, message, stack, cause } = member;
+  const type = memberOf(member, 'type');
+  return { name, message, ...(typeof type === 'string' ? { type } : {}), stack, ...(cause === undefined ? {} : { cause }) };
+}
+
+/**
+ * Returns the stack of an error, a line for each frame, then the same for its causes, each with its message. Empty
+ * for a value without a stack.
+ */
+function stackLines(error: unknown): string[] {
+  return linesOf(error, 0);
+}
+
+function linesOf(error: unknown, depth: number): string[] {
+  const stack = memberOf(error, 'stack');
+  const lines = typeof stack === 'string' ? stack.split('\n').map((line) => line.trim()) : [];
+  const all = lines.filter((line) => line.startsWith('at '));
+  const caller = all.findIndex((line) => CALLER.test(line));
+  // An error that the caller itself threw has only that frame.
+  const frames = all.slice(0, caller > 0 ? caller : undefined).filter((line) => !HIDDEN_FRAME.test(line));
+  const cause = memberOf(error, 'cause');
+  if (typeof cause !== 'object' || cause === null || depth >= MOST_CAUSES) return frames;
+  return [...frames, `caused by: ${errorMessage(cause).replace(/\s+/g, ' ')}`, ...linesOf(cause, depth + 1)];
 }

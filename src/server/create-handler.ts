@@ -1,22 +1,35 @@
-import { type Context, Hono } from 'hono';
+import { type Context, Hono, type MiddlewareHandler } from 'hono';
+import { LRUCache } from 'lru-cache';
+import type { z } from 'zod';
 import type { LonghaulClient } from '../client/longhaul-client.ts';
-import { peerAddress } from './auth/peer-address.ts';
+import { errorCode, LonghaulError } from '../core/domain/errors/error.ts';
+import { memberOf } from '../core/domain/errors/thrown.ts';
+import type { Principal } from '../core/domain/run/principal.ts';
+import { principalProblem } from '../core/wire-schemas/principal-problem.ts';
+import { forbidden, missingCredentials, wrongCredentials } from './auth/access/access-error.ts';
+import { requireRun } from './auth/access/reach.ts';
+import { isScope, requireScope } from './auth/access/scopes.ts';
+import type { Authenticate, Caller } from './auth/caller.ts';
+import { refuseOthers } from './auth/open-access.ts';
 import { corsAnswer } from './cors/cors.ts';
 import type { Handler } from './handler.ts';
-import { setDirectHandler } from './node/direct-text.ts';
-import { openaiErrorResponse } from './protocols/openai/errors/error-body.ts';
-import { isOpenaiPath, OPENAI_ROUTES } from './protocols/openai/openai-routes.ts';
-import { mcpRoute } from './protocols/mcp/mcp-route.ts';
+import { requireAdmission } from './limits/admission.ts';
+import { directText, setDirectHandler } from './node/direct-text.ts';
+import { openapiDocument } from './openapi/openapi-document.ts';
 import { problemOf, reported, type ReportError } from './problems/problem-of.ts';
 import { RequestError } from './problems/request-error.ts';
+import { bodyProblems, parameterProblems } from './problems/schema-problems.ts';
+import { mcpRoute } from './protocols/mcp/mcp-route.ts';
+import { openaiErrorResponse } from './protocols/openai/errors/error-body.ts';
+import { isOpenaiPath, OPENAI_ROUTES } from './protocols/openai/openai-routes.ts';
+import { readIdempotencyKey } from './requests/idempotency-key.ts';
+import { readJsonBody } from './requests/read-body.ts';
 import { ROUTES } from './routes/all-routes.ts';
-import { openapiRoute } from './routes/openapi-route.ts';
 import { stateRoutes } from './routes/server-routes.ts';
-import { allowedMethods } from './routing/allowed-methods.ts';
-import { identifyCaller } from './routing/identify-caller.ts';
-import { mountRoutes } from './routing/mount-routes.ts';
-import type { ServerEnv } from './server-env.ts';
+import { defineRoute, type Reply, type Route } from './routing/route.ts';
+import { jsonObject } from './schemas/json.ts';
 import { type HandlerOptions, settingsOf } from './server-options.ts';
+import type { ServerSettings } from './server-settings.ts';
 
 /**
  * Returns a function that answers HTTP requests about the runs of a client, for any server that has the `Request` and `Response` of
@@ -104,4 +117,269 @@ function responseOf(error: unknown, request: { method: string; path: string }, r
     status: problem.status,
     headers: { 'content-type': 'application/problem+json', ...headers },
   });
+}
+
+/** Returns the methods that the routes of a service take at a path; none if no route has that path. */
+function allowedMethods(app: Hono<ServerEnv>, path: string): string[] {
+  const methods = app.routes.filter((route) => route.method !== 'ALL' && patternOf(route.path).test(path)).map(({ method }) => method);
+  return [...new Set(methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])))];
+}
+
+function patternOf(path: string): RegExp {
+  const parts = path.split('/').map((part) => (part.startsWith(':') ? '[^/]+' : part.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)));
+  return new RegExp(`^${parts.join('/')}$`);
+}
+
+/** Stands for the address of a socket that has none any more, or never had one: no request of it counts as one of this machine. */
+const NO_ADDRESS = 'unknown';
+
+/**
+ * Returns the address that a request comes from: of what a runtime passes beside the request, Node's bindings (`incoming.socket`, as
+ * `nodeListener` and `@hono/node-server` pass them), that of Deno (`remoteAddr`), that of Bun's server (`requestIP`), or an `address` that
+ * was passed by hand. Undefined if the runtime tells nothing.
+ */
+function peerAddress(request: Request, environment: unknown): string | undefined {
+  const socket = memberOf(memberOf(environment, 'incoming'), 'socket');
+  // A peer that breaks its connection at once leaves a socket without an address behind.
+  if (socket !== undefined) return textOf(memberOf(socket, 'remoteAddress')) ?? NO_ADDRESS;
+  const askBun = memberOf(environment, 'requestIP');
+  if (typeof askBun === 'function') return textOf(memberOf(askBun.call(environment, request), 'address')) ?? NO_ADDRESS;
+  return textOf(memberOf(environment, 'address')) ?? textOf(memberOf(memberOf(environment, 'remoteAddr'), 'hostname'));
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** Returns the route of the document that describes these routes, and itself. It is made once, when it is asked for first. */
+function openapiRoute(routes: readonly Route[]): Route {
+  let document: Record<string, unknown> | undefined;
+  const route: Route = defineRoute(
+    {
+      method: 'GET',
+      path: '/v1/openapi.json',
+      id: 'getOpenapi',
+      tag: 'server',
+      summary: 'Read the OpenAPI document of the service',
+      scope: 'public',
+      responses: { 200: { description: 'The document.', schema: jsonObject } },
+      problems: [],
+    },
+    async ({ settings: { prefix } }) => ({ status: 200, body: (document ??= openapiDocument([...routes, route], prefix)) }),
+  );
+  return route;
+}
+
+/** The clients of principals that are kept: each remembers the runs that its principal reaches. */
+const MOST_CLIENTS = 1_000;
+
+/**
+ * Sets the caller of a request and the client that acts for it, and counts the request. Throws `unauthenticated` for a request that is not
+ * verified, `forbidden` for one of another machine to a service without authentication, and `too_many_requests`.
+ */
+function identifyCaller(client: LonghaulClient, { authenticate, openTo, limits }: ServerSettings): MiddlewareHandler<ServerEnv> {
+  const clientFor = clientsOf(client);
+  return async (context, next) => {
+    if (openTo !== undefined) refuseOthers(context.req.raw, { ...openTo, peer: context.env.peer });
+    const caller = await requireCaller(context.req.raw, authenticate);
+    if (limits !== undefined) requireAdmission(limits.request(caller));
+    context.set('caller', caller);
+    context.set('client', clientFor(caller.principal));
+    await next();
+  };
+}
+
+/** Returns a function that finds the client of a principal. */
+function clientsOf(client: LonghaulClient): (principal: Principal | undefined) => LonghaulClient {
+  const known = new LRUCache<string, LonghaulClient>({ max: MOST_CLIENTS });
+  return (principal) => {
+    if (principal === undefined) return client;
+    const key = JSON.stringify([principal.tenant ?? null, principal.user ?? null, principal.claims ?? null]);
+    const found = known.get(key) ?? clientAs(client, principal);
+    known.set(key, found);
+    return found;
+  };
+}
+
+/** Throws `forbidden` if the service acts for another principal itself (`longhaul serve --tenant`). */
+function clientAs(client: LonghaulClient, principal: Principal): LonghaulClient {
+  try {
+    return client.as(principal);
+  } catch {
+    throw forbidden('The service acts for another tenant or user than the credentials are for: use other credentials, or another service');
+  }
+}
+
+/**
+ * Returns the caller of a request. Throws `unauthenticated` if it bears no credentials, or wrong ones, and `authorization_failed` if they
+ * could not be verified: then the request may be sent again later. An error of `authenticate` that has a code is thrown as it is.
+ */
+export async function requireCaller(request: Request, authenticate: Authenticate): Promise<Caller> {
+  const caller = await verified(request, authenticate);
+  if (caller === undefined) throw bearsCredentials(request) ? wrongCredentials() : missingCredentials();
+  checkCaller(caller);
+  if (hasExpired(caller, Date.now())) throw wrongCredentials();
+  return caller;
+}
+
+async function verified(request: Request, authenticate: Authenticate): Promise<Caller | undefined> {
+  try {
+    return await authenticate(request);
+  } catch (cause) {
+    if (errorCode(cause) !== undefined) throw cause;
+    throw new LonghaulError('authorization_failed', 'The credentials of the request could not be verified: try again later', { cause });
+  }
+}
+
+/** True if the credentials of the caller are over at `now`. A time that is no number counts as over. */
+function hasExpired({ expiresAt }: Pick<Caller, 'expiresAt'>, now: number): boolean {
+  return expiresAt !== undefined && !(now < expiresAt);
+}
+
+function bearsCredentials(request: Request): boolean {
+  return request.headers.has('authorization') || new URL(request.url).searchParams.has('token');
+}
+
+/** Checks a caller that code of the operator has made: a mistake there must not widen the rights. */
+function checkCaller({ id, scopes, principal, agents }: Caller): void {
+  const problem =
+    typeof id !== 'string' || id === ''
+      ? '"id" is no text'
+      : !Array.isArray(scopes) || !scopes.every(isScope)
+        ? '"scopes" is no list of scopes'
+        : agents !== undefined && !Array.isArray(agents)
+          ? '"agents" is no list'
+          : problemOfPrincipal(principal);
+  if (problem !== undefined) throw new LonghaulError('internal', `"authenticate" has returned a caller that is none: ${problem}`);
+}
+
+function problemOfPrincipal(principal: Caller['principal']): string | undefined {
+  if (principal === undefined) return undefined;
+  const problem = principalProblem(principal);
+  if (problem !== undefined) return problem;
+  return principal.tenant === undefined && principal.user === undefined ? '"principal" has no tenant and no user' : undefined;
+}
+
+/** Adds routes to the service: each checks the rights of the caller, then the request, and then answers. */
+function mountRoutes(app: Hono<ServerEnv>, routes: readonly Route[], settings: ServerSettings): void {
+  for (const route of routes) {
+    const { method, path } = route.definition;
+    app.on(method, path.replaceAll(/\{(\w+)\}/g, ':$1'), async (context) =>
+      responseTo(await answerTo(route, context, settings), context.env.allowsDirectText),
+    );
+  }
+}
+
+async function answerTo(route: Route, context: Context<ServerEnv>, settings: ServerSettings): Promise<Reply> {
+  const { scope, counts } = route.definition;
+  const { caller, client } = context.var;
+  if (scope !== 'public') requireScope(caller, scope);
+  const params = readParams(route, context);
+  if (scope !== 'public') requireRun(caller, runIn(params));
+  if (counts === 'starts' && settings.limits !== undefined) requireAdmission(settings.limits.start(caller));
+  const read = await readRequest(route, context);
+  const { raw } = context.req;
+  return route.answer({
+    ...read,
+    params,
+    caller,
+    client,
+    settings,
+    raw,
+    // Only requests that wait need it.
+    get signal() {
+      return AbortSignal.any([raw.signal, settings.closing]);
+    },
+  });
+}
+
+/** Returns the id of the run that a request is about. A session is a run, too. Undefined for a request about more than one run. */
+function runIn(params: unknown): string | undefined {
+  if (typeof params !== 'object' || params === null) return undefined;
+  const { runId, sessionId } = params as Partial<Record<string, unknown>>;
+  const id = runId ?? sessionId;
+  return typeof id === 'string' ? id : undefined;
+}
+
+function responseTo(reply: Reply, allowsDirectText: boolean): Response {
+  if (reply instanceof Response) return reply;
+  const { status, body, headers } = reply;
+  if (body === undefined) return new Response(null, { status, ...(headers === undefined ? {} : { headers }) });
+  const text = JSON.stringify(body);
+  const init = { status, headers: { 'content-type': 'application/json', ...headers } };
+  return allowsDirectText ? directText(text, init) : new Response(text, init);
+}
+
+/** The parts of a request that its route has read. */
+interface ReadRequest {
+  params: unknown;
+  query: unknown;
+  body: unknown;
+  idempotencyKey: string | undefined;
+}
+
+/** Returns the parameters of the path. Throws `invalid_request`. */
+function readParams({ definition: { params } }: Route, context: Context<ServerEnv>): unknown {
+  return params === undefined ? undefined : parameters(params, context.req.param(), 'path');
+}
+
+/** Reads the rest of a request. Throws `invalid_request` with all problems, and the errors of `readJsonBody`. */
+async function readRequest({ definition }: Route, { req }: Context<ServerEnv>): Promise<Omit<ReadRequest, 'params'>> {
+  const { query, body, bodyIsOptional, idempotencyKey } = definition;
+  return {
+    query: query === undefined ? undefined : parameters(query, queryOf(req.url), 'query'),
+    body: body === undefined ? undefined : bodyOf(body, await givenBody(req.raw, bodyIsOptional)),
+    idempotencyKey: idempotencyKey === undefined ? undefined : readIdempotencyKey(req.raw.headers),
+  };
+}
+
+/** Reads a body. `null` is one, and stands for no object. */
+async function givenBody(raw: Request, isOptional: true | undefined): Promise<unknown> {
+  const body = await readJsonBody(raw);
+  return body === undefined && isOptional ? {} : body;
+}
+
+/** Returns the parameters of a query: a text each, or a list of texts if it is repeated. */
+function queryOf(url: string): Record<string, string | string[]> {
+  const { searchParams } = new URL(url);
+  return Object.fromEntries(
+    [...new Set(searchParams.keys())].map((name) => {
+      const values = searchParams.getAll(name);
+      return [name, values.length === 1 ? (values[0] ?? '') : values];
+    }),
+  );
+}
+
+function parameters(schema: z.ZodObject, values: unknown, where: 'path' | 'query'): unknown {
+  const read = schema.safeParse(values);
+  if (read.success) return read.data;
+  throw new RequestError('invalid_request', `The ${where} does not fit the route: see "errors"`, {
+    errors: parameterProblems(read.error.issues),
+  });
+}
+
+function bodyOf(schema: z.ZodType, value: unknown): unknown {
+  if (value === undefined) {
+    throw new RequestError('invalid_request', 'The request has no body: send a JSON object', {
+      errors: [{ pointer: '#', detail: 'missing' }],
+    });
+  }
+  const read = schema.safeParse(value);
+  if (read.success) return read.data;
+  throw new RequestError('invalid_request', 'The body does not fit the route: see "errors"', { errors: bodyProblems(read.error.issues) });
+}
+
+/** The variables of a request that the routes of all protocols read. They are set before any route is called. */
+interface ServerEnv {
+  Bindings: {
+    /** The address that the request comes from. Undefined: the runtime does not tell. */
+    peer: string | undefined;
+    /** True if a response may be a `directText`. */
+    allowsDirectText: boolean;
+  };
+  Variables: {
+    caller: Caller;
+    /** The client that acts for the caller's principal: every other run is `run_not_found` to it. */
+    client: LonghaulClient;
+  };
 }

@@ -1,14 +1,13 @@
 import { defaultGrpcRetryOptions, makeGrpcRetryInterceptor } from '@temporalio/client';
-import { withCallTimeout } from './call-timeout.ts';
+import { errorMessage } from '../core/domain/errors/error.ts';
 import { GRPC } from './grpc-code.ts';
 import { patienceMs } from './patience.ts';
-import { retriesUntilClosed } from './retries-until-closed.ts';
 
 /** An interceptor that retries calls on a connection, as a Temporal Connection takes it. */
 type Interceptor = ReturnType<typeof makeGrpcRetryInterceptor>;
 
-const options = defaultGrpcRetryOptions();
-const usual = makeGrpcRetryInterceptor(options);
+const retryOptions = defaultGrpcRetryOptions();
+const usual = makeGrpcRetryInterceptor(retryOptions);
 
 /** Refusals that the sender of a call retries itself, by the method. */
 const LEFT_TO_SENDERS: readonly [method: string, codes: ReadonlySet<number>][] = [
@@ -19,9 +18,9 @@ const LEFT_TO_SENDERS: readonly [method: string, codes: ReadonlySet<number>][] =
 ];
 
 const ofSenders = LEFT_TO_SENDERS.map(([method, codes]) => {
-  const retryableDecider: typeof options.retryableDecider = (attempt, status) =>
-    !codes.has(status.code) && options.retryableDecider(attempt, status);
-  return { method, retryableDecider, retry: makeGrpcRetryInterceptor({ ...options, retryableDecider }) };
+  const retryableDecider: typeof retryOptions.retryableDecider = (attempt, status) =>
+    !codes.has(status.code) && retryOptions.retryableDecider(attempt, status);
+  return { method, retryableDecider, retry: makeGrpcRetryInterceptor({ ...retryOptions, retryableDecider }) };
 });
 
 /**
@@ -32,16 +31,76 @@ export const CALL_RETRY: Interceptor[] = [
   (call, next) => {
     const own = ofSenders.find(({ method }) => call.method_definition.path.endsWith(method));
     const ms = patienceMs();
-    const retry = ms === undefined ? (own?.retry ?? usual) : retryFor(ms, own?.retryableDecider ?? options.retryableDecider);
+    const retry = ms === undefined ? (own?.retry ?? usual) : retryFor(ms, own?.retryableDecider ?? retryOptions.retryableDecider);
     return retry(withCallTimeout(call), retriesUntilClosed(next));
   },
 ];
 
 /** Returns an interceptor for one call, whose last attempt is at most this many milliseconds after now. */
-function retryFor(ms: number, retryableDecider: typeof options.retryableDecider): Interceptor {
+function retryFor(ms: number, retryableDecider: typeof retryOptions.retryableDecider): Interceptor {
   const until = Date.now() + ms;
   return makeGrpcRetryInterceptor({
-    delayFunction: (attempt, status) => Math.min(options.delayFunction(attempt, status), Math.max(0, until - Date.now())),
+    delayFunction: (attempt, status) => Math.min(retryOptions.delayFunction(attempt, status), Math.max(0, until - Date.now())),
     retryableDecider: (attempt, status) => Date.now() < until && retryableDecider(attempt, status),
   });
+}
+
+/**
+ * The time limit of one call to the server, with its retries, in milliseconds. It applies if the caller sets no
+ * deadline.
+ */
+const USUAL_MS = 30_000;
+
+/**
+ * Methods that the server itself holds open for up to 20 s; clients call them again and again while they wait for a
+ * run.
+ */
+const LONG_POLLS = ['/GetWorkflowExecutionHistory', '/UpdateWorkflowExecution', '/PollWorkflowExecutionUpdate'];
+const LONG_POLL_MS = 60_000;
+
+/** The parts of a call that decide its time limit. */
+interface BoundedCall {
+  method_definition: { path: string };
+  deadline?: number | Date;
+}
+
+/** Returns the call with a deadline: without one, gRPC would wait indefinitely for a server behind a broken network. */
+export function withCallTimeout<Call extends BoundedCall>(call: Call): Call {
+  const isLongPoll = LONG_POLLS.some((method) => call.method_definition.path.endsWith(method));
+  return { ...call, deadline: call.deadline ?? Date.now() + (isLongPoll ? LONG_POLL_MS : (patienceMs() ?? USUAL_MS)) };
+}
+
+type NextCall = Parameters<ReturnType<typeof makeGrpcRetryInterceptor>>[1];
+type GrpcCall = ReturnType<NextCall>;
+
+/**
+ * Returns the way to make the attempts of a call. An attempt after the first is made by a timer of the SDK: on a connection that was closed
+ * meanwhile it would throw there, and end the process. It is cancelled instead.
+ */
+function retriesUntilClosed(next: NextCall): NextCall {
+  let attempts = 0;
+  return (options) => {
+    attempts += 1;
+    if (attempts === 1) return next(options);
+    try {
+      return next(options);
+    } catch (error) {
+      return cancelled(errorMessage(error));
+    }
+  };
+}
+
+/** Returns an attempt that ends as cancelled as soon as it is started, with the text of the error. */
+function cancelled(details: string): GrpcCall {
+  const ignore = (): void => undefined;
+  return {
+    start: (metadata, listener) => queueMicrotask(() => listener?.onReceiveStatus?.({ code: GRPC.cancelled, details, metadata })),
+    sendMessage: ignore,
+    sendMessageWithContext: ignore,
+    startRead: ignore,
+    halfClose: ignore,
+    cancelWithStatus: ignore,
+    getPeer: () => 'unknown',
+    getAuthContext: () => null,
+  };
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { runRecords, type ReadableRun } from '../../src/cli/timeline/records.ts';
+import { type ReadableRun, runRecords } from '../../src/cli/timeline/view.ts';
 import { timelineOf } from '../../src/cli/timeline/timeline.ts';
 import { timelineLines } from '../../src/cli/timeline/timeline-lines.ts';
 import type { ExportLine } from '../../src/client/export/export-line.ts';

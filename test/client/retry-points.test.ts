@@ -1,8 +1,7 @@
 import { defaultFailureConverter, defaultPayloadConverter } from '@temporalio/common';
 import { expect, test } from 'vitest';
 import type { HistoryEvent } from '../../src/history/history-events.ts';
-import { retriedStep } from '../../src/client/retry/retried-step.ts';
-import { type RetryPoints, retryPoints } from '../../src/client/retry/retry-points.ts';
+import { retriedStep, type RetryPoints, retryPoints } from '../../src/client/retry/retry-run.ts';
 import { ACTIVITIES } from '../../src/core/protocol.ts';
 import { recordedChains } from '../history/recorded-histories.ts';
 

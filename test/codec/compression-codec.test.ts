@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { randomBytes } from 'node:crypto';
 import { zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { CompressionCodec } from '../../src/codec/compression-codec.ts';
+import { CompressionCodec } from '../../src/codec/with-codec.ts';
 import { anyPayload, bytesPayload, metadataOf, plain } from './payloads.ts';
 
 function text(length: number): ReturnType<typeof bytesPayload> {

@@ -2,11 +2,10 @@ import { defaultFailureConverter, defaultPayloadConverter, type Payload } from '
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { CompressionCodec } from '../../src/codec/compression-codec.ts';
+import { CompressionCodec, createCodecs, markingCodecs } from '../../src/codec/with-codec.ts';
 import { EncryptionCodec } from '../../src/codec/encryption-codec.ts';
 import { Keyring } from '../../src/codec/keyring.ts';
 import { markingConverter } from '../../src/codec/marking-converter.ts';
-import { createCodecs, markingCodecs } from '../../src/codec/with-codec.ts';
 import { whyUnreadable } from '../../src/core/domain/json/unreadable.ts';
 import { jsonPayload, key, metadataOf, plain } from './payloads.ts';
 

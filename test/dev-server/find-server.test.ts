@@ -1,7 +1,7 @@
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { cliCache } from '../../src/dev-server/cli-cache.ts';
+import { cliCache } from '../../src/dev-server/find-server.ts';
 import { DevServerError, findServer, type FoundServer } from '../../src/dev-server/index.ts';
 import { CLI_WITHOUT_PRAGMA, fakeCli, fakeGo, sandbox, silentServer, writeProgram, type Sandbox } from './fake-programs.ts';
 

@@ -1,7 +1,7 @@
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { downloadWithSdk } from '../../src/dev-server/sdk-download.ts';
+import { downloadWithSdk } from '../../src/dev-server/find-server.ts';
 import { isRunning, notedPids, notePids, sandbox } from './fake-programs.ts';
 
 test('the executable is taken as soon as it is complete, and the processes that the SDK starts with it are ended', async () => {

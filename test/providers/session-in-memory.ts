@@ -7,7 +7,7 @@ import type { RunResultFields } from '../../src/core/domain/run/result.ts';
 import type { UPDATES } from '../../src/core/protocol.ts';
 import type { AnyAgent } from '../../src/define/agent-definition.ts';
 import { MemoryActivities } from '../../src/testing/memory/memory-activities.ts';
-import { memoryClient } from '../../src/testing/memory/memory-client.ts';
+import { memoryClient } from '../../src/testing/memory/memory-environment.ts';
 import { MemoryRun } from '../../src/testing/memory/memory-run.ts';
 import { MemoryWorker } from '../../src/testing/memory/memory-worker.ts';
 import { roundTrip } from '../../src/testing/memory/payload-round-trip.ts';

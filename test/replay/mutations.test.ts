@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test, vi } from 'vitest';
-import { installSilentRuntime } from '../../src/cli/replay/silent-runtime.ts';
+import { installSilentRuntime } from '../../src/cli/replay/replay.ts';
 import { matrixSample } from '../matrix-sample.ts';
 import { removeMutated } from './mutated-bundle.ts';
 import { type BrokenChange, replayMutated, verdictOn } from './replay-mutated.ts';
@@ -38,7 +38,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'waits before it calls the model again',
-    file: 'workflows/run/temporal-ports.ts',
+    file: 'workflows/run/execute-run.ts',
     find: 'callModel: (call) =>',
     replace: 'callModel: async (call) => (await (call.step === 2 ? sleep(1_000) : undefined)) ??',
     needs: "import { sleep } from '@temporalio/workflow';",
@@ -55,7 +55,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'never continues as new',
-    file: 'workflows/run/continue-due.ts',
+    file: 'workflows/run/execute-run.ts',
     find: 'return due && ',
     replace: 'return false && ',
     history: 'continued-after-every-step-2',
@@ -79,7 +79,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'starts the calls of an answer before the hooks that have an activity of their own',
-    file: 'src/core/loop/tool-phase/tool-phase.ts',
+    file: 'src/core/loop/run-loop.ts',
     find: 'hasHooksBefore(state, ports, from) ?',
     replace: 'hasHooksBefore(state, ports, from) && from.response.reviewed ?',
     history: 'hooked-remotely',
@@ -103,7 +103,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'does not check messages beside the model call',
-    file: 'src/core/loop/guardrails/check-input.ts',
+    file: 'src/core/loop/model-phase.ts',
     find: 'if (from === undefined) return undefined;',
     replace: 'if (from !== undefined) return undefined;',
     history: 'checked-over-executions',
@@ -135,7 +135,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'does not leave the result of a cancelled run',
-    file: 'workflows/run/closing.ts',
+    file: 'workflows/run/run-workflow.ts',
     find: 'upsertMemo({ [RESULT_MEMO]: cancelled });',
     replace: '',
     history: 'cancelled-in-a-model-call',
@@ -143,7 +143,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'ends a failed run as a completed one',
-    file: 'workflows/run/closing.ts',
+    file: 'workflows/run/run-workflow.ts',
     find: "case 'completed':",
     replace: "case 'completed':\n    case 'error':",
     history: 'failed-in-a-model-call',
@@ -183,7 +183,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'does not ask a person about the outcome of a call',
-    file: 'src/core/loop/tool-phase/ask-about-outcomes.ts',
+    file: 'src/core/loop/tool-phase/tool-scheduler.ts',
     find: "state.snapshot.onUnknownOutcome !== 'ask'",
     replace: "state.snapshot.onUnknownOutcome === 'ask'",
     history: 'asked-what-became-of-a-call',
@@ -191,7 +191,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'does not evaluate a predicate again after the deps changed',
-    file: 'src/core/loop/tool-phase/reevaluate-predicate.ts',
+    file: 'src/core/loop/tool-phase/tool-scheduler.ts',
     find: 'outcomes.some(hasChangedDeps)',
     replace: '!outcomes.some(hasChangedDeps)',
     history: 'asked-again-after-an-update',
@@ -199,7 +199,7 @@ const CHANGES: readonly BrokenChange[] = [
   },
   {
     what: 'makes a local call an activity',
-    file: 'src/core/activity-requests/tool-request.ts',
+    file: 'src/core/activity-requests/activity-ports.ts',
     find: "const isLocal = tool.tier === 'local'",
     replace: "const isLocal = tool.tier !== 'local' && false",
     history: 'local-tools',

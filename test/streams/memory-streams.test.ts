@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { UsageError } from '../../src/core/domain/errors/error.ts';
-import { textEntries, textEntry } from '../../src/streams/conformance/stage.ts';
-import { streamSinkConformance } from '../../src/streams/conformance/stream-sink-conformance.ts';
+import { streamSinkConformance, textEntries, textEntry } from '../../src/streams/conformance/stream-sink-conformance.ts';
 import { memoryStreams, type MemoryStreamsOptions } from '../../src/streams/memory/memory-streams.ts';
 import type { StreamChannel, StreamRead, StreamSink } from '../../src/streams/stream-sink.ts';
 import { sinkContext } from './sink-context.ts';

@@ -1,7 +1,7 @@
 import { ApplicationFailure, type RetryPolicy, TimeoutFailure } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
 import { failureAsSent, type SentFailure } from '../../src/testing/memory/payload-round-trip.ts';
-import { retryAfter, type Retry } from '../../src/testing/memory/retry-policy.ts';
+import { type Retry, retryAfter } from '../../src/testing/memory/scheduled-activity.ts';
 
 const after = (policy: RetryPolicy, attempt: number, failure: SentFailure, leftMs = Infinity): Retry =>
   retryAfter(policy, { ...failure, attempt, leftMs });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { KnownSearchAttributes } from '../../activities/runtime.ts';
-import { ensureSearchAttributes, type SearchAttributeAccess } from '../../worker/search-attributes.ts';
+import { ensureSearchAttributes, type SearchAttributeAccess } from '../../worker/plugin.ts';
 
 const KEYWORD = 2;
 const KEYWORD_LIST = 7;

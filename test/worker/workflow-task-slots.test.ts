@@ -1,7 +1,7 @@
 import type { Context as ActivityContext } from '@temporalio/activity';
 import type { SlotReserveContext } from '@temporalio/worker';
 import { describe, expect, test } from 'vitest';
-import { WorkflowTaskSlots } from '../../worker/workflow-task-slots.ts';
+import { WorkflowTaskSlots } from '../../worker/create-worker.ts';
 
 type Slot = Awaited<ReturnType<WorkflowTaskSlots['reserveSlot']>>;
 

@@ -9,14 +9,15 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { childProblem, endOfFailure, readChildRequest, referringToCall } from '../../src/core/activity-requests/child-requests.ts';
-import { summaryText } from '../../src/core/domain/content/summary-text.ts';
-import { errorMessage } from '../../src/core/domain/errors/error.ts';
-import { openingText } from '../../src/core/domain/run/opening.ts';
-import { DEFAULT_CHILD_CHECK_MS } from '../../src/core/domain/run/parent-run.ts';
-import type { RunResultFields } from '../../src/core/domain/run/result.ts';
 import type { ChildEffects, ChildEnd } from '../../src/core/children/child-effects.ts';
 import { followChild } from '../../src/core/children/follow-child.ts';
 import type { ChildCall, ChildOutcome, ChildStart } from '../../src/core/domain/children/child-call.ts';
+import { summaryText } from '../../src/core/domain/content/summary-text.ts';
+import { errorMessage } from '../../src/core/domain/errors/error.ts';
+import { jsonBytes } from '../../src/core/domain/json/payload-limit.ts';
+import { openingText } from '../../src/core/domain/run/opening.ts';
+import { DEFAULT_CHILD_CHECK_MS } from '../../src/core/domain/run/parent-run.ts';
+import type { RunResultFields } from '../../src/core/domain/run/result.ts';
 import {
   AGENT_RUN,
   PROGRAM_RUN,
@@ -30,7 +31,6 @@ import { scheduleActivity } from '../run/schedule-activity.ts';
 import { interruptTurn, sendNext } from './kept-sessions.ts';
 import { cancelRun, signalRun } from './other-runs.ts';
 import { noteStarted } from './pause-children.ts';
-import { startInTurn } from './start-in-turn.ts';
 
 type RunWorkflow = (input: object) => Promise<RunResultFields>;
 
@@ -159,4 +159,21 @@ function summaryOf(start: ChildStart): string {
   if (start.kind === 'agent') return `${start.input.agent}: ${openingText(start.input)}`;
   const { program } = start.input;
   return typeof program === 'string' ? program : program.name;
+}
+
+/** Bytes of the inputs of children that one workflow task may start: its commands are one message of at most 4 MB. */
+const MAX_STARTING_BYTES = 1_500_000;
+
+/** Starts a child once there is room for its input among those that are being started. */
+async function startInTurn<Child>(run: LiveRun, { input }: ChildStart, start: () => Promise<Child>): Promise<Child> {
+  const bytes = jsonBytes(input);
+  const hasRoom = (): boolean => (run.startingBytes ?? 0) === 0 || (run.startingBytes ?? 0) + bytes <= MAX_STARTING_BYTES;
+  // Several may wait, and each start takes room from the others.
+  while (!hasRoom()) await condition(hasRoom);
+  run.startingBytes = (run.startingBytes ?? 0) + bytes;
+  try {
+    return await start();
+  } finally {
+    run.startingBytes -= bytes;
+  }
 }

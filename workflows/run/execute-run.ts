@@ -1,33 +1,50 @@
-import { CancellationScope, condition, isCancellation, patched } from '@temporalio/workflow';
-import { errorMessage, type ErrorCode } from '../../src/core/domain/errors/error.ts';
-import { jsonBytes, MAX_PAYLOAD_BYTES } from '../../src/core/domain/json/payload-limit.ts';
-import type { RunResultFields } from '../../src/core/domain/run/result.ts';
-import { withNotArchived } from '../../src/core/loop/state/archiving.ts';
-import { closeRun, closeUnstarted } from '../../src/core/loop/endings/close-run.ts';
-import { partialAnswer } from '../../src/core/loop/endings/endings.ts';
-import type { Ending, RunPosition } from '../../src/core/loop/next-step.ts';
-import { type ContinueAsNewState, toContinueAsNewState } from '../../src/core/loop/state/continue-as-new-state.ts';
-import { type FirstStart, firstRequest, firstState, withOpening } from '../../src/core/first-start.ts';
+import type { ActivityOptions } from '@temporalio/common';
+import { CancellationScope, condition, getRandomStream, isCancellation, log, patched, uuid4, workflowInfo } from '@temporalio/workflow';
+import { archiveFailure } from '../../src/core/activity-requests/activity-outcome.ts';
+import { activityPorts } from '../../src/core/activity-requests/activity-ports.ts';
+import { RETRY_LOST, runReference, SCHEDULE_TO_CLOSE } from '../../src/core/activity-requests/activity-request.ts';
+import { endedRequest } from '../../src/core/activity-requests/ended-request.ts';
+import { endHooksRequest } from '../../src/core/activity-requests/hook-requests.ts';
+import { callInputRequest } from '../../src/core/activity-requests/next-turn-requests.ts';
+import { outputPorts } from '../../src/core/activity-requests/output-requests.ts';
+import { programPorts } from '../../src/core/activity-requests/program-requests.ts';
+import { refreshRequest } from '../../src/core/activity-requests/resolve-request.ts';
 import type { AgentSnapshot } from '../../src/core/domain/agent/agent-snapshot.ts';
-import { interpret } from '../../src/core/interpret.ts';
-import { BEGINNING, type LoopEnd } from '../../src/core/loop/run-loop.ts';
+import { type ErrorCode, errorMessage } from '../../src/core/domain/errors/error.ts';
+import { jsonBytes, MAX_PAYLOAD_BYTES } from '../../src/core/domain/json/payload-limit.ts';
 import { tooLargeText } from '../../src/core/domain/program/carried-program.ts';
+import { eventsText } from '../../src/core/domain/record/not-archived.ts';
+import { DEFAULT_THRESHOLDS } from '../../src/core/domain/run/continue-as-new.ts';
+import type { RunResultFields } from '../../src/core/domain/run/result.ts';
+import { firstRequest, type FirstStart, firstState, withOpening } from '../../src/core/first-start.ts';
+import { interpret } from '../../src/core/interpret.ts';
+import { closeRun, closeUnstarted, noteNotifyEndedFailure } from '../../src/core/loop/endings/close-run.ts';
+import { partialAnswer } from '../../src/core/loop/endings/endings.ts';
+import { endedWithHooks, hasEndHooks } from '../../src/core/loop/hooks/end-hooks.ts';
+import type { Ending, RunPosition } from '../../src/core/loop/next-step.ts';
+import type { Growth, RunPorts, WaitDeadline } from '../../src/core/loop/ports.ts';
+import { BEGINNING, type LoopEnd } from '../../src/core/loop/run-loop.ts';
+import { beginArchiving, endArchiving, withNotArchived } from '../../src/core/loop/state/archiving.ts';
+import { type ContinueAsNewState, toContinueAsNewState } from '../../src/core/loop/state/continue-as-new-state.ts';
 import type { RunState } from '../../src/core/loop/state/run-state.ts';
-import { cancelChildren } from '../children/cancel-children.ts';
+import type { ProgramPorts } from '../../src/core/program/interpreter/program-ports.ts';
+import { ACTIVITIES, type ArchiveEventsInput } from '../../src/core/protocol.ts';
+import type { SessionPorts } from '../../src/core/sessions/session-ports.ts';
+import { cancelChildren, endChildren } from '../children/cancel-children.ts';
 import { closeKept } from '../children/kept-sessions.ts';
-import { finishTelling } from '../children/parent-link.ts';
-import { archive } from './archive.ts';
-import { callEndHooks } from './end-hooks.ts';
+import { finishTelling, reportTurn } from '../children/parent-link.ts';
+import { runChild } from '../children/run-child.ts';
+import { cancelReason } from '../interceptors/cancellation.ts';
+import { abortModelCall, interruptibleModelCall } from './interruptible-model-call.ts';
 import type { LiveRun, ResolvedRun } from './live-run.ts';
-import { performActivity, startActivity } from './schedule-activity.ts';
-import { notifyEnded } from './notify-ended.ts';
-import { temporalPorts } from './temporal-ports.ts';
+import { performActivity, scheduleActivity, startActivity } from './schedule-activity.ts';
+import { beside, inTurn } from './turn-scope.ts';
 
 /** The start of one execution of a run. */
 export type RunStart = FirstStart | { type: 'carry'; carry: ContinueAsNewState; position: RunPosition };
 
 /** The outcome of one execution of a run. */
-export type RunEnd = { type: 'finished'; result: RunResultFields } | { type: 'continue'; carry: ContinueAsNewState };
+type RunEnd = { type: 'finished'; result: RunResultFields } | { type: 'continue'; carry: ContinueAsNewState };
 
 /** Observes the progress of a run; must not change anything. */
 export interface RunObserver {
@@ -171,4 +188,144 @@ function closeWith(run: LiveRun, ending: Ending): RunResultFields {
     return run.programInput === undefined ? result : { ...result, units: [] };
   }
   return closeRun(run.state, clock, { ...ending, output: ending.status === 'cancelled' ? partialAnswer(run.state) : run.state.thought });
+}
+
+/** Calls the hooks at the end of a run, if it has any: one activity, which bounds their time. Returns the result with their answers. */
+async function callEndHooks(run: LiveRun, result: RunResultFields): Promise<RunResultFields> {
+  const { snapshot } = run;
+  if (snapshot === undefined || !hasEndHooks(snapshot)) return result;
+  const { steps: _, ...queried } = result;
+  run.result = queried;
+  const request = endHooksRequest(Object.assign(run, { snapshot }), result);
+  const records = await CancellationScope.nonCancellable(() => scheduleActivity(run, request));
+  return endedWithHooks(result, records);
+}
+
+/**
+ * Calls the worker's `notifyEnded`, if it has one, as the last action of a run. The activity bounds the time that a
+ * failing hook may delay the run. The run ends with the same result in any case.
+ */
+async function notifyEnded(run: LiveRun, result: RunResultFields, noted: (state: RunState) => void): Promise<void> {
+  if (!run.notifiesEnd && !run.snapshot?.notifyEnded) return;
+  run.result = withoutSteps(result, run.inbox.cancelReason);
+  const outcome = await CancellationScope.nonCancellable(() => scheduleActivity(run, endedRequest(run, result)));
+  if (outcome.type !== 'failed') return;
+  log.error(`The notice that run "${run.runId}" has ended could not be delivered: ${outcome.message}`);
+  if (run.state === undefined) return;
+  noteNotifyEndedFailure(run.state, outcome.message);
+  noted(run.state);
+}
+
+/** Returns the closing result with its whole output. */
+function withoutSteps({ steps: _, ...result }: RunResultFields, announced: string | undefined): RunResultFields {
+  const reason = result.status === 'cancelled' ? (cancelReason() ?? announced) : undefined;
+  return reason === undefined ? result : { ...result, cancelReason: reason };
+}
+
+/**
+ * Hands the events of this execution to the worker's archive before the run continues or ends. The activity bounds the
+ * time that a failing archive may delay the run: after that the run goes on, and records which events are not archived.
+ */
+async function archive(run: LiveRun, noted: (state: RunState) => void): Promise<void> {
+  const { state, snapshot } = run;
+  if (!snapshot?.archive || state === undefined) return;
+  const range = { from: state.firstOffset, through: state.window.through };
+  beginArchiving(state, range, Date.now());
+  noted(state);
+  const input: ArchiveEventsInput = { ...runReference(run), ...range };
+  const options: ActivityOptions = {
+    summary: `events ${range.from} to ${range.through}`,
+    startToCloseTimeout: '5 minutes',
+    scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
+    heartbeatTimeout: snapshot.timing.heartbeatMs * 3,
+    retry: RETRY_LOST,
+  };
+  let failure: string | undefined;
+  try {
+    await CancellationScope.nonCancellable(() =>
+      startActivity<ArchiveEventsInput, void>({ name: ACTIVITIES.archiveEvents, tier: 'remote', options, input }),
+    );
+  } catch (error) {
+    failure = archiveFailure(error);
+    log.error(`Not in the archive: ${eventsText(range)} of run "${run.runId}": ${failure}`);
+  }
+  endArchiving(state, failure);
+  noted(state);
+}
+
+/** The characters of a run id of a child that are random: a reset of its parent starts other children. */
+const CHILD_ID_LENGTH = 8;
+
+/** Returns the loop's ports on Temporal: every effect is an activity; time and ids come from the workflow. */
+function temporalPorts(run: ResolvedRun, observer: Required<Pick<RunPorts, 'recorded' | 'noted'>>): ProgramPorts & SessionPorts {
+  const cancelRequested = (): boolean => CancellationScope.current().consideredCancelled;
+  return {
+    ...activityPorts(run, (call) => scheduleActivity(run, call)),
+    ...programPorts(run, (call) => scheduleActivity(run, call)),
+    // Outputs that are loaded are no progress: an execution that only loads must not continue as new.
+    ...outputPorts(run, (call) => performActivity(run, call, { start: startActivity, ended: () => undefined })),
+    runChild: (call) => runChild(run, call),
+    childRunId: (prefix) => prefix + uuid4().slice(0, CHILD_ID_LENGTH),
+    inbox: run.inbox,
+    now: () => Date.now(),
+    uuid: () => uuid4(),
+    callEventId: (callId) => getRandomStream(`longhaul call ${callId}`).uuid4(),
+    callModel: (call) => interruptibleModelCall(run, call),
+    abortModelCall: () => abortModelCall(run),
+    cancelRequested,
+    until,
+    continueDue: (growth) => continueDue(run, growth),
+    continueBeforeSleep: () => continueBeforeSleep(run),
+    inTurn: (turn) => inTurn(run, turn),
+    beside,
+    refreshAgent: () => scheduleActivity(run, refreshRequest(run)),
+    readMessage: (call) => scheduleActivity(run, callInputRequest(call)),
+    closeKept,
+    turnEnded: (runId, turn) => reportTurn(run, runId, turn),
+    endChildren: (state) => endChildren(run, state),
+    allows: (change) => patched(change),
+    recorded: (state) => observer.recorded(state),
+    noted: (state) => observer.noted(state),
+  };
+}
+
+/** Waits for a condition or a deadline. A cancellation ends the wait too; the loop checks for it itself. */
+async function until(isMet: () => boolean, deadline?: WaitDeadline): Promise<void> {
+  try {
+    if (deadline === undefined) await condition(isMet);
+    // A timer that has already elapsed would still be a command.
+    else if (deadline.at > Date.now()) await condition(isMet, deadline.at - Date.now(), { summary: deadline.summary });
+  } catch {
+    // Cancelled.
+  }
+}
+
+/**
+ * True if this execution should continue as new before it grows by `growth`. Never before it has made progress: a run
+ * whose carried state alone exceeds a threshold would continue as new forever.
+ */
+function continueDue(run: LiveRun, growth: Growth): boolean {
+  if (run.activitiesEnded === 0 && run.inbox.updates === 0) return false;
+  const { historyLength, historySize, continueAsNewSuggested, targetWorkerDeploymentVersionChanged } = workflowInfo();
+  const limit = run.snapshot?.continueAsNew ?? DEFAULT_THRESHOLDS;
+  const due =
+    continueAsNewSuggested ||
+    // A run that moves to the current build by continuing as new does so as soon as there is one.
+    (run.snapshot?.upgradeOnContinueAsNew === true && targetWorkerDeploymentVersionChanged) ||
+    historyLength + growth.events > limit.events ||
+    historySize + growth.bytes > limit.bytes ||
+    run.inbox.updates + Math.max(1, run.recentUpdates) > limit.updates;
+  return due && patched('continue-as-new');
+}
+
+/** The size of an execution at which a session goes on in the next before it waits. */
+const ASLEEP = { events: 1_000, bytes: 1_000_000 };
+
+/** True if a session should continue as new before it waits: a worker that no longer has it in its cache replays this execution to wake it. */
+function continueBeforeSleep(run: LiveRun): boolean {
+  if (run.activitiesEnded === 0 && run.inbox.updates === 0) return false;
+  const { historyLength, historySize } = workflowInfo();
+  const limit = run.snapshot?.continueAsNew ?? DEFAULT_THRESHOLDS;
+  const isLong = historyLength >= Math.min(ASLEEP.events, limit.events) || historySize >= Math.min(ASLEEP.bytes, limit.bytes);
+  return isLong || continueDue(run, { events: 0, bytes: 0 });
 }

@@ -1,33 +1,39 @@
+import { ApplicationFailure } from '@temporalio/common';
 import {
   allHandlersFinished,
   CancellationScope,
+  CancelledFailure,
   condition,
   makeContinueAsNewFunc,
   patched,
   proxySinks,
   setCurrentDetails,
+  upsertMemo,
   workflowInfo,
 } from '@temporalio/workflow';
 import { cancelRequest } from '../../src/core/activity-requests/decision-requests.ts';
+import { utf8Length, utf8Prefix } from '../../src/core/domain/content/text.ts';
+import type { JsonValue } from '../../src/core/domain/json/json.ts';
+import { fittingUnits } from '../../src/core/domain/program/fitting-units.ts';
 import type { RunResultFields } from '../../src/core/domain/run/result.ts';
-import { isTerminal } from '../../src/core/domain/run/status.ts';
+import { isTerminal, type RunStatus } from '../../src/core/domain/run/status.ts';
+import { parentOfStart } from '../../src/core/first-start.ts';
 import type { ContinueAsNewState } from '../../src/core/loop/state/continue-as-new-state.ts';
 import type { RunState } from '../../src/core/loop/state/run-state.ts';
-import type { LonghaulSinks } from '../interceptors/worker-sinks.ts';
+import { RESULT_MEMO } from '../../src/core/protocol.ts';
 import { reportEnd, tellsWaiting, watchParent } from '../children/parent-link.ts';
-import { parentOfStart } from '../../src/core/first-start.ts';
 import { pauseChildren } from '../children/pause-children.ts';
-import { Announcer } from './announcer.ts';
-import { close } from './closing.ts';
+import { cancelReason } from '../interceptors/cancellation.ts';
+import type { LonghaulSinks } from '../interceptors/worker-sinks.ts';
 import { currentDetails } from '../visibility/current-details.ts';
+import { publishedStatus, SearchAttributePublisher } from '../visibility/search-attributes.ts';
+import { publishTitle } from '../visibility/title-memo.ts';
 import { executeRun, failedResult, type RunObserver, type RunStart } from './execute-run.ts';
 import type { LiveRun } from './live-run.ts';
-import { scheduleActivity } from './schedule-activity.ts';
 import { registerMessages } from './messages.ts';
 import { registerQueries } from './queries.ts';
+import { scheduleActivity } from './schedule-activity.ts';
 import { type CheckedStart, checkStart, type ReadInput } from './start.ts';
-import { publishTitle } from '../visibility/title-memo.ts';
-import { SearchAttributePublisher, publishedStatus } from '../visibility/search-attributes.ts';
 
 const { longhaul } = proxySinks<LonghaulSinks>();
 
@@ -136,4 +142,81 @@ function cancelOnSignal(run: LiveRun): void {
 /** Aborts the activities in this worker's process at once; others learn of the cancellation by heartbeat. */
 function abortOnCancel(): void {
   CancellationScope.current().cancelRequested.catch(() => longhaul.cancelRequested());
+}
+
+/**
+ * Tells the process of the worker, for the readers of the run, that the run has something new: events, steps or another status. It adds
+ * nothing to the history.
+ */
+class Announcer {
+  readonly #run: LiveRun;
+  #events = -1;
+  #steps = -1;
+  #status: RunStatus | undefined;
+
+  constructor(run: LiveRun) {
+    this.#run = run;
+  }
+
+  /** Announces the changes since the last call. `ended`: the status with which the run ends. */
+  announce(ended?: RunStatus): void {
+    const { state } = this.#run;
+    const events = state === undefined ? 0 : state.firstOffset + state.context.events.length;
+    // The record of a program has no steps.
+    const steps = state?.program === undefined ? (state?.context.currentStep ?? 0) : 0;
+    const status = ended ?? state?.status ?? 'running';
+    if (events === this.#events && steps === this.#steps && status === this.#status) return;
+    [this.#events, this.#steps, this.#status] = [events, steps, status];
+    longhaul.recorded({ events, steps, status });
+  }
+}
+
+/** The most bytes of output in the closing event of a run. The record of events holds the whole. */
+const CLOSING_OUTPUT_BYTES = 46_000;
+const CLOSING_ERROR_BYTES = 4_000;
+
+/** The most bytes of the units of a program in the closing event. */
+const CLOSING_UNITS_BYTES = 12_000;
+
+/**
+ * Closes the run: `completed`, `max_iterations_reached` and `limit_reached` return and close as Completed, `error` throws and closes as
+ * Failed, `cancelled` throws and closes as Canceled. The result, without its steps, can be read with no worker running:
+ * from the return value, the details of the failure, or the memo. `announced` is the reason of a cancellation whose
+ * request has none.
+ */
+function close(result: RunResultFields, announced?: string): RunResultFields {
+  const closing = compact(result);
+  switch (closing.status) {
+    case 'completed':
+    case 'max_iterations_reached':
+    case 'limit_reached':
+      return closing;
+    case 'error': {
+      const failure = ApplicationFailure.create({
+        type: closing.errorCode ?? 'internal',
+        message: closing.error ?? 'The run failed',
+        nonRetryable: true,
+        details: [closing],
+      });
+      // A stack would name files on the worker's machine, and says nothing about the run.
+      failure.stack = '';
+      throw failure;
+    }
+    case 'cancelled': {
+      const reason = cancelReason() ?? announced;
+      const cancelled = reason === undefined ? closing : { ...closing, cancelReason: reason };
+      upsertMemo({ [RESULT_MEMO]: cancelled });
+      throw new CancelledFailure(reason ?? 'The run was cancelled');
+    }
+  }
+}
+
+/** Returns the result without its steps and with a bounded output, so that content is not stored a second time. */
+function compact({ steps: _, ...whole }: RunResultFields): RunResultFields {
+  const rest = whole.units === undefined ? whole : { ...whole, ...fittingUnits(whole.units, CLOSING_UNITS_BYTES) };
+  const text = typeof rest.output === 'string' ? rest.output : JSON.stringify(rest.output);
+  const error = rest.error === null ? null : utf8Prefix(rest.error, CLOSING_ERROR_BYTES);
+  if (utf8Length(text) <= CLOSING_OUTPUT_BYTES) return { ...rest, error };
+  const output: JsonValue = utf8Prefix(text, CLOSING_OUTPUT_BYTES);
+  return { ...rest, error, output, outputTruncated: true };
 }

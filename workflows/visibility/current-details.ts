@@ -1,26 +1,28 @@
 import type { ApprovalView } from '../../src/core/domain/approvals/approval.ts';
 import { isToolCall } from '../../src/core/domain/content/content.ts';
-import { decisionHints } from '../../src/core/hints/decision-hints.ts';
-import { dollars } from '../../src/core/domain/model/dollars.ts';
-import { DEFAULT_MODEL_CALLS } from '../../src/core/domain/program/document.ts';
-import { missingText } from '../../src/core/domain/errors/missing.ts';
-import { notRunTexts } from '../../src/core/domain/record/calls-not-run.ts';
-import { eventsText } from '../../src/core/domain/record/not-archived.ts';
-import { shellCommand } from '../../src/core/hints/shell-command.ts';
 import { counted, oneLine } from '../../src/core/domain/content/text.ts';
 import { verifiedText } from '../../src/core/domain/content/tool-text.ts';
+import { missingText } from '../../src/core/domain/errors/missing.ts';
+import { dollars } from '../../src/core/domain/model/dollars.ts';
+import { DEFAULT_MODEL_CALLS } from '../../src/core/domain/program/document.ts';
+import type { ProgramState, StepState, UnitState } from '../../src/core/domain/program/program-state.ts';
+import { notRunTexts } from '../../src/core/domain/record/calls-not-run.ts';
+import { eventsText } from '../../src/core/domain/record/not-archived.ts';
+import { isoTime } from '../../src/core/domain/record/time.ts';
+import { sessionTotals } from '../../src/core/domain/sessions/session-totals.ts';
+import { decisionHints } from '../../src/core/hints/decision-hints.ts';
+import { shellCommand } from '../../src/core/hints/shell-command.ts';
 import { updateForm } from '../../src/core/hints/update-form.ts';
 import { approvalViews } from '../../src/core/loop/approvals/approval-view.ts';
+import { runningAgents } from '../../src/core/loop/children/waiting-agents.ts';
 import { firstAgent, hasSeveralAgents } from '../../src/core/loop/handoffs/transfer-calls.ts';
-import { used } from '../../src/core/loop/limits/limits.ts';
-import { isSession } from '../../src/core/sessions/open-session.ts';
+import { usedAmounts } from '../../src/core/loop/limits/limits.ts';
 import type { RunState } from '../../src/core/loop/state/run-state.ts';
 import { thoughtOf } from '../../src/core/loop/state/thought.ts';
+import { limitsOf, sessionLimitReached } from '../../src/core/sessions/limit-reached.ts';
+import { isSession, type OpenSession } from '../../src/core/sessions/open-session.ts';
+import { spentBySession } from '../../src/core/sessions/spent.ts';
 import type { LiveRun } from '../run/live-run.ts';
-import { agentLines } from './agent-lines.ts';
-import { unitLines } from './program-lines.ts';
-import { sessionLines } from './session-lines.ts';
-import { isoTime } from '../../src/core/domain/record/time.ts';
 
 /** Byte limits: the Temporal UI sends the details in a URL, so they are kept short. */
 const THOUGHT_BYTES = 600;
@@ -46,7 +48,7 @@ type DetailedRun = Pick<LiveRun, 'agentName' | 'missing'> & { inbox?: Pick<LiveR
 /** Returns the Markdown that the Temporal UI shows under "Current Details". Without a state the agent is not known yet. */
 export function currentDetails(state: RunState | undefined, run: DetailedRun): string {
   const lacking = missingLines(run);
-  if (state === undefined) return [`### ${shown(run.agentName, ERROR_BYTES)}: running`, '', ...lacking, '', BLANK_LINE].join('\n');
+  if (state === undefined) return [`### ${cutForDisplay(run.agentName, ERROR_BYTES)}: running`, '', ...lacking, '', BLANK_LINE].join('\n');
   const { status, lastError, program } = state;
   // The answers of a program are those of its steps: one of them alone says nothing about the run.
   const thought = program === undefined ? lastThought(state) : '';
@@ -64,8 +66,8 @@ export function currentDetails(state: RunState | undefined, run: DetailedRun): s
     ...agentLines(state, run.inbox?.waitingChildren ?? []),
     ...approvalLines(state),
   ];
-  if (thought !== '') lines.push('', '**Last thought**', '', shown(thought, THOUGHT_BYTES));
-  if (lastError !== undefined) lines.push('', '**Last error**', '', shown(lastError, ERROR_BYTES));
+  if (thought !== '') lines.push('', '**Last thought**', '', cutForDisplay(thought, THOUGHT_BYTES));
+  if (lastError !== undefined) lines.push('', '**Last error**', '', cutForDisplay(lastError, ERROR_BYTES));
   return [...lines, '', BLANK_LINE].join('\n');
 }
 
@@ -88,10 +90,10 @@ function actingAgentLines(state: RunState): string[] {
 /** Returns the usage against its limits. */
 function usageLines(state: RunState): string[] {
   const { limits, usage, toolCallsTotal, toolCallsNotRun, startedAt } = state;
-  const { steps, toolCalls, inputTokens, outputTokens, totalTokens, costUsd } = used(state);
+  const { steps, toolCalls, inputTokens, outputTokens, totalTokens, costUsd } = usedAmounts(state);
   const estimated = usage.estimated === undefined ? '' : `, ${usage.estimated.totalTokens} of them estimated`;
   const of = (limit: number | undefined): string => (limit === undefined ? '' : ` of ${limit}`);
-  const notRun = notRunTexts(toolCallsNotRun, { times: ' ×' }).map((text) => shown(text, NOT_RUN_BYTES));
+  const notRun = notRunTexts(toolCallsNotRun, { times: ' ×' }).map((text) => cutForDisplay(text, NOT_RUN_BYTES));
   const lines = [
     stepsLine(state, steps),
     `- **Tool calls** ${[limits.toolCalls === undefined ? toolCallsTotal : `${toolCalls} of ${limits.toolCalls}`, ...notRun].join(', ')}`,
@@ -118,7 +120,7 @@ function verifiedLines({ steps }: RunState): string[] {
   // the cost.
   for (const { step, toolCalls } of steps) {
     for (const { toolName, verified } of toolCalls) {
-      if (verified !== undefined) lines.push(`- **${toolName}** of step ${step} ${shown(verifiedText(verified), ERROR_BYTES)}`);
+      if (verified !== undefined) lines.push(`- **${toolName}** of step ${step} ${cutForDisplay(verifiedText(verified), ERROR_BYTES)}`);
     }
   }
   return lines.slice(-SHOWN_VERIFIED);
@@ -126,7 +128,7 @@ function verifiedLines({ steps }: RunState): string[] {
 
 /** Returns the things that the run waits for because workers lack them, and since when. */
 function missingLines({ missing }: Pick<LiveRun, 'missing'>): string[] {
-  return missing.slice(-SHOWN_RANGES).map((one) => `- **Waits for another worker** ${shown(missingText(one), ERROR_BYTES * 2)}`);
+  return missing.slice(-SHOWN_RANGES).map((one) => `- **Waits for another worker** ${cutForDisplay(missingText(one), ERROR_BYTES * 2)}`);
 }
 
 /** Returns the events that are being archived, and those that are not archived. */
@@ -135,7 +137,7 @@ function archiveLines({ archiving, notArchived = [] }: RunState): string[] {
     ...(archiving === undefined ? [] : [`- **Archiving** ${eventsText(archiving)} since ${archiving.since}`]),
     ...notArchived
       .slice(-SHOWN_RANGES)
-      .map((range) => `- **Not in the archive** ${eventsText(range)}: ${shown(range.message, ERROR_BYTES)}`),
+      .map((range) => `- **Not in the archive** ${eventsText(range)}: ${cutForDisplay(range.message, ERROR_BYTES)}`),
   ];
 }
 
@@ -154,7 +156,7 @@ function approvalLines(state: RunState): string[] {
 function approvalText(runId: string, waiting: ApprovalView): string[] {
   const { callId, toolName, arguments: args, digest, reason, deadlineAt, onDeadline, notified } = waiting;
   const lines = [`**Waits for a decision: ${toolName}**`, '', `- **Call** \`${callId}\`, digest \`${digest}\``];
-  if (reason !== undefined) lines.push(`- **Why** ${shown(reason, ERROR_BYTES)}`);
+  if (reason !== undefined) lines.push(`- **Why** ${cutForDisplay(reason, ERROR_BYTES)}`);
   if (deadlineAt !== undefined) lines.push(`- **Deadline** ${deadlineAt}, then ${onDeadline}`);
   if (notified === false) lines.push('- **No notice was sent**: `notify` has failed');
   lines.push('', '```json', oneLine(JSON.stringify(args), ARGUMENTS_BYTES), '```', '', '```sh');
@@ -164,6 +166,117 @@ function approvalText(runId: string, waiting: ApprovalView): string[] {
 }
 
 /** Returns free text on one line. The UI renders text between two dollar signs as a formula. */
-function shown(text: string, bytes: number): string {
+function cutForDisplay(text: string, bytes: number): string {
   return oneLine(text, bytes).replaceAll('$', '&#36;');
+}
+
+/** The number of agents that are shown: those that wait for a person come first. */
+const SHOWN_AGENTS = 10;
+
+/** Returns the agents that run as children of tool calls, as Markdown lines. */
+function agentLines(state: RunState, waitingChildren: readonly string[]): string[] {
+  if (state.children === undefined) return [];
+  const agents = runningAgents(state).map((agent) => ({ ...agent, waits: waitingChildren.includes(agent.runId) }));
+  const listed = agents.toSorted((one, other) => Number(other.waits) - Number(one.waits)).slice(0, SHOWN_AGENTS);
+  const more = agents.length - listed.length;
+  return [
+    '',
+    '**Agents that run**',
+    '',
+    ...listed.map(({ tool, runId, waits }) => `- **${tool}** run \`${runId}\`${waits ? ' waits for a person' : ''}`),
+    ...(more === 0 ? [] : [`- and ${more} more`]),
+  ];
+}
+
+/** Returns the turns of a session, and the amounts of all of them against its limits, as Markdown lines. */
+function sessionLines(state: OpenSession): string[] {
+  const { turns, turn } = state.session;
+  const limits = limitsOf(state);
+  const reached = sessionLimitReached(state, Date.now());
+  const { tokens, cost } = sessionTotals(spentBySession(state));
+  const of = (limit: number | null): string => (limit === null ? '' : ` of ${limit}`);
+  const amounts = [cost, ...(limits.costUsd === null ? [] : [limits.costUsd])].map(dollars).join(' of ');
+  return [
+    `- **${turn === undefined ? 'Turns' : 'Turn'}** ${turns}${of(limits.turns)}`,
+    `- **Tokens of all turns** ${tokens}${of(limits.totalTokens)}`,
+    ...(cost === 0 && limits.costUsd === null ? [] : [`- **Cost of all turns** ${amountText(amounts)}`]),
+    ...(reached === undefined ? [] : [`- **Limit** ${amountText(reached.message)}: messages are refused until it is raised`]),
+  ];
+}
+
+/** Returns the text for the UI, which renders text between two dollar signs as a formula. */
+function amountText(text: string): string {
+  return text.replaceAll('$', '&#36;');
+}
+
+/** The units, and the running or failed steps of one unit, that are shown. */
+const SHOWN_UNITS = 20;
+const SHOWN_STEPS = 5;
+
+/** Returns the units of a program, with the steps of each that run or have failed, and the children that wait for a person. */
+function unitLines({ document, units, steps }: ProgramState, waitingChildren: readonly string[]): string[] {
+  const open = openSteps(steps);
+  // The first units that have not begun say little: those that have come first.
+  const begun = document.units.filter(({ name }) => units.has(name));
+  const waiting = document.units.filter(({ name }) => !units.has(name));
+  const listed = [...begun.slice(-SHOWN_UNITS), ...waiting.slice(0, Math.max(0, SHOWN_UNITS - begun.length))];
+  const hidden = document.units.length - listed.length;
+  return [
+    '',
+    '**Units**',
+    '',
+    ...listed.flatMap(({ name }) => [unitLine(name, units.get(name)), ...stepLines(open.get(name) ?? [], waitingChildren)]),
+    ...(hidden === 0 ? [] : [`- and ${hidden} more`]),
+  ];
+}
+
+/** Returns the steps that run or have failed, by their unit. A program may have thousands of steps that have ended. */
+function openSteps(steps: ReadonlyMap<string, StepState>): Map<string, [name: string, StepState][]> {
+  const open = new Map<string, [string, StepState][]>();
+  for (const [at, state] of steps) {
+    if (state.status !== 'running' && state.status !== 'failed') continue;
+    const dot = at.indexOf('.');
+    const unit = at.slice(0, dot);
+    const list = open.get(unit) ?? [];
+    list.push([at.slice(dot + 1), state]);
+    open.set(unit, list);
+  }
+  return open;
+}
+
+function unitLine(name: string, state: UnitState | undefined): string {
+  if (state === undefined) return `- **${name}** not started`;
+  const { status, reason, startedAt, endedAt } = state;
+  const took = endedAt === undefined || status === 'skipped' ? '' : ` in ${seconds(endedAt - startedAt)}`;
+  return `- **${name}** ${status}${took}${reason === undefined ? '' : `: ${cutLine(reason)}`}`;
+}
+
+function stepLines(steps: readonly [name: string, StepState][], waitingChildren: readonly string[]): string[] {
+  const hidden = steps.length - SHOWN_STEPS;
+  return [
+    ...steps.slice(0, SHOWN_STEPS).map(([name, state]) => `  - \`${name}\` ${stepText(state, waitingChildren)}`),
+    ...(hidden <= 0 ? [] : [`  - and ${hidden} more`]),
+  ];
+}
+
+function stepText({ status, attempts, rounds, error, progress }: StepState, waitingChildren: readonly string[]): string {
+  const attempt = attempts > 1 ? `, attempt ${attempts}` : '';
+  const round = rounds === undefined ? '' : `, round ${rounds}`;
+  const failure = error ?? progress?.failure?.error;
+  const why = failure === undefined ? '' : `: ${status === 'running' ? 'the attempt before failed: ' : ''}${cutLine(failure.message)}`;
+  const child = status !== 'running' || progress?.child === undefined ? '' : childText(progress.child.runId, waitingChildren);
+  return `${status}${attempt}${round}${child}${why}`;
+}
+
+function childText(runId: string, waitingChildren: readonly string[]): string {
+  return `, run \`${runId}\`${waitingChildren.includes(runId) ? ' waits for a person' : ''}`;
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(2)}s`;
+}
+
+/** Returns free text on one line. The UI renders text between two dollar signs as a formula. */
+function cutLine(text: string): string {
+  return oneLine(text, ERROR_BYTES).replaceAll('$', '&#36;');
 }

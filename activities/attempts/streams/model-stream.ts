@@ -2,17 +2,17 @@ import type { Anchor } from '../../../src/anchors/anchor.ts';
 import type { AgentSnapshot } from '../../../src/core/domain/agent/agent-snapshot.ts';
 import { guardsAnswers } from '../../../src/core/domain/guardrails/guardrail.ts';
 import type { ModelDelta } from '../../../src/core/domain/stream/delta.ts';
+import type { StreamedAttempt, StreamEntry } from '../../../src/core/domain/stream/stream-entry.ts';
 import type { OfRun } from '../../../src/core/protocol.ts';
 import type { ActivityRuntime } from '../../runtime.ts';
 import type { Attempt } from '../attempt.ts';
-import { CallStream } from './call-stream.ts';
 import { currentAttempt, streamingActivity } from './streaming-activity.ts';
 
 /** Begins the stream of an attempt; undefined if the run is not streamed. */
 export type BeginStream = (attempt: Pick<Attempt, 'stream'>) => Pick<CallStream, 'add' | 'end'> | undefined;
 
 /** The model call whose answer is streamed. */
-export interface StreamedModelCall {
+interface StreamedModelCall {
   run: OfRun;
   /** The snapshot of the agent that acts, or of the program. */
   snapshot: AgentSnapshot;
@@ -55,4 +55,92 @@ export function modelStream(runtime: ActivityRuntime, { run, snapshot, anchors =
  */
 function isArgument(delta: ModelDelta, tools: ReadonlySet<string>): boolean {
   return delta.type === 'tool_input' && tools.has(delta.toolName);
+}
+
+/** The time for which pieces are collected after one was published, in milliseconds. */
+const COLLECT_MS = 4;
+
+/** The most characters of a published piece: at most 30 kB of JSON, in any script. */
+const MOST_CHARS = 5_000;
+
+/** The length from which on a single piece is left out: no model writes as much at once. */
+const TOO_LONG = 500_000;
+
+/**
+ * Publishes the deltas of one attempt of a model call, in order. A piece that follows another one within milliseconds is joined with
+ * those that come at the same time, and a long one is split, so that the sink gets few entries and no large ones.
+ */
+export class CallStream {
+  readonly #of: StreamedAttempt;
+  readonly #publish: (entry: StreamEntry) => void;
+  #index = 0;
+  #waiting: ModelDelta | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #publishedAt = -Infinity;
+  #isEnded = false;
+
+  constructor(of: StreamedAttempt, publish: (entry: StreamEntry) => void) {
+    this.#of = of;
+    this.#publish = publish;
+  }
+
+  /** Announces the attempt, which takes back what earlier attempts have streamed. */
+  begin(): void {
+    this.#publish({ type: 'attempt', of: this.#of });
+  }
+
+  /** Publishes a piece, at once or within milliseconds. */
+  add(delta: ModelDelta): void {
+    if (this.#isEnded) return;
+    // Readers could not tell which call it belongs to.
+    if (delta.type === 'tool_input' && (delta.callId === '' || delta.toolName === '')) return;
+    const joined = this.#waiting === undefined ? undefined : join(this.#waiting, delta);
+    if (joined === undefined) this.#flush();
+    this.#waiting = joined ?? delta;
+    if (performance.now() - this.#publishedAt >= COLLECT_MS) this.#flush();
+    else this.#timer ??= setTimeout(() => this.#flush(), COLLECT_MS);
+  }
+
+  /** Publishes what is still waiting. Later pieces are ignored. */
+  end(): void {
+    this.#flush();
+    this.#isEnded = true;
+  }
+
+  #flush(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const delta = this.#waiting;
+    if (delta === undefined) return;
+    this.#waiting = undefined;
+    this.#publishedAt = performance.now();
+    if (delta.text.length > TOO_LONG) this.#index += 1;
+    else
+      for (const text of pieces(delta.text))
+        this.#publish({ type: 'delta', of: this.#of, index: this.#index++, delta: { ...delta, text } });
+  }
+}
+
+/** Returns two pieces as one; undefined if they belong to different parts of the answer, or are too long together. */
+function join(one: ModelDelta, other: ModelDelta): ModelDelta | undefined {
+  if (one.type !== other.type || one.text.length + other.text.length > MOST_CHARS) return undefined;
+  if (one.type === 'tool_input' && other.type === 'tool_input' && (one.callId !== other.callId || one.toolName !== other.toolName))
+    return undefined;
+  return { ...one, text: one.text + other.text };
+}
+
+/** Splits a text, but no character of two code units. */
+function pieces(text: string): string[] {
+  const split: string[] = [];
+  let from = 0;
+  while (text.length - from > MOST_CHARS) {
+    const to = from + MOST_CHARS - (isHighSurrogate(text.charCodeAt(from + MOST_CHARS - 1)) ? 1 : 0);
+    split.push(text.slice(from, to));
+    from = to;
+  }
+  return [...split, text.slice(from)];
+}
+
+function isHighSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdbff;
 }

@@ -1,13 +1,29 @@
+import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import type { ExecutionError } from '../../../src/core/execution/execution-result.ts';
+import type { Readable, Writable } from 'node:stream';
+import { StringDecoder } from 'node:string_decoder';
+import { errorMessage } from '../../../src/core/domain/errors/error.ts';
+import { isTooDeep } from '../../../src/core/domain/json/json-depth.ts';
+import { isJsonObject, type JsonObject } from '../../../src/core/domain/json/json.ts';
+import type { ExecutionError, ExecutionErrorKind } from '../../../src/core/execution/execution-result.ts';
 import type { CodeTool } from '../../../src/core/execution/executor.ts';
-import { type EndFrame, MAX_CALLS, MAX_FRAME_LENGTH, MAX_SEGMENTS, type RunFrame } from '../quickjs/frames.ts';
+import {
+  type EndFrame,
+  MAX_ANSWER_LENGTH,
+  MAX_ARGUMENTS_LENGTH,
+  MAX_CALLS,
+  MAX_FRAME_LENGTH,
+  MAX_NAMESPACE_LENGTH,
+  MAX_SCRATCHPAD_LENGTH,
+  MAX_SEGMENTS,
+  readThreadFrame,
+  type RunFrame,
+  type ThreadFrame,
+} from '../quickjs/frames.ts';
+import { readScratchpad } from '../quickjs/results.ts';
 import { timeoutError } from '../quickjs/time-limit.ts';
-import { FrameLines } from './frame-lines.ts';
 import type { Program } from './program.ts';
-import { type ProcessFrame, readFrame } from './read-frame.ts';
 import type { ProcessSettings } from './settings.ts';
-import { StartedProgram } from './started-program.ts';
 
 /** Milliseconds that a process may take to begin with a cell. */
 const START_MS = 60_000;
@@ -177,4 +193,243 @@ export class CellProcess {
 /** Returns the length of a text as programs in other languages count it. */
 function codePoints(text: string): number {
   return text.length - (text.match(/[\uD800-\uDBFF][\uDC00-\uDFFF]/g)?.length ?? 0);
+}
+
+/** Cuts what a process writes into lines, without keeping more than one of them. */
+export class FrameLines {
+  private readonly maxLength: number;
+  private readonly decoder = new StringDecoder('utf8');
+  private parts: string[] = [];
+  private length = 0;
+
+  constructor(maxLength: number) {
+    this.maxLength = maxLength;
+  }
+
+  /** Returns the lines that a chunk completes; undefined if a line is too long. */
+  add(chunk: Buffer): string[] | undefined {
+    const [first = '', ...rest] = this.decoder.write(chunk).split('\n');
+    const lines: string[] = [];
+    if (!this.keep(first)) return undefined;
+    for (const part of rest) {
+      lines.push(this.parts.join(''));
+      this.parts = [];
+      this.length = 0;
+      if (!this.keep(part)) return undefined;
+    }
+    return lines;
+  }
+
+  private keep(part: string): boolean {
+    this.length += part.length;
+    if (part !== '') this.parts.push(part);
+    return this.length <= this.maxLength;
+  }
+}
+
+/** Characters of the message of an error that are kept. */
+const MAX_MESSAGE_LENGTH = 10_000;
+/** Ends that are the worker's to say: a process that claims one of them lies. */
+const OF_THE_WORKER: ReadonlySet<ExecutionErrorKind> = new Set(['killed', 'protocol']);
+
+/** A frame of a process: those of threads without `restored`, which only threads send. */
+type ProcessFrame = Exclude<ThreadFrame, { type: 'restored' }>;
+
+/**
+ * Reads a line of a process; undefined for anything else than a frame with this token, within the limits that the process was told.
+ * Code may have written the content.
+ */
+export function readFrame(line: string, token: string): ProcessFrame | undefined {
+  if (line.length > MAX_FRAME_LENGTH || parsedObject(line)?.['token'] !== token) return undefined;
+  const frame = readThreadFrame(line);
+  switch (frame?.type) {
+    case 'began':
+    case 'output':
+      return frame;
+    case 'calls':
+      return frame.calls.every(({ arguments: given }) => JSON.stringify(given).length <= MAX_ARGUMENTS_LENGTH) ? frame : undefined;
+    case 'done':
+      return isScratchpad(frame.scratchpad) && isJson(frame.answer, MAX_ANSWER_LENGTH) && isNamespace(frame.namespace)
+        ? { ...frame, memoryUsedBytes: bytes(frame.memoryUsedBytes) }
+        : undefined;
+    case 'failed':
+      return isScratchpad(frame.scratchpad) && !OF_THE_WORKER.has(frame.kind)
+        ? { ...frame, message: frame.message.slice(0, MAX_MESSAGE_LENGTH), memoryUsedBytes: bytes(frame.memoryUsedBytes) }
+        : undefined;
+    default:
+      return undefined;
+  }
+}
+
+function isScratchpad(text: string | undefined): boolean {
+  return text === undefined || (isJson(text, MAX_SCRATCHPAD_LENGTH) && readScratchpad(text) !== undefined);
+}
+
+function isNamespace(namespace: Record<string, { type: string; json?: string }>): boolean {
+  let length = 0;
+  for (const [name, { type, json }] of Object.entries(namespace)) {
+    length += name.length + type.length + (json?.length ?? 0);
+    // A process may count the characters of names and types in another way.
+    if (length > 2 * MAX_NAMESPACE_LENGTH || !isJson(json, MAX_NAMESPACE_LENGTH)) return false;
+  }
+  return true;
+}
+
+function isJson(text: string | undefined, maxLength: number): boolean {
+  if (text === undefined) return true;
+  if (text.length > maxLength) return false;
+  try {
+    return !isTooDeep(JSON.parse(text));
+  } catch {
+    return false;
+  }
+}
+
+function bytes(reported: number): number {
+  return Number.isSafeInteger(reported) && reported >= 0 ? reported : 0;
+}
+
+function parsedObject(line: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Characters of its error output that are kept: those that say why it did not start. */
+const MAX_STDERR_LENGTH = 2_000;
+/** Milliseconds that what it has written may take to arrive after its exit, and that its pipes may stay open after it was killed. */
+const CLOSE_MS = 2_000;
+/** Characters that a program may write about itself. */
+const MAX_INFO_LENGTH = 1_000;
+
+/** The events of a program that was started. */
+interface ProgramEvents {
+  data(chunk: Buffer): void;
+  /** Called once, with the reason. */
+  ended(reason: Pick<ExecutionError, 'kind' | 'message'>): void;
+}
+
+/** A program that was started in a process group of its own. */
+class StartedProgram {
+  /** The beginning of its error output. */
+  stderr = '';
+  /** The text of its file descriptor 4. */
+  private info = '';
+  private readonly child: ChildProcess;
+  private readonly program: Program;
+  private readonly events: ProgramEvents;
+  private readonly closed: Promise<void>;
+  private hasEnded = false;
+
+  constructor(program: Program, events: ProgramEvents) {
+    const { file, args, env, cwd, user, extraInput } = program;
+    this.program = program;
+    this.events = events;
+    this.child = spawn(file, args, {
+      env,
+      cwd,
+      ...(user === undefined ? {} : { uid: user, gid: user }),
+      detached: true,
+      stdio: ['pipe', 'pipe', 'pipe', ...besides(program)],
+    });
+    const { child } = this;
+    this.closed = new Promise((resolve) => {
+      child.once('close', () => resolve());
+      child.once('error', () => resolve());
+    });
+    child.once('error', (error) => this.end({ kind: 'protocol', message: `"${file}" cannot be started: ${errorMessage(error)}` }));
+    child.once('close', (code, signal) => this.end(this.reasonOf(code, signal)));
+    // What it left behind may hold its pipes open.
+    child.once('exit', (code, signal) => setTimeout(() => this.end(this.reasonOf(code, signal)), CLOSE_MS).unref());
+    this.listen(extraInput);
+  }
+
+  /** Bytes that the code has taken at most, as the worker reads them; undefined if only the program itself can tell. */
+  get memoryUsedBytes(): number | undefined {
+    return this.program.memory === undefined ? undefined : (this.program.memory.read(this.info) ?? 0);
+  }
+
+  /** Writes a line. A program that has ended does not hear it. */
+  write(line: string): void {
+    this.child.stdin?.write(`${line}\n`);
+  }
+
+  /** Keeps the worker's process alive, or no longer. */
+  hold(isHeld: boolean): void {
+    for (const one of [this.child, ...this.child.stdio]) {
+      const handle = one as { ref?: () => void; unref?: () => void; destroyed?: boolean } | null | undefined;
+      if (handle?.destroyed === true) continue;
+      if (isHeld) handle?.ref?.();
+      else handle?.unref?.();
+    }
+  }
+
+  /** Kills all processes of its group, and stops reading. Returns when its pipes are closed. */
+  async kill(): Promise<void> {
+    this.hasEnded = true;
+    this.hold(true);
+    this.killGroup();
+    this.child.stdout?.destroy();
+    this.child.stderr?.destroy();
+    this.child.stdin?.destroy();
+    this.child.stdio[4]?.destroy();
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, CLOSE_MS);
+    });
+    await Promise.race([this.closed, late]);
+    clearTimeout(timer);
+    this.hold(false);
+  }
+
+  private listen(extraInput: Uint8Array | undefined): void {
+    const { stdin, stdout, stderr } = this.child;
+    // Absent for a program that has the standard streams alone.
+    const extra = this.child.stdio[3] as Writable | null | undefined;
+    const info = this.child.stdio[4] as Readable | null | undefined;
+    const ignore = (): void => undefined;
+    // A pipe that breaks is a process that ends, which is reported by itself.
+    for (const stream of [stdin, stdout, stderr, extra, info]) stream?.on('error', ignore);
+    info?.on('data', (chunk: Buffer) => {
+      this.info = (this.info + chunk.toString('utf8')).slice(0, MAX_INFO_LENGTH);
+    });
+    stdout?.on('data', (chunk: Buffer) => {
+      if (!this.hasEnded) this.events.data(chunk);
+    });
+    stderr?.on('data', (chunk: Buffer) => {
+      if (this.stderr.length < MAX_STDERR_LENGTH) this.stderr += chunk.toString('utf8').slice(0, MAX_STDERR_LENGTH - this.stderr.length);
+    });
+    extra?.end(extraInput);
+  }
+
+  private killGroup(): void {
+    const { pid } = this.child;
+    if (pid === undefined) return;
+    try {
+      process.kill(-pid, 'SIGKILL');
+    } catch {
+      // There is no process of the group any more.
+    }
+  }
+
+  private end(reason: Pick<ExecutionError, 'kind' | 'message'>): void {
+    if (this.hasEnded) return;
+    this.hasEnded = true;
+    this.killGroup();
+    this.events.ended(reason);
+  }
+
+  private reasonOf(code: number | null, signal: NodeJS.Signals | null): Pick<ExecutionError, 'kind' | 'message'> {
+    const known = code === null ? undefined : this.program.exits?.[code];
+    return known ?? { kind: 'protocol', message: `The process ended by itself, with ${signal ?? `code ${code}`}` };
+  }
+}
+
+/** The streams of a program besides the standard streams. */
+function besides({ extraInput, memory }: Program): ('pipe' | 'ignore')[] {
+  if (extraInput === undefined && memory === undefined) return [];
+  return [extraInput === undefined ? 'ignore' : 'pipe', memory === undefined ? 'ignore' : 'pipe'];
 }

@@ -1,8 +1,11 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { extname } from 'node:path';
+import { promisify } from 'node:util';
 import { Worker } from 'node:worker_threads';
+import zlib from 'node:zlib';
 import { errorMessage } from '../../../src/core/domain/errors/error.ts';
 import type { ExecutionError } from '../../../src/core/execution/execution-result.ts';
-import { engineModule } from './engine-module.ts';
 import {
   type EndFrame,
   type ExecutorFrame,
@@ -14,7 +17,7 @@ import {
   type ThreadFrame,
   type ThreadSettings,
 } from './frames.ts';
-import { packImage, unpackImage } from './packed-image.ts';
+import type { EngineModule } from './thread/engine.ts';
 import { timeoutError } from './time-limit.ts';
 
 /** Milliseconds that a thread may take to load the engine. */
@@ -25,7 +28,7 @@ const GRACE_MS = 250;
 type Failure = Extract<EndFrame, { type: 'failed' }>;
 
 /** The report of a thread that has done what it was asked to, or that never will. */
-export type Report = Exclude<ThreadFrame, { type: 'began' | 'output' }> | { type: 'image'; bytes: Uint8Array };
+type Report = Exclude<ThreadFrame, { type: 'began' | 'output' }> | { type: 'image'; bytes: Uint8Array };
 
 /** The end of a segment: as the thread reported it, or by the end of the thread. */
 export type SegmentEnding = Extract<Report, { type: 'calls' | 'done' | 'failed' }>;
@@ -178,4 +181,41 @@ const NO_FIGURES: Pick<Failure, 'type' | 'durationMs' | 'memoryUsedBytes'> = { t
 
 function problemOf(report: Report): string {
   return report.type === 'failed' ? report.message : 'it answered something else';
+}
+
+/** The part of WebAssembly that is needed here: Node has it, and its types lack it. */
+declare const WebAssembly: { Module: new (bytes: Uint8Array) => EngineModule };
+
+let compiled: EngineModule | undefined;
+
+/** Returns the engine, compiled once for all threads of the process, which share its machine code. */
+export function engineModule(): EngineModule {
+  compiled ??= new WebAssembly.Module(readFileSync(createRequire(import.meta.url).resolve('quickjs-wasi/quickjs.wasm')));
+  return compiled;
+}
+
+/** Begins every checkpoint. */
+const MAGIC = Buffer.from('LHQJS2\n');
+/** Bytes that an image may have beyond the limit of the code: the engine's own, what is lost between values, and the header. */
+const OVERHEAD_BYTES = 65 * 1_048_576;
+
+const compress = promisify(zlib.zstdCompress);
+const decompress = promisify(zlib.zstdDecompress);
+
+/**
+ * Compresses the image of a memory to a checkpoint. This is not done in the thread of the code: if a thread is ended at the moment at
+ * which it creates a stream of zlib, Node aborts the whole process ("close before init").
+ */
+export async function packImage(image: Uint8Array): Promise<Uint8Array> {
+  return new Uint8Array(Buffer.concat([MAGIC, await compress(image)]));
+}
+
+/** Returns the image of a checkpoint for code with that limit of memory, or why it is none. */
+async function unpackImage(checkpoint: Uint8Array, memoryBytes: number): Promise<Uint8Array | { problem: string }> {
+  if (!MAGIC.equals(checkpoint.subarray(0, MAGIC.length))) return { problem: 'it is no checkpoint of this executor' };
+  try {
+    return await decompress(checkpoint.subarray(MAGIC.length), { maxOutputLength: memoryBytes + OVERHEAD_BYTES });
+  } catch {
+    return { problem: 'it is damaged' };
+  }
 }

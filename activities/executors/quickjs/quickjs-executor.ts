@@ -9,13 +9,13 @@ import {
   type Scratchpad,
 } from '../../../src/core/execution/execution-result.ts';
 import type { CodeCallResult, Executor, Moment, Segment } from '../../../src/core/execution/executor.ts';
+import { injectionProblem } from '../../../src/core/execution/injected-value.ts';
 import type { Provided } from '../provided.ts';
 import { resultsText } from './call-results.ts';
-import type { CellThread, SegmentEnding } from './cell-thread.ts';
-import { CodeMemory } from './code-memory.ts';
-import { MAX_CODE_LENGTH, MAX_OUTPUT_LENGTH, type ThreadSettings } from './frames.ts';
-import { Injections } from './injections.ts';
+import { CellThread, type SegmentEnding } from './cell-thread.ts';
+import { MAX_CODE_LENGTH, MAX_INJECTED_LENGTH, MAX_OUTPUT_LENGTH, type RestoredFrame, type ThreadSettings } from './frames.ts';
 import { codeTooLong, emptyScratchpad, keptOutputLength, readScratchpad, resultOf } from './results.ts';
+import { isVariableName } from './variable-name.ts';
 
 /** The part of an executor's definition that is needed here. */
 export interface QuickJsDefinition {
@@ -244,4 +244,126 @@ class QuickJsExecutor implements Executor {
 function checkMoment({ now, seed }: Moment): void {
   if (!Number.isFinite(now) || now < 0) throw new UsageError(`The moment of a run has now ${now}: write milliseconds since 1970`);
   if (!Number.isSafeInteger(seed)) throw new UsageError(`The moment of a run has seed ${seed}: write a whole number`);
+}
+
+const ALWAYS = ['print', 'console', 'final_answer'];
+const SCRATCHPAD = ['store', 'recall', 'observe', 'memory', 'uncertain', 'explore', 'commit'];
+
+/** Values that the next run gets as names, as JSON. */
+export class Injections {
+  /** Names that an executor gives to code. */
+  private readonly provided: ReadonlySet<string>;
+  private values = new Map<string, string>();
+
+  constructor({ tools, scratchpad }: Pick<ThreadSettings, 'tools' | 'scratchpad'>) {
+    const names = tools.map(({ name }) => name);
+    this.provided = new Set([...ALWAYS, ...(names.length === 0 ? [] : ['tools', ...names]), ...(scratchpad ? SCRATCHPAD : [])]);
+  }
+
+  get isEmpty(): boolean {
+    return this.values.size === 0;
+  }
+
+  add(name: string, value: JsonValue): void {
+    if (!isVariableName(name)) throw new UsageError(`"${name}" cannot be injected: it is no name of a variable`);
+    if (this.provided.has(name)) throw new UsageError(`"${name}" cannot be injected: the executor has a function of this name`);
+    const problem = injectionProblem(value, name);
+    if (problem !== undefined) throw new UsageError(`"${name}" cannot be injected: ${problem}. Inject JSON alone`);
+    const values = new Map(this.values).set(name, JSON.stringify(value));
+    const length = [...values.values()].reduce((sum, json) => sum + json.length, 0);
+    if (length > MAX_INJECTED_LENGTH) {
+      throw new UsageError(
+        `"${name}" cannot be injected: with it the values have ${length} characters of JSON, more than ${MAX_INJECTED_LENGTH}`,
+      );
+    }
+    this.values = values;
+  }
+
+  /** Returns names and the JSON of their values, and forgets them. */
+  take(): [string, string][] {
+    const taken = [...this.values];
+    this.clear();
+    return taken;
+  }
+
+  clear(): void {
+    this.values.clear();
+  }
+}
+
+/** Threads that a process keeps for executors between two runs. The others have only the memory of their code, compressed. */
+const MAX_IDLE_THREADS = 4;
+
+/** The memories that wait for a run in a thread, the longest first. */
+const idle = new Set<CodeMemory>();
+
+/** The memory of one executor's code: in a thread, or at rest as a checkpoint, from which the next run has it in a new thread. */
+export class CodeMemory {
+  private readonly settings: ThreadSettings;
+  private thread: CellThread | undefined;
+  private checkpoint: Uint8Array | undefined;
+  private resting: Promise<void> | undefined;
+  private isOver = false;
+
+  constructor(settings: ThreadSettings) {
+    this.settings = settings;
+  }
+
+  /** Returns a thread that has the memory; undefined after the end. */
+  async wake(): Promise<CellThread | undefined> {
+    idle.delete(this);
+    await this.resting;
+    if (this.isOver) return undefined;
+    this.thread ??= new CellThread(this.settings);
+    const { thread, checkpoint } = this;
+    this.checkpoint = undefined;
+    if (checkpoint !== undefined && (await thread.restore(checkpoint)).problem !== undefined) return undefined;
+    return thread;
+  }
+
+  /** Takes over the memory of a checkpoint, or reports why that is not possible. */
+  restore(checkpoint: Uint8Array): Promise<RestoredFrame> {
+    this.thread = new CellThread(this.settings);
+    return this.thread.restore(checkpoint);
+  }
+
+  /** The memory as a checkpoint, if it is at rest. */
+  async restingCheckpoint(): Promise<Uint8Array | undefined> {
+    await this.resting;
+    return this.checkpoint;
+  }
+
+  /** Lets the thread go if many others are idle. */
+  becomeIdle(): void {
+    idle.add(this);
+    for (const longest of idle) {
+      if (idle.size <= MAX_IDLE_THREADS) return;
+      idle.delete(longest);
+      longest.resting ??= longest.rest();
+    }
+  }
+
+  /** Settles what is going on, and ends the thread. */
+  async end(error: ExecutionError): Promise<void> {
+    idle.delete(this);
+    this.isOver = true;
+    this.checkpoint = undefined;
+    await this.thread?.terminate(error);
+  }
+
+  private async rest(): Promise<void> {
+    const { thread } = this;
+    try {
+      const checkpoint = await thread?.checkpoint({ type: 'checkpoint', injected: [] });
+      if (this.isOver) return;
+      this.checkpoint = checkpoint;
+      this.thread = undefined;
+      // Its end may take a while, and the next run need not wait for it.
+      void thread?.terminate({ kind: 'killed', message: 'The thread was let go' });
+    } catch {
+      // The thread has failed: the next run hears of it.
+    } finally {
+      this.resting = undefined;
+    }
+  }
 }

@@ -1,7 +1,5 @@
 import type OpenAI from 'openai';
 import { AnswerFault } from '../errors/answer-fault.ts';
-import { serverSentEvents } from './server-sent-events.ts';
-import { IdleTimeout } from './idle-timeout.ts';
 
 /** One request to a provider. */
 export interface Exchange {
@@ -124,4 +122,87 @@ function isJson(text: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** An abort signal for one request: it follows the caller's signal, and aborts after a time without data. */
+class IdleTimeout {
+  readonly #controller = new AbortController();
+  readonly #outer: AbortSignal;
+  readonly #follow: () => void;
+  readonly #timer: NodeJS.Timeout;
+  #expired = false;
+
+  constructor(outer: AbortSignal, timeoutMs: number) {
+    this.#outer = outer;
+    this.#follow = () => this.#controller.abort(outer.reason);
+    outer.addEventListener('abort', this.#follow, { once: true });
+    this.#timer = setTimeout(() => {
+      this.#expired = true;
+      this.#controller.abort();
+    }, timeoutMs);
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** True if the timeout ended the request. */
+  get expired(): boolean {
+    return this.#expired;
+  }
+
+  /** Restarts the timeout. */
+  heard(): void {
+    this.#timer.refresh();
+  }
+
+  /** Releases the caller's signal, and the connection if the answer was not read to its end. */
+  end(): void {
+    clearTimeout(this.#timer);
+    this.#outer.removeEventListener('abort', this.#follow);
+    this.#controller.abort();
+  }
+}
+
+/** The data of one server-sent event. */
+export interface ServerSentEvent {
+  data: string;
+  /** False for the data that was pending when the stream ended: it may be cut. */
+  complete: boolean;
+}
+
+/**
+ * Reads the data of server-sent events from pieces of text, which may be split at any point. Comments and other fields
+ * are skipped.
+ */
+export async function* serverSentEvents(pieces: AsyncIterable<string>): AsyncGenerator<ServerSentEvent> {
+  let data: string[] = [];
+  for await (const line of linesOf(pieces)) {
+    if (line !== '') {
+      const field = /^\uFEFF?data(?:: ?|$)/.exec(line);
+      if (field !== null) data.push(line.slice(field[0].length));
+    } else if (data.length > 0) {
+      yield { data: data.join('\n'), complete: true };
+      data = [];
+    }
+  }
+  if (data.length > 0) yield { data: data.join('\n'), complete: false };
+}
+
+async function* linesOf(pieces: AsyncIterable<string>): AsyncGenerator<string> {
+  // Joined only at a line break: a long line in many pieces is not copied again and again.
+  let pending: string[] = [];
+  let afterReturn = false;
+  for await (const piece of pieces) {
+    // A piece may end within a line break of two characters.
+    const text = afterReturn && piece.startsWith('\n') ? piece.slice(1) : piece;
+    if (piece !== '') afterReturn = piece.endsWith('\r');
+    pending.push(text);
+    if (!/[\r\n]/.test(text)) continue;
+    const lines = pending.join('').split(/\r\n|\n|\r/);
+    pending = [lines.pop() ?? ''];
+    yield* lines;
+  }
+  const last = pending.join('');
+  if (last !== '') yield last;
 }

@@ -1,22 +1,36 @@
-import { requireKnown } from '../../../src/define/options/option-checks.ts';
-import { type Duration, timerMilliseconds } from '../../../src/core/domain/run/duration.ts';
+import OpenAI from 'openai';
+import { APIError } from 'openai';
+import type { ToolDescription } from '../../../src/core/domain/agent/agent-snapshot.ts';
+import type { ContentItem, ContentPart, Message } from '../../../src/core/domain/content/content.ts';
 import { ModelCallError, UsageError } from '../../../src/core/domain/errors/error.ts';
-import type { ModelCallContext, ModelClient, ModelRequest, ModelResponse } from '../../../src/core/domain/model/model.ts';
-import { requireRealModelsAllowed } from '../../../src/model/real-models.ts';
+import type {
+  ConversationEvent,
+  ModelCallContext,
+  ModelClient,
+  ModelRequest,
+  ModelResponse,
+  RequestSettings,
+} from '../../../src/core/domain/model/model.ts';
+import { type Duration, timerMilliseconds } from '../../../src/core/domain/run/duration.ts';
 import type { ModelDelta } from '../../../src/core/domain/stream/delta.ts';
+import { requireKnown } from '../../../src/define/options/option-checks.ts';
+import { requireRealModelsAllowed } from '../../../src/model/real-models.ts';
+import { AnswerFault, ReportedFault } from '../errors/answer-fault.ts';
+import { classifyError } from '../errors/classify-error.ts';
+import { shallowBody } from '../errors/error-body.ts';
+import { checkTooLong, type TooLongRule } from '../errors/too-long.ts';
 import { LearnedRules } from './adapted-call.ts';
 import { Accounts, type ApiKey, keyFor } from './api-key.ts';
-import { type OpenAICapabilities, openaiCapabilities } from './capabilities.ts';
+import { givesEncryptedReasoning, type OpenAICapabilities, openaiCapabilities } from './capabilities.ts';
 import { ChatAnswer } from './chat-answer.ts';
-import { chatRequest } from './chat-request.ts';
-import { classifyError } from '../errors/classify-error.ts';
-import { checkTooLong, type TooLongRule } from '../errors/too-long.ts';
-import { AnswerFault, ReportedFault } from '../errors/answer-fault.ts';
+import { conversationMessages } from './chat-messages.ts';
 import { type Exchange, exchange } from './exchange.ts';
-import { ProviderClient } from './provider-client.ts';
-import { accountFingerprint } from './opaque-parts.ts';
+import { functionName } from './function-name.ts';
+import { audioFormat, dataUrl, placeholder, plainText } from './media.ts';
+import { accountFingerprint, type PlacedParts, placedParts } from './opaque-parts.ts';
+import { withinRules } from './request-rules.ts';
 import { ResponsesAnswer } from './responses-answer.ts';
-import { responsesRequest } from './responses-request.ts';
+import { toolOutputMedia, toolOutputText } from './tool-output.ts';
 
 /** Options for a provider with OpenAI's API. Every field is optional. */
 export interface OpenAIOptions {
@@ -198,4 +212,204 @@ function parseUrl(text: string): URL {
     throw new UsageError('openai: "baseURL" holds a user or a password, which fetch refuses: put credentials into "apiKey" or "headers"');
   }
   return url;
+}
+
+/** Options of the library for a provider. */
+interface ProviderAccess {
+  apiKey: string;
+  baseURL: string;
+  organization?: string | undefined;
+  headers?: Record<string, string> | undefined;
+}
+
+/** The client library, used for requests alone: Temporal retries, and errors keep their whole body. */
+class ProviderClient extends OpenAI {
+  constructor({ apiKey, baseURL, organization, headers }: ProviderAccess) {
+    super({
+      apiKey,
+      baseURL,
+      maxRetries: 0,
+      ...(organization === undefined ? {} : { organization }),
+      ...(headers === undefined ? {} : { defaultHeaders: headers }),
+    });
+  }
+
+  /** Keeps the whole body of an error. The library keeps only its `error` field, which compatible servers may not send. */
+  protected override makeStatusError(status: number, body: object | undefined, text: string | undefined, headers: Headers): APIError {
+    // The library converts the body to JSON. That must not fail: without its status the error could not be classified.
+    return new APIError(status, shallowBody(body) ?? { message: text }, undefined, headers);
+  }
+}
+
+/**
+ * Returns the body of a Responses request. The provider stores nothing: the history of the run is the only state, so
+ * that retries and forks see the same conversation. Its keys have a fixed order: equal requests are equal bytes.
+ */
+function responsesRequest(request: ModelRequest, capabilities: OpenAICapabilities): Record<string, unknown> {
+  const { model, instructions, conversation, tools, output, settings } = request;
+  const { temperature, maxOutputTokens, reasoningEffort, extra } = settings;
+  const body = {
+    model,
+    input: buildResponsesInput(instructions, conversation, capabilities.developerRole ? 'developer' : 'system'),
+    ...(tools.length > 0 ? responsesToolFields(tools, settings) : {}),
+    ...(output === undefined ? {} : { text: { format: answerFormat(output) } }),
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(maxOutputTokens === undefined ? {} : { max_output_tokens: maxOutputTokens }),
+    ...(reasoningEffort === undefined ? {} : { reasoning: { effort: reasoningEffort } }),
+    store: false,
+    ...(givesEncryptedReasoning(model) ? { include: ['reasoning.encrypted_content'] } : {}),
+    stream: true,
+  };
+  return { ...withinRules('responses', body, capabilities), ...extra };
+}
+
+function responsesToolFields(tools: ToolDescription[], settings: RequestSettings): Record<string, unknown> {
+  const { toolChoice, parallelToolCalls } = settings;
+  return {
+    tools: tools.map(({ name, description, parameters, strict }) => ({ type: 'function', name, description, parameters, strict })),
+    ...(toolChoice === undefined
+      ? {}
+      : { tool_choice: typeof toolChoice === 'string' ? toolChoice : { type: 'function', name: toolChoice.tool } }),
+    ...(parallelToolCalls === undefined ? {} : { parallel_tool_calls: parallelToolCalls }),
+  };
+}
+
+function answerFormat({ name, schema, strict }: NonNullable<ModelRequest['output']>): Record<string, unknown> {
+  return { type: 'json_schema', name, schema, strict };
+}
+
+/** Returns the body of a Chat Completions request. Its keys have a fixed order: equal requests are equal bytes. */
+function chatRequest(request: ModelRequest, capabilities: OpenAICapabilities): Record<string, unknown> {
+  const { model, instructions, conversation, tools, output, settings } = request;
+  const body = {
+    model,
+    messages: conversationMessages(instructions, conversation, capabilities.developerRole ? 'developer' : 'system'),
+    ...(tools.length > 0 ? chatToolFields(tools, settings) : {}),
+    ...(output === undefined ? {} : { response_format: { type: 'json_schema', json_schema: schemaOf(output) } }),
+    ...samplingFields(settings),
+    stream: true,
+    stream_options: { include_usage: true },
+  };
+  return { ...withinRules('chat', body, capabilities), ...settings.extra };
+}
+
+function chatToolFields(tools: ToolDescription[], settings: RequestSettings): Record<string, unknown> {
+  const { toolChoice, parallelToolCalls } = settings;
+  return {
+    tools: tools.map(({ name, description, parameters, strict }) => ({
+      type: 'function',
+      function: { name, description, parameters, strict },
+    })),
+    ...(toolChoice === undefined
+      ? {}
+      : { tool_choice: typeof toolChoice === 'string' ? toolChoice : { type: 'function', function: { name: toolChoice.tool } } }),
+    ...(parallelToolCalls === undefined ? {} : { parallel_tool_calls: parallelToolCalls }),
+  };
+}
+
+function schemaOf({ name, schema, strict }: NonNullable<ModelRequest['output']>): Record<string, unknown> {
+  return { name, schema, strict };
+}
+
+function samplingFields({ temperature, maxOutputTokens, reasoningEffort }: RequestSettings): Record<string, unknown> {
+  return {
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(maxOutputTokens === undefined ? {} : { max_completion_tokens: maxOutputTokens }),
+    ...(reasoningEffort === undefined ? {} : { reasoning_effort: reasoningEffort }),
+  };
+}
+
+/** An item of the Responses API: an object that the API documents by its `type`. */
+type ResponsesItem = Record<string, unknown>;
+
+/**
+ * Returns the input of a Responses request. The provider keeps nothing between two calls, so the encrypted reasoning of
+ * an earlier answer is sent back, in front of the items that followed it.
+ */
+function buildResponsesInput(
+  instructions: readonly string[],
+  conversation: readonly ConversationEvent[],
+  systemRole: 'system' | 'developer' = 'system',
+): ResponsesItem[] {
+  const input: ResponsesItem[] = instructions.map((text) => ({ type: 'message', role: systemRole, content: text.toWellFormed() }));
+  let media: ContentPart[] = [];
+  const sendMedia = (): void => {
+    if (media.length > 0) input.push({ type: 'message', role: 'user', content: media.map(responsesPart) });
+    media = [];
+  };
+  for (const event of conversation) {
+    const parts = placedParts(event);
+    if (parts !== undefined) {
+      sendMedia();
+      input.push(...placedItems(event.content, parts).map((item) => ('type' in item ? responsesItem(item, systemRole) : item.item)));
+      continue;
+    }
+    for (const item of event.content) {
+      if (item.type === 'tool_result') media.push(...toolOutputMedia(item));
+      else sendMedia();
+      input.push(responsesItem(item, systemRole));
+    }
+  }
+  sendMedia();
+  return input;
+}
+
+type Placed = ContentItem | { item: ResponsesItem };
+
+/** Returns the content of an answer with its opaque items where they were. The API refuses reasoning without an item behind it. */
+function placedItems(content: readonly ContentItem[], { order }: PlacedParts): Placed[] {
+  const calls = content.filter(({ type }) => type === 'tool_call');
+  const placed = order.flatMap((entry): Placed[] => {
+    if (entry === 'text') return content.filter(({ type }) => type === 'message');
+    if ('item' in entry) return [entry];
+    const call = calls[entry.call];
+    return call === undefined ? [] : [call];
+  });
+  return placed.slice(0, placed.findLastIndex((one) => 'type' in one) + 1);
+}
+
+function responsesItem(item: ContentItem, systemRole: 'system' | 'developer'): ResponsesItem {
+  switch (item.type) {
+    case 'message':
+      return responsesMessage(item, systemRole);
+    case 'tool_call':
+      return { type: 'function_call', call_id: item.toolCallId, name: functionName(item.name), arguments: JSON.stringify(item.arguments) };
+    case 'tool_result':
+      return { type: 'function_call_output', call_id: item.toolCallId, output: toolOutputText(item) };
+  }
+}
+
+function responsesMessage({ role, content }: Message, systemRole: 'system' | 'developer'): ResponsesItem {
+  const parts = role === 'user' && typeof content !== 'string' && content.length > 0;
+  return {
+    type: 'message',
+    role: role === 'system' ? systemRole : role,
+    content: parts ? content.map(responsesPart) : plainText(content),
+  };
+}
+
+function responsesPart(part: ContentPart): ResponsesItem {
+  switch (part.type) {
+    case 'text':
+      return { type: 'input_text', text: part.text.toWellFormed() };
+    case 'image': {
+      const url = part.url ?? dataUrl('image', part);
+      return url === undefined ? textPart(part) : { type: 'input_image', image_url: url, detail: 'auto' };
+    }
+    case 'audio':
+      return part.data === undefined
+        ? textPart(part)
+        : { type: 'input_audio', input_audio: { data: part.data, format: audioFormat(part) } };
+    case 'file': {
+      if (part.url !== undefined) return { type: 'input_file', file_url: part.url };
+      const data = dataUrl('file', part);
+      return data === undefined ? textPart(part) : { type: 'input_file', filename: part.name ?? 'file', file_data: data };
+    }
+    case 'video':
+      return textPart(part);
+  }
+}
+
+function textPart(part: ContentPart): ResponsesItem {
+  return { type: 'input_text', text: placeholder(part) };
 }

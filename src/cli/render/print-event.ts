@@ -1,19 +1,18 @@
 import type { ContentItem, ToolCall, ToolResult } from '../../core/domain/content/content.ts';
+import { outputText } from '../../core/domain/content/output-text.ts';
+import { printable } from '../../core/domain/content/printable.ts';
+import { resultText, RUN_CODE } from '../../core/domain/content/tool-text.ts';
+import type { JsonValue } from '../../core/domain/json/json.ts';
+import { dollars } from '../../core/domain/model/dollars.ts';
+import type { EstimatedUsage, Spent, UsageStats } from '../../core/domain/model/usage.ts';
 import type { ContextOperation } from '../../core/domain/record/context-update.ts';
 import type { Event } from '../../core/domain/record/event.ts';
-import type { JsonValue } from '../../core/domain/json/json.ts';
-import { outputText } from '../../core/domain/content/output-text.ts';
-import { resultText, RUN_CODE } from '../../core/domain/content/tool-text.ts';
-import { eventHeadline } from '../timeline/event-headline.ts';
-import { printable } from '../../core/domain/content/printable.ts';
-import type { Look } from '../output.ts';
-import { wrapText } from './wrap-text.ts';
-import type { EstimatedUsage, Spent, UsageStats } from '../../core/domain/model/usage.ts';
-import { dollars } from '../../core/domain/model/dollars.ts';
 import { secondsBetween } from '../../core/domain/record/time.ts';
+import type { Look } from '../output.ts';
+import { eventHeadline } from '../timeline/event-headline.ts';
 
 /** Options for printing events. */
-export interface EventPrintOptions {
+interface EventPrintOptions {
   /** The start of the run, in ISO 8601 like `event.timestamp`. Printed times are relative to it. */
   startedAt: string;
   /** The width of a line in columns. Default 120. */
@@ -162,4 +161,36 @@ function estimatedText({ totalTokens, promptTokens, completionTokens, costUsd }:
 
 function costText(costUsd: number | undefined): string {
   return costUsd === undefined ? '' : `, ${dollars(costUsd)}`;
+}
+
+/**
+ * Returns text as lines of at most `width` characters, broken at spaces if possible. There are at most `maxLines` of
+ * them, and then one that says how many characters are left out. Line breaks are kept; tabs become spaces.
+ */
+function wrapText(text: string, width: number, maxLines: number): string[] {
+  const characters = Array.from(text.replaceAll('\t', '  '));
+  const lines: string[] = [];
+  let start = 0;
+  do {
+    if (lines.length === maxLines) {
+      lines.push(`… ${characters.length - start} more characters`);
+      break;
+    }
+    const end = lineEnd(characters, start, width);
+    lines.push(characters.slice(start, end).join('').trimEnd());
+    start = end;
+    // The space or line break at which a line ends belongs to neither line.
+    if (characters[start] === ' ' || characters[start] === '\n') start += 1;
+  } while (start < characters.length);
+  return lines;
+}
+
+function lineEnd(characters: readonly string[], start: number, width: number): number {
+  let lastBlank = -1;
+  for (let index = start; index < characters.length && index <= start + width; index += 1) {
+    if (characters[index] === '\n') return index;
+    if (characters[index] === ' ' && index > start) lastBlank = index;
+  }
+  if (characters.length - start <= width) return characters.length;
+  return lastBlank > start ? lastBlank : start + width;
 }

@@ -1,14 +1,13 @@
-import { stat } from 'node:fs/promises';
-import { extname, resolve } from 'node:path';
+import { readFile, stat } from 'node:fs/promises';
+import { basename, dirname, extname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { ArchiveSink, CreateWorkerOptions, PayloadStore } from '../../../worker/index.ts';
+import { errorMessage, UsageError } from '../../core/domain/errors/error.ts';
+import type { ModelClient } from '../../core/domain/model/model.ts';
 import type { AnyAgent } from '../../define/agent-definition.ts';
 import type { Resources } from '../../define/context/run-context.ts';
-import { UsageError } from '../../core/domain/errors/error.ts';
-import type { ModelClient } from '../../core/domain/model/model.ts';
-import { importProblem } from './import-problem.ts';
-import { moduleKindProblem } from './module-kind.ts';
-import { type ProgramParts, readProgramParts } from './program-parts.ts';
+import type { AnyProgram } from '../../define/program/program-definition.ts';
+import { NEEDED_NODE } from '../../node-version/node-version.ts';
 
 /** The exports of a module of agents that a worker uses. */
 export interface AgentsModule extends ProgramParts {
@@ -27,7 +26,7 @@ export interface AgentsModule extends ProgramParts {
 const MORE = ['secrets', 'authorize', 'notify', 'notifyEnded', 'prices', 'streams'] as const;
 
 /** Worker options that a module may export under their own names. */
-export type MoreOptions = Pick<CreateWorkerOptions, (typeof MORE)[number]>;
+type MoreOptions = Pick<CreateWorkerOptions, (typeof MORE)[number]>;
 
 /** Loads the module that the user named. Throws a UsageError that explains what is wrong with it. */
 export async function loadAgentsModule(path: string): Promise<AgentsModule> {
@@ -141,4 +140,176 @@ function isArchive(value: unknown): value is ArchiveSink {
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+const TYPESCRIPT = ['.ts', '.mts', '.cts', '.tsx'];
+
+/** Returns the line that explains why a module could not be loaded and, if known, how to fix it. */
+export function importProblem(path: string, extension: string, error: unknown): string {
+  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
+  const message = messageOf(error);
+  if (code === 'ERR_UNKNOWN_FILE_EXTENSION' && TYPESCRIPT.includes(extension)) return noTypeScript(path, extension);
+  if (code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX') {
+    return (
+      `The agents module "${path}" cannot be loaded: ${message}${locationText(error)}. Node only strips types: ` +
+      'write it without enums, namespaces and parameter properties, or compile it to JavaScript'
+    );
+  }
+  return (
+    importedKindProblem(path, error, failedFile(error)) ?? `The agents module "${path}" cannot be loaded: ${message}${locationText(error)}`
+  );
+}
+
+/** Returns the message of an error. A definition lists all its problems; the other lines of a parser's message say nothing more. */
+function messageOf(error: unknown): string {
+  const message = errorMessage(error);
+  return error instanceof Error && error.name === 'UsageError' ? message : message.split('\n').slice(0, 3).join(' ').trim();
+}
+
+function noTypeScript(path: string, extension: string): string {
+  if (extension === '.tsx')
+    return `The agents module "${path}" is a ".tsx" file, which Node cannot load: name it ".ts", or compile it to JavaScript`;
+  return (
+    `The agents module "${path}" is TypeScript, which this Node (${process.version}) does not load: ` +
+    `use ${NEEDED_NODE}, without --no-experimental-strip-types, or compile it to JavaScript`
+  );
+}
+
+/** Returns the file that a SyntaxError is about: the first line of its stack, before the message. */
+function failedFile(error: unknown): string | undefined {
+  const stack = error instanceof Error ? (error.stack ?? '') : '';
+  return /^(?:file:\/\/)?(\/[^\n]+):\d+\n/.exec(stack)?.[1];
+}
+
+/** Returns the location of an error in the user's own code, which the message alone seldom tells. */
+function locationText(error: unknown): string {
+  const stack = error instanceof Error ? (error.stack ?? '') : '';
+  const locations = [...stack.matchAll(/(?:file:\/\/)?(\/[^():\n]+):(\d+)/g)].map(
+    ([, file = '', line = '']) => `${decodeURI(file)}:${line}`,
+  );
+  const own = locations.find((one) => !/\/node_modules\/|\/cli\/agents-module\./.test(one));
+  return own === undefined ? '' : ` (at ${own})`;
+}
+
+/** A statement at the beginning of a line that only an ES module has. */
+const ES_MODULE = /^(?:import\s*[\w{*'"]|export\s*[{*]|export\s+(?:const|let|var|default|async|function|class|type|interface)\b)/m;
+
+/** The ways in which a CommonJS module exports: without them it exports nothing. */
+const COMMON_JS = /\b(?:module\.exports|exports\.\w+|require\()/;
+
+/** Node's errors for an ES module that it loads as CommonJS. */
+const TAKEN_FOR_COMMON_JS = /^(?:Cannot use import statement outside a module|Unexpected token 'export'|Cannot use 'import\.meta' outside)/;
+
+/**
+ * Returns advice for an ES module in a package that `package.json` declares as CommonJS, as `npm init -y` does;
+ * otherwise undefined. Called before Node loads the module, because Node prints a warning of its own.
+ */
+async function moduleKindProblem(path: string, file: string): Promise<string | undefined> {
+  if (!['.ts', '.js'].includes(extname(file))) return undefined;
+  const manifest = await nearestManifest(dirname(file));
+  if (manifest?.type !== 'commonjs') return undefined;
+  const code = await readFile(file, 'utf8');
+  return ES_MODULE.test(code) && !COMMON_JS.test(code) ? advice(path, path, manifest.path) : undefined;
+}
+
+/** Returns the same advice for a module that the one at `path` imports and that failed to load. `at` is its file. */
+function importedKindProblem(path: string, error: unknown, at: string | undefined): string | undefined {
+  if (!(error instanceof SyntaxError) || !TAKEN_FOR_COMMON_JS.test(error.message)) return undefined;
+  return advice(path, at ?? path, 'package.json');
+}
+
+function advice(path: string, file: string, manifest: string): string {
+  const named = basename(file).replace(/\.(ts|js)$/, '.m$1');
+  return (
+    `The agents module "${path}" cannot be loaded: "${file}" is an ES module, but "${manifest}" has "type": "commonjs", as "npm init -y" ` +
+    `writes it: run npm pkg set type=module beside it, or name the file "${named}"`
+  );
+}
+
+async function nearestManifest(folder: string): Promise<{ path: string; type: unknown } | undefined> {
+  const path = join(folder, 'package.json');
+  const found: unknown = await readFile(path, 'utf8').then(
+    (text) => JSON.parse(text) as unknown,
+    () => undefined,
+  );
+  if (typeof found === 'object' && found !== null) return { path, type: 'type' in found ? found.type : undefined };
+  const above = dirname(folder);
+  return above === folder ? undefined : nearestManifest(above);
+}
+
+/** The exports of a module of agents that concern programs, as a worker takes them. */
+interface ProgramParts extends Pick<CreateWorkerOptions, 'memory'> {
+  programs: readonly AnyProgram[];
+  /** Tools that the steps of documents may name. Those of the programs are not among them. */
+  tools: NonNullable<CreateWorkerOptions['tools']>;
+  anchors: NonNullable<CreateWorkerOptions['anchors']>;
+}
+
+type Tool = ProgramParts['tools'][number];
+type Anchor = ProgramParts['anchors'][number];
+type Memory = NonNullable<ProgramParts['memory']>;
+
+/**
+ * Reads the parts of programs. Programs are found under any name, like agents. Tools and anchors are those of the lists with these
+ * names alone, because the documents of every client may name them.
+ */
+function readProgramParts(path: string, exported: Record<string, unknown>): ProgramParts {
+  const memory = memoryIn(path, exported['memory']);
+  return {
+    programs: programsIn(path, exported),
+    tools: listIn(path, exported, { name: 'tools', isElement: isTool, element: 'a tool', made: 'defineTool' }) ?? [],
+    anchors: listIn(path, exported, { name: 'anchors', isElement: isAnchor, element: 'an anchor', made: 'defineAnchor' }) ?? [],
+    ...(memory === undefined ? {} : { memory }),
+  };
+}
+
+function programsIn(path: string, exported: Record<string, unknown>): readonly AnyProgram[] {
+  const listed = listIn(path, exported, { name: 'programs', isElement: isProgram, element: 'a program', made: 'defineProgram' });
+  return listed ?? [...new Set(Object.values(exported).flat().filter(isProgram))];
+}
+
+/** An export that is a list of definitions of one kind. */
+interface ListExport<Element> {
+  name: string;
+  isElement: (value: unknown) => value is Element;
+  element: string;
+  /** The name of the function that makes one. */
+  made: string;
+}
+
+function listIn<Element>(
+  path: string,
+  exported: Record<string, unknown>,
+  { name, isElement, element, made }: ListExport<Element>,
+): Element[] | undefined {
+  const listed = exported[name];
+  if (listed === undefined) return undefined;
+  if (!Array.isArray(listed)) {
+    throw new UsageError(`"${name}" of the agents module "${path}" is not a list: write export const ${name} = [...]`);
+  }
+  const wrong = listed.findIndex((one) => !isElement(one));
+  if (wrong < 0) return listed;
+  throw new UsageError(`"${name}[${wrong}]" of the agents module "${path}" is not ${element}: make it with ${made}`);
+}
+
+/** True for a program. It is recognised by its `kind`, like an agent: the module may use another copy of this package. */
+function isProgram(value: unknown): value is AnyProgram {
+  return isObject(value) && value['kind'] === 'longhaul.program';
+}
+
+function isTool(value: unknown): value is Tool {
+  return isObject(value) && value['kind'] === 'longhaul.tool';
+}
+
+function isAnchor(value: unknown): value is Anchor {
+  return isObject(value) && typeof value['name'] === 'string' && typeof value['check'] === 'function';
+}
+
+function memoryIn(path: string, memory: unknown): Memory | undefined {
+  if (memory === undefined || isMemory(memory)) return memory;
+  throw new UsageError(`"memory" of the agents module "${path}" is not a memory: write export const memory = sqliteMemory({ file })`);
+}
+
+function isMemory(value: unknown): value is Memory {
+  return isObject(value) && ['remember', 'recall', 'forget', 'list'].every((name) => typeof value[name] === 'function');
 }

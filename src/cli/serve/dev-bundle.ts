@@ -1,9 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
-import { rename, stat, writeFile } from 'node:fs/promises';
+import { readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import type { CodecOptions } from '../../codec/codec-options.ts';
-import { importedFiles } from './imported-files.ts';
 
 /**
  * The workflow bundle of a session with `--watch`. The first worker that needs it creates it, and later workers load
@@ -49,4 +48,25 @@ export async function bundleAt(
     await rename(unfinished, file);
   }
   return { codePath: file };
+}
+
+/** Imports of files, except type imports, which are erased. */
+const IMPORT = /\b(?:import|export)\s+(?!type\b)(?:[^'"`;]*?\bfrom\s*)?['"](\.[^'"]+)['"]|\bimport\(\s*['"](\.[^'"]+)['"]\s*\)/g;
+
+/** Endings of the file that an import without an extension, or with that of the compiled file, may mean. */
+const ENDINGS = ['', '.ts', '.js', '.mts', '.mjs', '/index.ts', '/index.js'];
+
+/** Returns the file and all files of the same project that it loads by relative imports. */
+export async function importedFiles(file: string, found = new Set<string>()): Promise<Set<string>> {
+  if (found.has(file)) return found;
+  const code = await readFile(file, 'utf8').catch(() => undefined);
+  if (code === undefined) return found;
+  found.add(file);
+  for (const [, from, lazy] of code.matchAll(IMPORT)) {
+    const target = resolve(dirname(file), from ?? lazy ?? '');
+    for (const base of new Set([target, target.replace(/\.(m?)js$/, '.$1ts')])) {
+      for (const ending of ENDINGS) await importedFiles(`${base}${ending}`, found);
+    }
+  }
+  return found;
 }

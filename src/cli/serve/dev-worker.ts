@@ -1,11 +1,17 @@
-import { checkNamespace } from './check-namespace.ts';
-import { loadAgentsModule } from './agents-module.ts';
+import { connectTo } from '../../client/connect.ts';
+import { errorMessage } from '../../core/domain/errors/error.ts';
+import type { Handler } from '../../server/index.ts';
+import { type HttpServer, listen, type ListenOptions } from '../../server/node/listen.ts';
+import { resolveServer } from '../../temporal/server-address.ts';
+import { sleep } from '../../temporal/waiting.ts';
 import { chosenCodec } from '../program/codec-choice.ts';
 import type { CommandIo, ServerFlags } from '../program/command.ts';
-import { bundleAt } from './dev-bundle.ts';
 import { flaggedLog, type LogFlags } from '../program/log-flags.ts';
-import { serveDevHttp } from './http/dev-http.ts';
-import { withSink } from './http/agents-over-http.ts';
+import type { ServerLocation } from '../with-client.ts';
+import { type AgentsModule, loadAgentsModule } from './agents-module.ts';
+import { checkNamespace } from './check-namespace.ts';
+import { bundleAt } from './dev-bundle.ts';
+import { serviceClientOptions, serviceHandler, withSink } from './http/agents-over-http.ts';
 import { installQuietRuntime } from './quiet-runtime.ts';
 import { sayBundling, serveAgents } from './serve-agents.ts';
 import { workflowsFile } from './workflows-file.ts';
@@ -93,4 +99,92 @@ export async function serveDevWorker(
     // A worker that failed may still use the connection; the process ends in any case.
     await connection?.close().catch(() => undefined);
   }
+}
+
+const HOST = '127.0.0.1';
+
+/** The time for which a worker waits for its port: the worker before it may take a moment to leave it. */
+const PORT_WITHIN_MS = 10_000;
+
+/** The HTTP service in the process of a session's worker. */
+interface DevHttp {
+  /** The address; undefined if the port could not be had, which the user is told. */
+  readonly url: Promise<string | undefined>;
+  /** Resolves once the requests under way are answered, and cuts them off after the grace. */
+  close(): Promise<void>;
+}
+
+/** The parts of the service. */
+interface DevHttpOptions {
+  flags: ServerFlags & { httpPort: number };
+  /** The Temporal server. `startedHere`: it is that of the session. */
+  location: ServerLocation & { startedHere: boolean };
+  agentsModule: AgentsModule;
+  graceMs: number;
+}
+
+/**
+ * Serves the agents over HTTP on this machine, to everyone who reaches it. With the terminal's signal it gives up its port first: the next
+ * worker of the session listens there, and the streams that it cuts come back.
+ */
+async function serveDevHttp(io: CommandIo, { flags, location, agentsModule, graceMs }: DevHttpOptions): Promise<DevHttp> {
+  const { signal } = io.terminal;
+  const { address, namespace, startedHere } = location;
+  // TLS settings and keys of the user's profile are for another server, not for one started here.
+  const server = startedHere ? { connection: { address }, namespace } : resolveServer({ address, namespace });
+  const options = { ...serviceClientOptions(io, flags, agentsModule), codec: chosenCodec(flags, io.terminal.env) };
+  const client = await connectTo(server, options);
+  const closing = new AbortController();
+  const handler = serviceHandler(client, io, { agentsModule, closing: closing.signal });
+  const opened = listening(io, handler, flags.httpPort, closing.signal);
+  let closed: Promise<void> | undefined;
+  const close = (): Promise<void> => {
+    closing.abort();
+    closed ??= opened.then((http) => http?.close(graceMs)).then(() => client.close());
+    return closed;
+  };
+  if (signal.aborted) closing.abort();
+  else signal.addEventListener('abort', () => void close(), { once: true });
+  return { url: opened.then((http) => http?.url), close };
+}
+
+/** Listens once the worker before has left the port, or tells the user that it does not. */
+async function listening({ output }: CommandIo, handler: Handler, port: number, signal: AbortSignal): Promise<HttpServer | undefined> {
+  try {
+    return await listenOnceFree(handler, { host: HOST, port, signal, withinMs: PORT_WITHIN_MS });
+  } catch (error) {
+    const problem = isPortTaken(error)
+      ? `port "${port}" is still taken, by the worker before or by another program. End that program, or choose another --http-port`
+      : errorMessage(error);
+    output.note(`This worker answers no HTTP requests: ${problem}`);
+    return undefined;
+  }
+}
+
+/** The pause between two attempts, in milliseconds. */
+const PAUSE_MS = 50;
+
+/**
+ * Listens as soon as the port is free. Rejects if it is still taken after that time. Resolves without a server once the signal is aborted.
+ */
+export async function listenOnceFree(
+  handler: Handler,
+  { signal, withinMs, ...options }: ListenOptions & { signal: AbortSignal; withinMs: number },
+): Promise<HttpServer | undefined> {
+  const deadline = performance.now() + withinMs;
+  while (!signal.aborted) {
+    try {
+      return await listen(handler, options);
+    } catch (error) {
+      if (!isPortTaken(error) || performance.now() > deadline) throw error;
+    }
+    await sleep(PAUSE_MS);
+  }
+  return undefined;
+}
+
+/** True for the error of a port at which another program listens. */
+export function isPortTaken(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause instanceof Error && 'code' in cause && cause.code === 'EADDRINUSE';
 }

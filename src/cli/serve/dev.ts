@@ -1,18 +1,22 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { type DevServer, DevServerError, holdRunFile, type RunFile, startDevServer } from '../../dev-server/index.ts';
-import { freePorts } from '../../dev-server/free-port.ts';
+import type { CodecOptions } from '../../codec/codec-options.ts';
+import { type CodecServer, startCodecServer } from '../../codec/codec-server.ts';
+import { KEYS_VARIABLE } from '../../codec/environment-keys.ts';
 import { errorMessage, UsageError } from '../../core/domain/errors/error.ts';
 import { DEFAULT_TASK_QUEUE, SEARCH_ATTRIBUTE_TYPES } from '../../core/protocol.ts';
-import { loadAgentsModule } from './agents-module.ts';
-import { chosenCodec } from '../program/codec-choice.ts';
-import { USUAL_CODEC_PORT } from './codec-server.ts';
-import type { CommandIo, ServerFlags } from '../program/command.ts';
-import { announceSession, type Session } from './dev-announcement.ts';
-import { type DevCodecServer, startDevCodecServer } from './dev-codec.ts';
+import { freePorts } from '../../dev-server/free-port.ts';
+import { type DevServer, DevServerError, holdRunFile, type RunFile, startDevServer } from '../../dev-server/index.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
-import { type DevWorkerReady, serveDevWorker } from './dev-worker.ts';
+import type { Output } from '../output.ts';
+import { chosenCodec, encodes } from '../program/codec-choice.ts';
+import type { CommandIo, ServerFlags } from '../program/command.ts';
 import { flaggedLog, type LogFlags } from '../program/log-flags.ts';
+import { findUi } from '../render/ui-link.ts';
+import { resolveServerLocation } from '../with-client.ts';
+import { loadAgentsModule } from './agents-module.ts';
+import { refusals, USUAL_CODEC_PORT } from './codec-server.ts';
+import { type DevWorkerReady, serveDevWorker } from './dev-worker.ts';
 import { workflowsFile } from './workflows-file.ts';
 
 /** The options of `longhaul dev`. */
@@ -214,4 +218,109 @@ async function untilServerEnds({ server }: Session, working: Promise<number>): P
 async function untilAborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return;
   await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}
+
+/** The servers that a session of `longhaul dev` has started or found. */
+export interface Session {
+  server: DevServer;
+  codecServer: DevCodecServer;
+}
+
+/** Says what the session has, and what to do next. Pages of the Temporal UI may then call the codec server. */
+export async function announceSession(
+  { terminal, output }: CommandIo,
+  { server, codecServer, ...worker }: Session & DevWorkerReady,
+): Promise<void> {
+  const { taskQueue, httpUrl, agents, programs } = worker;
+  const { address, namespace } = server;
+  const uiUrl = server.uiUrl ?? (await findUi(server, terminal.env));
+  codecServer.allow(uiUrl);
+  const { endpoint: codecEndpoint } = codecServer;
+  const found = {
+    ...(server.dbFile === undefined ? {} : { dbFile: server.dbFile }),
+    ...(uiUrl === undefined ? {} : { uiUrl }),
+    ...(codecEndpoint === undefined ? {} : { codecEndpoint }),
+    ...(httpUrl === undefined ? {} : { httpUrl }),
+  };
+  if (output.json) return output.printJson({ address, namespace, taskQueue, ...found, agents, programs });
+  const facts = [
+    ['Temporal', `${address} (namespace "${namespace}")`],
+    ...(server.cliPath === undefined ? [] : [['Runs', keptText(server.dbFile)] as const]),
+    ['UI', uiUrl ?? 'unknown'],
+    ...(codecEndpoint === undefined ? [] : [['Codec', `${codecEndpoint}, for the UI and temporal --codec-endpoint`] as const]),
+    ...(httpUrl === undefined ? [] : [['HTTP', httpUrl] as const]),
+    ['Task queue', taskQueue],
+    ...(agents.length === 0 && programs.length > 0
+      ? []
+      : [['Agents', agents.join(', ') || `none: start a worker with ${output.program} worker --agents <module>`] as const]),
+    ...(programs.length === 0 ? [] : [['Programs', programs.join(', ')] as const]),
+  ] as const;
+  for (const [name, value] of facts) output.print(`${output.look('dim', name.padEnd(11))} ${value}`);
+  const commands = await nextCommands(output, address, worker);
+  const keys = terminal.env[KEYS_VARIABLE] ? `, with the same ${KEYS_VARIABLE}` : '';
+  if (commands.length > 0) output.print(`\nIn another terminal${keys}:\n${commands.map((command) => `  ${command}`).join('\n')}`);
+  output.print('\nCtrl-C ends it.');
+}
+
+function keptText(dbFile: string | undefined): string {
+  if (dbFile === undefined) return 'in memory: gone when this ends';
+  return `kept in ${dbFile}. To begin anew, end this and delete ${dirname(dbFile) === '.longhaul' ? '.longhaul' : `${dbFile}*`}`;
+}
+
+/** Returns commands for another terminal. */
+async function nextCommands({ program: longhaul }: Output, address: string, worker: DevWorkerReady): Promise<string[]> {
+  const {
+    httpUrl,
+    agents: [agent],
+    programs: [program],
+  } = worker;
+  const flag = await addressFlag(address);
+  return [
+    ...(agent === undefined ? [] : [`${longhaul} start ${agent} "…" --wait${flag}`]),
+    ...(program === undefined ? [] : [`${longhaul} run ${program} --input-json '{…}'${flag}`]),
+    ...(agent === undefined || httpUrl === undefined
+      ? []
+      : [`curl ${httpUrl}/v1/runs --json '${JSON.stringify({ agent, input: '…' })}'`, `curl -N ${httpUrl}/v1/runs/<run id>/stream`]),
+  ];
+}
+
+/** Returns the flag that another terminal needs to find this server, if any. */
+async function addressFlag(address: string): Promise<string> {
+  const usual = (await resolveServerLocation({})).address.replace(/^localhost:/, '127.0.0.1:');
+  return usual === address.replace(/^localhost:/, '127.0.0.1:') ? '' : ` --address ${address}`;
+}
+
+/** The codec server that `dev` runs for the Temporal UI; without an endpoint if nothing is encoded. */
+export interface DevCodecServer {
+  readonly endpoint: string | undefined;
+  /** Allows the pages of the Temporal UI at this address to call. */
+  allow(uiUrl: string | undefined): void;
+  stop(): Promise<void>;
+}
+
+/** Starts a local codec server if the codec encodes anything. Pages may call once their address is allowed. */
+export async function startDevCodecServer(
+  codec: CodecOptions,
+  port: () => Promise<number | undefined>,
+  say: (line: string) => void,
+): Promise<DevCodecServer> {
+  const origins = new Set<string>();
+  let server: CodecServer | undefined;
+  if (encodes(codec)) {
+    const allowsOrigin = (origin: string): boolean => origins.has(origin);
+    server = await startCodecServer({ codec, port: await port(), allowsOrigin, onRefusal: refusals(say) });
+  }
+  return {
+    endpoint: server?.url,
+    allow: (uiUrl) => {
+      if (uiUrl !== undefined) for (const origin of namesOf(new URL(uiUrl))) origins.add(origin);
+    },
+    stop: async () => server?.stop(),
+  };
+}
+
+/** Returns both names of a local origin, because a browser may use either one. */
+function namesOf(url: URL): string[] {
+  const isLocal = url.hostname === '127.0.0.1' || url.hostname === 'localhost';
+  return isLocal ? ['127.0.0.1', 'localhost'].map((host) => `${url.protocol}//${host}:${url.port}`) : [url.origin];
 }

@@ -1,25 +1,27 @@
-import type { HookRecord } from '../../core/domain/hooks/hook-record.ts';
-import type { RunHandle } from '../../client/run-handle.ts';
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
+import type { RunHandle } from '../../client/run-handle.ts';
+import type { LimitRaise, RunLimits } from '../../core/domain/agent/limits.ts';
 import type { ApprovalView, Decision, RefusedRequest, RememberedDecision } from '../../core/domain/approvals/approval.ts';
 import { errorCode, errorMessage } from '../../core/domain/errors/error.ts';
-import type { JsonValue } from '../../core/domain/json/json.ts';
-import type { LimitRaise, RunLimits } from '../../core/domain/agent/limits.ts';
 import type { Missing } from '../../core/domain/errors/missing.ts';
+import type { HookRecord } from '../../core/domain/hooks/hook-record.ts';
+import type { JsonValue } from '../../core/domain/json/json.ts';
+import type { AggregatedUsage } from '../../core/domain/model/usage.ts';
+import type { StepKind } from '../../core/domain/program/document.ts';
+import type { ProgramStepResult, UnitResult } from '../../core/domain/program/unit-result.ts';
+import type { CallsNotRun } from '../../core/domain/record/calls-not-run.ts';
+import type { Event } from '../../core/domain/record/event.ts';
 import type { Archiving, NotArchived } from '../../core/domain/record/not-archived.ts';
-import type { UnitResult } from '../../core/domain/program/unit-result.ts';
-import type { RunRecord } from '../../core/domain/record/run-record.ts';
+import { recordsInOrder, type RunRecord } from '../../core/domain/record/run-record.ts';
+import type { StepResult } from '../../core/domain/record/step.ts';
 import { ProgramResult } from '../../core/domain/run/program-result.ts';
 import type { RunSubject } from '../../core/domain/run/run-subject.ts';
 import type { RunStatus, StopReason } from '../../core/domain/run/status.ts';
-import type { CallsNotRun } from '../../core/domain/record/calls-not-run.ts';
-import type { StepResult } from '../../core/domain/record/step.ts';
-import type { AggregatedUsage } from '../../core/domain/model/usage.ts';
 import type { SessionView } from '../../core/domain/sessions/session-views.ts';
 import type { RunningCall, StatusView } from '../../core/protocol.ts';
-import { runRecords } from './records.ts';
+import { attemptProblems } from '../render/note-text.ts';
+import { type EndOf, programTimelineOf, type StepItem } from './program-timeline.ts';
 import { type RunTimes, runTimes } from './times.ts';
-import { unitsSoFar } from './units-so-far.ts';
 
 /** A run as `longhaul show` prints it, live or ended: a RunResult with its steps, in which unknown fields are null. */
 export interface RunView {
@@ -181,4 +183,62 @@ function stepsOf(records: readonly RunRecord[]): StepResult[] {
     const { type: _type, index: _index, ...step } = record;
     return [step];
   });
+}
+
+/** The part of a run handle that its records are read through. */
+export type ReadableRun = Pick<RunHandle<unknown>, 'steps' | 'export'> & { events: () => AsyncGenerator<Event> };
+
+/**
+ * Returns the events and steps of a run, in order. A live run is queried. For a run that has ended, or whose
+ * beginning the server has removed, its history is read, as far as it is left.
+ */
+export async function runRecords(run: ReadableRun, { live }: { live: boolean }): Promise<RunRecord[]> {
+  if (!live) return await exported(run);
+  try {
+    const events: Event[] = [];
+    for await (const event of run.events()) events.push(event);
+    // Read after the events, so that every step that they complete is included.
+    const steps = await run.steps();
+    return [...recordsInOrder({ firstOffset: 0, events, firstStep: 0, steps })];
+  } catch (error) {
+    if (errorCode(error) !== 'history_removed') throw error;
+    return await exported(run);
+  }
+}
+
+async function exported(run: ReadableRun): Promise<RunRecord[]> {
+  const records: RunRecord[] = [];
+  for await (const line of run.export()) if (line.type === 'event' || line.type === 'step') records.push(line);
+  return records;
+}
+
+/** Returns the units of a program that have begun, in the form of its result, from the events of its run. Outputs are not among them. */
+export function unitsSoFar(records: readonly RunRecord[]): UnitResult[] {
+  return programTimelineOf(records).flatMap((item) =>
+    item.type === 'unit' ? [{ name: item.name, ...endFields(item.end), steps: item.steps.map(stepResult) }] : [],
+  );
+}
+
+function stepResult({ name, kind, attempts, parts, end }: StepItem): ProgramStepResult {
+  const last = parts.findLast((part) => part.type === 'content' && part.note.type === 'attempt' && part.note.verdict !== undefined);
+  const violations = last?.type === 'content' ? attemptProblems(last.note) : [];
+  return {
+    name,
+    // The interpreter has recorded it.
+    kind: kind as StepKind,
+    ...endFields(end),
+    attempts,
+    ...(violations.length === 0 ? {} : { violations }),
+  };
+}
+
+function endFields(end: EndOf | undefined): Pick<ProgramStepResult, 'status' | 'error' | 'reason' | 'durationMs'> {
+  if (end === undefined) return { status: 'running' };
+  const { status = 'completed', error, reason, seconds } = end;
+  return {
+    status,
+    ...(error === undefined ? {} : { error }),
+    ...(reason === undefined ? {} : { reason }),
+    durationMs: Math.round(seconds * 1000),
+  };
 }

@@ -1,19 +1,19 @@
 import type { Client } from '@temporalio/client';
-import { LonghaulError, UsageError } from '../../core/domain/errors/error.ts';
-import { isJsonObject, type JsonObject } from '../../core/domain/json/json.ts';
-import type { ContentItem, ContentPart } from '../../core/domain/content/content.ts';
+import type { ContentItem, ContentPart, SpilledContent, ToolCall, ToolResult } from '../../core/domain/content/content.ts';
 import { counted } from '../../core/domain/content/text.ts';
+import { LonghaulError, UsageError } from '../../core/domain/errors/error.ts';
 import { BYTE_BUDGETS } from '../../core/domain/json/byte-budget.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../core/domain/json/json.ts';
 import { jsonBytes } from '../../core/domain/json/payload-limit.ts';
+import { evictedResult } from '../../core/domain/record/window.ts';
 import { identityOf, isSame, type Principal } from '../../core/domain/run/principal.ts';
 import { readSavedContext } from '../../core/saved/read-saved-context.ts';
-import type { SavedContext } from '../../core/saved/saved-context.ts';
+import type { SavedContext, SavedMessage } from '../../core/saved/saved-context.ts';
+import { parseToolCall } from '../../model/parse-tool-call.ts';
 import { checkRunId } from '../../temporal/run-id.ts';
 import { runNotFound } from '../../temporal/run-outcome.ts';
 import { RunAccess } from '../principals/run-access.ts';
 import { RunReader } from '../read/reader.ts';
-import { fitMessages } from './fit-messages.ts';
-import { givenMessages } from './given-messages.ts';
 import { conversationState, savedContextOf } from './recorded-conversation.ts';
 
 /** The conversation that a run begins with, if it is an earlier one: a document, or the conversation of a run that has ended. */
@@ -32,7 +32,7 @@ export type EarlierOpening =
     };
 
 /** The values that a run takes over. */
-export interface Earlier {
+interface Earlier {
   messages: ContentItem[];
   deps: JsonObject;
   /** The limit of steps. */
@@ -55,8 +55,8 @@ interface NewRun {
 export async function readEarlier(client: Client, options: Record<string, unknown>, run: NewRun): Promise<Earlier | undefined> {
   requireOneConversation('the start', options);
   const { saved, previousRunId } = options;
-  if (saved !== undefined) return fitting(fromDocument(saved, run), options);
-  return previousRunId === undefined ? undefined : fitting(await fromRun(client, checkRunId(previousRunId), run), options);
+  if (saved !== undefined) return fittingEarlier(fromDocument(saved, run), options);
+  return previousRunId === undefined ? undefined : fittingEarlier(await fromRun(client, checkRunId(previousRunId), run), options);
 }
 
 /**
@@ -67,7 +67,7 @@ export async function readEarlier(client: Client, options: Record<string, unknow
 export function readSaved(options: Record<string, unknown>, agent: string): Omit<Earlier, 'steps'> | undefined {
   requireOneConversation('the session', options);
   const { saved } = options;
-  return saved === undefined ? undefined : fitting(fromDocument(saved, { agent }), {});
+  return saved === undefined ? undefined : fittingEarlier(fromDocument(saved, { agent }), {});
 }
 
 /** Returns options with the conversation and the deps of an earlier run, if there is one. Deps of their own replace them, each by its key. */
@@ -89,7 +89,7 @@ function requireOneConversation(owner: string, { messages, saved, previousRunId 
 }
 
 /** Returns the conversation without the oldest results of tools, if it is too large for the input of a run. */
-function fitting(earlier: Earlier, { input }: Record<string, unknown>): Earlier {
+function fittingEarlier(earlier: Earlier, { input }: Record<string, unknown>): Earlier {
   const room = BYTE_BUDGETS.startInput - (input === undefined ? 0 : jsonBytes(input));
   const { messages, evicted } = fitMessages(earlier.messages, room);
   if (evicted === 0) return earlier;
@@ -132,4 +132,103 @@ async function fromRun(client: Client, runId: string, { principal }: NewRun): Pr
     throw new LonghaulError('run_open', `Run "${runId}" is still going on: send it a message, or begin from it once it has ended`);
   const { deps } = conversationState(runId, recorded);
   return { ...givenMessages(savedContextOf(runId, recorded)), deps };
+}
+
+/** A conversation, and the number of results of tools whose content was replaced by a marker. */
+interface FittingMessages {
+  messages: ContentItem[];
+  evicted: number;
+}
+
+/**
+ * Replaces the content of the oldest results of tools by a marker, as the compaction of a run does, until the conversation has at
+ * most `bytes` of JSON. The conversation may still be larger if its messages alone are.
+ */
+export function fitMessages(messages: readonly ContentItem[], bytes: number): FittingMessages {
+  let over = jsonBytes(messages) - bytes;
+  let evicted = 0;
+  const fitting = messages.map((item) => {
+    if (over <= 0 || item.type !== 'tool_result') return item;
+    const marked = evictedResult(item);
+    const saved = jsonBytes(item) - jsonBytes(marked);
+    if (saved <= 0) return item;
+    over -= saved;
+    evicted += 1;
+    return marked;
+  });
+  return { messages: fitting, evicted };
+}
+
+/** The conversation of a document in the form in which a start takes it, and a notice for each message that is left out. */
+interface GivenMessages {
+  messages: ContentItem[];
+  notices: string[];
+}
+
+/** A call whose result has not been found yet, and the results that stand after its message. */
+interface OpenCall {
+  call: ToolCall;
+  results: ToolResult[];
+}
+
+/**
+ * Returns the conversation of a saved context. The instructions at its beginning are left out, because the agent of a run has
+ * its own. A result is put after the message that asked for it, wherever it stands; one that no message has asked for is left out,
+ * with a notice. A call with the id of an earlier one gets another id, and so does its result.
+ */
+export function givenMessages({ messages, system_prompt }: Pick<SavedContext, 'messages' | 'system_prompt'>): GivenMessages {
+  const groups: ContentItem[][] = [];
+  const open = new Map<string, OpenCall>();
+  const ids = new Set<string>();
+  const notices: string[] = [];
+  for (const [index, message] of messages.entries()) {
+    if (index === 0 && message.role === 'system' && message.content === system_prompt) continue;
+    if (message.role === 'tool') {
+      const callId = message.tool_call_id ?? '';
+      const asked = open.get(callId);
+      open.delete(callId);
+      if (asked === undefined) notices.push(`messages[${index}] is left out: no call "${callId}" without a result stands before it`);
+      else asked.results.push(toResult(message, asked.call));
+      continue;
+    }
+    const results: ToolResult[] = [];
+    const calls = message.role === 'assistant' ? message.tool_calls.map((one) => toCall(one, ids)) : [];
+    for (const { givenId, call } of calls) open.set(givenId, { call, results });
+    groups.push([...toMessage(message), ...calls.map(({ call }) => call)], results);
+  }
+  return { messages: groups.flat(), notices };
+}
+
+/** Returns a call under an id that no other call has, with the id that its result names. */
+function toCall(saved: JsonValue, ids: Set<string>): { givenId: string; call: ToolCall } {
+  const { toolCallId, name, arguments: args } = parseToolCall(saved);
+  let id = toolCallId;
+  for (let count = 2; ids.has(id); count += 1) id = `${toolCallId}_${count}`;
+  ids.add(id);
+  return { givenId: toolCallId, call: { type: 'tool_call', toolCallId: id, name, arguments: args } };
+}
+
+/** An assistant that only called tools, or said nothing, has no message. */
+function toMessage({ role, content }: SavedMessage): ContentItem[] {
+  if (role === 'tool' || content === null || (role === 'assistant' && content.length === 0)) return [];
+  // Parts are checked with the input of the run.
+  return [{ type: 'message', role, content: content as string | ContentPart[] }];
+}
+
+function toResult({ content, name, metadata }: SavedMessage, call: ToolCall): ToolResult {
+  const { is_error, spilled } = metadata;
+  return {
+    type: 'tool_result',
+    toolCallId: call.toolCallId,
+    name: name === null || name === '' ? call.name : name,
+    status: is_error === true ? 'error' : 'success',
+    content: Array.isArray(content) ? content : [content ?? ''],
+    ...(isSpilledContent(spilled) ? { spilled } : {}),
+  };
+}
+
+function isSpilledContent(value: unknown): value is SpilledContent {
+  if (!isJsonObject(value)) return false;
+  const { store, claim, bytes, sha256 } = value;
+  return typeof store === 'string' && isJsonObject(claim) && typeof bytes === 'number' && typeof sha256 === 'string';
 }

@@ -1,14 +1,13 @@
 import type { Client } from '@temporalio/client';
-import type { ArchiveSink } from '../../stores/archive/archive-sink.ts';
 import { errorCode, errorMessage } from '../../core/domain/errors/error.ts';
-import { type RunRecord, recordsInOrder } from '../../core/domain/record/run-record.ts';
-import type { StoredRun } from '../../stores/payload-store/payload-store.ts';
-import type { ExportedRun, ExportLine, ExportSummary } from './export-line.ts';
-import { Numbering } from './numbering.ts';
-import { type ReadExecution, readRun } from '../../history/read-run.ts';
-import { RunChain } from '../read/chain.ts';
-import { runOutcome } from '../../temporal/run-outcome.ts';
+import { recordsInOrder, type RunRecord } from '../../core/domain/record/run-record.ts';
 import { isoTime } from '../../core/domain/record/time.ts';
+import { type ReadExecution, readRun } from '../../history/read-run.ts';
+import type { ArchiveSink } from '../../stores/archive/archive-sink.ts';
+import type { StoredRun } from '../../stores/payload-store/payload-store.ts';
+import { runOutcome } from '../../temporal/run-outcome.ts';
+import { RunChain } from '../read/chain.ts';
+import type { ExportedRun, ExportLine, ExportSummary, MissingRange } from './export-line.ts';
 
 /** The options of an export. */
 export interface ExportOptions {
@@ -162,4 +161,28 @@ class RunExport {
 
 function nextOf(result: IteratorResult<ReadExecution, unknown>): ReadExecution | undefined {
   return result.done ? undefined : result.value;
+}
+
+/** Counts numbers that must come in order: accepts each once, and collects the missing ones. */
+export class Numbering {
+  readonly missing: MissingRange[] = [];
+  /** The number of accepted numbers. */
+  passed = 0;
+  #next = 0;
+
+  /** Accepts a number. True if it is new. */
+  pass(number: number): boolean {
+    if (number < this.#next) return false;
+    this.reach(number);
+    this.#next = number + 1;
+    this.passed += 1;
+    return true;
+  }
+
+  /** Marks all numbers below `number` that were not accepted as missing. */
+  reach(number: number): void {
+    if (number <= this.#next) return;
+    this.missing.push({ from: this.#next, through: number });
+    this.#next = number;
+  }
 }

@@ -1,21 +1,24 @@
 import type { Client } from '@temporalio/client';
+import type { ApprovalView } from '../../core/domain/approvals/approval.ts';
+import { errorCode, LonghaulError } from '../../core/domain/errors/error.ts';
 import type { Event } from '../../core/domain/record/event.ts';
-import { LonghaulError } from '../../core/domain/errors/error.ts';
+import type { StepResult } from '../../core/domain/record/step.ts';
 import type { RunResultFields } from '../../core/domain/run/result.ts';
 import { isTerminal, type RunStatus } from '../../core/domain/run/status.ts';
-import type { StepResult } from '../../core/domain/record/step.ts';
-import { type ContextPage, QUERIES, type StatusView, type StepsPage } from '../../core/protocol.ts';
-import { answers, followEvents, type FollowOptions } from './follow-events.ts';
-import type { ReadBackRun } from '../../history/read-back.ts';
-import { withNewest } from '../start/missing-things.ts';
-import { readExecution, readRun } from '../../history/read-run.ts';
-import { queryApprovals, type RunApprovals } from './approvals.ts';
-import { approvalsOfChildren } from './approvals-of-children.ts';
-import { type NewestExecution, RunChain } from './chain.ts';
-import { queryRun } from './query-run.ts';
-import { readTrace } from './read-trace.ts';
-import type { ExecutionTrace } from '../../core/domain/trace/execution-trace.ts';
+import { agentTrace, type AgentTraceHeader } from '../../core/domain/trace/agent-trace.ts';
+import { ExecutionTrace } from '../../core/domain/trace/execution-trace.ts';
+import type { TraceEntry } from '../../core/program/trace/trace-entry.ts';
+import { assembleTrace, traceOf } from '../../core/program/trace/trace-of.ts';
 import type { TracePage } from '../../core/program/trace/trace-page.ts';
+import { type ContextPage, QUERIES, type StatusView, type StepsPage } from '../../core/protocol.ts';
+import type { ReadBackRun } from '../../history/read-back.ts';
+import { readExecution, readRun } from '../../history/read-run.ts';
+import { inBatches } from '../../temporal/in-batches.ts';
+import { withNewest } from '../start/missing-things.ts';
+import { queryApprovals, type RunApprovals } from './approvals.ts';
+import { type NewestExecution, RunChain } from './chain.ts';
+import { answers, followEvents, type FollowOptions } from './follow-events.ts';
+import { queryRun } from './query-run.ts';
 import { approvalsFrom, contextFrom, statusFrom, statusOf } from './views.ts';
 
 /**
@@ -174,4 +177,79 @@ function removed(runId: string, from: number, through: number): LonghaulError {
     `Events ${from} to ${through - 1} of run "${runId}" are gone: the server has removed their execution (retention). ` +
       `Read from offset ${through} on, or export the run with its archive`,
   );
+}
+
+/** Children that are queried at once. */
+const ASKED_AT_ONCE = 10;
+
+/** Returns the pending approvals of children, each with the run that waits: the child, or a run below it. */
+async function approvalsOfChildren(
+  children: readonly string[],
+  approvals: (runId: string) => Promise<RunApprovals>,
+): Promise<ApprovalView[]> {
+  const listed = await Array.fromAsync(inBatches(children, ASKED_AT_ONCE, (runId) => ofChild(runId, approvals)));
+  return listed.flat();
+}
+
+async function ofChild(runId: string, approvals: (runId: string) => Promise<RunApprovals>): Promise<ApprovalView[]> {
+  try {
+    const { pending, about } = await approvals(runId);
+    return pending.map((waiting) => ({ about, ...waiting, runId: waiting.runId ?? runId }));
+  } catch (error) {
+    // It has not started yet, or was deleted.
+    if (errorCode(error) === 'run_not_found') return [];
+    throw error;
+  }
+}
+
+/** The sources that `readTrace` reads from. */
+interface TraceSource {
+  /** Returns the answer of the run's newest execution; undefined if no worker answers. */
+  page: (from: number) => Promise<TracePage | undefined>;
+  /** Yields all events of the run. */
+  events: () => AsyncGenerator<Event>;
+  /** Returns all steps of the run. */
+  steps: () => Promise<StepResult[]>;
+  /** Reads the newest execution from history. */
+  newest: () => Promise<ReadBackRun>;
+}
+
+/** Returns the trace of a run: of a program by query as long as one execution has all of it, otherwise from the events. */
+async function readTrace(source: TraceSource): Promise<ExecutionTrace> {
+  return (await queriedTrace(source)) ?? recordedTrace(source);
+}
+
+async function queriedTrace(source: TraceSource): Promise<ExecutionTrace | undefined> {
+  const entries: TraceEntry[] = [];
+  for (let from = 0; ;) {
+    const answer = await source.page(from);
+    if (answer?.model !== undefined) {
+      const { programName: agentName, startTime, model } = answer;
+      return traceOfAgent(source, { agentName, model, startTime });
+    }
+    if (answer === undefined || answer.firstOffset > 0) return undefined;
+    entries.push(...answer.entries);
+    if (answer.next >= answer.total) return assembleTrace(answer, entries);
+    from = answer.next;
+  }
+}
+
+async function recordedTrace(source: TraceSource): Promise<ExecutionTrace> {
+  const { agentName, startedAt, state } = await source.newest();
+  const startTime = startedAt / 1000;
+  if (state === undefined) return new ExecutionTrace({ programName: agentName, backendName: '', startTime, spans: [] });
+  if (state.program === undefined) return traceOfAgent(source, { agentName, model: state.snapshot.model, startTime });
+  return traceOf(state.program.document, await allEvents(source));
+}
+
+/** The events come first: a call that has ended meanwhile has a step, and is open in the events. */
+async function traceOfAgent(source: TraceSource, header: AgentTraceHeader): Promise<ExecutionTrace> {
+  const events = await allEvents(source);
+  return agentTrace(header, { events, steps: await source.steps() });
+}
+
+async function allEvents({ events }: TraceSource): Promise<Event[]> {
+  const recorded: Event[] = [];
+  for await (const event of events()) recorded.push(event);
+  return recorded;
 }

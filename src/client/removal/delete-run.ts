@@ -8,7 +8,7 @@ import { sleep } from '../../temporal/waiting.ts';
 import type { StreamChannel } from '../../streams/stream-sink.ts';
 import { RunChain } from '../read/chain.ts';
 import { endRuns, LISTING_DELAY_MS } from './end-runs.ts';
-import { removeExecutions } from './remove-executions.ts';
+import { removeExecutionsOf } from './remove-executions.ts';
 import { runsBelow } from './runs-below.ts';
 
 /** The stores that hold parts of a run beside the server. */
@@ -67,12 +67,12 @@ export async function deleteRun(
 
 /** Removes one run that has ended, its content before its executions. Returns the ids of the executions that the server had. */
 async function removeRun(client: Client, runId: string, stores: RunContent): Promise<string[]> {
-  await removeContent(client, runId, stores);
-  return removeExecutions(client, runId);
+  await removeContentOfRun(client, runId, stores);
+  return removeExecutionsOf(client, runId);
 }
 
 /** Removes the spilled results, the archive and the live output of a run. */
-export async function removeContent(client: Client, runId: string, { payloadStore, archive, streams }: RunContent): Promise<void> {
+export async function removeContentOfRun(client: Client, runId: string, { payloadStore, archive, streams }: RunContent): Promise<void> {
   const { namespace } = client.options;
   await streams?.removeRun(runId);
   await payloadStore?.deleteRun({ namespace, runId });

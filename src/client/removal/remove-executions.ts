@@ -10,7 +10,7 @@ import { IS_RUN } from '../listing/run-types.ts';
  * Has the server remove the executions of a run that has ended, which it does in the background, within a minute or so: all of them, or
  * those that are meant. The newest one, which leads to the others, goes last. Returns their ids; none if the server has nothing of the run.
  */
-export async function removeExecutions(
+export async function removeExecutionsOf(
   client: Client,
   runId: string,
   isMeant: (executionId: string) => boolean | Promise<boolean> = () => true,

@@ -1,10 +1,15 @@
 import type { Client } from '@temporalio/client';
-import { requireKnown, wholeNumber } from '../../define/options/option-checks.ts';
+import type { LoadedDataConverter } from '@temporalio/common';
 import { errorCode, errorMessage, LonghaulError } from '../../core/domain/errors/error.ts';
-import { type RetryPoints, retryPoints } from './retry-points.ts';
-import { retriedStep } from './retried-step.ts';
+import { recordsInOrder } from '../../core/domain/record/run-record.ts';
+import { isoTime } from '../../core/domain/record/time.ts';
+import type { RunState } from '../../core/loop/state/run-state.ts';
+import { SIGNALS } from '../../core/protocol.ts';
+import { requireKnown, wholeNumber } from '../../define/options/option-checks.ts';
+import { ExecutionReader } from '../../history/execution-reader.ts';
+import { type HistoryEvent, runHistory } from '../../history/history-events.ts';
+import { readBack } from '../../history/read-back.ts';
 import { RunChain } from '../read/chain.ts';
-import { runHistory } from '../../history/history-events.ts';
 import { updateRun } from '../updates/update.ts';
 
 /** The options of a retry. */
@@ -75,4 +80,133 @@ async function sendAgain(client: Client, runId: string, requests: RetryPoints['a
       );
     }
   }
+}
+
+/** Returns the step that a run goes on from, and the task that asked for it. Throws `invalid_input` if it cannot go on from there. */
+export function retriedStep(
+  runId: string,
+  points: RetryPoints,
+  { fromStep: wanted }: { fromStep?: number },
+): { fromStep: number; task: EventId } {
+  requireTime(runId, points);
+  const { firstTask, firstStep, tasks, isContinued } = points;
+  if (firstTask === undefined) {
+    const next = `start it again under its id with ifExists: 'restartFailed'`;
+    throw new LonghaulError('invalid_input', `Run "${runId}" cannot be retried: it ended before a worker had begun it. Instead, ${next}`);
+  }
+  // A run that never asked the model begins this execution again.
+  const known = tasks.size === 0 ? new Map([[firstStep, firstTask]]) : tasks;
+  const steps = [...known.keys()];
+  const fromStep = wanted ?? Math.max(...steps);
+  const task = known.get(fromStep);
+  if (task !== undefined) return { fromStep, task };
+  const [from, to] = [Math.min(...steps), Math.max(...steps)];
+  const there = from === to ? `step ${from}` : `a step from ${from} to ${to}`;
+  const why =
+    isContinued && fromStep < from
+      ? `step ${fromStep} is in an earlier execution, which the run has left behind by continuing as new`
+      : `it has no step ${fromStep}`;
+  throw new LonghaulError('invalid_input', `Run "${runId}" cannot be retried from there: ${why}. Retry it from ${there}`);
+}
+
+/** Throws if the deadline has passed. It counts from the start of the run: a retry would end at once and lose what it drops. */
+function requireTime(runId: string, { deadline }: RetryPoints): void {
+  if (deadline === undefined || Date.now() < deadline) return;
+  throw new LonghaulError(
+    'invalid_input',
+    `Run "${runId}" cannot be retried: its deadline was ${isoTime(deadline)}, and it would end at once. Start a new run`,
+  );
+}
+
+/** The number of an event in its history, as the server takes it. */
+type EventId = NonNullable<HistoryEvent['eventId']>;
+
+/** An Update or a Signal that a run accepted: the event that has it, and the workflow task that accepted it. */
+interface AcceptedRequest {
+  name: string;
+  eventId: EventId;
+  /** The content to send again. Present for an Update only. */
+  update?: { updateId: string; argument: unknown; acceptedIn: EventId };
+}
+
+/** The points in the history of an execution from which a retry can go on. Tasks are named by the id of the event that completed them. */
+export interface RetryPoints {
+  /** Undefined if no worker had begun the run. */
+  firstTask?: EventId;
+  /** The step that comes first in this execution. 1-based. */
+  firstStep: number;
+  /** The task that asked the model for each step, in the order of the steps. If it asked several times, the last task. */
+  tasks: ReadonlyMap<number, EventId>;
+  isContinued: boolean;
+  /** The time at which the run ends in any case, in milliseconds since the epoch. Undefined if there is none, or if the run asks for a higher limit then. */
+  deadline?: number;
+  accepted: readonly AcceptedRequest[];
+}
+
+/** The Signals that stop a run: a retry does not count them as dropped. */
+const STOPPING = new Set<string>([SIGNALS.cancel, SIGNALS.cancelReason]);
+
+/** Finds the workflow tasks that asked the model for each step of an execution. */
+export async function retryPoints(
+  { runId, executionId, converter }: { runId: string; executionId: string; converter: LoadedDataConverter },
+  history: AsyncIterable<HistoryEvent> | Iterable<HistoryEvent>,
+): Promise<RetryPoints> {
+  const reader = new ExecutionReader(executionId, converter);
+  const { execution } = reader;
+  /** The tasks that asked for the model calls of the execution, in the order of the calls. */
+  const asking: EventId[] = [];
+  const accepted: AcceptedRequest[] = [];
+  let firstTask: EventId | undefined;
+  let task: EventId | undefined;
+  for await (const event of history) {
+    const { eventId } = event;
+    const known = execution.inboundMessages.length;
+    await reader.read(event);
+    if (!eventId) continue;
+    if (event.workflowTaskCompletedEventAttributes) {
+      task = eventId;
+      firstTask ??= eventId;
+    }
+    if (task !== undefined && execution.modelCalls.length > asking.length) asking.push(task);
+    const signal = event.workflowExecutionSignaledEventAttributes?.signalName;
+    if (signal && !STOPPING.has(signal)) accepted.push({ name: signal, eventId });
+    const updateId = event.workflowExecutionUpdateAcceptedEventAttributes?.protocolInstanceId;
+    const message = updateId ? execution.inboundMessages[known] : undefined;
+    if (!updateId || task === undefined || message === undefined) continue;
+    const { name, argument } = message;
+    accepted.push({ name, eventId, update: { updateId, argument, acceptedIn: task } });
+  }
+  const { state } = await readBack(runId, execution);
+  const firstStep = (state?.context.currentStep ?? 0) - (state?.steps.length ?? 0) + 1;
+  const ends = state === undefined ? [] : stepEnds(state);
+  const deadline = state === undefined ? undefined : deadlineOf(state);
+  const tasks = new Map<number, EventId>();
+  for (const [index, { input }] of execution.modelCalls.entries()) {
+    const ended = ends.findIndex((end) => end >= input.through);
+    const askingTask = asking[index];
+    if (askingTask !== undefined) tasks.set(firstStep + (ended === -1 ? ends.length : ended), askingTask);
+  }
+  return {
+    ...(firstTask === undefined ? {} : { firstTask }),
+    firstStep,
+    tasks,
+    isContinued: execution.continuedFrom !== undefined,
+    ...(deadline === undefined ? {} : { deadline }),
+    accepted,
+  };
+}
+
+/** The offsets of the events that completed the steps of an execution. */
+function stepEnds({ firstOffset, context, steps }: RunState): number[] {
+  const ends: number[] = [];
+  let offset = -1;
+  for (const record of recordsInOrder({ firstOffset, events: context.events, firstStep: 0, steps })) {
+    if (record.type === 'event') offset = record.offset;
+    else ends.push(offset);
+  }
+  return ends;
+}
+
+function deadlineOf({ startedAt, limits }: RunState): number | undefined {
+  return limits.deadlineMs === undefined || limits.onLimit === 'ask' ? undefined : startedAt + limits.deadlineMs;
 }

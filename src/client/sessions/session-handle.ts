@@ -1,11 +1,17 @@
-import type { Client } from '@temporalio/client';
-import type { SearchAttributePair } from '@temporalio/common';
 import { randomUUID } from 'node:crypto';
-import type { AnyAgent, OutputOf, UnfinishedOf } from '../../define/agent-definition.ts';
-import { requireKnown } from '../../define/options/option-checks.ts';
+import { type Client, WithStartWorkflowOperation, type WorkflowStartOptions } from '@temporalio/client';
+import {
+  defineSearchAttributeKey,
+  type SearchAttributePair,
+  SearchAttributeType,
+  WorkflowExecutionAlreadyStartedError,
+  WorkflowNotFoundError,
+} from '@temporalio/common';
 import type { ContentPart } from '../../core/domain/content/content.ts';
+import { LonghaulError } from '../../core/domain/errors/error.ts';
 import { identityOf } from '../../core/domain/run/principal.ts';
-import type { DefaultOutput } from '../../core/domain/run/result.ts';
+import type { DefaultOutput, RunResultFields } from '../../core/domain/run/result.ts';
+import type { SessionInput } from '../../core/domain/sessions/session-input.ts';
 import type {
   CloseReceipt,
   InterruptInput,
@@ -14,36 +20,53 @@ import type {
   ResetReceipt,
 } from '../../core/domain/sessions/session-requests.ts';
 import type { TurnResultFields } from '../../core/domain/sessions/session-state.ts';
+import type { TurnView } from '../../core/domain/sessions/session-views.ts';
+import {
+  AGENT_RUN,
+  type MessageReceipt,
+  QUERIES,
+  type RaiseReceipt,
+  type RunInput,
+  SEARCH_ATTRIBUTES,
+  type StatusView,
+  TITLE_MEMO,
+  UPDATES,
+} from '../../core/protocol.ts';
 import type { SavedContext } from '../../core/saved/saved-context.ts';
-import { type MessageReceipt, type RaiseReceipt, type StatusView, UPDATES } from '../../core/protocol.ts';
-import { failIfUnreachable } from '../../temporal/server-reachability.ts';
+import type { AnyAgent, OutputOf, UnfinishedOf } from '../../define/agent-definition.ts';
+import { requireKnown } from '../../define/options/option-checks.ts';
+import { readRun } from '../../history/read-run.ts';
+import { recordedTurn, turnOfEndedSession } from '../../history/recorded-turn.ts';
 import { checkRunId } from '../../temporal/run-id.ts';
-import { type WaitOptions, waitEnded, waitSignal } from '../../temporal/waiting.ts';
-import { RunChain } from '../read/chain.ts';
+import { runNotFound } from '../../temporal/run-outcome.ts';
+import { hasEndedAs } from '../../temporal/run-state.ts';
+import { failIfUnreachable } from '../../temporal/server-reachability.ts';
+import { sleep, waitEnded, type WaitOptions, waitSignal } from '../../temporal/waiting.ts';
+import { withoutMemos } from '../../temporal/without-memos.ts';
 import { readSaved, withEarlier } from '../earlier/begin-from.ts';
+import { AuthorizedRun } from '../principals/authorized-run.ts';
+import { principalAttributes } from '../principals/principal-attributes.ts';
+import type { RunAccess } from '../principals/run-access.ts';
+import { RunChain } from '../read/chain.ts';
+import { queryLoadedRun, queryRun } from '../read/query-run.ts';
 import type { RunHandle } from '../run-handle.ts';
 import { runInput } from '../start/input.ts';
 import { mergedAttributes, withPublishedAttributes } from '../start/published-attributes.ts';
 import { workflowOptions } from '../start/start-workflow.ts';
-import { type Addressee, sendMessage, type SendOptions } from '../updates/send-message.ts';
-import { updateRun, type UpdateOptions } from '../updates/update.ts';
-import { raiseLimits, type RaiseOptions } from '../updates/raise-limits.ts';
-import type { RunAccess } from '../principals/run-access.ts';
-import { AuthorizedRun } from '../principals/authorized-run.ts';
-import { principalAttributes } from '../principals/principal-attributes.ts';
 import type { StreamItem } from '../stream/stream-item.ts';
 import type { StreamOptions } from '../stream/stream-run.ts';
+import { raiseLimits, type RaiseOptions } from '../updates/raise-limits.ts';
+import { type Addressee, sendMessage, type SendOptions } from '../updates/send-message.ts';
+import { type StartOperation, type UpdateOptions, updateRun } from '../updates/update.ts';
 import { answeringTurn } from './answering-turn.ts';
-import { type ReadSession, readTurn, waitForTurn } from './read-turn.ts';
-import { plainSessionLimits, SESSION_OPTIONS, type SessionLimitOptions, type SessionOptions, sessionInput } from './session-options.ts';
-import { sessionAttributes, sessionMemo, startOfSession, startSession } from './session-start.ts';
+import { plainSessionLimits, SESSION_OPTIONS, sessionInput, type SessionLimitOptions, type SessionOptions } from './session-options.ts';
 import { TurnResult } from './turn-result.ts';
 
 /** The session of an agent, given by its type or by its name. */
 export type SessionOf<Agent> = [Agent] extends [AnyAgent] ? SessionHandle<OutputOf<Agent>, UnfinishedOf<Agent>> : SessionHandle;
 
 /** The parts that a session shares with its client. */
-export interface SessionParts<Output, Unfinished> {
+interface SessionParts<Output, Unfinished> {
   client: Client;
   agent: AnyAgent | string;
   run: RunHandle<Output, Unfinished>;
@@ -249,5 +272,129 @@ export class SessionHandle<Output = DefaultOutput, Unfinished = Output | string>
 
   get #session(): ReadSession {
     return { client: this.#client, sessionId: this.id, chain: this.#chain };
+  }
+}
+
+const SESSION = defineSearchAttributeKey(SEARCH_ATTRIBUTES.session, SearchAttributeType.KEYWORD);
+
+/** Returns the search attribute by which lists know a session: the agent that it begins with. The server carries it over. */
+function sessionAttributes(agent: string): SearchAttributePair[] {
+  return [{ key: SESSION, value: agent }];
+}
+
+/** Returns the memo of a session: the caller's, with its title. Unlike a search attribute, it is encrypted if payloads are. */
+function sessionMemo(
+  memo: Record<string, unknown> | undefined,
+  { title }: Pick<SessionInput, 'title'>,
+): { memo?: Record<string, unknown> } {
+  const whole = { ...memo, ...(title === undefined ? {} : { [TITLE_MEMO]: title }) };
+  return Object.keys(whole).length === 0 ? {} : { memo: whole };
+}
+
+/** The type of the workflow, for the Temporal Client. */
+type SessionWorkflow = (input: RunInput) => Promise<unknown>;
+
+/** Returns the start of a session together with its first message. It can be used once: an attempt that is repeated needs another. */
+function startOfSession(options: WorkflowStartOptions<SessionWorkflow>): StartOperation {
+  return new WithStartWorkflowOperation<SessionWorkflow>(AGENT_RUN, { ...options, workflowIdConflictPolicy: 'USE_EXISTING' });
+}
+
+/** Starts a session without a message. Throws `run_exists`. */
+async function startSession(client: Client, options: WorkflowStartOptions<SessionWorkflow>): Promise<void> {
+  try {
+    await client.workflow.start<SessionWorkflow>(AGENT_RUN, { ...options, workflowIdConflictPolicy: 'FAIL' });
+  } catch (error) {
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+    throw new LonghaulError('run_exists', `Session "${options.workflowId}" exists already: choose another id, or delete it first`);
+  }
+}
+
+/** A session that is read. */
+interface ReadSession {
+  client: Client;
+  sessionId: string;
+  chain: RunChain;
+}
+
+/** The pauses between two looks at a running turn: short at first, since most turns end soon. */
+const SHORTEST_PAUSE_MS = 20;
+const LONGEST_PAUSE_MS = 1_000;
+
+/**
+ * Returns the result of a turn, or undefined while it is running. Needs no worker. Throws `invalid_input` for a turn that has not begun, and
+ * for a session that has ended as `waitForTurn`.
+ */
+async function readTurn(session: ReadSession, turn: number): Promise<TurnResultFields | undefined> {
+  const { client, sessionId, chain } = session;
+  const view = await queryRun<TurnView>(client, sessionId, QUERIES.turn, { turn });
+  if (view?.result !== undefined) return view.result;
+  if (view?.running === turn) return undefined;
+  let begun = 0;
+  for await (const { run } of readRun(client, sessionId, chain, { fromTurn: turn })) {
+    const result = run.state?.turns?.find((one) => one.turn === turn);
+    if (result !== undefined) return result;
+    begun = run.state?.session?.turns ?? 0;
+  }
+  if (begun >= turn) return undefined;
+  if ((await placeOf(session)).hasEnded) return endedTurn(await turnOfEndedSession(client, sessionId, turn), turn);
+  throw new LonghaulError('invalid_input', `Session "${sessionId}" has no turn ${turn}: it has begun ${begun}`);
+}
+
+/**
+ * Waits until a turn that was accepted has ended, and returns its result: that of the session, if it has ended without ending the turn.
+ * Throws `run_not_found`, `run_ended` for a turn that the session ended before, `run_terminated`, `run_timed_out`, and the reason of the
+ * signal. A worker is asked once the session is at rest, since a query to a session that is not in its cache replays the
+ * session, and in the middle of a workflow task is refused. The history of a session with much to do is read every second.
+ */
+async function waitForTurn(session: ReadSession, turn: number, signal?: AbortSignal): Promise<TurnResultFields> {
+  const { client, sessionId } = session;
+  let pause = SHORTEST_PAUSE_MS;
+  let asked: { place: string; at: number } = { place: '', at: Date.now() };
+  for (;;) {
+    signal?.throwIfAborted();
+    const { hasEnded, isAtRest, place } = await placeOf(session);
+    if (hasEnded) return endedTurn(await turnOfEndedSession(client, sessionId, turn), turn);
+    // A session with many users may never be at rest.
+    if (place !== asked.place && (isAtRest || Date.now() - asked.at >= LONGEST_PAUSE_MS)) {
+      const result = isAtRest ? await askForTurn(session, turn) : await recordedTurn(client, sessionId, turn);
+      asked = { place, at: Date.now() };
+      if (result !== undefined) return result;
+    }
+    await sleep(pause, signal);
+    pause = Math.min(pause * 1.5, LONGEST_PAUSE_MS);
+  }
+}
+
+/** Returns the result of a turn of a session that has ended. The result of a session has no place in it. */
+function endedTurn(result: RunResultFields | TurnResultFields, turn: number): TurnResultFields {
+  return 'turn' in result ? result : { ...result, turn, firstStep: result.stepsUsed + 1 };
+}
+
+/** Returns the result of a turn that was accepted, or undefined if it has not ended. */
+async function askForTurn({ client, sessionId }: ReadSession, turn: number): Promise<TurnResultFields | undefined> {
+  const view = await queryLoadedRun<TurnView>(client, sessionId, QUERIES.turn, { turn });
+  if (view?.result !== undefined) return view.result;
+  // If no worker has the session in its cache, or the turn belongs to an earlier execution, history has the result if there is one. The
+  // first turn of a session begins only once its agent is resolved.
+  return view === undefined || turn < view.firstTurn ? recordedTurn(client, sessionId, turn) : undefined;
+}
+
+/** The place of a session in its history. */
+interface SessionPlace {
+  hasEnded: boolean;
+  /** True if the session has no activity and no workflow task. */
+  isAtRest: boolean;
+  /** Another text once the history has grown. */
+  place: string;
+}
+
+async function placeOf({ client, sessionId }: ReadSession): Promise<SessionPlace> {
+  try {
+    const { raw, runId, historyLength, status } = await withoutMemos(client).workflow.getHandle(sessionId).describe();
+    const isAtRest = (raw.pendingActivities ?? []).length === 0 && !raw.pendingWorkflowTask;
+    return { hasEnded: hasEndedAs(status.name), isAtRest, place: `${runId} ${historyLength}` };
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) throw runNotFound(client, sessionId);
+    throw error;
   }
 }

@@ -1,18 +1,20 @@
-import type { Client } from '@temporalio/client';
-import { isTerminal, type RunStatus } from '../../core/domain/run/status.ts';
+import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
+import { WorkflowNotFoundError } from '@temporalio/common';
 import type { RunResultFields } from '../../core/domain/run/result.ts';
+import { isTerminal, type RunStatus } from '../../core/domain/run/status.ts';
 import type { StreamEntry } from '../../core/domain/stream/stream-entry.ts';
 import { NextValue } from '../../streams/next-value.ts';
 import type { StreamChannel, StreamRead } from '../../streams/stream-sink.ts';
+import { runNotFound } from '../../temporal/run-outcome.ts';
+import { hasEndedAs } from '../../temporal/run-state.ts';
+import { withoutMemos } from '../../temporal/without-memos.ts';
 import { AwaitedResult } from '../read/awaited-result.ts';
 import { RunReader } from '../read/reader.ts';
 import { tagOf } from './cursor.ts';
 import { FeedLog } from './feed-log.ts';
-import { FollowedExecution, type KnownExecutions, SentBack } from './followed-execution.ts';
 import { recordEntries } from './record-entries.ts';
-import { type RecordPlace, RecordPages } from './record-pages.ts';
+import { RecordPages, type RecordPlace } from './record-pages.ts';
 import { ReplacedOutput } from './replaced-output.ts';
-import { NewsOfRun } from './run-news.ts';
 
 /** The sources of a feed. */
 export interface FeedSources {
@@ -294,5 +296,121 @@ export class RunFeed {
     if (status === this.#status) return;
     this.#status = status;
     this.log.push({ type: 'status', status, offset: this.#place.offset });
+  }
+}
+
+/** The executions of a run that the server has. */
+interface KnownExecutions {
+  ids: readonly string[];
+  /** True if the first one of the run is among them: the server removes the oldest ones first. */
+  isComplete: boolean;
+}
+
+/** Thrown inside a feed whose run has been sent back to an earlier step: its readers begin again from their places. */
+class SentBack extends Error {
+  override readonly name = 'SentBack';
+}
+
+/** The sources of the executions of a run. */
+interface ExecutionSources {
+  newest(): Promise<{ executionId: string }>;
+  executions(): Promise<KnownExecutions>;
+}
+
+/** The execution of a run that a feed reads. */
+class FollowedExecution {
+  readonly #sources: ExecutionSources;
+  readonly #left = new Set<string>();
+  #id: string | undefined;
+
+  constructor(sources: ExecutionSources) {
+    this.#sources = sources;
+  }
+
+  /** The Temporal run id of the execution. Undefined before the feed has begun. */
+  get id(): string | undefined {
+    return this.#id;
+  }
+
+  /** Begins with an execution. */
+  begin(id: string): void {
+    this.#id = id;
+  }
+
+  /** Goes on to the newest execution. Throws `SentBack` unless it continues the one before: `retry` has put it in its place. */
+  async goOn(newest: string): Promise<void> {
+    if (newest === this.#id) return;
+    const before = this.#id;
+    const { ids } = await this.#sources.executions();
+    if (before !== undefined && !ids.includes(before)) throw new SentBack('The run was sent back');
+    if (before !== undefined) this.#left.add(before);
+    this.#id = newest;
+  }
+
+  /** True for the newest execution: no call goes on from one execution to the next. Throws as `goOn`. */
+  async isNewest(id: string): Promise<boolean> {
+    if (id !== this.#id && !this.#left.has(id)) {
+      const { executionId } = await this.#sources.newest();
+      await this.goOn(executionId);
+      if (id !== this.#id) this.#left.add(id);
+    }
+    return id === this.#id;
+  }
+}
+
+/** The pauses between two looks at the server, in milliseconds: short while there is news, long while there is none. */
+const SHORTEST_PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 1_000;
+
+/** The pause while workers announce what they record: only announcements that got lost are found by looking. */
+const ANNOUNCED_PAUSE_MS = 30_000;
+
+/** The pause between an announcement and the question for what is new: the result of a quick tool is asked for together with its call. */
+const GATHER_MS = 15;
+
+/** The state of a run as the server has it. */
+interface RunNews {
+  executionId: string;
+  closed: boolean;
+  /** True if the history has grown since the last look. */
+  isNew: boolean;
+}
+
+/** Looks at the server for news of a run. That costs no worker anything. */
+class NewsOfRun {
+  /** Milliseconds from an announcement to the question for what is new. */
+  readonly gatherMs: number = GATHER_MS;
+  readonly #client: Client;
+  readonly #runId: string;
+  #seen = '';
+  #pauseMs = SHORTEST_PAUSE_MS;
+
+  constructor(client: Client, runId: string) {
+    this.#client = client;
+    this.#runId = runId;
+  }
+
+  /** Returns the milliseconds until the next look. `announced`: workers announce what they record. */
+  pauseMs(announced: boolean): number {
+    return announced ? ANNOUNCED_PAUSE_MS : this.#pauseMs;
+  }
+
+  /** Looks at once. Throws `run_not_found`, and if the server does not answer. */
+  async look(): Promise<RunNews> {
+    const { historyLength, runId, status } = await this.#describe();
+    const seen = `${runId}/${historyLength}`;
+    const isNew = seen !== this.#seen;
+    this.#seen = seen;
+    this.#pauseMs = isNew ? SHORTEST_PAUSE_MS : Math.min(this.#pauseMs * 1.5, LONGEST_PAUSE_MS);
+    return { executionId: runId, closed: hasEndedAs(status.name), isNew };
+  }
+
+  async #describe(): Promise<WorkflowExecutionDescription> {
+    try {
+      return await withoutMemos(this.#client).workflow.getHandle(this.#runId).describe();
+    } catch (error) {
+      if (error instanceof WorkflowNotFoundError) throw runNotFound(this.#client, this.#runId);
+      throw error;
+    }
   }
 }

@@ -1,17 +1,20 @@
-import type { Client } from '@temporalio/client';
-import { requireKnown } from '../../define/options/option-checks.ts';
 import { randomUUID } from 'node:crypto';
-import type { Decision, Remember } from '../../core/domain/approvals/approval.ts';
-import { errorCode, LonghaulError } from '../../core/domain/errors/error.ts';
+import type { Client } from '@temporalio/client';
+import { alreadyDecided } from '../../core/domain/approvals/already-decided.ts';
+import type { Decision, RefusedRequest, Remember } from '../../core/domain/approvals/approval.ts';
+import { errorCode, isErrorCode, LonghaulError } from '../../core/domain/errors/error.ts';
 import type { JsonObject } from '../../core/domain/json/json.ts';
+import { withoutContent } from '../../core/loop/approvals/approvals.ts';
 import type { DecisionReceipt } from '../../core/protocol.ts';
 import { decisionProblem } from '../../core/wire-schemas/requests/request-schema.ts';
+import { requireKnown } from '../../define/options/option-checks.ts';
 import { executionBeginning } from '../../history/execution-beginning.ts';
-import { answerFromRecord } from './answer-from-record.ts';
-import type { DecidedOn, DecidedRun } from './decided-run.ts';
-import { waitingCall } from './waiting-call.ts';
+import { readExecution } from '../../history/read-run.ts';
+import type { RunChain } from '../read/chain.ts';
 import { RunReader } from '../read/reader.ts';
-import { updateRun, type UpdateOptions } from './update.ts';
+import { readTreeRuns } from '../tree/read-tree.ts';
+import type { DecidedOn, DecidedRun, ListedApproval } from './decided-run.ts';
+import { type UpdateOptions, updateRun } from './update.ts';
 
 /** The options of every decision. */
 export interface DecisionOptions extends UpdateOptions {
@@ -38,7 +41,7 @@ export interface RejectOptions extends DecisionOptions {
 }
 
 /** A decision to send. `content` has the fields of its type. */
-export interface NewDecision {
+interface NewDecision {
   type: Decision['type'];
   about: DecidedOn;
   content: object;
@@ -117,4 +120,115 @@ async function isBelow({ client, runId }: DecidedRun, other: string): Promise<bo
 
 function runOf(client: Client, runId: string): DecidedRun {
   return { client, runId, reader: new RunReader(client, runId) };
+}
+
+/** The id of a call, and its digest if it is known. */
+interface SoughtCall {
+  callId: string;
+  digest?: string;
+}
+
+/**
+ * Returns the approval that waits under the id of a call, in the run or below it; undefined if there is none. Throws
+ * `ambiguous_call` if calls of several runs have that id.
+ */
+async function waitingCall({ runId, reader }: DecidedRun, { callId, digest }: SoughtCall): Promise<ListedApproval | undefined> {
+  // Nothing waits in a run that has ended, and there may be no worker that could answer.
+  if ((await reader.chain.newest()).closed) return undefined;
+  const { pending } = await reader.approvals();
+  const [waiting, ...others] = pending.filter((one) => one.callId === callId && (digest === undefined || one.digest === digest));
+  if (others.length === 0 || waiting === undefined) return waiting;
+  const runs = [waiting, ...others].map((one) => `"${one.runId ?? runId}"`).join(', ');
+  throw new LonghaulError(
+    'ambiguous_call',
+    `Call "${callId}" waits in ${others.length + 1} runs of the tree of "${runId}": ${runs}. Say which one: pass the approval as ` +
+      `approvals() lists it, or {callId, digest, runId}; with the command, name the run by --in`,
+  );
+}
+
+/** A decision that the run has not taken, because no such call waits. */
+interface UntakenDecision extends Pick<Decision, 'type' | 'callId' | 'id'> {
+  /** The call is one of this run, if there is one: those below are not asked. */
+  isOwner: boolean;
+  code: 'unknown_call' | 'run_ended';
+}
+
+/** Answers a decision from the record of the run, and of the runs below it, or throws why it cannot be taken. */
+async function answerFromRecord(run: DecidedRun, untaken: UntakenDecision): Promise<DecisionReceipt> {
+  const { runId, reader } = run;
+  const { callId, code, isOwner } = untaken;
+  const own = await recordedDecision(run.client, runId, reader.chain, untaken);
+  const { found, of } = own.type === 'unknown' && !isOwner ? await recordedBelow(run, untaken) : { found: own, of: runId };
+  const answer = receiptOf(found, of, untaken);
+  if (answer !== undefined) return answer;
+  if (found.type === 'waited' && code === 'run_ended')
+    throw new LonghaulError('run_ended', `Run "${runId}" has ended, and call "${callId}" had no decision`);
+  if (code === 'run_ended')
+    throw new LonghaulError('unknown_call', `No call "${callId}" of run "${runId}" has waited for a decision, and the run has ended`);
+  const { pending } = await reader.approvals();
+  const waiting = pending.map((one) => `"${one.callId}" (${one.toolName})`);
+  const instead = waiting.length === 0 ? 'no call does' : `the waiting calls are ${waiting.join(', ')}`;
+  throw new LonghaulError('unknown_call', `No call "${callId}" of run "${runId}" waits for a decision: ${instead}`);
+}
+
+/** Looks for a decision in the records of the runs below a run. */
+async function recordedBelow(
+  { client, runId }: DecidedRun,
+  sought: Pick<Decision, 'callId' | 'id'>,
+): Promise<{ found: RecordedDecision; of: string }> {
+  for (const { run } of await readTreeRuns(client, runId)) {
+    if (run.runId === runId) continue;
+    const found = await recordedDecision(client, run.runId, run.reader.chain, sought);
+    if (found.type !== 'unknown') return { found, of: run.runId };
+  }
+  return { found: { type: 'unknown' }, of: runId };
+}
+
+/** Returns the outcome that a decision had; undefined if it had none. Throws if the call was decided otherwise, or the decision was refused. */
+function receiptOf(
+  found: RecordedDecision,
+  runId: string,
+  { type, callId, id }: Pick<Decision, 'type' | 'callId' | 'id'>,
+): DecisionReceipt | undefined {
+  if (found.type === 'refused') {
+    const { code, message } = found.refused;
+    throw new LonghaulError(isErrorCode(code) ? code : 'not_authorized', message);
+  }
+  if (found.type !== 'decided') return undefined;
+  const { decision } = found;
+  if (decision.id === id && decision.type === type && decision.callId === callId)
+    return { version: 1, status: 'repeated', decision: withoutContent(decision) };
+  const { code, message } = alreadyDecided(runId, decision);
+  throw new LonghaulError(code, message);
+}
+
+/** The outcome of a call according to the record of the run. */
+type RecordedDecision =
+  /** Decided by the decision with that id, or by another one: the caller compares. */
+  | { type: 'decided'; decision: Decision }
+  /** The decision with that id was refused by `authorize`, or came too late. */
+  | { type: 'refused'; refused: RefusedRequest }
+  /** The call has waited, and has no decision. */
+  | { type: 'waited' }
+  /** No call with that id has ever waited. */
+  | { type: 'unknown' };
+
+/** Looks for a decision, by its id or by the id of its call, in all executions of a run that are left, the newest first. */
+async function recordedDecision(
+  client: Client,
+  runId: string,
+  chain: RunChain,
+  { id, callId }: { id: string; callId: string },
+): Promise<RecordedDecision> {
+  let found: RecordedDecision = { type: 'unknown' };
+  for (const { executionId } of (await chain.executions()).toReversed()) {
+    const read = await readExecution(client, runId, executionId);
+    if (read === undefined) break;
+    const decision = read.events.findLast(({ decision: one }) => one?.id === id || one?.callId === callId)?.decision;
+    if (decision !== undefined) return { type: 'decided', decision };
+    const refused = read.events.findLast(({ refused: one }) => one?.id === id && one.callId === callId)?.refused;
+    if (refused !== undefined && found.type !== 'refused') found = { type: 'refused', refused };
+    if (found.type === 'unknown' && read.run.waited.has(callId)) found = { type: 'waited' };
+  }
+  return found;
 }

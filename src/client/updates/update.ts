@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import {
   type Client,
   type WithStartWorkflowOperation,
@@ -5,20 +6,17 @@ import {
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client';
 import { ApplicationFailure, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/common';
-import { randomUUID } from 'node:crypto';
-import { requireKnown } from '../../define/options/option-checks.ts';
-import { type Duration, timerMilliseconds } from '../../core/domain/run/duration.ts';
 import { errorMessage, isErrorCode, LonghaulError } from '../../core/domain/errors/error.ts';
+import { type Duration, timerMilliseconds } from '../../core/domain/run/duration.ts';
 import { type RunInput, UPDATES } from '../../core/protocol.ts';
+import { requireKnown } from '../../define/options/option-checks.ts';
 import { GRPC, grpcCode } from '../../temporal/grpc-code.ts';
-import { requireRun } from '../listing/foreign-workflow.ts';
 import { patienceMs } from '../../temporal/patience.ts';
-import { unreachableError } from '../../temporal/server-reachability.ts';
 import { runNotFound } from '../../temporal/run-outcome.ts';
-import { waitForWorkflowTask } from './wait-for-workflow-task.ts';
-import { throttleOf, type UpdateThrottle } from './update-throttle.ts';
-import { sleep, jitter } from '../../temporal/waiting.ts';
+import { unreachableError } from '../../temporal/server-reachability.ts';
+import { jitter, sleep } from '../../temporal/waiting.ts';
 import { withoutMemos } from '../../temporal/without-memos.ts';
+import { requireRun } from '../listing/foreign-workflow.ts';
 
 /** The time for which an Update is tried by default. */
 const DEFAULT_TIMEOUT: Duration = '30s';
@@ -203,4 +201,148 @@ function reasonOf(cause: unknown): string {
   const isSilent = cause instanceof WorkflowUpdateRPCTimeoutOrCancelledError || code === GRPC.deadlineExceeded;
   if (isSilent) return 'no worker has answered: is one running?';
   return code === undefined ? errorText(cause) : `the server has answered with the gRPC status ${code}`;
+}
+
+/** Milliseconds between two looks: they cost the run nothing, but many callers may look. */
+const LOOKS_MS = { shortest: 200, longest: 1_000 };
+
+/** Looks in a row without a workflow task after which the run has nothing to do. A single one proves nothing, since tasks get lost when the server sheds Updates. */
+const IDLE_LOOKS = 3;
+
+/** The longest wait: a run that has made no progress for this long may be tried again all the same. */
+const LONGEST_MS = 30_000;
+
+/**
+ * Waits until a run has made progress: its history has grown or continues in the next execution, or it has nothing to do.
+ * Asks the server, not the run. Returns at the deadline or after a while in any case.
+ */
+async function waitForWorkflowTask(client: Client, runId: string, deadline: number): Promise<void> {
+  const end = Math.min(deadline, Date.now() + LONGEST_MS);
+  const before = await lookAt(client, runId);
+  let wait = LOOKS_MS.shortest;
+  let idle = 0;
+  if (before === undefined) return;
+  while (idle < IDLE_LOOKS && Date.now() < end) {
+    await sleep(jitter(wait));
+    const now = await lookAt(client, runId);
+    if (now?.progress !== before.progress) return;
+    idle = now.isIdle ? idle + 1 : 0;
+    wait = Math.min(wait * 1.5, LOOKS_MS.longest);
+  }
+}
+
+/** Returns the execution with the length of its history. Undefined if the server does not answer: the caller learns the reason when it tries again. */
+async function lookAt(client: Client, runId: string): Promise<{ progress: string; isIdle: boolean } | undefined> {
+  try {
+    const { runId: executionId, historyLength, raw } = await withoutMemos(client).workflow.getHandle(runId).describe();
+    return { progress: `${executionId} ${historyLength}`, isIdle: !raw.pendingWorkflowTask };
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Limits the Updates that one client has in flight to a run. The server accepts ten Updates of a run at a time. It sheds
+ * the eleventh, and then drops everything else that it has in memory of the run: the ten are aborted, the workflow task in
+ * flight is lost, and waiting queries are never answered. A client that tries again soon makes it worse, and a run with
+ * many callers comes to a standstill. Therefore a client has few Updates in flight to a run, and pauses between them if it
+ * learns that others do the same.
+ */
+
+/** Updates that one client has in flight to one run at a time. Messages go one after the other, so that they stay in order. */
+const AT_ONCE = { messages: 1, others: 2 };
+
+/** The part of the time in which a client has an Update in flight: it falls when an Update is shed, at most once a second, and grows with every accepted one. */
+const SHARE = { least: 0.05, factor: 0.6, growth: 0.002 };
+const FALLS_EVERY_MS = 1_000;
+
+/** The first estimate of how long an Update takes, and the weight of each new measurement. */
+const USUAL_MS = 25;
+const NEWEST_WEIGHT = 0.2;
+const LONGEST_GAP_MS = 1_000;
+
+/** A throttle that was not used for this long is dropped, with what it has learned. */
+const IDLE_MS = 10_000;
+
+/** Limits the Updates of one client to one run. */
+class UpdateThrottle {
+  readonly #atOnce: number;
+  readonly #queue = new Set<() => void>();
+  #open = 0;
+  #share = 1;
+  #fellAt = 0;
+  #usualMs = USUAL_MS;
+  #usedAt = 0;
+
+  constructor(atOnce: number) {
+    this.#atOnce = atOnce;
+  }
+
+  /** True if nothing is in flight, and nothing was shed recently. */
+  isFree(now: number): boolean {
+    return this.#open === 0 && (this.#share === 1 || now - this.#usedAt > IDLE_MS);
+  }
+
+  /** Waits for its turn and then does the work, whether that succeeds or not. Undefined if the turn has not come at the deadline. */
+  async inTurn<Result>(deadline: number, work: () => Promise<Result>): Promise<Result | undefined> {
+    if (!(await this.#turn(deadline))) return undefined;
+    try {
+      return await work();
+    } finally {
+      this.#usedAt = Date.now();
+      // The turn goes to the next in the queue directly, so that no later caller gets ahead of it.
+      const [next] = this.#queue;
+      if (next === undefined) this.#open -= 1;
+      else next();
+    }
+  }
+
+  /** Pauses before the next Update, if that is needed. */
+  async keepGap(): Promise<void> {
+    const gapMs = Math.min(LONGEST_GAP_MS, this.#usualMs * (1 / this.#share - 1));
+    if (gapMs > 0) await sleep(jitter(gapMs));
+  }
+
+  /** Records that an Update was accepted, after this many milliseconds. */
+  accepted(ms: number): void {
+    // An Update that took long may have met a pause of the run: its excess is cut off.
+    this.#usualMs += (Math.min(ms, 2 * this.#usualMs) - this.#usualMs) * NEWEST_WEIGHT;
+    this.#share = Math.min(1, this.#share + SHARE.growth);
+  }
+
+  /** Records that an Update was shed, or aborted because another was. */
+  congested(now: number): void {
+    if (now - this.#fellAt < FALLS_EVERY_MS) return;
+    this.#fellAt = now;
+    this.#share = Math.max(SHARE.least, this.#share * SHARE.factor);
+  }
+
+  /** True once it is the caller's turn, in the order of the calls; false at the deadline. */
+  async #turn(deadline: number): Promise<boolean> {
+    if (this.#open < this.#atOnce) {
+      this.#open += 1;
+      return true;
+    }
+    const called = Promise.withResolvers<boolean>();
+    const call = (): void => called.resolve(this.#queue.delete(call));
+    this.#queue.add(call);
+    const giveUp = setTimeout(() => called.resolve(!this.#queue.delete(call)), deadline - Date.now());
+    const isCalled = await called.promise;
+    clearTimeout(giveUp);
+    return isCalled;
+  }
+}
+
+const throttles = new WeakMap<Client, Map<string, UpdateThrottle>>();
+
+/** Returns the throttle of this client for the run: one for messages, and one for everything else, which must not wait behind them. */
+export function throttleOf(client: Client, runId: string, kind: keyof typeof AT_ONCE): UpdateThrottle {
+  const own = throttles.get(client) ?? new Map<string, UpdateThrottle>();
+  throttles.set(client, own);
+  const now = Date.now();
+  for (const [name, throttle] of own) if (throttle.isFree(now)) own.delete(name);
+  const name = `${kind} ${runId}`;
+  const throttle = own.get(name) ?? new UpdateThrottle(AT_ONCE[kind]);
+  own.set(name, throttle);
+  return throttle;
 }

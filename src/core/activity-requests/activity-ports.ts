@@ -1,16 +1,38 @@
+import { ActivityCancellationType, type ActivityOptions } from '@temporalio/common';
+import type { AgentSnapshot, ToolSnapshot } from '../domain/agent/agent-snapshot.ts';
+import { toolOwner } from '../domain/agent/tool-owner.ts';
+import { attemptsOf, backoffOf, MISSED_HEARTBEATS } from '../domain/agent/tool-policy.ts';
 import type { Decision } from '../domain/approvals/approval.ts';
-import type { RunPorts } from '../loop/ports.ts';
-import type { RequestingRun, ScheduleActivity } from './activity-request.ts';
+import { isToolCall, type ToolCall } from '../domain/content/content.ts';
+import { hooksMs, inlineHooks } from '../domain/hooks/hook-snapshot.ts';
+import { BYTE_BUDGETS } from '../domain/json/byte-budget.ts';
+import type { PinnedSkill, SkillSnapshot } from '../domain/skills/skill-snapshot.ts';
+import type { RunPorts, ToolInvocation, ToolOutcome } from '../loop/ports.ts';
+import { findEvent } from '../loop/state/run-state.ts';
+import { thoughtOf } from '../loop/state/thought.ts';
+import { ACTIVITIES, type RunToolInput, type RunToolOutput, type VerifyCallInput, type VerifyCallOutput } from '../protocol.ts';
+import { toolFailure, toolOutcome, verifiedOutcome, verifyFailure } from './activity-outcome.ts';
+import {
+  type ActivityRequest,
+  dataOf,
+  fits,
+  LOST_DELAY,
+  type RequestingRun,
+  runReference,
+  SCHEDULE_TO_CLOSE,
+  type ScheduleActivity,
+  wholeDataOf,
+} from './activity-request.ts';
+import { callSummary, verifySummary } from './activity-summaries.ts';
 import { authorizeRequest, notifyRequest, requirementRequest } from './decision-requests.ts';
-import { afterCallRequest, reviewRequest } from './hook-requests.ts';
 import { guardrailRequest } from './guardrail-request.ts';
+import { afterCallRequest, reviewRequest } from './hook-requests.ts';
 import { summaryRequest } from './model-request.ts';
 import { handoffRequest } from './resolve-request.ts';
 import { runSegment } from './segment-request.ts';
-import { toolRequest, verifyRequest } from './tool-request.ts';
 
 /** The ports of the loop that only schedule an activity. A model call is not among them, because a message may interrupt it. */
-export type ActivityPorts = Pick<
+type ActivityPorts = Pick<
   RunPorts,
   | 'runTool'
   | 'reviewCalls'
@@ -48,4 +70,225 @@ export function activityPorts(run: RequestingRun & { authorizing: Map<string, De
     },
     notify: (waiting) => perform(notifyRequest(run, waiting)),
   };
+}
+
+/**
+ * Milliseconds that the server waits longer than the worker for an attempt. The worker ends an attempt that takes too long by
+ * itself and reports it.
+ */
+const TIMEOUT_GRACE_MS = 10_000;
+
+/** Milliseconds that a call may wait on its worker for other calls of a tool whose concurrency is bounded. */
+const TURN_MS = 3_600_000;
+
+/** The number of attempts to get a tool's report about a lost call. */
+const VERIFY_ATTEMPTS = 5;
+
+/** Returns a tool call as an activity with the name of the tool. */
+export function toolRequest(run: RequestingRun, invocation: ToolInvocation): ActivityRequest<RunToolInput, RunToolOutput, ToolOutcome> {
+  const { tool, call } = invocation;
+  const isLocal = tool.tier === 'local' && fitsLocalActivityBudget(run, invocation);
+  const handling = { name: call.name, returned: toolOutcome, failed: (error: unknown) => toolFailure(tool, error) };
+  if (!isLocal) return remoteCall(run, invocation, handling);
+  return {
+    ...handling,
+    tier: 'local',
+    options: { ...summaryOf(run, invocation), ...localOptions(run, tool) },
+    input: localInput(run, invocation),
+    remotely: () => remoteCall(run, invocation, handling),
+  };
+}
+
+type ToolCallRequest = ActivityRequest<RunToolInput, RunToolOutput, ToolOutcome>;
+
+function remoteCall(
+  run: RequestingRun,
+  invocation: ToolInvocation,
+  handling: Pick<ToolCallRequest, 'name' | 'returned' | 'failed'>,
+): ToolCallRequest {
+  const { tool } = invocation;
+  return {
+    ...handling,
+    tier: 'remote',
+    options: { ...summaryOf(run, invocation), ...remoteOptions(run, tool) },
+    input: remoteInput(run, invocation),
+  };
+}
+
+/**
+ * Asks the tool for the outcome of a call whose answer was lost for the given reason. It is remote and is retried, because it has
+ * no effect.
+ */
+function verifyRequest(
+  run: RequestingRun,
+  invocation: ToolInvocation,
+  reason: string,
+): ActivityRequest<VerifyCallInput, VerifyCallOutput, ToolOutcome> {
+  const { tool, call } = invocation;
+  return {
+    name: ACTIVITIES.verifyCall,
+    tier: 'remote',
+    options: {
+      ...remoteOptions(run, tool),
+      summary: verifySummary(call, reason),
+      retry: { ...remoteRetryOf(tool), maximumAttempts: VERIFY_ATTEMPTS },
+    },
+    input: { ...remoteInput(run, invocation), tool: tool.name },
+    returned: (output) => verifiedOutcome(output, reason),
+    failed: (error) => verifyFailure(error, reason),
+  };
+}
+
+/** Returns the summary of a call, with the thought of the response that contains it. */
+function summaryOf({ state }: RequestingRun, { call, tool, eventId }: ToolInvocation): Pick<ActivityOptions, 'summary'> {
+  const answer = state && findEvent(state, eventId);
+  const summary = callSummary(call.arguments, answer === undefined ? null : thoughtOf(answer.content), tool.label);
+  return summary === undefined ? {} : { summary };
+}
+
+function remoteOptions({ snapshot }: RequestingRun, tool: ToolSnapshot): ActivityOptions {
+  return {
+    startToCloseTimeout:
+      tool.timeoutMs + TIMEOUT_GRACE_MS + hooksMs(inlineHooks(snapshot, 'post_tool_use')) + (tool.concurrency === undefined ? 0 : TURN_MS),
+    scheduleToCloseTimeout: SCHEDULE_TO_CLOSE,
+    heartbeatTimeout: tool.heartbeatTimeoutMs ?? snapshot.timing.heartbeatMs * MISSED_HEARTBEATS,
+    // The run does not wait for a cancelled tool: one that ignores its signal must not delay the end of the run.
+    cancellationType: ActivityCancellationType.TRY_CANCEL,
+    retry: { ...remoteRetryOf(tool), maximumAttempts: attemptsOf(tool) },
+    ...(tool.taskQueue === undefined ? {} : { taskQueue: tool.taskQueue }),
+  };
+}
+
+/** The options of local calls by the snapshot of the tool, which never changes: computing them each time would slow quick calls down. */
+const knownLocalOptions = new WeakMap<ToolSnapshot, ActivityOptions>();
+
+/**
+ * Returns the options of a local call. The waits between attempts stay inside the workflow task, because a timer would add three
+ * events.
+ */
+function localOptions({ snapshot }: RequestingRun, tool: ToolSnapshot): ActivityOptions {
+  const known = knownLocalOptions.get(tool);
+  if (known !== undefined) return known;
+  const attemptMs = tool.timeoutMs + TIMEOUT_GRACE_MS + hooksMs(inlineHooks(snapshot, 'post_tool_use'));
+  const options: ActivityOptions = {
+    startToCloseTimeout: attemptMs,
+    scheduleToCloseTimeout: (attemptMs + backoffOf(tool).maxMs) * attemptsOf(tool),
+    cancellationType: ActivityCancellationType.TRY_CANCEL,
+    retry: { ...retryOf(tool), maximumAttempts: attemptsOf(tool) },
+  };
+  knownLocalOptions.set(tool, options);
+  return options;
+}
+
+function retryOf(tool: ToolSnapshot): NonNullable<ActivityOptions['retry']> {
+  const { initialMs, factor, maxMs } = backoffOf(tool);
+  return { initialInterval: initialMs, backoffCoefficient: factor, maximumInterval: maxMs };
+}
+
+/** Returns the retries of remote calls: those of attempts that were lost with their worker. One that fails sets the delay of the next one itself. */
+function remoteRetryOf(tool: ToolSnapshot): NonNullable<ActivityOptions['retry']> {
+  const { initialMs } = backoffOf(tool);
+  return { ...LOST_DELAY, initialInterval: Math.min(initialMs, LOST_DELAY.initialInterval) };
+}
+
+/**
+ * Returns the input of a remote call. Small arguments are part of it, so that the Temporal UI shows them; large ones are in the
+ * history already and go by reference.
+ */
+function remoteInput(run: RequestingRun, invocation: ToolInvocation): RunToolInput {
+  const { call, edited } = invocation;
+  return {
+    ...positionInput(run, invocation),
+    ...(fits(call.arguments) ? { arguments: call.arguments } : edited ? { argumentsByReference: true } : {}),
+    ...dataOf(run),
+  };
+}
+
+/**
+ * Returns the input of a local call with all data: it is not stored in the history, and a run cannot answer queries during its
+ * workflow task.
+ */
+function localInput(run: RequestingRun, invocation: ToolInvocation): RunToolInput {
+  const byId = run.snapshot.program === undefined ? {} : { byId: true as const };
+  return { ...positionInput(run, invocation), arguments: invocation.call.arguments, ...byId, ...wholeDataOf(run) };
+}
+
+function positionInput(run: RequestingRun, { call, tool, step, offset, index, eventId }: ToolInvocation): RunToolInput {
+  return {
+    ...runReference(run),
+    ...toolOwner(run.snapshot),
+    callId: call.toolCallId,
+    step,
+    at: [offset, index],
+    eventId,
+    timeoutMs: tool.timeoutMs,
+    ...(tool.effect === 'once' ? { once: true as const } : {}),
+    ...(tool.mcp === undefined ? {} : { mcp: { ...tool.mcp, ...(tool.effect === 'once' ? { once: true as const } : {}) } }),
+    ...(tool.ofSkills ? { skill: pinnedSkill(run.snapshot.skills, call) } : {}),
+    ...(tool.ofMemory ? { memory: memoryOf(run) } : {}),
+    ...resultHooks(run),
+    ...usageOf(run),
+  };
+}
+
+/** Returns the content that the run is pinned to of the skill that a call names: empty if the agent has no such skill. */
+function pinnedSkill(skills: readonly SkillSnapshot[] = [], { arguments: args }: ToolCall): Partial<PinnedSkill> {
+  const { digest, stored } = skills.find(({ name }) => name === args['skill']) ?? {};
+  return { ...(digest === undefined ? {} : { digest }), ...(stored === undefined ? {} : { stored }) };
+}
+
+function memoryOf({ snapshot: { memory } }: RequestingRun): NonNullable<RunToolInput['memory']> {
+  return memory?.name === undefined ? {} : { name: memory.name };
+}
+
+/** Returns the hooks for the result of a call. */
+function resultHooks({ snapshot }: RequestingRun): Pick<RunToolInput, 'hooks'> {
+  const after = inlineHooks(snapshot, 'post_tool_use');
+  return after.length === 0 ? {} : { hooks: after };
+}
+
+function usageOf({ state }: RequestingRun): Pick<RunToolInput, 'usage'> {
+  if (state === undefined) return {};
+  const { promptTokens, completionTokens, totalTokens, llmCalls } = state.usage;
+  const isSum = totalTokens === promptTokens + completionTokens;
+  return { usage: { promptTokens, completionTokens, ...(isSum ? {} : { totalTokens }), llmCalls } };
+}
+
+/**
+ * Bytes that the local calls of one response may produce. All commands of one workflow task are one message of at most 4 MB; the
+ * server refuses a larger one, and the task is retried for ever. The rest is for the state that a run carries into its next
+ * execution.
+ */
+const MAX_LOCAL_BYTES = 2_000_000;
+
+/**
+ * True if a call of a local tool can run inside the workflow task. Depends on the response alone, and not on the results of earlier
+ * calls: each counts with the most that it may produce.
+ */
+function fitsLocalActivityBudget({ snapshot, state }: RequestingRun, { tool, eventId, index }: ToolInvocation): boolean {
+  // Nearly always true, so that the response need not be searched.
+  if ((index + 1) * largestCall(snapshot) <= MAX_LOCAL_BYTES) return true;
+  const response = state && findEvent(state, eventId);
+  const before = response?.content.slice(0, index).filter(isToolCall) ?? [];
+  let bytes = mostBytes(tool);
+  for (const { name } of before) {
+    const other = snapshot.tools.find((one) => one.name === name);
+    if (other?.tier === 'local') bytes += mostBytes(other);
+  }
+  return bytes <= MAX_LOCAL_BYTES;
+}
+
+/** The most bytes that one local call may produce, by snapshot, which never changes. */
+const largest = new WeakMap<AgentSnapshot, number>();
+
+function largestCall(snapshot: AgentSnapshot): number {
+  const known = largest.get(snapshot);
+  if (known !== undefined) return known;
+  const bytes = Math.max(0, ...snapshot.tools.filter(({ tier }) => tier === 'local').map(mostBytes));
+  largest.set(snapshot, bytes);
+  return bytes;
+}
+
+function mostBytes({ maxResultBytes = BYTE_BUDGETS.toolResult }: ToolSnapshot): number {
+  return maxResultBytes + BYTE_BUDGETS.localChanges;
 }

@@ -2,7 +2,7 @@
 
 import { limitNumbers } from '../domain/agent/limit-numbers.ts';
 import type { LimitChanges } from '../domain/agent/limits.ts';
-import { used } from '../loop/limits/limits.ts';
+import { usedAmounts } from '../loop/limits/limits.ts';
 import type { CallsLeft } from '../domain/children/calls-left.ts';
 import type { RunState } from '../loop/state/run-state.ts';
 
@@ -36,7 +36,7 @@ export function reservePart(state: RunState, { own, calls, keepsNone = false, no
     if (limit === undefined) continue;
     // The other calls of the response were admitted with this one: each of them may start.
     const admitted = name === 'toolCalls' ? calls.all - 1 : 0;
-    const free = Math.max(0, limit - used(state)[name] - heldOf(state, name) - admitted);
+    const free = Math.max(0, limit - usedAmounts(state)[name] - heldOf(state, name) - admitted);
     const share = name === 'costUsd' ? free / shares : Math.floor(free / shares);
     const part = Math.min(free, wanted.get(name) ?? share);
     // An agent that may call no tool can still answer.

@@ -1,10 +1,12 @@
 import type { AgentSnapshot, ToolSnapshot } from '../domain/agent/agent-snapshot.ts';
 import type { CodeLanguage } from '../domain/code/code-snapshot.ts';
 import { shortened } from '../domain/content/text.ts';
-import { propertiesOf } from '../json-schema/json-schema.ts';
 import { isJsonObject } from '../domain/json/json.ts';
+import { propertiesOf } from '../json-schema/json-schema.ts';
 import { mayCall, toolsFor } from './callers.ts';
-import { toolSignature } from './signature/tool-signature.ts';
+import { isParameterName } from './language-names.ts';
+import { argumentsType, parameterNames } from './signature/parameters.ts';
+import { ANY, type Field, type Scalar, type SchemaType, schemaType } from './signature/schema-type.ts';
 
 /** Characters of the text about all functions together; of the description of one; of that of a parameter; of all parameters of one. */
 const MAX_LENGTH = { all: 30_000, tool: 1_000, parameter: 200, parameters: 1_500 };
@@ -68,4 +70,218 @@ function listed(tools: readonly ToolSnapshot[], language: CodeLanguage): string 
 
 function comment(line: string, language: CodeLanguage): string {
   return `${COMMENT[language]} ${line}`.trimEnd();
+}
+
+/** The part of a tool that its signature depends on. */
+type SignedTool = Pick<ToolSnapshot, 'name' | 'schema' | 'answer' | 'result'>;
+
+/** Characters that a signature may have. */
+const MAX_SIGNATURE = 1_200;
+
+/** Characters of the names of parameters in a hint. */
+const MAX_NAMES = 300;
+
+/** The precisions in which a signature is tried, until it is short enough. */
+const PRECISIONS: readonly Precision[] = [
+  { depth: 8, literals: 60 },
+  { depth: 4, literals: 30 },
+  { depth: 3, literals: 15 },
+  { depth: 2, literals: 10 },
+  { depth: 1, literals: 5 },
+];
+
+interface Precision {
+  /** Levels of objects and lists that are written. */
+  depth: number;
+  /** Values of a literal type that are written. */
+  literals: number;
+}
+
+/** A signature of a tool. */
+interface Signature {
+  text: string;
+  /** The names of its parameters, if the signature is too long to show them. */
+  hint?: string;
+}
+
+/**
+ * Returns a tool as a function in its language: `orders(args: {id: number; note?: string}): any`, or in Python
+ * `def orders(id: float, note: str | None = None) -> Any`. One that would be too long names its parameters in a hint.
+ */
+export function toolSignature(tool: SignedTool, language: CodeLanguage): Signature {
+  for (const precision of PRECISIONS) {
+    const text = language === 'python' ? pythonSignature(tool, precision) : scriptSignature(tool, precision);
+    if (text.length <= MAX_SIGNATURE) return { text };
+  }
+  const text = language === 'python' ? `def ${tool.name}(**arguments) -> Any` : `${tool.name}(args: object): any`;
+  return { text, hint: hintOf(tool) };
+}
+
+function scriptSignature(tool: SignedTool, precision: Precision): string {
+  const type = argumentsType(tool, precision.depth);
+  const result = typeText(resultType(tool, precision), 'javascript', precision);
+  if (type.kind === 'object' && type.fields.length === 0 && type.rest === undefined) return `${tool.name}(): ${result}`;
+  const isOptional = type.kind === 'object' && type.fields.every(({ optional }) => optional);
+  return `${tool.name}(args${isOptional ? '?' : ''}: ${typeText(type, 'javascript', precision)}): ${result}`;
+}
+
+function pythonSignature(tool: SignedTool, precision: Precision): string {
+  const type = argumentsType(tool, precision.depth);
+  const result = typeText(resultType(tool, precision), 'python', precision);
+  const parameters = pythonParameters(type, precision) ?? [`arguments: ${typeText(type, 'python', precision)}`];
+  return `def ${tool.name}(${parameters.join(', ')}) -> ${result}`;
+}
+
+/** Returns the parameters; undefined if Python cannot spell them, so that one dictionary must have all arguments. */
+function pythonParameters(type: SchemaType, precision: Precision): string[] | undefined {
+  if (type.kind !== 'object') return undefined;
+  const { fields, rest } = type;
+  if (!fields.every(({ name }) => isParameterName(name, 'python'))) return undefined;
+  const parameters = fields.map((field) => pythonParameter(field, precision));
+  // An object that is the only argument has the arguments by their names.
+  const [first] = fields;
+  const byName = first !== undefined && mayBeObject(first.type) ? ['*'] : [];
+  const others = rest === undefined ? [] : [`**others: ${typeText(rest, 'python', precision)}`];
+  return [...byName, ...parameters, ...others];
+}
+
+function pythonParameter({ name, type, optional, default: value }: Field, precision: Precision): string {
+  const text = typeText(type, 'python', precision);
+  if (!optional) return `${name}: ${text}`;
+  if (value !== undefined && value !== null) return `${name}: ${text} = ${NOTATIONS.python.scalar(value)}`;
+  return `${name}: ${mayBeNull(type) ? text : `${text} | None`} = None`;
+}
+
+/** Returns the type of a tool's result: known if the tool declares it, or if a person gives it. */
+function resultType({ answer, result = answer }: SignedTool, { depth }: Precision): SchemaType {
+  return result === undefined ? ANY : schemaType(result, depth);
+}
+
+function typeText(type: SchemaType, language: CodeLanguage, { literals }: Precision): string {
+  return NOTATIONS[language].type(type, literals);
+}
+
+function mayBeObject({ kind, ...rest }: SchemaType): boolean {
+  return kind === 'object' || kind === 'any' || ('choices' in rest && rest.choices.some(mayBeObject));
+}
+
+function mayBeNull(type: SchemaType): boolean {
+  if (type.kind === 'union') return type.choices.some(mayBeNull);
+  return type.kind === 'null' || type.kind === 'any' || (type.kind === 'literal' && type.values.includes(null));
+}
+
+function hintOf(tool: SignedTool): string {
+  const names = parameterNames(tool);
+  let text = '';
+  for (const [index, name] of names.entries()) {
+    const more = `${index === 0 ? '' : ', '}${JSON.stringify(name)}`;
+    if (text.length + more.length > MAX_NAMES) return `${text}${text === '' ? '' : ', '}… (${names.length} in all)`;
+    text += more;
+  }
+  return text;
+}
+
+/** The way in which a language writes types. */
+interface TypeNotation {
+  /** Writes a type. Of a literal type, at most `literals` values are written. */
+  type(type: SchemaType, literals: number): string;
+  scalar(value: Scalar): string;
+}
+
+type KindOf<Kind extends SchemaType['kind']> = SchemaType & { kind: Kind };
+
+const TYPESCRIPT: TypeNotation = {
+  type(type, literals) {
+    switch (type.kind) {
+      case 'integer':
+        return 'number';
+      case 'literal':
+        return literalTexts(type, literals, JSON.stringify).join(' | ');
+      case 'list': {
+        const item = this.type(type.item, literals);
+        return isJoined(type.item) ? `(${item})[]` : `${item}[]`;
+      }
+      case 'tuple':
+        return `[${type.items.map((item) => this.type(item, literals)).join(', ')}]`;
+      case 'object':
+        return braces(type, {
+          plain: 'object',
+          rest: (rest) => `[key: string]: ${this.type(rest, literals)}`,
+          field: ({ name, optional, type: of }) => `${key(name)}${optional ? '?' : ''}: ${this.type(of, literals)}`,
+          separator: '; ',
+        });
+      case 'union':
+        return type.choices.map((choice) => this.type(choice, literals)).join(' | ');
+      default:
+        return type.kind;
+    }
+  },
+  scalar: (value) => JSON.stringify(value),
+};
+
+const PYTHON_NAMES = { any: 'Any', null: 'None', boolean: 'bool', string: 'str', number: 'float', integer: 'int' } as const;
+
+const PYTHON: TypeNotation = {
+  type(type, literals) {
+    switch (type.kind) {
+      case 'literal':
+        return `Literal[${literalTexts(type, literals, (value) => this.scalar(value)).join(', ')}]`;
+      case 'list':
+        return `list[${this.type(type.item, literals)}]`;
+      case 'tuple':
+        return `tuple[${type.items.map((item) => this.type(item, literals)).join(', ')}]`;
+      case 'object':
+        if (type.fields.length === 0 && type.rest !== undefined && type.rest.kind !== 'any')
+          return `dict[str, ${this.type(type.rest, literals)}]`;
+        return braces(type, {
+          plain: 'dict',
+          rest: () => '...',
+          field: ({ name, optional, type: of }) => {
+            const text = this.type(of, literals);
+            return `${JSON.stringify(name)}: ${optional ? `NotRequired[${text}]` : text}`;
+          },
+          separator: ', ',
+        });
+      case 'union':
+        return type.choices.map((choice) => this.type(choice, literals)).join(' | ');
+      default:
+        return PYTHON_NAMES[type.kind];
+    }
+  },
+  scalar(value) {
+    if (value === null) return 'None';
+    if (typeof value === 'boolean') return value ? 'True' : 'False';
+    return JSON.stringify(value);
+  },
+};
+
+/** The notations of types, by language: TypeScript for JavaScript, and the type hints of Python. */
+const NOTATIONS: Readonly<Record<CodeLanguage, TypeNotation>> = { javascript: TYPESCRIPT, python: PYTHON };
+
+/** The parts of the text of an object. */
+interface ObjectParts {
+  /** Any object. */
+  plain: string;
+  rest(type: SchemaType): string;
+  field(field: Field): string;
+  separator: string;
+}
+
+function braces({ fields, rest }: KindOf<'object'>, parts: ObjectParts): string {
+  if (fields.length === 0 && rest?.kind === 'any') return parts.plain;
+  return `{${[...fields.map((field) => parts.field(field)), ...(rest === undefined ? [] : [parts.rest(rest)])].join(parts.separator)}}`;
+}
+
+function literalTexts({ values }: KindOf<'literal'>, most: number, text: (value: Scalar) => string): string[] {
+  const missing = values.length - most;
+  return [...values.slice(0, most).map(text), ...(missing > 0 ? [`… ${missing} more`] : [])];
+}
+
+/** True if the text of a type has a `|` outside of brackets. */
+function isJoined(type: SchemaType): boolean {
+  return type.kind === 'union' || (type.kind === 'literal' && type.values.length > 1);
+}
+
+function key(name: string): string {
+  return /^[A-Za-z_$][A-Za-z0-9_$]*$/.test(name) ? name : JSON.stringify(name);
 }

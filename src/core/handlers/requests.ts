@@ -1,25 +1,63 @@
-import { BYTE_BUDGETS } from '../domain/json/byte-budget.ts';
 import { cutText } from '../domain/content/cut-content.ts';
+import { BYTE_BUDGETS } from '../domain/json/byte-budget.ts';
 import { inboundProblem } from '../domain/json/inbound-value.ts';
 import { isJsonObject } from '../domain/json/json.ts';
+import { matchesGlob } from '../domain/permissions/glob.ts';
+import { isNarrowing } from '../domain/permissions/is-narrowing.ts';
+import { permissionsProblem, rulesForNoTool } from '../domain/permissions/permissions-problem.ts';
+import type { QueuedMessage } from '../domain/record/queued-message.ts';
+import { isoTime } from '../domain/record/time.ts';
+import { isSame } from '../domain/run/principal.ts';
+import type { SessionKind } from '../domain/sessions/session-input.ts';
+import type {
+  CloseInput,
+  CloseReceipt,
+  InterruptInput,
+  InterruptReceipt,
+  RefreshReceipt,
+  ResetReceipt,
+} from '../domain/sessions/session-requests.ts';
 import { revoke as revokeDecision } from '../loop/approvals/approvals.ts';
-import type { CancelInput, CancelReasonInput, PauseReceipt, RevokeInput, RevokeReceipt, SIGNALS, UPDATES } from '../protocol.ts';
-import { cancelProblem, revokeProblem } from '../wire-schemas/requests/request-schema.ts';
-import { childEnded, childWaiting, pausedAbove, reportEnd, startedAgain } from './children.ts';
+import { childrenOf } from '../loop/children/children-of.ts';
+import { isParallel } from '../loop/flows/branch-input.ts';
+import { ownPermissions } from '../loop/permissions/permission-changes.ts';
+import type { RunState } from '../loop/state/run-state.ts';
+import type {
+  CancelInput,
+  CancelReasonInput,
+  ChildEndedInput,
+  ChildWaitingInput,
+  MessageReceipt,
+  PausedAboveInput,
+  PauseReceipt,
+  ReportEndInput,
+  RevokeInput,
+  RevokeReceipt,
+  SendInput,
+  SetPermissionsInput,
+  SetPermissionsReceipt,
+  SIGNALS,
+  StartedAgainInput,
+  UPDATES,
+} from '../protocol.ts';
+import { sessionLimitReached } from '../sessions/limit-reached.ts';
+import { isSession } from '../sessions/open-session.ts';
+import { messageProblem } from '../wire-schemas/requests/message-schema.ts';
+import { cancelProblem, revokeProblem, setPermissionsProblem } from '../wire-schemas/requests/request-schema.ts';
+import { closeProblem, interruptProblem } from '../wire-schemas/requests/session-schema.ts';
 import { approve, reject, respond } from './decision.ts';
-import { raise } from './raise.ts';
 import {
+  ended,
   type InboundMessage,
   invalidRequest,
   type MessageReceiver,
+  noRoomForRequest,
   type Refusal,
   type RequestKind,
   unavailable,
 } from './message-receiver.ts';
-import { nextTurn } from './next-turn.ts';
-import { send } from './send.ts';
-import { close, interrupt, refresh, reset } from './session.ts';
-import { setPermissions } from './set-permissions.ts';
+import { isKept, nextTurn } from './next-turn.ts';
+import { raise } from './raise.ts';
 
 /** Revokes a remembered decision. Calls that it has already let run go on. */
 const revoke: RequestKind<RevokeInput, RevokeReceipt> = {
@@ -69,6 +107,102 @@ type AnyKind = RequestKind<never, unknown>;
 const pause = pausing(true, 'Pauses the run after the current step, until it is resumed');
 const resume = pausing(false, 'Resumes the run');
 
+/** Queues a message to the run. */
+export const send: RequestKind<SendInput, MessageReceipt> = {
+  description: 'A message to the run: {"id": "your own", "content": "text", "mode": "queue", "steer" or "interrupt"}',
+  refusal: messageRefusal,
+  take(run, { id, content, mode }, { now }) {
+    const message: QueuedMessage = { id, content, ...(mode === undefined || mode === 'queue' ? {} : { mode }), timestamp: isoTime(now) };
+    const position = positionOf(run.state, message);
+    const isNew = run.inbox.add(message, nextAnswer(run));
+    const turn = run.inbox.turnOf(id);
+    return {
+      version: 1,
+      id,
+      status: isNew ? 'queued' : 'duplicate',
+      queued: run.inbox.queued,
+      ...(isNew ? position : {}),
+      ...(turn === undefined ? {} : { turn }),
+    };
+  },
+};
+
+/** Sets the permissions of the run. What makes them wider needs the `authorize` hook of the worker. */
+export const setPermissions: RequestKind<SetPermissionsInput, SetPermissionsReceipt> = {
+  description: 'Sets the permissions: {"id": "your own", "permissions": {"mode": "default", "deny": [{"tool": "web_*"}], ...}, "by"?}',
+  refusal: permissionsRefusal,
+  take({ inbox, state }, { id, permissions, by }, { now }) {
+    if (inbox.has(id)) return { version: 1, id, status: 'duplicate' };
+    const isNarrower =
+      state !== undefined && [newestOwn({ inbox }, state), ownPermissions(state)].every((own) => isNarrowing(own, permissions));
+    inbox.changePermissions({ id, permissions, by: by ?? null, at: isoTime(now) });
+    return { version: 1, id, status: isNarrower ? 'set' : 'to_authorize' };
+  },
+};
+
+/** Interrupts the current turn of a session. The session stays usable. */
+export const interrupt: RequestKind<InterruptInput, InterruptReceipt> = {
+  description: 'Interrupts the turn of a session that goes on: {"reason"?: "text"}',
+  refusal(run, input) {
+    const problem = interruptProblem(input ?? {});
+    return problem === undefined
+      ? (noSession(run, 'interrupt', 'kept session') ?? unavailableFor(run))
+      : invalidRequest(run, 'interrupt', problem);
+  },
+  take(run, input) {
+    const { inbox } = run;
+    const { turn, reason, by } = (input as InterruptInput | null | undefined) ?? {};
+    const current = presentTurn(run);
+    if (turn !== undefined && turn !== current && turn === inbox.nextTurn?.turn) {
+      // The run that keeps the session has given up the turn before it could begin.
+      inbox.takeNextTurn();
+      return { version: 1, interrupted: true, turn };
+    }
+    if (current === undefined || (turn !== undefined && turn !== current)) return { version: 1, interrupted: false };
+    const why = [reason, by === undefined ? undefined : `(${by})`].filter((part) => part !== undefined).join(' ');
+    inbox.turnInterrupt = { turn: current, ...(why === '' ? {} : { cancelReason: why }) };
+    return { version: 1, interrupted: true, turn: current };
+  },
+};
+
+/** Closes a session, after the current turn. */
+export const close: RequestKind<CloseInput, CloseReceipt> = {
+  description: 'Closes a session after the turn that goes on: {"by"?: "name"}',
+  refusal(run, input) {
+    const problem = closeProblem(input ?? {});
+    return problem === undefined
+      ? (noSession(run, 'close', 'session', 'kept session') ?? unavailableFor(run))
+      : invalidRequest(run, 'close', problem);
+  },
+  take({ inbox, state }, input) {
+    inbox.closing = { by: (input as CloseInput | null | undefined)?.by ?? null };
+    const turn = state?.session?.turn?.number;
+    return { version: 1, ...(turn === undefined ? {} : { turn }) };
+  },
+};
+
+/** Has the agent of a session resolved again before its next turn. */
+export const refresh: RequestKind<unknown, RefreshReceipt> = {
+  description: 'Resolves the agent of a session again before its next turn: {}',
+  refusal: (run) => noSession(run, 'refresh') ?? pinned(run) ?? unavailable(run, 'decisions'),
+  take({ state }) {
+    const session = state?.session;
+    if (session !== undefined) session.refreshDue = true;
+    return { version: 1, beforeTurn: (session?.turns ?? 0) + 1 };
+  },
+};
+
+/** Empties the conversation of a session: deps, turns and limits stay. During a turn, it is emptied after it. */
+export const reset: RequestKind<unknown, ResetReceipt> = {
+  description: 'Empties the conversation of a session, and keeps its deps: {}',
+  refusal: (run) => noSession(run, 'reset') ?? unavailable(run, 'decisions'),
+  take({ state }) {
+    const session = state?.session;
+    if (session !== undefined) session.resetDue = true;
+    return { version: 1, beforeTurn: (session?.turns ?? 0) + 1 };
+  },
+};
+
 /** The Updates that a run accepts, by name, in the order in which the handlers are registered. */
 export const UPDATE_KINDS: Readonly<Record<keyof typeof UPDATES, AnyKind>> = {
   send,
@@ -84,6 +218,57 @@ export const UPDATE_KINDS: Readonly<Record<keyof typeof UPDATES, AnyKind>> = {
   close,
   refresh,
   reset,
+};
+
+/** Names the run that is told of the end of this one. Sent by the run that has started it. */
+export const reportEnd: RequestKind<ReportEndInput, void> = {
+  description: 'Between runs: the run tells another one of its end: {"to": "run id"}',
+  refusal: (run, input) => idProblem(run, 'reportEnd', input, 'to'),
+  take({ inbox }, { to }) {
+    inbox.reportTo = to;
+  },
+};
+
+/** Tells of the end of a child. Ids that are not those of children are ignored. */
+export const childEnded: RequestKind<ChildEndedInput, void> = {
+  description: 'Between runs: a child of the run, or one of its turns, has ended: {"runId", "turn"?}',
+  refusal: (run, input) => idProblem(run, 'childEnded', input, 'runId'),
+  take(run, { runId, turn }) {
+    if (isChild(run, runId) && isWaitedFor(run, runId, turn)) run.inbox.childEnded(runId);
+  },
+};
+
+/** Tells that a child waits for a person, or that it does not wait any more. */
+export const childWaiting: RequestKind<ChildWaitingInput, void> = {
+  description: 'Between runs: a child of the run waits for a person, or no longer: {"runId", "waiting"}',
+  refusal: (run, input) => idProblem(run, 'childWaiting', input, 'runId'),
+  take(run, { runId, waiting }) {
+    if (isChild(run, runId)) run.inbox.childWaiting(runId, waiting);
+  },
+};
+
+/** Pauses the run with the one that started it, or lets it go on with that. A caller's own pause of this run stays. */
+export const pausedAbove: RequestKind<PausedAboveInput, void> = {
+  description: 'Between runs: the run above is paused, or goes on: {"paused"}',
+  refusal: (run, input) =>
+    isJsonObject(input) && typeof input['paused'] === 'boolean'
+      ? undefined
+      : invalidRequest(run, 'pausedAbove', '"paused" must be true or false'),
+  take({ inbox }, { paused }) {
+    inbox.pausedAbove = paused;
+  },
+};
+
+/** Cancels a run whose parent was terminated and has been started again under the same id: the new one starts its own children. */
+export const startedAgain: RequestKind<StartedAgainInput, void> = {
+  description: 'Between runs: the run that started this one has ended, and was started again: {"runId", "firstRunId"}',
+  refusal: (run, input) => idProblem(run, 'startedAgain', input, 'runId') ?? idProblem(run, 'startedAgain', input, 'firstRunId'),
+  take({ state, inbox }, { runId, firstRunId }) {
+    const { parent } = state ?? {};
+    if (parent?.runId !== runId || parent.firstRunId === undefined || parent.firstRunId === firstRunId) return;
+    inbox.cancelReason ??= `The run "${runId}", which started this one, was started again`;
+    inbox.cancelAsked = true;
+  },
 };
 
 /** The Signals that a run accepts, by the same rules, for callers that can only signal. */
@@ -147,4 +332,139 @@ function identityOf(input: unknown): { id?: string; callId?: string; by?: string
   const { id, callId, by } = isJsonObject(input) ? input : {};
   const fields = { id: text(id), callId: text(callId), by: text(by) };
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
+
+function permissionsRefusal(run: MessageReceiver, input: unknown): Refusal | undefined {
+  const { state, runId, inbox } = run;
+  const problem = setPermissionsProblem(input);
+  if (problem !== undefined) return invalidRequest(run, 'setPermissions', problem);
+  const { id, permissions } = input as SetPermissionsInput;
+  const wrong = permissionsProblem(permissions);
+  if (wrong !== undefined) return invalidRequest(run, 'setPermissions', `permissions.${wrong}`);
+  const busy = unavailable(run, 'decisions');
+  if (busy !== undefined) return busy;
+  // This state is short: the first activity of the run resolves the agent.
+  if (state === undefined) return { code: 'busy', message: `Run "${runId}" has not resolved its agent yet: send it again in a moment` };
+  if (inbox.has(id)) return undefined;
+  if (state.program !== undefined) return invalidRequest(run, 'setPermissions', 'it is the run of a program, which has no permissions');
+  const { tools, authorize } = state.snapshot;
+  const [unknown] = rulesForNoTool(permissions, (glob) => tools.some(({ name }) => matchesGlob(glob, name, true)));
+  if (unknown !== undefined) return invalidRequest(run, 'setPermissions', `permissions.${unknown} matches no tool of the run`);
+  if (!authorize && !isNarrowing(newestOwn(run, state), permissions)) {
+    const message = `The permissions of run "${runId}" would be wider: its worker has no "authorize" hook, without which they can only be narrowed`;
+    return { code: 'not_authorized', message };
+  }
+  return noRoomForRequest(input, run);
+}
+
+/** Returns the policy as it will be after the changes that are not applied yet. */
+function newestOwn({ inbox }: Pick<MessageReceiver, 'inbox'>, state: RunState): SetPermissionsInput['permissions'] {
+  return inbox.permissionChanges.at(-1)?.permissions ?? ownPermissions(state);
+}
+
+/** The most characters of the id of a run. */
+const MAX_ID = 1_000;
+
+function isChild({ state }: MessageReceiver, runId: string): boolean {
+  return childrenOf(state).includes(runId);
+}
+
+/** True unless an earlier turn of a session has ended, whose answer was given up. */
+function isWaitedFor({ state }: MessageReceiver, runId: string, turn: number | undefined): boolean {
+  return turn === undefined || state?.children?.some((child) => child.runId === runId && child.turn === turn) === true;
+}
+
+function idProblem(run: MessageReceiver, request: string, input: unknown, field: string): ReturnType<RequestKind<never, void>['refusal']> {
+  const id = isJsonObject(input) ? input[field] : undefined;
+  if (typeof id === 'string' && id !== '' && id.length <= MAX_ID) return undefined;
+  return invalidRequest(run, request, `"${field}" must be the id of a run`);
+}
+
+function messageRefusal(run: MessageReceiver, input: unknown, now: number): Refusal | undefined {
+  const { runId, inbox, state } = run;
+  const kind = state?.program !== undefined ? 'program' : state !== undefined && isParallel(state) ? 'parallel flow' : undefined;
+  if (kind !== undefined) {
+    return {
+      code: 'invalid_input',
+      message: `Run "${runId}" is that of a ${kind}, which takes no messages: decide what waits, or start another run`,
+    };
+  }
+  const problem = messageProblem(input);
+  if (problem !== undefined) return { code: problem.code, message: `Run "${runId}" refused a message: ${problem.message}` };
+  const message = input as SendInput;
+  const foreign = ofAnother(run, message.principal);
+  if (foreign !== undefined) return foreign;
+  if (isKept(run) && state?.status === 'idle') {
+    const reason = `is kept by run "${state.parent?.runId}" and takes messages while that waits for an answer: send to that run`;
+    return { code: 'invalid_input', message: `Session "${runId}" ${reason}` };
+  }
+  if (inbox.has(message.id)) return inbox.isBusy('messages') ? unavailable(run, 'messages') : undefined;
+  if (!inbox.closed && !inbox.hasRoomFor(message)) {
+    return {
+      code: 'queue_full',
+      message: `The queue of run "${runId}" is full (${inbox.queued} messages wait): send this one again later`,
+    };
+  }
+  return unavailable(run, 'messages') ?? limitReached(run, now);
+}
+
+/** Returns the refusal of a message to the run of another principal: the sender must not learn that the run exists. */
+function ofAnother({ runId, state, principal }: MessageReceiver, sender: SendInput['principal']): Refusal | undefined {
+  if (sender === undefined) return undefined;
+  const own = state === undefined ? principal : state.principal;
+  return isSame(sender, own ?? {}) ? undefined : { code: 'run_not_found', message: `No run "${runId}"` };
+}
+
+/** Returns the refusal of a message to a session that has reached one of its limits. */
+function limitReached({ runId, state }: MessageReceiver, now: number): Refusal | undefined {
+  const reached = state === undefined || !isSession(state) ? undefined : sessionLimitReached(state, now);
+  if (reached === undefined) return undefined;
+  return {
+    code: 'session_limit',
+    message: `Session "${runId}" takes no more messages: ${reached.message}. Raise the limit of the session, or start another one`,
+  };
+}
+
+/** Returns the number of the turn that answers a message to a session: the current one, or the next. */
+function nextAnswer({ state, opensAs }: MessageReceiver): number | undefined {
+  if (state === undefined) return opensAs === undefined ? undefined : 1;
+  const { session } = state;
+  return session && (session.turn?.number ?? session.turns + 1);
+}
+
+/**
+ * Returns the number of recorded events, and the step whose model call reads the message: the next step, unless the model call of
+ * the current one has not begun or is repeated for the message.
+ */
+function positionOf(state: RunState | undefined, { mode }: QueuedMessage): Required<Pick<MessageReceipt, 'offset' | 'beforeStep'>> {
+  if (state === undefined) return { offset: 1, beforeStep: 1 };
+  const { phase, context, window } = state;
+  const readsNow = phase === 'between' || (phase === 'model' && mode === 'interrupt');
+  return { offset: window.through, beforeStep: context.currentStep + (readsNow ? 1 : 2) };
+}
+
+/** Returns the current turn. One that a run has asked for counts before it begins: that run may give it up at once. */
+function presentTurn({ inbox, state }: MessageReceiver): number | undefined {
+  if (state === undefined) return 1;
+  const { session, parent } = state;
+  return session?.turn?.number ?? (parent?.kept ? (inbox.nextTurn?.turn ?? (session?.opens ? 1 : undefined)) : undefined);
+}
+
+/** Returns why a session takes no requests. The run that keeps one sends them as Signals, of which none may be lost. */
+function unavailableFor(run: MessageReceiver): Refusal | undefined {
+  return isKept(run) ? ended(run) : unavailable(run, 'decisions');
+}
+
+function pinned({ runId, state }: MessageReceiver): Refusal | undefined {
+  if (state?.session?.refresh !== 'never') return undefined;
+  return { code: 'invalid_input', message: `Session "${runId}" keeps its agent ("refresh" is "never"): start another session` };
+}
+
+/** Returns the refusal of a request that only a session takes; undefined for a session. `opening`: the kinds that take it before they have a state. */
+function noSession({ runId, state, opensAs }: MessageReceiver, request: string, ...opening: SessionKind[]): Refusal | undefined {
+  if (state === undefined && opensAs !== undefined && opening.includes(opensAs)) return undefined;
+  // This state is short: the first activity of the run resolves the agent.
+  if (state === undefined) return { code: 'busy', message: `Run "${runId}" has not resolved its agent yet: send it again in a moment` };
+  if (isSession(state)) return undefined;
+  return { code: 'invalid_input', message: `Run "${runId}" is no session, and "${request}" is for sessions: cancel the run instead` };
 }

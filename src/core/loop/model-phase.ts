@@ -1,32 +1,34 @@
-// Model phase: its steps in order.
-
-import { isToolCall } from '../domain/content/content.ts';
+import { isToolCall, type ToolCall } from '../domain/content/content.ts';
+import { jsonTextPrefix } from '../domain/content/text.ts';
+import type { ErrorCode } from '../domain/errors/error.ts';
+import { branchesId } from '../domain/flows/branches-id.ts';
+import { type GuardrailReport, guardsAnswers } from '../domain/guardrails/guardrail.ts';
+import { type Recalled, recallEvent } from '../domain/memory/recalled.ts';
 import type { RecordedResponse } from '../domain/model/recorded-response.ts';
 import { answer } from './answer.ts';
-import { compactWindow, isWindowFull, shortenConversation } from './compaction/compact.ts';
-import { isRefusal, repairConversation } from './compaction/repair-conversation.ts';
-import { type GuardrailReport, guardsAnswers } from '../domain/guardrails/guardrail.ts';
-import { beginInputCheck, checkInputFirst, endInputCheck } from './guardrails/check-input.ts';
-import { recordReport, spendOnGuardrails } from './guardrails/guardrail-note.ts';
-import { askAtLimit } from './limits/ask-at-limit.ts';
-import { isParallel } from './flows/branch-input.ts';
-import { startBranches } from './flows/start-branches.ts';
+import { nearestDeadline, WAITING } from './approvals/wait-for-decisions.ts';
+import { compactWindow, isWindowFull, shortenConversation, summariseEarlier } from './compaction/compact.ts';
+import { fitsContinueAsNew } from './compaction/window-limit.ts';
+import { endAtLimit, endCancelled, endFailed } from './endings/endings.ts';
+import { branchInput, isParallel } from './flows/branch-input.ts';
 import { takeTurn } from './flows/turns.ts';
+import { endByGuardrail, recordReport, reportOf, spendOnGuardrails } from './guardrails/guardrail-note.ts';
 import { agentOfStep } from './handoffs/transfer-calls.ts';
-import { endCancelled, endFailed, endAtLimit } from './endings/endings.ts';
-import { limitReached } from './limits/limits.ts';
-import { takeMessages, takeRequests } from './requests/messages.ts';
-import type { NextStep, Position } from './next-step.ts';
-import { settlePermissions } from './permissions/permission-changes.ts';
 import { hooksOfStep } from './hooks/hooked-calls.ts';
-import { waitWhilePaused } from './requests/pause.ts';
-import type { ModelCall, ModelCallOutcome, RunPorts } from './ports.ts';
+import { askAtLimit } from './limits/ask-at-limit.ts';
+import { continueBeforeModelCall } from './limits/continuing.ts';
+import { endsByDeadline, limitReached } from './limits/limits.ts';
+import type { NextStep, Position, StepPosition } from './next-step.ts';
+import { settlePermissions } from './permissions/permission-changes.ts';
+import type { GuardrailOutcome, ModelCall, ModelCallOutcome, RunPorts } from './ports.ts';
+import { takeMessages, takeRequests } from './requests/messages.ts';
+import type { RunClock } from './state/clock.ts';
 import { isFirstStep, noteActed } from './state/first-step.ts';
-import { recallDue, recordRecall } from './state/recall.ts';
-import { noteError, recordEvent, recordStep, type RunState } from './state/run-state.ts';
+import { noteError, recordEvent, recordNotices, recordStep, type RunState } from './state/run-state.ts';
 import { recordFailedCall, recordInterrupted, spend } from './state/spending.ts';
 import { thoughtOf } from './state/thought.ts';
-import { continueBeforeModelCall } from './limits/continuing.ts';
+
+// Model phase: its steps in order.
 
 type CallPosition = Extract<Position, { type: 'call_model' }>;
 type Failure = Extract<ModelCallOutcome, { type: 'failed' }>;
@@ -219,4 +221,174 @@ function recordResponse(
     ...(final ? { final: true } : {}),
   });
   return answer(state, ports, response, final);
+}
+
+// Shared state: the entries that a model call is given from the memory of the agent.
+
+/** True if the next model call asks the memory. It stays true until a response is recorded: a call without one has recalled in vain. */
+function recallDue(state: RunState): boolean {
+  return state.recallDue === true;
+}
+
+/**
+ * Records what the memory gave to a model call, before the response to it: later calls find it at the place at which this one has read
+ * it. Nothing is recorded if the memory had nothing.
+ */
+function recordRecall(state: RunState, clock: RunClock, recalled: Recalled | undefined): void {
+  delete state.recallDue;
+  if (recalled !== undefined) recordEvent(state, clock, recallEvent(recalled));
+}
+
+// Model phase: the start of agents side by side, in place of a model call.
+
+/** Calls every agent of the flow in one step, as a model would. All of them get the input of the run, so the calls do not repeat it. */
+function startBranches(state: RunState, ports: RunPorts): NextStep {
+  const { name, tools } = state.snapshot;
+  if (branchInput(state) === undefined) {
+    const problem = 'its agents act side by side, each in a conversation of its own: start it with "input" alone, without "messages"';
+    return endFailed(state, 'invalid_input', `Flow "${name}" cannot start: ${problem}`);
+  }
+  const id = branchesId(state.runId);
+  const content = tools.map(({ name: tool }, index): ToolCall => {
+    return { type: 'tool_call', toolCallId: `branch-${index + 1}`, name: tool, arguments: {} };
+  });
+  recordEvent(state, ports, { id, author: name, content });
+  return { type: 'run_tools', response: { id, content, finishReason: 'tool_calls', usage: null }, final: false, outcomes: [] };
+}
+
+// Model phase: the wait of a paused run before it.
+
+/**
+ * Waits while the run is paused. A cancellation ends the wait, and so does the deadline of the run, unless a person is asked at
+ * limits. If the history becomes full meanwhile, the run goes on waiting in the next execution.
+ */
+async function waitWhilePaused(state: RunState, ports: RunPorts, position: StepPosition): Promise<NextStep | undefined> {
+  const { inbox } = ports;
+  while (inbox.paused && !ports.cancelRequested() && !endsByDeadline(state, ports.now())) {
+    if (state.status !== 'paused') {
+      state.status = 'paused';
+      ports.recorded?.(state);
+    }
+    if (ports.continueDue(WAITING)) {
+      // The results of the last step may be too large to carry. Compacting them is the only work that a paused run does.
+      const isToShorten = isWindowFull(state, ports) && limitReached(state, ports.now(), position) === undefined;
+      const ended = isToShorten ? await compactWindow(state, ports) : undefined;
+      if (ended !== undefined) return ended;
+      if (fitsContinueAsNew(state)) return { type: 'continue', position };
+    }
+    const { received } = inbox;
+    await ports.until(() => !inbox.paused || inbox.received > received, nearestDeadline(state, ports.now()));
+    takeRequests(state, ports);
+  }
+  state.status = 'running';
+  return undefined;
+}
+
+// Model phase: repairs a conversation that the provider of a session refuses.
+
+/** Bytes of a refusal that a session remembers. */
+const REFUSAL_BYTES = 300;
+
+/** True for the codes of a request that a provider refuses as it is. The client has tried the forms that it knows. */
+function isRefusal(code: ErrorCode): boolean {
+  return code === 'model_bad_request' || code === 'model_unprocessable';
+}
+
+/**
+ * Handles the refusal of a request. What is in the conversation of a session stays there, and would be refused in every later turn. So the
+ * second refusal of the same words without an answer in between has the conversation compacted, once in a turn. Undefined: the turn ends
+ * with what the provider said. The conversation of a run without turns is not changed, because the run ends with its error.
+ */
+async function repairConversation(state: RunState, ports: RunPorts, refused: string): Promise<'repaired' | NextStep | undefined> {
+  const { session } = state;
+  if (session === undefined) return undefined;
+  const refusal = wordsOf(refused);
+  if (session.refusal !== refusal) {
+    session.refusal = refusal;
+    return undefined;
+  }
+  const { bytes, events } = state.window;
+  const compacted = (await summariseEarlier(state, ports)) ?? (await shortenConversation(state, ports));
+  if (compacted === undefined) return undefined;
+  if (compacted !== 'summarised' && compacted !== 'shortened') return unlessFailed(compacted);
+  session.compactedAt = session.turns;
+  const what = `${events.length} events with ${bytes} bytes are now ${state.window.events.length} with ${state.window.bytes}`;
+  const message = `The provider refused the conversation twice, so it was compacted: ${what}`;
+  recordNotices(state, ports, [{ code: 'conversation_repaired', message }]);
+  return 'repaired';
+}
+
+/** A compaction that failed does not hide what the provider said. */
+function unlessFailed(next: NextStep): NextStep | undefined {
+  return next.type === 'finish' && next.ending.status === 'error' ? undefined : next;
+}
+
+/** Returns the words of a refusal without ids and places, which differ from request to request. */
+function wordsOf(message: string): string {
+  const words = message.replaceAll(/[\w-]+/g, (word) => (/\d/.test(word) ? '#' : word));
+  return jsonTextPrefix(words, REFUSAL_BYTES);
+}
+
+// Model phase: the check of messages that the model has not read.
+
+/**
+ * Begins the check of messages that no check has read, beside the model call that reads them: if it trips, the call is given up.
+ * Undefined if there are none.
+ */
+function beginInputCheck(state: RunState, ports: RunPorts): Promise<GuardrailOutcome> | undefined {
+  const { uncheckedFrom: from, window } = state;
+  if (from === undefined) return undefined;
+  const { through, lastEventId } = window;
+  return ports.checkGuardrails({ type: 'input', from, through, lastEventId }).then((outcome) => {
+    if (endByGuardrail(outcome, reportOf(state, 'input', outcome)) !== undefined) ports.abortModelCall();
+    return outcome;
+  });
+}
+
+/** The check of messages that has ended: with the end of the run, or with a report to record after the model's answer. */
+type InputCheck = { ended: NextStep } | { report: GuardrailReport };
+
+/**
+ * Waits for the check that runs beside the model call. If the messages do not pass, the call counts as given up: its answer is no
+ * step, and no tool of it starts.
+ */
+async function endInputCheck(
+  state: RunState,
+  ports: RunPorts,
+  checking: Promise<GuardrailOutcome>,
+  answered?: ModelCallOutcome,
+): Promise<InputCheck> {
+  const outcome = await checking;
+  const report = reportOf(state, 'input', outcome);
+  const ended = outcome.type === 'cancelled' ? endCancelled(state) : endByGuardrail(outcome, report);
+  const from = state.uncheckedFrom ?? state.window.through;
+  delete state.uncheckedFrom;
+  if (ended === undefined) return { report };
+  if (answered !== undefined) recordUnread(state, ports, answered);
+  const blocked = outcome.type === 'cancelled' ? undefined : offsetsFrom(state, from);
+  recordReport(state, ports, { ...report, ...(blocked === undefined ? {} : { blocked }) });
+  return { ended };
+}
+
+/** Checks messages before anything else reads them: a compaction would take them out of the window, or send them to a model. */
+async function checkInputFirst(state: RunState, ports: RunPorts): Promise<NextStep | undefined> {
+  const checking = beginInputCheck(state, ports);
+  if (checking === undefined) return undefined;
+  const checked = await endInputCheck(state, ports, checking);
+  if ('ended' in checked) return checked.ended;
+  recordReport(state, ports, checked.report);
+  return undefined;
+}
+
+/** Records what arrived of a model call whose messages did not pass, and its cost. */
+function recordUnread(state: RunState, ports: RunPorts, outcome: ModelCallOutcome): void {
+  const { model } = state.snapshot;
+  if (outcome.type === 'failed') recordFailedCall(state, ports, model, outcome);
+  else if (outcome.type === 'response') recordInterrupted(state, ports, model, outcome.response);
+  else if (outcome.partial) recordInterrupted(state, ports, model, outcome.partial);
+}
+
+/** Returns the offsets of the messages that did not pass, and of everything after them. */
+function offsetsFrom({ window }: RunState, from: number): number[] {
+  return window.events.filter(({ offset }) => offset >= from).map(({ offset }) => offset);
 }

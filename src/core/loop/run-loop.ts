@@ -1,15 +1,46 @@
-// The loop: model phase and tool phase in turn, then closing.
-
+import { isToolCall, type ToolCall } from '../domain/content/content.ts';
+import { INTERRUPTED_CALL, resultText, RUN_CODE } from '../domain/content/tool-text.ts';
+import { type Branch, mergeBranches } from '../domain/flows/merge-branches.ts';
+import type { ReviewedCalls } from '../domain/hooks/hook-messages.ts';
+import { hooksBeforeCalls } from '../domain/hooks/hooks-before-calls.ts';
+import type { JsonValue } from '../domain/json/json.ts';
+import type { RecordedResponse } from '../domain/model/recorded-response.ts';
+import { noUsage } from '../domain/model/usage.ts';
 import type { RunResultFields } from '../domain/run/result.ts';
-import { runCellPhase } from './code/cell-phase.ts';
-import { runModelPhase } from './model-phase.ts';
-import { checkOutput } from './guardrails/check-output.ts';
+import type { CodeCallResult } from '../execution/executor.ts';
+import { accept, finish, finishChecked, mayRetryOutput } from './answer.ts';
+import { isAskedAbout } from './approvals/approvals.ts';
+import { settleDecisions } from './approvals/settle-decisions.ts';
+import { agentOfCall } from './children/call-of-agent.ts';
+import { afterCell, runCellPhase } from './code/cell-phase.ts';
+import { addResults, codeOf, dropCell } from './code/cells.ts';
+import { finalAnswerOfCode } from './code/final-answer.ts';
+import { countCalls } from './code/local-work.ts';
 import { closeRun } from './endings/close-run.ts';
+import { endAtLimit, endCancelled, endFailed } from './endings/endings.ts';
+import { isParallel } from './flows/branch-input.ts';
+import { endByGuardrail, recordReport, reportOf } from './guardrails/guardrail-note.ts';
+import { handOver } from './handoffs/switch-agent.ts';
+import { isTransfer } from './handoffs/transfer-calls.ts';
+import { asRewritten, noteRewrites } from './hooks/rewritten-arguments.ts';
+import { askAtLimit } from './limits/ask-at-limit.ts';
+import { reserveCalls } from './limits/limits.ts';
+import { runModelPhase } from './model-phase.ts';
+import type { Answered, CellPosition, Ending, NextStep, Position, RunPosition, ToolsPosition } from './next-step.ts';
+import { takeNarrowings } from './permissions/permission-changes.ts';
+import { permissionVerdict } from './permissions/run-permissions.ts';
+import type { RunPorts, ToolOutcome } from './ports.ts';
 import { takeMessages } from './requests/messages.ts';
-import type { Ending, NextStep, Position, RunPosition } from './next-step.ts';
-import type { RunPorts } from './ports.ts';
-import { runToolPhase } from './tool-phase/tool-phase.ts';
-import type { RunState } from './state/run-state.ts';
+import { countToolCall, findEvent, type RunState } from './state/run-state.ts';
+import { interrupted, overLimit, result } from './tool-phase/call-results.ts';
+import { endedByNoWorker, noWorker } from './tool-phase/no-worker.ts';
+import { type Acting, finalOutput, isFinalAnswer, prepareCall, type PreparedCall, problemOf } from './tool-phase/prepare-call.ts';
+import { recordResults, recordsOf, recordToolStep, resultOf } from './tool-phase/record-results.ts';
+import { isStopped } from './tool-phase/stop-batch.ts';
+import type { ToolBatch } from './tool-phase/tool-batch.ts';
+import { ToolScheduler } from './tool-phase/tool-scheduler.ts';
+
+// The loop: model phase and tool phase in turn, then closing.
 
 /** The end of the loop in one execution: the run is over, or goes on from a position in the next. */
 export type LoopEnd<At extends RunPosition = RunPosition> =
@@ -44,4 +75,360 @@ export async function runTurn(state: RunState, ports: RunPorts, from: Position):
     ports.recorded?.(state);
   }
   return next;
+}
+
+// Closing: the check of an answer before it counts.
+
+/** Checks an answer by one activity, which reads it by query, and accepts it if it passes. */
+async function checkOutput(state: RunState, ports: RunPorts, answered: Answered): Promise<NextStep> {
+  const { through, lastEventId } = state.window;
+  state.pendingAnswer = answered.output;
+  const outcome = await ports.checkGuardrails({ type: 'output', through, lastEventId });
+  delete state.pendingAnswer;
+  const report = reportOf(state, 'output', outcome);
+  const ended = outcome.type === 'cancelled' ? endCancelled(state) : endByGuardrail(outcome, report);
+  recordReport(state, ports, {
+    ...report,
+    ...(ended === undefined || outcome.type === 'cancelled' ? {} : { blocked: answerOffsets(state) }),
+  });
+  return ended ?? accept(state, ports, answered, true);
+}
+
+/** Returns the offsets of the response with the answer, and of the results of its calls, which make no sense without it. */
+function answerOffsets({ window }: RunState): number[] {
+  const { events } = window;
+  const index = events.findLastIndex(({ content }) =>
+    content.some((item) => item.type === 'tool_call' || (item.type === 'message' && item.role === 'assistant')),
+  );
+  return index < 0 ? [] : events.slice(index).map(({ offset }) => offset);
+}
+
+// Tool phase: its steps in order.
+
+/**
+ * Reserves room for the calls within the limits, prepares them in order, executes them, and records the
+ * results in the order of the model, and the step. If the history is full in the middle of it, the run goes on in the
+ * next execution with the calls that have no outcome yet.
+ */
+async function runToolPhase(state: RunState, ports: RunPorts, from: ToolsPosition): Promise<NextStep> {
+  state.phase = 'tools';
+  // Awaited only on demand: in the sandbox every promise costs a stack trace.
+  const position = hasHooksBefore(state, ports, from) ? await beforeCalls(state, ports, from) : from;
+  // Calls that have not begun must not run by permissions that a caller has narrowed before.
+  takeNarrowings(state, ports);
+  const acting = actingOn(state, position);
+  const cells = pendingCells(acting, position.outcomes);
+  noteRewrites(state, position.response);
+  const { outcomes, instead, isOverLimit } = await runCalls(acting, ports, position, cells);
+  if (instead !== undefined) return instead;
+  // Decisions that came too late are refused, and their senders are told.
+  if (ports.inbox.decisions.length > 0) await settleDecisions(state, ports);
+  const limited = isOverLimit ? { overLimit: true as const } : {};
+  delete state.rewrites;
+  if (position.cell !== undefined) {
+    const { cell } = position;
+    return afterCallsOfCode(acting, ports, { ...cell, tools: { ...cell.tools, ...limited } }, outcomes);
+  }
+  const [index] = cells;
+  if (index !== undefined) {
+    // Calls that wait for the cells are given up with them.
+    if (isStopped(state, ports, { outcomes }, true))
+      for (const [call, outcome] of outcomes.entries()) outcomes[call] = outcome ?? interrupted();
+    recordResults(acting, ports, outcomes);
+    if (outcomes.includes(null)) return { type: 'run_cell', tools: { ...position, outcomes, ...limited }, index };
+  } else recordResults(acting, ports, outcomes);
+  recordToolStep(acting, outcomes);
+  state.approvals.approved = [];
+
+  if (ports.cancelRequested() || outcomes.some((outcome) => outcome?.type === 'cancelled')) return endCancelled(state);
+  const ended = endedByNoWorker(state, ports, outcomes);
+  if (ended !== undefined) return ended;
+  return afterTools(acting, ports, outcomes, isOverLimit);
+}
+
+/** The outcomes of the calls of a response, null for its cells; or the next step, if the calls have not all ended. */
+interface CallsRun {
+  outcomes: (ToolOutcome | null)[];
+  isOverLimit: boolean;
+  instead?: NextStep;
+}
+
+/** Runs the calls of a response but its cells, for which there is nothing to schedule. A transfer waits for all others, and so for the cells. */
+async function runCalls(acting: Acting, ports: RunPorts, position: ToolsPosition, cells: readonly number[]): Promise<CallsRun> {
+  const { state, response, calls } = acting;
+  const { final } = position;
+  const transfers = calls.flatMap((call, index) => (isTransfer(state, call) ? [index] : []));
+  const left = cells.length === 0 ? [] : [...cells, ...transfers];
+  const indexes = calls.map((_, index) => index).filter((index) => !left.includes(index));
+  const before = indexes.map((index) => position.outcomes[index] ?? null);
+  const some: Acting = left.length === 0 ? acting : { ...acting, calls: calls.filter((_, index) => !left.includes(index)) };
+  const names = final ? [] : namesToStart(some, before);
+  let reservation = reserveCalls(state, names);
+  // If a person is asked at limits, no call starts before there is room for all of them, or the person has refused.
+  if (reservation.reached !== undefined && state.limits.onLimit === 'ask' && !position.limitRefused) {
+    const next = await askAtLimit(state, ports, position, () => (reservation = reserveCalls(state, names)).reached);
+    // After a refusal the calls that fit are executed, and then the limit ends the run.
+    if (next !== undefined) {
+      const instead = next.type === 'finish' ? { ...position, limitRefused: true as const } : next;
+      return { outcomes: [], isOverLimit: false, instead };
+    }
+  }
+  const { refused } = reservation;
+  const isOverLimit = refused.size > 0 || position.overLimit === true;
+  const prepared = prepare({ ...some, isLast: isOverLimit || hasAnswer(acting) }, refused);
+  const ended = await runInTurn(some, ports, { response, prepared, outcomes: before }, (turn, batch) =>
+    new ToolScheduler(turn, ports, batch).execute(),
+  );
+  const outcomes: (ToolOutcome | null)[] = calls.map(() => null);
+  for (const [place, index] of indexes.entries()) outcomes[index] = ended[place] ?? null;
+  if (!ended.includes(null)) return { outcomes, isOverLimit };
+  const open: ToolsPosition = { ...position, outcomes, ...(isOverLimit ? { overLimit: true as const } : {}) };
+  return { outcomes, isOverLimit, instead: { type: 'continue', position: open } };
+}
+
+/** The indexes of the cells that have no outcome yet. */
+function pendingCells({ state, response, calls, final }: Acting, outcomes: readonly (ToolOutcome | null)[]): number[] {
+  if (state.snapshot.code === undefined || final) return [];
+  return calls.flatMap((call, index) =>
+    call.name === RUN_CODE && (outcomes[index] ?? null) === null && problemOf(response, call) === undefined ? [index] : [],
+  );
+}
+
+function actingOn(state: RunState, { response, final, cell }: ToolsPosition): Acting {
+  const offset = findEvent(state, response.id)?.offset ?? state.window.through - 1;
+  return { state, response, calls: response.content.filter(isToolCall), offset, final, inCode: cell !== undefined };
+}
+
+/** True if the response holds the answer of the run. */
+function hasAnswer({ state, response, calls }: Acting): boolean {
+  return calls.some((call) => isFinalAnswer(state, call) && problemOf(response, call) === undefined);
+}
+
+/** Prepares the calls; one that the limits refuse has its result already. */
+function prepare(acting: Acting, refused: ReadonlySet<number>): PreparedCall[] {
+  return acting.calls.map((call, index) => (refused.has(index) ? { type: 'immediate', outcome: overLimit() } : prepareCall(acting, call)));
+}
+
+/** Returns the name of each call that would start, by index. A call about whose outcome a person is asked has started already, and so has one whose agent runs. */
+function namesToStart({ state, response, calls }: Acting, outcomes: readonly (ToolOutcome | null)[]): (string | undefined)[] {
+  const { tools } = state.snapshot;
+  const { pending } = state.approvals;
+  return calls.map((call, index) => {
+    const starts =
+      (outcomes[index] ?? null) === null &&
+      !isAskedAbout(pending, call.toolCallId) &&
+      agentOfCall(state, { eventId: response.id, index: response.content.indexOf(call) }) === undefined &&
+      problemOf(response, call) === undefined &&
+      !isFinalAnswer(state, call) &&
+      tools.some(
+        (tool) =>
+          tool.name === call.name &&
+          !tool.notExecutable &&
+          permissionVerdict(state, tool, asRewritten(response, call).arguments).denied === undefined,
+      );
+    return starts ? call.name : undefined;
+  });
+}
+
+function afterTools(acting: Acting, ports: RunPorts, outcomes: readonly (ToolOutcome | null)[], isOverLimit: boolean): NextStep {
+  const { state, response, calls, final } = acting;
+  if (final) return endAtLimit(state);
+  if (response.verdict !== undefined) return finishChecked(state, ports, response, final);
+  if (isParallel(state)) {
+    const merged = mergeOutcomes(state, calls, outcomes);
+    return 'status' in merged ? { type: 'finish', ending: merged } : finish(state, ports, { ...merged, final: false });
+  }
+  const ended = endOfFinalAgent(outcomes);
+  if (ended !== undefined) {
+    if (ended.status !== 'completed') return { type: 'finish', ending: ended };
+    const { output, finishReason } = ended;
+    return finish(state, ports, { output, final: false, ...(finishReason === undefined ? {} : { finishReason }) });
+  }
+  const answered = finalAnswerOfCode(state, outcomes);
+  if (answered !== undefined) return finish(state, ports, { output: answered.output, final: false });
+  const answers = calls.filter((call) => isFinalAnswer(state, call));
+  const valid = answers.find((call) => problemOf(response, call) === undefined);
+  if (valid !== undefined) return finish(state, ports, { output: finalOutput(response, valid), final: false });
+  if (isOverLimit) return endAtLimit(state, 'tool_call_limit');
+  if (answers.length === 0 || mayRetryOutput(state)) {
+    handOver(state, ports, outcomes);
+    return { type: 'call_model', final: false };
+  }
+  const problem = answers.map((call) => problemOf(response, call)).join('; ');
+  return endFailed(state, 'invalid_output', `The answer did not fit the output schema of agent "${state.snapshot.name}": ${problem}`);
+}
+
+// Tool phase: the turns of the calls of a response.
+
+/** Schedules calls, and returns the outcome of each by index. */
+type Schedule = (acting: Acting, batch: ToolBatch) => Promise<(ToolOutcome | null)[]>;
+
+/**
+ * Runs the calls of a response, and those that transfer the run to another agent after all others: the agent that takes over reads their
+ * results. Returns the outcome of each call by index; null for those that are left to the next execution.
+ */
+async function runInTurn(acting: Acting, ports: RunPorts, batch: ToolBatch, schedule: Schedule): Promise<(ToolOutcome | null)[]> {
+  const { state, calls } = acting;
+  const isLater = calls.map((call) => isTransfer(state, call));
+  if (!isLater.includes(true)) return runTogether(acting, batch, schedule);
+  const outcomes = [...batch.outcomes];
+  for (const later of [false, true]) {
+    const indexes: number[] = calls.flatMap((_, index) => (isLater[index] === later ? [index] : []));
+    // The run ends because no worker had a tool: no agent takes over.
+    if (later && noWorker(ports, outcomes) !== undefined) return outcomes.map((outcome) => outcome ?? interrupted());
+    const some: ToolBatch = {
+      response: batch.response,
+      prepared: pick(batch.prepared, indexes),
+      outcomes: indexes.map((index) => outcomes[index] ?? null),
+      earlier: later ? outcomes : [],
+    };
+    const ended = await runTogether({ ...acting, calls: pick(calls, indexes) }, some, schedule);
+    for (const [place, index] of indexes.entries()) outcomes[index] = ended[place] ?? null;
+    if (ended.includes(null)) return outcomes;
+  }
+  return outcomes;
+}
+
+/** Runs calls as the scheduler does. Calls around a cell, or before a transfer, have their outcomes if the response goes on. */
+async function runTogether(acting: Acting, batch: ToolBatch, schedule: Schedule): Promise<(ToolOutcome | null)[]> {
+  const { code, snapshot } = acting.state;
+  const isDone = (code !== undefined || snapshot.handoffs !== undefined) && !batch.outcomes.includes(null);
+  return isDone ? batch.outcomes : schedule(acting, batch);
+}
+
+function pick<Item>(items: readonly Item[], indexes: readonly number[]): Item[] {
+  return indexes.flatMap((index) => {
+    const item = items[index];
+    return item === undefined ? [] : [item];
+  });
+}
+
+// Tool phase: an agent whose result is that of the run.
+
+/** Returns the ending of the run if an agent whose result is that of the run has ended: the first one, in the order of the calls. */
+function endOfFinalAgent(outcomes: readonly (ToolOutcome | null)[]): Ending | undefined {
+  for (const outcome of outcomes) {
+    if (outcome?.type !== 'result' || outcome.ended === undefined) continue;
+    const { tool: _, ...ending } = outcome.ended;
+    return ending;
+  }
+  return undefined;
+}
+
+// Tool phase: the end of agents side by side.
+
+/** Returns the output of the flow, once all its agents have ended: the output of each under its name. An error if one has not completed. */
+function mergeOutcomes(
+  { snapshot }: Pick<RunState, 'snapshot'>,
+  calls: readonly ToolCall[],
+  outcomes: readonly (ToolOutcome | null)[],
+): Ending | { output: string } {
+  const agentOf = (tool: string): string => snapshot.tools.find(({ name }) => name === tool)?.agent?.name ?? tool;
+  const { output, problem } = mergeBranches(calls.map(({ name }, index) => branchOf(agentOf(name), outcomes[index])));
+  if (problem === undefined) return { output };
+  const message = `Not all agents of flow "${snapshot.name}" have completed: ${problem}`;
+  return { status: 'error', stopReason: 'error', output, error: { code: 'child_failed', message } };
+}
+
+/** Returns the answer of an agent, with the note that it was cut off. */
+function answerOf([answer = '', ...notes]: readonly JsonValue[]): JsonValue {
+  return notes.length === 0 ? answer : resultText([answer, ...notes]);
+}
+
+function branchOf(name: string, outcome: ToolOutcome | null | undefined): Branch {
+  const usage = noUsage();
+  if (outcome?.type !== 'result') return { name, status: 'cancelled', output: '', error: null, usage };
+  const { status, content, ended } = outcome;
+  if (status === 'success') return { name, status: 'completed', output: answerOf(content), error: null, usage };
+  if (ended === undefined) return { name, status: 'error', output: '', error: resultText(content), usage };
+  return { name, status: ended.status, output: '', error: ended.error?.message ?? null, usage };
+}
+
+// Tool phase: the hooks before calls that run in an activity of their own.
+
+/** True if such hooks are to be called before the calls of a response start. */
+function hasHooksBefore({ snapshot }: RunState, ports: RunPorts, { response, final }: ToolsPosition): boolean {
+  if (final || response.reviewed || snapshot.hooks === undefined || ports.cancelRequested()) return false;
+  return hooksBeforeCalls(snapshot).length > 0 && response.content.some(isToolCall);
+}
+
+/** Returns the position with the answers of these hooks in its response, so that they are not called again. */
+async function beforeCalls(state: RunState, ports: RunPorts, position: ToolsPosition): Promise<ToolsPosition> {
+  const { response } = position;
+  const { problems, approvals } = response;
+  const content = response.content.map((item) => (isToolCall(item) ? asRewritten(response, item) : item));
+  // Meanwhile the activity queries the calls.
+  state.hookedCalls = { content, ...(problems === undefined ? {} : { problems }), ...(approvals === undefined ? {} : { approvals }) };
+  const review = await ports.reviewCalls(response);
+  delete state.hookedCalls;
+  return { ...position, response: { ...reviewed(response, review), reviewed: true } };
+}
+
+function reviewed(
+  response: RecordedResponse,
+  { problems, approvals, rewrites, injections, hooks, guardrails }: ReviewedCalls,
+): RecordedResponse {
+  const texts = new Map(Object.entries(response.injections ?? {}));
+  for (const [id, text] of Object.entries(injections ?? {})) texts.set(id, texts.has(id) ? `${texts.get(id)}\n${text}` : text);
+  const args = new Map([...Object.entries(response.rewrites ?? {}), ...Object.entries(rewrites ?? {})]);
+  const { approvals: _, ...rest } = response;
+  return {
+    ...rest,
+    ...(problems === undefined ? {} : { problems }),
+    ...(approvals === undefined ? {} : { approvals }),
+    ...(args.size === 0 ? {} : { rewrites: Object.fromEntries(args) }),
+    ...(texts.size === 0 ? {} : { injections: Object.fromEntries(texts) }),
+    ...(guardrails === undefined ? {} : { guardrails: { findings: [...(response.guardrails?.findings ?? []), ...guardrails.findings] } }),
+    ...(hooks === undefined ? {} : { hooks: [...(response.hooks ?? []), ...hooks] }),
+  };
+}
+
+// Tool phase: calls that code makes.
+
+/** The result of a cell whose run was told to do something else. */
+const STEERED = 'The code was ended before its end, because a message to the run arrived.';
+
+/** Records the results of calls that code made, and goes on with its cell; or ends the cell, if the run must not go on with it. */
+function afterCallsOfCode(acting: Acting, ports: RunPorts, cell: CellPosition, outcomes: (ToolOutcome | null)[]): NextStep {
+  const { state, calls } = acting;
+  recordResults(acting, ports, outcomes);
+  const code = codeOf(state);
+  for (const record of recordsOf(acting, outcomes)) {
+    countToolCall(state, record);
+    code.records.push({ ...record, caller: 'code' });
+  }
+  const isLocal = (name: string): boolean => state.snapshot.tools.some((tool) => tool.name === name && tool.tier === 'local');
+  countCalls(
+    state,
+    calls.every(({ name }) => isLocal(name)),
+    outcomes,
+  );
+  const { approvals } = state;
+  approvals.approved = approvals.approved.filter(({ callId }) => !calls.some(({ toolCallId }) => toolCallId === callId));
+  const ended = replacementOutcome(ports, outcomes);
+  if (ended !== undefined) {
+    dropCell(state);
+    delete code.calls;
+    return afterCell(cell, ended);
+  }
+  addResults(
+    state,
+    calls.map((call, index) => resultForCode(resultOf(call, outcomes[index] ?? interrupted()))),
+  );
+  return cell;
+}
+
+/** Returns the value or the error of a call for the code: the only item of its content, or the list if there are several. */
+function resultForCode({ status, content }: Pick<ToolOutcome & { type: 'result' }, 'status' | 'content'>): CodeCallResult {
+  if (status === 'error') return { error: resultText(content) };
+  const [value = null, ...more] = content;
+  return { value: more.length === 0 ? value : content };
+}
+
+/** Returns the outcome of a cell that must not go on: its run is cancelled, a message steers it, or no worker could make a call. */
+function replacementOutcome(ports: RunPorts, outcomes: readonly (ToolOutcome | null)[]): ToolOutcome | undefined {
+  const missing = noWorker(ports, outcomes);
+  if (missing !== undefined) return { ...result('error', INTERRUPTED_CALL), durationMs: null, noWorker: missing };
+  if (ports.cancelRequested() || outcomes.some((outcome) => outcome?.type === 'cancelled')) return { type: 'cancelled' };
+  return ports.inbox.isSteered ? { ...result('error', STEERED), durationMs: null } : undefined;
 }

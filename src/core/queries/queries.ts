@@ -1,21 +1,45 @@
 import { ApplicationFailure } from '@temporalio/common';
-import { rewrittenArguments } from '../loop/hooks/rewritten-arguments.ts';
 import type { AgentSnapshot } from '../domain/agent/agent-snapshot.ts';
+import type { JournalPage, JournalQuestion } from '../domain/code/segment-messages.ts';
 import { isToolCall } from '../domain/content/content.ts';
 import type { HookedCalls } from '../domain/hooks/hook-messages.ts';
 import { inboundProblem } from '../domain/json/inbound-value.ts';
+import { jsonPiece, WHOLE_BYTES } from '../domain/json/json-piece.ts';
 import type { JsonObject, JsonValue } from '../domain/json/json.ts';
+import { jsonBytes } from '../domain/json/payload-limit.ts';
+import type { ProgramState } from '../domain/program/program-state.ts';
+import type { Event } from '../domain/record/event.ts';
+import { secondsOf } from '../domain/record/time.ts';
+import { emptyWindow, type Folded, foldedEvent, type Window } from '../domain/record/window.ts';
 import type { RunResultFields } from '../domain/run/result.ts';
-import type { CallArgumentsQuestion, DataView, DecisionContent, DecisionQuestion, QUERIES, TranscriptQuestion } from '../protocol.ts';
-import { childInput } from './child-input.ts';
-import { journalPage } from './journal-page.ts';
+import { requestOf, sharedDeps } from '../loop/children/call-of-agent.ts';
+import { asRewritten, rewrittenArguments } from '../loop/hooks/rewritten-arguments.ts';
+import { findEvent, type RunState } from '../loop/state/run-state.ts';
+import { failureText } from '../program/errors/failure-text.ts';
+import { ITEMS } from '../program/state/carried-outputs.ts';
+import { traceEntries, type TraceEntry } from '../program/trace/trace-entry.ts';
+import { traceNames } from '../program/trace/trace-header.ts';
+import type { TracePage } from '../program/trace/trace-page.ts';
+import {
+  type CallArgumentsQuestion,
+  type ChildInputAnswer,
+  type ChildInputQuestion,
+  type DataView,
+  type DecisionContent,
+  type DecisionQuestion,
+  EVENTS_READ,
+  PAGE_BYTES,
+  type QUERIES,
+  type RecordPage,
+  type StepValuesAnswer,
+  type StepValuesQuestion,
+  type TranscriptAnswer,
+  type TranscriptQuestion,
+} from '../protocol.ts';
+import { page } from './pages.ts';
 import type { QueriedRun } from './queried-run.ts';
-import { recordPage, type RecordQuestion } from './record-page.ts';
 import { turnView } from './session-views.ts';
 import { approvalsPage, contextPage, statusView, stepsPage } from './views.ts';
-import { stepValues } from './step-values.ts';
-import { tracePage } from './trace-page.ts';
-import { transcriptPage } from './transcript-page.ts';
 
 /**
  * One kind of query. The handlers of the workflow use it, and so does the in-memory run of tests, so that an activity gets the same
@@ -31,25 +55,28 @@ interface QueryKind {
 /** The argument of a query with pages: the index at which the page begins. Any other value means the beginning. */
 type From = { from?: number } | null | undefined;
 
+/** Characters of one page: an answer is one payload of at most 2 MiB, and a character has up to three bytes. */
+const PAGE_CHARACTERS = 500_000;
+
 /** The queries of a run, by name. */
 export const QUERY_KINDS: Readonly<Record<keyof typeof QUERIES, QueryKind>> = {
   status: { description: 'Status, step, usage', answer: statusView },
   context: {
     description: 'The ExecutionContext with a page of its events; {"from": offset}',
-    answer: (run, ask: From) => contextPage(run, offset(ask)),
+    answer: (run, ask: From) => contextPage(run, offsetOf(ask)),
   },
-  steps: { description: 'A page of the recorded steps; {"from": index}', answer: (run, ask: From) => stepsPage(run, offset(ask)) },
+  steps: { description: 'A page of the recorded steps; {"from": index}', answer: (run, ask: From) => stepsPage(run, offsetOf(ask)) },
   record: {
     description: 'The status, and a page of the events and steps; {"from": offset, "step": index}; {"last": number, "bytes": number}',
     answer: (run, ask: RecordQuestion | null | undefined) => recordPage(run, ask ?? {}),
   },
   approvals: {
     description: 'A page of the pending approvals, and the decisions that apply to further calls; {"from": index}',
-    answer: (run, ask: From) => approvalsPage(run, offset(ask)),
+    answer: (run, ask: From) => approvalsPage(run, offsetOf(ask)),
   },
   trace: {
     description: 'A page of the trace of a program, or the facts about that of an agent; {"from": offset}',
-    answer: (run, ask: From) => tracePage(run, offset(ask)),
+    answer: (run, ask: From) => tracePage(run, offsetOf(ask)),
   },
   turn: { description: 'The result of a turn of a session; {"turn": number}', answer: turnView },
   snapshot: { description: 'The agent as pinned for this run', answer: snapshot },
@@ -81,7 +108,7 @@ export function answerQuery(run: QueriedRun, name: keyof typeof QUERIES, argumen
   throw ApplicationFailure.create({ type: 'invalid_input', message: `Run "${run.runId}" refused the query "${name}": ${problem}` });
 }
 
-function offset(ask: From): number {
+function offsetOf(ask: From): number {
   return typeof ask?.from === 'number' && ask.from > 0 ? Math.floor(ask.from) : 0;
 }
 
@@ -129,4 +156,255 @@ function hookedResult({ runId, state }: QueriedRun, { callId }: CallArgumentsQue
 function decisionContent({ authorizing }: QueriedRun, { id }: DecisionQuestion): DecisionContent {
   const { arguments: edited, content } = authorizing.get(id) ?? {};
   return { ...(edited === undefined ? {} : { arguments: edited }), ...(content === undefined ? {} : { content }) };
+}
+
+/** Answers the `journal` query: one page of the JSON text of the journal, of one of its cells, or of the results of a segment. */
+function journalPage({ runId, state }: QueriedRun, question: JournalQuestion | null | undefined): JournalPage {
+  const { from, cell, segment } = question ?? { from: 0 };
+  const journal = state?.code?.journal ?? { cells: [] };
+  const asked = cell === undefined ? undefined : journal.cells[cell];
+  const part = segment === undefined ? asked : asked?.segments[segment]?.results;
+  if (cell !== undefined && part === undefined) {
+    const message = `Run "${runId}" has no cell ${cell}${segment === undefined ? '' : ` with results of segment ${segment}`} in its journal`;
+    throw ApplicationFailure.create({ type: 'not_ready', message });
+  }
+  const text = JSON.stringify(part ?? journal);
+  const start = typeof from === 'number' ? from : 0;
+  return { text: text.slice(start, start + PAGE_CHARACTERS), total: text.length };
+}
+
+/** Answers the `childInput` query: with the input and the deps of the agent that a call has started, while it runs. */
+function childInput({ runId, state }: QueriedRun, ask: Partial<ChildInputQuestion> | null | undefined): ChildInputAnswer {
+  const { eventId = '', index = -1 } = ask ?? {};
+  const item = state === undefined ? undefined : findEvent(state, eventId)?.content[index];
+  const call = item !== undefined && isToolCall(item) ? item : undefined;
+  const agent = state?.snapshot.tools.find(({ name }) => name === call?.name)?.agent;
+  if (state === undefined || call === undefined || agent === undefined) {
+    throw ApplicationFailure.create({
+      type: 'unknown_call',
+      message: `Run "${runId}" has no call ${index} of event "${eventId}" that runs an agent`,
+    });
+  }
+  const edited = state.approvals.approved.find(({ callId }) => callId === call.toolCallId)?.arguments;
+  const input = requestOf(state, agent, edited ?? asRewritten(state, call).arguments);
+  // Parts are in the input of the agent already.
+  return { ...(typeof input === 'string' ? { input } : {}), deps: sharedDeps(agent, state.deps) };
+}
+
+/**
+ * Answers the `trace` query with events of this execution. A page that would begin before them begins with the first. The trace of an agent
+ * is made from its events and steps by the reader: its page has no lines.
+ */
+function tracePage({ runId, agentName, startedAt, state }: QueriedRun, from: number): TracePage {
+  const head = { version: 1 as const, runId, startTime: startedAt / 1000 };
+  if (state === undefined) {
+    return { ...head, programName: agentName, backendName: '', firstOffset: 0, from, next: from, total: 0, entries: [] };
+  }
+  const { program, firstOffset, context } = state;
+  if (program === undefined) {
+    const { model } = state.snapshot;
+    return { ...head, programName: agentName, backendName: '', model, firstOffset, from, next: from, total: 0, entries: [] };
+  }
+  const { document } = program;
+  const first = Math.max(from, firstOffset);
+  const entries: TraceEntry[] = [];
+  let next = first;
+  let bytes = 0;
+  for (const event of context.events.slice(first - firstOffset)) {
+    const own = traceEntries(document, event);
+    bytes += jsonBytes(own);
+    if (bytes > PAGE_BYTES && next > first) break;
+    entries.push(...own);
+    next += 1;
+  }
+  const last = context.events.at(-1);
+  return {
+    ...head,
+    ...traceNames(document),
+    ...(last === undefined ? {} : { endTime: secondsOf(last.timestamp) }),
+    firstOffset,
+    from: first,
+    next,
+    total: firstOffset + context.events.length,
+    entries,
+  };
+}
+
+/** A window that the activity has. */
+type Known = TranscriptQuestion['known'][number];
+
+/**
+ * Returns the part of the conversation that an activity lacks: the events since a window that it has, or the whole window if the
+ * run knows none of its windows.
+ */
+export function transcriptPage(state: RunState | undefined, ask: TranscriptQuestion | undefined): TranscriptAnswer {
+  if (state === undefined) return { type: 'window', ...emptyWindow(), from: 0, total: 0 };
+  const { window } = state;
+  const from = ask?.from ?? 0;
+  const position = { through: window.through, lastEventId: window.lastEventId, from };
+  for (const known of ask?.known ?? []) {
+    const events = eventsSince(state, known);
+    if (events !== undefined)
+      return { ...position, type: 'events', since: known.through, total: events.length, events: page(events, from) };
+  }
+  return { ...position, type: 'window', total: window.events.length, events: page(window.events, from) };
+}
+
+/**
+ * Returns the events after the activity's last one; undefined if they are unknown, or too large. After a compaction, the window may
+ * be smaller than the events.
+ */
+function eventsSince(state: RunState, known: Known): Folded[] | undefined {
+  const events = recordedSince(state, known) ?? carriedSince(state.window, known);
+  return events === undefined || jsonBytes(events) > PAGE_BYTES ? undefined : events;
+}
+
+/** Finds them in the record of this execution, if the activity's last event is in it or right before it. */
+function recordedSince({ context, firstOffset, carriedEventId }: RunState, { through, lastEventId }: Known): Folded[] | undefined {
+  const index = through - firstOffset;
+  const id = index === 0 ? carriedEventId : context.events[index - 1]?.id;
+  return id !== undefined && id === lastEventId ? context.events.slice(index).map(foldedEvent) : undefined;
+}
+
+/**
+ * Finds them in the window, if the activity's last event is of an earlier execution. Requires that every later event is in the
+ * window in the order of the record: the event of a compaction is not in it, or is at another index.
+ */
+function carriedSince({ events, through }: Window, known: Known): Folded[] | undefined {
+  const index = events.findIndex(({ offset, id }) => offset === known.through - 1 && id === known.lastEventId);
+  const since = index < 0 ? [] : events.slice(index + 1);
+  if (index < 0 || since.length !== through - known.through) return undefined;
+  return since.every(({ offset }, count) => offset === known.through + count) ? since.map(foldedEvent) : undefined;
+}
+
+/** Answers an activity of a program that lacks values. Throws an ApplicationFailure if the run has none of them any more. */
+export function stepValues(run: QueriedRun, question: StepValuesQuestion | null): StepValuesAnswer {
+  const { outputs: addresses = [], step, piece } = question ?? {};
+  const program = run.state?.program;
+  if (program === undefined) {
+    // The activity that pins the program asks for it before there is a state.
+    if (run.programInput !== undefined) return { program: run.programInput };
+    throw ApplicationFailure.create({ type: 'not_ready', message: `Run "${run.runId}" has no program yet` });
+  }
+  const state = step === undefined ? undefined : program.steps.get(step);
+  const { failure, approved } = state?.progress ?? {};
+  return {
+    ...(question?.program ? { program: { input: program.input } } : {}),
+    ...(addresses.length === 0 ? {} : outputsOf(run, program, addresses)),
+    ...(failure === undefined ? {} : { failure: failureText(failure.error) }),
+    ...(approved?.arguments === undefined ? {} : { edited: approved.arguments }),
+    ...(piece === undefined ? {} : { piece: jsonPiece(valueAt(program, piece.address) ?? missing(run, piece.address), piece.from) }),
+  };
+}
+
+/** Returns the outputs in their order, as many as fit into a page: each as its value, its location, or a mark that it is too long. */
+function outputsOf(run: QueriedRun, program: ProgramState, addresses: readonly string[]): StepValuesAnswer {
+  const outputs: Record<string, JsonValue> = {};
+  const spilled: NonNullable<StepValuesAnswer['spilled']> = {};
+  const long: string[] = [];
+  let bytes = 0;
+  for (const address of addresses) {
+    const output = valueAt(program, address);
+    const location = program.steps.get(address)?.spilled;
+    if (output === undefined && location === undefined) missing(run, address);
+    const own = jsonBytes(output ?? location);
+    if (output !== undefined && own > WHOLE_BYTES) {
+      long.push(address);
+      continue;
+    }
+    bytes += own;
+    if (bytes > PAGE_BYTES && bytes > own) break;
+    if (output !== undefined) outputs[address] = output;
+    else if (location !== undefined) spilled[address] = location;
+  }
+  return {
+    ...(Object.keys(outputs).length === 0 ? {} : { outputs }),
+    ...(Object.keys(spilled).length === 0 ? {} : { spilled }),
+    ...(long.length === 0 ? {} : { long }),
+  };
+}
+
+/** Returns the output at an address, or the outputs of the items of a `forEach` that are not stored yet. */
+function valueAt({ steps }: ProgramState, address: string): JsonValue | undefined {
+  return address.endsWith(ITEMS) ? steps.get(address.slice(0, -ITEMS.length))?.items : steps.get(address)?.output;
+}
+
+function missing({ runId }: QueriedRun, address: string): never {
+  throw ApplicationFailure.create({ type: 'unknown_call', message: `Run "${runId}" has no output of "${address}"` });
+}
+
+/** Argument of the `record` query. Any other value means the beginning. */
+export interface RecordQuestion {
+  /** Offset of the first event to return. */
+  from?: unknown;
+  /** Index of the first step to return. */
+  step?: unknown;
+  /** Bytes of JSON that the events may have together: for code of the user, which is given a bounded number of events. */
+  bytes?: unknown;
+  /** Only with `bytes`: the number of newest events to return. */
+  last?: unknown;
+  /** False: no steps. */
+  steps?: unknown;
+}
+
+/** Bytes of events and steps in one answer, which is one payload of at most 2 MiB. */
+const ANSWER_BYTES = 1_800_000;
+
+/** Answers the `record` query with events and steps of this execution. A page that would begin before them begins with the first. */
+export function recordPage({ state }: QueriedRun, question: RecordQuestion): RecordPage {
+  const { events = [], currentStep: counted = 0 } = state?.context ?? {};
+  // A program counts its model calls, and has no steps of an agent.
+  const currentStep = state?.program === undefined ? counted : 0;
+  const { steps = [], firstOffset = 0, status = 'running' } = state ?? {};
+  const firstStep = currentStep - steps.length;
+  const paged =
+    question.bytes === undefined ? wholePage(events, pageIndex(question.from) - firstOffset) : boundedPage(events, firstOffset, question);
+  return {
+    version: 1,
+    status,
+    firstOffset,
+    from: firstOffset + paged.index,
+    events: paged.events,
+    ...(paged.cut ? { cut: true } : {}),
+    total: firstOffset + events.length,
+    firstStep,
+    steps: question.steps === false ? [] : page(steps, pageIndex(question.step) - firstStep, ANSWER_BYTES - jsonBytes(paged.events)),
+    totalSteps: currentStep,
+  };
+}
+
+interface PagedEvents {
+  /** The index of the first of them. */
+  index: number;
+  events: Event[];
+  cut?: true;
+}
+
+function wholePage(events: readonly Event[], from: number): PagedEvents {
+  return { index: Math.max(0, from), events: page(events, from) };
+}
+
+/** Returns the newest events, or those from an offset on, within the bounds for code of the user. */
+function boundedPage(events: readonly Event[], firstOffset: number, { from, last, bytes }: RecordQuestion): PagedEvents {
+  const start = Math.max(0, pageIndex(from) - firstOffset);
+  const most = Math.min(pageIndex(bytes), EVENTS_READ.mostBytes);
+  if (last === undefined) {
+    const wanted = events.slice(start, start + EVENTS_READ.events);
+    const fitting = within(wanted, most);
+    return { index: start, events: fitting, ...(fitting.length < wanted.length ? { cut: true } : {}) };
+  }
+  const newest = events.slice(start).slice(-Math.min(pageIndex(last), EVENTS_READ.mostEvents));
+  const fitting = within(newest.toReversed(), most).toReversed();
+  return { index: events.length - fitting.length, events: fitting, ...(fitting.length < newest.length ? { cut: true } : {}) };
+}
+
+/** Returns the first events that have at most so many bytes together. */
+function within(events: readonly Event[], most: number): Event[] {
+  let bytes = 0;
+  const over = events.findIndex((event) => (bytes += jsonBytes(event)) > most);
+  return events.slice(0, over < 0 ? events.length : over);
+}
+
+function pageIndex(value: unknown): number {
+  return typeof value === 'number' && value > 0 ? Math.floor(value) : 0;
 }

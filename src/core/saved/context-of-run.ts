@@ -1,19 +1,18 @@
 import type { AgentSnapshot } from '../domain/agent/agent-snapshot.ts';
-import { isToolCall } from '../domain/content/content.ts';
-import type { JsonObject } from '../domain/json/json.ts';
+import { type ContentItem, isToolCall, type Message, type ToolResult } from '../domain/content/content.ts';
+import type { JsonObject, JsonValue } from '../domain/json/json.ts';
 import { isRecall } from '../domain/memory/recalled.ts';
 import type { AggregatedUsage } from '../domain/model/usage.ts';
+import { type CallsNotRun, requestedCalls } from '../domain/record/calls-not-run.ts';
 import type { Event } from '../domain/record/event.ts';
 import { needsResponse } from '../domain/record/needs-response.ts';
-import type { Window } from '../domain/record/window.ts';
-import type { SavedContext, SavedUsage } from './saved-context.ts';
-import { type CallsNotRun, requestedCalls } from '../domain/record/calls-not-run.ts';
-import { savedMessages } from './saved-messages.ts';
-import { toSavedContext } from './to-saved-context.ts';
 import { isoTime } from '../domain/record/time.ts';
+import type { Window } from '../domain/record/window.ts';
+import type { SavedContext, SavedMessage, SavedUsage } from './saved-context.ts';
+import { toSavedContext, toSavedMessage } from './to-saved-context.ts';
 
 /** The part of a run that is saved. */
-export interface RunToSave {
+interface RunToSave {
   /** The agent that acts. */
   agent: Pick<AgentSnapshot, 'name' | 'description' | 'instructions'>;
   window: Pick<Window, 'events'>;
@@ -65,4 +64,53 @@ function savedUsage(usage: AggregatedUsage, toolCalls: number): SavedUsage {
     ...(cacheWriteTokens === undefined ? {} : { cache_creation_input_tokens: cacheWriteTokens }),
     cache_read_input_tokens: usage.cachedTokens,
   };
+}
+
+/** The content of one event, with its time if it is known. */
+interface EventToSave {
+  content: readonly ContentItem[];
+  /** ISO 8601. */
+  createdAt?: string | undefined;
+}
+
+/** Returns a conversation as messages: a text of the model and the calls after it are one, and each result is one of its own. */
+export function savedMessages(events: readonly EventToSave[]): SavedMessage[] {
+  return events.flatMap(({ content, createdAt }) => {
+    const messages: SavedMessage[] = [];
+    for (const item of content) {
+      const last = messages.at(-1);
+      if (!isToolCall(item)) messages.push(item.type === 'message' ? saidMessage(item) : resultMessage(item));
+      else if (last?.role === 'assistant') last.tool_calls.push(savedCall(item));
+      else messages.push(toSavedMessage({ role: 'assistant', tool_calls: [savedCall(item)] }));
+    }
+    return createdAt === undefined ? messages : messages.map((message) => ({ ...message, created_at: createdAt }));
+  });
+}
+
+function savedCall({ toolCallId, name, arguments: args }: ContentItem & { type: 'tool_call' }): JsonObject {
+  return { id: toolCallId, name, arguments: args };
+}
+
+function saidMessage({ role, content }: Message): SavedMessage {
+  return toSavedMessage({ role, content: typeof content === 'string' ? content : (copied(content) as JsonValue[]) });
+}
+
+/** A single text is the content itself, and anything else a list of values. */
+function resultMessage({ toolCallId, name, status, content, spilled }: ToolResult): SavedMessage {
+  const [only] = content;
+  return toSavedMessage({
+    role: 'tool',
+    tool_call_id: toolCallId,
+    name,
+    content: content.length === 1 && typeof only === 'string' ? only : content,
+    metadata: {
+      ...(status === 'error' ? { is_error: true } : {}),
+      ...(spilled === undefined ? {} : { spilled: copied(spilled) }),
+    },
+  });
+}
+
+/** Copies a value of the domain as JSON. */
+function copied(value: object): JsonValue {
+  return JSON.parse(JSON.stringify(value)) as JsonValue;
 }

@@ -3,11 +3,10 @@ import { isTooDeep, MAX_CHECKED_DEPTH } from '../domain/json/json-depth.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../domain/json/json.ts';
 import { checkJson, type JsonProblem, problemsText } from '../json-schema/check-json-schema.ts';
 import { shortJson } from '../json-schema/short-json.ts';
-import { knownFields, ownMember } from './known-fields.ts';
-import { readSavedMessage, roleProblems } from './read-saved-message.ts';
-import { SAVED_VERSION, type SavedContext, type SavedUsage } from './saved-context.ts';
-import { SAVED_CONTEXT_SCHEMA } from './saved-context-schema.ts';
-import { type ContextToSave, toSavedContext } from './to-saved-context.ts';
+import { COUNT } from '../wire-schemas/bounded-number.ts';
+import { knownFields, ownMember, type Place } from './known-fields.ts';
+import { SAVED_ROLES, SAVED_VERSION, type SavedContext, type SavedMessage, type SavedRole, type SavedUsage } from './saved-context.ts';
+import { type ContextToSave, toSavedContext, toSavedMessage } from './to-saved-context.ts';
 
 /** A document that was read: the context, and what was ignored or replaced; or the reason why it cannot be used. */
 export type ReadSavedContext = { ok: true; context: SavedContext; warnings: string[] } | { ok: false; problem: string };
@@ -99,3 +98,99 @@ function bounded<Item>(items: readonly Item[], rest: (left: number) => Item): It
   const left = items.length - MOST_LISTED;
   return left <= 0 ? [...items] : [...items.slice(0, MOST_LISTED), rest(left)];
 }
+
+const MESSAGE_FIELDS: Record<keyof SavedMessage, true> = {
+  role: true,
+  content: true,
+  tool_calls: true,
+  tool_call_id: true,
+  name: true,
+  metadata: true,
+  reasoning_content: true,
+  created_at: true,
+};
+
+/** Reads a message that fits the schema. A message with an unknown role is read as one of the user, with a warning. */
+function readSavedMessage(message: JsonObject, place: Place): SavedMessage {
+  const fields: Partial<SavedMessage> = knownFields(message, MESSAGE_FIELDS, place);
+  return toSavedMessage({ ...fields, role: readRole(message, place) });
+}
+
+function readRole(message: JsonObject, { path, warnings }: Place): SavedRole {
+  const role = ownMember(message, 'role');
+  if (isRole(role)) return role;
+  warnings.push(`${path}.role is ${shortJson(role)}, which is unknown: the message is read as one of the user`);
+  return 'user';
+}
+
+function isRole(role: JsonValue | undefined): role is SavedRole {
+  return SAVED_ROLES.some((one) => one === role);
+}
+
+/** Lists what does not fit the role of a message. An empty text is content: a tool may return nothing. */
+function roleProblems(message: JsonValue, path: string): JsonProblem[] {
+  if (!isJsonObject(message)) return [];
+  const role = ownMember(message, 'role');
+  const hasCallId = (ownMember(message, 'tool_call_id') ?? '') !== '';
+  const hasContent = (ownMember(message, 'content') ?? null) !== null;
+  const problems: JsonProblem[] = [];
+  if (role === 'tool' && !hasCallId) problems.push({ path, message: 'tool_call_id is required for tool messages' });
+  if (role !== 'tool' && hasCallId) problems.push({ path, message: 'tool_call_id is only allowed for tool messages' });
+  if (role !== 'assistant' && !hasContent) problems.push({ path, message: 'content is required, except for assistants' });
+  return problems;
+}
+
+/** Returns the schema of a value that may also be null. */
+function orNull(schema: JsonObject & { type: string }): JsonObject {
+  return { ...schema, type: [schema.type, 'null'] };
+}
+
+const TEXT = orNull({ type: 'string' });
+const AMOUNT = { ...COUNT, type: ['integer', 'null'] };
+const OBJECT = orNull({ type: 'object' });
+const CALLS = orNull({ type: 'array', items: { type: 'object' } });
+
+/** A message may have any role: an unknown one is read as that of the user. */
+const MESSAGE: JsonObject = {
+  type: 'object',
+  properties: {
+    content: { type: ['string', 'array', 'null'] },
+    tool_calls: CALLS,
+    tool_call_id: TEXT,
+    name: TEXT,
+    metadata: OBJECT,
+    reasoning_content: TEXT,
+    created_at: TEXT,
+  },
+};
+
+const USAGE = orNull({
+  type: 'object',
+  properties: {
+    requests: AMOUNT,
+    tool_calls: AMOUNT,
+    input_tokens: AMOUNT,
+    output_tokens: AMOUNT,
+    total_tokens: AMOUNT,
+    cache_creation_input_tokens: AMOUNT,
+    cache_read_input_tokens: AMOUNT,
+  },
+});
+
+/** The JSON Schema of a saved context. Every field but the version may be left out or null, and further fields are allowed. */
+const SAVED_CONTEXT_SCHEMA: JsonObject = {
+  type: 'object',
+  properties: {
+    messages: orNull({ type: 'array', items: MESSAGE }),
+    tool_calls: CALLS,
+    system_prompt: TEXT,
+    deps: OBJECT,
+    usage: USAGE,
+    needs_response: { type: ['boolean', 'null'] },
+    iteration: AMOUNT,
+    max_iterations: AMOUNT,
+    started_at: TEXT,
+    agent_name: TEXT,
+    agent_description: TEXT,
+  },
+};

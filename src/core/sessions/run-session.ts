@@ -1,20 +1,33 @@
-import { limitValues } from '../domain/agent/limits.ts';
+import { limitNumbers, nameOfTool } from '../domain/agent/limit-numbers.ts';
+import { type LimitChanges, limitValues, type RunLimits } from '../domain/agent/limits.ts';
+import { narrowLimits } from '../domain/agent/narrow-limits.ts';
+import type { NextTurnInput } from '../domain/children/kept-agent.ts';
+import { cutText } from '../domain/content/cut-content.ts';
+import { oneLine } from '../domain/content/text.ts';
+import { addRunUsage, noUsage } from '../domain/model/usage.ts';
 import type { RunResultFields } from '../domain/run/result.ts';
-import { closeUnstarted } from '../loop/endings/close-run.ts';
+import type { MessageContent } from '../domain/sessions/message-content.ts';
+import { shouldCompact } from '../domain/sessions/session-limits.ts';
+import type { TurnResultFields } from '../domain/sessions/session-state.ts';
+import { forgetCellsOfOtherCode, forgetLargeJournal } from '../loop/code/cells.ts';
+import { shortenConversation } from '../loop/compaction/compact.ts';
+import { fitsContinueAsNew } from '../loop/compaction/window-limit.ts';
+import { closeRun, closeUnstarted } from '../loop/endings/close-run.ts';
 import { endCancelled } from '../loop/endings/endings.ts';
+import { noteUnchecked } from '../loop/guardrails/unchecked.ts';
 import { firstAgent } from '../loop/handoffs/transfer-calls.ts';
+import { raiseLimits } from '../loop/limits/limits.ts';
 import type { Ending, RunPosition } from '../loop/next-step.ts';
-import type { SessionPorts } from './session-ports.ts';
-import { takeMessages } from '../loop/requests/messages.ts';
-import { type LoopEnd, BEGINNING, runTurn, type TurnEnd } from '../loop/run-loop.ts';
-import { compactAfterTurns } from './compact-after-turns.ts';
-import { readNextTurn } from './take-next-turn.ts';
+import type { RunPorts, SummaryOutcome } from '../loop/ports.ts';
+import { takeMessages, takeRequests } from '../loop/requests/messages.ts';
+import { BEGINNING, type LoopEnd, runTurn, type TurnEnd } from '../loop/run-loop.ts';
+import { forgetActed } from '../loop/state/first-step.ts';
+import type { Inbox } from '../loop/state/inbox.ts';
+import { beginRecall, noteError, recordEvent } from '../loop/state/run-state.ts';
+import { recordFailedCall, spend } from '../loop/state/spending.ts';
 import type { OpenSession } from './open-session.ts';
-import { noteAnswer } from './name-session.ts';
-import { isRefreshDue, refreshAgent } from './refresh-agent.ts';
-import { spentBySession } from './spent.ts';
-import { beginTurn, endTurn } from './turns.ts';
-import { waitForMessage } from './wait-for-message.ts';
+import type { Beside, SessionPorts } from './session-ports.ts';
+import { spentBySession, withTurn } from './spent.ts';
 
 /**
  * Runs a session: a turn for the messages that have arrived, then a wait without a timer for the next. An error, a limit or a
@@ -98,4 +111,329 @@ function closeSession(state: OpenSession, ports: SessionPorts): RunResultFields 
     limits: limitValues(state.limits),
     turns: session.turns,
   };
+}
+
+/**
+ * Compacts the conversation of a session after some turns, also if its window is not full: long conversations cost tokens with each
+ * answer. A summary that fails is left for a later turn.
+ */
+async function compactAfterTurns(state: OpenSession, ports: RunPorts): Promise<void> {
+  const { session, snapshot } = state;
+  if (snapshot.window?.summarise !== true || !shouldCompact(session, session.turns - session.compactedAt)) return;
+  // The turn that begins is the first after the compaction.
+  session.compactedAt = session.turns - 1;
+  await shortenConversation(state, ports);
+}
+
+/** The time without a turn after which the agent is resolved again, in milliseconds. */
+const REFRESH_AFTER_MS = 3_600_000;
+
+/** True if the agent is resolved again before the turn that begins: a caller has asked for it, or its definition may have changed since. */
+function isRefreshDue({ session, handoffs }: OpenSession, now: number): boolean {
+  // Each agent of a run that was handed over is pinned with it.
+  if (session.refresh === 'never' || (handoffs !== undefined && handoffs.count > 0)) return false;
+  return session.refreshDue === true || now - (session.idleSince ?? now) >= REFRESH_AFTER_MS;
+}
+
+/** Resolves the agent again. If that fails, for instance because the deps do not fit any more, the agent stays as it was, and the record says so. */
+async function refreshAgent(state: OpenSession, ports: SessionPorts): Promise<void> {
+  const { session, snapshot } = state;
+  // A caller may ask once more meanwhile: the worker may have read the definition before that.
+  delete session.refreshDue;
+  const resolved = await ports.refreshAgent();
+  if (resolved.type === 'cancelled') {
+    session.refreshDue = true;
+    return;
+  }
+  if (resolved.type === 'failed') {
+    const { code, message } = resolved;
+    noteError(state, `Agent "${snapshot.name}" stays as it was: ${message}`);
+    recordEvent(state, ports, { author: snapshot.name, content: [], refresh: { failed: { code, message } } });
+    return;
+  }
+  const { notices } = resolved;
+  const { digest } = resolved.snapshot;
+  if (digest === snapshot.digest) return;
+  state.snapshot = resolved.snapshot;
+  forgetCellsOfOtherCode(state, snapshot.code);
+  takeLimits(state, resolved.snapshot.limits);
+  // The provider counted the tokens of another request.
+  delete state.measured;
+  beginRecall(state);
+  ports.switchAgent(resolved.snapshot);
+  recordEvent(state, ports, { author: snapshot.name, content: [], refresh: { digest }, ...(notices === undefined ? {} : { notices }) });
+}
+
+/** Gives the turn the limits of the new agent, those of the start of the session included. A limit that was raised for the turn stays as high. */
+function takeLimits(state: OpenSession, limits: RunLimits): void {
+  const { session } = state;
+  const raises = raisesBetween(session.unraised ?? state.limits, state.limits, limits);
+  state.limits = limits;
+  delete session.unraised;
+  raiseLimits(state, raises);
+}
+
+/** Returns the limits that were raised, as far as the new agent has them and they are not as high. */
+function raisesBetween(before: RunLimits, after: RunLimits, next: RunLimits): LimitChanges {
+  const [old, now] = [limitNumbers(before), limitNumbers(next)];
+  const { toolCallsByName = {}, ...others } = after;
+  const isRaise = ([name, value]: [string, number]): boolean => value !== old.get(name) && value > (now.get(name) ?? Infinity);
+  const byTool = Object.entries(toolCallsByName).filter(([tool, value]) => isRaise([nameOfTool(tool), value]));
+  const numbers = Object.entries(others).filter((entry): entry is [string, number] => typeof entry[1] === 'number');
+  return {
+    ...Object.fromEntries(numbers.filter(isRaise)),
+    ...(byTool.length === 0 ? {} : { toolCallsByName: Object.fromEntries(byTool) }),
+  };
+}
+
+/**
+ * Begins a turn: the counts of the agent's limits start at zero, and the conversation continues. `number`: that of a later turn, if the
+ * run which keeps the session has given up those before it.
+ */
+function beginTurn(state: OpenSession, ports: Pick<RunPorts, 'now' | 'inbox'>, number = 0): void {
+  const { session, context } = state;
+  session.turns = Math.max(session.turns + 1, number);
+  ports.inbox.leaveTo(session.turns);
+  session.turn = { number: session.turns, stepsBefore: context.currentStep };
+  delete session.opens;
+  context.finalResult = null;
+  state.status = 'running';
+  state.startedAt = ports.now();
+  state.usage = noUsage();
+  state.toolCallsTotal = 0;
+  state.toolCallsByName = new Map();
+  delete state.toolCallsNotRun;
+  state.toolCallsStarted = new Map();
+  state.modelRetries = new Map();
+  state.outputRetries = 0;
+  state.thought = '';
+  delete state.partial;
+  delete state.lastStep;
+  delete state.below;
+  delete state.lastError;
+  forgetActed(state);
+  beginRecall(state);
+}
+
+/** Ends a turn, successful or not: the session is idle afterwards. Calls that wait for a decision are given up. */
+function endTurn(state: OpenSession, ports: RunPorts, ending: Ending): TurnResultFields {
+  const { session } = state;
+  const { number, stepsBefore } = session.turn ?? { number: session.turns, stepsBefore: state.context.currentStep };
+  state.approvals.pending = [];
+  delete state.children;
+  delete state.endedChildren;
+  const { steps: _, ...result } = closeRun(state, ports, ending);
+  const { cancelReason } = ports.inbox.turnInterrupt ?? {};
+  const unread = ports.inbox.leaveTo(number + 1);
+  const unanswered = unread.length === 0 ? {} : { unanswered: unread };
+  const turn: TurnResultFields = {
+    ...result,
+    ...(cancelReason === undefined ? {} : { cancelReason }),
+    turn: number,
+    firstStep: stepsBefore + 1,
+    ...unanswered,
+  };
+  session.spent = withTurn(session.spent, result);
+  // The next execution knows that text, and no result of a turn.
+  if (result.output === state.thought) delete session.output;
+  else session.output = result.output;
+  delete session.turn;
+  state.limits = session.unraised ?? state.limits;
+  delete session.unraised;
+  session.idleSince = ports.now();
+  ports.inbox.endTurn();
+  state.status = 'idle';
+  const { status, stopReason, error } = ending;
+  recordEvent(state, ports, {
+    author: state.snapshot.name,
+    content: [],
+    turn: { number, status, stopReason, ...(error === undefined ? {} : { error: error.message }), ...unanswered },
+  });
+  state.turns = [...(state.turns ?? []), turn];
+  return turn;
+}
+
+/** The end of the wait. `ended`: the session is closed or cancelled. `continue`: it continues as new, and waits there. */
+type Woken = 'message' | 'ended' | 'continue';
+
+/** Waits without a timer until there is a message to answer. */
+async function waitForMessage(state: OpenSession, ports: SessionPorts): Promise<Woken> {
+  const { session } = state;
+  const { inbox } = ports;
+  let title: ReturnType<typeof beginTitle>;
+  for (;;) {
+    const { received } = inbox;
+    if (session.resetDue && !ports.cancelRequested()) await clearConversation(state, ports);
+    const woken = wokenBy(state, ports);
+    if (woken !== undefined) {
+      // Also if its answer arrived in the same task: a message comes before it.
+      if (title !== undefined) giveUpTitle(state, ports, title);
+      return woken;
+    }
+    takeRequests(state, ports);
+    if (state.status !== 'idle') {
+      state.status = 'idle';
+      ports.recorded?.(state);
+    }
+    if (title?.outcome !== undefined) {
+      recordTitle(state, ports, title.outcome);
+      title = undefined;
+      ports.recorded?.(state);
+    }
+    if (continuesBeforeSleep(state, ports)) {
+      if (title !== undefined) giveUpTitle(state, ports, title);
+      return 'continue';
+    }
+    title ??= beginTitle(state, ports);
+    await ports.until(() => wokenBy(state, ports) !== undefined || inbox.received > received || title?.outcome !== undefined);
+  }
+}
+
+function wokenBy(state: OpenSession, ports: SessionPorts): Woken | undefined {
+  if (ports.cancelRequested()) return 'ended';
+  if (hasMessage(state, ports.inbox)) return 'message';
+  return ports.inbox.closing === undefined ? undefined : 'ended';
+}
+
+/** True if the session continues as new before it waits. A state that is too large to be carried stays: the next turn compacts it. */
+function continuesBeforeSleep(state: OpenSession, ports: SessionPorts): boolean {
+  if (!ports.continueBeforeSleep()) return false;
+  forgetLargeJournal(state);
+  return fitsContinueAsNew(state);
+}
+
+/**
+ * Empties the conversation that the model sees, and has the agents that the session keeps forget theirs. The record keeps it; deps,
+ * state, turns and limits of the session stay.
+ */
+async function clearConversation(state: OpenSession, ports: SessionPorts): Promise<void> {
+  const { session, kept } = state;
+  delete session.resetDue;
+  clearWindow(state, ports);
+  if (kept === undefined) return;
+  // The next call of each starts another session.
+  delete state.kept;
+  await ports.closeKept(kept);
+}
+
+function clearWindow(state: OpenSession, ports: SessionPorts): void {
+  const { session, snapshot, window } = state;
+  if (window.events.length === 0) return;
+  recordEvent(state, ports, { author: snapshot.name, content: [], cleared: true, compaction: { summarised: { head: null, tail: null } } });
+  session.compactedAt = session.turns;
+  delete session.refusal;
+  delete state.measured;
+  delete state.code;
+  delete state.loadedSkills;
+}
+
+/** True if there is a message to answer. A session that a run keeps answers that run alone: other messages wait for its next turn. */
+function hasMessage({ parent }: OpenSession, inbox: Inbox): boolean {
+  return parent?.kept ? inbox.nextTurn !== undefined : inbox.queued > 0;
+}
+
+/**
+ * Records the message of the run that keeps the session, whose turn has the part of the limits that the message gives. Returns the
+ * ending of the turn if the message cannot be read.
+ */
+async function readNextTurn(state: OpenSession, ports: SessionPorts, next: NextTurnInput): Promise<Ending | undefined> {
+  applyLimits(state, ports, next);
+  // Awaited only on demand: in the sandbox every promise costs a stack trace.
+  const message: MessageContent =
+    next.content === undefined ? await readMessage(state, ports, next) : { type: 'read', content: next.content };
+  if (message.type === 'cancelled') return { status: 'cancelled', stopReason: 'cancelled', output: '' };
+  if (message.type === 'failed') {
+    const { code, message: problem } = message;
+    noteError(state, problem);
+    return { status: 'error', stopReason: 'error', output: '', error: { code, message: problem } };
+  }
+  noteUnchecked(state, state.window.through);
+  recordEvent(state, ports, { author: 'user', content: [{ type: 'message', role: 'user', content: message.content }] });
+  return undefined;
+}
+
+/** Gives the turn its part of the limits, and the policies of the run that keeps the session. */
+function applyLimits(state: OpenSession, ports: SessionPorts, { left, runs, permissions }: NextTurnInput): void {
+  const { parent } = state;
+  if (parent === undefined) return;
+  if (left === undefined) delete parent.left;
+  else parent.left = left;
+  if (parent.tree !== undefined) parent.tree = { ...parent.tree, runs };
+  state.limits = narrowLimits(state.snapshot.limits, left);
+  delete state.session.unraised;
+  if (permissions === undefined) return;
+  parent.permissions = permissions;
+  const [own = { mode: 'default' as const }] = state.snapshot.permissions ?? [];
+  state.snapshot = { ...state.snapshot, permissions: [own, ...permissions] };
+  ports.switchAgent(state.snapshot);
+}
+
+function readMessage({ parent, runId }: OpenSession, ports: SessionPorts, { of }: NextTurnInput): Promise<MessageContent> {
+  if (of !== undefined && parent !== undefined) return ports.readMessage({ runId: parent.runId, ...of });
+  return Promise.resolve({ type: 'failed', code: 'internal', message: `The message to session "${runId}" has no content` });
+}
+
+/** Bytes that a title may have. */
+const TITLE_BYTES = 120;
+
+/** The number of calls that are begun for a title: a message that arrives meanwhile ends a call. */
+const MOST_CALLS = 3;
+
+/** Asks for a title before the next message, if the session is to generate one and a turn has given an answer. */
+function noteAnswer({ session }: OpenSession): void {
+  if (session.generateTitle) session.titleDue = true;
+}
+
+/**
+ * Begins the model call that gives a session its title, beside the wait for the next message. Its cost is that of the session, and of
+ * no turn.
+ */
+function beginTitle(state: OpenSession, ports: SessionPorts): Beside<SummaryOutcome> | undefined {
+  const { session, window } = state;
+  if (!session.titleDue) return undefined;
+  delete session.titleDue;
+  session.titleCalls = (session.titleCalls ?? 0) + 1;
+  if (session.titleCalls >= MOST_CALLS) delete session.generateTitle;
+  const { through, lastEventId, events } = window;
+  const request = { through, lastEventId, head: null, tail: null, events: events.length, maxBytes: TITLE_BYTES, purpose: 'title' } as const;
+  return ports.beside(() => ports.summarise(request));
+}
+
+/** Gives the session the title that the call has made. If the call failed, the session stays without a title. */
+function recordTitle(state: OpenSession, ports: SessionPorts, outcome: SummaryOutcome): void {
+  if (outcome.type === 'cancelled') return;
+  const { session, snapshot } = state;
+  delete session.generateTitle;
+  besideTurns(state, (model) => {
+    if (outcome.type === 'failed') {
+      noteError(state, `The session has no title: ${outcome.message}`);
+      recordFailedCall(state, ports, model, outcome);
+      return;
+    }
+    const { id, text, usage, failedAttempts } = outcome;
+    const title = cutText(oneLine(text, TITLE_BYTES), TITLE_BYTES);
+    const spending = spend(state, { model, usage, answer: text, failedAttempts });
+    session.title = title;
+    session.titled = true;
+    recordEvent(state, ports, { id, author: snapshot.name, content: [], title, ...spending });
+  });
+}
+
+/** Gives up the call, because nothing may wait for a title. Its cost is estimated. The next answer begins another call. */
+function giveUpTitle(state: OpenSession, ports: SessionPorts, call: Beside<SummaryOutcome>): void {
+  call.giveUp();
+  besideTurns(state, (model) => {
+    const spending = spend(state, { model, usage: null, answer: '' });
+    recordEvent(state, ports, { author: state.snapshot.name, content: [], ...spending, interrupted: true });
+  });
+}
+
+/** Records a call of the model that gives titles, whose cost is that of the session, and of no turn. */
+function besideTurns(state: OpenSession, record: (model: string) => void): void {
+  const { session, snapshot } = state;
+  const ofTurn = state.usage;
+  state.usage = noUsage();
+  record(snapshot.window?.summaryModel ?? snapshot.model);
+  session.spent = { ...session.spent, usage: addRunUsage(session.spent.usage, state.usage) };
+  state.usage = ofTurn;
 }

@@ -1,20 +1,21 @@
+import type { ContentItem } from '../domain/content/content.ts';
 import { BYTE_BUDGETS } from '../domain/json/byte-budget.ts';
 import { depthProblem } from '../domain/json/json-depth.ts';
 import { isJsonObject, type JsonObject } from '../domain/json/json.ts';
 import { jsonBytes } from '../domain/json/payload-limit.ts';
 import { needsResponse } from '../domain/record/needs-response.ts';
 import { startStateProblem } from '../domain/record/state-problem.ts';
+import { checkJson, type JsonProblem, problemsText } from '../json-schema/check-json-schema.ts';
+import { shortJson } from '../json-schema/short-json.ts';
 import type { RunInput } from '../protocol.ts';
 import { AGENT_DOCUMENT_SCHEMA } from './agent-document-schema.ts';
 import { CONTENT_ITEM, mediaProblems, MESSAGE_CONTENT } from './content-item-schema.ts';
-import { conversationProblems } from './conversation-problems.ts';
 import { FLOW_INPUT_SCHEMA } from './flow-schema.ts';
 import { LIMITS_SCHEMA } from './limits-schema.ts';
 import { OVERRIDES } from './overrides-schema.ts';
 import { FROM_CALL_SCHEMA, PARENT_SCHEMA } from './parent-schema.ts';
 import { PRINCIPAL_SCHEMA, principalSizeProblem } from './principal-schema.ts';
 import { SESSION_INPUT_SCHEMA } from './requests/session-schema.ts';
-import { checkJson, problemsText, type JsonProblem } from '../json-schema/check-json-schema.ts';
 
 /** The JSON Schema of the input of a run. */
 export const RUN_INPUT_SCHEMA: JsonObject = {
@@ -54,7 +55,7 @@ const SETTINGS_BYTES = 16_000;
 const MAX_PROBLEMS = 20;
 
 /** The input of a run, or its problems, each with its path and the expected value. */
-export type RunInputCheck =
+type RunInputCheck =
   | { ok: true; input: RunInput }
   /** `lacksInput`: the messages end with an answer, so the user has to say something. */
   | { ok: false; code: 'invalid_input' | 'payload_too_large'; problem: string; lacksInput?: true };
@@ -154,4 +155,32 @@ function tagProblems(tags: readonly string[]): JsonProblem[] {
       ? []
       : [{ path: `tags[${index}]`, message: `expected a tag that is not there yet, got ${JSON.stringify(tag)}` }],
   );
+}
+
+/**
+ * Lists the items because of which a provider would refuse the whole conversation: media without a source, calls with the id of an
+ * earlier call, and results that do not belong to the answer before them. A call without a result is no problem: it gets one that
+ * says that it was interrupted.
+ */
+export function conversationProblems(messages: readonly ContentItem[], path: string): JsonProblem[] {
+  const called = new Set<string>();
+  /** The calls of the last answer that have no result yet. */
+  let open = new Set<string>();
+  return messages.flatMap((item, index): JsonProblem[] => {
+    const at = `${path}[${index}]`;
+    if (item.type === 'tool_result') return open.delete(item.toolCallId) ? [] : [{ path: at, message: misplaced(item.toolCallId) }];
+    const isSameAnswer = item.type === 'tool_call' && messages[index - 1]?.type !== 'tool_result';
+    if (!isSameAnswer) open = new Set();
+    if (item.type === 'message') return mediaProblems(item.content, `${at}.content`);
+    if (called.has(item.toolCallId)) {
+      return [{ path: at, message: `expected a "toolCallId" that no earlier call has, got ${shortJson(item.toolCallId)}` }];
+    }
+    called.add(item.toolCallId);
+    open.add(item.toolCallId);
+    return [];
+  });
+}
+
+function misplaced(callId: string): string {
+  return `expected the result of a call in the answer right before it that has none yet, got one of ${shortJson(callId)}`;
 }

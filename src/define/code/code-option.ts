@@ -7,7 +7,6 @@ import type { JsonObject } from '../../core/domain/json/json.ts';
 import { requireKnown } from '../options/option-checks.ts';
 import type { AnyTool } from '../tools/tool-definition.ts';
 import type { CodeDefinition, ExecutorDefinition, Inject } from './executor-definition.ts';
-import { checkPrune } from './prune-option.ts';
 
 /** The way in which an agent runs code, as the option `code` says it. */
 export interface CodeOptions<Deps = JsonObject> {
@@ -34,13 +33,13 @@ export interface CodeOptions<Deps = JsonObject> {
 const MAX_LOCAL_SECONDS = 10;
 
 /** The options of an agent that concern code. */
-export interface AgentCodeOptions {
+interface AgentCodeOptions {
   code?: CodeOptions<never>;
   replyFormat?: ReplyFormat;
 }
 
 /** The tools of an agent: its own, and if it has MCP servers, whose tools are not known yet. */
-export interface KnownTools {
+interface KnownTools {
   tools: readonly AnyTool[];
   hasMcpServers: boolean;
 }
@@ -151,4 +150,32 @@ function isExecutor(value: unknown): value is ExecutorDefinition {
     limits !== null &&
     Array.isArray(allowedImports)
   );
+}
+
+const NUMBERS: Readonly<Record<PruneStrategy['strategy'], readonly string[]>> = {
+  none: [],
+  last_steps: ['keep'],
+  old_observations: ['keep', 'maxLength'],
+};
+
+/** Checks the rule by which the conversation of an agent is shortened. Throws a UsageError for one that cannot work. */
+function checkPrune(owner: string, prune: PruneStrategy): PruneStrategy {
+  const option = `${owner}: "code.prune"`;
+  const given: unknown = prune;
+  const strategy = typeof given === 'object' && given !== null && 'strategy' in given ? given.strategy : undefined;
+  if (typeof strategy !== 'string' || !Object.hasOwn(NUMBERS, strategy)) {
+    throw new UsageError(
+      `${option} is ${JSON.stringify(prune)}: write {strategy: "last_steps", keep: 5}, {strategy: "old_observations"} or {strategy: "none"}`,
+    );
+  }
+  const names = NUMBERS[prune.strategy];
+  requireKnown(option, prune, ['strategy', ...names]);
+  for (const name of names) {
+    const value: unknown = Object.entries(prune).find(([key]) => key === name)?.[1];
+    if (value === undefined && prune.strategy === 'old_observations') continue;
+    if (!Number.isSafeInteger(value) || Number(value) < 0) {
+      throw new UsageError(`${owner}: "code.prune.${name}" is ${String(value)}: write a whole number of at least 0`);
+    }
+  }
+  return Object.freeze({ ...prune });
 }

@@ -1,16 +1,25 @@
 import { modelFailure } from '../../core/activity-requests/activity-outcome.ts';
+import { loadFailure, loadOutput, storeFailure, storeOutcome } from '../../core/activity-requests/output-requests.ts';
 import { askOutcome, memoryFailure } from '../../core/activity-requests/program-requests.ts';
-import { DEFAULT_CHILD_CHECK_MS } from '../../core/domain/run/parent-run.ts';
-import type { Growth } from '../../core/loop/ports.ts';
 import { followChild } from '../../core/children/follow-child.ts';
 import type { ChildCall, ChildOutcome } from '../../core/domain/children/child-call.ts';
-import type { AskCall, AskOutcome, MemoryCall, MemoryOutcome } from '../../core/program/interpreter/program-ports.ts';
+import type { StoredOutput } from '../../core/domain/program/messages.ts';
+import { DEFAULT_CHILD_CHECK_MS } from '../../core/domain/run/parent-run.ts';
+import type { Growth } from '../../core/loop/ports.ts';
+import type {
+  AskCall,
+  AskOutcome,
+  LoadOutcome,
+  MemoryCall,
+  MemoryOutcome,
+  ProgramPorts,
+  StoreOutcome,
+} from '../../core/program/interpreter/program-ports.ts';
 import type { AskStepOutput, UseMemoryOutput } from '../../core/protocol.ts';
-import { isFull, isFullFor } from './full-history.ts';
 import { recordedChildEffects, type UsedRequests } from '../children/recorded-child-effects.ts';
-import { attemptAddress, type RecordedActivity, type RecordedExecution } from '../recorded-execution.ts';
-import { RecordedOutputs } from './recorded-outputs.ts';
+import { attemptAddress, loadAddress, type RecordedActivity, type RecordedExecution } from '../recorded-execution.ts';
 import type { Ended, RecordedTasks } from '../recorded-tasks.ts';
+import { isFull, isFullFor } from './full-history.ts';
 
 /** The steps of a program that is read back, as far as history has recorded them. */
 export class RecordedSteps {
@@ -93,5 +102,41 @@ export class RecordedSteps {
     const ended = await this.#tasks.endOf(recorded as RecordedActivity<unknown, Output> | undefined, { isWaitedFor: true });
     this.#attemptsRunning -= 1;
     return ended;
+  }
+}
+
+/** The outputs that an execution of a program has moved to the payload store, and loaded from it. */
+class RecordedOutputs implements Pick<ProgramPorts, 'storeOutputs' | 'loadOutput'> {
+  readonly #recorded: RecordedExecution;
+  readonly #tasks: RecordedTasks;
+  #storings = 0;
+  /** Outputs and pieces that the program has not asked for yet. */
+  readonly #left: Set<string>;
+
+  constructor(recorded: RecordedExecution, tasks: RecordedTasks) {
+    this.#recorded = recorded;
+    this.#tasks = tasks;
+    this.#left = new Set(recorded.loads.keys());
+  }
+
+  /** The number of outputs that the program will load in this execution. */
+  get left(): number {
+    return this.#left.size;
+  }
+
+  async storeOutputs(): Promise<StoreOutcome> {
+    const recorded = this.#recorded.storings[this.#storings];
+    this.#storings += 1;
+    const ended = await this.#tasks.endOf(recorded, { isWaitedFor: true });
+    return ended.failure === undefined ? storeOutcome(ended.output) : storeFailure(ended.failure);
+  }
+
+  loadOutput({ id }: StoredOutput): Promise<LoadOutcome> {
+    return loadOutput(async (from) => {
+      const address = loadAddress({ id, from });
+      this.#left.delete(address);
+      const ended = await this.#tasks.endOf(this.#recorded.loads.get(address), { isWaitedFor: true });
+      return ended.failure === undefined ? ended.output : loadFailure(ended.failure);
+    });
   }
 }

@@ -1,21 +1,302 @@
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import type { LonghaulClient } from '../../client/longhaul-client.ts';
+import { USER_STORES } from '../../client/removal/forget-options.ts';
+import type { SessionOptions } from '../../client/sessions/session-options.ts';
+import type { StartOptions } from '../../client/start/start-run.ts';
+import type { SpilledContent } from '../../core/domain/content/content.ts';
+import { errorCode, LonghaulError, UsageError } from '../../core/domain/errors/error.ts';
+import { canonicalJson, type JsonValue } from '../../core/domain/json/json.ts';
+import type { Event } from '../../core/domain/record/event.ts';
+import { isoTime } from '../../core/domain/record/time.ts';
+import type { AnyAgent } from '../../define/agent-definition.ts';
+import type { AnyTool } from '../../define/tools/tool-definition.ts';
+import { requireStart } from '../auth/access/reach.ts';
+import type { Caller } from '../auth/caller.ts';
+import { MAX_RUN_TOKEN_MINUTES, RUN_TOKEN_SCOPES } from '../auth/run-tokens/run-tokens.ts';
+import { RequestError } from '../problems/request-error.ts';
 import { CHAT_ROUTES } from '../protocols/ai-sdk/chat-routes.ts';
-import type { Route } from '../routing/route.ts';
-import { AGENT_ROUTES } from './agents.ts';
+import { LONGEST_WAIT_MS } from '../requests/bounded-wait.ts';
+import { requireOwnId } from '../requests/derived-id.ts';
+import { requestDigest, runIdOfKey } from '../requests/idempotency-key.ts';
+import { defineRoute, type Reply, type Route } from '../routing/route.ts';
+import { list, MOST } from '../schemas/bounded.ts';
+import { component } from '../schemas/component.ts';
+import { jsonObject, jsonValue, runIdText, timestamp } from '../schemas/json.ts';
+import { openSessionBody, runStarted, sessionOpened, startRunBody } from '../schemas/start-requests.ts';
+import { noticeOfUnseen, startableAgent } from '../starting/known-agent.ts';
+import { startOnce } from '../starting/start-once.ts';
+import { memoWith, requireOwnFields, searchAttributePairs } from '../starting/start-options.ts';
+import { START_PROBLEMS, started } from '../starting/start-reply.ts';
+import { startRequested } from '../starting/start-requested.ts';
 import { LIST_ROUTES } from './lists.ts';
 import { PROGRAM_ROUTES } from './programs.ts';
+import { ok, READ_PROBLEMS, runParams } from './route-parts.ts';
 import { CHANGE_RUN_ROUTES } from './runs/change-run.ts';
 import { READ_RUN_ROUTES } from './runs/read-run.ts';
 import { RUN_APPROVAL_ROUTES } from './runs/run-approvals.ts';
 import { RUN_RECORD_ROUTES } from './runs/run-records.ts';
-import { STREAM_ROUTES } from './stream-routes.ts';
-import { tokenRoute } from './tokens.ts';
-import { TOOL_ROUTES } from './tools.ts';
-import { spilledRoute } from './runs/spilled.ts';
-import { startRunRoute } from './runs/start-run.ts';
 import { CHANGE_SESSION_ROUTES } from './sessions/change-session.ts';
-import { openSessionRoute } from './sessions/open-session.ts';
 import { TALK_ROUTES } from './sessions/talk.ts';
-import { USER_ROUTES } from './users.ts';
+import { STREAM_ROUTES } from './stream-routes.ts';
+
+const RUN_ID = 'startRun';
+
+/** Starts a run of an agent. */
+const startRunRoute = defineRoute(
+  {
+    method: 'POST',
+    path: '/v1/runs',
+    id: RUN_ID,
+    tag: 'runs',
+    summary: 'Start a run of an agent',
+    scope: 'runs:write',
+    counts: 'starts',
+    body: startRunBody,
+    idempotencyKey: 'The same key with the same body is the same run: 201 at first, 200 for each repetition. With another body: 422.',
+    responses: started(runStarted),
+    problems: START_PROBLEMS,
+  },
+  async (request) => {
+    const { body, caller, client, settings } = request;
+    requireStart(caller, body.agent);
+    const known = startableAgent(settings, caller, body.agent);
+    // The client checks that there is one opening, and which one.
+    return startRequested(
+      request,
+      RUN_ID,
+      ({ agent: _, ...options }) => client.start(known, options as StartOptions),
+      (runId) => noticeOfUnseen(client.temporal, caller, typeof known === 'string' ? { kind: 'agent', name: known, runId } : undefined),
+    );
+  },
+);
+
+/**
+ * Reads the content of a tool result that was too large for the conversation. A caller names it by its digest: only what tools of this very
+ * run have returned is read.
+ */
+const spilledRoute = defineRoute(
+  {
+    method: 'GET',
+    path: '/v1/runs/{runId}/spilled/{sha256}',
+    id: 'getSpilled',
+    tag: 'runs',
+    summary: 'Read the whole content of a tool result that was spilled',
+    scope: 'runs:read',
+    params: runParams.extend({
+      sha256: z
+        .string()
+        .regex(/^[\da-f]{64}$/)
+        .describe('The `sha256` of `spilled`, as the event or the step has it.'),
+    }),
+    responses: ok(component('SpilledResult', z.object({ content: z.array(jsonValue) })), 'The content.'),
+    problems: [...READ_PROBLEMS, 'spilled_not_found', 'spilled_unavailable', 'payload_store_failed'],
+  },
+  async ({ params: { runId, sha256 }, client }) => {
+    const spilled = await spilledIn(client.handle(runId).events(), sha256);
+    if (spilled !== undefined) return { status: 200, body: { content: await contentOf(client, spilled) } };
+    throw new LonghaulError('spilled_not_found', `Run "${runId}" has spilled no content of that digest`);
+  },
+);
+
+const SESSION_ID = 'openSession';
+
+/** Opens a session. */
+const openSessionRoute = defineRoute(
+  {
+    method: 'POST',
+    path: '/v1/sessions',
+    id: SESSION_ID,
+    tag: 'sessions',
+    summary: 'Open a session: it waits for its first message',
+    scope: 'runs:write',
+    counts: 'starts',
+    body: openSessionBody,
+    idempotencyKey: 'The same key with the same body is the same session: 201 at first, 200 for each repetition. With another body: 422.',
+    responses: started(sessionOpened),
+    problems: START_PROBLEMS,
+  },
+  async ({ body, caller, client, idempotencyKey, settings }): Promise<Reply> => {
+    requireStart(caller, body.agent);
+    requireOwnFields(caller, body);
+    requireOwnId(body.id, '#/id', caller);
+    const { agent, id: given, memo, searchAttributes, ...rest } = body;
+    const id =
+      given ??
+      (idempotencyKey === undefined ? `${agent}-${randomUUID()}` : runIdOfKey(caller.principal, idempotencyKey, body.principal?.tenant));
+    const digest = idempotencyKey === undefined ? undefined : requestDigest(SESSION_ID, idempotencyKey, body);
+    const options = { ...rest, id, ...memoWith(memo, digest), ...searchAttributePairs(searchAttributes) } as SessionOptions;
+    const known = startableAgent(settings, caller, agent);
+    const outcome = await startOnce({
+      client: client.temporal,
+      runId: id,
+      isOfKey: given === undefined,
+      digest,
+      start: async () => {
+        await client.session(known, options).open();
+        return id;
+      },
+      existing: digest === undefined ? undefined : async () => ownSession(id, () => client.handle(id).status()),
+    });
+    const { runId: sessionId, repeated } = outcome;
+    const headers = { location: `${settings.prefix}/v1/sessions/${encodeURIComponent(sessionId)}` };
+    const unlisted = repeated || typeof known !== 'string' ? undefined : { kind: 'agent' as const, name: known, runId: sessionId };
+    const notice = await noticeOfUnseen(client.temporal, caller, unlisted);
+    return { status: repeated ? 200 : 201, headers, body: { sessionId, repeated, ...(notice === undefined ? {} : { notice }) } };
+  },
+);
+
+const agentEntry = component(
+  'AgentEntry',
+  z.object({
+    name: z.string(),
+    description: z.string().exactOptional(),
+    deps: jsonObject.exactOptional().describe('The JSON Schema of the deps that a start takes.'),
+    output: jsonObject.exactOptional().describe('The JSON Schema of the output. Absent: text.'),
+    tools: z.array(z.object({ name: z.string(), version: z.string().exactOptional(), description: z.string() })),
+  }),
+);
+
+const listAgents = defineRoute(
+  {
+    method: 'GET',
+    path: '/v1/agents',
+    id: 'listAgents',
+    tag: 'agents',
+    summary: 'List the agents that the service knows and the caller may start',
+    scope: 'runs:read',
+    responses: ok(component('Agents', z.object({ agents: z.array(agentEntry) })), 'The agents.'),
+    problems: [],
+  },
+  async ({ caller, settings }) => ({ status: 200, body: { agents: startable(settings.agents, caller).map(entryOf) } }),
+);
+
+const showAgent = defineRoute(
+  {
+    method: 'GET',
+    path: '/v1/agents/{agent}',
+    id: 'getAgent',
+    tag: 'agents',
+    summary: 'Read about an agent that the service knows',
+    scope: 'runs:read',
+    params: z.object({ agent: z.string().min(1).describe('The name of the agent.') }),
+    responses: ok(agentEntry, 'The agent.'),
+    problems: ['agent_not_found'],
+  },
+  async ({ params, caller, settings }) => {
+    const found = startable(settings.agents, caller).find(({ name }) => name === params.agent);
+    if (found !== undefined) return { status: 200, body: entryOf(found) };
+    throw new LonghaulError('agent_not_found', `The service knows no agent "${params.agent}" that this caller may start`);
+  },
+);
+
+/** The routes of agents. */
+const AGENT_ROUTES: readonly Route[] = [listAgents, showAgent];
+
+const toolEntry = component(
+  'ToolEntry',
+  z.object({
+    name: z.string(),
+    version: z.string().exactOptional(),
+    description: z.string(),
+    category: z.string().exactOptional().describe('The kind of effect that it has, for rules of permissions.'),
+    parameters: jsonObject.describe('The JSON Schema of the arguments.'),
+    agents: z.array(z.string()).describe('The agents that have it, of those that the caller may start.'),
+  }),
+);
+
+const listTools = defineRoute(
+  {
+    method: 'GET',
+    path: '/v1/tools',
+    id: 'listTools',
+    tag: 'agents',
+    summary: 'List the tools of the agents that the service knows and the caller may start',
+    description:
+      'Tools that differ in anything are entries of their own, also if they have one name. Tools of MCP servers are known only to the runs that have them.',
+    scope: 'runs:read',
+    responses: ok(component('Tools', z.object({ tools: z.array(toolEntry) })), 'The tools, by their names.'),
+    problems: [],
+  },
+  async ({ caller, settings }) => ({ status: 200, body: { tools: toolsOf(startable(settings.agents, caller)) } }),
+);
+
+/** The routes of tools. */
+const TOOL_ROUTES: readonly Route[] = [listTools];
+
+const tokenBody = component(
+  'TokenRequest',
+  z.strictObject({
+    runId: runIdText,
+    minutes: z.number().gt(0).lte(MAX_RUN_TOKEN_MINUTES).exactOptional().describe('The life of the token. Default 15.'),
+    scopes: list(z.enum(RUN_TOKEN_SCOPES), { min: 1, max: MOST.words }).exactOptional().describe('Default: `runs:read`.'),
+  }),
+);
+
+const tokenMade = component('Token', z.object({ token: z.string(), runId: z.string(), expiresAt: timestamp }));
+
+/** Makes a token for one run, for pages: an `EventSource` sends no headers. */
+const tokenRoute = defineRoute(
+  {
+    method: 'POST',
+    path: '/v1/tokens',
+    id: 'createToken',
+    tag: 'runs',
+    summary: 'Make a token for one run and some minutes',
+    description: 'A page puts it into the URL of a stream, as `?token=`. It never outlives the credentials of its maker.',
+    scope: 'runs:read',
+    body: tokenBody,
+    responses: { 201: { description: 'The token. It is not shown again.', schema: tokenMade } },
+    problems: [...READ_PROBLEMS, 'tokens_off'],
+  },
+  async ({ body, caller, client, settings: { tokens } }) => {
+    if (tokens === undefined)
+      throw new RequestError('tokens_off', 'The service has no secret for tokens: set LONGHAUL_TOKEN_SECRET, or "tokenSecrets"');
+    // A run that the caller does not reach is unknown to it.
+    await client.handle(body.runId).status();
+    const { token, expiresAt } = await tokens.make(caller, body);
+    return { status: 201, body: { token, runId: body.runId, expiresAt: isoTime(expiresAt) } };
+  },
+);
+
+const store = z.enum(USER_STORES);
+
+const forgotten = component(
+  'Forgotten',
+  z.object({
+    runs: z.array(z.string()),
+    executions: z.number(),
+    memoryEntries: z.number(),
+    kept: z.array(z.string()),
+    without: z.array(store),
+  }),
+);
+
+const forget = defineRoute(
+  {
+    method: 'DELETE',
+    path: '/v1/users/{user}',
+    id: 'forgetUser',
+    tag: 'users',
+    summary: 'Remove everything of a user',
+    description: 'It takes a minute or so. If it answers `wait_timeout`, send it again: it finishes the work.',
+    scope: 'admin',
+    params: z.object({ user: z.string().min(1).describe('The user.') }),
+    query: z.strictObject({
+      tenant: z.string().min(1).exactOptional(),
+      without: z
+        .union([store.transform((one) => [one]), z.array(store)])
+        .exactOptional()
+        .describe('A store that no worker has; may be repeated. The service must have the others.'),
+    }),
+    responses: ok(forgotten, 'The numbers of things that were removed.'),
+    problems: ['invalid_input', 'wait_timeout', 'archive_failed', 'payload_store_failed', 'memory_failed', 'streams_failed'],
+  },
+  async ({ params, query, client }) => ({ status: 200, body: await client.forget({ ...params, ...query, timeout: LONGEST_WAIT_MS }) }),
+);
+
+/** The routes of users. */
+const USER_ROUTES: readonly Route[] = [forget];
 
 /** The routes of the service that have a caller, in the order of the document. */
 export const ROUTES: readonly Route[] = [
@@ -37,3 +318,82 @@ export const ROUTES: readonly Route[] = [
   ...USER_ROUTES,
   ...CHAT_ROUTES,
 ];
+
+async function spilledIn(events: AsyncIterable<Event>, sha256: string): Promise<SpilledContent | undefined> {
+  for await (const { content, given } of events) {
+    // What a caller has given as an earlier conversation names any content it likes.
+    if (given) continue;
+    const found = content.find((item) => item.type === 'tool_result' && item.spilled?.sha256 === sha256);
+    if (found?.type === 'tool_result') return found.spilled;
+  }
+  return undefined;
+}
+
+async function contentOf(client: LonghaulClient, spilled: SpilledContent): Promise<unknown[]> {
+  try {
+    return await client.readSpilled(spilled);
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    throw new LonghaulError('spilled_unavailable', 'The service has no payload store', { cause: error });
+  }
+}
+
+/** Returns the id if the caller reaches the session. Throws `run_exists` otherwise: the id is taken by another principal. */
+async function ownSession(id: string, reach: () => Promise<unknown>): Promise<string> {
+  try {
+    await reach();
+    return id;
+  } catch (error) {
+    if (errorCode(error) !== 'run_not_found') throw error;
+    throw new LonghaulError('run_exists', `Session "${id}" exists already: choose another id`, { cause: error });
+  }
+}
+
+type ToolEntry = z.input<typeof toolEntry>;
+
+function toolsOf(agents: readonly AnyAgent[]): ToolEntry[] {
+  const entries = new Map<string, ToolEntry>();
+  for (const { name, tools } of agents) {
+    for (const tool of tools) {
+      const described = describe(tool);
+      const key = canonicalJson(described as JsonValue);
+      const known = entries.get(key);
+      if (known === undefined) entries.set(key, { ...described, agents: [name] });
+      else known.agents.push(name);
+    }
+  }
+  return [...entries.values()].toSorted((one, other) => compare(one.name, other.name) || compare(one.version ?? '', other.version ?? ''));
+}
+
+function describe({ name, version, description, category, schema }: AnyTool): Omit<ToolEntry, 'agents'> {
+  return {
+    name,
+    ...(version === undefined ? {} : { version }),
+    description,
+    ...(category === undefined ? {} : { category }),
+    parameters: schema,
+  };
+}
+
+function compare(one: string, other: string): number {
+  return one < other ? -1 : Number(one > other);
+}
+
+/** Returns the agents that a caller may start. */
+function startable(agents: readonly AnyAgent[], { agents: allowed }: Caller): AnyAgent[] {
+  return agents.filter(({ name }) => allowed === undefined || allowed.includes(name));
+}
+
+function entryOf({ name, description, depsSchema, output, tools }: AnyAgent): z.input<typeof agentEntry> {
+  return {
+    name,
+    ...(description === undefined ? {} : { description }),
+    ...(depsSchema === undefined ? {} : { deps: depsSchema }),
+    ...(output === undefined ? {} : { output: output.schema }),
+    tools: tools.map((tool) => ({
+      name: tool.name,
+      ...(tool.version === undefined ? {} : { version: tool.version }),
+      description: tool.description,
+    })),
+  };
+}

@@ -1,10 +1,8 @@
-import { StreamCutError } from './stream-cut-error.ts';
-
 /** The time that a reader has to take the end of a body that was cut, in milliseconds. Then its connection is closed. */
 const UNREAD_MS = 5_000;
 
 /** The source of a body. */
-export interface BodySource {
+interface BodySource {
   /** Returns the next bytes, once the reader has room for them; undefined at the end. Rejects to break the body off. */
   next: () => Promise<Uint8Array | undefined>;
   /** Called once, however the body ends. */
@@ -57,4 +55,17 @@ export function pulledBody({ next, over, signal, unreadMs = UNREAD_MS }: BodySou
     },
     { highWaterMark: 0 },
   );
+}
+
+/**
+ * The error of a body that breaks off, of the kind by which clients know a connection that breaks. The server that sends the body may print
+ * it, so it has no cause and no stack: the failure is reported by itself.
+ */
+class StreamCutError extends TypeError {
+  override readonly name = 'StreamCutError';
+
+  constructor() {
+    super('network error: the stream was cut');
+    this.stack = `${this.name}: ${this.message}`;
+  }
 }

@@ -1,8 +1,17 @@
 import { UsageError } from '../../core/domain/errors/error.ts';
 import { type Duration, milliseconds } from '../../core/domain/run/duration.ts';
+import type { StreamEntry } from '../../core/domain/stream/stream-entry.ts';
 import { nonEmpty, requireKnown, wholeNumber } from '../../define/options/option-checks.ts';
-import type { StreamSink } from '../stream-sink.ts';
-import { RedisChannel, type RedisSettings } from './redis-channel.ts';
+import { Bell } from '../bell.ts';
+import { pause, within } from '../bounded-wait.ts';
+import type { ReadStreamOptions, StreamChannel, StreamRead, StreamSink, StreamSinkContext } from '../stream-sink.ts';
+import type { EntryConverter } from './entry-codec.ts';
+import { PublishQueue, type QueueBounds } from './publish-queue.ts';
+import { RedisConnection } from './redis-connection.ts';
+import { type KeptBounds, type ReadItem, readItems, streamKey, streamsOf, textOf } from './stream-commands.ts';
+import { compareIds, isStreamId, START } from './stream-id.ts';
+import { StreamPages } from './stream-pages.ts';
+import { Trouble } from './trouble.ts';
 
 /** The options of a sink in Redis. */
 export interface RedisStreamsOptions {
@@ -59,4 +68,371 @@ function hostOf(url: string): string {
   const isUsable = parsed !== undefined && ['redis:', 'rediss:'].includes(parsed.protocol) && /^\/?\d*$/.test(parsed.pathname);
   if (isUsable) return parsed.host;
   throw new UsageError('redisStreams: "url" is no address of Redis: write "redis://host:6379", or "rediss:" for TLS');
+}
+
+/** The checked options of a sink in Redis. */
+export interface RedisSettings {
+  url: string;
+  /** The address without credentials, for messages. */
+  shown: string;
+  prefix: string;
+  kept: KeptBounds;
+  queue: QueueBounds;
+}
+
+const PING_MS = 2_000;
+/** The time in which a channel that is closed sends what waits. */
+const LAST_MS = 2_000;
+
+/** The channel of a worker or a client to the streams of runs in Redis. */
+export class RedisChannel implements StreamChannel {
+  readonly #settings: RedisSettings;
+  readonly #namespace: string;
+  readonly #closed = new AbortController();
+  readonly #commands: RedisConnection;
+  readonly #queue: PublishQueue;
+  readonly #pages: StreamPages;
+  readonly #tails: RunTails;
+  #blocking: RedisConnection | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(settings: RedisSettings, { namespace, dataConverter: converter, log }: StreamSinkContext) {
+    const { url, shown, kept, queue: bounds } = settings;
+    const trouble = new Trouble(log);
+    this.#settings = settings;
+    this.#namespace = namespace;
+    this.#commands = new RedisConnection({
+      url,
+      onAway: (reason) => trouble.away(`Redis at "${shown}" cannot be used: ${reason}`),
+      onReady: () => trouble.back(),
+    });
+    this.#queue = new PublishQueue({ connection: this.#commands, converter, trouble, bounds, kept });
+    this.#pages = new StreamPages(this.#commands, converter, log);
+    this.#tails = new RunTails(
+      { blocking: () => this.#openBlocking(), commands: this.#commands, pages: this.#pages, converter },
+      this.#closed.signal,
+    );
+  }
+
+  /** False while Redis is away or does not answer: readers then look at the server themselves. */
+  get announces(): boolean {
+    return this.#commands.answers && (this.#blocking?.answers ?? true);
+  }
+
+  publish(runId: string, entry: StreamEntry): void {
+    this.#queue.push(this.#key(runId), entry);
+  }
+
+  async *read(runId: string, { after, signal }: ReadStreamOptions): AsyncGenerator<StreamRead> {
+    const key = this.#key(runId);
+    const tail = this.#tails.join(key);
+    try {
+      yield* readRun({ key, tail, tails: this.#tails, pages: this.#pages, signal: AbortSignal.any([signal, this.#closed.signal]) }, after);
+    } finally {
+      this.#tails.leave(tail);
+    }
+  }
+
+  async removeRun(runId: string): Promise<void> {
+    await this.health();
+    const late = (): Error => new Error(`Redis at "${this.#settings.shown}" did not remove the stream of run "${runId}" in time`);
+    await within(PING_MS, this.#commands.send(['DEL', this.#key(runId)]), late);
+  }
+
+  async health(): Promise<void> {
+    const { shown } = this.#settings;
+    if (this.#closed.signal.aborted) throw new Error('The sink "redis" is closed');
+    const late = (): Error => {
+      const { problem } = this.#commands;
+      return problem instanceof UsageError ? problem : new Error(`Redis at "${shown}" does not answer: ${problem.message}`);
+    };
+    await within(PING_MS, this.#commands.ready(this.#closed.signal), late);
+    await within(PING_MS, this.#commands.send(['PING']), late);
+  }
+
+  close(): Promise<void> {
+    return (this.#closing ??= this.#close());
+  }
+
+  async #close(): Promise<void> {
+    this.#closed.abort();
+    await this.#queue.close(LAST_MS);
+    this.#blocking?.close();
+    this.#commands.close();
+  }
+
+  #openBlocking(): RedisConnection {
+    // Its trouble is that of the other connection.
+    const ignore = (): void => undefined;
+    return (this.#blocking ??= new RedisConnection({ url: this.#settings.url, onAway: ignore, onReady: ignore }));
+  }
+
+  #key(runId: string): string {
+    return streamKey(this.#settings.prefix, this.#namespace, runId);
+  }
+}
+
+/** The circumstances of one reader of a run. */
+export interface RunReader {
+  key: string;
+  tail: RunTail;
+  tails: RunTails;
+  pages: StreamPages;
+  signal: AbortSignal;
+}
+
+/** Yields the entries of a run: from Redis until the reader has found its place, and then those that the process receives for all its readers. */
+export async function* readRun({ key, tail, tails, pages, signal }: RunReader, after: string | undefined): AsyncGenerator<StreamRead> {
+  let behind = after !== undefined && isStreamId(after) ? after : START;
+  // A reader that has just been told that entries are missing is not told again.
+  let fromStart = after === undefined;
+  let { restarts } = pages;
+  /** The generation of the tail to which `behind` belongs. */
+  let placed: number | undefined;
+  if (behind === START && !fromStart && !signal.aborted) yield { type: 'lost' };
+  while (!signal.aborted) {
+    let items = placed === tail.generation ? tail.behind(behind) : undefined;
+    if (items === undefined) {
+      const page = await pages.read({ key, behind, fromStart }, signal);
+      if (page === undefined) return;
+      if (page.isLost || restarts !== pages.restarts) {
+        ({ restarts } = pages);
+        // Without entries behind it, the place does not exist any more: what is kept begins at the start.
+        if (page.isLost && page.items.length === 0) behind = START;
+        yield { type: 'lost', ...(behind === START ? {} : { position: behind }) };
+        fromStart = false;
+      }
+      ({ items } = page);
+      const last = items.at(-1)?.id ?? behind;
+      if (page.isEnd && tail.behind(last) === undefined) tails.follow(tail, last);
+      placed = page.isEnd ? tail.generation : undefined;
+    } else if (items.length === 0) {
+      await tail.bell.next(signal);
+    }
+    for (const { id, read } of items) {
+      if (signal.aborted) return;
+      behind = id;
+      yield read;
+    }
+  }
+}
+
+/** The circumstances in which streams are followed. */
+export interface TailContext {
+  /** The connection that waits for entries. It is opened with the first reader. */
+  blocking: () => RedisConnection;
+  /** The connection that wakes it. */
+  commands: RedisConnection;
+  pages: StreamPages;
+  converter: EntryConverter;
+}
+
+const COUNT = 500;
+/** The time for which Redis holds an empty answer back. A short one tells soon that Redis does not answer. */
+const BLOCK_MS = 2_000;
+const ANSWER_MS = BLOCK_MS + 30_000;
+const AGAIN_MS = 20;
+const RETRY_MS = 200;
+/** The pause behind an answer, in which entries come together: without it there is a request for nearly each of them. */
+const GATHER_MS = 4;
+
+class NewConnection extends Error {}
+
+/** Follows the streams of all runs that are read in this process, over one connection. */
+export class RunTails {
+  readonly #context: TailContext;
+  readonly #signal: AbortSignal;
+  readonly #tails = new Map<string, RunTail>();
+  readonly #changed = new Bell();
+  /** True if streams were added since the last request, so that the next one is due. */
+  #isDue = false;
+  #clientId: { epoch: number; id: string } | undefined;
+  #isRunning = false;
+  #isWaking = false;
+
+  constructor(context: TailContext, signal: AbortSignal) {
+    this.#context = context;
+    this.#signal = signal;
+  }
+
+  /** Returns the tail of a stream for one more reader. */
+  join(key: string): RunTail {
+    const tail = this.#tails.get(key) ?? new RunTail(key);
+    this.#tails.set(key, tail);
+    tail.readers += 1;
+    return tail;
+  }
+
+  leave(tail: RunTail): void {
+    tail.readers -= 1;
+    // Redis is not told: the next request leaves the stream out.
+    if (tail.readers === 0) this.#tails.delete(tail.key);
+  }
+
+  /** Follows a stream behind an id. */
+  follow(tail: RunTail, id: string): void {
+    if (this.#signal.aborted) return;
+    tail.begin(id);
+    this.#isDue = true;
+    this.#changed.ring();
+    void this.#wake();
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    void this.#run();
+  }
+
+  async #run(): Promise<void> {
+    const connection = this.#context.blocking();
+    while (!this.#signal.aborted) {
+      const followed = new Map(
+        [...this.#tails.values()].flatMap((tail) => (tail.last === undefined ? [] : [[tail.key, tail.last] as const])),
+      );
+      this.#isDue = false;
+      if (followed.size === 0) {
+        await this.#changed.next(this.#signal);
+        continue;
+      }
+      try {
+        await this.#learnId(connection);
+        await this.#deliver(followed, await this.#wait(connection, followed));
+        await pause(GATHER_MS, this.#signal);
+      } catch (error) {
+        for (const tail of this.#tails.values()) tail.lose();
+        if (!(error instanceof NewConnection)) await pause(RETRY_MS, this.#signal);
+      }
+    }
+  }
+
+  /** Waits for entries behind those that are known. */
+  async #wait(connection: RedisConnection, followed: ReadonlyMap<string, string>): Promise<Map<string, unknown>> {
+    const command = ['XREAD', 'COUNT', String(COUNT), 'BLOCK', String(BLOCK_MS), 'STREAMS', ...followed.keys(), ...followed.values()];
+    const late = new Error(`Redis has not answered for ${ANSWER_MS} ms`);
+    const answer = within(ANSWER_MS, connection.send(command, { holdMs: BLOCK_MS }), () => late);
+    return streamsOf(
+      await answer.catch((error: unknown) => {
+        if (error === late) connection.restart(late.message);
+        throw error;
+      }),
+    );
+  }
+
+  async #deliver(followed: ReadonlyMap<string, string>, streams: ReadonlyMap<string, unknown>): Promise<void> {
+    for (const [key, answer] of streams) {
+      const since = followed.get(key);
+      const tail = this.#tails.get(key);
+      if (since === undefined || tail === undefined) continue;
+      const items = await readItems(this.#context.converter, answer);
+      // With a full answer this process is behind, and the stream may have been cut in front of it: each reader then finds out for itself.
+      const isCut = items.length >= COUNT && !(await this.#context.pages.hasAllBehind(key, since));
+      // A reader may have begun at another place meanwhile.
+      if (tail.last !== since) continue;
+      if (isCut) tail.lose();
+      else tail.append(items);
+    }
+  }
+
+  /**
+   * Learns by which id another connection can wake this one. Throws if it is a new connection: Redis may have been started again since
+   * readers found their places.
+   */
+  async #learnId(connection: RedisConnection): Promise<void> {
+    await connection.ready(this.#signal);
+    const { epoch } = connection;
+    if (this.#clientId?.epoch === epoch) return;
+    this.#clientId = { epoch, id: textOf(await connection.send(['CLIENT', 'ID'])) };
+    throw new NewConnection();
+  }
+
+  /** Ends the wait of the request at Redis, again and again: the request may not have arrived yet. */
+  async #wake(): Promise<void> {
+    if (this.#isWaking) return;
+    this.#isWaking = true;
+    const { commands } = this.#context;
+    while (this.#isDue && !this.#signal.aborted) {
+      await commands.ready(this.#signal);
+      const id = this.#clientId?.id;
+      if (id !== undefined) await commands.send(['CLIENT', 'UNBLOCK', id]).catch(() => undefined);
+      await pause(AGAIN_MS, this.#signal);
+    }
+    this.#isWaking = false;
+  }
+}
+
+const MOST_ITEMS = 1_000;
+const MOST_BYTES = 1_000_000;
+
+/**
+ * The newest entries of one run that is read, for all its readers in this process. A reader that is further behind reads from Redis, so that
+ * a slow one costs nothing here.
+ */
+export class RunTail {
+  readonly key: string;
+  /** Rings if there are entries, or if readers must ask Redis. */
+  readonly bell = new Bell();
+  readers = 0;
+  #generation = 0;
+  #items: ReadItem[] = [];
+  #bytes = 0;
+  /** The items are all that followed this id. Undefined while nothing follows the stream. */
+  #from: string | undefined;
+  #last = '';
+
+  constructor(key: string) {
+    this.key = key;
+  }
+
+  /** Changes when it follows the stream from another place. Only Redis knows if an id of before, or of elsewhere, belongs to the stream. */
+  get generation(): number {
+    return this.#generation;
+  }
+
+  /** The id of the newest entry; undefined while nothing follows the stream. */
+  get last(): string | undefined {
+    return this.#from === undefined ? undefined : this.#last;
+  }
+
+  /** Returns the entries behind an id; undefined if only Redis knows them. */
+  behind(id: string): readonly ReadItem[] | undefined {
+    if (this.#from === undefined || compareIds(id, this.#from) < 0 || compareIds(id, this.#last) > 0) return undefined;
+    // From the end: most readers have read all but the newest entries.
+    return this.#items.slice(this.#items.findLastIndex((one) => compareIds(one.id, id) <= 0) + 1);
+  }
+
+  /** Begins to follow the stream behind an id. */
+  begin(id: string): void {
+    this.#generation += 1;
+    this.#from = id;
+    this.#last = id;
+    this.#items = [];
+    this.#bytes = 0;
+    this.bell.ring();
+  }
+
+  /** Adds what followed the newest entry, and forgets the oldest beyond the bounds. */
+  append(items: readonly ReadItem[]): void {
+    this.#items.push(...items);
+    for (const { id, bytes } of items) {
+      this.#last = id;
+      this.#bytes += bytes;
+    }
+    let count = 0;
+    while (this.#items.length - count > MOST_ITEMS || this.#bytes > MOST_BYTES) {
+      const oldest = this.#items[count];
+      if (oldest === undefined) break;
+      this.#from = oldest.id;
+      this.#bytes -= oldest.bytes;
+      count += 1;
+    }
+    this.#items.splice(0, count);
+    this.bell.ring();
+  }
+
+  /** Stops to follow the stream: readers have to find their place in Redis again. */
+  lose(): void {
+    this.#generation += 1;
+    this.#from = undefined;
+    this.#items = [];
+    this.#bytes = 0;
+    this.bell.ring();
+  }
 }

@@ -1,35 +1,41 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { WorkflowClientInterceptor } from '@temporalio/client';
+import { bundleWorkflowCode, DefaultLogger, type WorkerInterceptors, type WorkflowBundle } from '@temporalio/worker';
+import { RUNS_MODULE } from '../../../worker/combined-workflows.ts';
+import { installLog } from '../../../worker/install-log.ts';
+import { LonghaulPlugin } from '../../../worker/plugin.ts';
 import { connect } from '../../client/connect.ts';
 import type { LonghaulClient } from '../../client/longhaul-client.ts';
-import type { RunHandle } from '../../client/run-handle.ts';
 import { queryRun } from '../../client/read/query-run.ts';
+import type { RunHandle } from '../../client/run-handle.ts';
 import type { StartOptions } from '../../client/start/start-run.ts';
+import type { ApprovalView } from '../../core/domain/approvals/approval.ts';
+import { type ContentItem, isToolCall, type ToolCall } from '../../core/domain/content/content.ts';
+import { TRANSFER_TO_AGENT } from '../../core/domain/handoffs/handoff-policy.ts';
+import type { Event } from '../../core/domain/record/event.ts';
+import { openingOf } from '../../core/domain/run/opening.ts';
+import { ProgramResult } from '../../core/domain/run/program-result.ts';
+import { RunResult, type RunResultFields } from '../../core/domain/run/result.ts';
+import { traceOf } from '../../core/program/trace/trace-of.ts';
+import { type DataView, QUERIES } from '../../core/protocol.ts';
 import type { AnyAgent } from '../../define/agent-definition.ts';
 import type { AnyProgram } from '../../define/program/program-definition.ts';
-import type { ApprovalView } from '../../core/domain/approvals/approval.ts';
-import type { Event } from '../../core/domain/record/event.ts';
-import { ProgramResult } from '../../core/domain/run/program-result.ts';
-import { openingOf } from '../../core/domain/run/opening.ts';
-import { RunResult, type RunResultFields } from '../../core/domain/run/result.ts';
-import { type DataView, QUERIES } from '../../core/protocol.ts';
 import { type DevServer, startDevServer } from '../../dev-server/index.ts';
-import { installLog } from '../../../worker/install-log.ts';
 import type { DurableTestOptions, ServerOptions } from '../durable-test-options.ts';
 import { effectsLedger } from '../effects-ledger.ts';
-import { assertPlanCarriedOut } from '../harness/assert-plan.ts';
 import { ApprovalDriver } from '../harness/approval-driver.ts';
+import { assertPlanCarriedOut } from '../harness/assert-plan.ts';
+import { harnessActivities } from '../harness/harness-activity.ts';
 import { Harness } from '../harness/harness.ts';
-import { withinTime } from '../harness/within-time.ts';
 import { programParts, programStart } from '../harness/program-parts.ts';
+import type { RunAccess } from '../harness/run-access.ts';
+import { withinTime } from '../harness/within-time.ts';
 import { workerParts, type WorkerParts } from '../harness/worker-parts.ts';
-import { traceOf } from '../../core/program/trace/trace-of.ts';
 import type { ProgramTestOptions, TestedProgram } from '../tested-program.ts';
 import type { TestedRecord, TestedRun } from '../tested-run.ts';
 import { UndecidedRun } from '../undecided-run.ts';
-import { durableAccess } from './durable-access.ts';
-import { driveApprovals } from './durable-waiting.ts';
-import { DurableWorkers } from './durable-workers.ts';
-import { workerOptions } from './worker-options.ts';
+import { DurableWorkers, type DurableWorkersOptions } from './durable-workers.ts';
 
 /** Runs an agent on a server with everything that the test plans. */
 export async function runDurably(agent: AnyAgent, options: DurableTestOptions): Promise<TestedRun<unknown>> {
@@ -175,4 +181,213 @@ class CleanUp {
     for (const end of this.#todo.toReversed()) await end().catch((error: unknown) => problems.push(error));
     if (problems.length > 0) throw problems[0];
   }
+}
+
+/** Returns the access of a test to a run on a server: like any other client. */
+export function durableAccess(run: RunHandle<unknown>): RunAccess {
+  return {
+    send: (id, content, mode) => run.send(content, { id, mode }),
+    cancel: (reason) => run.cancel(reason),
+    raise: (id, limits) => run.raise(limits, { id }),
+    setPermissions: (id, permissions) => run.setPermissions(permissions, { id }),
+    decide: (id, waiting, decision) => {
+      const by = decision.by === undefined ? {} : { by: decision.by };
+      const options = { id, ...by };
+      switch (decision.type) {
+        case 'approve': {
+          const { arguments: edited, remember } = decision;
+          const more = { ...(edited === undefined ? {} : { arguments: edited }), ...(remember === undefined ? {} : { remember }) };
+          return run.approve(waiting, { ...options, ...more });
+        }
+        case 'reject': {
+          const { reason, remember } = decision;
+          const more = { ...(reason === undefined ? {} : { reason }), ...(remember === undefined ? {} : { remember }) };
+          return run.reject(waiting, { ...options, ...more });
+        }
+        case 'respond':
+          return run.respond(waiting, decision.content, options);
+      }
+    },
+  };
+}
+
+/** The server, task queue and parts of a test's worker. */
+export interface TestWorkerSettings {
+  address: string;
+  namespace: string;
+  taskQueue: string;
+  parts: WorkerParts;
+  options: Pick<DurableTestOptions, 'heartbeatEvery' | 'worker'>;
+}
+
+/** The time between two heartbeats if a test loses calls: a call is lost after three missed ones. */
+const HEARTBEAT_EVERY = '1s';
+
+/** The time that a workflow task waits on the own queue of a killed worker, in milliseconds. */
+const STICKY_MS = 500;
+
+const GRACE_MS = 500;
+
+/** Returns the options of a test's workers. */
+export async function workerOptions(harness: Harness, { options, parts, ...target }: TestWorkerSettings): Promise<DurableWorkersOptions> {
+  const { plan } = harness;
+  const hasWorkerFaults = plan.of('kill_worker').length + plan.of('disconnect').length > 0;
+  const losesCompletions = hasWorkerFaults || plan.of('drop_completion').length > 0;
+  const heartbeatEvery = options.heartbeatEvery ?? (losesCompletions ? HEARTBEAT_EVERY : undefined);
+  const { interceptors, ...worker } = options.worker ?? {};
+  return {
+    hasWorkerFaults,
+    worker: {
+      ...parts,
+      ...target,
+      // A worker that keeps no conversation asks the run for it before each model call.
+      ...(plan.of('slow_queries').length > 0 ? { transcriptCacheSize: 1 } : {}),
+      // A process that dies grants no time for shutdown.
+      shutdownGrace: hasWorkerFaults ? 0 : GRACE_MS,
+      ...(heartbeatEvery === undefined ? {} : { heartbeatEvery }),
+      worker: {
+        ...(hasWorkerFaults ? { stickyQueueScheduleToStartTimeout: STICKY_MS } : {}),
+        ...(worker.workflowBundle === undefined ? { workflowBundle: await workflowBundle() } : {}),
+        ...worker,
+        interceptors: {
+          ...interceptors,
+          activity: [harnessActivities(harness), ...(interceptors?.activity ?? [])],
+          ...slowQueries(harness, interceptors?.client),
+        },
+      },
+    },
+  };
+}
+
+/** Returns the interceptors of the client with which activities query their run. */
+function slowQueries({ plan }: Harness, own: WorkerInterceptors['client'] = {}): Pick<WorkerInterceptors, 'client'> {
+  const faults = plan.of('slow_queries');
+  if (faults.length === 0) return { client: own };
+  const slow: WorkflowClientInterceptor = {
+    query: async (input, next) => {
+      for (const fault of faults) {
+        plan.happened(fault);
+        await sleep(fault.ms);
+      }
+      return next(input);
+    },
+  };
+  const workflow = Array.isArray(own.workflow) ? own.workflow : [];
+  return { client: { ...own, workflow: [...workflow, slow] } };
+}
+
+let bundled: Promise<WorkflowBundle> | undefined;
+
+/** Returns the workflow bundle as a worker loads it, created once per process because that takes seconds. */
+export function workflowBundle(): Promise<WorkflowBundle> {
+  bundled ??= bundleWorkflowCode({
+    workflowsPath: RUNS_MODULE,
+    plugins: [new LonghaulPlugin({ agents: [], providers: {} })],
+    logger: new DefaultLogger('ERROR'),
+  });
+  return bundled;
+}
+
+/** The interval between two looks at a run, in milliseconds: short after an event, longer when nothing happens. */
+const SHORTEST_INTERVAL_MS = 15;
+const LONGEST_INTERVAL_MS = 250;
+
+/** Ends driving the approvals of a run. */
+export interface DrivingEnd {
+  signal: AbortSignal;
+  /** Returns a child of the run, whose decisions the test makes too. */
+  child: (runId: string) => RunHandle<unknown>;
+  /** Called if the run waits for a decision that the test does not make. Always rejects. */
+  undecided: (pending: readonly ApprovalView[]) => Promise<never>;
+}
+
+/** Makes the test's decisions in a run on a server, and in its children, until the signal is aborted. */
+export async function driveApprovals(
+  run: RunHandle<unknown>,
+  driver: ApprovalDriver,
+  { signal, child, undecided }: DrivingEnd,
+): Promise<void> {
+  const events: Event[] = [];
+  const waitingRuns = new Map<string, Event[]>();
+  let intervalMs = SHORTEST_INTERVAL_MS;
+  while (!signal.aborted) {
+    // Events are read before pending calls: a result that is missing here may have arrived before the pending calls
+    // are read.
+    await readOn(run, events);
+    for (const [runId, ofChild] of waitingRuns) await readOn(child(runId), ofChild);
+    const pending = withoutOwnId(run.runId, (await run.approvals()).pending);
+    const waitsIdly = pending.length > 0 && areIdle(pending, { runId: run.runId, events, waitingRuns });
+    if (waitsIdly && (await driver.decideNext(pending))) intervalMs = SHORTEST_INTERVAL_MS;
+    else if (waitsIdly && pending.every(({ deadlineAt }) => deadlineAt === undefined)) await requireDeadline(run, () => undecided(pending));
+    await sleep(intervalMs);
+    intervalMs = Math.min(intervalMs * 1.5, LONGEST_INTERVAL_MS);
+  }
+}
+
+/** Returns approvals of which only those of runs below name their run, as those of a run in memory do. */
+function withoutOwnId(ownId: string, pending: readonly ApprovalView[]): ApprovalView[] {
+  return pending.map(({ runId, ...waiting }) => (runId === undefined || runId === ownId ? waiting : { ...waiting, runId }));
+}
+
+async function readOn(run: RunHandle<unknown>, events: Event[]): Promise<void> {
+  for await (const event of run.events({ from: events.length })) events.push(event);
+}
+
+/** The events of a run, and of its children in which decisions are pending. */
+interface ReadEvents {
+  runId: string;
+  events: readonly Event[];
+  waitingRuns: Map<string, Event[]>;
+}
+
+/** True if nothing is running in the run and in those below it that wait. A child that has just begun to wait is read first. */
+function areIdle(pending: readonly ApprovalView[], { runId: root, events, waitingRuns }: ReadEvents): boolean {
+  const waiting = new Set(pending.flatMap(({ runId }) => runId ?? []));
+  const isKnown = [...waiting].every((runId) => waitingRuns.has(runId));
+  for (const runId of waiting) if (!waitingRuns.has(runId)) waitingRuns.set(runId, []);
+  for (const runId of waitingRuns.keys()) if (!waiting.has(runId)) waitingRuns.delete(runId);
+  const of = (run: string | undefined): ApprovalView[] => pending.filter(({ runId }) => runId === run);
+  const below = (run: string): number => childrenAmong(run, waiting);
+  return (
+    isKnown &&
+    isIdle(events, of(undefined), below(root)) &&
+    [...waitingRuns].every(([run, ofChild]) => isIdle(ofChild, of(run), below(run)))
+  );
+}
+
+/** Returns the number of children of a run that wait, or that have runs below them which wait. */
+function childrenAmong(runId: string, waiting: ReadonlySet<string>): number {
+  const below = [...waiting].filter((one) => one.startsWith(`${runId}/`));
+  return new Set(below.map((one) => one.slice(runId.length + 1).split('/', 1)[0])).size;
+}
+
+/** True if nothing is running beside the pending decisions, and the agents below that wait: all other calls of the response have results. */
+function isIdle(events: readonly Event[], pending: readonly ApprovalView[], below: number): boolean {
+  if (pending.some(({ kind }) => kind === 'limit')) return true;
+  // In a program each call has an event of its own, and several may be open.
+  const isProgram = events.some(({ step }) => step !== undefined);
+  const response = events.findLastIndex(({ content }) => content.some(isToolCall));
+  if (isProgram) return openCalls(events) === pending.length;
+  const since = events.slice(response).flatMap(({ content }) => content);
+  // A transfer starts once all other calls have ended.
+  const waits = (item: ContentItem): boolean => isToolCall(item) && (item.name !== TRANSFER_TO_AGENT || isPending(item, pending));
+  const results = since.filter((item) => item.type === 'tool_result' && item.name !== TRANSFER_TO_AGENT);
+  return since.filter(waits).length - results.length === pending.length + below;
+}
+
+function isPending({ toolCallId }: ToolCall, pending: readonly ApprovalView[]): boolean {
+  return pending.some(({ callId }) => callId === toolCallId);
+}
+
+/** Returns the number of calls that have no result yet. */
+function openCalls(events: readonly Event[]): number {
+  const items = events.flatMap(({ content }) => content);
+  const ended = new Set(items.flatMap((item) => (item.type === 'tool_result' ? [item.toolCallId] : [])));
+  return items.filter((item) => isToolCall(item) && !ended.has(item.toolCallId)).length;
+}
+
+/** Rejects unless the run has a deadline, which would end the wait too. */
+async function requireDeadline(run: RunHandle<unknown>, undecided: () => Promise<never>): Promise<void> {
+  const { limits, status } = await run.status();
+  if (status === 'pending_confirmation' && (limits?.deadlineMs === undefined || limits.onLimit === 'ask')) await undecided();
 }

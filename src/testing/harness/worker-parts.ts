@@ -1,17 +1,19 @@
-import type { AnyAgent } from '../../define/agent-definition.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Anchor } from '../../anchors/anchor.ts';
-import type { AnyProgram } from '../../define/program/program-definition.ts';
-import { reachableAgents } from './reachable-agents.ts';
-import type { Resources } from '../../define/context/run-context.ts';
+import { ModelCallError, UsageError } from '../../core/domain/errors/error.ts';
+import type { ModelCallContext, ModelClient, ModelResponse } from '../../core/domain/model/model.ts';
+import type { AnyAgent } from '../../define/agent-definition.ts';
 import { withSubAgents } from '../../define/children/sub-agents.ts';
-import { UsageError } from '../../core/domain/errors/error.ts';
-import type { ModelClient } from '../../core/domain/model/model.ts';
+import type { Resources, RunContext } from '../../define/context/run-context.ts';
+import type { AnyProgram } from '../../define/program/program-definition.ts';
+import type { AnyTool } from '../../define/tools/tool-definition.ts';
 import type { SecretSource } from '../../secrets/secret-source.ts';
 import type { EffectsLedger } from '../effects-ledger.ts';
+import type { Fault } from '../faults.ts';
+import type { Occurrence } from '../meanwhile.ts';
 import type { TestOptions } from '../tested-run.ts';
 import type { Harness } from './harness.ts';
-import { harnessAgent } from './harness-agent.ts';
-import { harnessModel } from './harness-model.ts';
+import type { Plan } from './plan.ts';
 
 type Passed = Pick<TestOptions, 'memory' | 'payloadStore' | 'prices' | 'hooks' | 'authorize' | 'notify' | 'notifyEnded' | 'streams'>;
 
@@ -77,4 +79,96 @@ function secretSource(secrets: NonNullable<TestOptions['secrets']>): SecretSourc
 
 function isSource(secrets: object): secrets is Exclude<SecretSource, (name: string) => unknown> {
   return 'read' in secrets && typeof secrets.read === 'function';
+}
+
+/** Returns agents and all those that they hand over to or have as their flow, directly or not, as far as they are given as agents and not by name. Each name once. */
+export function reachableAgents(agents: readonly AnyAgent[]): AnyAgent[] {
+  const found = new Map<string, AnyAgent>();
+  const add = (agent: AnyAgent): void => {
+    if (found.has(agent.name)) return;
+    found.set(agent.name, agent);
+    for (const { agent: next } of agent.handoffs ?? []) if (next !== undefined) add(next);
+    for (const next of agent.flowAgents ?? []) add(next);
+  };
+  for (const agent of agents) add(agent);
+  return [...found.values()];
+}
+
+/** Returns the agent with its tools delayed as the test plans. */
+function harnessAgent<Agent extends AnyAgent>(agent: Agent, plan: Plan): Agent {
+  const delayed = new Set(plan.of('delay').map(({ tool }) => tool));
+  if (delayed.size === 0) return agent;
+  return { ...agent, tools: agent.tools.map((tool) => (delayed.has(tool.name) ? slowTool(tool, plan) : tool)) };
+}
+
+function slowTool(tool: AnyTool, plan: Plan): AnyTool {
+  const execute = async (args: never, context: RunContext<never, never>): Promise<unknown> => {
+    for (const fault of plan.of('delay')) {
+      if (fault.tool !== tool.name || (fault.step ?? context.step) !== context.step) continue;
+      plan.happened(fault);
+      await sleep(fault.ms, undefined, { signal: context.signal });
+    }
+    return tool.execute(args, context);
+  };
+  return { ...tool, execute };
+}
+
+/**
+ * Returns the model of a test, which records requests, refuses calls as planned, and sends planned messages during a
+ * call.
+ */
+function harnessModel(harness: Harness, model: ModelClient): ModelClient {
+  const refusals = new Map<Fault, number>();
+  return {
+    capabilities: model.capabilities,
+    // A scripted model has no limit: calls that a test lets it refuse must not wait in real time.
+    rateLimitKey: (request, context) => model.rateLimitKey?.(request, context),
+    call: async (request, context) => {
+      const step = harness.step.getStore();
+      refuse(harness, refusals, step);
+      harness.requests.push(structuredClone(request));
+      const due = step === undefined ? [] : harness.plan.takeOccurrences({ step });
+      return due.length === 0 ? model.call(request, context) : callWhile(harness, due, () => model.call(request, context), context);
+    },
+  };
+}
+
+function refuse({ plan }: Harness, refusals: Map<Fault, number>, step: number | undefined): void {
+  for (const fault of plan.of('rate_limit')) {
+    const before = refusals.get(fault) ?? 0;
+    if (before >= fault.times || (fault.step !== undefined && (step ?? 0) < fault.step)) continue;
+    refusals.set(fault, before + 1);
+    if (before + 1 === fault.times) plan.happened(fault);
+    const { retryAfterMs } = fault;
+    throw new ModelCallError('model_rate_limited', 'The provider of this test limits the rate (429)', { retryAfterMs });
+  }
+}
+
+/**
+ * Returns the answer after the planned messages are sent. A cancellation or an interrupt always ends the call, even
+ * if the model has answered: the run may receive it a moment later.
+ */
+async function callWhile(
+  harness: Harness,
+  due: readonly Occurrence[],
+  call: () => Promise<ModelResponse>,
+  { signal }: Pick<ModelCallContext, 'signal'>,
+): Promise<ModelResponse> {
+  const answer = call();
+  // It may be aborted before it is awaited.
+  answer.catch(() => undefined);
+  for (const occurrence of due) await harness.say(occurrence);
+  return due.some(endsCall) ? aborted(signal) : answer;
+}
+
+function endsCall(one: Occurrence): boolean {
+  return one.type === 'cancel' || (one.type === 'send' && one.mode === 'interrupt');
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const abort = (): void => reject(signal.reason as Error);
+    if (signal.aborted) abort();
+    else signal.addEventListener('abort', abort, { once: true });
+  });
 }

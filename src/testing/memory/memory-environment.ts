@@ -1,30 +1,39 @@
 import { randomUUID } from 'node:crypto';
-import type { RuntimeOptions } from '../../../activities/create-runtime.ts';
-import type { RunResultFields } from '../../core/domain/run/result.ts';
-import { approvalViews } from '../../core/loop/approvals/approval-view.ts';
-import type { FirstStart } from '../../core/first-start.ts';
-import type { Decide } from '../decisions.ts';
-import type { TestedRecord } from '../tested-run.ts';
-import { UndecidedRun } from '../undecided-run.ts';
-import { ApprovalDriver } from '../harness/approval-driver.ts';
-import type { Harness } from '../harness/harness.ts';
-import type { RunAccess } from '../harness/run-access.ts';
-import { harnessActivities } from '../harness/harness-activity.ts';
-import { memoryAccess } from './memory-access.ts';
-import { MemoryActivities } from './memory-activities.ts';
-import { memoryClient } from './memory-client.ts';
-import { MemoryRun } from './memory-run.ts';
-import { MemoryWorker } from './memory-worker.ts';
-import type { ActivityHost } from './scheduled-activity.ts';
-import { VirtualTime } from './virtual-time.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client } from '@temporalio/client';
+import { defaultFailureConverter, defaultPayloadConverter } from '@temporalio/common';
 import { DefaultLogger } from '@temporalio/worker';
+import type { RuntimeOptions } from '../../../activities/create-runtime.ts';
+import { plainLimits } from '../../core/domain/agent/limit-options.ts';
+import { type ErrorCode, LonghaulError } from '../../core/domain/errors/error.ts';
+import type { RunResultFields } from '../../core/domain/run/result.ts';
+import type { FirstStart } from '../../core/first-start.ts';
+import { refuseUpdate, takeUpdate } from '../../core/handlers/requests.ts';
+import { approvalViews } from '../../core/loop/approvals/approval-view.ts';
+import { QUERIES, type RaiseInput, type SendInput, type SetPermissionsInput, type UPDATES } from '../../core/protocol.ts';
+import type { QueriedRun } from '../../core/queries/queried-run.ts';
+import { answerQuery } from '../../core/queries/queries.ts';
+import { plainPermissions } from '../../define/permissions/permissions-option.ts';
 import { chosenLog } from '../../log/log-choice.ts';
 import { logWriter } from '../../log/log-writer.ts';
+import type { Decide } from '../decisions.ts';
+import { ApprovalDriver } from '../harness/approval-driver.ts';
+import { harnessActivities } from '../harness/harness-activity.ts';
+import type { Harness } from '../harness/harness.ts';
+import type { RunAccess } from '../harness/run-access.ts';
+import type { TestedRecord } from '../tested-run.ts';
+import { UndecidedRun } from '../undecided-run.ts';
+import { MemoryActivities } from './memory-activities.ts';
+import { MemoryRun } from './memory-run.ts';
+import { MemoryWorker } from './memory-worker.ts';
+import { roundTrip } from './payload-round-trip.ts';
+import type { ActivityHost } from './scheduled-activity.ts';
+import { VirtualTime } from './virtual-time.ts';
 
 const NAMESPACE = 'default';
 
 /** The input, worker options and decisions of a test in memory. */
-export interface EnvironmentParts {
+interface EnvironmentParts {
   start: FirstStart;
   worker: RuntimeOptions;
   decide: Decide | undefined;
@@ -166,4 +175,59 @@ function testLogger(): DefaultLogger {
     choice.level === 'OFF' ? 'ERROR' : choice.level,
     logWriter(choice, (text) => process.stderr.write(`${text}\n`)),
   );
+}
+
+/** Returns the client with which activities query their run, or the run that has started it. `slowMs` returns the delay of each answer. */
+export function memoryClient(run: (runId: string) => QueriedRun, slowMs: () => number): Client {
+  const query = async (runId: string, name: string, question: unknown): Promise<unknown> => {
+    const delayMs = slowMs();
+    if (delayMs > 0) await sleep(delayMs);
+    const known = Object.entries(QUERIES).find(([, one]) => one === name);
+    if (known === undefined) throw new Error(`The run has no query "${name}"`);
+    return roundTrip(answerQuery(run(runId), known[0] as keyof typeof QUERIES, roundTrip(question)));
+  };
+  const unbounded = (_: unknown, work: () => unknown): unknown => work();
+  // These are the only parts of a client that activities use.
+  const parts: object = {
+    withDeadline: unbounded,
+    withAbortSignal: unbounded,
+    workflow: { getHandle: (runId: string) => ({ query: (name: string, question: unknown) => query(runId, name, question) }) },
+    options: {
+      loadedDataConverter: { payloadConverter: defaultPayloadConverter, failureConverter: defaultFailureConverter, payloadCodecs: [] },
+    },
+  };
+  return parts as Client;
+}
+
+/** Returns the access of a test to a run in memory, by the rules of its workflow's handlers. */
+function memoryAccess(run: MemoryRun, time: VirtualTime): RunAccess {
+  const update = (name: keyof typeof UPDATES, input: object): void => {
+    const sent = roundTrip(input);
+    const refused = refuseUpdate(run, name, sent, time.now());
+    if (refused !== undefined) throw new LonghaulError(refused.code, refused.message);
+    takeUpdate(run, name, sent, time.now());
+    run.received();
+  };
+  return {
+    send: async (id, content, mode) => update('send', { id, content, mode } satisfies SendInput),
+    cancel: async (reason) => run.cancel(reason),
+    raise: async (id, limits) => update('raise', { id, limits: plainLimits('raise', limits) } satisfies RaiseInput),
+    setPermissions: async (id, permissions) =>
+      update('setPermissions', { id, permissions: plainPermissions('setPermissions', permissions) } satisfies SetPermissionsInput),
+    decide: async (id, { callId, digest }, { type, ...content }) => {
+      update(type, { id, callId, digest, ...content });
+      if (run.snapshot?.authorize) await verdict(run, time, id);
+    },
+  };
+}
+
+/** Waits for the authorization of a decision, and throws if it is refused. */
+async function verdict({ inbox }: MemoryRun, time: VirtualTime, id: string): Promise<void> {
+  // A decision that is sent again may be settled already, which its receipt says.
+  if (inbox.decisions.every((one) => one.id !== id)) return;
+  inbox.verdicts.await(id);
+  await time.until(() => inbox.closed || inbox.verdicts.on(id) !== undefined);
+  const found = inbox.verdicts.on(id);
+  inbox.verdicts.forget(id);
+  if (found?.type === 'refused') throw new LonghaulError(found.code as ErrorCode, found.message);
 }

@@ -1,48 +1,50 @@
 import { randomUUID } from 'node:crypto';
 import { activityPorts } from '../../core/activity-requests/activity-ports.ts';
+import { childProblem, referringToCall } from '../../core/activity-requests/child-requests.ts';
 import { endedRequest } from '../../core/activity-requests/ended-request.ts';
 import { endHooksRequest } from '../../core/activity-requests/hook-requests.ts';
 import { modelRequest } from '../../core/activity-requests/model-request.ts';
+import { callInputRequest, ENDED_SESSION, messageOfCall, messageProblem } from '../../core/activity-requests/next-turn-requests.ts';
 import { outputPorts } from '../../core/activity-requests/output-requests.ts';
-import { refreshRequest } from '../../core/activity-requests/resolve-request.ts';
 import { programPorts } from '../../core/activity-requests/program-requests.ts';
+import { refreshRequest } from '../../core/activity-requests/resolve-request.ts';
 import type { AgentSnapshot } from '../../core/domain/agent/agent-snapshot.ts';
 import type { Decision } from '../../core/domain/approvals/approval.ts';
+import type { ChildCall, ChildOutcome } from '../../core/domain/children/child-call.ts';
 import { errorMessage } from '../../core/domain/errors/error.ts';
 import type { JsonObject } from '../../core/domain/json/json.ts';
 import type { RunResultFields } from '../../core/domain/run/result.ts';
 import type { SessionKind } from '../../core/domain/sessions/session-input.ts';
-import { closeRun, closeUnstarted } from '../../core/loop/endings/close-run.ts';
-import { endedWithHooks, hasEndHooks } from '../../core/loop/hooks/end-hooks.ts';
-import { Inbox } from '../../core/loop/state/inbox.ts';
-import type { Ending } from '../../core/loop/next-step.ts';
-import type { ModelCall, ModelCallOutcome } from '../../core/loop/ports.ts';
 import {
-  type FirstStart,
   firstRequest,
+  type FirstStart,
   firstState,
-  noteKeeper,
   nameOfStart,
+  noteKeeper,
   openingKind,
   type QueriedInput,
   queriedInput,
   withOpening,
 } from '../../core/first-start.ts';
+import type { MessageReceiver } from '../../core/handlers/message-receiver.ts';
+import { takeSignal } from '../../core/handlers/requests.ts';
 import { interpret } from '../../core/interpret.ts';
-import { childProblem, referringToCall } from '../../core/activity-requests/child-requests.ts';
-import { callInputRequest } from '../../core/activity-requests/next-turn-requests.ts';
-import type { ChildCall, ChildOutcome } from '../../core/domain/children/child-call.ts';
+import { closeRun, closeUnstarted } from '../../core/loop/endings/close-run.ts';
+import { endedWithHooks, hasEndHooks } from '../../core/loop/hooks/end-hooks.ts';
+import type { Ending } from '../../core/loop/next-step.ts';
+import type { ModelCall, ModelCallOutcome } from '../../core/loop/ports.ts';
+import { Inbox } from '../../core/loop/state/inbox.ts';
+import type { RunState } from '../../core/loop/state/run-state.ts';
 import type { ProgramPorts } from '../../core/program/interpreter/program-ports.ts';
+import type { SIGNALS } from '../../core/protocol.ts';
 import { begunWork } from '../../core/sessions/begun-work.ts';
 import type { SessionPorts } from '../../core/sessions/session-ports.ts';
-import type { RunState } from '../../core/loop/state/run-state.ts';
 import type { MemoryActivities } from './memory-activities.ts';
-import { MemorySessions } from './memory-sessions.ts';
 import { roundTrip } from './payload-round-trip.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 /** The clock and the activities of a run in memory. */
-export interface MemoryRunParts {
+interface MemoryRunParts {
   time: VirtualTime;
   activities: MemoryActivities;
   /** Makes a child of the run, on the same clock. */
@@ -227,5 +229,68 @@ export class MemoryRun {
     return this.state === undefined
       ? closeUnstarted(this, time, ending)
       : closeRun(this.state, time, { ...ending, output: this.state.thought });
+  }
+}
+
+/** A session that a run in memory keeps. */
+interface KeptSession extends MessageReceiver {
+  /** Undefined until the session has ended. */
+  readonly result?: RunResultFields;
+  /** Runs the session to its end. Never rejects. */
+  execute(): Promise<RunResultFields>;
+  /** Handles what has arrived in the inbox. */
+  received(): void;
+}
+
+/** A turn of a session that a run in memory keeps. */
+interface MemoryTurn extends Pick<ChildCall, 'runId' | 'next'> {
+  turn: number;
+  of?: ChildCall['of'] | undefined;
+  /** The session, if the turn is its first. */
+  session?: KeptSession;
+  /** True once the turn is given up. */
+  isGivenUp: () => boolean;
+}
+
+/** The sessions that a run in memory keeps, in place of their workflows. */
+class MemorySessions {
+  readonly #time: VirtualTime;
+  readonly #sessions = new Map<string, { session: KeptSession; ended: Promise<RunResultFields> }>();
+
+  constructor(time: VirtualTime) {
+    this.#time = time;
+  }
+
+  /** Runs a turn to its end. A turn that is given up is interrupted, and the session goes on. */
+  async runTurn({ runId, turn, next, of, session: first, isGivenUp }: MemoryTurn): Promise<ChildOutcome> {
+    if (first !== undefined) this.#sessions.set(runId, { session: first, ended: first.execute() });
+    const session = this.#sessions.get(runId)?.session;
+    const problem = next === undefined ? undefined : messageProblem(next);
+    if (problem !== undefined) return { type: 'failed', ...problem, unstarted: true };
+    if (session === undefined || session.inbox.closed) return { type: 'failed', ...ENDED_SESSION, unstarted: true };
+    if (next !== undefined) this.#signal(session, 'nextTurn', messageOfCall(next, of));
+    const ended = (): RunResultFields | undefined => {
+      const result = session.state?.turns?.find((one) => one.turn === turn);
+      return result === undefined ? session.result : { ...result, steps: [] };
+    };
+    await this.#time.until(() => ended() !== undefined || isGivenUp());
+    const isInterrupted = ended() === undefined;
+    if (isInterrupted) this.#signal(session, 'interrupt', { turn });
+    await this.#time.until(() => ended() !== undefined);
+    const result = ended();
+    if (result === undefined) throw new TypeError(`Turn ${turn} of session "${runId}" has no result`);
+    return { type: isInterrupted ? 'cancelled' : 'ended', result: roundTrip(result) };
+  }
+
+  /** Closes sessions, all of them by default, and waits for their ends. */
+  async close(runIds: Iterable<string> = this.#sessions.keys()): Promise<void> {
+    const closing = [...runIds].flatMap((runId) => this.#sessions.get(runId) ?? []);
+    for (const { session } of closing) if (!session.inbox.closed) this.#signal(session, 'close', {});
+    await Promise.all(closing.map(({ ended }) => ended));
+  }
+
+  #signal(session: KeptSession, name: keyof typeof SIGNALS, input: object): void {
+    takeSignal(session, name, roundTrip(input), this.#time.now());
+    session.received();
   }
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { checkedAgents } from '../../../activities/agents/check-sub-agents.ts';
+import { checkedAgents } from '../../../activities/create-runtime.ts';
 import { buildSnapshot } from '../../../activities/agents/build-snapshot.ts';
 import { ProgramRegistry } from '../../../activities/programs/program-registry.ts';
 import { agentTool, defineAgent, defineFlow } from '../../../src/index.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { buildSnapshot, type SnapshotInputs } from '../../../activities/agents/build-snapshot.ts';
-import { toolSignature } from '../../../src/core/code/signature/tool-signature.ts';
+import { toolSignature } from '../../../src/core/code/describe-functions.ts';
 import { custom, defineAgent, defineTool, mcpServer, quickjs, type ToolSnapshot } from '../../../src/index.ts';
 import { snapshotOf } from '../../fakes/snapshot.ts';
 import { testTool } from '../../core/loop/fakes/snapshot.ts';

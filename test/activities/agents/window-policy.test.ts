@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { windowPolicy } from '../../../activities/agents/window-policy.ts';
+import { windowPolicy } from '../../../activities/agents/build-snapshot.ts';
 import type { AgentOptions } from '../../../src/define/agent-options.ts';
 import { defineAgent } from '../../../src/define/define-agent.ts';
 import type { WindowPolicy } from '../../../src/core/domain/agent/compaction.ts';

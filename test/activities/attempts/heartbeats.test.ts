@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { attempt } from '../../../activities/attempts/attempt.ts';
+import { runAttempt } from '../../../activities/attempts/attempt.ts';
 import { activityEnvironment } from '../activity-environment.ts';
 
 beforeEach(() => vi.useFakeTimers());
@@ -24,7 +24,7 @@ test.each<[string, () => unknown, unknown]>([
     await vi.advanceTimersByTimeAsync(25);
     return 'done';
   };
-  const running = environment.run(() => attempt(environment.runtime.aborts, { heartbeatMs: 10, details }, work), null);
+  const running = environment.run(() => runAttempt(environment.runtime.aborts, { heartbeatMs: 10, details }, work), null);
   expect(await running).toBe('done');
   expect(environment.heartbeats).toEqual([expected, expected]);
 });

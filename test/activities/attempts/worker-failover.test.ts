@@ -1,6 +1,6 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect, test } from 'vitest';
-import { attempt } from '../../../activities/attempts/attempt.ts';
+import { runAttempt } from '../../../activities/attempts/attempt.ts';
 import { MissingOnWorkerError } from '../../../activities/attempts/missing-on-worker.ts';
 import { withWorkerFailover } from '../../../activities/attempts/worker-failover.ts';
 import { attemptNumber, lastDetails } from '../../../activities/attempts/worker-wait.ts';
@@ -113,7 +113,7 @@ describe('an activity that waits for a worker', () => {
 
   test('keeps the count in every heartbeat', async () => {
     const { environment } = await attempted({ attempt: 3, lacked: 2, wait: WAIT }, ({ runtime }) =>
-      attempt(runtime.aborts, { heartbeatMs: 60_000 }, async (own) => own.heartbeat('half')),
+      runAttempt(runtime.aborts, { heartbeatMs: 60_000 }, async (own) => own.heartbeat('half')),
     );
     expect(environment.heartbeats).toEqual([withUncountedAttempts(2, 'half')]);
   });

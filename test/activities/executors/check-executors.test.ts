@@ -1,9 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { checkExecutor, checkExecutors } from '../../../activities/executors/check-executors.ts';
-import { checkPython } from '../../../activities/executors/python/check-python.ts';
-import { isolationProblem } from '../../../activities/executors/python/isolation-problem.ts';
-import { BUBBLEWRAP, PYTHON, sandboxedPython } from '../../../activities/executors/python/sandbox.ts';
-import { systemCallFilter } from '../../../activities/executors/python/system-call-filter.ts';
+import { checkPython, isolationProblem } from '../../../activities/executors/python/check-python.ts';
+import { BUBBLEWRAP, PYTHON, sandboxedPython, systemCallFilter } from '../../../activities/executors/python/sandbox.ts';
 import { custom, python, quickjs } from '../../../src/index.ts';
 import { CAN_ISOLATE } from '../../security/can-isolate.ts';
 

@@ -5,7 +5,7 @@ import type { AuthorizeAnswer, DecisionToAuthorize, WaitingNotice } from '../../
 import type { DecidedCall, PendingApproval } from '../../../src/core/domain/approvals/approval.ts';
 import type { Folded } from '../../../src/core/domain/record/window.ts';
 import { type AuthorizeDecisionInput, type NotifyWaitingInput, QUERIES } from '../../../src/core/protocol.ts';
-import { logLine } from '../../../src/log/log-line.ts';
+import { logLine } from '../../../src/log/log-writer.ts';
 import { activityEnvironment, EXECUTION } from '../activity-environment.ts';
 
 afterEach(() => vi.useRealTimers());

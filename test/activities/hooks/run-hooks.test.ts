@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { ReadAnswer } from '../../../activities/hooks/hook-answer.ts';
-import { type CallableHook, runHooks } from '../../../activities/hooks/run-hooks.ts';
+import { type CallableHook, type ReadAnswer, runHooks } from '../../../activities/hooks/event-hooks.ts';
 import { HOOK_EVENTS, isBlocking } from '../../../src/core/domain/hooks/hook-event.ts';
 import type { JsonObject } from '../../../src/core/domain/json/json.ts';
 

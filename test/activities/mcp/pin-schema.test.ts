@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { pinSchema } from '../../../activities/mcp/pin-schema.ts';
+import { pinSchema } from '../../../activities/mcp/list-tools.ts';
 import type { JsonObject } from '../../../src/core/domain/json/json.ts';
 import { checkJson } from '../../../src/core/json-schema/check-json-schema.ts';
 

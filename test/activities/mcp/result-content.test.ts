@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type McpContent, resultContent } from '../../../activities/mcp/result-content.ts';
+import { type McpContent, resultContent } from '../../../activities/mcp/mcp-tool.ts';
 
 function converted(result: unknown): McpContent {
   return resultContent(result);

@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
-import { stderrTail } from '../../../activities/mcp/stderr-tail.ts';
+import { stderrTail } from '../../../activities/mcp/open-connection.ts';
 
 /** The tail of a process that has written these pieces. */
 async function said(...pieces: string[]): Promise<string[]> {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { nameTools, type UnnamedTool } from '../../../activities/mcp/tool-names.ts';
+import { nameTools, type UnnamedTool } from '../../../activities/mcp/list-tools.ts';
 
 function names(tools: UnnamedTool[], taken: string[] = []): string[] {
   return nameTools(tools, new Set(taken));

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { summaryRequest } from '../../../activities/model-calls/summary-request.ts';
+import { summaryRequest } from '../../../activities/model-calls/summarise.ts';
 import type { ContentItem } from '../../../src/core/domain/content/content.ts';
 import type { WindowEvent } from '../../../src/core/domain/record/window.ts';
 

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type ServerSentEvent, serverSentEvents } from '../../../activities/models/openai/server-sent-events.ts';
+import { type ServerSentEvent, serverSentEvents } from '../../../activities/models/openai/exchange.ts';
 
 async function read(...pieces: string[]): Promise<ServerSentEvent[]> {
   const source = async function* (): AsyncGenerator<string> {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { guardedMemory } from '../../../activities/resources/guarded-memory.ts';
+import { guardedMemory } from '../../../activities/resources/guarded-stores.ts';
 import { inMemory } from '../../../src/memory/in-memory.ts';
 import type { MemoryStore, NewEntry } from '../../../src/memory/memory-store.ts';
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
-import { guardedWrite, type WritingRun } from '../../../activities/resources/late-writes.ts';
+import { guardedWrite, type WritingRun } from '../../../activities/resources/guarded-stores.ts';
 import type { RunState } from '../../../src/temporal/run-state.ts';
 
 const TIMES = { everyMs: 1, untilMs: 2_000 };

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { createActivities } from '../../../activities/index.ts';
 import { SecretVault } from '../../../activities/secrets/secret-vault.ts';
 import { defineAgent, defineTool, ModelRetry, ToolFailure, type ToolOptions } from '../../../src/index.ts';
-import { logLine } from '../../../src/log/log-line.ts';
+import { logLine } from '../../../src/log/log-writer.ts';
 import type { RunToolInput, RunToolOutput } from '../../../src/core/protocol.ts';
 import { approve, callTool, say, scriptedModel, testAgent, type TestedRun } from '../../../src/testing/index.ts';
 import { activityEnvironment, type ActivityEnvironment } from '../activity-environment.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { eventLines } from '../../../src/cli/render/print-event.ts';
 import { programLines } from '../../../src/cli/timeline/program-lines.ts';
 import { programTimelineOf } from '../../../src/cli/timeline/program-timeline.ts';
-import { unitsSoFar } from '../../../src/cli/timeline/units-so-far.ts';
+import { unitsSoFar } from '../../../src/cli/timeline/view.ts';
 import type { ContentItem } from '../../../src/core/domain/content/content.ts';
 import type { StepNote } from '../../../src/core/domain/program/step-note.ts';
 import type { Event } from '../../../src/core/domain/record/event.ts';

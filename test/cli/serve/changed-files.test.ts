@@ -2,8 +2,8 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { changedFiles } from '../../../src/cli/serve/changed-files.ts';
-import { importedFiles } from '../../../src/cli/serve/imported-files.ts';
+import { changedFiles } from '../../../src/cli/serve/watch-worker.ts';
+import { importedFiles } from '../../../src/cli/serve/dev-bundle.ts';
 import { workflowsFile } from '../../../src/cli/serve/workflows-file.ts';
 import { callCli } from '../call-cli.ts';
 

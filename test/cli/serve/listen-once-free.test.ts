@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { isPortTaken, listenOnceFree } from '../../../src/cli/serve/http/listen-once-free.ts';
+import { isPortTaken, listenOnceFree } from '../../../src/cli/serve/dev-worker.ts';
 
 const handler = async (): Promise<Response> => new Response('the next one');
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { type EnteredLine, readLine } from '../../../src/cli/sessions/chat/entered-line.ts';
-import { pipedLines } from '../../../src/cli/sessions/chat/piped-chat.ts';
-import { readArguments, readDecision, type EnteredDecision } from '../../../src/cli/sessions/chat/entered-decision.ts';
+import { pipedLines } from '../../../src/cli/sessions/chat/chat.ts';
+import { type EnteredDecision, readArguments, readDecision } from '../../../src/cli/sessions/chat/ask-decision.ts';
 
 test.each<[string, EnteredLine]>([
   ['', { type: 'nothing' }],

@@ -1,4 +1,4 @@
-import { TerminalChat } from '../../../src/cli/sessions/chat/terminal-chat.ts';
+import { TerminalChat } from '../../../src/cli/sessions/chat/chat.ts';
 import type { OpenChat } from '../../../src/cli/sessions/chat/open-chat.ts';
 import type { Lines, Reaction } from '../../../src/cli/sessions/chat/lines.ts';
 import { commandIo, type KeptIo } from '../command-io.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { chatEventLines } from '../../../src/cli/sessions/chat/chat-event-lines.ts';
+import { chatEventLines } from '../../../src/cli/sessions/chat/conversation.ts';
 import { exchangeLines, exchangesOf } from '../../../src/cli/sessions/exchanges.ts';
 import { sessionLines } from '../../../src/cli/sessions/list-sessions.ts';
 import { raiseHint } from '../../../src/cli/sessions/raise-hint.ts';

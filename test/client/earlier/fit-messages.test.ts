@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fitMessages } from '../../../src/client/earlier/fit-messages.ts';
+import { fitMessages } from '../../../src/client/earlier/begin-from.ts';
 import type { ContentItem } from '../../../src/core/domain/content/content.ts';
 import { jsonBytes } from '../../../src/core/domain/json/payload-limit.ts';
 

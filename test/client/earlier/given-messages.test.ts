@@ -1,14 +1,14 @@
 import * as fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import { givenMessages } from '../../../src/client/earlier/given-messages.ts';
+import { givenMessages } from '../../../src/client/earlier/begin-from.ts';
 import { patchDangling } from '../../../src/core/domain/record/dangling.ts';
 import { givenEvents } from '../../../src/core/domain/record/given-events.ts';
 import type { JsonValue } from '../../../src/core/domain/json/json.ts';
 import type { ContentItem } from '../../../src/core/domain/content/content.ts';
 import { INTERRUPTED_CALL } from '../../../src/core/domain/content/tool-text.ts';
 import { type MessageToSave, toSavedContext } from '../../../src/core/saved/to-saved-context.ts';
-import { savedMessages } from '../../../src/core/saved/saved-messages.ts';
-import { conversationProblems } from '../../../src/core/wire-schemas/conversation-problems.ts';
+import { savedMessages } from '../../../src/core/saved/context-of-run.ts';
+import { conversationProblems } from '../../../src/core/wire-schemas/run-input-schema.ts';
 
 function given(messages: MessageToSave[], system_prompt: string | null = null): ReturnType<typeof givenMessages> {
   return givenMessages(toSavedContext({ messages, system_prompt }));

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { givenMessages } from '../../../src/client/earlier/given-messages.ts';
+import { givenMessages } from '../../../src/client/earlier/begin-from.ts';
 import { conversationState, savedContextOf } from '../../../src/client/earlier/recorded-conversation.ts';
 import { MEMORY_AUTHOR } from '../../../src/core/domain/memory/recalled.ts';
 import { readSavedContext } from '../../../src/core/saved/read-saved-context.ts';
-import { conversationProblems } from '../../../src/core/wire-schemas/conversation-problems.ts';
+import { conversationProblems } from '../../../src/core/wire-schemas/run-input-schema.ts';
 import { readBack, type ReadBackRun } from '../../../src/history/read-back.ts';
 import { recordedChains } from '../../history/recorded-histories.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { toolRequest } from '../../../src/core/activity-requests/tool-request.ts';
+import { toolRequest } from '../../../src/core/activity-requests/activity-ports.ts';
 import type { ToolCall } from '../../../src/core/domain/content/content.ts';
 import { newRunState, recordEvent } from '../../../src/core/loop/state/run-state.ts';
 import { defineTool, type ToolOptions } from '../../../src/define/tools/define-tool.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Event } from '../../../src/core/domain/record/event.ts';
-import { recordPage, type RecordQuestion } from '../../../src/core/queries/record-page.ts';
+import { recordPage, type RecordQuestion } from '../../../src/core/queries/queries.ts';
 import type { QueriedRun } from '../../../src/core/queries/queried-run.ts';
 import { newRunState } from '../../../src/core/loop/state/run-state.ts';
 import { jsonBytes } from '../../../src/core/domain/json/payload-limit.ts';

@@ -4,9 +4,9 @@ import { joinPieces } from '../../../src/core/domain/json/json-piece.ts';
 import { jsonBytes, MAX_PAYLOAD_BYTES } from '../../../src/core/domain/json/payload-limit.ts';
 import type { StepState } from '../../../src/core/domain/program/program-state.ts';
 import { Inbox } from '../../../src/core/loop/state/inbox.ts';
-import { beginProgram } from '../../../src/core/program/begin.ts';
+import { beginProgram } from '../../../src/core/first-start.ts';
 import type { QueriedRun } from '../../../src/core/queries/queried-run.ts';
-import { stepValues } from '../../../src/core/queries/step-values.ts';
+import { stepValues } from '../../../src/core/queries/queries.ts';
 import { testSnapshot } from '../loop/fakes/snapshot.ts';
 
 const SPILLED = { store: 'files', claim: { key: 'k' }, bytes: 9, sha256: 'ab' };

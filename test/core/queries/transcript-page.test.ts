@@ -6,7 +6,7 @@ import type { Window } from '../../../src/core/domain/record/window.ts';
 import { fromContinueAsNewState, toContinueAsNewState } from '../../../src/core/loop/state/continue-as-new-state.ts';
 import { newRunState, recordEvent, type RunState } from '../../../src/core/loop/state/run-state.ts';
 import type { TranscriptAnswer } from '../../../src/core/protocol.ts';
-import { transcriptPage } from '../../../src/core/queries/transcript-page.ts';
+import { transcriptPage } from '../../../src/core/queries/queries.ts';
 import { testSnapshot } from '../loop/fakes/snapshot.ts';
 
 /** The fields of an answer beside its events. */

@@ -4,7 +4,7 @@ import type { ProgramDocument } from '../../../src/core/domain/program/document.
 import { noUsage } from '../../../src/core/domain/model/usage.ts';
 import { BEGINNING } from '../../../src/core/loop/run-loop.ts';
 import { toContinueAsNewState } from '../../../src/core/loop/state/continue-as-new-state.ts';
-import { beginProgram } from '../../../src/core/program/begin.ts';
+import { beginProgram } from '../../../src/core/first-start.ts';
 import { checkContinueAsNewState } from '../../../src/core/wire-schemas/carry/continue-as-new-state-schema.ts';
 import { testSnapshot } from '../loop/fakes/snapshot.ts';
 import { changedAt, HOSTILE, type Path, placesIn } from './forged-carry.ts';

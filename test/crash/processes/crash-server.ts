@@ -1,4 +1,4 @@
-import { awaitReady } from '../../../src/dev-server/await-ready.ts';
+import { awaitReady } from '../../../src/dev-server/dev-server.ts';
 import { findServer } from '../../../src/dev-server/index.ts';
 import { type GuardedProcess, startProcess } from '../../../src/dev-server/guarded-process.ts';
 import { cliEnvironment, SERVER_IP, startFlags } from '../../../src/dev-server/start-flags.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { AgentRegistry } from '../../../activities/agents/agent-registry.ts';
-import { checkedAgents } from '../../../activities/agents/check-sub-agents.ts';
+import { checkedAgents } from '../../../activities/create-runtime.ts';
 import { runInput } from '../../../src/client/start/input.ts';
 import { defineAgent, defineFlow } from '../../../src/index.ts';
 import { scriptedModel } from '../../../src/testing/index.ts';

@@ -3,7 +3,7 @@ import { errorCode, LonghaulError } from '../../../src/core/domain/errors/error.
 import { anyOf } from '../../../src/server/auth/any-of.ts';
 import { bearerCredentials } from '../../../src/server/auth/bearer-credentials.ts';
 import type { Authenticate, Caller } from '../../../src/server/auth/caller.ts';
-import { requireCaller } from '../../../src/server/auth/require-caller.ts';
+import { requireCaller } from '../../../src/server/create-handler.ts';
 import { bearing } from './bearer.ts';
 import { challengeOf } from './challenge-of.ts';
 

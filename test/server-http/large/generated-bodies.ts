@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/core/domain/json/json.ts';
-import { chatParameters } from '../../../src/server/protocols/openai/chat/chat-body.ts';
-import { responseParameters } from '../../../src/server/protocols/openai/responses/response-request.ts';
+import { chatParameters } from '../../../src/server/protocols/openai/chat/chat-route.ts';
+import { responseParameters } from '../../../src/server/protocols/openai/responses/create-response.ts';
 import type { OpenapiDocument } from '../checked-handler.ts';
 
 /** A route with the schema of its body, whose references are to `defs`. */

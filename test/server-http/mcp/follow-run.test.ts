@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { type FollowedRun, followRun } from '../../../src/server/protocols/mcp/follow-run.ts';
+import { type FollowedRun, followRun } from '../../../src/server/protocols/mcp/call-agent.ts';
 import { FakeRun } from './fake-runs.ts';
 
 beforeEach(() => void vi.useFakeTimers());

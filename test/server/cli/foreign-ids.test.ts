@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Command, Option } from 'commander';
 import { expect, test } from 'vitest';
-import { createProgram } from '../../../src/cli/program/program.ts';
+import { createProgram } from '../../../src/cli/run-cli.ts';
 import { Interruption } from '../../../src/cli/interruption.ts';
 import { memoryNamespace } from '../../../src/memory/memory-namespace.ts';
 import { fileMemory } from '../../../src/memory/file-memory.ts';

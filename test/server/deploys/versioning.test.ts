@@ -18,7 +18,7 @@ let patchedBundle: Bundle;
 let strandingBundle: Bundle;
 
 beforeAll(async () => {
-  const place = { file: 'workflows/run/temporal-ports.ts', find: 'callModel: (call) =>' };
+  const place = { file: 'workflows/run/execute-run.ts', find: 'callModel: (call) =>' };
   const waiting = (condition: string): string => `callModel: async (call) => (await (${condition} ? sleep(1) : undefined)) ??`;
   const needs = "import { sleep } from '@temporalio/workflow';";
   patchedBundle = await bundleMutated({ ...place, replace: waiting("call.step === 2 && patched('wait-before-step-2')"), needs });

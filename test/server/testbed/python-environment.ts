@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { cliCache } from '../../../src/dev-server/cli-cache.ts';
+import { cliCache } from '../../../src/dev-server/find-server.ts';
 
 const run = promisify(execFile);
 

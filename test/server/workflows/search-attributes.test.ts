@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import type { RunStatus } from '../../../src/core/domain/run/status.ts';
 import { callTool, failWith, hang, say, scriptedModel } from '../../../src/testing/index.ts';
-import { ensureSearchAttributes } from '../../../worker/search-attributes.ts';
+import { ensureSearchAttributes } from '../../../worker/plugin.ts';
 import { assistant } from '../testbed/agents.ts';
 import { historyOf, Testbed, until } from '../testbed/testbed.ts';
 

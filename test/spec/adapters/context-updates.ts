@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { updateFrom } from '../../../activities/tool-calls/update-from.ts';
+import { updateFrom } from '../../../activities/tool-calls/execute-tool.ts';
 import { contextUpdate, type ContextUpdate, withUpdate } from '../../../src/define/context/context-update.ts';
 import { defineAgent } from '../../../src/define/define-agent.ts';
 import { defineTool } from '../../../src/define/tools/define-tool.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { defineAgent } from '../../../src/index.ts';
-import { reachableAgents } from '../../../src/testing/harness/reachable-agents.ts';
+import { reachableAgents } from '../../../src/testing/harness/worker-parts.ts';
 
 test('the agents of a test are those that are given, and those that they hand over to as agents, each once', () => {
   const billing = defineAgent({ name: 'billing', model: 'p/m', handoffs: ['triage'] });

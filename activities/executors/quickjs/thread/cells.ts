@@ -1,12 +1,15 @@
+import { createHash } from 'node:crypto';
+import { JSException } from 'quickjs-wasi';
 import { isTooDeep, TOO_DEEP } from '../../../../src/core/domain/json/json-depth.ts';
 import type { ExecutionError } from '../../../../src/core/execution/execution-result.ts';
 import type { EndFrame, RunFrame, ThreadSettings } from '../frames.ts';
+import { RESERVED_WORDS } from '../reserved-words.ts';
+import { timeoutError } from '../time-limit.ts';
 import type { EngineModule } from './engine.ts';
-import { readImage, writeImage } from './image.ts';
-import { failureOfCode, failureOfEngine, type Outcome, type Thrown } from './outcome.ts';
-import { Parser } from './parser.ts';
-import { type Program, readProgram } from './program.ts';
-import { type Host, Realm } from './realm.ts';
+import { importProblem } from './modules.ts';
+import { NOWHERE_ELSE, Parser } from './parser.ts';
+import { PRELUDE } from './prelude/prelude.ts';
+import { type Host, Realm, type RealmImage } from './realm.ts';
 
 /** Sends what comes out of a cell while it runs. `ask` returns when the results are there: a JSON list of them. */
 export interface CellPort {
@@ -174,4 +177,249 @@ export class Cells implements Host {
     const { timeoutMs, memoryBytes } = this.settings;
     return { timedOut: this.timedOut, timeoutSeconds: timeoutMs / 1_000, isFull: this.realm.memoryUsed() > memoryBytes * 0.8 };
   }
+}
+
+/** A cell as the engine runs it: a function, or a module if it has declarations of imports. Both hand their variables over at the end. */
+export interface Program {
+  source: string;
+  /** The name by which the module exports its variables; absent for a function. */
+  exported?: string;
+}
+
+/** Reads a cell. Its code has not begun when it is refused. */
+export function readProgram(parser: Parser, code: string, allowedImports: readonly string[]): ExecutionError | Program {
+  const error = parser.failure(code);
+  const isModule = error !== undefined && (parser.failure(code, true) === undefined || parser.imports(code).length > 0);
+  if (error !== undefined && !isModule) return error;
+  const problem = importsProblem(parser, { code, isModule }, allowedImports);
+  if (problem !== undefined) return problem;
+  const program = programOf(code, declaredNames(parser, code, isModule), isModule);
+  return parser.failure(program.source, isModule) ?? program;
+}
+
+function programOf(code: string, names: readonly string[], isModule: boolean): Program {
+  let handOver = 'handOver';
+  while (code.includes(handOver)) handOver += '$';
+  const members = names.map((name) => `get ${name}(){return ${name}},set ${name}(value$${name}){${name}=value$${name}}`).join();
+  return isModule
+    ? { source: `${code}\n;export const ${handOver} = {${members}};`, exported: handOver }
+    : { source: `(async (${handOver}) => {${code}\n;${handOver}({${members}})})` };
+}
+
+/** A name in code: the parser decides which of them are declared. */
+const NAME = /[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*/gu;
+
+const DECLARATION = /\b(?:let|const|var|class|function)(?:\s+|\s*\*\s*)([\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*)/gu;
+
+/** The names that code declares at its top level. The code can be parsed. */
+export function declaredNames(parser: Parser, code: string, isModule = false): string[] {
+  const declared = plainlyDeclared(parser, code, isModule);
+  let candidates = [...new Set(code.match(NAME))].filter((name) => !RESERVED_WORDS.has(name) && !declared.includes(name));
+  let firstLine: number | undefined;
+  // A second declaration of a name is an error, and the parser stops at the first: its line says which name it is.
+  for (;;) {
+    const line = parser.failedLine(`${code}\n;${candidates.map((name) => `\nlet ${name};`).join('')}`, isModule);
+    if (line === undefined) return declared;
+    // The parser has line ends of its own: it says on which line the first of these declarations is.
+    firstLine ??= parser.failedLine(`${code}\n;\n@`, isModule) ?? line;
+    const name = candidates[line - firstLine];
+    if (name === undefined) return declared;
+    declared.push(name);
+    candidates = candidates.slice(line - firstLine + 1);
+  }
+}
+
+/** The names that follow the word of a declaration, if the parser confirms all of them: what can be exported is declared. */
+function plainlyDeclared(parser: Parser, code: string, isModule: boolean): string[] {
+  const imported = isModule ? importedNames(parser, code) : [];
+  const found = [...imported, ...[...code.matchAll(DECLARATION)].map(([, name = '']) => name)];
+  const names = [...new Set(found)].filter((name) => !RESERVED_WORDS.has(name));
+  if (areDeclared(parser, code, names)) return names;
+  return imported.filter((name) => areDeclared(parser, code, [name]));
+}
+
+function areDeclared(parser: Parser, code: string, names: readonly string[]): boolean {
+  return parser.failure(`${code}\n;export {${names.join()}};`, true) === undefined;
+}
+
+/** The prelude's report on a run. */
+export interface Outcome {
+  state: 'pending' | 'done' | 'failed';
+  name?: string;
+  message?: string;
+}
+
+/** The state of a context when something was thrown. */
+export interface Thrown {
+  timedOut: boolean;
+  timeoutSeconds: number;
+  /** True if most of the memory is in use. */
+  isFull: boolean;
+}
+
+const OUT_OF_MEMORY: ExecutionError = { kind: 'memory', message: 'The code ran out of memory' };
+
+/** Explains why a run failed, by the prelude's report; undefined if it did not fail. */
+export function failureOfCode(outcome: Outcome, thrown: Thrown): ExecutionError | undefined {
+  if (thrown.timedOut) return timeoutError(thrown.timeoutSeconds);
+  if (outcome.state === 'done') return undefined;
+  if (outcome.state === 'pending') return { kind: 'runtime', message: 'Error: the code awaits a promise that nothing settles' };
+  const { name = '', message = '' } = outcome;
+  if (name === 'InternalError' && message === 'out of memory') return OUT_OF_MEMORY;
+  // The engine throws null if there is no memory left for an error.
+  if (name === '' && message === 'null' && thrown.isFull) return OUT_OF_MEMORY;
+  const kind = name === 'ReferenceError' && message.endsWith(' is not defined') ? 'undefined_name' : 'runtime';
+  return { kind, message: name === '' ? message : `${name}: ${message}` };
+}
+
+/** Explains why a run failed, by what the engine threw: code was interrupted, or could not even be told what happened. */
+export function failureOfEngine(error: unknown, thrown: Thrown): ExecutionError {
+  if (thrown.timedOut) return timeoutError(thrown.timeoutSeconds);
+  const message = error instanceof Error ? error.message : String(error);
+  if (error instanceof JSException && (error.name === '<null>' || message === 'out of memory')) return OUT_OF_MEMORY;
+  if (thrown.isFull || message.endsWith('out of memory')) return OUT_OF_MEMORY;
+  if (error instanceof JSException) return { kind: 'runtime', message: `${error.name}: ${message.slice(0, 500)}` };
+  return { kind: 'protocol', message: `The engine failed: ${message.slice(0, 500)}` };
+}
+
+/** Begins every image. */
+const MAGIC = Buffer.from('LHQJS1\n');
+const MAX_HEADER_BYTES = 10_000;
+
+/** Describes what a memory must fit to, and where the engine finds itself in it. */
+interface Header {
+  engine: string;
+  functions: string;
+  tools: string;
+  limits: string;
+  digest: string;
+  bytes: number;
+  stackPointer: number;
+  runtimePtr: number;
+  contextPtr: number;
+  token: number;
+}
+
+/** Writes a memory as an image: with what it must fit to. */
+export function writeImage({ snapshot, token }: RealmImage, engine: string, settings: ThreadSettings): Uint8Array<ArrayBuffer> {
+  const { memory, stackPointer, runtimePtr, contextPtr } = snapshot;
+  const fitting = bindings(engine, settings);
+  const header: Header = { ...fitting, digest: digest(memory), bytes: memory.length, stackPointer, runtimePtr, contextPtr, token };
+  const text = Buffer.from(JSON.stringify(header));
+  const length = Buffer.alloc(4);
+  length.writeUInt32LE(text.length);
+  return new Uint8Array(Buffer.concat([MAGIC, length, text, memory]));
+}
+
+/** Reads an image; explains why it cannot be restored here. */
+export function readImage(bytes: Uint8Array, engine: string, settings: ThreadSettings): RealmImage | string {
+  try {
+    const header = readHeader(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+    if (header === undefined) return 'it is no checkpoint of this executor';
+    const fitting = bindings(engine, settings);
+    if (header.engine !== fitting.engine || header.functions !== fitting.functions) return 'it was made by another version of the executor';
+    if (header.tools !== fitting.tools) return 'it was made with other tools, imports or scratchpad';
+    if (header.limits !== fitting.limits) return 'it was made with other limits';
+    const { stackPointer, runtimePtr, contextPtr, token } = header;
+    const memory = bytes.subarray(MAGIC.length + 4 + headerLength(bytes));
+    if (memory.length !== header.bytes || digest(memory) !== header.digest) return 'it is damaged';
+    return { snapshot: { memory, stackPointer, runtimePtr, contextPtr, extensions: [] }, token };
+  } catch {
+    return 'it is damaged';
+  }
+}
+
+function bindings(engine: string, settings: ThreadSettings): Pick<Header, 'engine' | 'functions' | 'tools' | 'limits'> {
+  const { tools, scratchpad, allowedImports, ...limits } = settings;
+  const text = (value: unknown): string => digest(Buffer.from(JSON.stringify(value)));
+  return { engine, functions: digest(Buffer.from(PRELUDE)), tools: text([tools, scratchpad, allowedImports]), limits: text(limits) };
+}
+
+function readHeader(bytes: Buffer): Header | undefined {
+  if (!bytes.subarray(0, MAGIC.length).equals(MAGIC)) return undefined;
+  const length = headerLength(bytes);
+  if (length > MAX_HEADER_BYTES) return undefined;
+  return JSON.parse(bytes.toString('utf8', MAGIC.length + 4, MAGIC.length + 4 + length)) as Header;
+}
+
+function headerLength(bytes: Uint8Array): number {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getUint32(MAGIC.length, true);
+}
+
+function digest(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+const KEYWORD = 'import';
+/** Times that a program with imports may have the word: each of them is parsed. */
+const MAX_WORDS = 50;
+
+/** Blank space and comments: each text matches in one way only, so that the work grows with its length. */
+const TRIVIA = String.raw`(?:\s|\/\*(?:[^*]|\*(?!\/))*\*\/|\/\/[^\n\r\u2028\u2029]*)*`;
+const CALL = new RegExp(String.raw`^${TRIVIA}\(`, 'u');
+const CALL_BY_NAME = new RegExp(String.raw`^${TRIVIA}\(${TRIVIA}(['"\x60])([^'"\x60\\$\n\r]*)\1${TRIVIA}\)`, 'u');
+const META = new RegExp(String.raw`^${TRIVIA}\.`, 'u');
+
+/** The names that a declaration gives to what it imports: between its keyword and its module. */
+const CLAUSE = new RegExp(String.raw`^([\s\S]*?)\bfrom${TRIVIA}['"]`, 'u');
+
+/** Explains why a program, which can be parsed, must not run: it imports, exports or requires what it may not, anywhere. */
+export function importsProblem(
+  parser: Parser,
+  { code, isModule }: { code: string; isModule: boolean },
+  allowed: readonly string[],
+): ExecutionError | undefined {
+  const message = isModule ? declarationsProblem(parser, code, allowed) : undefined;
+  const problem = message ?? wordsProblem(parser, { code, isModule }, allowed);
+  if (problem !== undefined) return { kind: 'import_not_allowed', message: problem };
+  return parser.uses(code, 'require', isModule)
+    ? { kind: 'import_not_allowed', message: 'require is not allowed: write import' }
+    : undefined;
+}
+
+/** The names that the import declarations of a module declare. */
+export function importedNames(parser: Parser, code: string): string[] {
+  const names = keywords(parser, code, true).flatMap((rest) => {
+    if (CALL.test(rest) || META.test(rest)) return [];
+    const clause = CLAUSE.exec(rest)?.[1]?.replaceAll(/\/\*[\s\S]*?(?:\*\/|$)|\/\/.*/gu, ' ') ?? '';
+    // What is declared is the last name of each part: `a`, `a as b`, `* as c`.
+    return clause.split(',').flatMap((part) => part.match(NAME)?.slice(-1) ?? []);
+  });
+  return [...new Set(names)];
+}
+
+function declarationsProblem(parser: Parser, code: string, allowed: readonly string[]): string | undefined {
+  const imports = parser.imports(code);
+  const refused = imports.map((name) => importProblem(name, allowed)).find((problem) => problem !== undefined);
+  if (refused !== undefined) return refused;
+  if (imports.length === 0) return 'import and export are not allowed: the code is not a module';
+  return parser.uses(code, 'export', true) ? 'export is not allowed: the variables of the code are there for the next' : undefined;
+}
+
+function wordsProblem(
+  parser: Parser,
+  { code, isModule }: { code: string; isModule: boolean },
+  allowed: readonly string[],
+): string | undefined {
+  if (!parser.uses(code, KEYWORD, isModule)) return undefined;
+  if (allowed.length === 0) return 'import() is not allowed: the code has no modules';
+  if (code.split(KEYWORD).length > MAX_WORDS + 1) return `import is not allowed in code that has the word more than ${MAX_WORDS} times`;
+  for (const rest of keywords(parser, code, isModule)) {
+    const name = CALL_BY_NAME.exec(rest)?.[2];
+    const problem = name === undefined ? undefined : importProblem(name, allowed);
+    if (problem !== undefined) return problem;
+    if (name === undefined && CALL.test(rest)) return 'import() is not allowed unless its argument is the name of a module, as a text';
+    if (META.test(rest)) return 'import.meta is not allowed';
+  }
+  return undefined;
+}
+
+/** The texts that follow the word where it is a keyword. */
+function keywords(parser: Parser, code: string, isModule: boolean): string[] {
+  const found: string[] = [];
+  for (let index = code.indexOf(KEYWORD); index !== -1; index = code.indexOf(KEYWORD, index + 1)) {
+    const rest = code.slice(index + KEYWORD.length);
+    if (parser.failure(`${code.slice(0, index)}${NOWHERE_ELSE}${rest}`, isModule) !== undefined) found.push(rest);
+  }
+  return found;
 }

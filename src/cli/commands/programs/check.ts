@@ -1,6 +1,7 @@
+import { BUILT_IN_ANCHORS } from '../../../anchors/built-in-anchors.ts';
+import { printableLine } from '../../../core/domain/content/printable.ts';
 import { counted } from '../../../core/domain/content/text.ts';
 import { isJsonObject } from '../../../core/domain/json/json.ts';
-import { printableLine } from '../../../core/domain/content/printable.ts';
 import { allSteps } from '../../../core/domain/program/all-steps.ts';
 import { checkProgram } from '../../../core/program/check/check-program.ts';
 import type { Problem } from '../../../core/program/check/problems.ts';
@@ -8,8 +9,7 @@ import type { KnownNames } from '../../../core/program/check/values/known-names.
 import { EXIT_CODES } from '../../exit-codes.ts';
 import type { Output } from '../../output.ts';
 import type { CommandIo, ServerFlags } from '../../program/command.ts';
-import { loadAgentsModule } from '../../serve/agents-module.ts';
-import { namesOfModule } from './known-names.ts';
+import { type AgentsModule, loadAgentsModule } from '../../serve/agents-module.ts';
 import { problemsOfDefinition, type ProgramFile, readProgramFile } from './program-file.ts';
 
 /** The options of `longhaul check`. */
@@ -85,4 +85,19 @@ function reportLines({ file, program, problems, warnings, units = 0, steps = 0 }
 
 function problemLine({ path, message }: Problem, output: Pick<Output, 'look'>): string {
   return path === '' ? printableLine(message) : `${output.look('bold', printableLine(path))}: ${printableLine(message)}`;
+}
+
+/** The provider that a worker has if its module exports none. */
+const DEFAULT_PROVIDERS = ['openai'];
+
+/** Returns the names that a worker with this module has. */
+export function namesOfModule({ agents, programs, tools, anchors, providers, memory }: AgentsModule): KnownNames {
+  return {
+    tools: [...new Set([...tools, ...programs.flatMap((one) => one.tools)])],
+    agents: [...new Set([...agents, ...programs.flatMap((one) => one.agents)])],
+    programs: [...programs, ...programs.flatMap((one) => one.programs)].map((one) => one.toJSON()),
+    anchors: [...BUILT_IN_ANCHORS, ...anchors],
+    providers: providers === undefined ? DEFAULT_PROVIDERS : Object.keys(providers),
+    hasMemory: memory !== undefined,
+  };
 }

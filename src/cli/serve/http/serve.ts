@@ -1,22 +1,30 @@
+import { existsSync } from 'node:fs';
 import { LonghaulClient } from '../../../client/longhaul-client.ts';
+import { UsageError } from '../../../core/domain/errors/error.ts';
+import { anyOf } from '../../../server/auth/any-of.ts';
+import { apiKeys } from '../../../server/auth/api-keys/api-keys.ts';
+import { fileApiKeys } from '../../../server/auth/api-keys/file-api-keys.ts';
+import type { Authenticate } from '../../../server/auth/caller.ts';
+import { jwt } from '../../../server/auth/jwt/jwt.ts';
+import { requireLoopback } from '../../../server/auth/loopback.ts';
+import { environmentTokenSecrets } from '../../../server/auth/run-tokens/token-secrets.ts';
 import { type HttpServer, listen } from '../../../server/node/listen.ts';
 import { type EndingService, shutDown } from '../../../server/node/shut-down.ts';
+import { streamsNotice } from '../../../streams/streams-notice.ts';
+import { keysFile } from '../../commands/keys/keys-file.ts';
 import { EXIT_CODES } from '../../exit-codes.ts';
 import { Interruption } from '../../interruption.ts';
 import { chosenCodec } from '../../program/codec-choice.ts';
 import type { CommandIo, ServerFlags } from '../../program/command.ts';
+import { handlerOptions, type HttpFlags } from '../../program/http-flags.ts';
 import { flaggedLog, type LogFlags } from '../../program/log-flags.ts';
 import { type ConnectedClient, withClient } from '../../with-client.ts';
 import { type AgentsModule, loadAgentsModule } from '../agents-module.ts';
-import { streamsNotice } from '../../../streams/streams-notice.ts';
 import { checkNamespace } from '../check-namespace.ts';
 import { installQuietRuntime } from '../quiet-runtime.ts';
 import { serveAgents } from '../serve-agents.ts';
 import { workflowsFile } from '../workflows-file.ts';
-import { handlerOptions, type HttpFlags } from '../../program/http-flags.ts';
 import { serviceClientOptions, serviceHandler, withSink } from './agents-over-http.ts';
-import { announce, type Announced } from './announce.ts';
-import { type AuthenticationFlags, callerVerification } from './caller-verification.ts';
 
 /** The options of `longhaul serve`. */
 export interface ServeFlags extends ServerFlags, LogFlags, HttpFlags, Partial<AuthenticationFlags> {
@@ -121,4 +129,107 @@ async function withWorker(io: CommandIo, service: Service & { agentsModule: Agen
   );
   await end;
   return code;
+}
+
+/** A service that listens. */
+export interface Announced {
+  server: { url: string };
+  /** The Temporal server that it talks to. */
+  connected: { server: { address: string; namespace: string } };
+  flags: { prefix?: string };
+  /** The kinds of credentials that it verifies, in words. */
+  callers: readonly string[];
+}
+
+/** The agents of a service, and the task queue of its worker. */
+export interface AnnouncedAgents {
+  /** Undefined: no worker runs inside. */
+  taskQueue?: string;
+  agentsModule?: Pick<AgentsModule, 'agents' | 'programs'> | undefined;
+}
+
+/** Says where the service listens, whom it answers, and what to do next. */
+export function announce(
+  { output }: CommandIo,
+  { server, connected, flags, callers }: Announced,
+  { taskQueue, agentsModule }: AnnouncedAgents = {},
+): void {
+  const url = `${server.url}${flags.prefix ?? ''}`;
+  const { address, namespace } = connected.server;
+  const agents = agentsModule?.agents.map(({ name }) => name) ?? [];
+  const programs = agentsModule?.programs.map(({ name }) => name) ?? [];
+  if (output.json) {
+    const parts = { ...(taskQueue === undefined ? {} : { taskQueue }), ...(agentsModule === undefined ? {} : { agents, programs }) };
+    output.printJson({ url, address, namespace, callers, ...parts });
+    return;
+  }
+  const served = [
+    ...(agents.length === 0 ? [] : [`agents: ${agents.join(', ')}`]),
+    ...(programs.length === 0 ? [] : [`programs: ${programs.join(', ')}`]),
+  ].join('; ');
+  output.print(`Listening at ${url} for ${address} (namespace "${namespace}")`);
+  output.print(callers.length === 0 ? 'Callers: no authentication, this machine alone' : `Callers: ${callers.join(', ')}`);
+  output.print(workerLine(taskQueue, served));
+  const [agent = 'my-agent'] = agents;
+  const header = callers.length === 0 ? '' : ` -H 'authorization: Bearer …'`;
+  output.print(`\n  curl ${url}/v1/runs${header} --json '${JSON.stringify({ agent, input: '…' })}'`);
+  output.print(`  curl -N ${url}/v1/runs/<run id>/stream${header}`);
+  output.print(`  curl ${url}/v1/openapi.json`);
+  output.print('\nCtrl-C ends it.');
+}
+
+function workerLine(taskQueue: string | undefined, served: string): string {
+  if (taskQueue !== undefined) return `A worker inside polls task queue "${taskQueue}" with ${served}`;
+  return served === '' ? 'Without --agents: other workers run what is started.' : `Without a worker inside: other ones run ${served}`;
+}
+
+/** The flags that decide who may call the service. */
+export interface AuthenticationFlags {
+  host: string;
+  /** The file of the API keys. */
+  keys?: string;
+  jwtIssuer?: string;
+  jwtAudience?: string;
+  /** The URL of the issuer's public keys. Default: its discovery document names it. */
+  jwksUrl?: string;
+}
+
+/** The way in which the service verifies its callers. Without `authenticate`, every caller is an operator. */
+export interface CallerVerification {
+  /** The kinds of credentials that it takes, in words; none if every caller is an operator. */
+  kinds: readonly string[];
+  authenticate?: Authenticate;
+  tokenSecrets?: readonly string[];
+}
+
+/**
+ * Returns the way in which the service verifies its callers: by API keys if there is a file of them, and by tokens of an issuer. Throws a
+ * UsageError for an address that other machines reach, if callers are not verified.
+ */
+export function callerVerification(flags: AuthenticationFlags, env: NodeJS.ProcessEnv): CallerVerification {
+  const file = keysFile(flags.keys === undefined ? {} : { file: flags.keys }, env);
+  const isNamed = flags.keys !== undefined || Boolean(env['LONGHAUL_KEYS_FILE']);
+  if (isNamed && !existsSync(file))
+    throw new UsageError(`There is no file "${file}" with API keys: make one by "npx longhaul keys create"`);
+  const ways = [
+    ...(existsSync(file) ? [{ kind: `API keys in ${file}`, authenticate: apiKeys(fileApiKeys({ file })) }] : []),
+    ...issuerOf(flags),
+  ];
+  if (ways.length === 0) requireLoopback(flags.host);
+  const secrets = environmentTokenSecrets(env);
+  return {
+    kinds: ways.map(({ kind }) => kind),
+    ...(ways.length === 0 ? {} : { authenticate: anyOf(...ways.map(({ authenticate }) => authenticate)) }),
+    ...(secrets === undefined ? {} : { tokenSecrets: secrets }),
+  };
+}
+
+function issuerOf({
+  jwtIssuer: issuer,
+  jwtAudience: audience,
+  jwksUrl,
+}: AuthenticationFlags): { kind: string; authenticate: Authenticate }[] {
+  if (issuer === undefined && audience === undefined && jwksUrl === undefined) return [];
+  if (issuer === undefined || audience === undefined) throw new UsageError('--jwt-issuer and --jwt-audience belong together: write both');
+  return [{ kind: `tokens of ${issuer}`, authenticate: jwt({ issuer, audience, ...(jwksUrl === undefined ? {} : { jwksUrl }) }) }];
 }

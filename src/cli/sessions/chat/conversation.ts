@@ -1,32 +1,35 @@
 import { answeringTurn } from '../../../client/sessions/answering-turn.ts';
 import type { SessionHandle } from '../../../client/sessions/session-handle.ts';
-import type { Event } from '../../../core/domain/record/event.ts';
-import { isResponse } from '../../../core/domain/record/run-record.ts';
-import { errorMessage } from '../../../core/domain/errors/error.ts';
+import type { ApprovalView } from '../../../core/domain/approvals/approval.ts';
 import { isToolCall } from '../../../core/domain/content/content.ts';
 import { outputText } from '../../../core/domain/content/output-text.ts';
-import { printable } from '../../../core/domain/content/printable.ts';
+import { printable, printableLine } from '../../../core/domain/content/printable.ts';
+import { oneLine } from '../../../core/domain/content/text.ts';
+import { resultText } from '../../../core/domain/content/tool-text.ts';
+import { errorMessage } from '../../../core/domain/errors/error.ts';
+import type { Event } from '../../../core/domain/record/event.ts';
+import { isResponse } from '../../../core/domain/record/run-record.ts';
 import type { Duration } from '../../../core/domain/run/duration.ts';
 import { shellCommand } from '../../../core/hints/shell-command.ts';
 import { sleep } from '../../../temporal/waiting.ts';
+import { responseText, SILENCE_MS } from '../../live/live-run.ts';
+import { LiveText } from '../../live/live-text.ts';
 import { osUser } from '../../os-user.ts';
+import type { Output } from '../../output.ts';
 import type { CommandIo, ServerFlags } from '../../program/command.ts';
 import { serverOptions } from '../../program/server-options.ts';
+import { visibleJson } from '../../render/visible-json.ts';
+import { eventHeadline } from '../../timeline/event-headline.ts';
 import { askDecision } from './ask-decision.ts';
-import { AwaitedTurn, type TurnRequest } from './awaited-turn.ts';
-import { chatEventLines } from './chat-event-lines.ts';
-import { LiveText } from '../../live/live-text.ts';
-import { responseText, SILENCE_MS } from '../../live/live-run.ts';
 import type { Interruptions } from './interruptions.ts';
 import type { Lines } from './lines.ts';
 import type { FollowLive } from './open-chat.ts';
-import { WaitingCalls } from './waiting-calls.ts';
 
 /** The end of an exchange: another one may follow, the session is closed, or the person has left. */
 export type Followed = 'continue' | 'closed' | 'left';
 
 /** The parts of a conversation on a terminal. */
-export interface ConversationParts {
+interface ConversationParts {
   io: CommandIo;
   flags: ServerFlags;
   session: SessionHandle;
@@ -285,4 +288,102 @@ export class Conversation {
 function handled<Value>(value: Promise<Value>): Promise<Value> {
   value.catch(() => undefined);
   return value;
+}
+
+/** The calls that a person was asked about, and the pause that the person was told of. */
+class WaitingCalls {
+  readonly #asked = new Set<string>();
+  #isPaused = false;
+
+  /** Returns a pending call that the person was not asked about, and counts it as one. */
+  firstNew(pending: readonly ApprovalView[]): ApprovalView | undefined {
+    const waiting = pending.find(({ key }) => !this.#asked.has(key));
+    if (waiting !== undefined) this.#asked.add(waiting.key);
+    return waiting;
+  }
+
+  /** True if the session is paused, and was not when this was asked before. */
+  isPausedNow(isPaused: boolean): boolean {
+    const before = this.#isPaused;
+    this.#isPaused = isPaused;
+    return isPaused && !before;
+  }
+}
+
+/** The bytes of arguments or of a result that a line shows. */
+const SHOWN_BYTES = 200;
+
+/** Returns an event of a session as lines of the conversation: the text of the model, its calls with their results, and what was decided. */
+export function chatEventLines(event: Event, output: Pick<Output, 'look'>): string[] {
+  const { content, given, compaction, turn, author } = event;
+  if (given) return [];
+  if (compaction !== undefined) return [output.look('dim', '  (the earlier conversation was shortened)')];
+  const headline = eventHeadline(event);
+  return [
+    ...content.flatMap((item): string[] => {
+      if (isToolCall(item)) return [`  → ${output.look('cyan', printableLine(item.name))} ${shortResult(visibleJson(item.arguments))}`];
+      if (item.type === 'tool_result') {
+        const result = shortResult(resultText(item.content));
+        return [item.status === 'error' ? `  ← ${output.look('red', `error: ${result}`)}` : `  ← ${result}`];
+      }
+      const text = printable(outputText(item.content));
+      if (text.trim() === '') return [];
+      if (item.role === 'user') return [output.look('bold', `${printableLine(author)}: ${text}`)];
+      return text.split('\n');
+    }),
+    ...(headline === undefined || turn?.status === 'completed' ? [] : [`  ${output.look(headline.look, printableLine(headline.text))}`]),
+  ];
+}
+
+function shortResult(text: string): string {
+  return oneLine(printableLine(text), SHOWN_BYTES);
+}
+
+/** The requests about a turn that a session may not have answered yet. */
+type TurnRequest = 'message' | 'interruption';
+
+/** A turn that the person waits for, from the message that begins it to its end. */
+class AwaitedTurn {
+  /** Resolves to the number of the turn once the session has taken the message. Never, if it refuses the message. */
+  readonly number: Promise<number>;
+  /** Aborted when the person does not wait any more. */
+  readonly signal: AbortSignal;
+  /** Resolves the number of the turn. */
+  begins: (number: number) => void = () => undefined;
+  readonly #ended = new AbortController();
+  readonly #interrupted = new AbortController();
+  readonly #unanswered = new Set<TurnRequest>();
+
+  constructor(signal: AbortSignal) {
+    this.number = new Promise((resolve) => (this.begins = resolve));
+    this.signal = AbortSignal.any([this.#ended.signal, signal]);
+  }
+
+  /** Aborted when the person interrupts the turn. */
+  get interrupted(): AbortSignal {
+    return this.#interrupted.signal;
+  }
+
+  /** The requests that have no answer yet. */
+  get unanswered(): ReadonlySet<TurnRequest> {
+    return this.#unanswered;
+  }
+
+  /** Waits for the answer to a request. */
+  async answered<Answer>(request: TurnRequest, answer: Promise<Answer>): Promise<Answer> {
+    this.#unanswered.add(request);
+    try {
+      return await answer;
+    } finally {
+      this.#unanswered.delete(request);
+    }
+  }
+
+  interrupt(): void {
+    this.#interrupted.abort();
+  }
+
+  end(): void {
+    this.#ended.abort();
+  }
 }

@@ -1,15 +1,30 @@
-// Tool phase: the calls of one response that run agents.
-
-import { treeLimitsOf } from '../../children/tree-limits-of.ts';
+import { isGone } from '../../children/follow-child.ts';
+import { reservePart } from '../../children/reserve-part.ts';
+import { runsLeft, runsToGive, treeLimitsOf } from '../../children/tree-limits-of.ts';
+import type { LimitChanges } from '../../domain/agent/limits.ts';
+import type { AgentOfTool } from '../../domain/children/agent-tool.ts';
 import type { CallsLeft } from '../../domain/children/calls-left.ts';
+import type { ChildOutcome, ChildStart } from '../../domain/children/child-call.ts';
+import type { KeptAgent, NextTurnInput } from '../../domain/children/kept-agent.ts';
 import type { RunningAgent } from '../../domain/children/running-agent.ts';
+import { withChild, withUnknownChild } from '../../domain/children/spent-below.ts';
+import { cutContent, cutMarker, cutText } from '../../domain/content/cut-content.ts';
+import { outputText } from '../../domain/content/output-text.ts';
+import { inheritedHooks } from '../../domain/hooks/inherited-hooks.ts';
+import { BYTE_BUDGETS } from '../../domain/json/byte-budget.ts';
+import type { JsonValue } from '../../domain/json/json.ts';
+import { cutNote, endedEarly } from '../../domain/record/step.ts';
+import { DEFAULT_CHILD_CHECK_MS, type ParentInput } from '../../domain/run/parent-run.ts';
+import type { RunResultFields } from '../../domain/run/result.ts';
+import type { SessionInput } from '../../domain/sessions/session-input.ts';
+import { checkJson, problemsText } from '../../json-schema/check-json-schema.ts';
+import { afterCall, hasHooksAfter } from '../hooks/after-call.ts';
+import { permissionsOf } from '../permissions/run-permissions.ts';
 import type { RunPorts, ToolInvocation, ToolOutcome } from '../ports.ts';
 import type { RunState } from '../state/run-state.ts';
-import { afterCall, hasHooksAfter } from '../hooks/after-call.ts';
-import { agentOf } from './call-of-agent.ts';
-import { failure, outcomeOfAgent } from './end-of-agent.ts';
-import { isAnswering, noteEndOfTurn, noteTurn } from './kept-agents.ts';
-import { type MadeAgent, makeAgent } from './start-of-agent.ts';
+import { agentOfCall, requestOf, requestText, sharedDeps } from './call-of-agent.ts';
+
+// Tool phase: the calls of one response that run agents.
 
 type Begin = Extract<MadeAgent, { ok: true }>['begin'];
 
@@ -54,13 +69,13 @@ export class AgentCalls {
 
   /** True if an earlier execution has started the agent of a call. */
   isRunning(invocation: ToolInvocation): boolean {
-    return agentOf(this.#state, invocation) !== undefined;
+    return agentOfCall(this.#state, invocation) !== undefined;
   }
 
   /** Starts the agent of a call, or waits for one that an earlier execution has started. */
   async run(invocation: ToolInvocation, calls: CallsLeft = { all: 1, agents: 1 }): Promise<ToolOutcome | LeftCall> {
     const { agent } = invocation.tool;
-    const earlier = agentOf(this.#state, invocation);
+    const earlier = agentOfCall(this.#state, invocation);
     if (earlier !== undefined) return this.#follow(invocation, earlier);
     if (agent === undefined) return failure(invocation, 'is not known');
     const made = makeAgent(this.#state, this.#ports, { invocation, agent, calls });
@@ -109,4 +124,240 @@ export class AgentCalls {
     else this.#state.children = others;
     this.#ports.inbox.forgetChild(child.runId);
   }
+}
+
+// Tool phase: the end of an agent as the outcome of its tool call.
+
+/** Bytes of the partial answer and of the error of an agent that did not complete. */
+const PARTIAL_BYTES = 16_000;
+const ERROR_BYTES = 4_000;
+
+type EndedChild = Exclude<ChildOutcome, { type: 'left' }>;
+
+/** Returns the outcome of the call of an agent that has ended. Counts what the agent has used. */
+function outcomeOfAgent(
+  state: RunState,
+  ports: RunPorts,
+  { invocation, child, outcome }: { invocation: ToolInvocation; child: RunningAgent; outcome: EndedChild },
+): ToolOutcome {
+  const { runId: childRunId } = child;
+  const isNew = (child.turn ?? 1) === 1;
+  const durationMs = Math.max(0, ports.now() - child.startedAt);
+  if (outcome.type === 'failed') {
+    if (!outcome.unstarted) state.below = withUnknownChild(state.below, child.given ?? {}, child.runs, isNew);
+    const problem = `${outcome.unstarted ? 'could not start' : 'ended without a result'}: ${outcome.message}`;
+    return { ...failure(invocation, problem), ...(outcome.unstarted ? {} : { durationMs, childRunId }) };
+  }
+  const { result } = outcome;
+  if (result === undefined) state.below = withUnknownChild(state.below, child.given ?? {}, child.runs, isNew);
+  else state.below = withChild(state.below, result, isNew);
+  if (outcome.type === 'cancelled' && ports.cancelRequested()) return { type: 'cancelled', childRunId };
+  if (result === undefined) return { ...failure(invocation, 'was cancelled, and has not ended in time'), durationMs, childRunId };
+  const { final, branch } = invocation.tool.agent ?? {};
+  const ofRun = final ? finalResult(state, invocation, result) : branch ? endOfBranch(invocation, result) : {};
+  if ('problem' in ofRun) return { ...failure(invocation, ofRun.problem), durationMs, childRunId };
+  return {
+    ...(result.status === 'completed' ? answerOf(invocation, result) : unfinished(invocation, result)),
+    durationMs,
+    childRunId,
+    ...ofRun,
+  };
+}
+
+type Result = ToolOutcome & { type: 'result' };
+
+/** Returns the answer of an agent: with a note if it was cut off, and as an error if it is empty. */
+function answerOf(invocation: ToolInvocation, { output, finishReason }: RunResultFields): Result {
+  const { tool } = invocation;
+  if (output === '') return failure(invocation, 'gave an empty answer');
+  // Output that fits a schema is whole, however its answer ended.
+  const note = finishReason !== undefined && endedEarly(finishReason) && typeof output === 'string' ? [cutNote(finishReason)] : [];
+  return { type: 'result', status: 'success', content: fitting(tool.maxResultBytes, output, ...note), durationMs: null };
+}
+
+/** Returns the error result for an agent that did not complete: the way in which it ended, and its partial answer. */
+function unfinished(invocation: ToolInvocation, { status, stopReason, error, output }: RunResultFields): Result {
+  const reason = status === stopReason ? status : `${status} (${stopReason})`;
+  const partial = outputText(output);
+  const lines = [
+    `ended with ${reason}`,
+    ...(error === null ? [] : [`Error: ${cutText(error, ERROR_BYTES)}`]),
+    ...(partial === '' ? [] : [`Partial answer: ${cutText(partial, PARTIAL_BYTES)}`]),
+  ];
+  return failure(invocation, lines.join('\n'));
+}
+
+/** Returns the error result of a call whose agent gave no answer. */
+function failure({ tool }: ToolInvocation, problem: string): Result {
+  const text = `Agent '${tool.agent?.name ?? tool.name}' ${problem}`;
+  return { type: 'result', status: 'error', content: fitting(tool.maxResultBytes, text), durationMs: null };
+}
+
+function fitting(maxBytes: number = BYTE_BUDGETS.toolResult, ...content: JsonValue[]): JsonValue[] {
+  return cutContent(content, maxBytes, cutMarker).content;
+}
+
+/**
+ * Returns the result of an agent as that of the run. An agent that was cancelled alone does not end the run; neither does an answer
+ * that lacks the form of the answers of the run.
+ */
+function finalResult(
+  { snapshot: { output: declared } }: RunState,
+  { tool }: ToolInvocation,
+  { status, stopReason, output, finishReason, error, errorCode }: RunResultFields,
+): Pick<Result, 'ended'> | { problem: string } {
+  if (status === 'cancelled') return {};
+  const problems = declared === undefined || status !== 'completed' ? [] : checkJson(declared.schema, output);
+  if (problems.length > 0)
+    return { problem: `gave an answer that does not fit the output schema of this agent: ${problemsText(problems)}` };
+  const finish = finishReason === undefined ? {} : { finishReason };
+  return { ended: { status, stopReason, output, tool: tool.name, ...finish, ...errorOf(error, errorCode) } };
+}
+
+/** Returns the way in which an agent of a parallel flow ended, if it did not complete. Its result has its partial answer. */
+function endOfBranch({ tool }: ToolInvocation, { status, stopReason, error, errorCode }: RunResultFields): Pick<Result, 'ended'> {
+  if (status === 'completed') return {};
+  return { ended: { status, stopReason, output: '', tool: tool.name, ...errorOf(error, errorCode) } };
+}
+
+function errorOf(message: string | null, code: string | null = null): { error?: { code: string; message: string } } {
+  return message === null ? {} : { error: { code: code ?? 'internal', message } };
+}
+
+// Tool phase: the start of an agent for a tool call.
+
+/** An agent to start or to ask again, or the reason why it cannot start. */
+type MadeAgent = { ok: true; child: RunningAgent; begin: { start: ChildStart } | { next: NextTurnInput } } | { ok: false; problem: string };
+
+/** The most characters of the id of a run. */
+const MAX_ID = 1_000;
+
+/** Makes the child of a call, with its part of the limits of the run. */
+function makeAgent(
+  state: RunState,
+  ports: RunPorts,
+  { invocation, agent, calls }: { invocation: ToolInvocation; agent: AgentOfTool; calls: CallsLeft },
+): MadeAgent {
+  const { parent: { depth = 0 } = {} } = state;
+  const tree = treeLimitsOf(state);
+  const known = keptAgent(state, invocation);
+  if (depth >= tree.depth) return refused(`depth: there are ${depth} runs above this one, and at most ${tree.depth} are allowed`);
+  if (known === undefined && runsLeft(state) < 1) return refused('perTree: no further run may be started in this tree');
+  const now = ports.now();
+  const reserved = reservePart(state, { own: agent.limits ?? {}, calls, now, keepsNone: agent.branch === true });
+  if (!reserved.ok) return refused(`${reserved.limit}: nothing of it is left for another run`);
+  const { eventId, index, offset, tool } = invocation;
+  const runId = known?.runId ?? ports.childRunId(`${state.runId}/${tool.name}.${offset}.${index}.`);
+  if (runId.length > MAX_ID) return { ok: false, problem: `its run id would have more than ${MAX_ID} characters` };
+  const runs = agent.leaf ? 0 : runsToGive(state, calls.agents);
+  const { given } = reserved;
+  const shared = Object.keys(given).length === 0 ? {} : { given };
+  const turn = agent.kept ? { turn: (known?.turns ?? 0) + 1 } : {};
+  const child = { eventId, index, runId, startedAt: now, seenAt: now, ...shared, runs, ...turn };
+  if (known !== undefined) return { ok: true, child, begin: { next: nextTurn(state, invocation, agent, child) } };
+  const start = startOf(state, invocation, agent, parentOf(state, { depth: depth + 1, tree: { ...tree, runs }, given }));
+  return { ok: true, child, begin: { start: agent.kept ? asSession(start) : start } };
+}
+
+function startOf(state: RunState, { call }: ToolInvocation, agent: AgentOfTool, parent: ParentInput): ChildStart {
+  const { limits = {} } = agent;
+  const deps = sharedDeps(agent, state.deps);
+  const { principal } = state;
+  const { tags = [], live } = state.snapshot;
+  return {
+    kind: 'agent',
+    input: {
+      agent: agent.name,
+      input: requestOf(state, agent, call.arguments),
+      ...(Object.keys(deps).length === 0 ? {} : { deps }),
+      ...(Object.keys(limits).length === 0 ? {} : { limits }),
+      ...(tags.length === 0 ? {} : { tags: [...tags] }),
+      ...(live === undefined ? {} : { live }),
+      ...(principal === undefined ? {} : { principal }),
+      parent,
+    },
+  };
+}
+
+/** The limits of a session that a run keeps: those of the run hold for it. It is pinned like the run. */
+const OF_PARENT: SessionInput = { limits: { turns: null, totalTokens: null, costUsd: null, deadlineMs: null }, refresh: 'never' };
+
+function asSession(start: ChildStart): ChildStart {
+  if (start.kind !== 'agent' || start.input.parent === undefined) return start;
+  return { ...start, input: { ...start.input, session: OF_PARENT, parent: { ...start.input.parent, kept: true } } };
+}
+
+/** Returns the message that begins another turn of an agent that is kept. */
+function nextTurn(
+  state: RunState,
+  { call }: ToolInvocation,
+  agent: AgentOfTool,
+  { turn = 1, runs, given }: Pick<RunningAgent, 'turn' | 'runs' | 'given'>,
+): NextTurnInput {
+  return {
+    turn,
+    content: requestText(agent, call.arguments),
+    runs,
+    ...(given === undefined ? {} : { left: given }),
+    ...(state.permissions === undefined ? {} : { permissions: [...permissionsOf(state)] }),
+  };
+}
+
+function parentOf(
+  state: RunState,
+  { given, ...place }: Required<Pick<ParentInput, 'depth' | 'tree'>> & { given: LimitChanges },
+): ParentInput {
+  const { childCheckMs = DEFAULT_CHILD_CHECK_MS } = state.snapshot.timing;
+  const permissions = permissionsOf(state);
+  const hooks = inheritedHooks(state.snapshot);
+  return {
+    runId: state.runId,
+    ...place,
+    checkMs: childCheckMs,
+    ...(Object.keys(given).length === 0 ? {} : { left: given }),
+    ...(permissions.length === 0 ? {} : { permissions: [...permissions] }),
+    ...(hooks.length === 0 ? {} : { hooks }),
+  };
+}
+
+function refused(limit: string): Extract<MadeAgent, { ok: false }> {
+  return { ok: false, problem: `the limit ${limit}` };
+}
+type Call = Pick<ToolInvocation, 'tool'>;
+
+/** Returns the agent that is kept for a tool; undefined before its first call. */
+function keptAgent({ kept = [] }: Pick<RunState, 'kept'>, { tool }: Call): KeptAgent | undefined {
+  return kept.find((one) => one.tool === tool.name && one.agent === tool.agent?.name);
+}
+
+/** True if the agent of a tool is kept, and still answers an earlier call. */
+function isAnswering(state: Pick<RunState, 'kept' | 'children'>, call: Call): boolean {
+  if (!call.tool.agent?.kept) return false;
+  const known = keptAgent(state, call);
+  return known !== undefined && state.children?.some(({ runId }) => runId === known.runId) === true;
+}
+
+/** Notes the turn that a call begins. */
+function noteTurn(state: RunState, { tool }: Call, { runId, turn }: RunningAgent): void {
+  if (turn === undefined || tool.agent === undefined) return;
+  const others = (state.kept ?? []).filter((one) => one.runId !== runId);
+  state.kept = [...others, { tool: tool.name, agent: tool.agent.name, runId, turns: turn }];
+}
+
+/** Forgets an agent whose session has ended: the next call starts another one. */
+function noteEndOfTurn(state: RunState, { runId, turn }: RunningAgent, outcome: EndedChild): void {
+  const known = state.kept?.find((one) => one.runId === runId);
+  if (turn === undefined || known === undefined) return;
+  const others = state.kept?.filter((one) => one !== known) ?? [];
+  // A turn that did not begin is not counted.
+  const turns = outcome.type === 'failed' && outcome.unstarted ? turn - 1 : turn;
+  const left = turns === 0 || hasEnded(outcome) ? others : [...others, { ...known, turns }];
+  if (left.length === 0) delete state.kept;
+  else state.kept = left;
+}
+
+/** True if the whole session has ended: it is gone, or gives its own result instead of that of a turn. */
+function hasEnded(outcome: EndedChild): boolean {
+  if (outcome.type === 'failed') return isGone(outcome.code);
+  return outcome.result !== undefined && !('turn' in outcome.result);
 }

@@ -26,7 +26,7 @@ export function sharedDeps({ share, branch }: AgentOfTool, deps: JsonObject): Js
 }
 
 /** Returns the child of a call that is alive. */
-export function agentOf(
+export function agentOfCall(
   { children = [] }: Pick<RunState, 'children'>,
   { eventId, index }: Pick<ToolInvocation, 'eventId' | 'index'>,
 ): RunningAgent | undefined {

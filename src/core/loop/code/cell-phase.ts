@@ -1,5 +1,3 @@
-// Tool phase: one segment of a cell.
-
 import { cellCode } from '../../domain/code/cell-code.ts';
 import type { JournalCell } from '../../domain/code/journal.ts';
 import { isToolCall } from '../../domain/content/content.ts';
@@ -14,7 +12,8 @@ import { interrupted, result } from '../tool-phase/call-results.ts';
 import { addSegment, beginCell, beginJournal, callsOf, codeOf, currentCell, dropCell, lastDigest } from './cells.ts';
 import { withOneFinalAnswer } from './final-answer.ts';
 import { countSegment, endsTask } from './local-work.ts';
-import { seedOf } from './seed.ts';
+
+// Tool phase: one segment of a cell.
 
 /**
  * Runs the next segment of a cell. Calls that its code makes are recorded and left to the tool phase, which comes back with their
@@ -144,4 +143,13 @@ function toResult(
     applied: true,
     ...(final === undefined ? {} : { finalAnswer: final }),
   };
+}
+
+// Tool phase: the randomness of a cell.
+
+/** Returns a whole number that a text always gives (FNV-1a, 32 bits). */
+function seedOf(text: string): number {
+  let hash = 0x81_1c_9d_c5;
+  for (let index = 0; index < text.length; index += 1) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01_00_01_93);
+  return hash >>> 0;
 }

@@ -17,7 +17,7 @@ export interface Used {
 }
 
 /** Returns the amounts that a run, or the present turn of a session, has used, with those of the runs below it except their steps. Estimated usage counts like reported usage. */
-export function used({
+export function usedAmounts({
   context,
   usage: own,
   toolCallsStarted,
@@ -44,7 +44,7 @@ const TOKEN_LIMITS = { inputTokens: 'input tokens', outputTokens: 'output tokens
  */
 export function limitReached(state: RunState, now: number, { final }: { final: boolean }): LimitReached | undefined {
   const { limits, snapshot } = state;
-  const spent = used(state);
+  const spent = usedAmounts(state);
   if (!final && spent.steps >= limits.steps) {
     const proposal = { steps: limits.steps + Math.max(1, snapshot.limits.steps) };
     return { stopReason: 'step_limit', message: `${spent.steps} of ${limits.steps} steps are used`, proposal };
@@ -92,7 +92,7 @@ export function reserveCalls(state: RunState, names: readonly (string | undefine
   const counts = new Map(toolCallsStarted);
   const refused = new Set<number>();
   const proposal: LimitChanges = {};
-  let total = used(state).toolCalls;
+  let total = usedAmounts(state).toolCalls;
   names.forEach((name, index) => {
     if (name === undefined) return;
     const ofTool = byName(limits, name);

@@ -5,7 +5,7 @@ import type { Archiving, NotArchived } from '../../domain/record/not-archived.ts
 import type { CallsNotRun } from '../../domain/record/calls-not-run.ts';
 import { addRunUsage, noUsage, type AggregatedUsage } from '../../domain/model/usage.ts';
 import { hasSeveralAgents } from '../handoffs/transfer-calls.ts';
-import { used } from '../limits/limits.ts';
+import { usedAmounts } from '../limits/limits.ts';
 import type { RunState } from './run-state.ts';
 
 /** The progress of a run, and the tools that it waits for. */
@@ -60,7 +60,7 @@ export function progressOf(state: RunState | undefined): RunProgress {
     ...(below === undefined ? {} : { treeUsage: addRunUsage(usage, below.usage) }),
     toolCallsTotal,
     ...(toolCallsNotRun === undefined ? {} : { toolCallsNotRun }),
-    toolCallsStarted: used(state).toolCalls,
+    toolCallsStarted: usedAmounts(state).toolCalls,
     events: window.through,
     waitingFor: approvals.pending.map(({ toolName }) => toolName),
     limits,

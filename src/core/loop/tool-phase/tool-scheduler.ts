@@ -1,23 +1,22 @@
-// Tool phase: the scheduler of calls.
-
 import type { ToolSnapshot } from '../../domain/agent/agent-snapshot.ts';
 import type { CallsLeft } from '../../domain/children/calls-left.ts';
+import { deadlineOf } from '../approvals/approvals.ts';
+import { notifyAgain, requestDecision, showWaiting, waitForChange } from '../approvals/wait-for-decisions.ts';
 import { AgentCalls } from '../children/agent-calls.ts';
-import { notifyAgain, showWaiting, waitForChange } from '../approvals/wait-for-decisions.ts';
 import { bytesInFlight, continueBeforeTool, hasMuchToRecord } from '../limits/continuing.ts';
 import type { RunPorts, ToolInvocation, ToolOutcome } from '../ports.ts';
 import { applyChanges } from './apply-changes.ts';
-import { askAboutOutcomes } from './ask-about-outcomes.ts';
-import { changesSoFar } from './changes-meanwhile.ts';
 import { askForDecisions, startable, takeDecisions } from './call-decisions.ts';
+import { changesSoFar } from './changes-meanwhile.ts';
 import { type Ended, InFlight } from './in-flight.ts';
-import type { Acting } from './prepare-call.ts';
-import { recordResults } from './record-results.ts';
 import { noWorker } from './no-worker.ts';
-import { isToReevaluate, reevaluatePredicate } from './reevaluate-predicate.ts';
+import type { Acting, PreparedCall } from './prepare-call.ts';
+import { recordResults } from './record-results.ts';
 import { countStart, startTool } from './start-tool.ts';
 import { giveUp, isStopped } from './stop-batch.ts';
 import { needsDecisions, runsInSequence, type ToolBatch } from './tool-batch.ts';
+
+// Tool phase: the scheduler of calls.
 
 /**
  * The reason why a call that may start has not: the history of this execution is full, too many bytes are in flight, or it must
@@ -322,4 +321,53 @@ function isDeclared(updates: ToolSnapshot['updates']): updates is true | string[
 function updatesOf({ updates, mcp, agent, handoff, ofSkills, ofMemory, answer }: ToolSnapshot): ToolSnapshot['updates'] {
   const isOfUser = [mcp, agent, handoff, ofSkills, ofMemory, answer].every((kind) => kind === undefined);
   return isOfUser ? updates : false;
+}
+
+// Tool phase: predicates of approval after the deps have changed.
+
+type ExecutableCall = PreparedCall & { type: 'execute' };
+
+/** True for a call whose predicate was called before earlier calls changed the deps. */
+function isToReevaluate(one: PreparedCall | undefined, { outcomes }: ToolBatch): one is ExecutableCall {
+  if (one?.type !== 'execute' || one.requirement !== undefined || one.askedAgain) return false;
+  return one.invocation.tool.approval?.when === 'predicate' && outcomes.some(hasChangedDeps);
+}
+
+/** Calls the predicate of a call again, with the current deps. */
+async function reevaluatePredicate(ports: RunPorts, one: ExecutableCall): Promise<ExecutableCall> {
+  const requirement = await ports.askTerms(one.invocation);
+  return { ...one, askedAgain: true, ...(requirement === undefined ? {} : { requirement }) };
+}
+
+function hasChangedDeps(outcome: ToolOutcome | null): boolean {
+  return outcome?.type === 'result' && outcome.applied === true && outcome.contextUpdate !== undefined;
+}
+
+// Tool phase: calls whose outcome is unknown.
+
+/** The reason that the person reads. */
+const REASON = 'The call was started and its answer was lost. Find out whether it took effect, and respond with what it gave, or reject.';
+
+/** Asks a person about the calls whose outcome is unknown, if the agent says so. Those calls wait for the answer. */
+function askAboutOutcomes({ state }: Acting, ports: RunPorts, { prepared, outcomes }: ToolBatch): void {
+  if (state.snapshot.onUnknownOutcome !== 'ask' || ports.cancelRequested()) return;
+  for (const [position, one] of prepared.entries()) {
+    const outcome = outcomes[position];
+    if (one.type !== 'execute' || outcome?.type !== 'result' || !outcome.isUnknown || outcome.applied) continue;
+    outcomes[position] = null;
+    const { call, tool, eventId, index, step } = one.invocation;
+    const now = ports.now();
+    requestDecision(state, ports, {
+      kind: 'outcome',
+      callId: call.toolCallId,
+      toolName: tool.name,
+      digest: `outcome/${eventId}/${index}`,
+      key: `${eventId}/${index}/outcome`,
+      step,
+      requestedAt: now,
+      // A deadline cannot say that the call took effect.
+      ...deadlineOf({ ...state.snapshot.approvals, onDeadline: 'reject' }, now),
+      reason: REASON,
+    });
+  }
 }

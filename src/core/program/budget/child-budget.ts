@@ -1,13 +1,13 @@
-// Programs: the amounts that running children have been given.
-
 import type { OwnLimits } from '../../domain/agent/agent-snapshot.ts';
+import { limitNumbers, nameOfTool, toolOfName } from '../../domain/agent/limit-numbers.ts';
 import type { LimitChanges, LimitReached } from '../../domain/agent/limits.ts';
+import { DEFAULT_MODEL_CALLS } from '../../domain/program/document.ts';
 import type { ProgramState } from '../../domain/program/program-state.ts';
-import { limitReached, reserveCalls } from '../../loop/limits/limits.ts';
+import { limitReached, reserveCalls, usedAmounts } from '../../loop/limits/limits.ts';
 import type { RunState } from '../../loop/state/run-state.ts';
-import { type Amounts, amountsOf, limitsOf, sumOf, withMore } from './amounts.ts';
-import { shareOf } from './share.ts';
 import type { Verdict } from './admission.ts';
+
+// Programs: the amounts that running children have been given.
 
 /** The limits of a run as its steps and its children share them. */
 export class ChildBudget {
@@ -111,4 +111,132 @@ export class ChildBudget {
     const { asksInFlight } = this.#program;
     return new Map(asksInFlight === 0 ? [] : [['steps', asksInFlight]]);
   }
+}
+
+// Programs: the part of the limits of a run that a child is given.
+
+/** The circumstances in which a child is given its part. */
+interface ShareTerms {
+  /** The amounts that children which are running have been given, and that calls in flight use. They may become free again. */
+  held: Amounts;
+  /** The amounts of children whose use is not known. */
+  unreported: Amounts;
+  /** The number of lists of steps that run side by side and have not been given a part, the one of this child included. */
+  lanes: number;
+  /** The limits that the child has of its own. */
+  own: OwnLimits;
+}
+
+/**
+ * Returns the amounts that a child is given; undefined if it waits until another one ends. A child with a limit of its own gets
+ * that, all of it, or what is left once nothing else holds any of it. A child without one gets an equal part of what is free, so that
+ * the steps beside it have theirs. A child that asks a person at its limits gets the
+ * larger of the two, so that there is something to raise them by. Must be called before a limit is reached.
+ */
+function shareOf(state: RunState, { held, unreported, lanes, own }: ShareTerms): Amounts | undefined {
+  const spent = usedOf(state);
+  const wanted = amountsOf(own);
+  const given = new Map<string, number>();
+  for (const [name, limit] of sharedLimits(state)) {
+    const heldNow = held.get(name) ?? 0;
+    const free = limit - (spent.get(name) ?? 0) - (unreported.get(name) ?? 0) - heldNow;
+    const most = wanted.get(name) ?? (toolOfName(name) === undefined ? undefined : wanted.get('toolCalls'));
+    const equal = equalPart(name, free, lanes);
+    const part = most ?? equal;
+    if (most === 0) given.set(name, 0);
+    else if (part > 0 && free >= part) given.set(name, own.onLimit === 'ask' ? Math.max(part, equal) : part);
+    else if (heldNow > 0) return undefined;
+    else given.set(name, Math.max(0, free));
+  }
+  return given;
+}
+
+/** Returns an equal part of a free amount: of calls, steps and tokens at least 1. */
+function equalPart(name: string, free: number, lanes: number): number {
+  const part = free / Math.max(1, lanes);
+  return name === 'costUsd' ? part : Math.max(1, Math.floor(part));
+}
+
+/** Returns the amounts that a run shares with its children. A default limit of steps that no author has chosen is none of them. */
+function sharedLimits({ limits }: RunState): Amounts {
+  const shared = new Map(amountsOf(limits));
+  if (limits.steps === DEFAULT_MODEL_CALLS) shared.delete('steps');
+  return shared;
+}
+
+// Programs: amounts of limits, by name.
+
+/** Amounts by the name of their limit; those of single tools by `toolCallsByName.<tool>`. The deadline is no amount: children share it. */
+type Amounts = ReadonlyMap<string, number>;
+
+const NAMES = ['steps', 'toolCalls', 'inputTokens', 'outputTokens', 'totalTokens', 'costUsd'] as const;
+
+/** Returns limits as amounts. */
+function amountsOf(limits: LimitChanges): Amounts {
+  const amounts = limitNumbers(limits);
+  amounts.delete('deadlineMs');
+  return amounts;
+}
+
+/** Returns amounts as limits. */
+function limitsOf(amounts: Amounts): LimitChanges {
+  const limits: LimitChanges = {};
+  const byTool: [tool: string, limit: number][] = [];
+  for (const name of NAMES) {
+    const amount = amounts.get(name);
+    if (amount !== undefined) limits[name] = amount;
+  }
+  for (const [name, amount] of amounts) {
+    const tool = toolOfName(name);
+    if (tool !== undefined) byTool.push([tool, amount]);
+  }
+  return byTool.length === 0 ? limits : { ...limits, toolCallsByName: Object.fromEntries(byTool) };
+}
+
+/** Returns the sum of amounts. */
+function sumOf(all: Iterable<Amounts>): Amounts {
+  const sum = new Map<string, number>();
+  for (const amounts of all) for (const [name, amount] of amounts) sum.set(name, (sum.get(name) ?? 0) + amount);
+  return sum;
+}
+
+/** Returns the amounts that a run has used of its limits. */
+function usedOf(state: RunState): Amounts {
+  const amounts = new Map(Object.entries(usedAmounts(state)));
+  for (const [tool, calls] of state.toolCallsStarted) amounts.set(nameOfTool(tool), calls);
+  return amounts;
+}
+
+/** The name under which calls count that are not those of a single tool. No tool has it. */
+const OTHER_CALLS = '';
+
+/** Returns the state of a run as if it had used more. */
+function withMore(state: RunState, more: Amounts): RunState {
+  if (more.size === 0) return state;
+  const { context, usage } = state;
+  const of = (name: string): number => more.get(name) ?? 0;
+  const { promptTokens = 0, completionTokens = 0, totalTokens = 0, costUsd = 0 } = usage.estimated ?? {};
+  const started = new Map(state.toolCallsStarted);
+  let others = of('toolCalls');
+  for (const [name, calls] of more) {
+    const tool = toolOfName(name);
+    if (tool === undefined) continue;
+    started.set(tool, (started.get(tool) ?? 0) + calls);
+    others -= calls;
+  }
+  if (others > 0) started.set(OTHER_CALLS, others);
+  return {
+    ...state,
+    context: { ...context, currentStep: context.currentStep + of('steps') },
+    usage: {
+      ...usage,
+      estimated: {
+        promptTokens: promptTokens + of('inputTokens'),
+        completionTokens: completionTokens + of('outputTokens'),
+        totalTokens: totalTokens + of('totalTokens'),
+        costUsd: costUsd + of('costUsd'),
+      },
+    },
+    toolCallsStarted: started,
+  };
 }

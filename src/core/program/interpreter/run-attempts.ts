@@ -1,19 +1,49 @@
-// Programs: the attempts of one step.
-
+import type { OwnLimits } from '../../domain/agent/agent-snapshot.ts';
+import { plainLimits } from '../../domain/agent/limit-options.ts';
+import { DEFAULT_STEPS } from '../../domain/agent/limits.ts';
+import type { ChildOutcome, ChildStart } from '../../domain/children/child-call.ts';
+import { errorMessage } from '../../domain/errors/error.ts';
 import type { JsonValue } from '../../domain/json/json.ts';
+import { addRunUsage, type AggregatedUsage, noUsage } from '../../domain/model/usage.ts';
 import { withAttempt } from '../../domain/program/attempt-details.ts';
-import type { StepDocument } from '../../domain/program/document.ts';
+import type { AskDocument, HumanDocument, StepDocument } from '../../domain/program/document.ts';
+import type { RunningChild } from '../../domain/program/program-state.ts';
+import type { StepError } from '../../domain/program/step-error.ts';
+import type { StepNote } from '../../domain/program/step-note.ts';
+import { incrementStep } from '../../domain/record/execution-context.ts';
+import { isoTime } from '../../domain/record/time.ts';
+import { milliseconds } from '../../domain/run/duration.ts';
+import { answerOf } from '../../loop/state/answer-of.ts';
+import { noteError } from '../../loop/state/run-state.ts';
+import { recordFailedCall, recordInterrupted, spend } from '../../loop/state/spending.ts';
+import { thoughtOf } from '../../loop/state/thought.ts';
 import { formatError } from '../errors/format-error.ts';
+import { exhaustionFailure, modelCallFailure, timeoutFailure } from '../errors/step-failures.ts';
+import { askTexts } from '../prompt/ask-prompt.ts';
+import { resolveValue } from '../references/interpolate.ts';
 import { failedAttempt } from '../refine/failed-attempt.ts';
+import { fallbackOf, resolveRefine } from '../refine/refine-config.ts';
 import { refine } from '../refine/refine.ts';
-import { resolveRefine } from '../refine/refine-config.ts';
-import type { ProgramRun } from './program-run.ts';
-import { failedAtOnce, type RunningStep } from './record.ts';
-import { concludeStep } from './conclude-step.ts';
-import { loadForRun } from './outputs/load-for-run.ts';
-import { runOnce } from './run-once.ts';
+import { addressText } from '../state/address.ts';
+import { indexOf } from '../state/program-index.ts';
+import { approve } from './approve.ts';
+import { decide } from './decide.ts';
 import type { AttemptEnd, StepsEnd } from './ends.ts';
-import { sleepUntilWoken } from './steps/sleep.ts';
+import { loadForRun } from './outputs/load-for-run.ts';
+import type { AskOutcome } from './program-ports.ts';
+import type { ProgramRun } from './program-run.ts';
+import { recordCall, recordResult, reserveCallEvent } from './record-call.ts';
+import { endStep, failedAtOnce, recordNote, type RunningStep } from './record.ts';
+import { review } from './review.ts';
+import { stepFailure } from './step-failure.ts';
+import { childEnded, childFailed, childStopped, notStarted } from './steps/child-end.ts';
+import { childStart } from './steps/child-start.ts';
+import { recordAnswer } from './steps/record-answer.ts';
+import { sleepOnce, sleepUntilWoken } from './steps/sleep.ts';
+import { callTool } from './steps/tool.ts';
+import { lookupAt, outputIds } from './values.ts';
+
+// Programs: the attempts of one step.
 
 /** Runs the attempts of a step until one succeeds or none is left, and ends the step. */
 export async function runAttempts(run: ProgramRun, running: RunningStep, step: StepDocument): Promise<StepsEnd> {
@@ -58,4 +88,351 @@ async function loadAndRun(run: ProgramRun, running: RunningStep, step: StepDocum
   const unloaded = loading === undefined ? undefined : await loading;
   if (unloaded === undefined) return runOnce(run, running, step);
   return unloaded.type === 'stopped' ? unloaded : { ...failedAtOnce(run, running, unloaded.error), isFinal: true };
+}
+
+// Programs: the end of a step after its attempts.
+
+/** Ends a step with the outcome of its last attempt: it completes, fails, is skipped, or takes the output of its fallback. */
+async function concludeStep(run: ProgramRun, running: RunningStep, step: StepDocument, last: AttemptEnd): Promise<StepsEnd> {
+  if (last.type === 'stopped') return 'stopped';
+  if (last.type === 'done') {
+    endStep(run, running, { status: 'completed', output: last.output, outputId: last.id });
+    return 'completed';
+  }
+  const fallback = fallbackOf(step.refine ?? {});
+  const { unit, step: name } = running.address;
+  // Only a lenient program may name a fallback that it does not have.
+  const isMissing = fallback !== undefined && indexOf(run.program.document).find(unit, fallback) === undefined;
+  if (step.refine?.onExhaustion === 'skip' || isMissing) {
+    const reason = isMissing ? `its attempts are used up, and there is no step "${fallback}"` : 'its attempts are used up';
+    endStep(run, running, { status: 'skipped', error: last.error, reason });
+    return 'completed';
+  }
+  if (fallback !== undefined) return takeFallback(run, running, fallback);
+  // AXON reports used-up attempts even for a model call that has only one.
+  const isExhausted = step.refine !== undefined || (run.program.document.lenient === true && step.ask !== undefined);
+  const error = isExhausted ? exhaustionFailure(running.state.attempts, last.error, { step: name, unit }) : last.error;
+  endStep(run, running, { status: 'failed', error });
+  return 'failed';
+}
+
+/** Takes the output of another step, which runs now if it has not run yet. */
+async function takeFallback(run: ProgramRun, running: RunningStep, name: string): Promise<StepsEnd> {
+  const { unit, indexes } = running.address;
+  const { step } = indexOf(run.program.document).get(unit, name);
+  const end = await run.runSteps({ unit, steps: [step], indexes });
+  if (end === 'stopped') return 'stopped';
+  const { output, spilled, outputId, error } = run.program.steps.get(addressText({ unit, step: name, indexes })) ?? {};
+  if (end === 'failed' || (output === undefined && spilled === undefined)) {
+    const missing = stepFailure(running, 'step_failed', `The fallback "${name}" of step "${running.address.step}" has no output`);
+    endStep(run, running, { status: 'failed', error: error ?? missing });
+    return 'failed';
+  }
+  endStep(run, running, {
+    status: 'completed',
+    ...(output === undefined ? {} : { output }),
+    ...(spilled === undefined ? {} : { spilled }),
+    ...(outputId === undefined ? {} : { outputId }),
+    reason: `taken from "${name}"`,
+  });
+  return 'completed';
+}
+
+// Programs: one attempt of a step.
+
+/** Makes one attempt: waits for the approval, acts, and waits for the review. Goes on where the execution before has stopped. */
+async function runOnce(run: ProgramRun, running: RunningStep, step: StepDocument): Promise<AttemptEnd> {
+  const { held } = running.state.progress ?? {};
+  if (held !== undefined) return review(run, running, step, { type: 'done', ...held });
+  const decided = await approve(run, running, step);
+  const end = decided ?? (await act(run, running, step));
+  return end.type === 'done' ? review(run, running, step, end) : end;
+}
+
+async function act(run: ProgramRun, running: RunningStep, step: StepDocument): Promise<AttemptEnd> {
+  if (step.tool !== undefined) reserveCallEvent(run, running);
+  // A child starts with its part of the limits. One that is running is waited for also if no further step may start.
+  if (step.agent !== undefined || step.program !== undefined || step.ask?.tools !== undefined) return runChildOnce(run, running, step);
+  if (!(await run.mayStart(step.ask === undefined ? 'other' : 'model'))) return { type: 'stopped' };
+  if (step.ask !== undefined) return askOnce(run, running, step);
+  if (step.tool !== undefined) return callTool(run, running, step);
+  if (step.human !== undefined) return askHuman(run, running, step.human);
+  if (step.sleep !== undefined) return sleepOnce(run, running, step.sleep);
+  if (step.remember !== undefined || step.recall !== undefined) return useMemoryOnce(run, running, step);
+  throw new TypeError(`Step "${running.at}" is of no kind that this release runs`);
+}
+
+// Programs: a question to a person.
+
+/** Asks a person, and waits for the answer. A rejected question is a failed attempt. */
+async function askHuman(run: ProgramRun, running: RunningStep, human: HumanDocument): Promise<AttemptEnd> {
+  const { address, state } = running;
+  const name = `${address.unit}.${address.step}`;
+  const edited = state.progress?.approved?.arguments?.['question'];
+  const options = { lenient: run.program.document.lenient };
+  const question =
+    edited === undefined ? resolveValue(human.question, lookupAt(run.program, address), options) : { ok: true as const, value: edited };
+  if (!question.ok) return failedAtOnce(run, running, stepFailure(running, 'invalid_input', question.problem));
+  const shown = { question: question.value };
+  const call = state.progress?.call ?? recordCall(run, running, { name, arguments: shown });
+  const decision = await decide(run, { kind: 'question', call, toolName: name, arguments: shown, deadline: human });
+  if (decision === undefined) return { type: 'stopped' };
+  if (decision.type === 'reject') {
+    const message = decision.reason === undefined ? 'The question was rejected' : `The question was rejected: ${decision.reason}`;
+    const error = stepFailure(running, 'step_rejected', message);
+    recordResult(run, running, call, { name, status: 'error', content: [message], error });
+    return { type: 'failed', error, id: run.state.window.lastEventId };
+  }
+  const output = decision.content ?? null;
+  recordResult(run, running, call, { name, status: 'success', content: [output] });
+  return { type: 'done', output, id: run.state.window.lastEventId };
+}
+
+// Programs: uses of the memory.
+
+/** Stores a value, or looks values up. */
+async function useMemoryOnce(run: ProgramRun, running: RunningStep, step: StepDocument): Promise<AttemptEnd> {
+  const { program, ports } = run;
+  const { at, address, state } = running;
+  const kind = step.remember === undefined ? 'recall' : 'remember';
+  const outputs = outputIds(program, address, { ...step.remember, ...step.recall });
+  const startedAt = isoTime(ports.now());
+  const { timeout } = step;
+  const timed = timeout === undefined ? {} : { timeoutMs: milliseconds(timeout, `step "${at}": "timeout"`) };
+  const edited = state.progress?.approved?.arguments === undefined ? {} : { edited: true as const };
+  const outcome = await ports.useMemory({ kind, address: at, attempt: state.attempts, outputs, now: ports.now(), ...timed, ...edited });
+  const note = { at, kind, type: 'attempt' as const, attempt: state.attempts, startedAt };
+  switch (outcome.type) {
+    case 'cancelled':
+      return { type: 'stopped' };
+    case 'failed': {
+      const isTimeOut = outcome.code === 'step_timeout' && timeout !== undefined;
+      const error = isTimeOut ? timeoutFailure(timeout, address) : stepFailure(running, outcome.code, outcome.message);
+      noteError(run.state, error.message);
+      recordNote(run, { ...note, error });
+      return { type: 'failed', error, id: run.state.window.lastEventId };
+    }
+    case 'done': {
+      const { id, output } = outcome;
+      const content = [{ type: 'message' as const, role: 'assistant' as const, content: JSON.stringify(output) }];
+      recordNote(run, note, { id, content });
+      return { type: 'done', output, id };
+    }
+  }
+}
+
+// Programs: one attempt of an `agent` or `program` step, or of an `ask` with tools, which is a run of its own.
+
+/** Starts a child and waits for its end, or waits for one that an earlier execution has started. */
+async function runChildOnce(run: ProgramRun, running: RunningStep, step: StepDocument): Promise<AttemptEnd> {
+  const { state } = running;
+  let start: ChildStart | undefined;
+  if (state.progress?.child === undefined) {
+    const own = ownLimits(run, running, step);
+    if (!own.ok) return notStarted(run, running, own.problem);
+    const given = await run.giveChild(running.at, own.limits);
+    if (given === undefined) return { type: 'stopped' };
+    const made = childStart(run, running, step, given);
+    if (!made.ok) {
+      run.takeBack(running.at);
+      return notStarted(run, running, made.problem);
+    }
+    start = made.start;
+    const startedAt = run.ports.now();
+    const { runId, promptLength } = made;
+    const shared = Object.keys(given).length === 0 ? {} : { given };
+    const child = { runId, startedAt, seenAt: startedAt, ...(promptLength === undefined ? {} : { promptLength }), ...shared };
+    state.progress = { ...state.progress, child };
+    recordNote(run, { at: running.at, kind: state.kind, type: 'start', attempt: state.attempts, child: runId });
+  }
+  const { child } = state.progress ?? {};
+  if (child === undefined) throw new TypeError(`Step "${running.at}" has no child`);
+  run.children += 1;
+  const outcome = await run.ports.runChild({ ...child, ...(start === undefined ? {} : { start }), isLeft: () => run.isContinuing });
+  run.children -= 1;
+  if (outcome.type === 'left') {
+    child.seenAt = outcome.seenAt;
+    return { type: 'stopped' };
+  }
+  delete state.progress?.child;
+  run.ports.inbox.forgetChild(child.runId);
+  const end = chargeStep(run, running, () => childEnd(run, running, { step, child, outcome }));
+  // After the use of the child was counted: no step starts in between.
+  run.takeBack(running.at, { isUnreported: outcome.type === 'failed' && !outcome.unstarted });
+  return end;
+}
+
+function childEnd(run: ProgramRun, running: RunningStep, { step, child, outcome }: EndedChild): AttemptEnd {
+  switch (outcome.type) {
+    case 'failed':
+      return childFailed(run, running, outcome, child);
+    case 'cancelled':
+      return childStopped(run, running, child, outcome.result);
+    case 'ended':
+      return childEnded(run, running, { step, child, result: outcome.result });
+  }
+}
+
+/** A child that has ended, or was cancelled with the run. */
+interface EndedChild {
+  step: StepDocument;
+  child: RunningChild;
+  outcome: Exclude<ChildOutcome, { type: 'left' }>;
+}
+
+// Programs: the limits that a child has of its own.
+
+/** The limits of a child, or the reason why its step has none. */
+type FoundLimits = { ok: true; limits: OwnLimits } | { ok: false; problem: string };
+
+/** Returns the limits of the agent or the program that a step runs, as far as they were known when the run began, with those of the step. */
+function ownLimits({ state }: ProgramRun, { at }: RunningStep, { agent, program, ask }: StepDocument): FoundLimits {
+  const { agents = {}, programs = {} } = state.snapshot.childLimits ?? {};
+  const called = agent === undefined ? limitsIn(programs, program?.name) : limitsIn(agents, agent.name);
+  const known = ask === undefined ? called : limitsOfAsk(state, ask);
+  try {
+    return { ok: true, limits: { ...known, ...plainLimits(`step "${at}"`, (agent ?? program ?? ask)?.limits ?? {}) } };
+  } catch (error) {
+    // A limit that a lenient document may have.
+    return { ok: false, problem: errorMessage(error) };
+  }
+}
+
+/** Returns the limits of an `ask` with tools. It needs no calls of the limited tools that it does not have. */
+function limitsOfAsk({ limits }: ProgramRun['state'], { tools = [] }: AskDocument): OwnLimits {
+  const lacking = Object.keys(limits.toolCallsByName ?? {}).filter((name) => !tools.includes(name));
+  const byName = Object.fromEntries(lacking.map((name) => [name, 0]));
+  return { steps: DEFAULT_STEPS, ...(lacking.length === 0 ? {} : { toolCallsByName: byName }) };
+}
+
+function limitsIn(all: Record<string, OwnLimits>, name: string | undefined): OwnLimits {
+  return name !== undefined && Object.hasOwn(all, name) ? (all[name] ?? {}) : {};
+}
+
+// Programs: one attempt of an `ask`.
+
+/** Makes one model call, which `mayStart` has counted as one in flight. The activity has checked the answer; its verdict decides if the attempt has failed. */
+async function askOnce(run: ProgramRun, running: RunningStep, step: StepDocument & { ask: AskDocument }): Promise<AttemptEnd> {
+  const { program, ports } = run;
+  const { state, address, at } = running;
+  const startedAt = isoTime(ports.now());
+  const { failure, approved } = state.progress ?? {};
+  const model = step.ask.model ?? program.document.model ?? '';
+  const outcome = await ports.ask({
+    address: at,
+    attempt: state.attempts,
+    outputs: outputIds(program, address, textsOf(program, address, step.ask)),
+    ...(failure === undefined || step.refine?.passFailureContext === false ? {} : { failureId: failure.id }),
+    ...(approved?.arguments === undefined ? {} : { edited: true as const }),
+    ...(step.timeout === undefined ? {} : { timeoutMs: milliseconds(step.timeout, `step "${at}": "timeout"`) }),
+    model,
+  });
+  run.endModelCall();
+  const note: StepNote = { at, kind: 'ask', type: 'attempt', attempt: state.attempts, startedAt };
+  return chargeStep(run, running, () => settle(run, running, step, { note, outcome, model }));
+}
+
+/** Records the outcome of a model call. */
+function settle(
+  run: ProgramRun,
+  running: RunningStep,
+  step: StepDocument & { ask: AskDocument },
+  { note, outcome, model }: Asked<AskOutcome>,
+): AttemptEnd {
+  const { ports } = run;
+  switch (outcome.type) {
+    case 'cancelled':
+      if (outcome.partial !== undefined) recordInterrupted(run.state, ports, model, outcome.partial);
+      return { type: 'stopped' };
+    case 'failed': {
+      recordFailedCall(run.state, ports, model, outcome);
+      const error = callFailure(running, step, outcome);
+      noteError(run.state, error.message);
+      recordNote(run, { ...note, error });
+      return { type: 'failed', error, id: run.state.window.lastEventId };
+    }
+    case 'answered':
+      return answered(run, running, step.ask, { note, outcome, model });
+  }
+}
+
+/** Returns all texts of the call that may contain references. */
+function textsOf(program: ProgramRun['program'], { unit, step }: RunningStep['address'], ask: AskDocument): string[] {
+  const { system, prompt } = askTexts(indexOf(program.document).get(unit, step).unit, ask);
+  return [...system, prompt];
+}
+
+/** A model call that has ended. */
+interface Asked<Outcome extends AskOutcome> {
+  note: StepNote;
+  outcome: Outcome;
+  model: string;
+}
+
+function answered(
+  run: ProgramRun,
+  running: RunningStep,
+  ask: AskDocument,
+  { note, outcome, model }: Asked<AskOutcome & { type: 'answered' }>,
+): AttemptEnd {
+  const { state: runState } = run;
+  const { response, verdict, promptLength } = outcome;
+  const { id, content, providerItems, notices } = response;
+  const spending = spend(runState, { model, usage: response.usage, answer: content, failedAttempts: response.failedAttempts });
+  incrementStep(runState.context);
+  const text = thoughtOf(content) ?? '';
+  const event = {
+    id,
+    content,
+    ...spending,
+    ...(providerItems === undefined ? {} : { providerItems }),
+    ...(notices === undefined ? {} : { notices }),
+  };
+  const structured = response.output === undefined || response.output.type === 'problem' ? undefined : answerOf(response, ask);
+  const error = recordAnswer(run, running, { note, verdict, promptLength, text, structured }, event);
+  if (error !== undefined) return { type: 'failed', error, id };
+  return { type: 'done', output: answerOf(response, ask) ?? text, id };
+}
+
+/** Returns the failure of an attempt whose model call failed, or took longer than the step allows. */
+function callFailure(running: RunningStep, { timeout }: StepDocument, { code, message }: AskOutcome & { type: 'failed' }): StepError {
+  const { address } = running;
+  // The prompt quotes an output that is not in the payload store any more.
+  if (code === 'spilled_unavailable' || code === 'payload_store_failed') return stepFailure(running, code, message);
+  if (code !== 'model_timeout' || timeout === undefined) return modelCallFailure(message, address);
+  return timeoutFailure(timeout, address);
+}
+
+// Programs: the usage of a step.
+
+/** Does work that counts usage of the run at once, and adds the same to the usage of the step. */
+function chargeStep<Result>(run: ProgramRun, { state }: RunningStep, work: () => Result): Result {
+  const before = run.state.usage;
+  const result = work();
+  const spent = difference(run.state.usage, before);
+  if (spent.llmCalls > 0 || spent.totalTokens > 0 || spent.estimated !== undefined)
+    state.usage = addRunUsage(state.usage ?? noUsage(), spent);
+  return result;
+}
+
+/** Returns the usage that was added between two moments. */
+function difference(after: AggregatedUsage, before: AggregatedUsage): AggregatedUsage {
+  const { estimated, ...reported } = after;
+  const { estimated: estimatedBefore, ...reportedBefore } = before;
+  const ofEstimated = estimated === undefined ? undefined : fieldsSince(estimated, estimatedBefore ?? {});
+  return {
+    ...fieldsSince(reported, reportedBefore),
+    ...(ofEstimated === undefined || ofEstimated.totalTokens === 0 ? {} : { estimated: ofEstimated }),
+  };
+}
+
+function fieldsSince<Counts extends object>(after: Counts, before: Partial<Counts>): Counts {
+  const earlier = new Map(Object.entries(before) as [string, number][]);
+  const fields = (Object.entries(after) as [string, number][]).map(([name, amount]) => [name, exact(amount - (earlier.get(name) ?? 0))]);
+  return Object.fromEntries(fields) as Counts;
+}
+
+/** Rounds what the subtraction of dollars leaves behind the twelfth digit. */
+function exact(amount: number): number {
+  return Number(amount.toFixed(12));
 }

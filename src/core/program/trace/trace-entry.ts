@@ -1,15 +1,16 @@
-import type { Event } from '../../domain/record/event.ts';
+import type { JsonObject } from '../../domain/json/json.ts';
+import type { AnchorVerdict } from '../../domain/program/anchor-verdict.ts';
 import { isBlock, kindOf, type ProgramDocument, type UnitDocument } from '../../domain/program/document.ts';
 import type { StepNote } from '../../domain/program/step-note.ts';
-import type { JsonObject } from '../../domain/json/json.ts';
-import { formatError } from '../errors/format-error.ts';
+import type { AnswerVerdict } from '../../domain/program/verdict.ts';
+import type { Event } from '../../domain/record/event.ts';
+import { secondsOf } from '../../domain/record/time.ts';
+import { roundedMs } from '../../domain/trace/rounded-ms.ts';
+import { type EventPlace, type TraceEvent, traceEvent } from '../../domain/trace/trace-event.ts';
+import { formatError, seedNameOf } from '../errors/format-error.ts';
 import { resolveRefine } from '../refine/refine-config.ts';
 import { addressText, parseAddress, type StepAddress } from '../state/address.ts';
 import { type IndexedStep, indexOf, type ProgramIndex } from '../state/program-index.ts';
-import { attemptEvents } from './attempt-events.ts';
-import { roundedMs } from '../../domain/trace/rounded-ms.ts';
-import { type EventPlace, type TraceEvent, traceEvent } from '../../domain/trace/trace-event.ts';
-import { secondsOf } from '../../domain/record/time.ts';
 
 /** One line of a trace. Spans are named by the unit, or by the address of the block. Times are in seconds since the epoch. */
 export type TraceEntry =
@@ -96,4 +97,121 @@ function endEvents({ status, startedAt, error, reason, reused }: StepNote, place
     ...(reason === undefined ? {} : { reason }),
   };
   return [traceEvent('step_end', place, data, durationMs)];
+}
+
+/** The end of an attempt of a step. */
+interface EndedAttempt extends AnsweredStep {
+  event: Event;
+  note: StepNote;
+  /** The end of the attempt. */
+  place: EventPlace;
+}
+
+/** Returns the events of one attempt, in AXON's order: the call, the answer, its checks, and the failure if there is one. */
+function attemptEvents(attempt: EndedAttempt): TraceEvent[] {
+  const { note, place } = attempt;
+  const { error } = note;
+  // The record of a decision has no beginning: nothing was called.
+  const called = note.startedAt === undefined ? [] : callEvents(attempt, secondsOf(note.startedAt));
+  if (error === undefined) return called;
+  const data = { attempt: note.attempt ?? 1, reason: formatError(error), error_type: seedNameOf(error.code) };
+  return [...called, traceEvent('retry_attempt', place, data)];
+}
+
+function callEvents(attempt: EndedAttempt, startedAt: number): TraceEvent[] {
+  const { indexed, note, place, event } = attempt;
+  const begun = { ...place, at: startedAt };
+  const { ask, tool, agent, program, remember, recall } = indexed.step;
+  if (ask !== undefined) return [traceEvent('model_call', begun, promptData(attempt)), ...responseEvents(attempt, startedAt)];
+  if (tool !== undefined) return [traceEvent('model_call', begun, { tool_name: tool.name })];
+  if (agent !== undefined) return [traceEvent('model_call', begun, { agent_name: agent.name })];
+  if (program !== undefined) return [traceEvent('model_call', begun, { program_name: program.name })];
+  const durationMs = roundedMs(place.at - startedAt);
+  if (note.error !== undefined) return [];
+  if (remember !== undefined) return [traceEvent('memory_write', place, { key: String(outputOf(event)) }, durationMs)];
+  if (recall === undefined) return [];
+  const found = outputOf(event);
+  const data = { top_k: recall.topK ?? 5, ...(Array.isArray(found) ? { results_count: found.length } : {}) };
+  return [traceEvent('memory_read', place, data, durationMs)];
+}
+
+/** AXON calls the number of characters of a prompt its tokens. */
+function promptData({ indexed, note }: EndedAttempt): JsonObject {
+  const effort = indexed.step.ask?.effort ?? indexed.unit.effort;
+  return {
+    ...(effort === undefined ? {} : { effort }),
+    ...(note.promptLength === undefined ? {} : { prompt_tokens: note.promptLength }),
+  };
+}
+
+function responseEvents(attempt: EndedAttempt, startedAt: number): TraceEvent[] {
+  const { note, place } = attempt;
+  const { verdict, answerLength = 0 } = note;
+  if (verdict === undefined) return [];
+  const data = {
+    content_length: answerLength,
+    has_structured: note.structured === true,
+    ...(verdict.confidence === undefined ? {} : { confidence: verdict.confidence }),
+  };
+  const response = traceEvent('model_response', place, data, roundedMs(place.at - startedAt));
+  return [response, ...answerEvents(verdict, attempt, place)];
+}
+
+/** Returns what a step has recorded as its output: the memory steps write it as JSON. */
+function outputOf({ content: [item] }: Event): unknown {
+  if (item?.type !== 'message' || typeof item.content !== 'string') return undefined;
+  try {
+    return JSON.parse(item.content);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The step whose answer was checked, in its document. */
+interface AnsweredStep {
+  indexed: IndexedStep;
+  document: ProgramDocument;
+}
+
+/**
+ * Returns the events of the checks of an answer: anchors in the order of the document, then the validation. The validator comes last,
+ * and only if no anchor stops the answer.
+ */
+function answerEvents(verdict: AnswerVerdict, step: AnsweredStep, place: EventPlace): TraceEvent[] {
+  const { anchors } = verdict;
+  if (verdict.empty) return [];
+  const checks = anchors === undefined ? [] : anchorEvents(anchors, step.indexed, place);
+  return anchors?.passed === false ? checks : [...checks, ...validationEvents(verdict, step, place)];
+}
+
+function anchorEvents(verdict: AnchorVerdict, { unit, step }: IndexedStep, place: EventPlace): TraceEvent[] {
+  const names = [...new Set([...(unit.anchors ?? []), ...(step.ask?.anchors ?? [])])];
+  return names.flatMap((anchor) => {
+    if (verdict.excused.includes(anchor))
+      return [traceEvent('anchor_pass', place, { anchor, passed: true, reason: 'bypassed_by_agnostic_fallback' })];
+    if (!verdict.checked.includes(anchor)) return [];
+    const check = traceEvent('anchor_check', place, { anchor_name: anchor });
+    const breach = [...verdict.breaches, ...verdict.warnings].find((one) => one.anchor === anchor);
+    if (breach === undefined) return [check, traceEvent('anchor_pass', place, { anchor, passed: true })];
+    const severity = verdict.warnings.includes(breach) ? 'warning' : 'error';
+    return [check, traceEvent('anchor_breach', place, { anchor, passed: false, severity, violations: breach.violations })];
+  });
+}
+
+function validationEvents(
+  { violations, misfit, confidence }: AnswerVerdict,
+  { indexed, document }: AnsweredStep,
+  place: EventPlace,
+): TraceEvent[] {
+  const { type, confidenceFloor: floor } = indexed.step.ask ?? {};
+  const expected = type === undefined ? {} : { expected_type: type };
+  if (misfit !== undefined) return [traceEvent('validation_fail', place, { ...expected, violations: [misfit] })];
+  if (violations === undefined) return [];
+  const messages = violations.map(({ message }) => message);
+  const data = { ...expected, ...(messages.length === 0 ? {} : { violations: messages }) };
+  const isValid = violations.every(({ severity }) => severity !== 'error');
+  const validation = traceEvent(isValid ? 'validation_pass' : 'validation_fail', place, data);
+  // AXON's executor has no event of its own for the confidence, which it validates with the rest.
+  if (floor === undefined || confidence === undefined || document.lenient === true) return [validation];
+  return [traceEvent('confidence_check', place, { score: confidence, floor, passed: confidence >= floor }), validation];
 }

@@ -1,8 +1,6 @@
 import { isJsonObject, type JsonValue } from '../../domain/json/json.ts';
-import { debugText } from '../errors/debug-text.ts';
-import { numeric } from './numeric.ts';
-import { isEpistemic, type NumberRange, rangeOf } from './semantic-types.ts';
 import type { ValidationResult, Violation, ViolationRule } from '../../domain/program/violation.ts';
+import { debugText } from '../errors/debug-text.ts';
 
 /** The rules for an answer. A rule that is absent is not checked. */
 export interface AnswerRules {
@@ -112,4 +110,57 @@ function rangeViolations(answer: JsonValue, { min, max }: NumberRange): Violatio
     violations.push(violation('range_above_max', message, { expected: `<= ${max}`, actual }));
   }
   return violations;
+}
+
+const NUMBER_CHARACTERS = /^[\d.eE+-]+$/;
+
+/** Reads a number that a model gave as a number or as the text of one; undefined for any other value. */
+function numeric(value: JsonValue | undefined): number | undefined {
+  if (typeof value === 'number') return value;
+  if (typeof value !== 'string') return undefined;
+  const text = value.trim();
+  // Number would take an empty text, and texts such as "0x10" and "Infinity".
+  if (!NUMBER_CHARACTERS.test(text)) return undefined;
+  const number = Number(text);
+  return Number.isNaN(number) ? undefined : number;
+}
+
+/** Types of statements. They exclude one another. */
+export const EPISTEMIC_TYPES = ['FactualClaim', 'Opinion', 'Uncertainty', 'Speculation'] as const;
+
+/** Types of content. */
+const CONTENT_TYPES = ['Document', 'Chunk', 'EntityMap', 'Summary', 'Translation'] as const;
+
+/** Types of analyses. */
+const ANALYSIS_TYPES = ['RiskScore', 'ConfidenceScore', 'SentimentScore', 'ReasoningChain', 'Contradiction'] as const;
+
+/** Types that consist of others. */
+const COMPOUND_TYPES = ['StructuredReport'] as const;
+
+/** All semantic types of AXON. An answer may be declared to have any other type, too. */
+export const SEMANTIC_TYPES: readonly string[] = [...EPISTEMIC_TYPES, ...CONTENT_TYPES, ...ANALYSIS_TYPES, ...COMPOUND_TYPES];
+
+/** The bounds of a number, both inclusive. */
+interface NumberRange {
+  min?: number;
+  max?: number;
+}
+
+const RANGES: ReadonlyMap<string, Required<NumberRange>> = new Map([
+  ['RiskScore', { min: 0, max: 1 }],
+  ['ConfidenceScore', { min: 0, max: 1 }],
+  ['SentimentScore', { min: -1, max: 1 }],
+]);
+
+/** True for a type that no other of these types includes. */
+function isEpistemic(type: unknown): boolean {
+  return (EPISTEMIC_TYPES as readonly unknown[]).includes(type);
+}
+
+/** Returns the bounds that apply to an answer of a type: each explicit one, else that of the type. */
+function rangeOf(type: string | undefined, explicit: NumberRange = {}): NumberRange {
+  const ofType = type === undefined ? undefined : RANGES.get(type);
+  const min = explicit.min ?? ofType?.min;
+  const max = explicit.max ?? ofType?.max;
+  return { ...(min === undefined ? {} : { min }), ...(max === undefined ? {} : { max }) };
 }

@@ -1,27 +1,38 @@
 import { z } from 'zod';
+import type { LonghaulClient } from '../../../client/longhaul-client.ts';
+import type { RunHandle } from '../../../client/run-handle.ts';
+import type { SessionHandle } from '../../../client/sessions/session-handle.ts';
+import type { RecordPlace } from '../../../client/stream/record-pages.ts';
+import type { ContentPart } from '../../../core/domain/content/content.ts';
 import { errorCode, LonghaulError } from '../../../core/domain/errors/error.ts';
+import type { Event } from '../../../core/domain/record/event.ts';
+import type { Principal } from '../../../core/domain/run/principal.ts';
 import { isTerminal } from '../../../core/domain/run/status.ts';
 import type { StatusView } from '../../../core/protocol.ts';
-import type { LonghaulClient } from '../../../client/longhaul-client.ts';
-import type { SessionHandle } from '../../../client/sessions/session-handle.ts';
-import { type Caller, recordedName } from '../../auth/caller.ts';
 import { requireStart } from '../../auth/access/reach.ts';
-import { hasScope } from '../../auth/access/scopes.ts';
-import { defineRoute, type Route } from '../../routing/route.ts';
-import { ok, REQUEST_PROBLEMS, wholeNumber } from '../../routes/route-parts.ts';
+import { hasScope, requireScope } from '../../auth/access/scopes.ts';
+import { type Caller, recordedName } from '../../auth/caller.ts';
+import { type Problem, problemOf, reported, type ReportError } from '../../problems/problem-of.ts';
+import { derivedId } from '../../requests/derived-id.ts';
+import { requestId } from '../../requests/idempotency-key.ts';
 import { soon } from '../../requests/start-patience.ts';
+import { ok, REQUEST_PROBLEMS, wholeNumber } from '../../routes/route-parts.ts';
+import { defineRoute, type Route } from '../../routing/route.ts';
+import { component } from '../../schemas/component.ts';
 import { emptyBody } from '../../schemas/run-requests.ts';
-import { openStream } from '../../sse/open-stream.ts';
 import type { ServerSettings } from '../../server-settings.ts';
+import { eventStream, type StreamMessage } from '../../sse/event-stream.ts';
+import { openStream, type OpenStream } from '../../sse/open-stream.ts';
 import { endUnknown, knownAgent, startableAgent } from '../../starting/known-agent.ts';
-import { acceptedTurn } from './accepted-turn.ts';
-import { chatResponse } from './chat-response.ts';
-import { sessionIdOf } from './chat-session-id.ts';
-import { chatChunk, chatMessages, interruptReceipt } from './chat-schemas.ts';
-import { earlierMessages } from './earlier-messages.ts';
-import { chatBody, chatIdText, readPostedChat } from './posted-chat.ts';
-import type { FollowedTurn } from './followed-turn.ts';
-import { recordedAnswer } from './shown-answers.ts';
+import { answerApprovals, type AppliedAnswer } from './answer-approvals.ts';
+import { recordedParts } from './encoder/recorded-parts.ts';
+import { type EncodedTurn, TurnEncoder } from './encoder/turn-encoder.ts';
+import type { UiChunk } from './encoder/ui-chunk.ts';
+import { MessageBuilder, type UiMessage } from './encoder/ui-message.ts';
+import { type FollowedTurn, followTurn } from './followed-turn.ts';
+import { changedMessage, chatBody, chatIdText, type PostedChat, readPostedChat, type UserMessage } from './posted-chat.ts';
+import { eventsFrom, isOfUser } from './record-events.ts';
+import { recordedAnswer, shownAnswers } from './shown-answers.ts';
 import { placeOfTurn } from './turn-place.ts';
 
 const agent = z.string().min(1).describe('The name of the agent.');
@@ -30,6 +41,12 @@ const chatParams = z.object({ agent, id: chatIdText.describe('The id of the chat
 /** The number of turns whose messages a page has. */
 const DEFAULT_TURNS = 20;
 
+/** The data of one message of the stream of a chat. */
+const chatChunk = component(
+  'UiMessageChunk',
+  z.looseObject({ type: z.string() }).describe('A chunk of the UI message stream protocol of the AI SDK. The last message is `[DONE]`.'),
+);
+
 const ANSWER = {
   description: 'The answer as a UI message stream of the AI SDK, version 1, in server-sent events.',
   schema: chatChunk,
@@ -37,6 +54,9 @@ const ANSWER = {
   lastData: '[DONE]',
   headers: { 'x-vercel-ai-ui-message-stream': 'The version of the protocol: `v1`.' },
 };
+
+/** The version of the protocol, by which clients know it. */
+const HEADERS = { 'x-vercel-ai-ui-message-stream': 'v1' };
 
 const post = defineRoute(
   {
@@ -116,7 +136,59 @@ const stream = defineRoute(
   },
 );
 
-const messages = defineRoute(
+/** Messages of a chat. */
+const chatMessages = component(
+  'ChatMessages',
+  z.object({
+    messages: z
+      .array(
+        z.looseObject({
+          id: z.string(),
+          role: z.enum(['user', 'assistant']),
+          metadata: z.looseObject({ runId: z.string(), turn: z.number() }),
+          parts: z.array(z.looseObject({ type: z.string() })),
+        }),
+      )
+      .describe('Messages in the form of `UIMessage` of the AI SDK.'),
+    before: z.number().exactOptional().describe('Present if there are earlier turns: the `before` of the next page.'),
+  }),
+);
+
+/** The messages of one turn. */
+class TurnMessages {
+  readonly #turn: EncodedTurn;
+  readonly #encoder: TurnEncoder;
+  readonly #answer = new MessageBuilder();
+  readonly #asked: UiMessage[] = [];
+
+  constructor(turn: EncodedTurn) {
+    this.#turn = turn;
+    this.#encoder = new TurnEncoder(turn);
+    this.#answer.take(this.#encoder.begin());
+  }
+
+  take(offset: number, event: Event): void {
+    if (isOfUser(event)) this.#asked.push(this.#userMessage(event));
+    for (const chunk of this.#encoder.take({ type: 'event', offset, event, cursor: '' })) this.#answer.take(chunk);
+  }
+
+  messages(): UiMessage[] {
+    const answer = this.#encoder.isOver ? this.#answer.message() : undefined;
+    return [...this.#asked, ...(answer === undefined ? [] : [answer])];
+  }
+
+  #userMessage({ id, content }: Event): UiMessage {
+    const { text, files } = recordedParts(content);
+    const parts = [...(text === '' ? [] : [{ type: 'text' as const, text }]), ...files.map((file) => ({ type: 'file' as const, ...file }))];
+    const { sessionId: runId, turn } = this.#turn;
+    return { id, role: 'user', metadata: { runId, turn }, parts };
+  }
+}
+
+/** The bytes of JSON after which older turns are left to the next page, approximately. */
+const PAGE_BYTES = 4_000_000;
+
+const messagesRoute = defineRoute(
   {
     method: 'GET',
     path: '/v1/agents/{agent}/chat/{id}',
@@ -144,6 +216,16 @@ const messages = defineRoute(
     const { messages: read, first } = await earlierMessages(session.run, range);
     return { status: 200, body: { messages: read, ...(first > 1 ? { before: first } : {}) } };
   },
+);
+
+/** The answer to a request to stop. */
+const interruptReceipt = component(
+  'ChatStopped',
+  z.object({
+    version: z.literal(1),
+    interrupted: z.boolean().describe('False: the chat was giving no answer.'),
+    turn: z.number().exactOptional(),
+  }),
 );
 
 const stop = defineRoute(
@@ -221,4 +303,167 @@ function runningTurn({ status, session, queued, limits }: StatusView): number | 
 }
 
 /** The routes that the hooks of the AI SDK call. */
-export const CHAT_ROUTES: readonly Route[] = [post, stream, messages, stop];
+export const CHAT_ROUTES: readonly Route[] = [post, stream, messagesRoute, stop];
+
+/**
+ * Returns the id of the session of a chat. The ids that browsers choose are one set for each user of each tenant, so that two of them never
+ * meet, and none takes the ids of another. A caller without a principal reaches all sessions, and names them by their own ids.
+ */
+function sessionIdOf(principal: Principal | undefined, chatId: string): string {
+  if (principal === undefined) return chatId;
+  return derivedId('chat', { tenant: principal.tenant ?? null, user: principal.user ?? null, chat: chatId });
+}
+
+/** The request that a chat answers. */
+interface ChatRequest {
+  settings: { report: ReportError };
+  raw: Request;
+}
+
+/**
+ * Returns the response with the chunks of a turn. A client that goes ends nothing. If the signal is aborted, the connection breaks, so
+ * that the client does not take the part that it has for the whole, and resumes the stream.
+ */
+function chatResponse(turn: FollowedTurn, { signal, closed }: OpenStream, request: ChatRequest): Response {
+  const left = new AbortController();
+  const reading = AbortSignal.any([signal, left.signal]);
+  const over = (): void => {
+    left.abort();
+    closed();
+  };
+  return eventStream(messagesOf(turn, reading, request), { signal, headers: HEADERS, breaksIfCut: true, closed: over });
+}
+
+async function* messagesOf(turn: FollowedTurn, signal: AbortSignal, { settings, raw }: ChatRequest): AsyncGenerator<StreamMessage> {
+  try {
+    for await (const chunk of followTurn(turn, signal)) yield messageOf(chunk);
+  } catch (error) {
+    if (signal.aborted) throw error;
+    const { problem } = problemOf(error, reported(raw), settings.report);
+    if (errorCode(error) === 'server_unreachable') throw error;
+    yield messageOf({ type: 'error', errorText: textOf(problem) });
+  }
+  yield { data: '[DONE]' };
+}
+
+function messageOf(chunk: UiChunk): StreamMessage {
+  return { data: JSON.stringify(chunk) };
+}
+
+function textOf({ detail, status, title }: Problem): string {
+  return status < 500 ? detail : title;
+}
+
+/** A part of a chat, by the numbers of its turns. */
+interface TurnRange {
+  first: number;
+  last: number;
+  /** The number of events that are recorded. */
+  known: number;
+}
+
+/** Messages of turns, the oldest first, with the first turn that they are of. */
+interface EarlierMessages {
+  messages: UiMessage[];
+  first: number;
+}
+
+/**
+ * Reads the messages of turns from the record, as a stream of each turn would have shown them. Of a turn that goes on there are the messages
+ * of the user alone: its stream has the answer from its beginning.
+ */
+export async function earlierMessages(run: Pick<RunHandle, 'runId' | 'context'>, range: TurnRange): Promise<EarlierMessages> {
+  const { offset } = await placeOfTurn(run, range.first, range.known);
+  const turns: UiMessage[][] = [];
+  let turn = new TurnMessages({ sessionId: run.runId, turn: range.first });
+  for await (const [at, event] of eventsFrom(run, offset)) {
+    turn.take(at, event);
+    if (event.turn === undefined) continue;
+    turns.push(turn.messages());
+    if (event.turn.number >= range.last) break;
+    turn = new TurnMessages({ sessionId: run.runId, turn: event.turn.number + 1 });
+  }
+  if (turns.length <= range.last - range.first) turns.push(turn.messages());
+  let bytes = 0;
+  const kept = turns.findLastIndex((messages) => {
+    bytes += JSON.stringify(messages).length;
+    return bytes > PAGE_BYTES;
+  });
+  // The newest turn is always on the page.
+  const skipped = Math.min(kept + 1, turns.length - 1);
+  return { messages: turns.slice(skipped).flat(), first: range.first + skipped };
+}
+
+/** A chat, and the caller who has posted to it. */
+interface PostedTo {
+  session: SessionHandle;
+  client: Pick<LonghaulClient, 'handle'>;
+  caller: Caller;
+  signal: AbortSignal;
+  /** The number of events that the session had recorded before. */
+  recorded: number;
+}
+
+/**
+ * Applies what a client has posted, and returns the turn that answers it. An answer to an approval that does not fit is an error, but not
+ * to a new message: that is accepted, since the page sends the answer again with every message. Throws as `answerApprovals` and `send` do.
+ */
+async function acceptedTurn(to: PostedTo, posted: PostedChat): Promise<FollowedTurn> {
+  const { session, recorded } = to;
+  const { run } = session;
+  const { message, goesOn } = posted;
+  const { applied, refusal } = await appliedAnswers(to, posted);
+  if (message === undefined && refusal !== undefined) throw refusal;
+  const receipt = message && (await session.send(message.content, { ...requestId(undefined, message.id) }));
+  // A session answers a message that it has accepted before with its first receipt, or with one without an offset.
+  const isRepeated = receipt !== undefined && (receipt.offset ?? 0) < recorded;
+  // A page that goes on with a message is about its answers, and one that asks for a recorded answer once more is not.
+  if (refusal !== undefined && (goesOn || (isRepeated && !posted.isRepeat))) throw refusal;
+  if (goesOn && applied.length > 0) return continuedTurn(to, applied);
+  const { id, queued, beforeStep, offset = Number.MAX_SAFE_INTEGER, turn = await newestTurn(session) } = receipt ?? {};
+  const place = await placeOfTurn(run, turn, offset);
+  if (isRepeated && posted.mayBeChanged && receipt.turn !== undefined) await requireUnchanged(run, place, message);
+  // A session that has just been started counts its first message before it has recorded it.
+  const from = turn === 1 && beforeStep === 1 ? 0 : offset;
+  const isNew = receipt?.offset !== undefined && id !== undefined && queued !== undefined;
+  return { run, turn, place, ...(isNew ? { message: { id, offset: from, queued } } : {}) };
+}
+
+async function appliedAnswers({ session, caller, signal }: PostedTo, { answers }: PostedChat): ReturnType<typeof answerApprovals> {
+  if (answers.length === 0) return { applied: [] };
+  requireScope(caller, 'approvals:decide');
+  return answerApprovals(session.run, answers, { by: recordedName(caller), signal });
+}
+
+/** Returns the newest turn with an answer, behind the response whose calls were answered. */
+async function continuedTurn({ session: { run }, client }: PostedTo, applied: AppliedAnswer[]): Promise<FollowedTurn> {
+  const turn = Math.max(...applied.map(({ subject }) => subject.turn));
+  // Other messages have the calls of other turns.
+  const ofTurn = applied.filter(({ subject }) => subject.turn === turn);
+  const after = Math.min(...ofTurn.map(({ subject }) => subject.offset));
+  const answers = await shownAnswers(client, run.runId, ofTurn);
+  return { run, turn, after, answers, place: await placeOfTurn(run, turn, after) };
+}
+
+/** Returns the number of the newest turn. */
+async function newestTurn(session: SessionHandle): Promise<number> {
+  return Math.max(1, (await session.status()).session?.turns ?? 1);
+}
+
+/**
+ * Throws `invalid_request` if a message that the session has accepted before has another text now: a message is accepted once, so the
+ * change would be lost. `place`: where the turn begins that was to answer it.
+ */
+async function requireUnchanged(run: Pick<RunHandle, 'context'>, place: RecordPlace, message: UserMessage | undefined): Promise<void> {
+  if (message === undefined) return;
+  const text = messageText(message.content);
+  for await (const [, event] of eventsFrom(run, place.offset)) {
+    if (isOfUser(event) && recordedParts(event.content).text === text) return;
+    // A turn that ends before it has read the message leaves it to the next one.
+    if (event.turn !== undefined && event.turn.unanswered?.includes(message.id) !== true) throw changedMessage();
+  }
+}
+
+function messageText(content: string | ContentPart[]): string {
+  return recordedParts([{ type: 'message', role: 'user', content }]).text;
+}

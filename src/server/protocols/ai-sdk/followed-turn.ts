@@ -1,16 +1,15 @@
-import type { RunStatus } from '../../../core/domain/run/status.ts';
+import type { RunHandle } from '../../../client/run-handle.ts';
 import { cursorAt } from '../../../client/stream/cursor.ts';
 import type { RecordPlace } from '../../../client/stream/record-pages.ts';
-import type { RunHandle } from '../../../client/run-handle.ts';
 import type { StreamItem } from '../../../client/stream/stream-item.ts';
+import type { RunStatus } from '../../../core/domain/run/status.ts';
 import type { AnsweredCall, AskedBelow } from './encoder/turn-calls.ts';
 import { TurnEncoder } from './encoder/turn-encoder.ts';
 import type { UiChunk } from './encoder/ui-chunk.ts';
-import { NextItem } from './next-item.ts';
 import { isOfUser } from './record-events.ts';
 
 /** A message of the user whose answer is sent: once the model has read it. */
-export interface UnreadMessage {
+interface UnreadMessage {
   id: string;
   /** The number of recorded events when the session accepted it. */
   offset: number;
@@ -114,4 +113,44 @@ function tellsOfApprovals(item: StreamItem | 'late'): boolean {
   if (item.type !== 'event') return false;
   const { decision, refused, content } = item.event;
   return decision !== undefined || refused !== undefined || content.some(({ type }) => type !== 'message');
+}
+
+/** Takes the items of a stream one by one, and waits for each no longer than the caller wants. */
+class NextItem {
+  readonly #stopped = new AbortController();
+  readonly #items: AsyncGenerator<StreamItem>;
+  #next: Promise<IteratorResult<StreamItem>> | undefined;
+
+  /** Opens the stream with a signal that is aborted with the given one, and when the reading stops. */
+  constructor(open: (signal: AbortSignal) => AsyncGenerator<StreamItem>, signal: AbortSignal) {
+    this.#items = open(AbortSignal.any([signal, this.#stopped.signal]));
+  }
+
+  /** Returns the next item; `over` if there is none any more, and `late` if it has not come within so many milliseconds. */
+  async next(ms?: number): Promise<StreamItem | 'over' | 'late'> {
+    this.#next ??= this.#items.next();
+    const got = ms === undefined ? await this.#next : await within(this.#next, ms);
+    if (got === undefined) return 'late';
+    this.#next = undefined;
+    return got.done ? 'over' : got.value;
+  }
+
+  /** Ends the reading. An item that is waited for is dropped. */
+  stop(): void {
+    this.#stopped.abort();
+    this.#next?.catch(() => undefined);
+    this.#items.return(undefined).catch(() => undefined);
+  }
+}
+
+async function within<Value>(value: Promise<Value>, ms: number): Promise<Value | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), ms);
+  });
+  try {
+    return await Promise.race([value, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { AnyAgent } from '../../../define/agent-definition.ts';
 import type { JsonObject } from '../../../core/domain/json/json.ts';
-import { requiredOf } from '../../../core/json-schema/json-schema.ts';
-import { withReferencesBelow } from './references-below.ts';
+import { mapSubschemas, requiredOf } from '../../../core/json-schema/json-schema.ts';
+import type { AnyAgent } from '../../../define/agent-definition.ts';
 import { jsonSchemaOf } from '../../../schema/zod-json-schema.ts';
 
 /** An agent as a tool of the MCP server. */
@@ -51,4 +50,11 @@ function inputSchemaOf({ depsSchema }: AnyAgent): JsonObject {
   const deps = { description: 'The data that the agent works with.', ...withReferencesBelow(depsSchema, '/properties/deps') };
   const required = requiredOf(depsSchema).length > 0 ? ['input', 'deps'] : ['input'];
   return { type: 'object', properties: { input: INPUT, deps }, required, additionalProperties: false };
+}
+
+/** Returns a schema for a place inside another one: its references lead to that place, such as `/properties/deps`. */
+function withReferencesBelow(schema: JsonObject, place: string): JsonObject {
+  const { $ref, ...rest } = mapSubschemas(schema, (inner) => withReferencesBelow(inner, place));
+  if (typeof $ref !== 'string') return rest;
+  return { ...rest, $ref: $ref.startsWith('#') ? `#${place}${$ref.slice(1)}` : $ref };
 }

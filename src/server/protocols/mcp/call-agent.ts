@@ -1,8 +1,14 @@
-import type { CallToolResult, ServerContext } from '@modelcontextprotocol/server';
+import type { CallToolResult, ContentBlock, ServerContext } from '@modelcontextprotocol/server';
 import type { LonghaulClient } from '../../../client/longhaul-client.ts';
-import type { JsonObject } from '../../../core/domain/json/json.ts';
-import { untilRefused } from '../../auth/until-refused.ts';
+import type { RunHandle } from '../../../client/run-handle.ts';
+import type { StreamedResult, StreamItem } from '../../../client/stream/stream-item.ts';
+import { type ContentPart, isToolCall } from '../../../core/domain/content/content.ts';
+import { outputParts, outputText, partText } from '../../../core/domain/content/output-text.ts';
+import type { JsonObject, JsonValue } from '../../../core/domain/json/json.ts';
+import { cutNote, endedEarly } from '../../../core/domain/record/step.ts';
+import type { RunStatus } from '../../../core/domain/run/status.ts';
 import type { Caller } from '../../auth/caller.ts';
+import { untilRefused } from '../../auth/until-refused.ts';
 import { requireAdmission } from '../../limits/admission.ts';
 import { whileWaiting } from '../../limits/while-waiting.ts';
 import { problemOf, type ReportError } from '../../problems/problem-of.ts';
@@ -12,8 +18,7 @@ import { startOnce, type StartOutcome } from '../../starting/start-once.ts';
 import { memoWith } from '../../starting/start-options.ts';
 import type { AgentTool } from './agent-tools.ts';
 import { META, nameOfCall, runIdOfCall, SESSION_HEADER } from './call-names.ts';
-import { callResult, errorResult } from './call-result.ts';
-import { followRun } from './follow-run.ts';
+import type { McpSettings } from './mcp-options.ts';
 
 /** The request that a call is part of. */
 export interface McpRequest {
@@ -114,4 +119,164 @@ function progressOf({ mcpReq }: ServerContext, runId: string): (message: string)
     // A caller that has gone reads no progress.
     mcpReq.notify({ method: 'notifications/progress', params }).catch(() => undefined);
   };
+}
+
+/** The run of a call, as its result names it. */
+interface CalledRun {
+  runId: string;
+  /** True: the caller gave a key, so it finds the run by calling again. */
+  hasKey: boolean;
+  /** The path at which the service shows the run. */
+  path: string;
+  /** True: the answer of the agent has a schema. */
+  isStructured: boolean;
+}
+
+/** Returns the result of a call from the outcome of its wait. Only the answer of a run that has completed is no error. */
+function callResult(run: CalledRun, followed: Followed): CallToolResult {
+  if (followed.type === 'goes_on') return { ...errorResult(goesOnText(run, followed)), _meta: metaOf(run, followed.status) };
+  const { result } = followed;
+  const lastFinish = result.finishReason ?? followed.lastFinish;
+  const answer = result.status === 'completed' ? answerResult(run, result.output, lastFinish) : errorResult(endedText(result));
+  const finishReason = lastFinish === undefined ? {} : { [META.finishReason]: lastFinish };
+  return { ...answer, _meta: { ...metaOf(run, result.status), ...finishReason } };
+}
+
+/** Returns a result that the model reads as a failed call. */
+function errorResult(text: string): CallToolResult {
+  return { content: [{ type: 'text', text }], isError: true };
+}
+
+function metaOf({ runId }: CalledRun, status: string): Record<string, unknown> {
+  return { [META.runId]: runId, [META.status]: status };
+}
+
+function answerResult({ isStructured }: CalledRun, output: JsonValue, finishReason: string | undefined): CallToolResult {
+  // The text is for clients that do not read structured content.
+  if (isStructured) return { content: [{ type: 'text', text: JSON.stringify(output) }], structuredContent: output };
+  const parts = outputParts(output);
+  const note = finishReason !== undefined && endedEarly(finishReason) ? [{ type: 'text' as const, text: cutNote(finishReason) }] : [];
+  return { content: [...(parts.length === 0 ? [{ type: 'text' as const, text: outputText(output) }] : parts.map(blockOf)), ...note] };
+}
+
+/** Returns a part of an answer as the protocol has it: other media than small images and audio as text, with their address. */
+function blockOf(part: ContentPart): ContentBlock {
+  if (part.type === 'text') return { type: 'text', text: part.text };
+  const { type, data, url, mediaType } = part;
+  if (data !== undefined && mediaType !== undefined && (type === 'image' || type === 'audio')) return { type, data, mimeType: mediaType };
+  return { type: 'text', text: url === undefined ? partText(part) : `${partText(part)} ${url}` };
+}
+
+function endedText({ status, stopReason, error, errorCode, cancelReason, output }: StreamedResult): string {
+  if (status === 'cancelled') return `The run was cancelled${cancelReason === undefined ? '' : `: ${cancelReason}`}`;
+  if (status === 'error') return `The run failed${errorCode === undefined ? '' : ` (${errorCode})`}${error === null ? '' : `: ${error}`}`;
+  const partial = outputText(output);
+  return `The run did not complete (${stopReason})${partial === '' ? '' : `. Its last answer: ${partial}`}`;
+}
+
+function goesOnText({ runId, hasKey, path }: CalledRun, { status, waitsFor = '' }: Extract<Followed, { type: 'goes_on' }>): string {
+  const about = waitsFor === '' ? '' : ` about ${waitsFor}`;
+  const why = status === 'pending_confirmation' ? `it waits for a person to decide${about}` : 'it has not ended yet';
+  const later = hasKey ? `call again with the same "${META.idempotencyKey}", or read "${path}"` : `read "${path}"`;
+  return `The run "${runId}" goes on: ${why}. Do not give the task again. For its result, ${later}`;
+}
+
+/** The part of a run's handle that a call follows. */
+export type FollowedRun = Pick<RunHandle<unknown>, 'runId' | 'stream' | 'approvals'>;
+
+/**
+ * The outcome of the wait of a call: the end of its run, or the state in which the run goes on without it. `lastFinish`: the reason for
+ * which the model ended its last answer.
+ */
+type Followed =
+  | { type: 'ended'; result: StreamedResult; lastFinish: string | undefined }
+  | { type: 'goes_on'; status: RunStatus; waitsFor?: string };
+
+/** The options of following a run. */
+interface FollowOptions {
+  settings: McpSettings;
+  /** Ends the wait: the caller has gone, its credentials have expired, or the service is about to end. */
+  signal: AbortSignal;
+  progress: (message: string) => void;
+}
+
+/** Waits for the end of a run within the bounds of a call. The run is left alone, however the wait ends. Throws the errors of reading it. */
+export async function followRun(run: FollowedRun, { settings, signal, progress }: FollowOptions): Promise<Followed> {
+  const late = new AbortController();
+  const stop = (): void => late.abort();
+  const timer = setTimeout(stop, settings.maxWaitMs);
+  let decisionTimer: NodeJS.Timeout | undefined;
+  let lastFinish: string | undefined;
+  let state: { status: RunStatus; waitsFor?: string } = { status: 'running' };
+  const waiting = AbortSignal.any([signal, late.signal]);
+  try {
+    for await (const item of run.stream({ signal: waiting })) {
+      if (item.type === 'end') return { type: 'ended', result: item.result, lastFinish };
+      if (item.type === 'step') lastFinish = item.step.finishReason;
+      const text = progressText(item);
+      if (item.type === 'status' && item.status === 'pending_confirmation') {
+        decisionTimer ??= setTimeout(stop, settings.maxDecisionWaitMs);
+        state = { status: item.status, waitsFor: await pendingCalls(run) };
+        progress(state.waitsFor === '' ? `${text}` : `${text} about ${state.waitsFor}`);
+        continue;
+      }
+      if (item.type === 'status') {
+        clearTimeout(decisionTimer);
+        decisionTimer = undefined;
+        state = { status: item.status };
+      }
+      if (text !== undefined) progress(text);
+    }
+  } catch (error) {
+    if (!waiting.aborted) throw error;
+  } finally {
+    clearTimeout(timer);
+    clearTimeout(decisionTimer);
+  }
+  return { type: 'goes_on', ...state };
+}
+
+/** Returns the names of the calls that wait. The decision does not depend on them, so a worker that does not answer is no error. */
+async function pendingCalls(run: FollowedRun): Promise<string> {
+  try {
+    return namesText((await run.approvals()).pending.map(({ toolName }) => toolName));
+  } catch {
+    return '';
+  }
+}
+
+/** The most names in a message. */
+const MOST_NAMES = 10;
+
+const STATUS_TEXTS: Partial<Record<RunStatus, string>> = {
+  running: 'The agent works',
+  pending_confirmation: 'The run waits for a person to decide',
+  paused: 'The run is paused',
+};
+
+/** Returns an item of a run's stream as a message of progress; undefined for one that says nothing new. It has names alone, no content. */
+function progressText(item: StreamItem): string | undefined {
+  switch (item.type) {
+    case 'event': {
+      const { content, given } = item.event;
+      const calls = content.filter(isToolCall).map(({ name }) => name);
+      return calls.length === 0 || given === true ? undefined : `The agent calls ${namesText(calls)}`;
+    }
+    case 'step':
+      return `Step ${item.step.step} is done`;
+    case 'status':
+      return STATUS_TEXTS[item.status];
+    default:
+      return undefined;
+  }
+}
+
+/** Joins the names of tools: `search (2), refund`. */
+function namesText(names: readonly string[]): string {
+  const distinct = [...new Set(names)];
+  const shown = distinct.slice(0, MOST_NAMES).map((name) => {
+    const count = names.filter((one) => one === name).length;
+    return count === 1 ? name : `${name} (${count})`;
+  });
+  return [...shown, ...(distinct.length > MOST_NAMES ? [`${distinct.length - MOST_NAMES} more`] : [])].join(', ');
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { FrameLines } from '../../../../activities/executors/process/frame-lines.ts';
+import { FrameLines } from '../../../../activities/executors/process/cell-process.ts';
 
 test('lines are the same in whatever parts they arrive', () => {
   fc.assert(

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { CellThread } from '../../../../activities/executors/quickjs/cell-thread.ts';
-import { packImage } from '../../../../activities/executors/quickjs/packed-image.ts';
+import { CellThread, packImage } from '../../../../activities/executors/quickjs/cell-thread.ts';
 import type { RunFrame, ThreadSettings } from '../../../../activities/executors/quickjs/frames.ts';
 
 const SETTINGS: ThreadSettings = {

@@ -1,9 +1,8 @@
 import { beforeAll, expect, test } from 'vitest';
-import { engineModule } from '../../../../activities/executors/quickjs/engine-module.ts';
-import { declaredNames } from '../../../../activities/executors/quickjs/thread/declared-names.ts';
+import { engineModule } from '../../../../activities/executors/quickjs/cell-thread.ts';
+import { declaredNames, readProgram } from '../../../../activities/executors/quickjs/thread/cells.ts';
 import { Parser } from '../../../../activities/executors/quickjs/thread/parser.ts';
 import type { ExecutionError } from '../../../../src/core/execution/execution-result.ts';
-import { readProgram } from '../../../../activities/executors/quickjs/thread/program.ts';
 
 let parser: Parser;
 

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { cellCode } from '../../../../src/core/domain/code/cell-code.ts';
-import { fencedBlock } from '../../../../src/core/domain/code/fenced-block.ts';
+import { cellCode, fencedBlock } from '../../../../src/core/domain/code/cell-code.ts';
 
 describe('the code of a fenced block', () => {
   test.each([

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { planEviction } from '../../../../src/core/loop/compaction/plan-compaction.ts';
+import { planEviction } from '../../../../src/core/loop/compaction/compact.ts';
 import {
   activeSkills,
   isSkillText,

@@ -14,12 +14,12 @@ import type { CarriedInbox } from '../../../../src/core/loop/state/carried-inbox
 import { Inbox } from '../../../../src/core/loop/state/inbox.ts';
 import { fromContinueAsNewState, toContinueAsNewState } from '../../../../src/core/loop/state/continue-as-new-state.ts';
 import type { RunState } from '../../../../src/core/loop/state/run-state.ts';
-import { beginProgram } from '../../../../src/core/program/begin.ts';
+import { beginProgram } from '../../../../src/core/first-start.ts';
 import type { ChildCall, ChildOutcome, ChildStart } from '../../../../src/core/domain/children/child-call.ts';
 import type { AskCall, AskOutcome, ProgramPorts } from '../../../../src/core/program/interpreter/program-ports.ts';
 import { MAX_CARRIED_OUTPUT_BYTES } from '../../../../src/core/program/interpreter/outputs/spill-outputs.ts';
-import { runProgram } from '../../../../src/core/program/interpreter/run-program.ts';
-import { stepValues } from '../../../../src/core/queries/step-values.ts';
+import { runProgram } from '../../../../src/core/interpret.ts';
+import { stepValues } from '../../../../src/core/queries/queries.ts';
 import { quietPorts } from '../../loop/fakes/quiet-ports.ts';
 import { testSnapshot } from '../../loop/fakes/snapshot.ts';
 

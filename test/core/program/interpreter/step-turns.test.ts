@@ -3,8 +3,8 @@ import type { ProgramDocument, StepDocument } from '../../../../src/core/domain/
 import type { WaitDeadline } from '../../../../src/core/loop/ports.ts';
 import { Inbox } from '../../../../src/core/loop/state/inbox.ts';
 import type { RunResultFields } from '../../../../src/core/domain/run/result.ts';
-import { beginProgram } from '../../../../src/core/program/begin.ts';
-import { runProgram } from '../../../../src/core/program/interpreter/run-program.ts';
+import { beginProgram } from '../../../../src/core/first-start.ts';
+import { runProgram } from '../../../../src/core/interpret.ts';
 import { quietPorts } from '../../loop/fakes/quiet-ports.ts';
 import { testSnapshot } from '../../loop/fakes/snapshot.ts';
 import { VirtualClock } from '../mutants/virtual-clock.ts';

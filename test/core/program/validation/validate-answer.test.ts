@@ -2,8 +2,12 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { JsonValue } from '../../../../src/core/domain/json/json.ts';
 import { formatError } from '../../../../src/core/program/errors/format-error.ts';
-import { EPISTEMIC_TYPES, SEMANTIC_TYPES } from '../../../../src/core/program/validation/semantic-types.ts';
-import { type AnswerRules, validateAnswer } from '../../../../src/core/program/validation/validate-answer.ts';
+import {
+  type AnswerRules,
+  EPISTEMIC_TYPES,
+  SEMANTIC_TYPES,
+  validateAnswer,
+} from '../../../../src/core/program/validation/validate-answer.ts';
 import { requireValid, validationFailure } from '../../../../src/core/program/validation/validation-failure.ts';
 
 function messages(answer: JsonValue, asked: AnswerRules): string[] {

@@ -1,10 +1,5 @@
 import type { CodeTool } from '../../../../../src/core/execution/executor.ts';
-import { BUILT_INS } from './built-ins.ts';
 import { CALLS } from './calls.ts';
-import { CELL } from './cell.ts';
-import { JSON_TEXT } from './json-text.ts';
-import { PRINTING } from './printing.ts';
-import { SCRATCHPAD } from './scratchpad.ts';
 
 /** The settings of the prelude, which it gets as JSON. */
 export interface PreludeSettings {
@@ -23,6 +18,331 @@ export interface PreludeSettings {
   scratchpadLength: number;
   namespaceLength: number;
 }
+
+/** Keeps the built-ins that the prelude needs, because later code may replace those of the context, and takes away what makes code of text. */
+const BUILT_INS = `
+  const { stringify, parse } = JSON;
+  const { defineProperty, ownKeys, apply, getPrototypeOf, getOwnPropertyDescriptor } = Reflect;
+  const { imul } = Math;
+  const { create, keys, freeze } = Object;
+  const { isArray } = Array;
+  const { isView } = ArrayBuffer;
+  const slice = String.prototype.slice;
+  const text = String;
+  const TypeProblem = TypeError;
+  const Problem = Error;
+  const PromiseOfCall = Promise;
+  const global = globalThis;
+
+  const data = (value, enumerable) => {
+    const attributes = create(null);
+    attributes.value = value;
+    attributes.writable = true;
+    attributes.enumerable = enumerable;
+    attributes.configurable = true;
+    return attributes;
+  };
+  const give = (name, value) => defineProperty(global, name, data(value, false));
+
+  // Code is checked as a whole before it runs: it must not make more code out of text.
+  delete global.eval;
+  const functions = [function () {}, async function () {}, function* () {}, async function* () {}];
+  for (let index = 0; index < functions.length; index += 1) {
+    const prototype = getPrototypeOf(functions[index]);
+    const Refused = function Function() {
+      throw new TypeProblem('Code cannot be made from text');
+    };
+    Refused.prototype = prototype;
+    defineProperty(prototype, 'constructor', { value: Refused, writable: false, enumerable: false, configurable: false });
+    if (index === 0) give('Function', Refused);
+  }
+  // A trace could otherwise be made of the functions of the prelude themselves.
+  delete Problem.prepareStackTrace;
+`;
+
+/** Gives the context `print`, `console` and `final_answer`. */
+const PRINTING = `
+  const show = (value) => {
+    if (typeof value === 'string') return value;
+    if (typeof value === 'object' && value !== null) {
+      const described = value instanceof Problem ? describe(value) : undefined;
+      if (described !== undefined) return described.name === '' ? described.message : described.name + ': ' + described.message;
+      try {
+        const json = stringify(value);
+        if (typeof json === 'string') return json;
+      } catch {}
+    }
+    try {
+      return text(value);
+    } catch {
+      return '[a value without text]';
+    }
+  };
+  const short = (value) => (value.length > 2000 ? apply(slice, value, [0, 2000]) + '…' : value);
+  const describe = (thrown) => {
+    const described = create(null);
+    described.name = '';
+    described.message = 'a value without text';
+    try {
+      if (thrown instanceof Problem) {
+        const { name, message } = thrown;
+        if (typeof name === 'string') described.name = short(name);
+        described.message = typeof message === 'string' ? short(message) : '';
+      } else described.message = short(show(thrown));
+    } catch {}
+    return described;
+  };
+
+  let room = 0;
+  const print = (...values) => {
+    let line = '';
+    for (let index = 0; index < values.length; index += 1) {
+      if (line.length > room) break;
+      line += (index === 0 ? '' : ' ') + show(values[index]);
+    }
+    line += '\\n';
+    if (room <= 0) return;
+    const part = line.length > room ? apply(slice, line, [0, room]) : line;
+    room -= part.length;
+    write(part);
+  };
+  const final_answer = (value) => {
+    const json = value === undefined ? 'null' : stringify(value);
+    if (typeof json !== 'string') throw new TypeProblem('final_answer takes a value that JSON can write');
+    if (json.length > settings.answerLength) throw new TypeProblem('final_answer takes at most ' + settings.answerLength + ' characters of JSON');
+    const problem = answer(json);
+    if (problem !== '') throw new TypeProblem('final_answer: ' + problem);
+    return value;
+  };
+  give('print', print);
+  give('console', { log: print, info: print, debug: print, warn: print, error: print });
+  give('final_answer', final_answer);
+
+  let state = 0;
+  Math.random = () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
+  };
+`;
+
+/**
+ * Writes values as JSON for the host. JSON.stringify leaves out functions and promises, and writes numbers that JSON lacks as null: a
+ * tool would be called with other arguments than the code meant. Here they are errors, as are cycles.
+ */
+const JSON_TEXT = `
+  const jsonText = (value, what, limit, depth) => {
+    let left = limit;
+    const refuse = (path, problem) => {
+      throw new TypeProblem(path + ' ' + problem);
+    };
+    const room = (length) => {
+      left -= length;
+      if (left < 0) refuse(what, 'has more than ' + limit + ' characters of JSON');
+    };
+    const sized = (part) => {
+      room(part.length);
+      return part;
+    };
+    const list = (value, path, depth) => {
+      if (value.length > left) room(value.length);
+      let json = sized('[');
+      for (let index = 0; index < value.length; index += 1) {
+        const member = value[index];
+        if (index > 0) json += sized(',');
+        json += member === undefined ? sized('null') : one(member, path + '[' + index + ']', depth + 1);
+      }
+      return json + sized(']');
+    };
+    const object = (value, path, depth) => {
+      if (isView(value) && value.length > left) room(value.length);
+      let json = sized('{');
+      let separator = '';
+      const names = keys(value);
+      for (let index = 0; index < names.length; index += 1) {
+        const member = value[names[index]];
+        if (member === undefined) continue;
+        room(names[index].length);
+        json += separator + sized(stringify(names[index]) + ':') + one(member, path + '.' + short(names[index]), depth + 1);
+        separator = sized(',');
+      }
+      return json + sized('}');
+    };
+    const one = (value, path, depth) => {
+      switch (typeof value) {
+        case 'string':
+          if (value.length > left) room(value.length);
+          return sized(stringify(value));
+        case 'boolean':
+          return sized(value ? 'true' : 'false');
+        case 'number':
+          return value - value === 0 ? sized(stringify(value)) : refuse(path, 'is ' + text(value) + ', which JSON has no number for');
+        case 'object':
+          break;
+        default:
+          refuse(path, 'is a ' + typeof value + ', which is not JSON');
+      }
+      if (value === null) return sized('null');
+      if (depth >= settings.depth) refuse(short(path), 'is nested deeper than ' + settings.depth + ' levels, or contains itself');
+      if (value instanceof PromiseOfCall) refuse(path, 'is a promise: await it first');
+      const { toJSON } = value;
+      if (typeof toJSON === 'function') return one(apply(toJSON, value, []), path, depth + 1);
+      return isArray(value) ? list(value, path, depth) : object(value, path, depth);
+    };
+    return one(value, what, depth);
+  };
+`;
+
+/** Gives the context the working memory of an agent, which is kept as JSON, and its signals, which are printed. */
+const SCRATCHPAD = `
+  const values = create(null);
+  let observations = '';
+  let failures = '';
+  const scratchpadText = () => {
+    let json = '';
+    const names = keys(values);
+    for (let index = 0; index < names.length; index += 1) json += (index === 0 ? '' : ',') + stringify(names[index]) + ':' + values[names[index]];
+    return '{"values":{' + json + '},"observations":[' + observations + '],"failed":[' + failures + ']}';
+  };
+  const remember = (change) => {
+    if (!isOpen) throw new Problem('The scratchpad can be changed only until the code ends');
+    const undo = change();
+    if (scratchpadText().length <= settings.scratchpadLength) return;
+    undo();
+    throw new Problem('The scratchpad has no room for this: it takes at most ' + settings.scratchpadLength + ' characters of JSON');
+  };
+  const listed = (list, value) => (list === '' ? '' : list + ',') + jsonText(show(value), 'The text', settings.scratchpadLength, 0);
+
+  const store = (name, value) => {
+    if (typeof name !== 'string') throw new TypeProblem('store takes a name, which is a text, and a value');
+    const json = jsonText(value === undefined ? null : value, 'The value of "' + short(name) + '"', settings.scratchpadLength, 0);
+    remember(() => {
+      const before = values[name];
+      values[name] = json;
+      return () => {
+        if (before === undefined) delete values[name];
+        else values[name] = before;
+      };
+    });
+  };
+  const recall = (name, fallback = null) => (typeof name === 'string' && values[name] !== undefined ? parse(values[name]) : fallback);
+  const observe = (value) => {
+    const before = observations;
+    const after = listed(before, value);
+    remember(() => {
+      observations = after;
+      return () => {
+        observations = before;
+      };
+    });
+  };
+  const fail = (value) => {
+    const before = failures;
+    const after = listed(before, value);
+    remember(() => {
+      failures = after;
+      return () => {
+        failures = before;
+      };
+    });
+  };
+
+  if (settings.scratchpad) {
+    const memory = create(null);
+    const part = (name) => {
+      const attributes = create(null);
+      attributes.get = () => parse(scratchpadText())[name];
+      attributes.enumerable = true;
+      defineProperty(memory, name, attributes);
+    };
+    part('values');
+    part('observations');
+    part('failed');
+    for (const [name, value] of [['store', store], ['recall', recall], ['observe', observe], ['fail', fail]]) defineProperty(memory, name, data(value, false));
+    give('store', store);
+    give('recall', recall);
+    give('observe', observe);
+    give('memory', freeze(memory));
+    const signal = (label) => (value) => {
+      print('[' + label + '] ' + show(value));
+      return value;
+    };
+    give('uncertain', signal('UNCERTAIN'));
+    give('explore', signal('EXPLORE'));
+    give('commit', signal('COMMIT'));
+  }
+`;
+
+/** Runs a cell, and makes its variables those of the context when it has run to its end. */
+const CELL = `
+  const provided = create(null);
+  const first = ownKeys(global);
+  for (let index = 0; index < first.length; index += 1) provided[first[index]] = true;
+  const declared = (name) => {
+    delete provided[name];
+  };
+
+  const declare = (names) => {
+    const all = ownKeys(names);
+    for (let index = 0; index < all.length; index += 1) {
+      const { get, set } = getOwnPropertyDescriptor(names, all[index]);
+      const attributes = create(null);
+      attributes.get = get;
+      attributes.set = set;
+      attributes.enumerable = true;
+      attributes.configurable = true;
+      if (defineProperty(global, all[index], attributes)) declared(all[index]);
+    }
+  };
+  const settle = async (run, cell) => {
+    try {
+      await cell((names) => {
+        if (run === current) declare(names);
+      });
+      run.state = 'done';
+    } catch (thrown) {
+      run.state = 'failed';
+      const { name, message } = describe(thrown);
+      run.name = name;
+      run.message = message;
+    }
+  };
+  // Writing a large value takes long, and its text would be left out anyway.
+  const textUpTo = (value, length) => {
+    let left = length;
+    return stringify(value, (key, member) => {
+      const isLong = (typeof member === 'string' || isArray(member) || isView(member)) && member.length > 0;
+      left -= isLong ? member.length : 1;
+      if (left < 0) throw new Problem('too large');
+      return member;
+    });
+  };
+  const namespaceText = () => {
+    const entries = create(null);
+    const names = ownKeys(global);
+    let left = settings.namespaceLength;
+    for (let index = 0; index < names.length && left > 0; index += 1) {
+      const name = names[index];
+      if (typeof name !== 'string' || provided[name] === true) continue;
+      const entry = create(null);
+      entry.type = 'undefined';
+      left -= name.length + 30;
+      try {
+        const value = global[name];
+        entry.type = typeof value;
+        const isNumber = entry.type === 'number';
+        const json = isNumber && value - value !== 0 ? undefined : textUpTo(value, left);
+        if (typeof json === 'string' && json.length <= left) {
+          entry.json = json;
+          left -= json.length;
+        }
+      } catch {}
+      entries[name] = entry;
+    }
+    return stringify(entries);
+  };
+`;
 
 /**
  * The code that is run in a new context before any other: it gives the context its functions, and returns those that the thread calls.

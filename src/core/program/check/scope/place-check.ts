@@ -1,15 +1,15 @@
-import { isJsonObject, type JsonValue } from '../../../domain/json/json.ts';
-import { type Reference, readReference } from '../../references/reference.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../domain/json/json.ts';
+import { propertiesOf, typesOf } from '../../../json-schema/json-schema.ts';
+import { readReference, type Reference } from '../../references/reference.ts';
 import { referencesIn } from '../../references/references-in.ts';
 import { parseTemplate } from '../../references/template.ts';
 import { withoutOutput } from '../../references/value-at.ts';
+import { blocksAround } from '../names/check-names.ts';
 import type { EndedUnits } from '../names/ended-units.ts';
-import { allSteps, objectAt, type Outline, type OutlineStep, type OutlineUnit } from '../outline.ts';
+import { allSteps, objectAt, type Outline, type OutlineList, type OutlineStep, type OutlineUnit } from '../outline.ts';
 import { type Problems, quoted } from '../problems.ts';
-import { unknownField } from './unknown-field.ts';
 import type { Template } from './templates.ts';
 import { exportedSteps, type VisibleSteps } from './visible-steps.ts';
-import { whyInvisible } from './why-invisible.ts';
 
 /** The place of a reference in the program. */
 export interface Place {
@@ -169,6 +169,81 @@ function strayBraces(value: JsonValue): string | undefined {
   for (const member of Object.values(value)) {
     const stray = strayBraces(member);
     if (stray !== undefined) return stray;
+  }
+  return undefined;
+}
+
+/** Explains why a step is not visible at another step of its unit, or, without one, outside of its unit. */
+function whyInvisible(step: OutlineStep, at: OutlineStep | undefined): string {
+  const name = quoted(step.name);
+  if (step === at) return 'a step cannot refer to itself';
+  if (at !== undefined && blocksAround(at).includes(step)) return `the block ${name} has not ended inside itself`;
+  const apart = at === undefined ? undefined : parting(step, at);
+  if (apart?.block?.kind === 'parallel')
+    return `${name} runs side by side with this step, in another branch of ${quoted(apart.block.name)}`;
+  if (apart?.block?.kind === 'branch') return `${name} runs in another case of ${quoted(apart.block.name)}`;
+  if (at !== undefined && step.order > at.order) return `${name} runs after this step`;
+  const around = at === undefined ? [] : blocksAround(at);
+  const hiding = blocksAround(step).findLast((block) => (block.kind === 'branch' || block.kind === 'forEach') && !around.includes(block));
+  if (hiding === undefined) return `${name} may not have run`;
+  const why = hiding.kind === 'branch' ? 'may not have run' : 'runs once for each item';
+  return `${name} ${why}, and is not visible outside of ${quoted(hiding.name)}: refer to ${quoted(hiding.name)} instead`;
+}
+
+/** Returns the list of the innermost block that has both steps in different lists. */
+function parting(step: OutlineStep, at: OutlineStep): OutlineList | undefined {
+  const around = listsAround(at);
+  const blocks = new Set(blocksAround(at));
+  for (let list: OutlineList | undefined = step.list; list?.block !== undefined; list = list.block.list) {
+    if (around.has(list)) return undefined;
+    if (blocks.has(list.block)) return list;
+  }
+  return undefined;
+}
+
+function listsAround(step: OutlineStep): Set<OutlineList> {
+  const lists = new Set<OutlineList>();
+  for (let list: OutlineList | undefined = step.list; list !== undefined; list = list.block?.list) lists.add(list);
+  return lists;
+}
+
+/** A field that values of a schema certainly do not have, or need not have although their fields are listed. */
+interface UnknownField {
+  message: string;
+  written: string;
+  known: string[];
+}
+
+/** Keywords that can describe further fields, so that the list of properties is not complete. */
+const OPEN = ['$ref', 'anyOf', 'oneOf', 'allOf', 'if', 'patternProperties', 'prefixItems', 'unevaluatedProperties', 'dependentSchemas'];
+
+/**
+ * Follows a path in the values that a schema describes. Returns the first name or index that leads to nothing there. A schema that
+ * lists fields has no others, unless it says so with `additionalProperties`: otherwise no misspelt field would be noticed.
+ */
+function unknownField(schema: JsonValue, path: readonly (string | number)[]): UnknownField | undefined {
+  let current = schema;
+  for (const segment of path) {
+    if (!isJsonObject(current) || OPEN.some((keyword) => keyword in (current as JsonObject))) return undefined;
+    const types = typesOf(current);
+    const needed = typeof segment === 'number' ? 'array' : 'object';
+    if (types.length > 0 && !types.includes(needed)) {
+      const what = typeof segment === 'number' ? `item ${segment}` : `field ${quoted(segment)}`;
+      return { message: `there is no ${what} in a value of the type ${types.join(' or ')}`, written: '', known: [] };
+    }
+    if (typeof segment === 'number') {
+      current = current['items'] ?? true;
+      continue;
+    }
+    const properties = propertiesOf(current);
+    const { additionalProperties } = current;
+    const own = Object.hasOwn(properties, segment) ? properties[segment] : undefined;
+    if (own === undefined && additionalProperties !== undefined && additionalProperties !== false) return undefined;
+    if (own === undefined && Object.keys(properties).length === 0 && additionalProperties !== false) return undefined;
+    if (own === undefined) {
+      return { message: `there is no field ${quoted(segment)}`, written: segment, known: Object.keys(properties) };
+    }
+    current = own;
   }
   return undefined;
 }

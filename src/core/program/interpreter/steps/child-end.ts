@@ -1,24 +1,25 @@
-// Programs: the end of a child.
-
 import { cutText } from '../../../domain/content/cut-content.ts';
 import type { ErrorCode } from '../../../domain/errors/error.ts';
 import type { StepDocument } from '../../../domain/program/document.ts';
 import type { RunningChild } from '../../../domain/program/program-state.ts';
 import type { StepError } from '../../../domain/program/step-error.ts';
 import type { StepNote } from '../../../domain/program/step-note.ts';
+import type { AnswerVerdict } from '../../../domain/program/verdict.ts';
 import type { Event } from '../../../domain/record/event.ts';
-import type { RunResultFields } from '../../../domain/run/result.ts';
 import { endedEarly } from '../../../domain/record/step.ts';
+import { isoTime } from '../../../domain/record/time.ts';
+import type { RunResultFields } from '../../../domain/run/result.ts';
 import { spendChild } from '../../../loop/state/child-spending.ts';
 import { noteError } from '../../../loop/state/run-state.ts';
-import { insertedText } from '../../references/interpolate.ts';
 import { modelCallFailure } from '../../errors/step-failures.ts';
+import { insertedText } from '../../references/interpolate.ts';
 import type { AttemptEnd } from '../ends.ts';
 import type { ProgramRun } from '../program-run.ts';
 import { failedAtOnce, recordNote, type RunningStep } from '../record.ts';
 import { stepFailure } from '../step-failure.ts';
-import { type AnsweredChild, askAnswered } from './ask-answered.ts';
-import { isoTime } from '../../../domain/record/time.ts';
+import { recordAnswer } from './record-answer.ts';
+
+// Programs: the end of a child.
 
 /** Bytes of the partial answer of a child in the details of a failure. */
 const PARTIAL_BYTES = 4_000;
@@ -120,4 +121,30 @@ function isModelFailure(code: string): boolean {
 
 function noteOf({ at, state }: RunningStep, { runId, startedAt }: RunningChild): StepNote {
   return { at, kind: state.kind, type: 'attempt', attempt: state.attempts, startedAt: isoTime(startedAt), child: runId };
+}
+
+// Programs: the answer of an `ask` with tools.
+
+/** The result of a run that has answered. */
+type AnsweredChild = RunResultFields & { verdict: AnswerVerdict };
+
+/** Records the answer of a run, as that of an `ask` without tools: its verdict decides if the attempt has failed. */
+function askAnswered(
+  run: ProgramRun,
+  running: RunningStep,
+  { child, note, result }: { child: RunningChild; note: StepNote; result: AnsweredChild },
+): AttemptEnd {
+  const { output, verdict } = result;
+  const spent = spendChild(run.state, result);
+  const text = insertedText(output);
+  const structured = typeof output === 'string' ? undefined : output;
+  const content = [{ type: 'message' as const, role: 'assistant' as const, content: text }];
+  const error = recordAnswer(
+    run,
+    running,
+    { note, verdict, promptLength: child.promptLength ?? 0, text, structured },
+    { ...spent, content },
+  );
+  const id = run.state.window.lastEventId;
+  return error === undefined ? { type: 'done', output, id } : { type: 'failed', error, id };
 }

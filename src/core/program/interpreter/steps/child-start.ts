@@ -1,27 +1,30 @@
-// Programs: the input of a child.
-
-import { DEFAULT_STEPS, type LimitChanges } from '../../../domain/agent/limits.ts';
+import type { AgentDocument } from '../../../domain/agent/agent-document.ts';
 import { type LimitOptions, plainLimits } from '../../../domain/agent/limit-options.ts';
+import { DEFAULT_STEPS, type LimitChanges } from '../../../domain/agent/limits.ts';
+import type { ChildStart } from '../../../domain/children/child-call.ts';
+import { oneLine } from '../../../domain/content/text.ts';
 import { errorMessage } from '../../../domain/errors/error.ts';
 import { isJsonObject } from '../../../domain/json/json.ts';
-import type { AskDocument, StepDocument } from '../../../domain/program/document.ts';
+import type { AskDocument, StepDocument, UnitDocument } from '../../../domain/program/document.ts';
 import { milliseconds } from '../../../domain/run/duration.ts';
-import type { Principal } from '../../../domain/run/principal.ts';
 import { DEFAULT_CHILD_CHECK_MS, MAX_RUN_DEPTH, type ParentInput } from '../../../domain/run/parent-run.ts';
+import type { Principal } from '../../../domain/run/principal.ts';
+import type { RunInput } from '../../../domain/run/run-input.ts';
 import { failureText } from '../../errors/failure-text.ts';
-import { FAILURE_CONTEXT } from '../../prompt/ask-prompt.ts';
+import { anchorNames, FAILURE_CONTEXT, renderAsk, type RenderedPrompt } from '../../prompt/ask-prompt.ts';
 import { interpolate, resolveValue } from '../../references/interpolate.ts';
-import type { ChildStart } from '../../../domain/children/child-call.ts';
+import { indexOf } from '../../state/program-index.ts';
 import type { ProgramRun } from '../program-run.ts';
 import type { RunningStep } from '../record.ts';
 import { lookupAt } from '../values.ts';
-import { askAgent } from './ask-agent.ts';
+
+// Programs: the input of a child.
 
 /** The most characters of the id of a workflow. */
 const MAX_ID = 1_000;
 
 /** A child to start, or the reason why it cannot start. */
-export type MadeStart = { ok: true; runId: string; start: ChildStart; promptLength?: number } | { ok: false; problem: string };
+type MadeStart = { ok: true; runId: string; start: ChildStart; promptLength?: number } | { ok: false; problem: string };
 
 /** Makes the input of the child of a step: its references resolved, as edited by a person, with the part of the limits of the run that it is `given`. */
 export function childStart(run: ProgramRun, running: RunningStep, step: StepDocument, given: LimitChanges): MadeStart {
@@ -140,4 +143,72 @@ function plain(at: string, limits: LimitOptions | undefined): LimitChanges {
 
 function refused(problem: string): Extract<MadeStart, { ok: false }> {
   return { ok: false, problem };
+}
+
+// Programs: the agent of an `ask` with tools, as the input of its run.
+
+/** The most characters of the name of an agent. */
+const MAX_NAME = 100;
+
+/** The part of the input of a run that describes an `ask` with tools, and the length of its prompt. */
+type AskAgent = { ok: true; input: RunInput; promptLength: number } | Extract<RenderedPrompt, { ok: false }>;
+
+/** Renders the prompt of an `ask` with tools, and describes its agent. Its tools get the deps of the program. */
+function askAgent(run: ProgramRun, running: RunningStep, step: StepDocument & { ask: AskDocument }): AskAgent {
+  const { document } = run.program;
+  const { unit } = indexOf(document).get(running.address.unit, step.name);
+  const rendered = renderedPrompt(run, running, { unit, step });
+  if (!rendered.ok) return rendered;
+  const { deps } = run.state;
+  const input: RunInput = {
+    agent: oneLine(`${document.name}/${unit.name}.${step.name}`, MAX_NAME),
+    document: agentDocument(run, { unit, step, instructions: rendered.instructions }),
+    input: rendered.prompt,
+    ...(Object.keys(deps).length === 0 ? {} : { deps }),
+  };
+  return { ok: true, input, promptLength: rendered.prompt.length };
+}
+
+/** A step that asks, in its unit. */
+interface Asking {
+  unit: UnitDocument;
+  step: StepDocument & { ask: AskDocument };
+}
+
+function renderedPrompt({ program }: ProgramRun, { address, state }: RunningStep, { unit, step }: Asking): RenderedPrompt {
+  const { failure, approved } = state.progress ?? {};
+  const edited = approved?.arguments?.['prompt'];
+  const isTold = failure !== undefined && step.refine?.passFailureContext !== false;
+  return renderAsk(unit, step.ask, {
+    lookup: lookupAt(program, address),
+    lenient: program.document.lenient === true,
+    anchors: [],
+    ...(isTold ? { failure: failureText(failure.error) } : {}),
+    ...(typeof edited === 'string' ? { edited } : {}),
+  });
+}
+
+function agentDocument(
+  { program: { document } }: ProgramRun,
+  { unit, step, instructions }: Asking & { instructions: string[] },
+): AgentDocument {
+  const { ask, name } = step;
+  const { model = document.model ?? '', tools = [], output, type, confidenceFloor, requiredFields, range } = ask;
+  const anchors = anchorNames(unit, ask);
+  const effort = ask.effort ?? unit.effort;
+  const settings = { ...(effort === undefined ? {} : { reasoningEffort: effort }), ...ask.settings };
+  return {
+    step: name,
+    model,
+    instructions,
+    tools,
+    ...(anchors.length === 0 ? {} : { anchors }),
+    ...(Object.keys(settings).length === 0 ? {} : { settings }),
+    ...(output === undefined ? {} : { output }),
+    ...(type === undefined ? {} : { type }),
+    ...(confidenceFloor === undefined ? {} : { confidenceFloor }),
+    ...(requiredFields === undefined ? {} : { requiredFields }),
+    ...(range === undefined ? {} : { range }),
+    ...(document.lenient === true ? { lenient: true } : {}),
+  };
 }

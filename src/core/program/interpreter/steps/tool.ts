@@ -1,29 +1,29 @@
-// Programs: one attempt of a `tool` step.
-
 import type { ToolSnapshot } from '../../../domain/agent/agent-snapshot.ts';
+import { resultText, unknownTool } from '../../../domain/content/tool-text.ts';
 import { BYTE_BUDGETS } from '../../../domain/json/byte-budget.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../domain/json/json.ts';
 import type { StepDocument, ToolStepDocument } from '../../../domain/program/document.ts';
 import type { RecordedCall } from '../../../domain/program/program-state.ts';
+import type { StepError } from '../../../domain/program/step-error.ts';
+import { isoTime } from '../../../domain/record/time.ts';
 import { milliseconds } from '../../../domain/run/duration.ts';
-import { resultText, unknownTool } from '../../../domain/content/tool-text.ts';
 import { checkJson, problemsText } from '../../../json-schema/check-json-schema.ts';
 import type { ToolInvocation, ToolOutcome } from '../../../loop/ports.ts';
 import { countToolCall, noteError } from '../../../loop/state/run-state.ts';
 import { applyChanges } from '../../../loop/tool-phase/apply-changes.ts';
 import { changesSoFar } from '../../../loop/tool-phase/changes-meanwhile.ts';
 import { startTool } from '../../../loop/tool-phase/start-tool.ts';
+import { timeoutFailure } from '../../errors/step-failures.ts';
 import { resolveValue } from '../../references/interpolate.ts';
+import { decide, type Question } from '../decide.ts';
 import type { AttemptEnd } from '../ends.ts';
 import type { ProgramRun } from '../program-run.ts';
 import { recordCall, recordResult } from '../record-call.ts';
 import { failedAtOnce, type RunningStep } from '../record.ts';
-import type { StepError } from '../../../domain/program/step-error.ts';
-import { timeoutFailure } from '../../errors/step-failures.ts';
 import { stepFailure } from '../step-failure.ts';
 import { lookupAt } from '../values.ts';
-import { decideOnCall } from './tool-decision.ts';
-import { isoTime } from '../../../domain/record/time.ts';
+
+// Programs: one attempt of a `tool` step.
 
 /** Executes one tool call, after the decision of a person if the step or the tool requires one. */
 export async function callTool(
@@ -140,4 +140,62 @@ function outputOf(content: readonly JsonValue[]): JsonValue {
 function failed(run: ProgramRun, running: RunningStep, problem: string): AttemptEnd {
   const error = stepFailure(running, 'tool_failed', `Tool call of step '${running.address.step}' could not be made: ${problem}`, problem);
   return failedAtOnce(run, running, error);
+}
+
+// Programs: the decision about a tool call.
+
+/** One call of a tool step. */
+interface StepInvocation {
+  step: StepDocument & { tool: ToolStepDocument };
+  invocation: ToolInvocation;
+  call: RecordedCall;
+}
+
+/** The outcome of the decision: the arguments of the call, or the end of the attempt without a call. */
+type Decided = { type: 'approved'; arguments?: JsonObject } | AttemptEnd;
+
+/** Waits for the decision about a call, if the step or the tool requires one. */
+async function decideOnCall(run: ProgramRun, running: RunningStep, { step, invocation, call }: StepInvocation): Promise<Decided> {
+  const { progress } = running.state;
+  if (progress?.approved !== undefined) return { type: 'approved', ...progress.approved };
+  const { tool } = invocation;
+  const requirement = await requirementOf(run, invocation);
+  if (step.approval === undefined && requirement === undefined) return { type: 'approved' };
+  const decision = await decide(run, {
+    kind: tool.answer === undefined ? 'tool' : 'question',
+    call,
+    toolName: tool.name,
+    arguments: invocation.call.arguments,
+    deadline: step.approval ?? true,
+    ...(requirement === undefined ? {} : { requirement: { ...tool.approval, ...requirement } }),
+  });
+  if (decision === undefined) return { type: 'stopped' };
+  if (decision.type === 'respond') {
+    const output = decision.content ?? null;
+    countToolCall(run.state, { toolName: tool.name, ...(tool.answer === undefined ? { notRun: 'answered' as const } : {}) });
+    recordResult(run, running, call, { name: tool.name, status: 'success', content: [output] });
+    return { type: 'done', output, id: run.state.window.lastEventId };
+  }
+  if (decision.type === 'reject') {
+    const reason = decision.reason === undefined ? '' : ` Reason: ${decision.reason}`;
+    const message = `User denied the tool execution.${reason}`;
+    const error = stepFailure(running, 'step_rejected', message);
+    countToolCall(run.state, { toolName: tool.name, notRun: 'refused' });
+    recordResult(run, running, call, { name: tool.name, status: 'error', content: [message], error });
+    return { type: 'failed', error, id: run.state.window.lastEventId, isFinal: true };
+  }
+  const approved = decision.arguments === undefined ? {} : { arguments: decision.arguments };
+  // The activity of the call queries arguments that are too large for its input.
+  run.state.approvals.approved.push({ callId: call.callId, ...approved });
+  running.state.progress = { ...running.state.progress, approved };
+  return { type: 'approved', ...approved };
+}
+
+async function requirementOf(run: ProgramRun, invocation: ToolInvocation): Promise<Question['requirement']> {
+  const { tool } = invocation;
+  if (tool.answer !== undefined || tool.approval?.when === 'always') return {};
+  const terms = tool.approval === undefined ? undefined : await run.ports.askTerms(invocation);
+  if (terms === undefined) return undefined;
+  const { digest: _, ...requirement } = terms;
+  return requirement;
 }

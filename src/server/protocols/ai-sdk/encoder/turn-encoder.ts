@@ -1,15 +1,17 @@
+import type { StreamItem } from '../../../../client/stream/stream-item.ts';
 import type { ApprovalView } from '../../../../core/domain/approvals/approval.ts';
+import { isToolCall } from '../../../../core/domain/content/content.ts';
+import { FINAL_ANSWER, RUN_CODE } from '../../../../core/domain/content/tool-text.ts';
+import { blockedText, refusalIn } from '../../../../core/domain/guardrails/guardrail.ts';
 import { noUsage } from '../../../../core/domain/model/usage.ts';
 import type { Event } from '../../../../core/domain/record/event.ts';
 import { completesStep, isResponse } from '../../../../core/domain/record/run-record.ts';
 import { addUsageOfEvent } from '../../../../core/domain/record/usage-of-events.ts';
 import type { StopReason } from '../../../../core/domain/run/status.ts';
-import type { StreamItem } from '../../../../client/stream/stream-item.ts';
+import type { ModelDelta } from '../../../../core/domain/stream/delta.ts';
+import { isOfUser } from '../record-events.ts';
 import type { ChatMetadata } from './chat-metadata.ts';
-import { finishReasonOf } from './finish-reason.ts';
-import { GuardedChunks } from './guarded-chunks.ts';
-import { LiveResponse } from './live-response.ts';
-import { callChunk, recordedParts } from './recorded-parts.ts';
+import { callChunk, recordedParts, type RecordedParts } from './recorded-parts.ts';
 import { type AnsweredCall, type AskedBelow, TurnCalls } from './turn-calls.ts';
 import type { UiChunk, UiFinishReason } from './ui-chunk.ts';
 
@@ -26,7 +28,7 @@ export interface EncodedTurn {
 }
 
 /** The circumstances in which a message asks for decisions. */
-export interface AskOptions {
+interface AskOptions {
   /** True: nothing has come for some time. */
   isLate?: boolean;
   /** True: the client may not decide. */
@@ -240,4 +242,205 @@ export class TurnEncoder {
       ...(this.#cursor === undefined ? {} : { cursor: this.#cursor }),
     };
   }
+}
+
+/** The limits of a run have no word of their own in the protocol: the metadata says which one it was. */
+const REASONS: Record<StopReason, UiFinishReason> = {
+  final_answer: 'stop',
+  closed: 'stop',
+  step_limit: 'other',
+  token_budget: 'other',
+  cost_budget: 'other',
+  tool_call_limit: 'other',
+  deadline: 'other',
+  guardrail: 'content-filter',
+  cancelled: 'interrupted',
+  error: 'error',
+};
+
+/** Returns the finish reason of a turn that ended for a reason. */
+function finishReasonOf(stopReason: StopReason): UiFinishReason {
+  return REASONS[stopReason];
+}
+
+/** The text that stands for what a guardrail has blocked. */
+interface BlockedText {
+  /** The id of the part. */
+  id: string;
+  text: string;
+}
+
+/**
+ * Keeps what a guardrail has blocked from the chunks of a turn. A guarded response that may be the answer is held back until the turn has
+ * ended with it, or continues: whether it is guarded is recorded with it. What was shown before it was blocked is taken back.
+ */
+class GuardedChunks {
+  /** The chunks since the response that may be the answer. */
+  #held: UiChunk[] | undefined;
+  /** The offset of the newest response. */
+  #newest: number | undefined;
+  #blocked: BlockedText | undefined;
+
+  /** The text to show at the end of the turn in place of what was blocked. */
+  get blocked(): BlockedText | undefined {
+    return this.#blocked;
+  }
+
+  /** Passes on the chunks of an item that is no event. */
+  *pass(chunks: Iterable<UiChunk>): Generator<UiChunk> {
+    if (this.#held === undefined) yield* chunks;
+    else this.#held.push(...chunks);
+  }
+
+  /** Passes on the chunks of an event. */
+  *passEvent(offset: number, event: Event, chunks: Iterable<UiChunk>): Generator<UiChunk> {
+    if (event.turn !== undefined) yield* this.end(event.turn.stopReason);
+    else if (isResponse(event) || isOfUser(event)) yield* this.release();
+    if (isResponse(event)) {
+      this.#newest = offset;
+      if (event.guarded && event.interrupted) return yield* withoutText(chunks);
+      if (event.guarded && mayBeAnswer(event)) this.#held = [];
+    }
+    yield* this.pass(chunks);
+    if (event.guardrails?.blocked !== undefined) yield* this.#block(event, event.guardrails.blocked);
+  }
+
+  /** Shows what is held back: the turn goes on, so it was not the answer. */
+  *release(): Generator<UiChunk> {
+    const held = this.#held ?? [];
+    this.#held = undefined;
+    yield* held;
+  }
+
+  /** Ends the turn. An answer that it has not ended with was passed by no guardrail, for example because the user has stopped it. */
+  *end(stopReason: StopReason): Generator<UiChunk> {
+    yield* stopReason === 'final_answer' ? this.release() : this.#drop();
+  }
+
+  *#block({ id, guardrails }: Event, offsets: readonly number[]): Generator<UiChunk> {
+    const refusal = guardrails && refusalIn(guardrails);
+    if (refusal !== undefined) this.#blocked = { id, text: blockedText(refusal) };
+    if (this.#held !== undefined) yield* this.#drop();
+    else if (this.#newest !== undefined && offsets.includes(this.#newest)) yield { type: 'reset-step' };
+  }
+
+  /** Drops what is held back, and takes back the part of its step that was shown before, such as its reasoning. */
+  *#drop(): Generator<UiChunk> {
+    const held = this.#held;
+    this.#held = undefined;
+    if (held?.every(({ type }) => type !== 'start-step')) yield { type: 'reset-step' };
+  }
+}
+
+/** True for a response that calls no tool. The answer may be given by a call, and by code. */
+function mayBeAnswer({ content }: Event): boolean {
+  return !content.some((item) => isToolCall(item) && item.name !== FINAL_ANSWER && item.name !== RUN_CODE);
+}
+
+const TEXT: readonly UiChunk['type'][] = ['text-start', 'text-delta', 'text-end'];
+
+/** Yields the chunks of an answer that was interrupted, whose text no guardrail has passed. */
+function* withoutText(chunks: Iterable<UiChunk>): Generator<UiChunk> {
+  for (const chunk of chunks) if (!TEXT.includes(chunk.type)) yield chunk;
+}
+
+/** The answer of one model call: as it streams, and then as its event has it. Text that was streamed is not sent again. */
+class LiveResponse {
+  readonly eventId: string;
+  #text: string | undefined;
+  /** All reasoning so far. The record has none: what was streamed stays. */
+  #reasoning = '';
+  #isReasoning = false;
+  readonly #calls: { callId: string; toolName: string }[] = [];
+  /** True: a call began before the text, which the record has in the other order. */
+  #isOutOfOrder = false;
+
+  constructor(eventId: string) {
+    this.eventId = eventId;
+  }
+
+  /** Takes a piece of output. */
+  *take(delta: ModelDelta): Generator<UiChunk> {
+    switch (delta.type) {
+      case 'reasoning':
+        if (!this.#isReasoning) yield { type: 'reasoning-start', id: this.#id };
+        this.#isReasoning = true;
+        this.#reasoning += delta.text;
+        yield { type: 'reasoning-delta', id: this.#id, delta: delta.text };
+        return;
+      case 'text':
+        yield* this.#endReasoning();
+        yield* this.#appendText(delta.text);
+        return;
+      case 'tool_input':
+        yield* this.#endReasoning();
+        yield* this.#appendInput(delta);
+        return;
+    }
+  }
+
+  /** Ends the answer as it was recorded. If that does not go on from what was streamed, it takes that back first. */
+  *end(recorded: RecordedParts): Generator<UiChunk> {
+    if (!this.#goesOnAs(recorded)) {
+      yield { type: 'reset-step' };
+      this.#isReasoning = false;
+      this.#text = undefined;
+      if (this.#reasoning !== '') yield* reasoningChunks(this.#id, this.#reasoning);
+    }
+    yield* this.#endReasoning();
+    const { text, files, calls } = recorded;
+    if (text !== '') {
+      const rest = text.slice(this.#text?.length ?? 0);
+      if (rest !== '') yield* this.#appendText(rest);
+      yield { type: 'text-end', id: this.#id };
+    }
+    for (const file of files) yield { type: 'file', ...file };
+    for (const call of calls) yield callChunk(call);
+  }
+
+  /** The id of its parts of text and reasoning, which are counted separately. */
+  get #id(): string {
+    return this.eventId;
+  }
+
+  *#appendText(text: string): Generator<UiChunk> {
+    if (text === '') return;
+    if (this.#text === undefined) {
+      yield { type: 'text-start', id: this.#id };
+      this.#isOutOfOrder ||= this.#calls.length > 0;
+    }
+    this.#text = `${this.#text ?? ''}${text}`;
+    yield { type: 'text-delta', id: this.#id, delta: text };
+  }
+
+  *#appendInput({ callId, toolName, text }: ModelDelta & { type: 'tool_input' }): Generator<UiChunk> {
+    if (!this.#calls.some((call) => call.callId === callId)) {
+      this.#calls.push({ callId, toolName });
+      yield { type: 'tool-input-start', toolCallId: callId, toolName };
+    }
+    if (text !== '') yield { type: 'tool-input-delta', toolCallId: callId, inputTextDelta: text };
+  }
+
+  *#endReasoning(): Generator<UiChunk> {
+    if (this.#isReasoning) yield { type: 'reasoning-end', id: this.#id };
+    this.#isReasoning = false;
+  }
+
+  #goesOnAs({ text, files, calls }: RecordedParts): boolean {
+    if (this.#isOutOfOrder || !text.startsWith(this.#text ?? '')) return false;
+    if (this.#calls.length === 0) return true;
+    // Calls that were streamed come behind everything else.
+    const isWhole = files.length === 0 && text === (this.#text ?? '');
+    return isWhole && this.#calls.every(({ callId, toolName }, index) => isCall(calls[index], callId, toolName));
+  }
+}
+
+function isCall(call: RecordedParts['calls'][number] | undefined, callId: string, toolName: string): boolean {
+  return call?.toolCallId === callId && call.name === toolName;
+}
+
+function* reasoningChunks(id: string, text: string): Generator<UiChunk> {
+  yield { type: 'reasoning-start', id };
+  yield { type: 'reasoning-delta', id, delta: text };
+  yield { type: 'reasoning-end', id };
 }

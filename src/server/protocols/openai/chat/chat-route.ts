@@ -1,21 +1,233 @@
+import type { ChatCompletion, ChatCompletionChunk } from 'openai/resources/chat/completions';
+import type { CompletionUsage } from 'openai/resources/completions';
+import { z } from 'zod';
+import type { StreamItem } from '../../../../client/stream/stream-item.ts';
+import type { ModelSettings } from '../../../../core/domain/agent/agent-snapshot.ts';
+import { outputText } from '../../../../core/domain/content/output-text.ts';
+import type { Event } from '../../../../core/domain/record/event.ts';
+import { isResponse } from '../../../../core/domain/record/run-record.ts';
+import { isLimitStatus } from '../../../../core/domain/run/status.ts';
 import { whileWaiting } from '../../../limits/while-waiting.ts';
 import { defineRoute } from '../../../routing/route.ts';
-import { jsonObject } from '../../../schemas/json.ts';
+import { list, MOST } from '../../../schemas/bounded.ts';
+import { agentNameText, jsonObject } from '../../../schemas/json.ts';
+import type { StreamMessage } from '../../../sse/event-stream.ts';
 import { awaitResult } from '../answering/await-result.ts';
-import { lastFinishOf } from '../answering/ended-run.ts';
-import { streamedResponse } from '../answering/streamed.ts';
+import { type EndedRun, lastFinishOf, refusalOf, wasCutOff, wasWithheld } from '../answering/ended-run.ts';
 import { runHeaders } from '../answering/run-headers.ts';
+import { streamedResponse, type StreamEncoder } from '../answering/streamed.ts';
+import { runFailed, streamSuperseded } from '../errors/run-failed.ts';
 import { stillGoing } from '../errors/still-going.ts';
+import { chatMessage, itemsOfMessages } from '../input/chat-messages.ts';
 import { conversationOf } from '../input/conversation.ts';
-import { itemsOfMessages } from '../input/chat-messages.ts';
-import { requireFormat } from '../parameters/answer-format.ts';
+import { type AnswerFormat, requireFormat } from '../parameters/answer-format.ts';
+import { parsed } from '../parameters/parsed.ts';
+import { metadata, NO_EFFECT } from '../parameters/shared-parameters.ts';
+import { type ParameterTable, supportedParameters } from '../parameters/supported-parameters.ts';
+import { entriesOf, isOutput } from '../responses/output-entries.ts';
+import { usageOf } from '../responses/response-body.ts';
 import { agentOfModel } from '../starting/model-agent.ts';
 import { startAgent } from '../starting/start-agent.ts';
-import { chatFormat, chatSettings, readChatBody } from './chat-body.ts';
-import { chatEncoder } from './chat-encoder.ts';
-import { type CompletionFacts, completionOf } from './completion.ts';
 
 const ID = 'createChatCompletion';
+
+export const chatParameters = z.object({
+  model: agentNameText,
+  messages: list(chatMessage, { min: 1, max: MOST.items }),
+  stream: z.boolean().default(false),
+  stream_options: z.strictObject({ include_usage: z.boolean().nullish(), include_obfuscation: z.boolean().nullish() }).default({}),
+  temperature: z.number().min(0).max(2).optional(),
+  max_tokens: z.int().min(1).optional(),
+  max_completion_tokens: z.int().min(1).optional(),
+  parallel_tool_calls: z.boolean().optional(),
+  reasoning_effort: z.string().min(1).optional(),
+  response_format: z
+    .discriminatedUnion('type', [
+      z.object({ type: z.enum(['text', 'json_object']) }),
+      z.object({ type: z.literal('json_schema'), json_schema: z.object({ schema: jsonObject.optional() }) }),
+    ])
+    .default({ type: 'text' }),
+  metadata: metadata.default({}),
+});
+
+/** The parameters of Chat Completions. */
+const TABLE: ParameterTable = {
+  own: Object.keys(chatParameters.shape),
+  // `store` is about the provider's dashboards: a run is recorded in any case.
+  withoutEffect: [...NO_EFFECT, 'store'],
+  others: {
+    n: [1],
+    top_p: [1],
+    frequency_penalty: [0],
+    presence_penalty: [0],
+    logprobs: [false],
+    top_logprobs: [0],
+    logit_bias: [{}],
+    modalities: [['text']],
+    stop: [[]],
+    tools: [[]],
+    tool_choice: ['auto'],
+    functions: [[]],
+    function_call: ['auto'],
+    verbosity: ['medium'],
+    service_tier: ['auto', 'default'],
+    seed: [],
+    audio: [],
+    prediction: [],
+    web_search_options: [],
+    moderation: [],
+  },
+};
+
+/**
+ * Turns the stream of a run, from its beginning, into the chunks of a completion. Text is sent as it arrives, and cannot be taken back:
+ * throws `stream_superseded` once what was sent is not what the run has recorded.
+ */
+export class CompletionChunks {
+  readonly #facts: CompletionFacts;
+  readonly #options: ChunkOptions;
+  /** The text of the call in flight that was sent. */
+  #live: { eventId: string; text: string } | undefined;
+  /** True: text was sent that the last answer of the model does not have. It is that of a refusal if the run ends as one. */
+  #hasUnrecorded = false;
+  #hasSent = false;
+  /** A guarded text that may be the answer: it is sent once the run has continued, which shows that it was not the last one. */
+  #held: string | undefined;
+  #hasGap = false;
+  #lastText: string | undefined;
+  #lastFinish: string | undefined;
+
+  constructor(facts: CompletionFacts, options: ChunkOptions) {
+    this.#facts = facts;
+    this.#options = options;
+  }
+
+  /** Begins the stream. */
+  *begin(): Generator<ChatCompletionChunk> {
+    yield this.#chunk({ role: 'assistant', content: '' });
+  }
+
+  /** Makes the chunks for an item of the run's stream. */
+  *take(item: StreamItem): Generator<ChatCompletionChunk> {
+    switch (item.type) {
+      case 'delta':
+        if (item.callId === undefined && !this.#hasGap) yield* this.#delta(item.eventId, item.delta);
+        return;
+      case 'reset':
+        if (item.callId !== undefined) return;
+        this.#hasGap = false;
+        this.#requireLive(undefined, '');
+        return;
+      case 'gap':
+        this.#hasGap = true;
+        return;
+      case 'event':
+        this.#hasGap = false;
+        yield* this.#event(item.event);
+        return;
+      case 'step':
+        this.#lastFinish = item.step.finishReason;
+        return;
+      case 'end':
+        yield* this.#end(item.result);
+        return;
+      case 'status':
+        return;
+    }
+  }
+
+  *#delta(eventId: string, delta: (StreamItem & { type: 'delta' })['delta']): Generator<ChatCompletionChunk> {
+    if (delta.type === 'reasoning') yield this.#chunk({ reasoning_content: delta.text });
+    if (delta.type !== 'text' || this.#options.answerAlone) return;
+    if (this.#live?.eventId !== eventId) this.#requireLive(undefined, '');
+    const { text } = (this.#live ??= { eventId, text: '' });
+    yield* this.#text(text === '' && this.#hasSent ? `${BETWEEN}${delta.text}` : delta.text);
+    this.#live = { eventId, text: text + delta.text };
+  }
+
+  *#event(event: Event): Generator<ChatCompletionChunk> {
+    const entries = entriesOf(event);
+    const messages = entries.filter((entry) => entry.type === 'message');
+    if (entries.some(({ type }) => type !== 'result')) yield* this.#release();
+    for (const { eventId, text, mayBeAnswer, isGuarded } of messages) {
+      this.#lastText = mayBeAnswer && !isGuarded ? text : undefined;
+      if (this.#options.answerAlone) continue;
+      if (mayBeAnswer && isGuarded) {
+        this.#held = text;
+        continue;
+      }
+      const sent = this.#requireLive(eventId, text, mayBeAnswer);
+      const rest = text.slice(sent.length);
+      if (rest !== '') yield* sent === '' ? this.#words(rest) : this.#text(rest);
+    }
+    if (!isResponse(event) || messages.length > 0) return;
+    this.#requireLive(event.id, '', !event.content.some(({ type }) => type === 'tool_call'));
+  }
+
+  *#release(): Generator<ChatCompletionChunk> {
+    const held = this.#held;
+    this.#held = undefined;
+    if (held !== undefined) yield* this.#words(held);
+  }
+
+  /**
+   * Forgets the text in flight, and returns it if the event has it. Throws if some was sent that it does not begin with. `mayBeRefusal`: the
+   * text behind that of the event may be a refusal, which no event has. Whether it is one is known at the end of the run.
+   */
+  #requireLive(eventId: string | undefined, text: string, mayBeRefusal = false): string {
+    const live = this.#live;
+    this.#live = undefined;
+    if (this.#hasUnrecorded) throw streamSuperseded();
+    if (live === undefined) return '';
+    if (live.eventId === eventId && text.startsWith(live.text)) return live.text;
+    if (live.eventId !== eventId || !mayBeRefusal || !live.text.startsWith(text)) throw streamSuperseded();
+    this.#hasUnrecorded = true;
+    return live.text;
+  }
+
+  *#end(result: EndedRun): Generator<ChatCompletionChunk> {
+    const refusal = refusalOf(result);
+    if (refusal === undefined) this.#requireLive(undefined, '');
+    const reason = finishReason(result, this.#lastFinish);
+    if (reason === undefined) throw runFailed(result);
+    if (refusal === undefined) yield* this.#answer(result);
+    else yield this.#chunk({ refusal });
+    yield this.#chunk({}, reason);
+    if (!this.#options.includeUsage) return;
+    yield { ...this.#chunk({}), choices: [], usage: completionUsage(result) };
+  }
+
+  /** Sends the answer, unless it was sent as it arrived. */
+  *#answer(result: EndedRun): Generator<ChatCompletionChunk> {
+    const isSent = !this.#options.answerAlone && this.#lastText !== undefined && isOutput(this.#lastText, result.output);
+    const isTold = result.status === 'completed' || result.stopReason === 'guardrail' || this.#options.answerAlone;
+    if (!isTold || isSent) return;
+    const text = outputText(result.output);
+    if (text !== '') yield* this.#words(text);
+  }
+
+  /** Sends a text of its own, behind those that were sent. */
+  *#words(text: string): Generator<ChatCompletionChunk> {
+    yield* this.#text(this.#hasSent ? `${BETWEEN}${text}` : text);
+  }
+
+  *#text(content: string): Generator<ChatCompletionChunk> {
+    this.#hasSent = true;
+    yield this.#chunk({ content });
+  }
+
+  #chunk(delta: ChunkDelta, reason: ChatCompletionChunk.Choice['finish_reason'] = null): ChatCompletionChunk {
+    const { runId, agent, createdAt } = this.#facts;
+    return {
+      id: runId,
+      object: 'chat.completion.chunk',
+      created: createdAt,
+      model: agent,
+      choices: [{ index: 0, delta, finish_reason: reason, logprobs: null }],
+      ...(this.#options.includeUsage ? { usage: null } : {}),
+    };
+  }
+}
 
 /** Answers a conversation with an agent, as Chat Completions has it. */
 export const chatRoute = defineRoute(
@@ -65,3 +277,107 @@ export const chatRoute = defineRoute(
     });
   },
 );
+
+/** Returns the encoder of a streamed completion. */
+function chatEncoder(facts: CompletionFacts, options: ChunkOptions): StreamEncoder {
+  const chunks = new CompletionChunks(facts, options);
+  return {
+    begin: () => streamMessages(chunks.begin()),
+    take: (item) => streamMessages(chunks.take(item)),
+    end: () => [{ data: '[DONE]' }],
+    fail: (error) => [{ data: JSON.stringify({ error }) }],
+  };
+}
+
+function* streamMessages(chunks: Iterable<ChatCompletionChunk>): Generator<StreamMessage> {
+  for (const chunk of chunks) yield { data: JSON.stringify(chunk) };
+}
+
+/** A request for a completion. */
+type ChatBody = z.output<typeof chatParameters>;
+
+/** Reads the body of a request. Throws for parameters that are not supported. */
+function readChatBody(body: unknown): ChatBody {
+  return parsed(chatParameters, supportedParameters(body, TABLE));
+}
+
+/** Returns the format that the answer must have. */
+function chatFormat({ response_format: format }: ChatBody): AnswerFormat {
+  if (format.type !== 'json_schema') return { type: format.type };
+  return { type: format.type, schema: format.json_schema.schema };
+}
+
+/** Returns the settings of the model that a request has. */
+function chatSettings(body: ChatBody): ModelSettings {
+  const { temperature, parallel_tool_calls: parallel, reasoning_effort: effort } = body;
+  const most = body.max_completion_tokens ?? body.max_tokens;
+  return {
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(most === undefined ? {} : { maxOutputTokens: most }),
+    ...(parallel === undefined ? {} : { parallelToolCalls: parallel }),
+    ...(effort === undefined ? {} : { reasoningEffort: effort }),
+  };
+}
+
+/** The options of the chunks of a completion. */
+interface ChunkOptions {
+  includeUsage: boolean;
+  /** True to send the answer alone, once the run has ended with it: it is JSON. */
+  answerAlone: boolean;
+}
+
+/** A piece of text, or of the reasoning before it, which the API does not have and other servers add under this name. */
+type ChunkDelta = ChatCompletionChunk.Choice.Delta & { reasoning_content?: string };
+
+/** The line between the texts of two answers of the model. */
+const BETWEEN = '\n\n';
+
+/** The facts about a run that each part of its completion has. */
+interface CompletionFacts {
+  runId: string;
+  agent: string;
+  /** Seconds since the epoch. */
+  createdAt: number;
+}
+
+/** Returns the completion of a run that has ended. Throws the error of a run that has failed or was cancelled. */
+function completionOf({ runId, agent, createdAt }: CompletionFacts, result: EndedRun, lastFinish: string | undefined): ChatCompletion {
+  const reason = finishReason(result, lastFinish);
+  if (reason === undefined) throw runFailed(result);
+  const refusal = refusalOf(result);
+  const message = {
+    role: 'assistant' as const,
+    content: refusal === undefined ? outputText(result.output) : null,
+    refusal: refusal ?? null,
+  };
+  return {
+    id: runId,
+    object: 'chat.completion',
+    created: createdAt,
+    model: agent,
+    choices: [{ index: 0, message, finish_reason: reason, logprobs: null }],
+    usage: completionUsage(result),
+  };
+}
+
+/**
+ * Returns the reason for which a completion ends, or undefined if its run has failed or was cancelled: that is an error. `lastFinish`: the
+ * reason for which the model ended its last answer.
+ */
+function finishReason(result: EndedRun, lastFinish: string | undefined): ChatCompletion.Choice['finish_reason'] | undefined {
+  if (wasWithheld(result)) return 'content_filter';
+  if (result.status === 'completed') return wasCutOff(result, lastFinish) ? 'length' : 'stop';
+  return isLimitStatus(result.status) ? 'length' : undefined;
+}
+
+/** Returns the usage of a run and of all runs below it. */
+function completionUsage(result: Pick<EndedRun, 'usage' | 'below'>): CompletionUsage {
+  const usage = usageOf(result);
+  return {
+    prompt_tokens: usage.promptTokens,
+    completion_tokens: usage.completionTokens,
+    total_tokens: usage.totalTokens,
+    prompt_tokens_details: { cached_tokens: usage.cachedTokens },
+    completion_tokens_details: { reasoning_tokens: usage.reasoningTokens },
+  };
+}

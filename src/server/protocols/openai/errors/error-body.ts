@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../../../core/domain/errors/error.ts';
 import { problemOf, type ReportError } from '../../../problems/problem-of.ts';
+import type { RequestProblem } from '../../../problems/request-error.ts';
 import { type OpenaiParts, OpenaiRefusal } from './openai-refusal.ts';
-import { paramOf } from './param-of.ts';
 
 /** The body of every error of the OpenAI protocol. */
 export interface OpenaiError {
@@ -12,7 +12,7 @@ export interface OpenaiError {
 }
 
 /** An error with the status and the headers of its response. */
-export interface OpenaiErrorResponse {
+interface OpenaiErrorResponse {
   error: OpenaiError;
   status: number;
   headers: Record<string, string>;
@@ -59,4 +59,22 @@ function typeOf(status: number): string {
   if (status === 403) return 'permission_error';
   if (status === 429) return 'rate_limit_error';
   return status >= 500 ? 'server_error' : 'invalid_request_error';
+}
+
+/** Returns the name of the parameter that a problem is about, as the OpenAI protocol writes it: `messages[0].role`. */
+function paramOf({ pointer, parameter }: RequestProblem): string | undefined {
+  if (pointer === undefined) return parameter;
+  const tokens = pointer
+    .split('/')
+    .slice(1)
+    .map((token) => decodeURIComponent(token).replaceAll('~1', '/').replaceAll('~0', '~'));
+  return tokens.length === 0 ? undefined : pathText(tokens);
+}
+
+/** Returns a path as text: `messages[0].role`. */
+function pathText(path: readonly PropertyKey[]): string {
+  return path.reduce<string>((text, part) => {
+    if (/^\d+$/.test(String(part))) return `${text}[${String(part)}]`;
+    return text === '' ? String(part) : `${text}.${String(part)}`;
+  }, '');
 }

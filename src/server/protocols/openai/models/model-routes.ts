@@ -15,7 +15,7 @@ const common = {
   problems: [],
 } as const;
 
-const list = defineRoute(
+const listModels = defineRoute(
   { ...common, path: '/v1/models', id: 'listModels', summary: 'List the agents as models' },
   async ({ caller, settings }) => ({ status: 200, body: { object: 'list', data: modelsOf(settings, caller) } }),
 );
@@ -42,4 +42,4 @@ function modelsOf({ agents }: ServerSettings, caller: Caller): Model[] {
 }
 
 /** The routes of models. */
-export const MODEL_ROUTES: readonly Route[] = [list, retrieve];
+export const MODEL_ROUTES: readonly Route[] = [listModels, retrieve];
