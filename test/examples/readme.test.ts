@@ -4,7 +4,8 @@ import { expect, test } from 'vitest';
 const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 
 test.each([
-  ['README.md', 'examples/first-agent/agents.ts'],
+  ['README.md', 'examples/readme/agents.ts'],
+  ['docs/tour.md', 'examples/first-agent/agents.ts'],
   ['docs/service.md', 'examples/service/service.ts'],
   ['docs/talking.md', 'examples/approvals/refunds.ts'],
   ['docs/code.md', 'examples/executors/run-code.ts'],
@@ -19,17 +20,17 @@ test.each([
   expect(read(page)).toContain(`<!-- ${path} -->\n\`\`\`ts\n${read(path)}\`\`\``);
 });
 
-test('every piece of TypeScript in the README is a part of an example that is executed', () => {
+test('every piece of TypeScript in the tour is a part of an example that is executed', () => {
   const examples = readdirSync(new URL('../../examples', import.meta.url), { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.ts'))
     .map((path) => unindented(read(`examples/${path}`)));
-  const pieces = [...read('README.md').matchAll(/```ts\n([^]*?)```/g)].map(([, piece = '']) => piece);
+  const pieces = [...read('docs/tour.md').matchAll(/```ts\n([^]*?)```/g)].map(([, piece = '']) => piece);
   expect(pieces.length).toBeGreaterThan(8);
   expect(pieces.filter((piece) => !examples.some((example) => example.includes(unindented(piece))))).toEqual([]);
 });
 
-test('the README is short: at most 290 lines', () => {
-  expect(read('README.md').split('\n').length).toBeLessThanOrEqual(290);
+test('the README is short: at most 110 lines', () => {
+  expect(read('README.md').split('\n').length).toBeLessThanOrEqual(110);
 });
 
 test('the index of the docs names every page', () => {
