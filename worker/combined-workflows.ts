@@ -21,6 +21,9 @@ export const INTERCEPTOR_MODULES: readonly string[] = ['cancellation', 'query-gu
   workflowModule(`interceptors/${name}`),
 );
 
+/** The module that turns off stack traces. */
+export const WITHOUT_STACK_TRACES_MODULE = workflowModule('interceptors/without-stack-traces');
+
 /** The converter that passes values which a run cannot decode to the run, so that it can refuse them. */
 export const PAYLOAD_CONVERTER_MODULE = workflowModule('interceptors/payload-converter');
 

@@ -33,7 +33,14 @@ import { GRPC, grpcCode } from '../src/temporal/grpc-code.ts';
 import { requireSdk } from '../src/temporal/require-sdk.ts';
 import type { LonghaulSinks } from '../workflows/interceptors/worker-sinks.ts';
 import { checkWorkerParts } from './check-worker-parts.ts';
-import { combinedWorkflows, INTERCEPTOR_MODULES, PAYLOAD_CONVERTER_MODULE, resolveSdk } from './combined-workflows.ts';
+import {
+  combinedWorkflows,
+  INTERCEPTOR_MODULES,
+  PAYLOAD_CONVERTER_MODULE,
+  resolveSdk,
+  RUNS_MODULE,
+  WITHOUT_STACK_TRACES_MODULE,
+} from './combined-workflows.ts';
 import { deploymentOptions, requireSupport, type SystemInfoAccess, type Versioning } from './versioning.ts';
 
 /** Options of the plugin: everything that a worker needs to run agents. */
@@ -45,6 +52,11 @@ export interface LonghaulPluginOptions extends RuntimeOptions {
    * Default: no versioning.
    */
   versioning?: Versioning;
+  /**
+   * Whether errors of workflows, and the call stack of a run in the Temporal UI, have stack frames, which take a tenth of the CPU of a
+   * worker. Default: only if the worker runs workflows of yours.
+   */
+  workflowStackTraces?: boolean;
 }
 
 /** The options by name. The compiler reports one that is missing here. */
@@ -76,6 +88,7 @@ export const PLUGIN_OPTIONS: Record<keyof LonghaulPluginOptions, true> = {
   codeCache: true,
   codec: true,
   versioning: true,
+  workflowStackTraces: true,
 };
 
 /**
@@ -92,6 +105,7 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
   readonly #encrypts: boolean;
   readonly #encryption: EncryptionCodec;
   readonly #versioning: Versioning | undefined;
+  readonly #stackTraces: boolean | undefined;
   /** The namespace of its workers: facts about one namespace do not hold for another. */
   #namespace: string | undefined;
   #connection: SystemInfoAccess | undefined;
@@ -108,6 +122,7 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
     [, this.#encryption] = codecs;
     this.#encrypts = options.codec?.encryption !== undefined;
     this.#versioning = options.versioning;
+    this.#stackTraces = options.workflowStackTraces;
     if (options.versioning !== undefined) deploymentOptions(options.versioning, {});
     const log = (line: string): void => Runtime.instance().logger.warn(line);
     this.#runtime = createRuntime(
@@ -215,9 +230,12 @@ export class LonghaulPlugin<const Agents extends readonly AnyAgent[] = readonly 
 
   override configureBundler(options: BundleOptions): BundleOptions {
     const modules = options.workflowInterceptorModules ?? [];
+    const workflowsPath = combinedWorkflows(options.workflowsPath);
+    const tracesStacks = this.#stackTraces ?? workflowsPath !== RUNS_MODULE;
     return {
       ...super.configureBundler(options),
-      workflowsPath: combinedWorkflows(options.workflowsPath),
+      workflowsPath,
+      ...(tracesStacks ? {} : { preloadModules: [...(options.preloadModules ?? []), WITHOUT_STACK_TRACES_MODULE] }),
       workflowInterceptorModules: [...new Set([...modules, ...INTERCEPTOR_MODULES])],
       webpackConfigHook: resolveSdk(options.webpackConfigHook),
       payloadConverterPath: options.payloadConverterPath ?? PAYLOAD_CONVERTER_MODULE,

@@ -12,3 +12,7 @@ declare class TextDecoder {
 interface AbortSignal {
   readonly aborted: boolean;
 }
+
+interface ErrorConstructor {
+  stackTraceLimit: number;
+}

@@ -12,6 +12,11 @@ const NAMED = 5;
 /** The end of an id that a list has cut. */
 const CUT = '…';
 
+/** True for an id as a list has cut it. */
+export function isCut(id: string): boolean {
+  return id.endsWith(CUT);
+}
+
 /** Connects as `withClient` does, and finds the run that an id, or the beginning of one, names. */
 export async function withRun<Value>(
   io: CommandIo,

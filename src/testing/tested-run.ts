@@ -13,6 +13,7 @@ import type { ModelPrice } from '../core/domain/model/price.ts';
 import type { DefaultOutput, RunResult } from '../core/domain/run/result.ts';
 import type { RunOpening } from '../core/domain/run/opening.ts';
 import type { StepResult } from '../core/domain/record/step.ts';
+import type { ExecutionTrace } from '../core/domain/trace/execution-trace.ts';
 import type { MemoryStore } from '../memory/memory-store.ts';
 import type { PayloadStore } from '../stores/payload-store/payload-store.ts';
 import type { SecretSource } from '../secrets/secret-source.ts';
@@ -101,5 +102,7 @@ export interface TestedRecord {
 export interface TestedRun<Output = DefaultOutput, Unfinished = Output | string> extends TestedRecord {
   /** The result as a client receives it, with its steps. */
   readonly result: RunResult<Output, Unfinished>;
+  /** The trace of the run: a span for each step, with its model calls, tool calls and waits. */
+  readonly trace: ExecutionTrace;
   readonly ledger: EffectsLedger;
 }

@@ -32,6 +32,14 @@ export const messageReceipt = component(
   }),
 );
 
+/** The answer to a message that may have begun its session. */
+export const noticedReceipt = component(
+  'NoticedReceipt',
+  messageReceipt.extend({
+    notice: z.string().exactOptional().describe('What the sender should know, such as that no worker has had the agent so far.'),
+  }),
+);
+
 /** The answer to a pause or its end. */
 export const pauseReceipt = component('PauseReceipt', z.object({ version, paused: z.boolean() }));
 

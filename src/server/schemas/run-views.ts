@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { TERMINAL_STATUSES } from '../../core/domain/run/status.ts';
 import { component } from './component.ts';
-import { event, stepResult } from './run-record.ts';
+import { event, stepResult, trace } from './run-record.ts';
 import { jsonObject, jsonValue, timestamp, timestampOrNull, version } from './json.ts';
 import { limitValues, runLimits } from './limits.ts';
 import { aggregatedUsage } from './usage.ts';
@@ -156,7 +156,7 @@ const resultFields = {
 const unitsOfProgram = { units: z.array(jsonObject).exactOptional(), unitsCut: z.literal(true).exactOptional() };
 
 /** The result of a run. */
-export const runResult = component('RunResult', z.object({ ...resultFields, ...unitsOfProgram }));
+export const runResult = component('RunResult', z.object({ ...resultFields, ...unitsOfProgram, trace: trace.exactOptional() }));
 
 /** The result of a run at the end of its stream, which has shown the steps before, without the members that follow from the others. */
 export const streamedResult = component('StreamedResult', z.object({ ...recordedFields, ...unitsOfProgram }).omit({ steps: true }));

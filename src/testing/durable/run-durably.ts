@@ -17,11 +17,11 @@ import type { Event } from '../../core/domain/record/event.ts';
 import { openingOf } from '../../core/domain/run/opening.ts';
 import { ProgramResult } from '../../core/domain/run/program-result.ts';
 import { RunResult, type RunResultFields } from '../../core/domain/run/result.ts';
-import { traceOf } from '../../core/program/trace/trace-of.ts';
 import { type DataView, QUERIES } from '../../core/protocol.ts';
 import type { AnyAgent } from '../../define/agent-definition.ts';
 import type { AnyProgram } from '../../define/program/program-definition.ts';
 import { type DevServer, startDevServer } from '../../dev-server/index.ts';
+import type { ExecutionTrace } from '../../core/domain/trace/execution-trace.ts';
 import type { DurableTestOptions, ServerOptions } from '../durable-test-options.ts';
 import { effectsLedger } from '../effects-ledger.ts';
 import { ApprovalDriver } from '../harness/approval-driver.ts';
@@ -42,9 +42,9 @@ export async function runDurably(agent: AnyAgent, options: DurableTestOptions): 
   const harness = new Harness(agent, options);
   const ledger = options.ledger ?? effectsLedger();
   const parts = workerParts(harness, agent, options, ledger);
-  const { result, record } = await durably(harness, parts, options, (client) => client.start(agent, startOptions(harness, options)));
+  const { result, record, trace } = await durably(harness, parts, options, (client) => client.start(agent, startOptions(harness, options)));
   const fields: RunResultFields<unknown> = { ...result.toJSON(), steps: [...record.steps] };
-  return { ...record, result: new RunResult(fields), ledger };
+  return { ...record, result: new RunResult(fields), trace, ledger };
 }
 
 /** Runs a program on a server with everything that the test plans. */
@@ -52,12 +52,11 @@ export async function runProgramDurably(program: AnyProgram, options: ProgramTes
   const harness = new Harness(program, options);
   const ledger = options.ledger ?? effectsLedger();
   const parts = programParts(harness, program, options, ledger);
-  const { result, record } = await durably(harness, parts, options, async (client) => {
+  const { result, record, trace } = await durably(harness, parts, options, async (client) => {
     const { runId } = await client.startProgram(program.name, { ...programStart(options), runId: harness.runId });
     return client.handle<unknown>(runId);
   });
   const { steps: _, ...rest } = record;
-  const trace = traceOf(program.document, rest.events);
   return { ...rest, result: new ProgramResult<unknown>(result.toJSON()), trace, ledger };
 }
 
@@ -69,7 +68,7 @@ async function durably(
   parts: WorkerParts,
   options: DurableOptions,
   start: (client: LonghaulClient) => Promise<RunHandle<unknown>>,
-): Promise<{ result: RunResult<unknown>; record: TestedRecord }> {
+): Promise<{ result: RunResult<unknown>; record: TestedRecord; trace: ExecutionTrace }> {
   // Many tests are about failing attempts, so only errors are logged. A process that has already configured its log
   // keeps that.
   installLog({}, { level: 'ERROR', format: 'text' });
@@ -93,8 +92,9 @@ async function durably(
       harness.failure,
     ]);
     const record = await recordOf(harness, client, run);
+    const trace = await run.trace();
     assertPlanCarriedOut(harness, options.model, result);
-    return { result, record };
+    return { result, record, trace };
   } finally {
     await cleanUp.run();
   }

@@ -1,3 +1,4 @@
+import type { AgentTraceHeader } from '../../core/domain/trace/agent-trace.ts';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
@@ -101,6 +102,12 @@ export class MemoryEnvironment {
     const { requests } = this.#harness;
     if (state === undefined) return { events: [], steps: [], deps, state: {}, requests };
     return { events: state.context.events, steps: state.steps, deps: state.deps, state: state.context.state, requests };
+  }
+
+  /** Returns what the record does not say about the trace of the run. */
+  traceHeader(): AgentTraceHeader {
+    const { agentName, startedAt, state } = this.run;
+    return { agentName, model: state?.snapshot.model ?? '', startTime: startedAt / 1000 };
   }
 
   /** Cancels everything that is running and closes the worker's resources. */

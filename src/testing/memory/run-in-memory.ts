@@ -1,6 +1,7 @@
 import { runInput } from '../../client/start/input.ts';
 import type { AnyAgent } from '../../define/agent-definition.ts';
 import { UsageError } from '../../core/domain/errors/error.ts';
+import { agentTrace } from '../../core/domain/trace/agent-trace.ts';
 import { RunResult } from '../../core/domain/run/result.ts';
 import { checkRunId } from '../../temporal/run-id.ts';
 import { effectsLedger } from '../effects-ledger.ts';
@@ -28,7 +29,7 @@ export async function runInMemory(agent: AnyAgent, options: TestOptions): Promis
     const record = environment.record();
     const result = new RunResult<unknown>({ ...fields, steps: [...record.steps] });
     assertPlanCarriedOut(harness, options.model, fields);
-    return { ...record, result, ledger };
+    return { ...record, result, trace: agentTrace(environment.traceHeader(), record), ledger };
   } finally {
     await environment.close();
   }

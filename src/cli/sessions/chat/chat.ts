@@ -1,8 +1,9 @@
 import { createInterface, type Interface } from 'node:readline';
+import type { LonghaulClient } from '../../../client/longhaul-client.ts';
 import type { SessionHandle } from '../../../client/sessions/session-handle.ts';
 import type { TurnResult } from '../../../client/sessions/turn-result.ts';
 import { printable, printableLine } from '../../../core/domain/content/printable.ts';
-import { errorCode, errorMessage } from '../../../core/domain/errors/error.ts';
+import { errorCode, errorMessage, UsageError } from '../../../core/domain/errors/error.ts';
 import type { DefaultOutput } from '../../../core/domain/run/result.ts';
 import { isTerminal } from '../../../core/domain/run/status.ts';
 import type { SessionView } from '../../../core/domain/sessions/session-views.ts';
@@ -17,6 +18,7 @@ import { sessionFacts } from '../../render/session-facts.ts';
 import { turnText } from '../../render/turn-text.ts';
 import type { InteractiveStreams } from '../../terminal.ts';
 import { withClient } from '../../with-client.ts';
+import { isCut, wholeRunId } from '../../with-run.ts';
 import { exchangeLines, newestExchanges } from '../exchanges.ts';
 import { raiseHint } from '../raise-hint.ts';
 import { Conversation, type Followed } from './conversation.ts';
@@ -45,10 +47,19 @@ function liveText({ output, terminal }: CommandIo, service: LiveService | undefi
 export async function chat(io: CommandIo, flags: ChatFlags): Promise<number> {
   return withClient(io, flags, async ({ client, server }) => {
     const { env, interactive } = io.terminal;
-    const open = await openChat(client, flags);
+    const open = await openChat(client, await withWholeSession(io, client, flags));
     if (interactive === undefined || io.output.json) return pipedChat(io, flags, open);
     return terminalChat(io, flags, { ...open, ...liveText(io, liveService(env, server.address)), interactive });
   });
+}
+
+/** Completes an id that a list has cut. An id without that mark is taken as it is, because a chat may begin a session with it. */
+async function withWholeSession(io: CommandIo, client: LonghaulClient, flags: ChatFlags): Promise<ChatFlags> {
+  const { session } = flags;
+  if (session === undefined || !isCut(session)) return flags;
+  const whole = await wholeRunId(io, client, { ...flags, runId: session });
+  if (isCut(whole)) throw new UsageError(`No session begins with "${session.slice(0, -1)}": list the sessions with longhaul sessions`);
+  return { ...flags, session: whole };
 }
 
 /** Sends each line of stdin as a message, and prints the answer before it reads the next. Returns 0 at the end of the input. */

@@ -31,19 +31,23 @@ const result = defineRoute(
     description: 'A run that has not ended within the wait goes on: ask again. A caller that stops waiting ends nothing.',
     scope: 'runs:read',
     params: runParams,
-    query: z.strictObject({ wait: waitParameter.exactOptional(), steps: flag.exactOptional().describe('True: with all steps.') }),
+    query: z.strictObject({
+      wait: waitParameter.exactOptional(),
+      steps: flag.exactOptional().describe('True: with all steps.'),
+      trace: flag.exactOptional().describe('True: with the trace.'),
+    }),
     responses: {
       200: { description: 'The result, for all four terminal statuses.', schema: runResult },
       202: { description: 'The run has not ended: its status.', schema: statusView },
     },
     problems: [...READ_PROBLEMS, 'run_terminated', 'run_timed_out'],
   },
-  async ({ params, query: { wait, steps = false }, client, signal, ...request }) => {
+  async ({ params, query: { wait, steps = false, trace = false }, client, signal, ...request }) => {
     const handle = client.handle(params.runId);
-    const ended = await withinWait(waitMs(wait), { ...request, signal }, (options) => handle.result({ ...options, steps }));
+    const ended = await withinWait(waitMs(wait), { ...request, signal }, (options) => handle.result({ ...options, steps, trace }));
     if (ended !== undefined) return { status: 200, body: ended };
     const view = await handle.status();
-    return isTerminal(view.status) ? { status: 200, body: await handle.result({ steps }) } : { status: 202, body: view };
+    return isTerminal(view.status) ? { status: 200, body: await handle.result({ steps, trace }) } : { status: 202, body: view };
   },
 );
 

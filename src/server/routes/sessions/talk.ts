@@ -13,12 +13,12 @@ import { requestId } from '../../requests/idempotency-key.ts';
 import { soon } from '../../requests/start-patience.ts';
 import { requireAgentOf, requireStart } from '../../auth/access/reach.ts';
 import { defineRoute, type Route, type RouteRequest } from '../../routing/route.ts';
-import { messageReceipt } from '../../schemas/run-requests.ts';
+import { noticedReceipt } from '../../schemas/run-requests.ts';
 import { turnResult } from '../../schemas/run-views.ts';
 import { sessionMessageBody, turnRunning } from '../../schemas/session-requests.ts';
 import { ok, REQUEST_PROBLEMS, sessionParams, wholeNumber } from '../route-parts.ts';
 import { knownSession } from './known-session.ts';
-import { startableAgent } from '../../starting/known-agent.ts';
+import { knownAgent, noticeOfUnseen, startableAgent } from '../../starting/known-agent.ts';
 
 const MESSAGE_PROBLEMS = [
   ...REQUEST_PROBLEMS,
@@ -49,10 +49,14 @@ const send = defineRoute(
     params: sessionParams,
     body: sessionMessageBody,
     idempotencyKey: MESSAGE_KEY,
-    responses: ok(messageReceipt, 'The session has accepted the message: the receipt names the turn that answers it.'),
+    responses: ok(noticedReceipt, 'The session has accepted the message: the receipt names the turn that answers it.'),
     problems: MESSAGE_PROBLEMS,
   },
-  async (request) => ({ status: 200, body: await sendMessage(request) }),
+  async (request) => {
+    const receipt = await sendMessage(request);
+    const notice = await noticeOfFirst(request, receipt);
+    return { status: 200, body: { ...receipt, ...(notice === undefined ? {} : { notice }) } };
+  },
 );
 
 const ask = defineRoute(
@@ -139,6 +143,16 @@ async function sendNow({ params: { sessionId }, body, caller, client, idempotenc
   await requireAgentOf(caller, () => statusOr(run, started));
   if (started === undefined) return run.send(content, options);
   return sessionToStart(client, startableAgent(settings, caller, started), sessionId).send(content, options);
+}
+
+/** Returns what the sender should know if the message has begun a session whose agent no worker has had so far. */
+async function noticeOfFirst(
+  { params: { sessionId: runId }, body: { agent }, caller, client, settings }: MessageRequest,
+  receipt: MessageReceipt,
+): Promise<string | undefined> {
+  const begins = receipt.status === 'queued' && receipt.turn === 1;
+  if (!begins || agent === undefined || typeof knownAgent(settings, agent) !== 'string') return undefined;
+  return noticeOfUnseen(client.temporal, caller, { kind: 'agent', name: agent, runId });
 }
 
 /** Returns the status of a session; that of the one which the agent would start, if there is none. */
