@@ -1,0 +1,144 @@
+import { everyNth } from '../matrix-sample.ts';
+import type { Reading } from './outcome.ts';
+
+/** A command of the CI, and how its output says what has passed. */
+export interface Stage {
+  name: string;
+  command: readonly string[];
+  env?: Readonly<Record<string, string>>;
+  /** Seconds after which it is ended, and has failed. */
+  limitSeconds: number;
+  /** `tests`: it runs vitest, and repeats the files that fail. */
+  reading: 'tests' | Reading;
+  /** Killed processes and a busy machine are part of it: it is run once more if it fails. */
+  isRepeated?: true;
+  /** A program without which it is left out. */
+  needs?: 'bwrap' | 'redis-server';
+}
+
+/** What of the matrices is run: everything, or the turn of a commit. */
+export type Extent = 'all' | { hash: string; turn: number };
+
+/** The stages of a run of the CI, in their order. `npm test` is the command that the README names. */
+export function stagesOf(extent: Extent): Stage[] {
+  return [
+    { name: 'tests', command: ['npm', 'test', '--'], limitSeconds: 1_800, reading: 'tests' },
+    matrices(extent),
+    // Its tests are among those of `npm test`.
+    { name: 'check', command: npm('check', '--without-tests'), limitSeconds: 900, reading: 'lines' },
+    { name: 'spec', command: npm('spec', 'test/spec/cases'), limitSeconds: 300, reading: 'closing line' },
+    {
+      name: 'spec-python',
+      command: npm('spec', 'test/spec/cases', '--python'),
+      limitSeconds: 300,
+      reading: 'closing line',
+      needs: 'bwrap',
+    },
+    ...storms(extent),
+    ...crashes(extent),
+    { name: 'providers', command: npm('providers'), limitSeconds: 600, reading: 'closing line' },
+    {
+      name: 'escape',
+      command: npm('escape', ...sample(extent, { every: 3 }), '--retry', '--json'),
+      limitSeconds: 900,
+      reading: 'closing line',
+    },
+    {
+      name: 'endless',
+      command: npm('bench', 'endless', '--steps', ENDLESS_STEPS, '--json'),
+      limitSeconds: 300,
+      reading: isWhole,
+      isRepeated: true,
+    },
+    ...demos(extent),
+  ];
+}
+
+function npm(script: string, ...args: string[]): string[] {
+  return ['npm', 'run', '--silent', script, '--', ...args];
+}
+
+/** The options of a matrix of processes that hit its turn of a commit. */
+function sample(extent: Extent, { every }: { every: number }): string[] {
+  return extent === 'all' ? [] : ['--every', String(every), '--turn', String(extent.turn)];
+}
+
+function matrices(extent: Extent): Stage {
+  const stage = { name: 'matrices', command: ['npm', 'run', 'test:matrices', '--'], limitSeconds: 3_600, reading: 'tests' } as const;
+  return extent === 'all' ? stage : { ...stage, env: { MATRIX_SAMPLE: extent.hash } };
+}
+
+/** What running runs are told under load, each word of it once; and readers of streams while workers, services and Redis are killed. */
+function storms(extent: Extent): Stage[] {
+  const size =
+    extent === 'all'
+      ? '--runs 40 --messages 300 --busy-seconds 60 --queried-runs 24 --workers 3 --waiting-runs 60 --hogs 2'
+      : `--runs 20 --messages 100 --busy-seconds 15 --queried-runs 8 --workers 3 --rounds 3 --waiting-runs 30 --hogs 2 --seed ${extent.turn + 1}`;
+  const streams = extent === 'all' ? '--runs 8 --seed 1' : `--runs 6 --seed ${extent.turn + 1}`;
+  return [
+    { name: 'storm', command: npm('storm', ...words(size), '--json'), limitSeconds: 900, reading: 'closing line', isRepeated: true },
+    {
+      name: 'stream-storm',
+      command: npm('stream-storm', ...words(streams), '--json'),
+      limitSeconds: 600,
+      reading: 'closing line',
+      isRepeated: true,
+      needs: 'redis-server',
+    },
+  ];
+}
+
+/**
+ * A worker, and then the server, killed at points of a run: of an agent wherever something has happened that the server may not know, by
+ * worker, and at some by server; of programs, code, trees of agents and sessions at samples. `asked`: some of the agent's points, with runs
+ * that are asked all the time on workers that keep hardly any in memory. Up to three failed points get a second try.
+ */
+function crashes(extent: Extent): Stage[] {
+  const rows = [
+    { name: 'crash', run: '--only program,code,tree,session', every: 6 },
+    { name: 'crash-agent', run: '--only agent --pass worker --points after,told,approval,continue,update,end', every: 6 },
+    { name: 'crash-server', run: '--only agent --pass server --points callModel,continue,approval', every: 6 },
+    {
+      name: 'asked',
+      run: '--only agent --queries --pass worker --points',
+      points: 'callModel 5,callModel 9,approval wait,continue',
+      every: 2,
+    },
+  ];
+  return rows.map(({ name, run, points, every }) => ({
+    name,
+    command: npm('crash', ...words(run), ...(points === undefined ? [] : [points]), ...sample(extent, { every }), '--retry', '--json'),
+    limitSeconds: 1_800,
+    reading: 'closing line',
+  }));
+}
+
+/** The demos of the README: each has tests among the matrices, too. */
+function demos(extent: Extent): Stage[] {
+  const scripts = ['demo', 'demo:program', 'demo:desk', 'demo:chat', 'demo:web'];
+  const chosen = extent === 'all' ? scripts : everyNth(scripts, { every: scripts.length, turn: extent.turn });
+  return chosen.map((script) => ({
+    name: script,
+    command: npm(script, '--exit'),
+    limitSeconds: 180,
+    reading: 'exit code',
+    isRepeated: true,
+  }));
+}
+
+function words(text: string): string[] {
+  return text.split(' ');
+}
+
+const ENDLESS_STEPS = '400';
+
+/** A run that outgrows one execution: its export must be whole. */
+function isWhole(output: string): boolean {
+  const figures = output
+    .trimEnd()
+    .split('\n')
+    .findLast((line) => line.startsWith('{'));
+  if (figures === undefined) return false;
+  const { steps, executions, exportGaps } = JSON.parse(figures) as { [figure: string]: unknown };
+  return steps === Number(ENDLESS_STEPS) && Number(executions) > 1 && exportGaps === 0;
+}
