@@ -26,6 +26,12 @@ const SERVER = {
   hookTimeout: 60_000,
 };
 
+/**
+ * Most files take less time than a process that loads what they import: files share three. What a test changes in its process it
+ * changes back.
+ */
+const SHARED = { isolate: false, unstubEnvs: true, unstubGlobals: true };
+
 /** The matrices of a project: those on a server are in a folder of their own. */
 const isOnServer = (file: string): boolean => file.startsWith('test/server/');
 const chosen = chosenMatrices(process.env);
@@ -50,18 +56,14 @@ export default defineConfig({
           // The tests of the consumer run where the package is installed.
           exclude: ['test/server/**', 'test/package/**', ...MATRICES],
           testTimeout: 20_000,
-          // Most files take less time than a process that loads what they import: files share three. What a test changes
-          // in its process it changes back.
-          isolate: false,
           // What tools of tests throw is expected, and would bury what is not.
           env: { LONGHAUL_LOG_LEVEL: 'OFF' },
-          unstubEnvs: true,
-          unstubGlobals: true,
+          ...SHARED,
         },
       },
       {
         extends: true,
-        test: { name: 'server', include: ['test/server/**/*.test.ts'], exclude: [...MATRICES], ...SERVER },
+        test: { name: 'server', include: ['test/server/**/*.test.ts'], exclude: [...MATRICES], ...SERVER, ...SHARED },
       },
       { extends: true, test: { name: 'unit-matrices', include: chosen.filter((file) => !isOnServer(file)), testTimeout: 20_000 } },
       { extends: true, test: { name: 'server-matrices', include: chosen.filter(isOnServer), ...SERVER } },

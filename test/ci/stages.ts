@@ -73,7 +73,7 @@ function storms(extent: Extent): Stage[] {
   const size =
     extent === 'all'
       ? '--runs 40 --messages 300 --busy-seconds 60 --queried-runs 24 --workers 3 --waiting-runs 60 --hogs 2'
-      : `--runs 20 --messages 100 --busy-seconds 15 --queried-runs 8 --workers 3 --rounds 3 --waiting-runs 30 --hogs 2 --seed ${extent.turn + 1}`;
+      : `--runs 20 --messages 300 --busy-seconds 30 --queried-runs 8 --workers 3 --rounds 3 --waiting-runs 30 --hogs 2 --seed ${extent.turn + 1}`;
   const streams = extent === 'all' ? '--runs 8 --seed 1' : `--runs 6 --seed ${extent.turn + 1}`;
   return [
     { name: 'storm', command: npm('storm', ...words(size), '--json'), limitSeconds: 900, reading: 'closing line', isRepeated: true },
