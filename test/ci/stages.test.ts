@@ -31,3 +31,15 @@ test('four commits that follow each other in turn run every matrix', () => {
   expect(new Set(chosen.flat())).toEqual(new Set(MATRICES));
   expect(Math.max(...chosen.map(({ length }) => length))).toBeLessThan(MATRICES.length / 3);
 });
+
+test('every kind of run that is killed meets each of its points at some turn', () => {
+  const met = Array.from({ length: 12 }, (_, turn) => {
+    const { command = [] } = stagesOf({ hash: '0000', turn }).find(({ name }) => name === 'crash') ?? {};
+    const valueOf = (option: string): string => command[command.indexOf(option) + 1] ?? '';
+    const first = Number(valueOf('--turn')) % Number(valueOf('--every'));
+    return valueOf('--only')
+      .split(',')
+      .map((kind) => `${kind} ${first}`);
+  }).flat();
+  expect(new Set(met).size).toBe(4 * 6);
+});

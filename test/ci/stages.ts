@@ -1,4 +1,5 @@
 import { everyNth } from '../matrix-sample.ts';
+import { PARTS } from '../storm/options.ts';
 import type { Reading } from './outcome.ts';
 
 /** A command of the CI, and how its output says what has passed. */
@@ -63,6 +64,11 @@ function sample(extent: Extent, { every }: { every: number }): string[] {
   return extent === 'all' ? [] : ['--every', String(every), '--turn', String(extent.turn)];
 }
 
+/** The turn within a choice of every second one: with the same turn, each kind would always meet the same half of its points. */
+function inner(extent: Extent): Extent {
+  return extent === 'all' ? extent : { ...extent, turn: Math.floor(extent.turn / 2) };
+}
+
 function matrices(extent: Extent): Stage {
   const stage = { name: 'matrices', command: ['npm', 'run', 'test:matrices', '--'], limitSeconds: 3_600, reading: 'tests' } as const;
   return extent === 'all' ? stage : { ...stage, env: { MATRIX_SAMPLE: extent.hash } };
@@ -70,16 +76,20 @@ function matrices(extent: Extent): Stage {
 
 /** What running runs are told under load, each word of it once; and readers of streams while workers, services and Redis are killed. */
 function storms(extent: Extent): Stage[] {
-  const size =
-    extent === 'all'
-      ? '--runs 40 --messages 300 --busy-seconds 60 --queried-runs 24 --workers 3 --waiting-runs 60 --hogs 2'
-      : `--runs 20 --messages 300 --busy-seconds 30 --queried-runs 8 --workers 3 --rounds 3 --waiting-runs 30 --hogs 2 --seed ${extent.turn + 1}`;
-  const streams = extent === 'all' ? '--runs 8 --seed 1' : `--runs 6 --seed ${extent.turn + 1}`;
+  const parts = extent === 'all' ? PARTS : everyNth(PARTS, { every: 2, turn: extent.turn });
+  const seed = extent === 'all' ? 1 : extent.turn + 1;
+  const size = `--runs 40 --messages 300 --busy-seconds 60 --queried-runs 24 --workers 3 --waiting-runs 60 --hogs 2 --seed ${seed}`;
   return [
-    { name: 'storm', command: npm('storm', ...words(size), '--json'), limitSeconds: 900, reading: 'closing line', isRepeated: true },
+    {
+      name: 'storm',
+      command: npm('storm', ...words(size), '--only', parts.join(','), '--json'),
+      limitSeconds: 900,
+      reading: 'closing line',
+      isRepeated: true,
+    },
     {
       name: 'stream-storm',
-      command: npm('stream-storm', ...words(streams), '--json'),
+      command: npm('stream-storm', ...words(`--runs 8 --seed ${seed}`), '--json'),
       limitSeconds: 600,
       reading: 'closing line',
       isRepeated: true,
@@ -94,8 +104,10 @@ function storms(extent: Extent): Stage[] {
  * that are asked all the time on workers that keep hardly any in memory. Up to three failed points get a second try.
  */
 function crashes(extent: Extent): Stage[] {
+  const kinds = ['program', 'code', 'tree', 'session'];
+  const chosen = extent === 'all' ? kinds : everyNth(kinds, { every: 2, turn: extent.turn });
   const rows = [
-    { name: 'crash', run: '--only program,code,tree,session', every: 6 },
+    { name: 'crash', run: `--only ${chosen.join(',')}`, every: 6 },
     { name: 'crash-agent', run: '--only agent --pass worker --points after,told,approval,continue,update,end', every: 6 },
     { name: 'crash-server', run: '--only agent --pass server --points callModel,continue,approval', every: 6 },
     {
@@ -107,7 +119,14 @@ function crashes(extent: Extent): Stage[] {
   ];
   return rows.map(({ name, run, points, every }) => ({
     name,
-    command: npm('crash', ...words(run), ...(points === undefined ? [] : [points]), ...sample(extent, { every }), '--retry', '--json'),
+    command: npm(
+      'crash',
+      ...words(run),
+      ...(points === undefined ? [] : [points]),
+      ...sample(inner(extent), { every }),
+      '--retry',
+      '--json',
+    ),
     limitSeconds: 1_800,
     reading: 'closing line',
   }));
