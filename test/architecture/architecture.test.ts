@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { importCycles } from './import-cycles.ts';
-import { closureViolations, danglingImports, importViolations } from './import-rules.ts';
+import { closureViolations, danglingImports, emptyRooms, importViolations } from './import-rules.ts';
 import { shapeViolations } from './shape-rules.ts';
 import { ALL_FOLDERS, PRODUCT_FOLDERS, readTree } from './source-tree.ts';
 
@@ -18,6 +18,10 @@ describe('the project', () => {
 
   test('imports in the directions that its zones allow', () => {
     expect(importViolations(tree)).toEqual([]);
+  });
+
+  test('has the rooms that the rules name', () => {
+    expect(emptyRooms(product)).toEqual([]);
   });
 
   test('loads through its entries nothing that belongs to the other side', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { importCycles } from './import-cycles.ts';
-import { closureViolations, danglingImports, importViolations } from './import-rules.ts';
+import { closureViolations, CLOSURES, danglingImports, emptyRooms, importViolations, ZONES } from './import-rules.ts';
 import { shapeViolations } from './shape-rules.ts';
 import { parseSource } from './source-file.ts';
 import { parseTree } from './source-tree.ts';
@@ -8,6 +8,11 @@ import { parseTree } from './source-tree.ts';
 /** The importing files that break a rule, without the reasons. */
 function importersIn(texts: Record<string, string>): string[] {
   return importViolations(parseTree(texts)).map((sentence) => sentence.split(' must not import ')[0] ?? '');
+}
+
+/** Tells whether a zone may not import the values of another room that it names. */
+function isNoValueOf({ room, may = [] }: (typeof ZONES)[number]): (other: string) => boolean {
+  return (other) => ![room, ...may].some((allowed) => other === allowed || other.startsWith(`${allowed}/`));
 }
 
 describe('a source file', () => {
@@ -94,9 +99,45 @@ describe('import directions', () => {
 
   test('a computed import and a folder without a zone are refused', () => {
     expect(importViolations(parseTree({ 'src/core/domain/a.ts': `await import(name);`, 'src/unheard-of/b.ts': '' }))).toEqual([
-      'src/core/domain/a.ts must not import (computed) (lazily): src/core/domain/ may not',
+      'src/core/domain/a.ts must not import (computed) (lazily): src/core/domain may not',
       'src/unheard-of/b.ts is in no zone: give it one in import-rules.ts',
     ]);
+  });
+
+  test.each(ZONES)('the zone of $room can be broken, by its folder and by the file that it may become', (zone) => {
+    const { room, mayTypes = [], mayLazily = [], packageTypes = [], packagesLazily = [] } = zone;
+    const up = '../'.repeat(room.split('/').length);
+    const lines = [
+      `import 'a-package-of-nobody';`,
+      `import type { T } from '${up}test/never.ts';`,
+      ...mayTypes.filter(isNoValueOf(zone)).map((other) => `import { a } from '${up}${other}/a.ts';`),
+      ...mayLazily.filter(isNoValueOf(zone)).map((other) => `import { b } from '${up}${other}/b.ts';`),
+      ...packageTypes.map((name) => `import { c } from '${name}';`),
+      ...packagesLazily.filter((name) => name !== '(computed)').map((name) => `import { d } from '${name}';`),
+    ];
+    // A computed import is refused where no zone names it.
+    if (!packagesLazily.includes('(computed)')) lines.push('await import(name);');
+    const inFolder = importViolations(parseTree({ [`${room}/any.ts`]: lines.join('\n') }));
+    expect(inFolder).toHaveLength(lines.length);
+    expect(importViolations(parseTree({ [`${room}.ts`]: lines.join('\n').replaceAll(up, up.slice(3) || './') }))).toHaveLength(
+      lines.length,
+    );
+  });
+
+  test.each(CLOSURES.flatMap(({ entries, mustNotLoad }) => mustNotLoad.map((name) => ({ entries, name }))))(
+    '$entries is refused for $name behind another file',
+    ({ entries, name }) => {
+      const up = '../'.repeat(entries.split('/').length - 1) || './';
+      const specifier = name === 'node:*' ? 'node:fs' : `${name}/sub`;
+      const tree = parseTree({ [`${entries}.ts`]: `import '${up}between.ts';`, 'between.ts': `import '${specifier}';` });
+      expect(closureViolations(tree).filter((sentence) => sentence.startsWith(`${entries}.ts must not load ${name}:`))).toHaveLength(1);
+    },
+  );
+
+  test('a rule about a room without files is found', () => {
+    const rooms = emptyRooms(parseTree({ 'src/core/domain/json.ts': '', 'src/core/loop.ts': '', 'worker/index.ts': '' }));
+    expect(rooms).toEqual(expect.arrayContaining(['src/core/execution', 'workflows', 'src/testing/index']));
+    expect(rooms.filter((room) => ['src/core', 'src/core/domain', 'src/core/loop', 'worker', 'worker/index'].includes(room))).toEqual([]);
   });
 
   test('an entry is refused for a package that it loads through other files', () => {
@@ -152,7 +193,6 @@ describe('the shape of a file', () => {
       'src/string-utils.ts': '',
       'src/helpers/a.ts': '',
       'src/camelCase.ts': '',
-      'src/default.ts': 'export default 1;',
       'src/star.ts': `export * from './long.ts';`,
       'src/cast.ts': 'const a = [] as unknown as string; const b = [] as const;',
       'examples/service/main.ts': '',
@@ -164,7 +204,6 @@ describe('the shape of a file', () => {
       'src/string-utils.ts is named by the layer word "utils"',
       'src/helpers/a.ts is named by the layer word "helpers"',
       'src/camelCase.ts is not named in kebab-case',
-      'src/default.ts has a default export',
       'src/star.ts has an "export *"',
       'src/cast.ts casts twice',
     ]);

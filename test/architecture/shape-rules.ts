@@ -30,9 +30,8 @@ function nameProblems({ path }: SourceFile): string[] {
   ];
 }
 
-function contentProblems({ path, hasDefaultExport, hasStarExport, doubleCasts }: SourceFile): string[] {
+function contentProblems({ path, hasStarExport, doubleCasts }: SourceFile): string[] {
   return [
-    ...(hasDefaultExport ? [`${path} has a default export: name it`] : []),
     ...(hasStarExport ? [`${path} has an "export *": list the names`] : []),
     // A test may need a double cast to pass a value that a caller should not pass.
     ...(path.startsWith('test/') ? [] : doubleCasts).map((cast) => `${path} casts twice: ${cast}`),

@@ -9,24 +9,15 @@ export interface Import {
   lazy: boolean;
 }
 
-/** One comment of a file, without its marks. */
-export interface Comment {
-  /** A comment that documents what follows it: it begins with two stars. */
-  doc: boolean;
-  text: string;
-}
-
 /** The facts about one file that the rules look at. */
 export interface SourceFile {
   /** Relative to the root of the tree, with slashes. */
   path: string;
   lines: number;
   imports: Import[];
-  hasDefaultExport: boolean;
   hasStarExport: boolean;
   /** The text of every `x as A as B`. */
   doubleCasts: string[];
-  comments: Comment[];
 }
 
 /** Reads a TypeScript file with the parser of the test runner. Throws if the text is not TypeScript. */
@@ -35,17 +26,10 @@ export function parseSource(path: string, text: string): SourceFile {
     path,
     lines: countLines(text),
     imports: [],
-    hasDefaultExport: false,
     hasStarExport: false,
     doubleCasts: [],
-    comments: [],
   };
-  const literals: SyntaxNode[] = [];
-  visit(parseAst(text, { lang: 'ts' }), (node) => {
-    take(file, text, node);
-    if (isText(node)) literals.push(node);
-  });
-  file.comments = commentsIn(text, literals);
+  visit(parseAst(text, { lang: 'ts' }), (node) => take(file, text, node));
   return file;
 }
 
@@ -67,9 +51,6 @@ function take(file: SourceFile, text: string, node: SyntaxNode): void {
       if (isNode(node['source'])) {
         file.imports.push({ specifier: specifierOf(node), typeOnly: node['exportKind'] === 'type', lazy: false });
       }
-      break;
-    case 'ExportDefaultDeclaration':
-      file.hasDefaultExport = true;
       break;
     case 'ImportExpression':
       file.imports.push({ specifier: specifierOf(node), typeOnly: false, lazy: true });
@@ -98,13 +79,6 @@ export function withoutComments(code: string): string {
     return piece;
   });
   return [...kept, code.slice(end)].join('');
-}
-
-function commentsIn(text: string, literals: readonly SyntaxNode[]): Comment[] {
-  return commentRanges(text, literals).map(([, block, line]) => ({
-    doc: block?.startsWith('*') ?? false,
-    text: (block ?? line ?? '').replaceAll(/^[ \t]*\*+/gm, '').trim(),
-  }));
 }
 
 /** Finds the comments of a text: the parser drops them, and only a literal can contain their marks without being one. */

@@ -1,4 +1,5 @@
 import { errorMessage } from '../../src/core/domain/errors/error.ts';
+import { everyNth } from '../matrix-sample.ts';
 import { checkLines, closingLine } from '../storm/check.ts';
 import { secondsSince } from '../storm/timings.ts';
 import { withResources, withTestbeds } from './processes/shared-resources.ts';
@@ -53,13 +54,13 @@ function runOnePass<Recorded extends RecordOfRun, Plain>(
   resources: SharedResources,
   hit: { pass: Pass; subject: Subject<Recorded, Plain> },
 ): Promise<Outcome[]> {
-  const { parallel, retry, points: texts, all, every, random } = options;
+  const { parallel, retry, points: texts, all, every, turn, random } = options;
   if (random !== undefined) return runRandomly(resources, hit, { ...random, parallel, report });
   const eligible = (points: readonly string[]): readonly string[] => {
     if (texts.length > 0) return points.filter((point) => texts.some((text) => point.includes(text)));
     return all ? points : hit.subject.sample(points, hit.pass);
   };
-  const chosen = (points: readonly string[]): readonly string[] => eligible(points).filter((_, index) => index % every === 0);
+  const chosen = (points: readonly string[]): readonly string[] => everyNth(eligible(points), { every, turn });
   return runPass(resources, hit, { parallel, retry, chosen, report });
 }
 

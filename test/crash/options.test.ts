@@ -9,6 +9,7 @@ test('without arguments the whole matrix is run', () => {
     all: false,
     points: [],
     every: 1,
+    turn: 0,
     parallel: 4,
     json: false,
     list: false,
@@ -18,8 +19,29 @@ test('without arguments the whole matrix is run', () => {
 });
 
 test('a run, a pass, points, and a time with a seed can be chosen', () => {
-  const given = parseOptions(['--pass', 'server', '--points', 'charge,told', '--every', '3', '--parallel', '2', '--json', '--queries']);
-  expect(given).toMatchObject({ passes: ['server'], points: ['charge', 'told'], every: 3, parallel: 2, json: true, queries: true });
+  const given = parseOptions([
+    '--pass',
+    'server',
+    '--points',
+    'charge,told',
+    '--every',
+    '3',
+    '--turn',
+    '30914',
+    '--parallel',
+    '2',
+    '--json',
+    '--queries',
+  ]);
+  expect(given).toMatchObject({
+    passes: ['server'],
+    points: ['charge', 'told'],
+    every: 3,
+    turn: 30914,
+    parallel: 2,
+    json: true,
+    queries: true,
+  });
   expect(parseOptions(['--only', 'program', '--all'])).toMatchObject({ only: ['program'], all: true });
   expect(parseOptions(['--scenario', 'tree'])).toMatchObject({ only: ['tree'] });
   expect(parseOptions(['--random', '--seed', '7', '--for', '2m']).random).toEqual({ seed: 7, ms: 120_000 });
@@ -41,6 +63,8 @@ test.each([
   ['--seed', '7'],
   ['--random', '--for', 'ever'],
   ['--every', '0'],
+  ['--turn', '-1'],
+  ['--random', '--turn', '2'],
   ['--random', '--points', 'charge'],
   ['--random', '--every', '2'],
   ['--random', '--all'],

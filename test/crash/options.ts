@@ -14,6 +14,8 @@ export interface CrashOptions {
   points: string[];
   /** 2: every second one of the points, and so on. */
   every: number;
+  /** With `every`, the point of the first hit: 0 is the first point. Turns go round, so any number is one. */
+  turn: number;
   /** The number of testbeds in use at the same time. */
   parallel: number;
   /** If true, a line with the outcome comes before the closing line, for a machine to read. */
@@ -33,7 +35,7 @@ export interface CrashOptions {
 const CHOICE = `[--only|--scenario ${SUBJECTS.join('|')}] [--pass ${PASSES.join('|')}]`;
 
 /** The usage of the command. */
-export const USAGE = `Usage: npm run crash -- ${CHOICE} [--all] [--points text,text] [--every 1] [--parallel 4] [--queries] [--retry] [--list] [--json]
+export const USAGE = `Usage: npm run crash -- ${CHOICE} [--all] [--points text,text] [--every 1] [--turn 0] [--parallel 4] [--queries] [--retry] [--list] [--json]
        npm run crash -- --random [--seed 1] [--for 60s] ${CHOICE} [--parallel 4] [--queries] [--json]
        npm run crash -- --recovery [--seed 1] [--for 45s] [--runs 40] [--workers 2] [--kills 15] [--json]`;
 
@@ -49,6 +51,7 @@ export function parseOptions(args: readonly string[]): CrashOptions {
       all: { type: 'boolean', default: false },
       points: { type: 'string', default: '' },
       every: { type: 'string' },
+      turn: { type: 'string' },
       parallel: { type: 'string', default: '4' },
       random: { type: 'boolean', default: false },
       recovery: { type: 'boolean', default: false },
@@ -72,8 +75,8 @@ export function parseOptions(args: readonly string[]): CrashOptions {
   if (values.recovery && (values.random || (values.only ?? values.scenario) !== undefined)) {
     throw new Error('--recovery goes without --random, --only and --scenario: it has runs of its own');
   }
-  if (values.random && (values.list || values.all || values.retry || values.every !== undefined || values.points !== '')) {
-    throw new Error('--random goes without --points, --every, --all, --retry and --list');
+  if (values.random && (values.list || values.all || values.retry || (values.every ?? values.turn) !== undefined || values.points !== '')) {
+    throw new Error('--random goes without --points, --every, --turn, --all, --retry and --list');
   }
   return {
     only: subjects(values),
@@ -81,6 +84,7 @@ export function parseOptions(args: readonly string[]): CrashOptions {
     all: values.all,
     points: values.points.split(',').filter((text) => text !== ''),
     every: count('every', values.every ?? '1'),
+    turn: turn(values.turn ?? '0'),
     parallel: count('parallel', values.parallel),
     json: values.json,
     list: values.list,
@@ -117,6 +121,11 @@ function count(name: string, text: string): number {
   const value = Number(text);
   if (/^\d+$/.test(text) && Number.isSafeInteger(value) && value > 0) return value;
   throw new Error(`--${name} is "${text}": write a whole number of at least 1`);
+}
+
+function turn(text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new Error(`--turn is "${text}": write a whole number, such as 0 or 30914`);
 }
 
 function milliseconds(text: string): number {

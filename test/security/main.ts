@@ -1,6 +1,7 @@
 import { errorMessage } from '../../src/core/domain/errors/error.ts';
 import { broken } from './attack.ts';
 import { ATTEMPTS } from './attempts/all.ts';
+import { everyNth } from '../matrix-sample.ts';
 import { CAN_ISOLATE } from './can-isolate.ts';
 import { HostProcess } from './host-process.ts';
 import { type EscapeOptions, parseOptions, USAGE } from './options.ts';
@@ -28,12 +29,13 @@ const options = readOptions();
 const wanted = ATTEMPTS.map((attempt, index) => ({ attempt, index })).filter(
   ({ attempt }) => options.families.includes(attempt.family) && attempt.name.includes(options.only),
 );
-const chosen = wanted.filter(({ attempt }) => attempt.language !== 'python' || CAN_ISOLATE);
-if (chosen.length < wanted.length) {
+const possible = wanted.filter(({ attempt }) => attempt.language !== 'python' || CAN_ISOLATE);
+if (possible.length < wanted.length) {
   process.stdout.write(
-    `${wanted.length - chosen.length} attempts in Python are skipped: bubblewrap, or user namespaces, are not to be had here\n`,
+    `${wanted.length - possible.length} attempts in Python are skipped: bubblewrap, or user namespaces, are not to be had here\n`,
   );
 }
+const chosen = everyNth(possible, options);
 const start = performance.now();
 // A bomb under a limit that does not hold takes the machine with it.
 const unlimited = chosen.some(({ attempt }) => attempt.family === 'memory') ? await memoryLimitProblem() : undefined;
@@ -43,37 +45,49 @@ const figures = { attempts: chosen.length, escapes: 0, deadHosts: 0, slowestOver
 const ended: Record<string, number> = {};
 let failed = 0;
 
-async function problemsOf(host: HostProcess, { attempt, index }: (typeof chosen)[number]): Promise<string[]> {
-  if (attempt.language === 'python' && notIsolated !== undefined) return [`not run, because a limit does not hold here: ${notIsolated}`];
+/** What is wrong with an attempt: something that it did or was told, and what it took above its limits, which may be the machine's fault. */
+interface Wrong {
+  problems: string[];
+  aboveLimits?: string[];
+}
+
+async function attacked(host: HostProcess, { attempt, index }: (typeof chosen)[number]): Promise<Wrong> {
+  if (attempt.language === 'python' && notIsolated !== undefined)
+    return { problems: [`not run, because a limit does not hold here: ${notIsolated}`] };
   if (attempt.family === 'memory' && unlimited !== undefined)
-    return [`not run, because the limit of memory does not hold here: ${unlimited}`];
+    return { problems: [`not run, because the limit of memory does not hold here: ${unlimited}`] };
   const outcome = await host.attack(index);
   if (outcome === undefined) {
     figures.deadHosts += 1;
-    return ['the host died'];
+    return { problems: ['the host died'] };
   }
   ended[outcome.ended] = (ended[outcome.ended] ?? 0) + 1;
   if (outcome.escapes.length > 0) figures.escapes += 1;
   figures.slowestOverLimitMs = Math.max(figures.slowestOverLimitMs, Math.round(outcome.overLimitMs));
   figures.largestGrowthMb = Math.max(figures.largestGrowthMb, Math.round(outcome.growthMb));
-  return [...outcome.escapes, ...outcome.problems, ...broken(attempt, outcome)];
+  return { problems: [...outcome.escapes, ...outcome.problems], aboveLimits: broken(attempt, outcome) };
 }
 
-/** Makes the attempts that are left, one after the other. */
-async function work(left: Iterator<(typeof chosen)[number]>): Promise<void> {
+/** Makes the attempts that are left, one after the other. Returns those that only took more than their limits, if they may be made again. */
+async function work(left: Iterable<(typeof chosen)[number]>, { retry }: { retry: boolean }): Promise<typeof chosen> {
   const host = new HostProcess();
-  for (let next = left.next(); next.done !== true; next = left.next()) {
-    const problems = await problemsOf(host, next.value);
-    if (problems.length === 0) continue;
-    failed += 1;
-    const { family, name } = next.value.attempt;
-    process.stdout.write(`FAILED ${family}: ${name.slice(0, 200)}\n${problems.map((problem) => `    ${problem}\n`).join('')}`);
+  const again: typeof chosen = [];
+  for (const next of left) {
+    const { problems, aboveLimits = [] } = await attacked(host, next);
+    if (problems.length + aboveLimits.length === 0) continue;
+    if (retry && problems.length === 0) again.push(next);
+    else failed += 1;
+    const { family, name } = next.attempt;
+    const lines = [...problems, ...aboveLimits].map((problem) => `    ${problem}\n`);
+    process.stdout.write(`FAILED ${family}: ${name.slice(0, 200)}\n${lines.join('')}`);
   }
   await host.close();
+  return again;
 }
 
 const left = chosen.values();
-await Promise.all(Array.from({ length: HOSTS }, () => work(left)));
+const again = await Promise.all(Array.from({ length: HOSTS }, () => work(left, options)));
+await work(again.flat(), { retry: false });
 
 const seconds = Math.round((performance.now() - start) / 100) / 10;
 if (options.json) process.stdout.write(`${JSON.stringify({ ...figures, ended, seconds })}\n`);

@@ -6,12 +6,18 @@ export interface EscapeOptions {
   families: readonly Family[];
   /** Only attempts whose name contains this text; empty: all. */
   only: string;
+  /** 3: every third one of the attempts, and so on. */
+  every: number;
+  /** With `every`, the first of the attempts: 0 is the first one. Turns go round, so any number is one. */
+  turn: number;
+  /** Makes attempts that only took more than their limits once more, alone, after all others. An escape is never tried again. */
+  retry: boolean;
   /** If true, a line with the figures comes before the closing line, for a machine to read. */
   json: boolean;
 }
 
 /** The usage of the command. */
-export const USAGE = `Usage: npm run escape -- [--family ${FAMILIES.join(',')}] [--only text] [--json]`;
+export const USAGE = `Usage: npm run escape -- [--family ${FAMILIES.join(',')}] [--only text] [--every 1] [--turn 0] [--retry] [--json]`;
 
 /** Reads the command line. Throws an error whose message describes the mistake. */
 export function parseOptions(args: readonly string[]): EscapeOptions {
@@ -20,10 +26,20 @@ export function parseOptions(args: readonly string[]): EscapeOptions {
     options: {
       family: { type: 'string', default: FAMILIES.join(',') },
       only: { type: 'string', default: '' },
+      every: { type: 'string', default: '1' },
+      turn: { type: 'string', default: '0' },
+      retry: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
     },
   });
-  return { families: values.family.split(',').map(family), only: values.only, json: values.json };
+  const { only, retry, json } = values;
+  const families = values.family.split(',').map(family);
+  return { families, only, every: count('every', values.every, 1), turn: count('turn', values.turn, 0), retry, json };
+}
+
+function count(name: string, text: string, least: number): number {
+  if (/^\d{1,9}$/.test(text) && Number(text) >= least) return Number(text);
+  throw new Error(`--${name} is "${text}": write a whole number of at least ${least}`);
 }
 
 function family(text: string): Family {

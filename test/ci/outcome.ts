@@ -1,0 +1,58 @@
+import type { CommandResult } from './run-command.ts';
+
+/** What became of a stage. */
+export interface Outcome {
+  passed: number;
+  failed: number;
+  /** What was not run, by name, with the reason. */
+  skipped: string[];
+  /** What has failed, each in a line. */
+  failures: string[];
+  /** What failed once and then passed, with its first failure. */
+  unstable: string[];
+}
+
+/** How the output of a command says what has passed: by its closing line, by a line for each part, by its exit code, or by this rule. */
+export type Reading = 'closing line' | 'lines' | 'exit code' | ((output: string) => boolean);
+
+const ONE_PASSED = { passed: 1, failed: 0 };
+const ONE_FAILED = { passed: 0, failed: 1 };
+
+const CLOSING_LINE = /^(\d+) passed, (\d+) failed(?:, \d+ skipped)?$/;
+
+/** The most lines about failures that are repeated at the end. */
+const MOST_LINES = 20;
+
+/** Reads the outcome of a command that is not vitest. One that fails without a failed part counts as one. */
+export function readOutcome({ code, output }: CommandResult, reading: Reading): Outcome {
+  const lines = output.trimEnd().split('\n');
+  const named = lines.filter((line) => line.startsWith('FAILED ')).slice(0, MOST_LINES);
+  const { passed, failed } = countsOf(lines, { code, output }, reading);
+  const hasPassed = code === 0 && failed === 0;
+  return {
+    passed,
+    failed: hasPassed ? 0 : Math.max(1, failed),
+    skipped: lines.filter((line) => line.startsWith('SKIPPED ')),
+    failures: hasPassed ? [] : [`exit code ${code}`, ...named],
+    // A command that passes has passed at its second try what it calls failed.
+    unstable: hasPassed ? named : [],
+  };
+}
+
+function countsOf(lines: readonly string[], result: CommandResult, reading: Reading): { passed: number; failed: number } {
+  switch (reading) {
+    case 'closing line': {
+      const closing = lines.findLast((line) => CLOSING_LINE.test(line)) ?? '';
+      const [, passed = '0', failed = '1'] = CLOSING_LINE.exec(closing) ?? [];
+      return { passed: Number(passed), failed: Number(failed) };
+    }
+    case 'lines': {
+      const count = (start: string): number => lines.filter((line) => line.startsWith(start)).length;
+      return { passed: count('ok '), failed: count('FAILED ') };
+    }
+    case 'exit code':
+      return result.code === 0 ? ONE_PASSED : ONE_FAILED;
+    default:
+      return result.code === 0 && reading(result.output) ? ONE_PASSED : ONE_FAILED;
+  }
+}

@@ -1,0 +1,45 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { chosenMatrices, MATRICES } from '../matrices.ts';
+import { stagesOf } from './stages.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const commands = (extent: Parameters<typeof stagesOf>[0]): string[] => stagesOf(extent).map(({ command }) => command.join(' '));
+
+test('the tests are those of the command that the README names', () => {
+  expect(readFileSync(`${root}/README.md`, 'utf8')).toContain('npm ci && npm test');
+  expect(commands('all')[0]).toBe('npm test --');
+});
+
+test('every stage of a commit is among the stages of all, which leave nothing out', () => {
+  const all = stagesOf('all');
+  expect(all.filter(({ env }) => env !== undefined)).toEqual([]);
+  expect(all.filter(({ command }) => command.includes('--every'))).toEqual([]);
+  const names = all.map(({ name }) => name);
+  expect(stagesOf({ hash: '78c2cf7f', turn: 30_914 }).filter(({ name }) => !names.includes(name))).toEqual([]);
+});
+
+test('a commit runs the same parts each time, and other commits run others', () => {
+  const commit = { hash: '78c2cf7f', turn: 30_914 };
+  expect(commands(commit)).toEqual(commands(commit));
+  expect(commands({ hash: '78c3cf7f', turn: 30_915 })).not.toEqual(commands(commit));
+});
+
+test('four commits that follow each other in turn run every matrix', () => {
+  const chosen = ['0000', '0001', '0002', '0003'].map((hash) => chosenMatrices({ MATRIX_SAMPLE: hash }));
+  expect(new Set(chosen.flat())).toEqual(new Set(MATRICES));
+  expect(Math.max(...chosen.map(({ length }) => length))).toBeLessThan(MATRICES.length / 3);
+});
+
+test('every kind of run that is killed meets each of its points at some turn', () => {
+  const met = Array.from({ length: 12 }, (_, turn) => {
+    const { command = [] } = stagesOf({ hash: '0000', turn }).find(({ name }) => name === 'crash') ?? {};
+    const valueOf = (option: string): string => command[command.indexOf(option) + 1] ?? '';
+    const first = Number(valueOf('--turn')) % Number(valueOf('--every'));
+    return valueOf('--only')
+      .split(',')
+      .map((kind) => `${kind} ${first}`);
+  }).flat();
+  expect(new Set(met).size).toBe(4 * 6);
+});

@@ -1,0 +1,163 @@
+import { everyNth } from '../matrix-sample.ts';
+import { PARTS } from '../storm/options.ts';
+import type { Reading } from './outcome.ts';
+
+/** A command of the CI, and how its output says what has passed. */
+export interface Stage {
+  name: string;
+  command: readonly string[];
+  env?: Readonly<Record<string, string>>;
+  /** Seconds after which it is ended, and has failed. */
+  limitSeconds: number;
+  /** `tests`: it runs vitest, and repeats the files that fail. */
+  reading: 'tests' | Reading;
+  /** Killed processes and a busy machine are part of it: it is run once more if it fails. */
+  isRepeated?: true;
+  /** A program without which it is left out. */
+  needs?: 'bwrap' | 'redis-server';
+}
+
+/** What of the matrices is run: everything, or the turn of a commit. */
+export type Extent = 'all' | { hash: string; turn: number };
+
+/** The stages of a run of the CI, in their order. `npm test` is the command that the README names. */
+export function stagesOf(extent: Extent): Stage[] {
+  return [
+    { name: 'tests', command: ['npm', 'test', '--'], limitSeconds: 1_800, reading: 'tests' },
+    matrices(extent),
+    // Its tests are among those of `npm test`.
+    { name: 'check', command: npm('check', '--without-tests'), limitSeconds: 900, reading: 'lines' },
+    { name: 'spec', command: npm('spec', 'test/spec/cases'), limitSeconds: 300, reading: 'closing line' },
+    {
+      name: 'spec-python',
+      command: npm('spec', 'test/spec/cases', '--python'),
+      limitSeconds: 300,
+      reading: 'closing line',
+      needs: 'bwrap',
+    },
+    ...storms(extent),
+    ...crashes(extent),
+    { name: 'providers', command: npm('providers'), limitSeconds: 600, reading: 'closing line' },
+    {
+      name: 'escape',
+      command: npm('escape', ...sample(extent, { every: 3 }), '--retry', '--json'),
+      limitSeconds: 900,
+      reading: 'closing line',
+    },
+    {
+      name: 'endless',
+      command: npm('bench', 'endless', '--steps', ENDLESS_STEPS, '--json'),
+      limitSeconds: 300,
+      reading: isWhole,
+      isRepeated: true,
+    },
+    ...demos(extent),
+  ];
+}
+
+function npm(script: string, ...args: string[]): string[] {
+  return ['npm', 'run', '--silent', script, '--', ...args];
+}
+
+/** The options of a matrix of processes that hit its turn of a commit. */
+function sample(extent: Extent, { every }: { every: number }): string[] {
+  return extent === 'all' ? [] : ['--every', String(every), '--turn', String(extent.turn)];
+}
+
+/** The turn within a choice of every second one: with the same turn, each kind would always meet the same half of its points. */
+function inner(extent: Extent): Extent {
+  return extent === 'all' ? extent : { ...extent, turn: Math.floor(extent.turn / 2) };
+}
+
+function matrices(extent: Extent): Stage {
+  const stage = { name: 'matrices', command: ['npm', 'run', 'test:matrices', '--'], limitSeconds: 3_600, reading: 'tests' } as const;
+  return extent === 'all' ? stage : { ...stage, env: { MATRIX_SAMPLE: extent.hash } };
+}
+
+/** What running runs are told under load, each word of it once; and readers of streams while workers, services and Redis are killed. */
+function storms(extent: Extent): Stage[] {
+  const parts = extent === 'all' ? PARTS : everyNth(PARTS, { every: 2, turn: extent.turn });
+  const seed = extent === 'all' ? 1 : extent.turn + 1;
+  const size = `--runs 40 --messages 300 --busy-seconds 60 --queried-runs 24 --workers 3 --waiting-runs 60 --hogs 2 --seed ${seed}`;
+  return [
+    {
+      name: 'storm',
+      command: npm('storm', ...words(size), '--only', parts.join(','), '--json'),
+      limitSeconds: 900,
+      reading: 'closing line',
+      isRepeated: true,
+    },
+    {
+      name: 'stream-storm',
+      command: npm('stream-storm', ...words(`--runs 8 --seed ${seed}`), '--json'),
+      limitSeconds: 600,
+      reading: 'closing line',
+      isRepeated: true,
+      needs: 'redis-server',
+    },
+  ];
+}
+
+/**
+ * A worker, and then the server, killed at points of a run: of an agent wherever something has happened that the server may not know, by
+ * worker, and at some by server; of programs, code, trees of agents and sessions at samples. `asked`: some of the agent's points, with runs
+ * that are asked all the time on workers that keep hardly any in memory. Up to three failed points get a second try.
+ */
+function crashes(extent: Extent): Stage[] {
+  const kinds = ['program', 'code', 'tree', 'session'];
+  const chosen = extent === 'all' ? kinds : everyNth(kinds, { every: 2, turn: extent.turn });
+  const rows = [
+    { name: 'crash', run: `--only ${chosen.join(',')}`, every: 6 },
+    { name: 'crash-agent', run: '--only agent --pass worker --points after,told,approval,continue,update,end', every: 6 },
+    { name: 'crash-server', run: '--only agent --pass server --points callModel,continue,approval', every: 6 },
+    {
+      name: 'asked',
+      run: '--only agent --queries --pass worker --points',
+      points: 'callModel 5,callModel 9,approval wait,continue',
+      every: 2,
+    },
+  ];
+  return rows.map(({ name, run, points, every }) => ({
+    name,
+    command: npm(
+      'crash',
+      ...words(run),
+      ...(points === undefined ? [] : [points]),
+      ...sample(inner(extent), { every }),
+      '--retry',
+      '--json',
+    ),
+    limitSeconds: 1_800,
+    reading: 'closing line',
+  }));
+}
+
+/** The demos of the README: each has tests among the matrices, too. */
+function demos(extent: Extent): Stage[] {
+  const scripts = ['demo', 'demo:program', 'demo:desk', 'demo:chat', 'demo:web'];
+  const chosen = extent === 'all' ? scripts : everyNth(scripts, { every: scripts.length, turn: extent.turn });
+  return chosen.map((script) => ({
+    name: script,
+    command: npm(script, '--exit'),
+    limitSeconds: 180,
+    reading: 'exit code',
+    isRepeated: true,
+  }));
+}
+
+function words(text: string): string[] {
+  return text.split(' ');
+}
+
+const ENDLESS_STEPS = '400';
+
+/** A run that outgrows one execution: its export must be whole. */
+function isWhole(output: string): boolean {
+  const figures = output
+    .trimEnd()
+    .split('\n')
+    .findLast((line) => line.startsWith('{'));
+  if (figures === undefined) return false;
+  const { steps, executions, exportGaps } = JSON.parse(figures) as { [figure: string]: unknown };
+  return steps === Number(ENDLESS_STEPS) && Number(executions) > 1 && exportGaps === 0;
+}
