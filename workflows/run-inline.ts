@@ -1,5 +1,5 @@
 import { ApplicationFailure } from '@temporalio/common';
-import { CancellationScope, patched, workflowInfo } from '@temporalio/workflow';
+import { CancellationScope, workflowInfo } from '@temporalio/workflow';
 import type { AnyAgent, DepsOption, ResultOf } from '../src/define/agent-definition.ts';
 import { isJsonObject } from '../src/core/domain/json/json.ts';
 import { RunResult } from '../src/core/domain/run/result.ts';
@@ -66,14 +66,11 @@ function startOf<Deps>(
     const { carry } = options;
     const checked = checkStart(carry === undefined ? runInputOf(agent, input, options) : ({ carry } satisfies CarriedInput), identity);
     if (checked.ok) return checked;
-    keys.delete(key);
     throw ApplicationFailure.create({ type: checked.code, message: checked.problem, nonRetryable: true });
   } catch (error) {
     // The key is part of the idempotency keys of tools: a replayed run must keep its own.
-    if (patched('inline-refusals')) {
-      keys.delete(key);
-      used.delete(key);
-    }
+    keys.delete(key);
+    used.delete(key);
     throw error;
   }
 }

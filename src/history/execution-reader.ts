@@ -20,6 +20,7 @@ import {
   type RunSegmentInput,
   type RunSegmentOutput,
   type RunToolOutput,
+  SIGNALS,
 } from '../core/protocol.ts';
 import { checkContinueAsNewState } from '../core/wire-schemas/carry/continue-as-new-state-schema.ts';
 import { type ChildAnswer, childAnswer, childOf, type ChildPart, childRequest } from './children/recorded-child.ts';
@@ -71,6 +72,10 @@ export class ExecutionReader {
   /** Events since the last workflow task began, which the next task sees. */
   #unseen: Unseen[] = [];
   #started: { time: number; size: TaskSize; sees: Unseen[] } | undefined;
+  /** The tasks that told the parent whether the run waits, by the event of the signal. */
+  readonly #telling = new Map<string, number>();
+  /** The last of them whose signal was delivered, and the task that saw the delivery. */
+  #told: { toldIn: number; seenIn: number } | undefined;
 
   constructor(executionId: string, converter: LoadedDataConverter) {
     this.#converter = converter;
@@ -84,6 +89,7 @@ export class ExecutionReader {
     else if (
       this.#readTask(event) ||
       this.#readClose(event) ||
+      this.#readTelling(event) ||
       (await this.#readActivity(event)) ||
       (await this.#readChild(event)) ||
       (await this.#readInboundMessage(event))
@@ -147,7 +153,24 @@ export class ExecutionReader {
       const cancelled = Boolean(event.workflowExecutionCanceledEventAttributes);
       execution.end = { type: 'closed', cancelled, at: milliseconds(event) };
     } else return false;
-    execution.decidedIn ??= execution.taskTimes.length;
+    if (execution.decidedIn !== undefined) return true;
+    execution.decidedIn = execution.taskTimes.length;
+    // An execution continues only once its parent has received what it was told: its loop may have ended before the delivery.
+    if (continued && this.#told?.seenIn === execution.decidedIn) execution.toldIn = this.#told.toldIn;
+    return true;
+  }
+
+  /** Reads the signals that tell the parent whether the run waits, and their delivery. */
+  #readTelling(event: HistoryEvent): boolean {
+    const signal = event.signalExternalWorkflowExecutionInitiatedEventAttributes;
+    if (signal?.signalName === SIGNALS.childWaiting) {
+      this.#telling.set(String(event.eventId), this.execution.taskTimes.length);
+      return true;
+    }
+    const end = event.externalWorkflowExecutionSignaledEventAttributes ?? event.signalExternalWorkflowExecutionFailedEventAttributes;
+    const toldIn = this.#telling.get(String(end?.initiatedEventId));
+    if (toldIn === undefined) return false;
+    this.#unseen.push({ see: (seenIn) => (this.#told = { toldIn: Math.max(toldIn, this.#told?.toldIn ?? 0), seenIn }) });
     return true;
   }
 
@@ -248,8 +271,6 @@ export class ExecutionReader {
     const { changes, localCalls, taskTimes } = this.execution;
     const patch = patchOf(marker);
     if (patch !== undefined) changes.add(patch);
-    // The loop has ended, and the execution waits until its parent has been told.
-    if (patch === 'told-before-continuing') this.execution.decidedIn ??= taskTimes.length;
     const local = localActivityOf(marker);
     if (local === undefined) return;
     const task = taskTimes.length;

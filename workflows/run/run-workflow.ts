@@ -5,7 +5,6 @@ import {
   CancelledFailure,
   condition,
   makeContinueAsNewFunc,
-  patched,
   proxySinks,
   setCurrentDetails,
   upsertMemo,
@@ -81,7 +80,7 @@ function wasWaiting(start: RunStart): boolean {
   if (start.type !== 'carry') return false;
   const { inbox, approvals } = start.carry;
   const { paused, pausedAbove = false, waitingChildren = [] } = inbox;
-  return paused || pausedAbove || waitingChildren.length > 0 || (approvals?.pending.length ?? 0) > 0;
+  return paused || pausedAbove || waitingChildren.length > 0 || approvals.pending.length > 0;
 }
 
 /**
@@ -89,7 +88,7 @@ function wasWaiting(start: RunStart): boolean {
  * been resumed since.
  */
 function hasStaleStatus({ type }: RunStart): boolean {
-  return type === 'carry' && (publishedStatus() ?? 'running') !== 'running' && patched('shown-status');
+  return type === 'carry' && (publishedStatus() ?? 'running') !== 'running';
 }
 
 /**

@@ -19,8 +19,8 @@ const YES: JsonObject = { const: true };
 /** The JSON Schema of a name of an activity or a task queue. A longer one would fail the workflow task for ever. */
 const NAME: JsonObject = { type: 'string', minLength: 1, maxLength: 1_000 };
 
-/** The JSON Schema of the decision that a deadline makes. Recorded runs may say `deny` for `reject`. */
-export const DEADLINE_ACTION: JsonObject = { enum: ['approve', 'reject', 'deny'] };
+/** The JSON Schema of the decision that a deadline makes. */
+export const DEADLINE_ACTION: JsonObject = { enum: ['approve', 'reject'] };
 
 /** The JSON Schema of the deadline of a decision. */
 const APPROVAL_DEADLINE: JsonObject = {

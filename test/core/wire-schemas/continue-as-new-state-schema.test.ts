@@ -89,13 +89,6 @@ describe('a carried state', () => {
     expect(fromContinueAsNewState(carry).state).toMatchObject({ thought: 'so far', lastStep: { thought: 'so far', final: true } });
   });
 
-  it('of a worker without approvals and raised limits is that of a run without them', () => {
-    const { approvals: _, limits: __, toolCallsStarted: ___, ...carry } = fullCarry();
-    const { state } = fromContinueAsNewState(carry);
-    expect(state).toMatchObject({ approvals: { pending: [], decided: [] }, limits: carry.snapshot.limits });
-    expect(state.toolCallsStarted.size).toBe(0);
-  });
-
   it('of a worker that did not record archive failures is that of a run without failures', () => {
     const { notArchived: _, ...carry } = fullCarry();
     const checked = checkContinueAsNewState(throughJson(carry));

@@ -26,7 +26,7 @@ import type { CarriedInbox } from './carried-inbox.ts';
 import { recordedResults, withoutRecorded } from '../tool-phase/results-in-window.ts';
 import type { CarriedProgram } from '../../domain/program/program-state.ts';
 import { fromCarriedProgram, toCarriedProgram } from '../../domain/program/carried-program.ts';
-import { type LastStep, type MeasuredWindow, noApprovals, type RunState } from './run-state.ts';
+import type { LastStep, MeasuredWindow, RunState } from './run-state.ts';
 
 /** The version of the carried state that this code writes. */
 export const STATE_VERSION = 1;
@@ -65,10 +65,9 @@ export interface ContinueAsNewState {
   /** Absent unless the next response is one for which the memory of the agent is asked. */
   recallDue?: true;
   resultIds?: string[];
-  /** Absent if a worker of a release without approvals wrote the state; so are the two below. */
-  approvals?: Approvals;
-  limits?: RunLimits;
-  toolCallsStarted?: [name: string, calls: number][];
+  approvals: Approvals;
+  limits: RunLimits;
+  toolCallsStarted: [name: string, calls: number][];
   /** Whom the run acts for. */
   principal?: Principal;
   /** The turns, the limits and the amounts of a session. Absent for a run that ends with its answer. */
@@ -98,7 +97,7 @@ export interface ContinueAsNewState {
   lastError?: string;
   /** Absent if the run has executed no code. */
   code?: CodeState;
-  /** Absent if all events are in the archive, or if a worker of an older release wrote the state. */
+  /** Absent if all events are in the archive. */
   notArchived?: NotArchived[];
   inbox: CarriedInbox;
 }
@@ -240,8 +239,8 @@ export function fromContinueAsNewState(carried: ContinueAsNewState): { state: Ru
     outputRetries: carried.outputRetries,
     seenEvents: carried.seenEvents,
     ...(carried.recallDue ? { recallDue: true } : {}),
-    approvals: carried.approvals ?? noApprovals(),
-    limits: carried.limits ?? snapshot.limits,
+    approvals: carried.approvals,
+    limits: carried.limits,
     toolCallsStarted: new Map(carried.toolCallsStarted),
     modelRetries: new Map(carried.modelRetries),
     ...setFields(carried),

@@ -208,6 +208,9 @@ const CONTINUE_AS_NEW_STATE_SCHEMA: JsonObject = {
     'outputRetries',
     'seenEvents',
     'inbox',
+    'approvals',
+    'limits',
+    'toolCallsStarted',
   ],
 };
 
