@@ -9,7 +9,7 @@ import { executeRun } from './run/execute-run.ts';
 import { type RunAgentInput, runInputOf, type StartedRun } from './run/input.ts';
 import { registerMessages } from './run/messages.ts';
 import { registerQueries } from './run/queries.ts';
-import { type CheckedStart, checkStart, type RunIdentity } from './run/start.ts';
+import { type CheckedStart, checkStart, executionOrigin, type RunIdentity } from './run/start.ts';
 
 /** Options of `runAgent` for a run inside the history of the current workflow, with the deps of the agent. */
 export type InlineOptions<GivenDeps = unknown> = InlineRunOptions & DepsOption<GivenDeps>;
@@ -41,10 +41,9 @@ export async function runInline<Agent extends AnyAgent>(
   input: RunAgentInput,
   options: InlineOptions,
 ): Promise<InlineEnd<ResultOf<Agent>>> {
-  const { workflowId, continuedFromExecutionRunId } = workflowInfo();
+  const { workflowId } = workflowInfo();
   const key = keyOf(carriedKey(options.carry, workflowId) ?? options.key ?? nextKey(agent));
-  const isContinued = continuedFromExecutionRunId !== undefined;
-  const identity = { runId: `${workflowId}/${key}`, key, startedAt: Date.now(), isContinued };
+  const identity = { runId: `${workflowId}/${key}`, key, startedAt: Date.now(), origin: executionOrigin() };
   const { run, start } = startOf(agent, input, { options, identity });
   registerQueries(run);
   registerMessages(run);

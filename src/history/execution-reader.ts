@@ -22,7 +22,7 @@ import {
   type RunToolOutput,
   SIGNALS,
 } from '../core/protocol.ts';
-import { checkContinueAsNewState } from '../core/wire-schemas/carry/continue-as-new-state-schema.ts';
+import { originProblem, readContinueAsNewState } from '../core/loop/state/continue-as-new-state.ts';
 import { type ChildAnswer, childAnswer, childOf, type ChildPart, childRequest } from './children/recorded-child.ts';
 import { continuedFrom } from './execution-chain.ts';
 import { type HistoryEvent, runHistory } from './history-events.ts';
@@ -110,16 +110,16 @@ export class ExecutionReader {
       else execution.input = input as RunInput;
       return;
     }
-    // The workflow refuses the same states: forged ones, and those that do not fit. It accepts a state of another
-    // release.
-    const checked = before === undefined ? undefined : checkContinueAsNewState(input['carry']);
-    if (checked?.ok === false && checked.isUnknownVersion) {
+    const { cronSchedule, attempt } = event.workflowExecutionStartedEventAttributes ?? {};
+    // The workflow refuses the same inputs.
+    if (originProblem({ continuedFrom: before, cronSchedule: cronSchedule ?? '', attempt: attempt ?? 1 }) !== undefined) return;
+    const read = readContinueAsNewState(input['carry']);
+    if (!read.ok) {
       const { executionId } = execution;
-      throw new LonghaulError('history_unreadable', `Execution "${executionId}" cannot be read by this release: ${checked.problem}`);
+      throw new LonghaulError('history_unreadable', `Execution "${executionId}" cannot be read by this release: ${read.problem}`);
     }
-    if (!checked?.ok) return;
-    execution.carry = checked.carry;
-    execution.resolved = { snapshot: checked.carry.snapshot, task: 1 };
+    execution.carry = read.carry;
+    execution.resolved = { snapshot: read.carry.snapshot, task: 1 };
   }
 
   /**

@@ -32,7 +32,7 @@ import type { LiveRun } from './live-run.ts';
 import { registerMessages } from './messages.ts';
 import { registerQueries } from './queries.ts';
 import { scheduleActivity } from './schedule-activity.ts';
-import { type CheckedStart, checkStart, type ReadInput } from './start.ts';
+import { type CheckedStart, checkStart, executionOrigin, type ReadInput } from './start.ts';
 
 const { longhaul } = proxySinks<LonghaulSinks>();
 
@@ -41,9 +41,12 @@ const { longhaul } = proxySinks<LonghaulSinks>();
  * as new when its history is full. `readInput` checks the input of a first execution.
  */
 export async function runWorkflow(rawInput: unknown, readInput: ReadInput): Promise<RunResultFields> {
-  const { workflowId, startTime, continuedFromExecutionRunId } = workflowInfo();
-  const isContinued = continuedFromExecutionRunId !== undefined;
-  const checked: CheckedStart = checkStart(rawInput, { runId: workflowId, startedAt: startTime.getTime(), isContinued }, readInput);
+  const { workflowId, startTime } = workflowInfo();
+  const checked: CheckedStart = checkStart(
+    rawInput,
+    { runId: workflowId, startedAt: startTime.getTime(), origin: executionOrigin() },
+    readInput,
+  );
   const { run } = checked;
   registerQueries(run);
   registerMessages(run);
