@@ -1,5 +1,5 @@
 import { ApplicationFailure } from '@temporalio/common';
-import { CancellationScope, patched, workflowInfo } from '@temporalio/workflow';
+import { CancellationScope, workflowInfo } from '@temporalio/workflow';
 import type { AnyAgent, DepsOption, ResultOf } from '../src/define/agent-definition.ts';
 import { isJsonObject } from '../src/core/domain/json/json.ts';
 import { RunResult } from '../src/core/domain/run/result.ts';
@@ -9,7 +9,7 @@ import { executeRun } from './run/execute-run.ts';
 import { type RunAgentInput, runInputOf, type StartedRun } from './run/input.ts';
 import { registerMessages } from './run/messages.ts';
 import { registerQueries } from './run/queries.ts';
-import { type CheckedStart, checkStart, type RunIdentity } from './run/start.ts';
+import { type CheckedStart, checkStart, executionOrigin, type RunIdentity } from './run/start.ts';
 
 /** Options of `runAgent` for a run inside the history of the current workflow, with the deps of the agent. */
 export type InlineOptions<GivenDeps = unknown> = InlineRunOptions & DepsOption<GivenDeps>;
@@ -41,10 +41,9 @@ export async function runInline<Agent extends AnyAgent>(
   input: RunAgentInput,
   options: InlineOptions,
 ): Promise<InlineEnd<ResultOf<Agent>>> {
-  const { workflowId, continuedFromExecutionRunId } = workflowInfo();
+  const { workflowId } = workflowInfo();
   const key = keyOf(carriedKey(options.carry, workflowId) ?? options.key ?? nextKey(agent));
-  const isContinued = continuedFromExecutionRunId !== undefined;
-  const identity = { runId: `${workflowId}/${key}`, key, startedAt: Date.now(), isContinued };
+  const identity = { runId: `${workflowId}/${key}`, key, startedAt: Date.now(), origin: executionOrigin() };
   const { run, start } = startOf(agent, input, { options, identity });
   registerQueries(run);
   registerMessages(run);
@@ -66,14 +65,11 @@ function startOf<Deps>(
     const { carry } = options;
     const checked = checkStart(carry === undefined ? runInputOf(agent, input, options) : ({ carry } satisfies CarriedInput), identity);
     if (checked.ok) return checked;
-    keys.delete(key);
     throw ApplicationFailure.create({ type: checked.code, message: checked.problem, nonRetryable: true });
   } catch (error) {
     // The key is part of the idempotency keys of tools: a replayed run must keep its own.
-    if (patched('inline-refusals')) {
-      keys.delete(key);
-      used.delete(key);
-    }
+    keys.delete(key);
+    used.delete(key);
     throw error;
   }
 }

@@ -82,7 +82,7 @@ async function runToolAttempt(runtime: ActivityRuntime, call: Call, current: Att
   const { name, tool, input } = call;
   const concurrency = tool.policy.concurrency;
   const releaseSlot = concurrency === undefined ? undefined : await runtime.toolSemaphore.take(name, concurrency, current.signal);
-  const limit = startTimeLimit(name, input.timeoutMs ?? activityInfo().startToCloseTimeoutMs, (reason) => current.abort(reason));
+  const limit = startTimeLimit(name, input.timeoutMs, (reason) => current.abort(reason));
   const changes = new Map<string, JsonValue>();
   const stream = new ToolStream(runtime, input, current);
   let hasBegun = false;

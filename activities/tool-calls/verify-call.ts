@@ -25,7 +25,7 @@ async function verifyCall(runtime: ActivityRuntime, input: VerifyCallInput): Pro
   if (tool === undefined) throw runtime.registry.missingTool(input, name, input.mcp?.server);
   const verify = verifierOf(tool);
   return runAttempt(runtime.aborts, { heartbeatMs: runtime.heartbeatMs }, async (current) => {
-    const limit = startTimeLimit(name, input.timeoutMs ?? 60_000, (reason) => current.abort(reason));
+    const limit = startTimeLimit(name, input.timeoutMs, (reason) => current.abort(reason));
     try {
       // Without a limit, a resource that never opens or a payload store that hangs would block the slot forever.
       return await limit.race(askVerifier(runtime, input, { tool, verify, attempt: current }));

@@ -20,8 +20,9 @@ import {
   type RunSegmentInput,
   type RunSegmentOutput,
   type RunToolOutput,
+  SIGNALS,
 } from '../core/protocol.ts';
-import { checkContinueAsNewState } from '../core/wire-schemas/carry/continue-as-new-state-schema.ts';
+import { originProblem, readContinueAsNewState } from '../core/loop/state/continue-as-new-state.ts';
 import { type ChildAnswer, childAnswer, childOf, type ChildPart, childRequest } from './children/recorded-child.ts';
 import { continuedFrom } from './execution-chain.ts';
 import { type HistoryEvent, runHistory } from './history-events.ts';
@@ -71,6 +72,10 @@ export class ExecutionReader {
   /** Events since the last workflow task began, which the next task sees. */
   #unseen: Unseen[] = [];
   #started: { time: number; size: TaskSize; sees: Unseen[] } | undefined;
+  /** The tasks that told the parent whether the run waits, by the event of the signal. */
+  readonly #telling = new Map<string, number>();
+  /** The last of them whose signal was delivered, and the task that saw the delivery. */
+  #told: { toldIn: number; seenIn: number } | undefined;
 
   constructor(executionId: string, converter: LoadedDataConverter) {
     this.#converter = converter;
@@ -84,6 +89,7 @@ export class ExecutionReader {
     else if (
       this.#readTask(event) ||
       this.#readClose(event) ||
+      this.#readTelling(event) ||
       (await this.#readActivity(event)) ||
       (await this.#readChild(event)) ||
       (await this.#readInboundMessage(event))
@@ -104,16 +110,16 @@ export class ExecutionReader {
       else execution.input = input as RunInput;
       return;
     }
-    // The workflow refuses the same states: forged ones, and those that do not fit. It accepts a state of another
-    // release.
-    const checked = before === undefined ? undefined : checkContinueAsNewState(input['carry']);
-    if (checked?.ok === false && checked.isUnknownVersion) {
+    const { cronSchedule, attempt } = event.workflowExecutionStartedEventAttributes ?? {};
+    // The workflow refuses the same inputs.
+    if (originProblem({ continuedFrom: before, cronSchedule: cronSchedule ?? '', attempt: attempt ?? 1 }) !== undefined) return;
+    const read = readContinueAsNewState(input['carry']);
+    if (!read.ok) {
       const { executionId } = execution;
-      throw new LonghaulError('history_unreadable', `Execution "${executionId}" cannot be read by this release: ${checked.problem}`);
+      throw new LonghaulError('history_unreadable', `Execution "${executionId}" cannot be read by this release: ${read.problem}`);
     }
-    if (!checked?.ok) return;
-    execution.carry = checked.carry;
-    execution.resolved = { snapshot: checked.carry.snapshot, task: 1 };
+    execution.carry = read.carry;
+    execution.resolved = { snapshot: read.carry.snapshot, task: 1 };
   }
 
   /**
@@ -147,7 +153,24 @@ export class ExecutionReader {
       const cancelled = Boolean(event.workflowExecutionCanceledEventAttributes);
       execution.end = { type: 'closed', cancelled, at: milliseconds(event) };
     } else return false;
-    execution.decidedIn ??= execution.taskTimes.length;
+    if (execution.decidedIn !== undefined) return true;
+    execution.decidedIn = execution.taskTimes.length;
+    // An execution continues only once its parent has received what it was told: its loop may have ended before the delivery.
+    if (continued && this.#told?.seenIn === execution.decidedIn) execution.toldIn = this.#told.toldIn;
+    return true;
+  }
+
+  /** Reads the signals that tell the parent whether the run waits, and their delivery. */
+  #readTelling(event: HistoryEvent): boolean {
+    const signal = event.signalExternalWorkflowExecutionInitiatedEventAttributes;
+    if (signal?.signalName === SIGNALS.childWaiting) {
+      this.#telling.set(String(event.eventId), this.execution.taskTimes.length);
+      return true;
+    }
+    const end = event.externalWorkflowExecutionSignaledEventAttributes ?? event.signalExternalWorkflowExecutionFailedEventAttributes;
+    const toldIn = this.#telling.get(String(end?.initiatedEventId));
+    if (toldIn === undefined) return false;
+    this.#unseen.push({ see: (seenIn) => (this.#told = { toldIn: Math.max(toldIn, this.#told?.toldIn ?? 0), seenIn }) });
     return true;
   }
 
@@ -248,8 +271,6 @@ export class ExecutionReader {
     const { changes, localCalls, taskTimes } = this.execution;
     const patch = patchOf(marker);
     if (patch !== undefined) changes.add(patch);
-    // The loop has ended, and the execution waits until its parent has been told.
-    if (patch === 'told-before-continuing') this.execution.decidedIn ??= taskTimes.length;
     const local = localActivityOf(marker);
     if (local === undefined) return;
     const task = taskTimes.length;

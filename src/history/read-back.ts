@@ -3,7 +3,7 @@ import { archiveFailure, notifyFailure } from '../core/activity-requests/activit
 import type { Principal } from '../core/domain/run/principal.ts';
 import type { RunResultFields } from '../core/domain/run/result.ts';
 import { beginArchiving, endArchiving, withNotArchived } from '../core/loop/state/archiving.ts';
-import { closeRun, noteNotifyEndedFailure } from '../core/loop/endings/close-run.ts';
+import { noteNotifyEndedFailure } from '../core/loop/endings/close-run.ts';
 import { firstAgent } from '../core/loop/handoffs/transfer-calls.ts';
 import type { RunPosition } from '../core/loop/next-step.ts';
 import { fromContinueAsNewState, type ContinueAsNewState } from '../core/loop/state/continue-as-new-state.ts';
@@ -54,7 +54,7 @@ export async function readBack(runId: string, recorded: RecordedExecution, next?
     startedAt: carry?.session?.startedAt ?? carry?.startedAt ?? startedAt,
     executions: (carry?.executions ?? 0) + 1,
   };
-  const tasks = new RecordedTasks(runId, recorded);
+  const tasks = new RecordedTasks(runId, recorded, next?.window.through);
   const ports = new RecordedPorts(recorded, tasks, {
     ids: recordedEventIds(recorded, next),
     callEvents: recordedCallEvents(recorded, next),
@@ -66,13 +66,16 @@ export async function readBack(runId: string, recorded: RecordedExecution, next?
   }
   const { state, position } = beginning;
   const first = await replayLoop({ tasks, ports }, state, position);
-  const end = first?.type === 'continue' ? await finishCancelled({ tasks, ports }, state, { position: first.position, recorded }) : first;
+  const end =
+    first?.type === 'continue' && wasCancelled(recorded)
+      ? await finishCancelled({ tasks, ports }, state, { position: first.position, recorded })
+      : first;
   readArchivings(recorded, state);
   readEndNotification(recorded, state);
   // A run that has decided to end refuses later messages.
   tasks.inbox.closed = end?.type === 'finished';
   tasks.reach();
-  const result = end === undefined ? undefined : resultOf(end, state, recorded);
+  const result = end?.type === 'finished' ? end.result : undefined;
   return {
     ...known,
     queued: tasks.inbox.queued,
@@ -131,6 +134,12 @@ async function replayLoop({ tasks, ports }: Replay, state: RunState, from: RunPo
   return end;
 }
 
+/** True if the run was cancelled before it could continue as new. While its events are archived, it has not decided yet. */
+function wasCancelled({ archivings, cancel, end }: RecordedExecution): boolean {
+  const isArchiving = archivings.length > 0 && archivings[0]?.task === undefined;
+  return end?.type !== 'continued' && cancel?.task !== undefined && !isArchiving;
+}
+
 /**
  * Finishes a run that was cancelled just before it would have continued as new: it ends in this execution, from its
  * position.
@@ -140,7 +149,6 @@ async function finishCancelled(
   state: RunState,
   { position, recorded }: { position: RunPosition; recorded: RecordedExecution },
 ): Promise<LoopEnd | undefined> {
-  if (!recorded.changes.has('cancelled-before-continuing')) return { type: 'continue', position };
   replay.tasks.reach(recorded.archivings[0]?.task);
   return replayLoop(replay, state, position);
 }
@@ -165,14 +173,4 @@ function readEndNotification({ endNotification }: RecordedExecution, state: RunS
   if (endNotification?.task === undefined || endNotification.failure === undefined) return;
   const outcome = notifyFailure(endNotification.failure);
   if (outcome.type === 'failed') noteNotifyEndedFailure(state, outcome.message);
-}
-
-/**
- * Returns the result. In earlier releases, a run that was cancelled just before it continued as new ended with what
- * it had.
- */
-function resultOf(end: LoopEnd, state: RunState, { end: close }: RecordedExecution): RunResultFields | undefined {
-  if (end.type === 'finished') return end.result;
-  if (close?.type !== 'closed' || !close.cancelled) return undefined;
-  return closeRun(state, { now: () => close.at }, { status: 'cancelled', stopReason: 'cancelled', output: state.thought });
 }

@@ -152,8 +152,10 @@ export interface RecordedExecution {
   taskTimes: number[];
   /** The size of the history at the start of each task. */
   taskSizes?: TaskSize[];
-  /** The task in which the loop ended in this execution. */
+  /** The task in which the loop ended in this execution, or the last one in which it can have. */
   decidedIn?: number;
+  /** The task that told the parent what it had received when the execution continued as new: the loop can have ended from then on. */
+  toldIn?: number;
   /**
    * Calls that sent its events to an archive, ended or not. There is a second one if the run was cancelled during the
    * first.

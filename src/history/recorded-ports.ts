@@ -229,7 +229,7 @@ export class RecordedPorts implements ProgramPorts, SessionPorts {
    * if calls were running and another one was not requested, it was left to the next execution.
    */
   continueDue(growth: Growth, leaving?: Leaving): boolean {
-    const { end, archivings, decidedIn = Infinity, modelCalls, summaries, handoffs } = this.#recorded;
+    const { end, archivings, modelCalls, summaries, handoffs } = this.#recorded;
     if (this.#tools.areLocalLeft || this.#tools.startIn(this.#tasks.number)) return false;
     if (modelCalls[this.#modelCalls]?.scheduledIn === this.#tasks.number) return false;
     if (this.#handoffs < handoffs.length) return false;
@@ -240,13 +240,13 @@ export class RecordedPorts implements ProgramPorts, SessionPorts {
     if (this.#tools.areRunning || this.#agents.running > 0) return true;
     if ((end?.type !== 'continued' && archivings.length === 0) || this.#modelCalls < modelCalls.length || this.#tools.areLeft) return false;
     // A paused run may summarise just before it continues in the next execution.
-    return this.#tasks.number >= decidedIn || (this.inbox.paused && summaries[this.#summaries]?.scheduledIn === this.#tasks.number);
+    return this.#tasks.isDecided || (this.inbox.paused && summaries[this.#summaries]?.scheduledIn === this.#tasks.number);
   }
 
   /** True exactly when history continues in the next execution, and the session did not wait before. */
   continueBeforeSleep(): boolean {
-    const { end, archivings, decidedIn = Infinity } = this.#recorded;
-    return (end?.type === 'continued' || archivings.length > 0) && this.#tasks.number >= decidedIn;
+    const { end, archivings } = this.#recorded;
+    return (end?.type === 'continued' || archivings.length > 0) && this.#tasks.isDecided;
   }
 
   refreshAgent(): Promise<Resolved> {
@@ -375,8 +375,8 @@ class RecordedAgents {
   /** True if the run leaves its agents to the next execution in the current task: it tells those that it has started itself. */
   get areLeft(): boolean {
     const task = this.#tasks.number;
-    const { children, end, decidedIn = Infinity } = this.#recorded;
+    const { children, end } = this.#recorded;
     if ([...children.values()].some(({ told }) => told?.scheduledIn === task)) return true;
-    return end?.type === 'continued' && this.#left.size === 0 && task >= decidedIn;
+    return end?.type === 'continued' && this.#left.size === 0 && this.#tasks.isDecided;
   }
 }

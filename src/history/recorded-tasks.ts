@@ -54,8 +54,11 @@ export class RecordedTasks {
   #clock = 0;
   #handledMessages = 0;
   #ended = 0;
+  /** The number of events with which the next execution begins, if there is one. */
+  readonly #nextOffset: number | undefined;
 
-  constructor(runId: string, recorded: RecordedExecution) {
+  constructor(runId: string, recorded: RecordedExecution, nextOffset?: number) {
+    this.#nextOffset = nextOffset;
     this.#runId = runId;
     this.#recorded = recorded;
     this.inbox = new Inbox(structuredClone(recorded.carry?.inbox));
@@ -68,6 +71,15 @@ export class RecordedTasks {
   /** The number of the current task, from 1. */
   get number(): number {
     return this.#task;
+  }
+
+  /**
+   * True if the loop has ended in this execution by the current task. An execution that continues only once its parent has received
+   * what it was told may have ended its loop earlier: then no event follows that the next execution would begin with.
+   */
+  get isDecided(): boolean {
+    const { decidedIn = Infinity, toldIn = Infinity } = this.#recorded;
+    return this.#task >= decidedIn || (this.#task >= toldIn && this.state?.window.through === this.#nextOffset);
   }
 
   now(): number {

@@ -47,7 +47,7 @@ export class HandMade {
       ended: [],
       inboundMessages: [],
       archivings: [],
-      changes: new Set(['compaction', 'bounded-fan-out', 'refused-requests']),
+      changes: new Set(),
       timers: new Set(),
       taskTimes: Array.from({ length: tasks }, (_, task) => BEGAN + (task + 1) * APART),
     };
@@ -69,7 +69,7 @@ export class HandMade {
   /** A tool call by the position of the call. */
   tool(offset: number, index: number, times: Asked, result: string): this {
     const output: RunToolOutput = { id: `result-${offset}-${index}`, content: [result], durationMs: 1 };
-    const input = { agentName: '', callId: '', step: 1, at: [offset, index] as [number, number], eventId: '' };
+    const input = { agentName: '', callId: '', step: 1, at: [offset, index] as [number, number], eventId: '', timeoutMs: 60_000 };
     this.recorded.toolCalls.set(callAddress(offset, index), this.#activity(input, times, output));
     return this;
   }

@@ -19,7 +19,7 @@ test('the calls of a program are found by their ids: steps that run side by side
   delete recorded.input;
   const output = (text: string): RunToolOutput => ({ id: text, content: [text], durationMs: 1 });
   const call = (callId: string, offset: number, text: string) => {
-    const input: RunToolInput = { agentName: '', callId, step: 1, at: [offset, 0], eventId: `event-of-${callId}` };
+    const input: RunToolInput = { agentName: '', callId, step: 1, at: [offset, 0], eventId: `event-of-${callId}`, timeoutMs: 60_000 };
     const made = { input, scheduledIn: 2, output: output(text), task: 3 };
     recorded.toolCalls.set(callKey(recorded, input), made);
     return made;

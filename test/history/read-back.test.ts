@@ -80,17 +80,7 @@ describe.each([...chains])('%s', (runId, links) => {
       steps += stepsIn(state);
       const carry = links[place + 1]?.recorded.carry;
       if (carry === undefined) continue;
-      const {
-        status: _,
-        context,
-        firstOffset: __,
-        carriedEventId: ___,
-        steps: ____,
-        toolCallsStarted,
-        ...carried
-      } = fromContinueAsNewState(carry).state;
-      // Older carried states, written before calls were counted at their start, lack this field.
-      expect(carry.toolCallsStarted === undefined ? toolCallsStarted : state.toolCallsStarted).toEqual(toolCallsStarted);
+      const { status: _, context, firstOffset: __, carriedEventId: ___, steps: ____, ...carried } = fromContinueAsNewState(carry).state;
       expect(asTold(state)).toMatchObject({ ...asTold(carried), context: { currentStep: context.currentStep, state: context.state } });
     }
     const used = runs.at(-1)?.result?.stepsUsed ?? 0;

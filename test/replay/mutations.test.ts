@@ -56,8 +56,8 @@ const CHANGES: readonly BrokenChange[] = [
   {
     what: 'never continues as new',
     file: 'workflows/run/execute-run.ts',
-    find: 'return due && ',
-    replace: 'return false && ',
+    find: 'return (\n    continueAsNewSuggested ||',
+    replace: 'return false && (\n    continueAsNewSuggested ||',
     history: 'continued-after-every-step-2',
     caught: { step: 1, expected: 'continue-as-new', actual: 'activity "callModel"' },
   },

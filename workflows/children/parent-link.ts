@@ -1,4 +1,4 @@
-import { CancellationScope, condition, patched, sleep } from '@temporalio/workflow';
+import { CancellationScope, condition, sleep } from '@temporalio/workflow';
 import { checkParentRequest } from '../../src/core/activity-requests/child-requests.ts';
 import type { ParentRun } from '../../src/core/domain/run/parent-run.ts';
 import { isTerminal } from '../../src/core/domain/run/status.ts';
@@ -42,12 +42,9 @@ export function tellsWaiting(run: LiveRun): (state: RunState) => void {
   };
 }
 
-/**
- * Waits until the server has delivered what the parent is being told: it drops a signal of an execution that closes before. Runs
- * whose execution closed without this wait are replayed without it.
- */
+/** Waits until the server has delivered what the parent is being told: it drops a signal of an execution that closes before. */
 export async function finishTelling(run: LiveRun): Promise<void> {
-  if (run.telling === 0 || !patched('told-before-continuing')) return;
+  if (run.telling === 0) return;
   await CancellationScope.nonCancellable(() => condition(() => run.telling === 0));
 }
 

@@ -68,9 +68,7 @@ export async function executeRun(run: LiveRun, start: RunStart, observer: RunObs
   await archive(run, (state) => observer.noted(state));
   await finishHandlers(run);
   if (end.type === 'continue') await finishTelling(run);
-  if (end.type === 'continue' && isCancelled() && patched('cancelled-before-continuing')) {
-    end = await endInThisExecution(run, end.position, observer);
-  }
+  if (end.type === 'continue' && isCancelled()) end = await endInThisExecution(run, end.position, observer);
   const runEnd: RunEnd =
     end.type === 'finished' ? { ...end, result: withNotArchived(end.result, run.state) } : carryOver(run, end.position);
   if (runEnd.type === 'finished') runEnd.result = await cancelChildren(run, runEnd.result);
@@ -308,14 +306,14 @@ function continueDue(run: LiveRun, growth: Growth): boolean {
   if (run.activitiesEnded === 0 && run.inbox.updates === 0) return false;
   const { historyLength, historySize, continueAsNewSuggested, targetWorkerDeploymentVersionChanged } = workflowInfo();
   const limit = run.snapshot?.continueAsNew ?? DEFAULT_THRESHOLDS;
-  const due =
+  return (
     continueAsNewSuggested ||
     // A run that moves to the current build by continuing as new does so as soon as there is one.
     (run.snapshot?.upgradeOnContinueAsNew === true && targetWorkerDeploymentVersionChanged) ||
     historyLength + growth.events > limit.events ||
     historySize + growth.bytes > limit.bytes ||
-    run.inbox.updates + Math.max(1, run.recentUpdates) > limit.updates;
-  return due && patched('continue-as-new');
+    run.inbox.updates + Math.max(1, run.recentUpdates) > limit.updates
+  );
 }
 
 /** The size of an execution at which a session goes on in the next before it waits. */

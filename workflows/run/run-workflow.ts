@@ -5,7 +5,6 @@ import {
   CancelledFailure,
   condition,
   makeContinueAsNewFunc,
-  patched,
   proxySinks,
   setCurrentDetails,
   upsertMemo,
@@ -33,7 +32,7 @@ import type { LiveRun } from './live-run.ts';
 import { registerMessages } from './messages.ts';
 import { registerQueries } from './queries.ts';
 import { scheduleActivity } from './schedule-activity.ts';
-import { type CheckedStart, checkStart, type ReadInput } from './start.ts';
+import { type CheckedStart, checkStart, executionOrigin, type ReadInput } from './start.ts';
 
 const { longhaul } = proxySinks<LonghaulSinks>();
 
@@ -42,9 +41,12 @@ const { longhaul } = proxySinks<LonghaulSinks>();
  * as new when its history is full. `readInput` checks the input of a first execution.
  */
 export async function runWorkflow(rawInput: unknown, readInput: ReadInput): Promise<RunResultFields> {
-  const { workflowId, startTime, continuedFromExecutionRunId } = workflowInfo();
-  const isContinued = continuedFromExecutionRunId !== undefined;
-  const checked: CheckedStart = checkStart(rawInput, { runId: workflowId, startedAt: startTime.getTime(), isContinued }, readInput);
+  const { workflowId, startTime } = workflowInfo();
+  const checked: CheckedStart = checkStart(
+    rawInput,
+    { runId: workflowId, startedAt: startTime.getTime(), origin: executionOrigin() },
+    readInput,
+  );
   const { run } = checked;
   registerQueries(run);
   registerMessages(run);
@@ -81,7 +83,7 @@ function wasWaiting(start: RunStart): boolean {
   if (start.type !== 'carry') return false;
   const { inbox, approvals } = start.carry;
   const { paused, pausedAbove = false, waitingChildren = [] } = inbox;
-  return paused || pausedAbove || waitingChildren.length > 0 || (approvals?.pending.length ?? 0) > 0;
+  return paused || pausedAbove || waitingChildren.length > 0 || approvals.pending.length > 0;
 }
 
 /**
@@ -89,7 +91,7 @@ function wasWaiting(start: RunStart): boolean {
  * been resumed since.
  */
 function hasStaleStatus({ type }: RunStart): boolean {
-  return type === 'carry' && (publishedStatus() ?? 'running') !== 'running' && patched('shown-status');
+  return type === 'carry' && (publishedStatus() ?? 'running') !== 'running';
 }
 
 /**

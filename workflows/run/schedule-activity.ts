@@ -1,14 +1,7 @@
 import { ApplicationFailure, CancelledFailure, rawValueTypeInfo } from '@temporalio/common';
-import { CancellationScope, patched, proxyActivities, proxyLocalActivities, sleep } from '@temporalio/workflow';
+import { CancellationScope, proxyActivities, proxyLocalActivities, sleep } from '@temporalio/workflow';
 import type { ActivityRequest } from '../../src/core/activity-requests/activity-request.ts';
-import {
-  ANOTHER_WORKER,
-  isOwn,
-  type MissingOnWorker,
-  missingOnWorker,
-  onAnotherWorker,
-  pauseMs,
-} from '../../src/core/activity-requests/another-worker.ts';
+import { isOwn, type MissingOnWorker, missingOnWorker, onAnotherWorker, pauseMs } from '../../src/core/activity-requests/another-worker.ts';
 import { whyUnreadable } from '../../src/core/domain/json/unreadable.ts';
 import type { LiveRun } from './live-run.ts';
 import { decodedValue } from '../interceptors/raw-value.ts';
@@ -69,7 +62,7 @@ export function performActivity<Input, Output, Outcome>(
     (error: unknown) => {
       ended();
       const missing = call.isOptional ? undefined : missingOnWorker(call, error, wait, Date.now());
-      if (missing === undefined || !patched(ANOTHER_WORKER)) return call.failed(error);
+      if (missing === undefined) return call.failed(error);
       if (CancellationScope.current().consideredCancelled) return call.failed(isOwn(call.name) ? new CancelledFailure('CANCELLED') : error);
       return rescheduleElsewhere(run, call, scheduling, { missing, times: (wait?.times ?? -1) + 1 });
     },

@@ -1,8 +1,14 @@
+import { workflowInfo } from '@temporalio/workflow';
 import type { ErrorCode } from '../../src/core/domain/errors/error.ts';
 import { inboundProblem } from '../../src/core/domain/json/inbound-value.ts';
 import { isJsonObject, type JsonObject } from '../../src/core/domain/json/json.ts';
-import { fromContinueAsNewState } from '../../src/core/loop/state/continue-as-new-state.ts';
-import { checkContinueAsNewState, type StateCheck } from '../../src/core/wire-schemas/carry/continue-as-new-state-schema.ts';
+import { whyUnreadable } from '../../src/core/domain/json/unreadable.ts';
+import {
+  type ExecutionOrigin,
+  fromContinueAsNewState,
+  originProblem,
+  readContinueAsNewState,
+} from '../../src/core/loop/state/continue-as-new-state.ts';
 import { checkProgramInput } from '../../src/core/wire-schemas/program-input-schema.ts';
 import { checkRunInput } from '../../src/core/wire-schemas/run-input-schema.ts';
 import { type FirstStart, nameOfStart, noteKeeper, openingKind, queriedInput } from '../../src/core/first-start.ts';
@@ -16,23 +22,24 @@ export type CheckedStart = { run: LiveRun } & ({ ok: true; start: RunStart } | {
 
 /** The identity of a run before its input is read. */
 export interface RunIdentity extends Pick<LiveRun, 'runId' | 'startedAt' | 'key'> {
-  /** True if the execution continues another one: only then may its input carry state. */
-  isContinued: boolean;
+  /** The beginning of the execution, which says whether its input may carry state. */
+  origin: ExecutionOrigin;
 }
-
-const CLOCK_SKEW_MS = 3_600_000;
-
-const CARRY_REFUSED =
-  'only an execution that continues as new may pass "carry" to the next one, and this is a first execution: start it with {"agent", "input"}';
 
 const INITIAL_COUNTS = { activitiesEnded: 0, recentUpdates: 0, ending: false, answering: 0, telling: 0 };
 
+/** Returns the beginning of the current execution. */
+export function executionOrigin(): ExecutionOrigin {
+  const { continuedFromExecutionRunId: continuedFrom, cronSchedule, attempt } = workflowInfo();
+  return { continuedFrom, cronSchedule, attempt };
+}
+
 /**
- * The error for carried state of an unknown version. It fails the workflow task and not the run: the server offers the
- * task to one worker after another, until the release of one knows the version.
+ * The error for carried state that the worker cannot read. It fails the workflow task and not the run: the server offers the task to one
+ * worker after another, until one can.
  */
-class UnknownCarryVersion extends Error {
-  override readonly name = 'UnknownCarryVersion';
+class UnreadableCarry extends Error {
+  override readonly name = 'UnreadableCarry';
 
   constructor(runId: string, problem: string) {
     super(`Run "${runId}" cannot continue on this worker: ${problem}`);
@@ -40,10 +47,10 @@ class UnknownCarryVersion extends Error {
 }
 
 /**
- * Checks the input of an execution: from any client for the first one, from the previous execution for later ones.
- * Throws if the carried state has a version that this release does not know.
+ * Checks the input of an execution: that of any caller strictly, and that of the execution before, which a run has written, by its
+ * version. Throws if this worker cannot read the carried state.
  */
-export function checkStart(raw: unknown, { isContinued, ...identity }: RunIdentity, readInput: ReadInput = readRunInput): CheckedStart {
+export function checkStart(raw: unknown, { origin, ...identity }: RunIdentity, readInput: ReadInput = readRunInput): CheckedStart {
   const blank = {
     ...identity,
     agentName: '',
@@ -54,20 +61,15 @@ export function checkStart(raw: unknown, { isContinued, ...identity }: RunIdenti
     authorizing: new Map(),
     missing: [],
   };
+  const isCarrying = isJsonObject(raw) && 'carry' in raw;
+  const notCarried = originProblem(origin);
+  if (notCarried === undefined && (isCarrying || whyUnreadable(raw) !== undefined)) return continuedStart(raw, blank);
   const problem = inboundProblem(raw);
   if (problem !== undefined)
     return { run: blank, ok: false, code: 'invalid_input', problem: `The input of the run is not valid: ${problem}` };
-  if (isJsonObject(raw) && 'carry' in raw) {
-    const checked: StateCheck = isContinued ? carryOf(raw['carry'], identity) : { ok: false, problem: CARRY_REFUSED };
-    if (!checked.ok && checked.isUnknownVersion) throw new UnknownCarryVersion(identity.runId, checked.problem);
-    if (!checked.ok) return { run: blank, ok: false, code: 'invalid_input', problem: `The run cannot continue: ${checked.problem}` };
-    const { runId, deps, executions, inbox, snapshot, session } = checked.carry;
-    // That of a session is the start of its present turn.
-    const startedAt = session?.startedAt ?? checked.carry.startedAt;
-    const { state, position } = fromContinueAsNewState(checked.carry);
-    const known = { runId, deps, startedAt, agentName: firstAgent(state), executions: executions + 1, inbox: new Inbox(inbox) };
-    // The state is complete before a handler exists: a message of the first task may be about a pending call.
-    return { run: { ...blank, ...known, snapshot, state }, ok: true, start: { type: 'carry', carry: checked.carry, position } };
+  if (isCarrying) {
+    const refused = `only an execution that continues as new may pass "carry" to the next one, and ${notCarried}: start it with {"agent", "input"}`;
+    return { run: blank, ok: false, code: 'invalid_input', problem: `The run cannot continue: ${refused}` };
   }
   const read = readInput(raw);
   if (!read.ok) return { run: blank, ok: false, code: read.code, problem: `The input of the run is not valid: ${read.problem}` };
@@ -75,6 +77,22 @@ export function checkStart(raw: unknown, { isContinued, ...identity }: RunIdenti
   noteKeeper(blank.inbox, start);
   const run = { ...blank, agentName: nameOfStart(start), deps, ...queriedInput(start), ...openingKind(start) };
   return { run, ok: true, start };
+}
+
+/** Returns the start of an execution that continues the one before it. Throws if this worker cannot read its input. */
+function continuedStart(raw: unknown, blank: LiveRun): CheckedStart {
+  const problem = inboundProblem(raw);
+  if (problem !== undefined) throw new UnreadableCarry(blank.runId, problem);
+  const read = readContinueAsNewState(isJsonObject(raw) ? raw['carry'] : undefined);
+  if (!read.ok) throw new UnreadableCarry(blank.runId, read.problem);
+  const { carry } = read;
+  const { runId, deps, executions, inbox, snapshot, session } = carry;
+  // That of a session is the start of its present turn.
+  const startedAt = session?.startedAt ?? carry.startedAt;
+  const { state, position } = fromContinueAsNewState(carry);
+  const known = { runId, deps, startedAt, agentName: firstAgent(state), executions: executions + 1, inbox: new Inbox(inbox) };
+  // The state is complete before a handler exists: a message of the first task may be about a pending call.
+  return { run: { ...blank, ...known, snapshot, state }, ok: true, start: { type: 'carry', carry, position } };
 }
 
 /** Checks the input of a first execution. */
@@ -95,10 +113,3 @@ export const readProgramInput: ReadInput = (raw) => {
   if (!checked.ok) return checked;
   return { ok: true, start: { type: 'program', input: checked.input }, deps: checked.input.deps ?? {} };
 };
-
-/** Checks the carried state. A run began before its later executions, except for clock skew between servers. */
-function carryOf(value: unknown, { startedAt }: Pick<RunIdentity, 'startedAt'>): StateCheck {
-  const checked = checkContinueAsNewState(value);
-  if (!checked.ok || checked.carry.startedAt <= startedAt + CLOCK_SKEW_MS) return checked;
-  return { ok: false, problem: `startedAt: ${checked.carry.startedAt} is after the start of this execution` };
-}

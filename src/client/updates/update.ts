@@ -132,7 +132,7 @@ function isUnreachable(error: unknown): boolean {
   return grpcCode(error) === GRPC.unavailable && !isCongestion(error);
 }
 
-/** True if the workflow has no such Update: it is not Longhaul's, or of an older release. */
+/** True if the workflow has no such Update: it is not Longhaul's, or its worker does not know the Update. */
 function isUnknownUpdate(error: unknown): boolean {
   if (!(error instanceof WorkflowUpdateFailedError)) return false;
   const { cause } = error;

@@ -105,7 +105,7 @@ export function toolFailure(tool: ToolSnapshot, error: unknown): ToolOutcome {
 /** Bytes of JSON of the reason for a lost answer, which is part of a step, of a summary and of views of the run. */
 const LOST_REASON_BYTES = 200;
 
-/** Returns the reason for a lost answer, cut to its budget. Workers of earlier releases give none. */
+/** Returns the reason for a lost answer, cut to its budget. */
 function lostReason(reason = 'its worker gave no answer'): string {
   return cutText(reason, LOST_REASON_BYTES);
 }

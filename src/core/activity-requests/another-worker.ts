@@ -2,21 +2,17 @@ import { ApplicationFailure } from '@temporalio/common';
 import { activityCause } from './activity-outcome.ts';
 import type { JsonValue } from '../domain/json/json.ts';
 import { missingIn } from '../domain/errors/missing-details.ts';
-import { DEFAULT_MISSING_TIMEOUT_MS, type Missing, type MissingKind } from '../domain/errors/missing.ts';
-import { type ErrorCode, isErrorCode } from '../domain/errors/error.ts';
+import { DEFAULT_MISSING_TIMEOUT_MS, type Missing } from '../domain/errors/missing.ts';
+import { isErrorCode } from '../domain/errors/error.ts';
 import { ACTIVITIES, type OfRun } from '../protocol.ts';
 import { type ActivityRequest, SCHEDULE_TO_CLOSE } from './activity-request.ts';
 import { isoTime } from '../domain/record/time.ts';
 
 /**
  * An activity whose worker lacks a definition fails without having begun, and is scheduled again: as one activity that the server
- * tries on one worker after the other, without further events, until a worker has the definition or the time is up. Workers of a
- * release that does not count such attempts, or without Longhaul, end that activity earlier. Then it is scheduled once more, after
- * a delay.
+ * tries on one worker after the other, without further events, until a worker has the definition or the time is up. A worker without
+ * Longhaul does not count such attempts and ends that activity earlier. Then it is scheduled once more, after a delay.
  */
-
-/** The `patched` id of this behaviour: histories without it are replayed as they were recorded. */
-export const ANOTHER_WORKER = 'another-worker';
 
 /** The definition that a worker lacked. */
 export interface MissingOnWorker extends Missing {
@@ -65,21 +61,13 @@ export function missingOnWorker(
   };
 }
 
-/** The kind of definition that a worker of an older release lacks, by its error code. */
-const KIND_BY_CODE: Partial<Record<ErrorCode, MissingKind>> = { unknown_agent: 'agent', unknown_provider: 'provider' };
-
 type Reported = NonNullable<ReturnType<typeof missingIn>>;
 
-/**
- * Infers the missing definition from a failure without details: from a worker of an older release, or from the SDK if the worker
- * has no activity of that name.
- */
+/** Infers the missing definition from the failure of the SDK, if the worker has no activity of that name. */
 function inferredMissing(
   name: string,
   { type, message }: ApplicationFailure,
 ): (Pick<Reported, 'kind' | 'name' | 'known'> & Partial<Reported>) | undefined {
-  const kind = isErrorCode(type) ? KIND_BY_CODE[type] : undefined;
-  if (kind !== undefined) return { kind, name: quoted(message) ?? '?', known: quotedAfter(message, 'It has: ') };
   if (!isUnregistered(name, type, message)) return undefined;
   return { kind: isOwn(name) ? 'activity' : 'tool', name, known: [] };
 }
@@ -92,15 +80,6 @@ function isUnregistered(name: string, type: string | null | undefined, message: 
 /** True for the name of one of Longhaul's own activities, which is not a tool. */
 export function isOwn(name: string): boolean {
   return Object.values<string>(ACTIVITIES).includes(name);
-}
-
-function quoted(message: string): string | undefined {
-  return /"([^"]*)"/.exec(message)?.[1];
-}
-
-function quotedAfter(message: string, mark: string): string[] {
-  const [, after = ''] = message.split(mark);
-  return [...after.matchAll(/"([^"]*)"/g)].map(([, name = '']) => name);
 }
 
 /** Returns the same activity, to be tried on one worker after the other. */

@@ -53,7 +53,7 @@ export async function runModelPhase(state: RunState, ports: RunPorts, position: 
   if (isParallel(state)) return startBranches(state, ports);
   const stopped = state.handoffs?.flow?.isDue ? await takeTurn(state, ports) : undefined;
   if (stopped !== undefined) return stopped;
-  if (isWindowFull(state, ports)) {
+  if (isWindowFull(state)) {
     const blocked = await checkInputFirst(state, ports);
     if (blocked !== undefined) return blocked;
     const ended = await compactWindow(state, ports);
@@ -99,7 +99,7 @@ export async function runModelPhase(state: RunState, ports: RunPorts, position: 
  * so the loss of its worker alone would otherwise end the run as failed, without the message being read.
  */
 function isGivenUp(ports: RunPorts): boolean {
-  return (ports.cancelRequested() || ports.inbox.isInterrupted) && ports.allows('failed-while-given-up');
+  return ports.cancelRequested() || ports.inbox.isInterrupted;
 }
 
 /** Ends the run that was cancelled, or goes on to the message for which the call was given up. */
@@ -271,7 +271,7 @@ async function waitWhilePaused(state: RunState, ports: RunPorts, position: StepP
     }
     if (ports.continueDue(WAITING)) {
       // The results of the last step may be too large to carry. Compacting them is the only work that a paused run does.
-      const isToShorten = isWindowFull(state, ports) && limitReached(state, ports.now(), position) === undefined;
+      const isToShorten = isWindowFull(state) && limitReached(state, ports.now(), position) === undefined;
       const ended = isToShorten ? await compactWindow(state, ports) : undefined;
       if (ended !== undefined) return ended;
       if (fitsContinueAsNew(state)) return { type: 'continue', position };

@@ -132,8 +132,7 @@ async function runToolPhase(state: RunState, ports: RunPorts, from: ToolsPositio
   const [index] = cells;
   if (index !== undefined) {
     // Calls that wait for the cells are given up with them.
-    if (isStopped(state, ports, { outcomes }, true))
-      for (const [call, outcome] of outcomes.entries()) outcomes[call] = outcome ?? interrupted();
+    if (isStopped(state, ports, { outcomes })) for (const [call, outcome] of outcomes.entries()) outcomes[call] = outcome ?? interrupted();
     recordResults(acting, ports, outcomes);
     if (outcomes.includes(null)) return { type: 'run_cell', tools: { ...position, outcomes, ...limited }, index };
   } else recordResults(acting, ports, outcomes);
@@ -141,7 +140,7 @@ async function runToolPhase(state: RunState, ports: RunPorts, from: ToolsPositio
   state.approvals.approved = [];
 
   if (ports.cancelRequested() || outcomes.some((outcome) => outcome?.type === 'cancelled')) return endCancelled(state);
-  const ended = endedByNoWorker(state, ports, outcomes);
+  const ended = endedByNoWorker(state, outcomes);
   if (ended !== undefined) return ended;
   return afterTools(acting, ports, outcomes, isOverLimit);
 }
@@ -275,7 +274,7 @@ async function runInTurn(acting: Acting, ports: RunPorts, batch: ToolBatch, sche
   for (const later of [false, true]) {
     const indexes: number[] = calls.flatMap((_, index) => (isLater[index] === later ? [index] : []));
     // The run ends because no worker had a tool: no agent takes over.
-    if (later && noWorker(ports, outcomes) !== undefined) return outcomes.map((outcome) => outcome ?? interrupted());
+    if (later && noWorker(outcomes) !== undefined) return outcomes.map((outcome) => outcome ?? interrupted());
     const some: ToolBatch = {
       response: batch.response,
       prepared: pick(batch.prepared, indexes),
@@ -427,7 +426,7 @@ function resultForCode({ status, content }: Pick<ToolOutcome & { type: 'result' 
 
 /** Returns the outcome of a cell that must not go on: its run is cancelled, a message steers it, or no worker could make a call. */
 function replacementOutcome(ports: RunPorts, outcomes: readonly (ToolOutcome | null)[]): ToolOutcome | undefined {
-  const missing = noWorker(ports, outcomes);
+  const missing = noWorker(outcomes);
   if (missing !== undefined) return { ...result('error', INTERRUPTED_CALL), durationMs: null, noWorker: missing };
   if (ports.cancelRequested() || outcomes.some((outcome) => outcome?.type === 'cancelled')) return { type: 'cancelled' };
   return ports.inbox.isSteered ? { ...result('error', STEERED), durationMs: null } : undefined;

@@ -16,14 +16,8 @@ export const SUMMAND: JsonObject = { type: 'number', minimum: -Number.MAX_SAFE_I
 /** A measured number of at least 0. */
 export const AMOUNT: JsonObject = { type: 'number', minimum: 0, maximum: Number.MAX_SAFE_INTEGER };
 
-/** A number of attempts of an activity, which Temporal stores in 32 bits. */
-export const ATTEMPTS: JsonObject = { type: 'integer', minimum: 1, maximum: 2 ** 31 - 1 };
-
 /** A duration in milliseconds. */
 export const DURATION: JsonObject = { type: 'number', exclusiveMinimum: 0, maximum: MAX_DURATION_MS };
-
-/** A duration in milliseconds, or 0 for none. */
-export const DURATION_OR_NONE: JsonObject = { type: 'number', minimum: 0, maximum: MAX_DURATION_MS };
 
 /** A time in milliseconds since the epoch, up to the last that a `Date` can hold. */
 export const MOMENT: JsonObject = { type: 'number', minimum: 0, maximum: 8_640_000_000_000_000 };

@@ -40,7 +40,7 @@ export const MESSAGE_CONTENT: readonly JsonObject[] = [
 ];
 
 /** The JSON Schema of the location of content in a payload store. */
-export const SPILLED: JsonObject = {
+const SPILLED: JsonObject = {
   type: 'object',
   properties: { store: TEXT, claim: { type: 'object', additionalProperties: TEXT }, bytes: COUNT, sha256: TEXT },
   required: ['store', 'claim', 'bytes', 'sha256'],

@@ -20,20 +20,3 @@ export const HOOKS_SCHEMA: JsonObject = {
     required: ['name', 'on'],
   },
 };
-
-/** The JSON Schema of the recorded answers of hooks. */
-export const HOOK_RECORDS_SCHEMA: JsonObject = {
-  type: 'array',
-  items: {
-    type: 'object',
-    properties: {
-      hook: TEXT,
-      on: TEXT,
-      answer: { enum: ['deny', 'modify', 'inject', 'ask', 'failed'] },
-      text: TEXT,
-      denied: { const: true },
-      callId: TEXT,
-    },
-    required: ['hook', 'on', 'answer'],
-  },
-};

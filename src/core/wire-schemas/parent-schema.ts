@@ -5,7 +5,7 @@ import { LIMITS_SCHEMA } from './limits-schema.ts';
 import { HOOKS_SCHEMA } from './hook-schema.ts';
 import { MAX_LAYERS, PERMISSIONS_SCHEMA } from './permissions-schema.ts';
 
-/** The JSON Schema of the parent of a run, in the input of the run and in the state that it carries. */
+/** The JSON Schema of the parent of a run, in the input of the run. */
 export const PARENT_SCHEMA: JsonObject = {
   type: 'object',
   description: 'The run that started this one as its child.',

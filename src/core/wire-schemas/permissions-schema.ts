@@ -1,6 +1,6 @@
 import type { JsonObject } from '../domain/json/json.ts';
 import { MAX_GLOB_LENGTH } from '../domain/permissions/glob.ts';
-import { PERMISSION_MODES, TOOL_CATEGORIES } from '../domain/permissions/permissions.ts';
+import { PERMISSION_MODES } from '../domain/permissions/permissions.ts';
 
 const GLOB: JsonObject = { type: 'string', minLength: 1, maxLength: MAX_GLOB_LENGTH };
 
@@ -13,9 +13,6 @@ const RULES: JsonObject = {
     additionalProperties: false,
   },
 };
-
-/** The JSON Schema of the category of a tool. */
-export const CATEGORY_SCHEMA: JsonObject = { enum: [...TOOL_CATEGORIES] };
 
 /** The most policies that hold for one run: one of the agent, and at most two of each run above and of the start. */
 export const MAX_LAYERS = 20;

@@ -71,7 +71,7 @@ export class RecordedSteps {
    * later did not see a full history.
    */
   continues(growth: Growth, { toolsRunning }: { toolsRunning: boolean }): boolean {
-    const { end, archivings, storings, decidedIn = Infinity, timers } = this.#recorded;
+    const { end, archivings, storings, timers } = this.#recorded;
     if (end?.type !== 'continued' && archivings.length + storings.length === 0) return false;
     if (this.#attemptsLeft.size > 0 || this.#childrenLeft.size > 0 || this.outputs.left > 0) return false;
     const task = this.#tasks.number;
@@ -84,7 +84,7 @@ export class RecordedSteps {
     const isDraining = (this.#attemptsRunning > 0 || toolsRunning) && [...timers].every((timer) => timer <= task);
     // A program that reads the result of a child may continue before it has that result, and may go on if there is room.
     const isReading = this.#childrenRead > 0 && isFull(size, growth, limit);
-    return task >= decidedIn || isDraining || isReading;
+    return this.#tasks.isDecided || isDraining || isReading;
   }
 
   /** Returns the requests that were made about a child: those about a session are counted over all its turns. */

@@ -64,5 +64,5 @@ export const version = z.literal(1);
 /** The id of a message, a decision or a similar request, which the run accepts once. */
 export const requestIdText = nameText.max(64).describe('An id of your own: the same id is accepted once. Default: the `Idempotency-Key`.');
 
-/** A member that older callers send, and that the service does not read. */
+/** The member `by` of a request to a run. The service does not read it: it knows the caller. */
 export const ignoredBy = z.string().describe('Ignored: the service names the caller that it has verified.');

@@ -115,7 +115,7 @@ test.each([
   const agent = defineAgent({ name: 'clerk', model: 'scripted/m', tools: [pay] });
   const environment = activityEnvironment({ agents: [agent], secrets: new SecretVault(() => VALUE) });
   const verify = createActivities(environment.runtime)[ACTIVITIES.verifyCall] as (input: VerifyCallInput) => Promise<unknown>;
-  const input: VerifyCallInput = { agentName: 'clerk', tool: 'pay', callId: 'c1', step: 1, at: [0, 0], eventId: 'e0' };
+  const input: VerifyCallInput = { agentName: 'clerk', tool: 'pay', callId: 'c1', step: 1, at: [0, 0], eventId: 'e0', timeoutMs: 60_000 };
   const outcome = await environment.run(verify, input).catch((error: unknown) => error);
   expect(outcome).toMatchObject(expected);
   expect(inspect(outcome, { depth: 9 })).not.toContain(VALUE);

@@ -41,6 +41,7 @@ const input: RunToolInput = {
   at: [0, 0],
   eventId: 'e0',
   arguments: { id: 1 },
+  timeoutMs: 60_000,
   mcp: { server: 'crm', tool: 'deals/get' },
 };
 

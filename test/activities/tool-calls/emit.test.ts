@@ -10,7 +10,7 @@ import { QUERIES, type RunToolInput, type RunToolOutput } from '../../../src/cor
 import { type FakeSink, fakeSink, PLAIN } from '../../fakes/fake-sink.ts';
 import { activityEnvironment, type ActivityEnvironment, type EnvironmentOptions } from '../activity-environment.ts';
 
-const INPUT: RunToolInput = { agentName: 'clerk', callId: 'c1', step: 1, at: [4, 0], eventId: 'e4', arguments: {} };
+const INPUT: RunToolInput = { agentName: 'clerk', callId: 'c1', step: 1, at: [4, 0], eventId: 'e4', arguments: {}, timeoutMs: 60_000 };
 const OF = { executionId: 'execution-1', eventId: 'e4', callId: 'c1', through: 5, activity: 0, attempt: 1 };
 
 interface Running {

@@ -13,7 +13,7 @@ function environmentOf(execute: Execute, info: { isLocal: boolean }): { environm
   const tool = defineTool({ name: 'unknown', description: 'Does', parameters: z.object({}), tier: 'local', execute });
   const agent = defineAgent({ name: 'clerk', model: 'scripted/m', tools: [tool] });
   const environment = activityEnvironment({ agents: [agent], info, heartbeatMs: 1 });
-  const input: RunToolInput = { agentName: 'clerk', callId: 'c1', step: 1, at: [3, 1], eventId: 'e0', arguments: {} };
+  const input: RunToolInput = { agentName: 'clerk', callId: 'c1', step: 1, at: [3, 1], eventId: 'e0', arguments: {}, timeoutMs: 60_000 };
   return { environment, call: () => environment.run(runToolActivity(environment.runtime), input) };
 }
 

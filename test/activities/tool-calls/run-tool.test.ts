@@ -21,7 +21,7 @@ const events: Folded[] = [
   { id: 'e1', author: 'ann', content: [] },
 ];
 
-const input: RunToolInput = { agentName: 'clerk', callId: 'c1', step: 1, at: [0, 0], eventId: 'e0' };
+const input: RunToolInput = { agentName: 'clerk', callId: 'c1', step: 1, at: [0, 0], eventId: 'e0', timeoutMs: 60_000 };
 
 test('arguments that are not in the input are read from the conversation, even if more events were recorded later', async () => {
   const environment = activityEnvironment({ agents: [agent], events });

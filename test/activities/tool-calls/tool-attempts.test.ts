@@ -131,7 +131,15 @@ describe('a call with effect `once`', () => {
 });
 
 describe('verifying the outcome of a call', () => {
-  const input = { agentName: 'clerk', callId: 'c1', step: 1, at: [1, 0] as [number, number], eventId: 'e1', tool: 'act' };
+  const input = {
+    agentName: 'clerk',
+    callId: 'c1',
+    step: 1,
+    at: [1, 0] as [number, number],
+    eventId: 'e1',
+    tool: 'act',
+    timeoutMs: 60_000,
+  };
   const ask = (verify: ToolOptions<z.ZodObject, Record<string, unknown>, unknown>['verify']): Promise<unknown> => {
     const environment = attemptOf({ effect: 'once', ...(verify === undefined ? {} : { verify }) });
     return environment.run(verifyCallActivity(environment.runtime), input);
@@ -189,6 +197,7 @@ test('heartbeats continue while a call waits for its data', async () => {
     at: [1, 0],
     eventId: 'e1',
     arguments: {},
+    timeoutMs: 60_000,
     dataByReference: true,
   };
   const output = environment.run(runToolActivity(environment.runtime), input);

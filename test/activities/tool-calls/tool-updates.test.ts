@@ -19,7 +19,7 @@ async function returning(returned: unknown, updates?: boolean | string[]): Promi
   });
   const agents = [defineAgent({ name: 'clerk', model: 'scripted/m', tools: [act] })];
   const environment = activityEnvironment({ agents, info: { activityType: 'act' } });
-  const input: RunToolInput = { agentName: 'clerk', callId: 'c1', step: 1, at: [1, 0], eventId: 'e1', arguments: {} };
+  const input: RunToolInput = { agentName: 'clerk', callId: 'c1', step: 1, at: [1, 0], eventId: 'e1', arguments: {}, timeoutMs: 60_000 };
   return environment.run(runToolActivity(environment.runtime), input);
 }
 

@@ -39,19 +39,9 @@ describe('a worker lacks something', () => {
     });
   });
 
-  test('if it has no activity of the name, or if the code alone says so, as in older releases', () => {
+  test('if it has no activity of the name', () => {
     const none = failed(ApplicationFailure.retryable(notRegistered, 'NotFoundError'));
     expect(missingOnWorker(call, none, undefined, NOW)).toMatchObject({ kind: 'tool', name: 'tool_b', code: 'unknown_tool' });
-    const older = failed(
-      ApplicationFailure.nonRetryable('No agent "x" is registered in this worker. It has: "one", "two".', 'unknown_agent'),
-    );
-    expect(missingOnWorker({ name: 'resolveAgent' }, older, undefined, NOW)).toMatchObject({
-      kind: 'agent',
-      name: 'x',
-      known: ['one', 'two'],
-      code: 'unknown_agent',
-      until: '2026-01-01T00:10:00.000Z',
-    });
   });
 
   test.each([

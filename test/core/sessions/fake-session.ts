@@ -9,14 +9,17 @@ import { jsonBytes, MAX_PAYLOAD_BYTES } from '../../../src/core/domain/json/payl
 import type { RunPosition } from '../../../src/core/loop/next-step.ts';
 import type { ModelCallOutcome, SummaryOutcome, ToolOutcome } from '../../../src/core/loop/ports.ts';
 import { BEGINNING } from '../../../src/core/loop/run-loop.ts';
-import { fromContinueAsNewState, toContinueAsNewState } from '../../../src/core/loop/state/continue-as-new-state.ts';
+import {
+  fromContinueAsNewState,
+  readContinueAsNewState,
+  toContinueAsNewState,
+} from '../../../src/core/loop/state/continue-as-new-state.ts';
 import { Inbox } from '../../../src/core/loop/state/inbox.ts';
 import type { RunState } from '../../../src/core/loop/state/run-state.ts';
 import { isSession, type OpenSession } from '../../../src/core/sessions/open-session.ts';
 import { begunWork } from '../../../src/core/sessions/begun-work.ts';
 import { runSession } from '../../../src/core/sessions/run-session.ts';
 import type { SessionPorts } from '../../../src/core/sessions/session-ports.ts';
-import { checkContinueAsNewState } from '../../../src/core/wire-schemas/carry/continue-as-new-state-schema.ts';
 import type { MessageReceiver } from '../../../src/core/handlers/message-receiver.ts';
 import { refuseUpdate, takeUpdate } from '../../../src/core/handlers/requests.ts';
 import type { UPDATES } from '../../../src/core/protocol.ts';
@@ -114,7 +117,7 @@ export async function runFakeSession(script: SessionScript): Promise<FakeSession
     const carry = toContinueAsNewState(session.state, end.position, { executions: session.executions, inbox: session.inbox.carried() });
     const bytes = jsonBytes(carry);
     if (bytes > MAX_PAYLOAD_BYTES) throw new Error(`payload_too_large: ${bytes} bytes`);
-    const checked = checkContinueAsNewState(JSON.parse(JSON.stringify(carry)));
+    const checked = readContinueAsNewState(JSON.parse(JSON.stringify(carry)));
     if (!checked.ok) throw new Error(checked.problem);
     const next = fromContinueAsNewState(checked.carry);
     session.executions += 1;

@@ -5,24 +5,28 @@ import { errorMessage } from '../../../src/core/domain/errors/error.ts';
 import { defineAgent, defineTool } from '../../../src/index.ts';
 import { callTool, say, scriptedModel, type ScriptEntry } from '../../../src/testing/index.ts';
 import type { CreateWorkerOptions, VersioningBehavior } from '../../../worker/index.ts';
-import { bundleMutated, removeMutated } from '../../replay/mutated-bundle.ts';
+import { bundleMutated, type Mutation, removeMutated } from '../../replay/mutated-bundle.ts';
 import { historyOf, Testbed, until } from '../testbed/testbed.ts';
 
 type Bundle = NonNullable<CreateWorkerOptions['worker']>['workflowBundle'];
 
 /**
- * The loop of a second build, which waits before step 2: behind a patch, or unguarded, so that runs of the first build cannot
- * replay.
+ * The loop of a second build, which waits before step 2: behind a change id, as a change of the loop after a release is made, or
+ * unguarded, so that runs of the first build cannot replay.
  */
 let patchedBundle: Bundle;
 let strandingBundle: Bundle;
 
 beforeAll(async () => {
-  const place = { file: 'workflows/run/execute-run.ts', find: 'callModel: (call) =>' };
-  const waiting = (condition: string): string => `callModel: async (call) => (await (${condition} ? sleep(1) : undefined)) ??`;
-  const needs = "import { sleep } from '@temporalio/workflow';";
-  patchedBundle = await bundleMutated({ ...place, replace: waiting("call.step === 2 && patched('wait-before-step-2')"), needs });
-  strandingBundle = await bundleMutated({ ...place, replace: waiting('call.step === 2'), needs });
+  const call = 'const outcome = await ports.callModel(modelCall(state, position));';
+  const wait = "await ports.until(() => false, { at: ports.now() + 1, summary: 'waits' });";
+  const waitingIf = (condition: string): Mutation => ({
+    file: 'src/core/loop/model-phase.ts',
+    find: call,
+    replace: `if (${condition}) ${wait}\n  ${call}`,
+  });
+  patchedBundle = await bundleMutated(waitingIf("state.context.currentStep === 1 && ports.allows('wait-before-step-2')"));
+  strandingBundle = await bundleMutated(waitingIf('state.context.currentStep === 1'));
 });
 afterAll(removeMutated);
 
@@ -103,7 +107,7 @@ describe('a second build is deployed in the middle of a run', () => {
     expect(new Set(await builds(testbed, next.runId))).toEqual(new Set(['b2']));
   });
 
-  test('AUTO_UPGRADE: the run moves to the second build, if the change of the loop is behind a patch', async () => {
+  test('AUTO_UPGRADE: the run moves to the second build, if the change of the loop is behind a change id', async () => {
     await using testbed = await Testbed.open();
     const deployment = new Deployment(testbed, 'AUTO_UPGRADE');
     await deployment.deploy('b1', [callTool('hold', {})]);

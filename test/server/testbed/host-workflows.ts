@@ -1,4 +1,4 @@
-import { continueAsNew, makeContinueAsNewFunc } from '@temporalio/workflow';
+import { continueAsNew, executeChild, makeContinueAsNewFunc, startChild } from '@temporalio/workflow';
 import {
   parallel,
   type ParallelResult,
@@ -78,6 +78,18 @@ export async function limitedTwice(limits: NonNullable<RunAgentOptions['limits']
 /** Continues as new as a run of an agent, with any given carried state, such as that of an unknown release. */
 export async function handOn(carry: unknown): Promise<never> {
   return makeContinueAsNewFunc<(input: unknown) => Promise<unknown>>({ workflowType: 'agentRun' })({ carry });
+}
+
+/** Starts runs of an agent as children, in both ways of Temporal and with any given carried state, and returns the codes of their failures. */
+export async function childrenThatCarry(carry: unknown): Promise<string[]> {
+  const options = { args: [{ carry }] };
+  const started = await startChild('agentRun', options);
+  const codeOf = async (result: Promise<unknown>): Promise<string> =>
+    result.then(
+      () => 'taken',
+      (error: { cause?: { type?: string } }) => error.cause?.type ?? 'unknown',
+    );
+  return Promise.all([codeOf(started.result()), codeOf(executeChild('agentRun', options))]);
 }
 
 /** One agent inline, which continues over executions of its host. */

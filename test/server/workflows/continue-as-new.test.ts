@@ -126,7 +126,7 @@ test('a carried state of an unknown version fails the workflow task, and a worke
     return events.flatMap((event) => event.workflowTaskFailedEventAttributes?.failure?.message ?? []);
   };
   await until(async () => (await failures()).length > 0, 'the task fails');
-  expect(await failures()).toEqual([expect.stringContaining('has version 99, and this worker reads version 1')]);
+  expect(await failures()).toEqual([expect.stringContaining('has version 99, and this code reads version 1')]);
   expect((await workflow.getHandle(testbed.taskQueue).describe()).status.name).toBe('RUNNING');
   await workflow.getHandle(testbed.taskQueue).terminate('the test has ended');
 });

@@ -1,5 +1,6 @@
 import { defaultPayloadConverter } from '@temporalio/common';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { AGENT_RUN } from '../../../src/core/protocol.ts';
 import { isJsonObject, type JsonObject } from '../../../src/core/domain/json/json.ts';
 import { callTool, say, scriptedModel } from '../../../src/testing/index.ts';
 import { assistant } from '../testbed/agents.ts';
@@ -48,6 +49,88 @@ test('a start with a carried state that the caller has forged is refused at once
     // The start, one workflow task scheduled, started and completed, and the end.
     expect(types).toHaveLength(5);
   }
+});
+
+/** The failure with which an execution has closed, and the execution after it. */
+interface Closing {
+  failure: string;
+  next: string;
+}
+
+/** Waits until an execution has closed, and another one follows it by a cron schedule or a retry policy. */
+async function closingOf(testbed: Testbed, workflowId: string, executionId: string): Promise<Closing> {
+  const handle = testbed.client.temporal.workflow.getHandle(workflowId, executionId);
+  let closing: Closing | undefined;
+  await until(async () => {
+    const last = (await handle.fetchHistory()).events?.at(-1);
+    const { failure, newExecutionRunId: next } =
+      last?.workflowExecutionContinuedAsNewEventAttributes ?? last?.workflowExecutionFailedEventAttributes ?? {};
+    const timedOut = last?.workflowExecutionTimedOutEventAttributes?.newExecutionRunId;
+    if (next) closing = { failure: failure?.message ?? '', next };
+    else if (timedOut) closing = { failure: 'timed out', next: timedOut };
+    return closing !== undefined;
+  }, 'the next execution');
+  return closing ?? { failure: '', next: '' };
+}
+
+describe('a carried state is refused, although the execution follows another one,', () => {
+  test('in the next run of a cron schedule', async () => {
+    await using testbed = await Testbed.open();
+    const { carry } = await continuedRun(testbed);
+    const { workflow } = testbed.client.temporal;
+    const workflowId = `cron-${testbed.taskQueue}`;
+    const { firstExecutionRunId } = await workflow.start(AGENT_RUN, {
+      workflowId,
+      taskQueue: testbed.taskQueue,
+      args: [{ carry }],
+      cronSchedule: '@every 1s',
+    });
+    const first = await closingOf(testbed, workflowId, firstExecutionRunId);
+    expect(first.failure).toContain('this is a first execution: start it with');
+    const second = await closingOf(testbed, workflowId, first.next);
+    expect(second.failure).toContain('this one was started by a cron schedule: start it with');
+    await workflow.getHandle(workflowId).terminate('the test has ended');
+  });
+
+  test('in a further attempt of a retry policy', async () => {
+    await using testbed = await Testbed.open();
+    const { carry } = await continuedRun(testbed);
+    await testbed.stopWorkers();
+    const { workflow } = testbed.client.temporal;
+    const workflowId = `retry-${testbed.taskQueue}`;
+    const { firstExecutionRunId } = await workflow.start(AGENT_RUN, {
+      workflowId,
+      taskQueue: testbed.taskQueue,
+      args: [{ carry }],
+      workflowRunTimeout: '2s',
+      retry: { initialInterval: '100ms', backoffCoefficient: 1 },
+    });
+    expect(await closingOf(testbed, workflowId, firstExecutionRunId)).toMatchObject({ failure: 'timed out' });
+    await testbed.work({ agents: [assistant], providers: { scripted: scriptedModel([]) } });
+    await expect(workflow.result(workflowId)).rejects.toMatchObject({
+      cause: {
+        type: 'invalid_input',
+        message: expect.stringMatching(/this one is attempt \d+ of a retry policy: start it with/) as string,
+      },
+    });
+  });
+});
+
+test('a workflow cannot give a carried state to a run that it starts as a child', async () => {
+  await using testbed = await Testbed.open();
+  const { carry } = await continuedRun(testbed);
+  const host = { workflowId: `host-${testbed.taskQueue}`, taskQueue: testbed.taskQueue, args: [carry] };
+  expect(await testbed.client.temporal.workflow.execute('childrenThatCarry', host)).toEqual(['invalid_input', 'invalid_input']);
+});
+
+test('a run that a cron schedule has started continues as new', async () => {
+  await using testbed = await Testbed.open();
+  await testbed.work({ agents: [assistant], providers: { scripted: scriptedModel(SCRIPT) }, continueAsNew: { events: 8 } });
+  const { workflow } = testbed.client.temporal;
+  const workflowId = `cron-${testbed.taskQueue}`;
+  const args = [{ agent: 'assistant', input: 'Q' }];
+  await workflow.start(AGENT_RUN, { workflowId, taskQueue: testbed.taskQueue, args, cronSchedule: '@every 1s' });
+  expect(await workflow.result(workflowId)).toMatchObject({ status: 'completed', output: 'done', stepsUsed: 3 });
 });
 
 test('if a workflow passes a forged carried state to a run inside it, the run fails with the reason', async () => {

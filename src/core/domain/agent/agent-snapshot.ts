@@ -40,7 +40,7 @@ export interface ToolSnapshot extends ToolDescription, ToolPolicy {
   parallel: boolean;
   /** What its calls change of deps and state: true for anything, a list of keys, false for nothing. Absent: not known. */
   updates?: boolean | string[];
-  /** Bytes of JSON that one result may have: the run reserves room for them. Absent in snapshots of older releases. */
+  /** Bytes of JSON that one result may have: the run reserves room for them. Absent in the tools of a run itself: the default. */
   maxResultBytes?: number;
   /** The condition under which its calls wait for a decision. Absent: they never wait. */
   approval?: ApprovalPolicy;
@@ -191,7 +191,7 @@ export interface AgentSnapshot {
   notifyEnded?: true;
   /** By `provider/model`: the known prices of the model and of the model that summarises. */
   prices?: Record<string, ModelPrice>;
-  /** Absent in snapshots of older releases, whose window is not bounded. */
+  /** Absent in the snapshot of a program: it has no conversation. */
   window?: WindowPolicy;
   /** Absent: the defaults. */
   continueAsNew?: ContinueAsNewThresholds;

@@ -29,7 +29,7 @@ export function missingDetails(missing: MissingDetails): Record<typeof KEY, Miss
   return { [KEY]: missing };
 }
 
-/** Reads from the details of a failure what the worker lacks; undefined if they do not say. Failures of other releases may omit fields. */
+/** Reads from the details of a failure what the worker lacks; undefined if they do not say. Fields that are omitted have their defaults. */
 export function missingIn(details: unknown): (MissingDetails & Required<Pick<MissingDetails, 'forMs' | 'attempt'>>) | undefined {
   const missing: unknown = typeof details === 'object' && details !== null ? (details as Partial<Record<string, unknown>>)[KEY] : undefined;
   if (typeof missing !== 'object' || missing === null) return undefined;

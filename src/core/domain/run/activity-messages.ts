@@ -60,8 +60,8 @@ export interface RunToolInput extends OfRun, DataInput {
   /** The result of a local call has the id of the call instead of its position, which in a program may be another on read-back. */
   byId?: true;
   arguments?: JsonObject;
-  /** Milliseconds that one attempt may take. Absent in calls scheduled by older releases: then the time-out of the activity holds. */
-  timeoutMs?: number;
+  /** Milliseconds that one attempt may take. */
+  timeoutMs: number;
   /** The effect pinned for the run is `once`. The tool of a later build may have another effect. */
   once?: true;
   /** For a tool of an MCP server. `once`: its effect is `once`. */

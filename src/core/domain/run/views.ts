@@ -119,8 +119,8 @@ export interface ContextPage {
   status: RunStatus;
   currentStep: number;
   state: JsonObject;
-  /** The current deps of the run. Absent in answers of older workers. */
-  deps?: JsonObject;
+  /** The current deps of the run. */
+  deps: JsonObject;
   finalResult: JsonValue | null;
   /** Offset of the first event of the execution that answers. Earlier events are in earlier executions. */
   firstOffset: number;

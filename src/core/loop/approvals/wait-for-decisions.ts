@@ -60,7 +60,7 @@ export interface HandledSoFar {
  */
 export async function waitForChange(state: RunState, ports: RunPorts, handled: HandledSoFar): Promise<void> {
   const { received } = ports.inbox;
-  if (received > handled.received && ports.allows('late-arrivals')) return;
+  if (received > handled.received) return;
   const { ended } = handled;
   const before = ended();
   await ports.until(() => ports.inbox.received > received || ended() > before, nearestDeadline(state, ports.now()));

@@ -33,9 +33,9 @@ type PlannedEviction = ReturnType<typeof planEviction>;
 const SUMMARY_EVENT_BYTES = 100;
 
 /** True if the window is larger than its limit. */
-export function isWindowFull(state: RunState, ports: RunPorts): boolean {
+export function isWindowFull(state: RunState): boolean {
   const limit = windowLimit(state);
-  return limit !== undefined && state.window.bytes > limit && ports.allows('compaction');
+  return limit !== undefined && state.window.bytes > limit;
 }
 
 /**
@@ -63,7 +63,7 @@ function doesNotFit({ runId, snapshot, window }: RunState, limit: number): strin
  * taken out.
  */
 export async function shortenConversation(state: RunState, ports: RunPorts): Promise<'shortened' | NextStep | undefined> {
-  if (state.snapshot.window === undefined || !ports.allows('compaction')) return undefined;
+  if (state.snapshot.window === undefined) return undefined;
   const { bytes } = state.window;
   const ended = await compact(state, ports, Math.floor(bytes * ENOUGH));
   return ended ?? (state.window.bytes < bytes ? 'shortened' : undefined);

@@ -37,7 +37,6 @@ function carriableBytes({ snapshot, context, window, approvals, limits, ...state
   const events = window.events.length * (EVENT_BYTES + name);
   const notRun = state.toolCallsNotRun === undefined ? [] : [state.toolCallsNotRun];
   const numbers = [...state.toolCallsByName, ...notRun, ...state.toolCallsStarted, limits, ...(state.resultIds ?? [])];
-  // Counted only if present, so that a replayed run of an older release has the same limit.
   const notArchived = state.notArchived === undefined ? 0 : jsonBytes(state.notArchived);
   const code = state.code === undefined ? 0 : carriedCodeBytes(state.code);
   const handoffs = state.handoffs === undefined ? 0 : handoffBytes(state.handoffs);

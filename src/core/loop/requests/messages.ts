@@ -23,10 +23,7 @@ export function takeRequests(state: RunState, ports: RunPorts): void {
     if (state.session !== undefined && raise.session !== undefined) state.session.limits = { ...state.session.limits, ...raise.session };
     recordEvent(state, ports, { author: raise.by ?? 'user', content: [], raised: raise });
   }
-  const refused = ports.inbox.takeRefused();
-  // Runs that began before refusals were recorded go on without them.
-  if (refused.length === 0 || !ports.allows('refused-requests')) return;
-  for (const one of refused) {
+  for (const one of ports.inbox.takeRefused()) {
     noteError(state, one.message);
     recordEvent(state, ports, { author: one.by ?? 'user', content: [], refused: one });
   }

@@ -2,7 +2,7 @@
 
 import type { AgentSnapshot } from '../../domain/agent/agent-snapshot.ts';
 import type { HandoffState } from '../../domain/handoffs/handoff-state.ts';
-import type { JsonObject } from '../../domain/json/json.ts';
+import { isJsonObject, type JsonObject } from '../../domain/json/json.ts';
 import type { RunLimits } from '../../domain/agent/limits.ts';
 import type { NotArchived } from '../../domain/record/not-archived.ts';
 import type { HookRecord } from '../../domain/hooks/hook-record.ts';
@@ -26,7 +26,7 @@ import type { CarriedInbox } from './carried-inbox.ts';
 import { recordedResults, withoutRecorded } from '../tool-phase/results-in-window.ts';
 import type { CarriedProgram } from '../../domain/program/program-state.ts';
 import { fromCarriedProgram, toCarriedProgram } from '../../domain/program/carried-program.ts';
-import { type LastStep, type MeasuredWindow, noApprovals, type RunState } from './run-state.ts';
+import type { LastStep, MeasuredWindow, RunState } from './run-state.ts';
 
 /** The version of the carried state that this code writes. */
 export const STATE_VERSION = 1;
@@ -65,10 +65,9 @@ export interface ContinueAsNewState {
   /** Absent unless the next response is one for which the memory of the agent is asked. */
   recallDue?: true;
   resultIds?: string[];
-  /** Absent if a worker of a release without approvals wrote the state; so are the two below. */
-  approvals?: Approvals;
-  limits?: RunLimits;
-  toolCallsStarted?: [name: string, calls: number][];
+  approvals: Approvals;
+  limits: RunLimits;
+  toolCallsStarted: [name: string, calls: number][];
   /** Whom the run acts for. */
   principal?: Principal;
   /** The turns, the limits and the amounts of a session. Absent for a run that ends with its answer. */
@@ -98,7 +97,7 @@ export interface ContinueAsNewState {
   lastError?: string;
   /** Absent if the run has executed no code. */
   code?: CodeState;
-  /** Absent if all events are in the archive, or if a worker of an older release wrote the state. */
+  /** Absent if all events are in the archive. */
   notArchived?: NotArchived[];
   inbox: CarriedInbox;
 }
@@ -122,6 +121,38 @@ export interface ContinueAsNewOptions {
 
 /** Bytes of JSON of the longest thought that is carried. It becomes the output if a limit ends the run right after. */
 const THOUGHT_BYTES = 48_000;
+
+/** The beginning of an execution as Temporal records it. */
+export interface ExecutionOrigin {
+  /** The execution before; undefined for the first one. */
+  continuedFrom?: string | undefined;
+  cronSchedule?: string | undefined;
+  /** The number of the attempt by a retry policy of the workflow. 1-based. */
+  attempt: number;
+}
+
+/**
+ * Returns why an execution cannot have been given a state by the execution before it; undefined if it can. Its state is not checked any
+ * further: only the code of a workflow can continue as new. A first execution, one by a cron schedule and a further attempt have the
+ * input of a caller.
+ */
+export function originProblem({ continuedFrom, cronSchedule, attempt }: ExecutionOrigin): string | undefined {
+  if (continuedFrom === undefined) return 'this is a first execution';
+  if (cronSchedule !== undefined && cronSchedule !== '') return 'this one was started by a cron schedule';
+  return attempt > 1 ? `this one is attempt ${attempt} of a retry policy` : undefined;
+}
+
+/** The carried state, or why this code cannot continue with it. */
+export type CarriedStateCheck = { ok: true; carry: ContinueAsNewState } | { ok: false; problem: string };
+
+/** Reads the state that the execution before has carried over. Only its version is checked: a run has written it. */
+export function readContinueAsNewState(value: unknown): CarriedStateCheck {
+  const version = isJsonObject(value) ? value['version'] : undefined;
+  if (version === STATE_VERSION) return { ok: true, carry: value as ContinueAsNewState };
+  const found = typeof version === 'number' ? `has version ${version}` : 'has no version';
+  const problem = `the carried state of the run ${found}, and this code reads version ${STATE_VERSION}: use the release that wrote it, or a newer one`;
+  return { ok: false, problem };
+}
 
 /** Converts the state of a run at `position` to the carried state. */
 export function toContinueAsNewState(
@@ -240,8 +271,8 @@ export function fromContinueAsNewState(carried: ContinueAsNewState): { state: Ru
     outputRetries: carried.outputRetries,
     seenEvents: carried.seenEvents,
     ...(carried.recallDue ? { recallDue: true } : {}),
-    approvals: carried.approvals ?? noApprovals(),
-    limits: carried.limits ?? snapshot.limits,
+    approvals: carried.approvals,
+    limits: carried.limits,
     toolCallsStarted: new Map(carried.toolCallsStarted),
     modelRetries: new Map(carried.modelRetries),
     ...setFields(carried),

@@ -13,10 +13,8 @@ import type { ToolBatch } from './tool-batch.ts';
  * True if no further call of the batch may start. The run is cancelled or over its deadline, a message
  * steers it elsewhere, or a call that no worker could make ends it.
  */
-export function isStopped(state: RunState, ports: RunPorts, { outcomes }: Pick<ToolBatch, 'outcomes'>, hasDecisions: boolean): boolean {
-  if (ports.cancelRequested() || ports.inbox.isSteered || noWorker(ports, outcomes) !== undefined) return true;
-  // Without decisions, runs of releases in which a deadline did not stop calls go on in that way.
-  return endsByDeadline(state, ports.now()) && (hasDecisions || ports.allows('deadline-among-calls'));
+export function isStopped(state: RunState, ports: RunPorts, { outcomes }: Pick<ToolBatch, 'outcomes'>): boolean {
+  return ports.cancelRequested() || ports.inbox.isSteered || noWorker(outcomes) !== undefined || endsByDeadline(state, ports.now());
 }
 
 /** Gives up the calls that have not started, and the decisions that they wait for. Calls that are running are left to end. */

@@ -1,7 +1,7 @@
 // Tool phase: the calls of one response.
 
 import type { RecordedResponse } from '../../domain/model/recorded-response.ts';
-import type { RunPorts, ToolOutcome } from '../ports.ts';
+import type { ToolOutcome } from '../ports.ts';
 import type { RunState } from '../state/run-state.ts';
 import { isOverLimit } from './call-results.ts';
 import type { PreparedCall } from './prepare-call.ts';
@@ -17,13 +17,11 @@ export interface ToolBatch {
 
 /**
  * True for calls that must not overlap. One call alone is a sequence. A call that the limits refused in the execution before
- * counts as little as it did there, except in runs that began before there was one scheduler.
+ * counts as little as it did there.
  */
-export function runsInSequence({ snapshot }: RunState, ports: RunPorts, { prepared, outcomes }: ToolBatch): boolean {
+export function runsInSequence({ snapshot }: RunState, { prepared, outcomes }: ToolBatch): boolean {
   if (prepared.length === 1 || !snapshot.parallel) return true;
-  const alone = prepared.flatMap((one, index) => (one.type === 'execute' && !one.invocation.tool.parallel ? [index] : []));
-  if (alone.length === 0) return false;
-  return alone.some((index) => !isOverLimit(outcomes[index])) || !ports.allows('one-scheduler');
+  return prepared.some((one, index) => one.type === 'execute' && !one.invocation.tool.parallel && !isOverLimit(outcomes[index]));
 }
 
 /** True if a call needs a decision, or if a person may have to be asked about the outcome of one. */

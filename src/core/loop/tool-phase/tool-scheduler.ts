@@ -9,7 +9,6 @@ import { applyChanges } from './apply-changes.ts';
 import { askForDecisions, startable, takeDecisions } from './call-decisions.ts';
 import { changesSoFar } from './changes-meanwhile.ts';
 import { type Ended, InFlight } from './in-flight.ts';
-import { noWorker } from './no-worker.ts';
 import type { Acting, PreparedCall } from './prepare-call.ts';
 import { recordResults } from './record-results.ts';
 import { countStart, startTool } from './start-tool.ts';
@@ -57,7 +56,7 @@ export class ToolScheduler {
     this.#acting = acting;
     this.#ports = ports;
     this.#batch = batch;
-    this.#inSequence = runsInSequence(acting.state, ports, batch);
+    this.#inSequence = runsInSequence(acting.state, batch);
     this.#isOrdered = !this.#inSequence && batch.prepared.some((one) => one.type === 'execute' && declaresUpdates(one.invocation.tool));
     this.#inFlight = new InFlight((index, outcome) => {
       if (outcome.type !== 'left') batch.outcomes[index] = outcome;
@@ -104,19 +103,7 @@ export class ToolScheduler {
   #isStopped(): boolean {
     const { prepared, outcomes } = this.#batch;
     const isWaiting = prepared.some((one, index) => one.type === 'execute' && outcomes[index] === null && !this.#inFlight.has(index));
-    return this.#ports.cancelRequested() || (isWaiting && this.#stops());
-  }
-
-  /**
-   * True if no further call may start. Runs that began before there was one scheduler go on as they began: in a sequence
-   * without decisions a full history came before a stop, and so did the predicate of the next call.
-   */
-  #stops(): boolean {
-    const { state } = this.#acting;
-    if (!isStopped(state, this.#ports, this.#batch, this.#hasDecisions)) return false;
-    if (!this.#inSequence || this.#hasDecisions || noWorker(this.#ports, this.#batch.outcomes) !== undefined) return true;
-    const wentOn = isToReevaluate(this.#batch.prepared[this.#next()], this.#batch) || continueBeforeTool(state, this.#ports, this.#batch);
-    return !wentOn || this.#ports.cancelRequested() || this.#ports.allows('one-scheduler');
+    return this.#ports.cancelRequested() || (isWaiting && isStopped(this.#acting.state, this.#ports, this.#batch));
   }
 
   /** Starts the calls that may start, in the order of the model. Returns the reason if one of them was held back. */
@@ -130,14 +117,13 @@ export class ToolScheduler {
       if (outcomes[index] !== null || this.#inFlight.has(index)) continue;
       if (this.#inSequence && this.#inFlight.count > 0) return undefined;
       if (one.type === 'immediate') {
-        if (this.#leavesToNext(() => (isFull ??= continueBeforeTool(state, this.#ports, this.#batch)))) return 'history';
         outcomes[index] = one.outcome;
         continue;
       }
       const invocation = startable(state, one);
       if (invocation === undefined) continue;
       // Checked for each call: a tool in this process may send a message as soon as it has started.
-      if (this.#stops()) {
+      if (isStopped(state, this.#ports, this.#batch)) {
         giveUp(state, this.#ports, this.#batch, this.#inFlight);
         return undefined;
       }
@@ -150,7 +136,7 @@ export class ToolScheduler {
         continue;
       }
       const bytes = this.#inSequence ? 0 : bytesInFlight(invocation);
-      if (!this.#hasRoomFor(bytes)) return 'bytes';
+      if (!this.#inFlight.hasRoomFor(bytes)) return 'bytes';
       this.#seen.set(index, changesSoFar(state));
       this.#inFlight.add(index, bytes, this.#started(invocation));
     }
@@ -209,19 +195,6 @@ export class ToolScheduler {
     const left = prepared.filter((one, index) => one.type === 'execute' && outcomes[index] === null && !this.#inFlight.has(index));
     const agents = left.filter((one) => one.type === 'execute' && one.invocation.tool.agent !== undefined);
     return { all: left.length, agents: agents.length };
-  }
-
-  /**
-   * True if a result that needs no execution is left to the next execution too. So it was in a sequence without decisions, in
-   * runs that began before there was one scheduler.
-   */
-  #leavesToNext(isFull: () => boolean): boolean {
-    return this.#inSequence && !this.#hasDecisions && isFull() && !this.#ports.allows('one-scheduler');
-  }
-
-  /** True if a call of that size may start. Without decisions, runs that began before the bytes in flight were limited go on without the limit. */
-  #hasRoomFor(bytes: number): boolean {
-    return this.#inFlight.hasRoomFor(bytes) || (!this.#hasDecisions && !this.#ports.allows('bounded-fan-out'));
   }
 
   #wait(heldBack: HeldBack, received: number): Promise<void> {

@@ -1,7 +1,6 @@
 import type { JsonObject } from '../../domain/json/json.ts';
 import { checkJson, problemsText } from '../../json-schema/check-json-schema.ts';
-import { RUN_LIMITS_SCHEMA } from '../snapshot-schema.ts';
-import { AT_LEAST_ONE, COUNT, DURATION, MOMENT, SUMMAND } from '../bounded-number.ts';
+import { AT_LEAST_ONE, DURATION, SUMMAND } from '../bounded-number.ts';
 
 const NO_LIMIT: JsonObject = { type: 'null' };
 const BY: JsonObject = { type: 'string', minLength: 1, maxLength: 200, description: 'Who asks.' };
@@ -28,39 +27,6 @@ const TERMS: JsonObject = {
 
 /** The JSON Schema of the part of the input of a run that makes it a session. */
 export const SESSION_INPUT_SCHEMA: JsonObject = { type: 'object', properties: TERMS, additionalProperties: false };
-
-/** The JSON Schema of a carried session. */
-export const SESSION_STATE_SCHEMA: JsonObject = {
-  type: 'object',
-  properties: {
-    ...TERMS,
-    startedAt: MOMENT,
-    turns: COUNT,
-    output: {},
-    spent: { type: 'object', required: ['stepsUsed', 'usage', 'toolCallsTotal', 'toolCallsByName'] },
-    turn: { type: 'object', properties: { number: AT_LEAST_ONE, stepsBefore: COUNT }, required: ['number', 'stepsBefore'] },
-    compactedAt: COUNT,
-    idleSince: MOMENT,
-    refusal: { type: 'string' },
-    overrides: { type: 'object' },
-    unraised: RUN_LIMITS_SCHEMA,
-    refreshDue: { const: true },
-    titleDue: { const: true },
-    titleCalls: COUNT,
-    titled: { const: true },
-    resetDue: { const: true },
-    opens: { const: true },
-  },
-  required: ['startedAt', 'turns', 'spent', 'compactedAt'],
-};
-
-/** The JSON Schemas of the requests of a session that are carried over. */
-export const CLOSING_SCHEMA: JsonObject = { type: 'object', properties: { by: { type: ['string', 'null'] } }, required: ['by'] };
-export const TURN_INTERRUPT_SCHEMA: JsonObject = {
-  type: 'object',
-  properties: { turn: AT_LEAST_ONE, cancelReason: { type: 'string' } },
-  required: ['turn'],
-};
 
 const INTERRUPT: JsonObject = {
   type: 'object',

@@ -1,8 +1,11 @@
 import { Inbox } from '../../../../src/core/loop/state/inbox.ts';
 import type { Position, RunPosition } from '../../../../src/core/loop/next-step.ts';
-import { fromContinueAsNewState, toContinueAsNewState } from '../../../../src/core/loop/state/continue-as-new-state.ts';
+import {
+  fromContinueAsNewState,
+  readContinueAsNewState,
+  toContinueAsNewState,
+} from '../../../../src/core/loop/state/continue-as-new-state.ts';
 import type { RunState } from '../../../../src/core/loop/state/run-state.ts';
-import { checkContinueAsNewState } from '../../../../src/core/wire-schemas/carry/continue-as-new-state-schema.ts';
 
 /** The state at which an execution of a run ended or begins. */
 export interface ExecutionState<At extends RunPosition = Position> {
@@ -26,7 +29,7 @@ export function carriedSession({
   executions,
 }: ExecutionState<RunPosition> & { executions: number }): ExecutionState<RunPosition> {
   const carry = toContinueAsNewState(state, position, { executions, inbox: inbox.carried() });
-  const checked = checkContinueAsNewState(JSON.parse(JSON.stringify(carry)));
+  const checked = readContinueAsNewState(JSON.parse(JSON.stringify(carry)));
   if (!checked.ok) throw new Error(checked.problem);
   return { ...fromContinueAsNewState(checked.carry), inbox: new Inbox(checked.carry.inbox) };
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { noWorkerHas } from '../../../../src/core/domain/content/tool-text.ts';
 import type { ToolOutcome } from '../../../../src/core/loop/ports.ts';
-import { call, called, type FakeScript, resultsOf, returned, runFake, said } from '../fakes/fake-ports.ts';
+import { call, called, type FakeScript, returned, runFake, said } from '../fakes/fake-ports.ts';
 import { testSnapshot, testTool } from '../fakes/snapshot.ts';
 
 const GONE: ToolOutcome = {
@@ -13,18 +13,15 @@ const GONE: ToolOutcome = {
 };
 
 /** A response with a call that no worker can make, and one that every worker can make. */
-function script(changes: Partial<FakeScript> = {}): FakeScript {
-  return {
-    snapshot: testSnapshot({ tools: [testTool('gone'), testTool('look')] }),
-    model: [called(call('c1', 'gone'), call('c2', 'look')), said('done')],
-    tools: { gone: () => GONE, look: () => returned('seen') },
-    ...changes,
-  };
-}
+const SCRIPT: FakeScript = {
+  snapshot: testSnapshot({ tools: [testTool('gone'), testTool('look')] }),
+  model: [called(call('c1', 'gone'), call('c2', 'look')), said('done')],
+  tools: { gone: () => GONE, look: () => returned('seen') },
+};
 
 describe('a call that no worker could make in time', () => {
   it('ends the run with the reason and the results of the calls beside it, without another model call', async () => {
-    const run = await runFake(script());
+    const run = await runFake(SCRIPT);
     expect(run.result).toMatchObject({
       status: 'error',
       errorCode: 'unknown_tool',
@@ -32,11 +29,5 @@ describe('a call that no worker could make in time', () => {
     });
     expect(run.steps[0]?.toolCalls.map(({ result }) => result)).toEqual([noWorkerHas('gone'), 'seen']);
     expect(run.modelCalls).toHaveLength(1);
-  });
-
-  it('is a result that the model reads, in a run from before that rule', async () => {
-    const run = await runFake(script({ ports: { allows: () => false } }));
-    expect(run.result).toMatchObject({ status: 'completed', output: 'done' });
-    expect(resultsOf(run, 1)).toEqual([noWorkerHas('gone'), 'seen']);
   });
 });

@@ -181,30 +181,12 @@ describe('calls that have not started', () => {
     expect(resultsOf(run, 1)).toEqual(ranOr(ALL, ''));
   });
 
-  const earlier: FakeScript['ports'] = { allows: (change) => change !== 'one-scheduler' };
-  const sequence = testSnapshot({ parallel: false, tools: [testTool('first'), testTool('then')] });
-  const fullAfterFirst: FakeScript['continueDue'] = ({ invocations, positions }) => invocations.length > 0 && positions.length === 0;
-
-  it.each(STOPS.slice(1))(
-    'of a run from before the scheduler are carried if the history is full, with any of $stop',
-    async ({ happens }) => {
-      const run = await runBatch(sequence, { tools: { first: during(happens) }, continueDue: fullAfterFirst, ports: earlier });
-      expect(run.positions[0]).toMatchObject({ type: 'run_tools', outcomes: [{ content: ['ran'] }, null, null] });
-      expect(run.started).toEqual(['c1']);
-    },
-  );
-
-  it('of a run from before the scheduler are carried with results that need no execution', async () => {
+  it('that need no execution have their results also if the history is full', async () => {
+    const sequence = testSnapshot({ parallel: false, tools: [testTool('first'), testTool('then')] });
+    const fullAfterFirst: FakeScript['continueDue'] = ({ invocations, positions }) => invocations.length > 0 && positions.length === 0;
     const model = [called(...calls.slice(0, 1), call('c4', 'unknown')), said('done')];
-    const carried = await runBatch(sequence, {
-      model,
-      tools: { first: () => returned('ran') },
-      continueDue: fullAfterFirst,
-      ports: earlier,
-    });
-    expect(carried.positions[0]).toMatchObject({ type: 'run_tools', outcomes: [{ content: ['ran'] }, null] });
-    const now = await runBatch(sequence, { model, tools: { first: () => returned('ran') }, continueDue: fullAfterFirst });
-    expect(now.positions[0]).toMatchObject({ type: 'call_model' });
+    const run = await runBatch(sequence, { model, tools: { first: () => returned('ran') }, continueDue: fullAfterFirst });
+    expect(run.positions[0]).toMatchObject({ type: 'call_model' });
   });
 
   it('overlap in the next execution as before: the limit of a call that must run alone changes nothing', async () => {
@@ -224,13 +206,5 @@ describe('calls that have not started', () => {
     expect(split.positions).toHaveLength(1);
     expect(seen).toEqual(seenWhole);
     expect(resultsOf(split, 1)).toEqual(resultsOf(whole, 1));
-  });
-
-  it('start after the deadline in a run from before the deadline stopped them', async () => {
-    const snapshot = testSnapshot({ parallel: false, tools: [testTool('first'), testTool('then')] });
-    const ports: FakeScript['ports'] = { allows: (change) => change !== 'deadline-among-calls' };
-    const run = await runBatch(snapshot, { tools: { first: during(({ scheduler }) => (scheduler.now += DEADLINE_MS)) }, ports });
-    expect(resultsOf(run, 1)).toEqual(ranOr(ALL, ''));
-    expect(run.result.stopReason).toBe('deadline');
   });
 });

@@ -34,7 +34,7 @@ const known = defineProgram({
 
 /** Runs a document as the raw input of a workflow: its checks, its first activity, and its run in memory. */
 async function runAsInput(document: unknown, seed: number): Promise<RunResultFields | { problem: string }> {
-  const identity = { runId: `run-${seed}`, startedAt: 1, isContinued: false };
+  const identity = { runId: `run-${seed}`, startedAt: 1, origin: { attempt: 1 } };
   const checked = checkStart({ program: document, input: INPUT }, identity, readProgramInput);
   if (!checked.ok) return { problem: checked.problem };
   const { start } = checked;

@@ -11,9 +11,7 @@ export const endings: Record<string, AgentScenario> = {
   'limit-with-final-attempt': { agent: 'last_words', script: [lookUp, say('the best I have')] },
   'failed-in-a-model-call': { agent: 'assistant', script: [lookUp, failWith('model_forbidden', 'no')] },
   'failed-with-an-unknown-agent': { agent: 'nobody', script: [], worker: { missingTimeout: '1ms' } },
-  'failed-after-waiting-for-an-agent': { agent: 'nobody', script: [], worker: { missingTimeout: '2s' } },
   'cancelled-in-a-model-call': { agent: 'assistant', script: [lookUp, hang('half')], meanwhile: cancelled },
-  'cancelled-with-a-partial-answer': { agent: 'assistant', script: [lookUp, hang('half')], meanwhile: cancelled },
   'stopped-by-its-deadline-among-calls': { agent: 'brief', script: [together(callTool('slow', {}, 'c1'), callTool('slow', {}, 'c2'))] },
   'called-a-schema-alone': {
     agent: 'ordering',

@@ -1,15 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../../src/core/domain/json/json.ts';
+import type { JsonObject } from '../../../../src/core/domain/json/json.ts';
 import {
   STATE_VERSION,
   fromContinueAsNewState,
   type ContinueAsNewState,
+  type ExecutionOrigin,
+  originProblem,
+  readContinueAsNewState,
   toContinueAsNewState,
-} from '../../../src/core/loop/state/continue-as-new-state.ts';
-import { newRunState } from '../../../src/core/loop/state/run-state.ts';
-import { checkContinueAsNewState } from '../../../src/core/wire-schemas/carry/continue-as-new-state-schema.ts';
-import { call } from '../loop/fakes/fake-ports.ts';
-import { testSnapshot, testTool } from '../loop/fakes/snapshot.ts';
+} from '../../../../src/core/loop/state/continue-as-new-state.ts';
+import { newRunState } from '../../../../src/core/loop/state/run-state.ts';
+import { call } from '../fakes/fake-ports.ts';
+import { testSnapshot, testTool } from '../fakes/snapshot.ts';
 
 const CLOCK = { now: () => 1_700_000_000_000, uuid: () => 'event-1' };
 const SURROUNDINGS = { deps: { user: 7 }, executions: 3, inbox: { messages: [], seen: ['m1'], paused: true, cancelReason: 'too slow' } };
@@ -53,15 +55,15 @@ function throughJson(value: unknown): JsonObject {
   return JSON.parse(JSON.stringify(value)) as JsonObject;
 }
 
-function problemOf(value: unknown, ...migrations: Parameters<typeof checkContinueAsNewState>[1][]): string {
-  const checked = checkContinueAsNewState(value, ...migrations);
+function problemOf(value: unknown): string {
+  const checked = readContinueAsNewState(value);
   return checked.ok ? 'fits' : checked.problem;
 }
 
 describe('a carried state', () => {
   it('survives JSON with all data of the run', () => {
     const carry = fullCarry();
-    const checked = checkContinueAsNewState(throughJson(carry));
+    const checked = readContinueAsNewState(throughJson(carry));
     expect(checked).toEqual({ ok: true, carry });
     const { state, position } = fromContinueAsNewState(checked.ok ? checked.carry : carry);
     expect(state).toMatchObject({
@@ -89,20 +91,6 @@ describe('a carried state', () => {
     expect(fromContinueAsNewState(carry).state).toMatchObject({ thought: 'so far', lastStep: { thought: 'so far', final: true } });
   });
 
-  it('of a worker without approvals and raised limits is that of a run without them', () => {
-    const { approvals: _, limits: __, toolCallsStarted: ___, ...carry } = fullCarry();
-    const { state } = fromContinueAsNewState(carry);
-    expect(state).toMatchObject({ approvals: { pending: [], decided: [] }, limits: carry.snapshot.limits });
-    expect(state.toolCallsStarted.size).toBe(0);
-  });
-
-  it('of a worker that did not record archive failures is that of a run without failures', () => {
-    const { notArchived: _, ...carry } = fullCarry();
-    const checked = checkContinueAsNewState(throughJson(carry));
-    expect(checked).toEqual({ ok: true, carry });
-    expect(fromContinueAsNewState(carry).state.notArchived).toBeUndefined();
-  });
-
   it('holds the content of a response once, because the window has it already', () => {
     const carry = fullCarry();
     expect(carry.position).not.toHaveProperty('response.content');
@@ -112,65 +100,37 @@ describe('a carried state', () => {
 
   it('may have fields that this version does not know', () => {
     const carry = { ...throughJson(fullCarry()), later: { x: 1 } };
-    expect(checkContinueAsNewState(carry)).toEqual({ ok: true, carry });
-  });
-
-  it.each([
-    ['seenEvents', 'missing required field "seenEvents"'],
-    ['window', 'missing required field "window"'],
-    ['inbox', 'missing required field "inbox"'],
-  ])('without "%s" is refused, and the error names the field', (field, problem) => {
-    const { [field]: _, ...carry } = throughJson(fullCarry());
-    expect(problemOf(carry)).toBe(problem);
-  });
-
-  it.each([
-    [{ position: { type: 'sleep' } }, 'position'],
-    [
-      { window: { events: [{ offset: 0, id: 'e', author: 'a', content: [] }], through: 1, lastEventId: 'e', bytes: 2 } },
-      'window.events[0].content',
-    ],
-    [{ currentStep: -1 }, 'currentStep'],
-    [{ inbox: { messages: [], seen: [7], paused: false } }, 'inbox.seen[0]'],
-    [{ approvals: { pending: [], approved: [], decided: [], remembered: 7 } }, 'approvals.remembered'],
-    [{ limits: { steps: 'many' } }, 'limits.steps'],
-    [{ runId: '' }, 'runId'],
-  ])('with %j is refused, and the error gives the path', (changes, path) => {
-    expect(problemOf({ ...throughJson(fullCarry()), ...changes })).toContain(path);
+    expect(readContinueAsNewState(carry)).toEqual({ ok: true, carry });
   });
 });
 
 describe('the version of a carried state', () => {
+  const remedy = `and this code reads version ${STATE_VERSION}: use the release that wrote it, or a newer one`;
+
   it.each([[undefined], [null], ['carry'], [[]], [{}], [{ version: '1' }]])('is required: %j is refused', (value) => {
-    expect(problemOf(value)).toBe('the carried state of the run has no version');
+    expect(problemOf(value)).toBe(`the carried state of the run has no version, ${remedy}`);
   });
 
   it.each([STATE_VERSION + 1, 0, -1, 0.5])('%d is refused if it is unknown, with the remedy', (version) => {
-    expect(problemOf({ ...throughJson(fullCarry()), version })).toBe(
-      `the carried state of the run has version ${version}, and this worker reads version ${STATE_VERSION}: run it on a worker of the release that wrote it, or a newer one`,
-    );
+    expect(problemOf({ ...throughJson(fullCarry()), version })).toBe(`the carried state of the run has version ${version}, ${remedy}`);
+  });
+});
+
+describe('an execution has been given a state by the one before it', () => {
+  const continued: ExecutionOrigin = { continuedFrom: 'execution-1', attempt: 1 };
+
+  it.each<[string, ExecutionOrigin]>([
+    ['if it continues another one', continued],
+    ['also if Temporal says that there is no cron schedule by an empty text', { ...continued, cronSchedule: '' }],
+  ])('%s', (_, origin) => {
+    expect(originProblem(origin)).toBeUndefined();
   });
 
-  it('may be older: each migration makes the next version', () => {
-    const { seenEvents, outputRetries: _, ...carry } = throughJson(fullCarry());
-    const oldest = { ...carry, version: STATE_VERSION - 2, seen: seenEvents };
-    const checked = checkContinueAsNewState(oldest, {
-      [STATE_VERSION - 2]: ({ seen = null, ...rest }) => ({ ...rest, seenEvents: seen }),
-      [STATE_VERSION - 1]: (before) => ({ ...before, outputRetries: 0 }),
-    });
-    expect(checked).toEqual({ ok: true, carry: fullCarry() });
-  });
-
-  it('is refused if a migration is missing, fails, or returns another version', () => {
-    const carry = { ...throughJson(fullCarry()), version: STATE_VERSION - 2 };
-    const keep = (before: JsonObject): JsonObject => before;
-    const fail = (): JsonObject => {
-      throw new TypeError('no such field');
-    };
-    expect(problemOf(carry, { [STATE_VERSION - 2]: keep })).toContain(`has version ${STATE_VERSION - 2}`);
-    expect(problemOf(carry, { [STATE_VERSION - 2]: keep, [STATE_VERSION - 1]: fail })).toBe(
-      `the carried state of the run cannot be read as version ${STATE_VERSION}: no such field`,
-    );
-    expect(problemOf(carry, { [STATE_VERSION - 2]: keep, [STATE_VERSION - 1]: () => ({}) })).toContain('missing required field "runId"');
+  it.each<[string, ExecutionOrigin, string]>([
+    ['if it is the first', { attempt: 1 }, 'this is a first execution'],
+    ['if a cron schedule has started it', { ...continued, cronSchedule: '* * * * *' }, 'this one was started by a cron schedule'],
+    ['if a retry policy has started it', { ...continued, attempt: 2 }, 'this one is attempt 2 of a retry policy'],
+  ])('but not %s', (_, origin, problem) => {
+    expect(originProblem(origin)).toBe(problem);
   });
 });

@@ -1,0 +1,27 @@
+import { defaultFailureConverter, defaultPayloadConverter } from '@temporalio/common';
+import { expect, test } from 'vitest';
+import { ExecutionReader } from '../../src/history/execution-reader.ts';
+import type { HistoryEvent } from '../../src/history/history-events.ts';
+import { RecordedPorts } from '../../src/history/recorded-ports.ts';
+import { RecordedTasks } from '../../src/history/recorded-tasks.ts';
+
+/** The marker with which a workflow records that it has asked for a change id and may show the changed behaviour. */
+function marker(id: string): HistoryEvent {
+  const data = Buffer.from(JSON.stringify({ id, deprecated: false }));
+  return { markerRecordedEventAttributes: { markerName: 'core_patch', details: { 'patch-data': { payloads: [{ data }] } } } };
+}
+
+/** How the loop asks, once there are ids: `LoopChange` names them. */
+type Asks = (change: string) => boolean;
+
+test('a run that is read back has the changed behaviours whose ids its history records, and no others', async () => {
+  const reader = new ExecutionReader('execution', {
+    payloadConverter: defaultPayloadConverter,
+    failureConverter: defaultFailureConverter,
+    payloadCodecs: [],
+  });
+  await reader.read(marker('a-recorded-change'));
+  const ports = new RecordedPorts(reader.execution, new RecordedTasks('run', reader.execution), { ids: new Map(), callEvents: new Map() });
+  const allows = ports.allows.bind(ports) as unknown as Asks;
+  expect([allows('a-recorded-change'), allows('a-later-change')]).toEqual([true, false]);
+});
