@@ -5,6 +5,7 @@ const TEXTS: JsonObject = { type: 'array', items: TEXT };
 const NAME: JsonObject = { type: 'string', minLength: 1, maxLength: 1_000 };
 const NUMBER: JsonObject = { type: 'number' };
 
+/** The checks of an answer. */
 const RULES: JsonObject = {
   step: NAME,
   anchors: { type: 'array', items: NAME },
@@ -14,9 +15,6 @@ const RULES: JsonObject = {
   range: { type: 'object', properties: { min: NUMBER, max: NUMBER }, additionalProperties: false },
   lenient: { const: true },
 };
-
-/** The JSON Schema of the checks of an answer, in the snapshot of a run. */
-export const ANSWER_RULES_SCHEMA: JsonObject = { type: 'object', properties: RULES, required: ['step'] };
 
 /** The JSON Schema of an agent in the input of its run. */
 export const AGENT_DOCUMENT_SCHEMA: JsonObject = {

@@ -176,7 +176,7 @@ export const contextPage = component(
     status: runStatus,
     currentStep: z.number(),
     state: jsonObject,
-    deps: jsonObject.exactOptional(),
+    deps: jsonObject,
     finalResult: jsonValue,
     firstOffset: z.number(),
     from: z.number(),

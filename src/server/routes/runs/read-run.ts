@@ -42,12 +42,14 @@ const result = defineRoute(
     },
     problems: [...READ_PROBLEMS, 'run_terminated', 'run_timed_out'],
   },
-  async ({ params, query: { wait, steps = false, trace = false }, client, signal, ...request }) => {
+  async ({ params, query: { wait, steps = false, trace: withTrace = false }, client, signal, ...request }) => {
     const handle = client.handle(params.runId);
-    const ended = await withinWait(waitMs(wait), { ...request, signal }, (options) => handle.result({ ...options, steps, trace }));
+    const ended = await withinWait(waitMs(wait), { ...request, signal }, (options) =>
+      handle.result({ ...options, steps, trace: withTrace }),
+    );
     if (ended !== undefined) return { status: 200, body: ended };
     const view = await handle.status();
-    return isTerminal(view.status) ? { status: 200, body: await handle.result({ steps, trace }) } : { status: 202, body: view };
+    return isTerminal(view.status) ? { status: 200, body: await handle.result({ steps, trace: withTrace }) } : { status: 202, body: view };
   },
 );
 
