@@ -73,6 +73,16 @@ test('a canary that died is an escape', async () => {
 });
 
 test('the options of the command are checked', () => {
-  expect(parseOptions(['--family', 'time,stack', '--json'])).toEqual({ families: ['time', 'stack'], only: '', json: true });
+  expect(parseOptions(['--family', 'time,stack', '--json'])).toEqual({
+    families: ['time', 'stack'],
+    only: '',
+    every: 1,
+    turn: 0,
+    retry: false,
+    json: true,
+  });
+  expect(parseOptions(['--every', '3', '--turn', '30914', '--retry'])).toMatchObject({ every: 3, turn: 30_914, retry: true });
+  expect(() => parseOptions(['--every', '0'])).toThrow('--every is "0": write a whole number of at least 1');
+  expect(() => parseOptions(['--turn', '-1'])).toThrow(/./);
   expect(() => parseOptions(['--family', 'spaces'])).toThrow('--family is "spaces": choose of reach');
 });
